@@ -1,4 +1,5 @@
-// Generated from gradviz/ir.py by `python -m tools.ir_typescript`. Do not edit.
+// The records of a snapshot, and what a decoder must know about their fields.
+// Generated from gradviz/ir.py by `python -m tools.ir_typescript`; do not edit.
 
 export const SCHEMA_VERSION = [1, 0] as const;
 
@@ -12,9 +13,7 @@ export type NodeKind =
   | "cut"
   | "root";
 
-export type EdgeKind =
-  | "data"
-  | "cut";
+export type EdgeKind = "data" | "cut";
 
 export type EventKind =
   | "op"
@@ -30,43 +29,6 @@ export type EventKind =
   | "module_enter"
   | "module_leave"
   | "error";
-
-/** A place in the user's source. Lines and columns count from 1; end is exclusive. */
-export interface Site {
-  readonly file: string;
-  readonly line: number;
-  readonly end_line: number;
-  /** in characters, not bytes; None: the interpreter kept none */
-  readonly column: number | null;
-  readonly end_column: number | null;
-  /** the source lines line..end_line, joined with newlines; "" if lost */
-  readonly text: string;
-  /** name of the enclosing function, "<module>" at top level */
-  readonly function: string;
-  /** index into sources, where the whole text was kept */
-  readonly source: number | null;
-}
-
-/** The text of one file or notebook cell, as it was when it ran. */
-export interface Source {
-  readonly file: string;
-  readonly text: string;
-  /** "Cell In[3]" in a notebook */
-  readonly label: string | null;
-  /** the notebook's id of the cell */
-  readonly cell_id: string | null;
-}
-
-/** One call of one module; nested scopes form the tree that the view collapses. */
-export interface Scope {
-  /** "decoder.cell#17": attribute path, with the call number from the 2nd call on */
-  readonly path: string;
-  /** the last part of the path: "cell#17" */
-  readonly name: string;
-  /** class of the module: "LSTMCell" */
-  readonly kind: string;
-  readonly parent: number | null;
-}
 
 /** One backward function: a row of the graph that backward() walks. */
 export interface OpNode {
@@ -152,17 +114,6 @@ export interface Saved {
   readonly hooked: boolean;
 }
 
-/** One in-place change of a storage: who wrote, and the version it made. */
-export interface Write {
-  readonly storage: number;
-  /** the version after the write */
-  readonly version: number;
-  /** "add_" */
-  readonly op: string;
-  readonly site: number | null;
-  readonly node: number | null;
-}
-
 /** A 1-D buffer that one or more tensors look into. */
 export interface StorageMeta {
   readonly nbytes: number;
@@ -175,11 +126,22 @@ export interface StorageMeta {
   readonly tensors: readonly number[];
 }
 
+/** One in-place change of a storage: who wrote, and the version it made. */
+export interface Write {
+  readonly storage: number;
+  /** the version after the write */
+  readonly version: number;
+  /** "add_" */
+  readonly op: string;
+  readonly site: number | null;
+  readonly node: number | null;
+}
+
 /** A summary of the values of one array. NaN and Inf are left out of the moments. */
 export interface Statistics {
   /** number of elements */
   readonly count: number;
-  /** None when no element is finite */
+  /** null when no element is finite */
   readonly minimum: number | null;
   readonly maximum: number | null;
   readonly mean: number | null;
@@ -198,6 +160,43 @@ export interface Statistics {
   readonly histogram_low: number | null;
   /** right edge of the last bin */
   readonly histogram_high: number | null;
+}
+
+/** One call of one module; nested scopes form the tree that the view collapses. */
+export interface Scope {
+  /** "decoder.cell#17": attribute path, with the call number from the 2nd call on */
+  readonly path: string;
+  /** the last part of the path: "cell#17" */
+  readonly name: string;
+  /** class of the module: "LSTMCell" */
+  readonly kind: string;
+  readonly parent: number | null;
+}
+
+/** A place in the user's source. Lines and columns count from 1; end is exclusive. */
+export interface Site {
+  readonly file: string;
+  readonly line: number;
+  readonly end_line: number;
+  /** in characters, not bytes; null: the interpreter kept none */
+  readonly column: number | null;
+  readonly end_column: number | null;
+  /** the source lines line..end_line, joined with newlines; "" if lost */
+  readonly text: string;
+  /** name of the enclosing function, "<module>" at top level */
+  readonly function: string;
+  /** index into sources, where the whole text was kept */
+  readonly source: number | null;
+}
+
+/** The text of one file or notebook cell, as it was when it ran. */
+export interface Source {
+  readonly file: string;
+  readonly text: string;
+  /** "Cell In[3]" in a notebook */
+  readonly label: string | null;
+  /** the notebook's id of the cell */
+  readonly cell_id: string | null;
 }
 
 /** One thing that happened, in order; what the timeline plays back. */
@@ -237,3 +236,228 @@ export interface Snapshot {
   readonly notes: readonly string[];
   readonly schema: readonly [number, number];
 }
+
+export type TableName =
+  | "nodes"
+  | "edges"
+  | "tensors"
+  | "saved"
+  | "storages"
+  | "writes"
+  | "statistics"
+  | "scopes"
+  | "sites"
+  | "sources"
+  | "events";
+
+export type FieldKind = "int" | "float" | "bool" | "string" | "ints" | "strings";
+
+export type FieldDefault = null | number | boolean | string | readonly [];
+
+/** What a decoder needs to know about one field. */
+export interface FieldSpec {
+  readonly kind: FieldKind;
+  /** null is allowed */
+  readonly optional: boolean;
+  /** absent: the field is always written */
+  readonly fallback?: FieldDefault;
+  /** the allowed strings; absent: any string */
+  readonly values?: readonly string[];
+  /** the table that the number, or each of the numbers, is a row of */
+  readonly refers?: TableName;
+  /** -1 is allowed and means "none" */
+  readonly sparse?: true;
+}
+
+/** The columns of every table. */
+export const TABLES: Readonly<
+  Record<TableName, Readonly<Record<string, FieldSpec>>>
+> = {
+  nodes: {
+    name: { kind: "string", optional: false },
+    kind: {
+      kind: "string",
+      optional: false,
+      values: [
+        "op",
+        "view",
+        "inplace",
+        "custom",
+        "accumulate",
+        "leaf",
+        "cut",
+        "root",
+      ],
+    },
+    call: { kind: "string", optional: false, fallback: "" },
+    arguments: { kind: "strings", optional: false, fallback: [] },
+    inputs: { kind: "ints", optional: false, fallback: [], refers: "tensors" },
+    outputs: { kind: "ints", optional: false, fallback: [], refers: "tensors" },
+    scope: { kind: "int", optional: true, fallback: null, refers: "scopes" },
+    iteration: { kind: "int", optional: true, fallback: null },
+    site: { kind: "int", optional: true, fallback: null, refers: "sites" },
+    stack: { kind: "ints", optional: false, fallback: [], refers: "sites" },
+    sequence: { kind: "int", optional: true, fallback: null },
+    formula: { kind: "string", optional: false, fallback: "" },
+    hooks: { kind: "strings", optional: false, fallback: [] },
+    flags: { kind: "strings", optional: false, fallback: [] },
+    grad_outputs: {
+      kind: "ints",
+      optional: false,
+      fallback: [],
+      refers: "statistics",
+      sparse: true,
+    },
+    elapsed_ns: { kind: "int", optional: true, fallback: null },
+  },
+  edges: {
+    source: { kind: "int", optional: false, refers: "nodes" },
+    output: { kind: "int", optional: false },
+    target: { kind: "int", optional: false, refers: "nodes" },
+    input: { kind: "int", optional: false },
+    tensor: { kind: "int", optional: true, fallback: null, refers: "tensors" },
+    gradient: {
+      kind: "int",
+      optional: true,
+      fallback: null,
+      refers: "statistics",
+    },
+    kind: {
+      kind: "string",
+      optional: false,
+      fallback: "data",
+      values: ["data", "cut"],
+    },
+  },
+  tensors: {
+    shape: { kind: "ints", optional: false },
+    strides: { kind: "ints", optional: false },
+    offset: { kind: "int", optional: false },
+    dtype: { kind: "string", optional: false },
+    device: { kind: "string", optional: false },
+    storage: {
+      kind: "int",
+      optional: true,
+      fallback: null,
+      refers: "storages",
+    },
+    version: { kind: "int", optional: false, fallback: 0 },
+    requires_grad: { kind: "bool", optional: false, fallback: false },
+    is_leaf: { kind: "bool", optional: false, fallback: false },
+    is_view: { kind: "bool", optional: false, fallback: false },
+    name: { kind: "string", optional: true, fallback: null },
+    statistics: {
+      kind: "int",
+      optional: true,
+      fallback: null,
+      refers: "statistics",
+    },
+  },
+  saved: {
+    node: { kind: "int", optional: false, refers: "nodes" },
+    slot: { kind: "string", optional: false },
+    tensor: { kind: "int", optional: false, refers: "tensors" },
+    version_saved: { kind: "int", optional: false },
+    version_now: { kind: "int", optional: false },
+    freed: { kind: "bool", optional: false, fallback: false },
+    hooked: { kind: "bool", optional: false, fallback: false },
+  },
+  storages: {
+    nbytes: { kind: "int", optional: false },
+    device: { kind: "string", optional: false },
+    itemsize: { kind: "int", optional: false },
+    version: { kind: "int", optional: false, fallback: 0 },
+    tensors: { kind: "ints", optional: false, fallback: [], refers: "tensors" },
+  },
+  writes: {
+    storage: { kind: "int", optional: false, refers: "storages" },
+    version: { kind: "int", optional: false },
+    op: { kind: "string", optional: false },
+    site: { kind: "int", optional: true, fallback: null, refers: "sites" },
+    node: { kind: "int", optional: true, fallback: null, refers: "nodes" },
+  },
+  statistics: {
+    count: { kind: "int", optional: false },
+    minimum: { kind: "float", optional: true, fallback: null },
+    maximum: { kind: "float", optional: true, fallback: null },
+    mean: { kind: "float", optional: true, fallback: null },
+    std: { kind: "float", optional: true, fallback: null },
+    norm: { kind: "float", optional: true, fallback: null },
+    zeros: { kind: "int", optional: false, fallback: 0 },
+    nans: { kind: "int", optional: false, fallback: 0 },
+    infs: { kind: "int", optional: false, fallback: 0 },
+    first_bad: { kind: "ints", optional: true, fallback: null },
+    histogram: { kind: "ints", optional: false, fallback: [] },
+    histogram_low: { kind: "float", optional: true, fallback: null },
+    histogram_high: { kind: "float", optional: true, fallback: null },
+  },
+  scopes: {
+    path: { kind: "string", optional: false },
+    name: { kind: "string", optional: false },
+    kind: { kind: "string", optional: false },
+    parent: { kind: "int", optional: true, fallback: null, refers: "scopes" },
+  },
+  sites: {
+    file: { kind: "string", optional: false },
+    line: { kind: "int", optional: false },
+    end_line: { kind: "int", optional: false },
+    column: { kind: "int", optional: true, fallback: null },
+    end_column: { kind: "int", optional: true, fallback: null },
+    text: { kind: "string", optional: false, fallback: "" },
+    function: { kind: "string", optional: false, fallback: "" },
+    source: { kind: "int", optional: true, fallback: null, refers: "sources" },
+  },
+  sources: {
+    file: { kind: "string", optional: false },
+    text: { kind: "string", optional: false },
+    label: { kind: "string", optional: true, fallback: null },
+    cell_id: { kind: "string", optional: true, fallback: null },
+  },
+  events: {
+    kind: {
+      kind: "string",
+      optional: false,
+      values: [
+        "op",
+        "write",
+        "grad_mode",
+        "backward_begin",
+        "backward_end",
+        "node_enter",
+        "node_leave",
+        "accumulate",
+        "hook",
+        "optimizer_step",
+        "module_enter",
+        "module_leave",
+        "error",
+      ],
+    },
+    time_ns: { kind: "int", optional: false },
+    node: { kind: "int", optional: true, fallback: null, refers: "nodes" },
+    tensor: { kind: "int", optional: true, fallback: null, refers: "tensors" },
+    storage: {
+      kind: "int",
+      optional: true,
+      fallback: null,
+      refers: "storages",
+    },
+    statistics: {
+      kind: "int",
+      optional: true,
+      fallback: null,
+      refers: "statistics",
+    },
+    site: { kind: "int", optional: true, fallback: null, refers: "sites" },
+    scope: { kind: "int", optional: true, fallback: null, refers: "scopes" },
+    text: { kind: "string", optional: false, fallback: "" },
+  },
+};
+
+/** The fields of a snapshot that are not tables. */
+export const HEADER: Readonly<Record<string, FieldSpec>> = {
+  producer: { kind: "string", optional: false },
+  title: { kind: "string", optional: false, fallback: "" },
+  roots: { kind: "ints", optional: false, fallback: [], refers: "nodes" },
+  notes: { kind: "strings", optional: false, fallback: [] },
+};

@@ -1,0 +1,65 @@
+"""The TypeScript types and the table of references follow gradviz/ir.py."""
+
+from __future__ import annotations
+
+from gradviz import _ir_fields as fields
+from gradviz import ir
+from tools import ir_typescript
+
+# Numbers that are not rows of a table. A new field of ir.py belongs here or into
+# gradviz._ir_fields.REFERENCES; forgetting both would leave a reference unchecked.
+PLAIN = [
+    "OpNode.iteration",
+    "OpNode.sequence",
+    "OpNode.elapsed_ns",
+    "Edge.output",
+    "Edge.input",
+    "TensorMeta.shape",
+    "TensorMeta.strides",
+    "TensorMeta.offset",
+    "TensorMeta.version",
+    "Saved.version_saved",
+    "Saved.version_now",
+    "Write.version",
+    "StorageMeta.nbytes",
+    "StorageMeta.itemsize",
+    "StorageMeta.version",
+    "Statistics.count",
+    "Statistics.zeros",
+    "Statistics.nans",
+    "Statistics.infs",
+    "Statistics.first_bad",
+    "Statistics.histogram",
+    "Site.line",
+    "Site.end_line",
+    "Site.column",
+    "Site.end_column",
+    "Event.time_ns",
+]
+
+
+def test_types_ts_is_what_ir_py_says():
+    written = ir_typescript.TARGET.read_text(encoding="utf-8")
+    assert written == ir_typescript.generate(), "run `python -m tools.ir_typescript`"
+
+
+def test_check_fails_on_a_stale_file(tmp_path, monkeypatch, capsys):
+    stale = tmp_path / "types.ts"
+    stale.write_text(ir_typescript.generate().replace("OpNode", "Node"))
+    monkeypatch.setattr(ir_typescript, "TARGET", stale)
+    assert ir_typescript.main(["--check"]) == 1
+    assert "python -m tools.ir_typescript" in capsys.readouterr().err
+    assert ir_typescript.main([]) == 0
+    assert ir_typescript.main(["--check"]) == 0
+
+
+def test_every_number_is_a_reference_or_plain():
+    numbers = {
+        f"{record.__name__}.{field.name}"
+        for record in [t.record for t in fields.tables().values()] + [ir.Snapshot]
+        for field in fields.fields_of(record)
+        if field.kind in ("int", "ints")
+    }
+    assert numbers == set(fields.REFERENCES) | set(PLAIN)
+    assert not set(fields.REFERENCES) & set(PLAIN)
+    assert set(fields.REFERENCES) >= fields.SPARSE
