@@ -6,6 +6,7 @@ library only: it runs before anything is installed, and inside isolated builds.
 
 from __future__ import annotations
 
+import argparse
 import hashlib
 import importlib.util
 import json
@@ -50,10 +51,11 @@ class Node:
 
 def find_node() -> Node | None:
     """Return the machine's Node, else the one installed from PyPI, else None."""
-    return _system_node() or _wheel_node()
+    return system_node() or _wheel_node()
 
 
-def _system_node() -> Node | None:
+def system_node() -> Node | None:
+    """Return the machine's own Node if it is new enough and has npm."""
     node, npm = shutil.which("node"), shutil.which("npm")
     if node is None or npm is None:
         return None
@@ -126,12 +128,6 @@ def _packages(lock: Path) -> dict[str, dict[str, Any]]:
     return json.loads(lock.read_text(encoding="utf-8"))["packages"]
 
 
-def install_modules(node: Node, root: Path = ROOT) -> None:
-    """Install the front end's packages as locked, unless they are there already."""
-    if not modules_match(root):
-        _run([*node.npm, "ci", "--no-audit", "--no-fund"], node, root)
-
-
 def build(root: Path = ROOT) -> bool:
     """Build the bundle if it is missing or stale; say whether it was built.
 
@@ -140,20 +136,33 @@ def build(root: Path = ROOT) -> bool:
     """
     if is_fresh(root):
         return False
-    node = find_node()
-    if node is None:
-        raise FrontendError(
-            f"gradviz's front end needs Node {MINIMUM_NODE[0]} or newer with npm to be "
-            f"built. Install it, or run: pip install '{NODE_REQUIREMENT}'"
-        )
+    node = require_node()
     digest = sources_digest(root)
-    install_modules(node, root)
+    install_modules(root)
     _run([str(node.executable), "build.mjs"], node, root)
     missing = [output for output in _OUTPUTS if not (root / output).is_file()]
     if missing:
         raise FrontendError(f"extension/build.mjs did not write {', '.join(missing)}.")
     (root / _STAMP).write_text(digest + "\n")
     return True
+
+
+def install_modules(root: Path = ROOT) -> None:
+    """Install the front end's packages as locked, unless they are there already."""
+    if not modules_match(root):
+        node = require_node()
+        _run([*node.npm, "ci", "--no-audit", "--no-fund"], node, root)
+
+
+def require_node() -> Node:
+    """Return a Node to build with, or say how to get one."""
+    node = find_node()
+    if node is None:
+        raise FrontendError(
+            f"gradviz's front end needs Node {MINIMUM_NODE[0]} or newer with npm to be "
+            f"built. Install it, or run: pip install '{NODE_REQUIREMENT}'"
+        )
+    return node
 
 
 def _run(command: list[str], node: Node, root: Path) -> None:
@@ -173,9 +182,16 @@ def _run(command: list[str], node: Node, root: Path) -> None:
 
 
 def main() -> int:
-    """Build and report in one line."""
+    """Build the bundle if need be, and report in one line."""
+    parser = argparse.ArgumentParser(description=main.__doc__)
+    parser.add_argument(
+        "--with-tests", action="store_true", help="also install what its tests need"
+    )
+    options = parser.parse_args()
     try:
         built = build()
+        if options.with_tests:
+            install_modules()
     except FrontendError as error:
         print(error, file=sys.stderr)
         return 1
