@@ -63,7 +63,7 @@ def decode(data: bytes) -> ir.Snapshot:
     if not data.startswith(MAGIC):
         raise SnapshotError("This is not a gradviz snapshot.")
     length = int.from_bytes(data[4:8], "little")
-    if len(data) < 8 or 8 + length > len(data):
+    if len(data) < 8 or len(data) % 8 or 8 + length > len(data):
         raise SnapshotError(_TRUNCATED)
     header = parse_json(data[8 : 8 + length])
     if not isinstance(header, dict):
@@ -188,7 +188,9 @@ class _Reader:
         for field in snapshot_fields():
             if field.name in self._header:
                 value = self._header[field.name]
-                values[field.name] = tuple(value) if isinstance(value, list) else value
+                if isinstance(value, list):
+                    value = tuple(cast("list[Any]", value))
+                values[field.name] = value
             elif field.required:
                 raise SnapshotError(f"The snapshot is damaged: it has no {field.name}.")
         return values

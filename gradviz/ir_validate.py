@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable
-from typing import Any
+from typing import Any, NoReturn, cast
 
 from gradviz import ir
 from gradviz._ir_fields import Field, snapshot_fields, tables
@@ -52,22 +52,19 @@ are only 0 nodes.
 def check_schema(schema: object) -> None:
     """Raise SnapshotError unless snapshots of this schema version can be read."""
     major, minor = ir.SCHEMA_VERSION
-    if not (
-        isinstance(schema, (tuple, list))
-        and len(schema) == 2
-        and all(type(part) is int and 0 <= part < _INT64 for part in schema)
-    ):
+    parts = tuple(cast("Iterable[object]", schema)) if _is_pair(schema) else ()
+    if not (parts and all(_is_int(part) for part in parts)):
         _damaged("its schema version is missing or not a pair of numbers")
-    elif schema[0] > major:
+    theirs, ours = f"{parts[0]}.{parts[1]}", f"{major}.{minor}"
+    if cast("int", parts[0]) > major:
         raise SnapshotError(
-            f"The snapshot was written by a newer gradviz (schema "
-            f"{schema[0]}.{schema[1]}, this one reads {major}.{minor}); "
-            "please update gradviz to open it."
+            f"The snapshot was written by a newer gradviz (schema {theirs}, this one "
+            f"reads {ours}); please update gradviz to open it."
         )
-    elif schema[0] != major:
+    if parts[0] != major:
         raise SnapshotError(
-            f"The snapshot has the old schema {schema[0]}.{schema[1]}, which this "
-            f"gradviz (schema {major}.{minor}) no longer reads; please record it again."
+            f"The snapshot has the old schema {theirs}, which this gradviz (schema "
+            f"{ours}) no longer reads; please record it again."
         )
 
 
@@ -91,7 +88,8 @@ def _check_column(
             continue
         lowest = -1 if field.sparse else 0
         many = field.kind == "ints"
-        for place, number in enumerate(value if many else (value,)):
+        numbers = cast("tuple[int, ...]", value if many else (value,))
+        for place, number in enumerate(numbers):
             if not lowest <= number < limit:
                 where = f"{field.name}[{place}]" if many else field.name
                 _damaged(
@@ -155,12 +153,12 @@ def _is_text(value: object) -> bool:
     return type(value) is str
 
 
-def _is_tuple_of(check: Callable[[object], bool], value: Any) -> bool:
-    return type(value) is tuple and _all(check, value)
+def _is_pair(value: object) -> bool:
+    return isinstance(value, (tuple, list)) and len(cast("list[object]", value)) == 2
 
 
-def _all(check: Callable[[object], bool], values: Iterable[object]) -> bool:
-    return all(map(check, values))
+def _is_tuple_of(check: Callable[[object], bool], value: object) -> bool:
+    return type(value) is tuple and all(map(check, cast("tuple[object]", value)))
 
 
 def _require(condition: bool, complaint: str) -> None:
@@ -168,7 +166,7 @@ def _require(condition: bool, complaint: str) -> None:
         _damaged(complaint)
 
 
-def _damaged(complaint: str) -> None:
+def _damaged(complaint: str) -> NoReturn:
     raise SnapshotError(f"The snapshot is damaged: {complaint}.")
 
 
