@@ -10,7 +10,7 @@ from hatchling.builders.hooks.plugin.interface import BuildHookInterface
 
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 
-from tools import frontend  # noqa: E402  (found through the line above)
+from tools import frontend
 
 
 class FrontendBuildHook(BuildHookInterface[Any]):

@@ -1,0 +1,196 @@
+"""The import directions of the house, read from the sources and from a process."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from graphlib import CycleError, TopologicalSorter
+from pathlib import Path
+
+import pytest
+
+from tests.architecture import layers
+from tests.architecture.layers import HEAVY, Import
+
+EVERY_IMPORT = layers.all_imports()
+RUNNING = [found for found in EVERY_IMPORT if not found.typing]
+
+
+def belongs(module: str, *packages: str) -> bool:
+    return any(module == name or module.startswith(name + ".") for name in packages)
+
+
+def broken(importers: tuple[str, ...], targets: tuple[str, ...]) -> list[str]:
+    """List the imports, at any depth and for types too, from the one to the other."""
+    return [
+        str(found)
+        for found in EVERY_IMPORT
+        if belongs(found.module, *importers) and found.reaches(*targets)
+    ]
+
+
+def test_both_packages_were_found():
+    assert {"gradtape", "gradviz", "gradviz.ir"} <= layers.modules().keys()
+    assert len(RUNNING) > 50
+
+
+def test_the_engine_never_imports_the_debugger_or_another_framework():
+    assert broken(("gradtape",), ("gradviz", "torch", "IPython", "anywidget")) == []
+
+
+@pytest.mark.parametrize("room", ["gradviz.analysis", "gradviz.render"])
+def test_pure_rooms_know_no_framework(room: str):
+    assert broken((room,), ("gradtape", "torch", "cupy", "gradviz.capture")) == []
+
+
+def test_the_schema_imports_only_the_standard_library():
+    outside = [
+        str(found)
+        for found in EVERY_IMPORT
+        if found.module == "gradviz.ir"
+        and found.target.split(".")[0] not in sys.stdlib_module_names
+    ]
+    assert outside == []
+
+
+@pytest.mark.parametrize(
+    ("lower", "upper"),
+    [
+        ("gradviz.errors", ("gradviz",)),
+        ("gradviz.ir_validate", ("gradviz.capture", "gradviz.render")),
+        ("gradviz.ir_json", ("gradviz.capture", "gradviz.render")),
+        ("gradviz.ir_columns", ("gradviz.capture", "gradviz.render")),
+        ("gradviz.capture", ("gradviz.render", "gradviz.widget", "gradviz.magic")),
+        ("gradviz.render", ("gradviz.widget", "gradviz.magic", "gradviz.cli")),
+        ("gradviz.widget", ("gradviz.magic", "gradviz.cli", "gradviz.demo")),
+        ("gradtape.ops", ("gradtape.nn", "gradtape.optim")),
+        ("gradtape._backend", ("gradtape.ops", "gradtape._tensor", "gradtape._node")),
+        ("gradtape.nn", ("gradtape.optim",)),
+    ],
+    ids=lambda value: value if isinstance(value, str) else "",
+)
+def test_lower_rooms_never_import_upper_ones(lower: str, upper: tuple[str, ...]):
+    offenders = [
+        str(found)
+        for found in RUNNING
+        if belongs(found.module, lower) and not found.late and found.reaches(*upper)
+    ]
+    assert offenders == []
+
+
+def test_only_the_demo_and_capture_and_the_command_line_know_the_engine():
+    allowed = ("gradviz.capture", "gradviz.demo", "gradviz.cli")
+    others = [
+        str(found)
+        for found in EVERY_IMPORT
+        if belongs(found.module, "gradviz")
+        and not belongs(found.module, *allowed)
+        and found.reaches("gradtape")
+    ]
+    assert others == []
+
+
+def test_nothing_heavy_is_imported_at_module_level():
+    # A module that only exists for one framework may import it: it is asked for late.
+    own = {
+        "gradtape._backend._cupy": ("cupy",),
+        "gradviz.magic": ("IPython",),
+        "gradviz.widget": ("anywidget", "ipywidgets"),
+    }
+    early = [
+        str(found)
+        for found in RUNNING
+        if not found.late
+        and found.reaches(*HEAVY)
+        and not found.reaches(*own.get(found.module, ()))
+    ]
+    assert early == []
+
+
+@pytest.mark.parametrize("package", sorted(layers.PACKAGES))
+def test_modules_do_not_import_each_other_in_circles(package: str):
+    """At module level, that is; a package's own ``__init__`` counts as its top."""
+    names = {name for name in layers.modules() if belongs(name, package)}
+    graph: dict[str, set[str]] = {name: set() for name in names}
+    for found in RUNNING:
+        target = _module_behind(found, names)
+        if found.module in names and not found.late and target:
+            graph[found.module].add(target)
+    try:
+        TopologicalSorter(graph).prepare()
+    except CycleError as error:
+        pytest.fail("imports run in a circle: " + " <- ".join(error.args[1]))
+
+
+def _module_behind(found: Import, names: set[str]) -> str | None:
+    """Return the module that is imported, if it is a leaf of this package."""
+    owner = found.target.rpartition(".")[0]
+    target = found.target if found.target in names else owner
+    if target not in names or belongs(found.module, target):
+        return None
+    return target
+
+
+@pytest.mark.parametrize("package", sorted(layers.PACKAGES))
+def test_importing_a_package_loads_nothing_heavy(package: str, tmp_path: Path):
+    code = (
+        f"import sys, {package}\n"
+        f"print([name for name in {HEAVY!r} if name in sys.modules])"
+    )
+    done = subprocess.run(
+        [sys.executable, "-W", "error", "-c", code],
+        capture_output=True,
+        text=True,
+        cwd=tmp_path,
+        env={"PYTHONPATH": f"{layers.ROOT}:{layers.ROOT / 'engine'}"},
+        check=False,
+    )
+    assert done.stderr == ""
+    assert done.stdout.strip() == "[]"
+
+
+# ---- the reader of imports is itself checked ----
+
+SAMPLE = """
+import os.path
+from typing import TYPE_CHECKING
+if TYPE_CHECKING:
+    from torch import Tensor
+else:
+    import plotly
+from . import sibling
+from ..render.text import to_text
+class Record:
+    import anywidget
+    def method(self):
+        import cupy
+try:
+    import torch.nn
+except ImportError:
+    pass
+"""
+
+
+def test_the_reader_sees_every_form_of_import():
+    found = {
+        item.target: (item.line, item.late, item.typing)
+        for item in layers.imports_of("gradviz.capture.x", SAMPLE, is_package=False)
+    }
+    assert found == {
+        "os.path": (2, False, False),
+        "typing.TYPE_CHECKING": (3, False, False),
+        "torch.Tensor": (5, False, True),
+        "plotly": (7, False, False),
+        "gradviz.capture.sibling": (8, False, False),
+        "gradviz.render.text.to_text": (9, False, False),
+        "anywidget": (11, False, False),
+        "cupy": (13, True, False),
+        "torch.nn": (15, False, False),
+    }
+
+
+def test_the_reader_resolves_dots_from_a_package():
+    (found,) = layers.imports_of("gradviz.render", "from .. import ir", is_package=True)
+    assert found.target == "gradviz.ir"
+    (found,) = layers.imports_of("gradviz.render", "from .a import b", is_package=True)
+    assert found.target == "gradviz.render.a.b"
