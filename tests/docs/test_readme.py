@@ -1,0 +1,130 @@
+"""The README's code runs, its commands exist, and its links lead somewhere."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+README = (ROOT / "README.md").read_text(encoding="utf-8")
+DOCUMENTS = ["README.md", "CONTRIBUTING.md", "CHANGELOG.md"]
+
+
+@dataclass(frozen=True)
+class Block:
+    """One fenced block."""
+
+    language: str
+    text: str
+
+    @property
+    def is_notebook(self) -> bool:
+        return self.language == "python" and self.text.startswith("%")
+
+
+def blocks(text: str) -> list[Block]:
+    found = re.finditer(r"^```(\w*)\n(.*?)^```$", text, flags=re.DOTALL | re.MULTILINE)
+    return [Block(match[1], match[2]) for match in found]
+
+
+def python_of_the_readme() -> str:
+    """The Python blocks as one program: later ones go on from earlier ones."""
+    return "\n".join(
+        block.text
+        for block in blocks(README)
+        if block.language == "python" and not block.is_notebook
+    )
+
+
+def commands(text: str, program: str) -> list[list[str]]:
+    """The arguments of each call of a program in the shell blocks."""
+    return [
+        line.split("#")[0].split()[1:]
+        for block in blocks(text)
+        if block.language == "sh"
+        for line in block.text.splitlines()
+        if line.startswith(program + " ")
+    ]
+
+
+def run(*command: object, cwd: Path) -> str:
+    done = subprocess.run(
+        [str(part) for part in command],
+        cwd=cwd,
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    return done.stdout
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder in which the README's Python blocks were run as a script."""
+    folder = tmp_path_factory.mktemp("readme")
+    (folder / "train.py").write_text(python_of_the_readme(), encoding="utf-8")
+    (folder / "printed").write_text(run(sys.executable, "train.py", cwd=folder))
+    return folder
+
+
+def test_the_first_code_is_short():
+    first = blocks(README)[0]
+    assert first.language == "python"
+    assert len(first.text.splitlines()) <= 13
+
+
+def test_the_python_blocks_run(folder: Path):
+    assert "AddmmBackward0" in (folder / "printed").read_text()
+    page = (folder / "graph.html").read_text(encoding="utf-8")
+    assert "mountPage" in page
+
+
+@pytest.mark.parametrize("arguments", commands(README, "gradviz"), ids=" ".join)
+def test_the_command_lines_run(folder: Path, arguments: list[str]):
+    page = folder / next(word for word in arguments if word.endswith(".html"))
+    page.unlink(missing_ok=True)
+    run(sys.executable, "-m", "gradviz", *arguments, cwd=folder)
+    assert "mountPage" in page.read_text(encoding="utf-8")
+
+
+def test_the_notebook_block_runs(folder: Path):
+    (block,) = [block for block in blocks(README) if block.is_notebook]
+    cells = [python_of_the_readme(), *block.text.split("\n\n")]
+    code = (
+        "from IPython.core.interactiveshell import InteractiveShell\n"
+        "shell = InteractiveShell.instance()\n"
+        f"for cell in {cells!r}:\n"
+        "    shell.run_cell(cell, store_history=True).raise_error()\n"
+        "print(shell.user_ns['loss'].grad_fn.name())\n"
+    )
+    assert run(sys.executable, "-c", code, cwd=folder).endswith("MeanBackward0\n")
+
+
+@pytest.mark.parametrize("document", DOCUMENTS)
+def test_make_targets_exist(document: str):
+    makefile = (ROOT / "Makefile").read_text(encoding="utf-8")
+    named = commands((ROOT / document).read_text(encoding="utf-8"), "make")
+    targets = {arguments[0] for arguments in named}
+    assert {name for name in targets if f"\n{name}: ##" not in makefile} == set()
+
+
+@pytest.mark.parametrize("document", DOCUMENTS)
+def test_links_within_the_repository_lead_somewhere(document: str):
+    text = (ROOT / document).read_text(encoding="utf-8")
+    links = re.findall(r"\]\(([^)]+)\)|(?:src|srcset)=\"([^\"]+)\"", text)
+    local = {first or second for first, second in links if "://" not in first}
+    assert {link for link in local if not (ROOT / link.split("#")[0]).exists()} == set()
+
+
+def test_extras_named_in_the_readme_exist():
+    pyproject = (ROOT / "pyproject.toml").read_text(encoding="utf-8")
+    extras = re.findall(r"pip install '\.\[(\w+)\]'", README)
+    assert extras
+    assert [name for name in extras if f"\n{name} = [" not in pyproject] == []
