@@ -1,0 +1,194 @@
+"""Summaries of arrays: what the view says about a tensor's values and gradients.
+
+It runs once per edge while recording, so it reads an array at most twice, in pieces
+that stay in the cache, and reads a broadcast array as if it had not been expanded.
+"""
+
+from __future__ import annotations
+
+import math
+import sys
+from typing import Any
+
+import numpy as np
+
+from gradviz import ir
+
+BINS = 32
+
+# 256 KiB of float64: two such buffers and the array's own piece fit the L2 cache.
+_PIECE = 32_768
+
+
+def statistics(array: Any) -> ir.Statistics:
+    """Summarize the values of a numpy or cupy array of any shape.
+
+    Booleans count as 0 and 1; of complex numbers the magnitude is summarized. All is
+    computed in float64 on the array's own device, and NaN and Inf are counted but left
+    out of everything else. Raises TypeError for arrays that hold no numbers.
+
+    >>> import numpy as np
+    >>> summary = statistics(np.array([[3.0, 0.0], [np.nan, -4.0]]))
+    >>> summary.minimum, summary.maximum, summary.norm, summary.zeros, summary.nans
+    (-4.0, 3.0, 5.0, 1, 1)
+    >>> summary.first_bad
+    (1, 0)
+    """
+    count = int(array.size)
+    if count == 0:
+        return ir.Statistics(0)
+    xp = _namespace(array)
+    # What lies beyond float32 on the way (an overflow of abs, say) ends as an Inf that
+    # is counted, so numpy need not warn about it.
+    with np.errstate(all="ignore"):
+        values = _as_real(xp, _without_repeats(array))
+        repeats = count // int(values.size)
+        flat = values.ravel(order="K")
+        low, high, nonzero = _host(xp, flat.min(), flat.max(), xp.count_nonzero(flat))
+        zeros = (int(values.size) - int(nonzero)) * repeats
+        if math.isfinite(low) and math.isfinite(high):
+            return _summary(xp, flat, low, high, repeats, count, zeros)
+        return _summary_of_finite(xp, values, flat, repeats, count, zeros)
+
+
+def _namespace(array: Any) -> Any:
+    """Return the module that the array belongs to, without importing any."""
+    name = type(array).__module__.partition(".")[0]
+    return np if name == "numpy" else sys.modules[name]
+
+
+def _host(xp: Any, *numbers: Any) -> list[float]:
+    """Bring numbers to the host, in one transfer."""
+    if xp is np:
+        return [float(number) for number in numbers]
+    packed = xp.stack([xp.asarray(number, dtype=xp.float64) for number in numbers])
+    return packed.get().tolist()
+
+
+def _without_repeats(array: Any) -> Any:
+    """Return the array with every expanded (stride 0) dimension cut to length 1."""
+    if 0 not in array.strides:
+        return array
+    return array[tuple(slice(1 if step == 0 else None) for step in array.strides)]
+
+
+def _as_real(xp: Any, array: Any) -> Any:
+    kind, itemsize = array.dtype.kind, array.dtype.itemsize
+    if kind == "c":
+        return xp.abs(array.astype(xp.complex128))
+    if kind in "iub" or (kind == "f" and itemsize in (4, 8)):
+        return array
+    if kind == "f":
+        return array.astype(xp.float32 if itemsize == 2 else xp.float64)
+    if kind == "V" and array.dtype.names is None:  # bfloat16 and float8 of ml_dtypes
+        try:
+            return array.astype(xp.float32)
+        except (TypeError, ValueError):
+            pass
+    raise TypeError(f"An array of {array.dtype} holds no numbers to summarize.")
+
+
+def _summary_of_finite(
+    xp: Any, values: Any, flat: Any, repeats: int, count: int, zeros: int
+) -> ir.Statistics:
+    """Summarize an array that holds NaN or Inf."""
+    fine = xp.isfinite(values)
+    nans, place = _host(xp, xp.count_nonzero(flat != flat), (~fine).argmax())
+    finite = flat[fine.ravel(order="K")]
+    first = np.unravel_index(int(place), values.shape)
+    bad: dict[str, Any] = {
+        "nans": int(nans) * repeats,
+        "infs": (int(values.size) - int(finite.size) - int(nans)) * repeats,
+        "first_bad": tuple(int(index) for index in first),
+    }
+    if finite.size == 0:
+        return ir.Statistics(count, zeros=zeros, **bad)
+    low, high = _host(xp, finite.min(), finite.max())
+    return _summary(xp, finite, low, high, repeats, count, zeros, bad)
+
+
+def _summary(
+    xp: Any,
+    flat: Any,
+    low: float,
+    high: float,
+    repeats: int,
+    count: int,
+    zeros: int,
+    bad: dict[str, Any] | None = None,
+) -> ir.Statistics:
+    """Summarize finite numbers between ``low`` and ``high``.
+
+    All moments come from t = (x - low) / (high - low), which lies in [0, 1]: nothing
+    overflows, and as the variance of t is at least 1 / 2n, little cancels.
+    """
+    size = int(flat.size)
+    if low == high:
+        mean, std = low, 0.0
+        bins = [0] * BINS
+        bins[BINS // 2] = size
+        left, right = _around(low)
+    else:
+        total, squares, bins = _moments(xp, flat, low, high)
+        mean_t = total / size
+        std_t = math.sqrt(max(squares / size - mean_t * mean_t, 0.0))
+        mean = low * (1 - mean_t) + high * mean_t
+        std = high * std_t - low * std_t
+        left, right = low, high
+    return ir.Statistics(
+        count=count,
+        minimum=low,
+        maximum=high,
+        mean=mean,
+        std=std,
+        norm=math.hypot(mean, std) * math.sqrt(size * repeats),
+        zeros=zeros,
+        histogram=tuple([number * repeats for number in bins]),
+        histogram_low=left,
+        histogram_high=right,
+        **(bad or {}),
+    )
+
+
+def _moments(
+    xp: Any, flat: Any, low: float, high: float
+) -> tuple[float, float, list[int]]:
+    """Return the sum of t, the sum of its squares and the histogram."""
+    width = high - low
+    if not math.isfinite(width):  # both ends are near the largest float64
+        return _moments(xp, flat * 0.5, low * 0.5, high * 0.5)
+    if not math.isfinite(BINS / width):  # or next to each other, near the smallest
+        large = 2.0**200
+        return _moments(xp, flat * large, low * large, high * large)
+    total, squares, bins = 0.0, 0.0, np.zeros(BINS + 1, np.int64)
+    # On a GPU one launch costs more than the memory it saves.
+    step = _PIECE if xp is np else int(flat.size)
+    for start in range(0, int(flat.size), step):
+        bin_number = flat[start : start + step].astype(xp.float64)
+        bin_number -= low
+        bin_number *= BINS / width
+        counts = xp.bincount(bin_number.astype(xp.intp), minlength=BINS + 1)
+        parts = bin_number.sum(), bin_number.dot(bin_number)
+        part_total, part_squares, counts = _to_host(xp, *parts, counts)
+        total += part_total
+        squares += part_squares
+        bins += counts
+    bins[BINS - 1] += bins[BINS]  # the last bin includes its right edge
+    return total / BINS, squares / BINS**2, bins[:BINS].tolist()
+
+
+def _to_host(
+    xp: Any, total: Any, squares: Any, counts: Any
+) -> tuple[float, float, Any]:
+    if xp is not np:
+        pair = xp.stack([total, squares])
+        host = xp.concatenate([pair, counts.astype(xp.float64)]).get()
+        total, squares, counts = host[0], host[1], host[2:].astype(np.int64)
+    return float(total), float(squares), counts
+
+
+def _around(value: float) -> tuple[float, float]:
+    """Return the ends of a histogram that shows one value in its middle."""
+    margin = abs(value) / 2 if value else 0.5
+    left, right = value - margin, value + margin
+    return max(left, -sys.float_info.max), min(right, sys.float_info.max)
