@@ -79,7 +79,7 @@ def stages(reports: Path) -> list[Stage]:
         Stage(
             "browser",
             "test",
-            [*pytest, "-m", "browser", f"--junit-xml={browser}"],
+            [*pytest, "tests/browser", f"--junit-xml={browser}"],
             report=browser,
             read=counts.from_junit,
         ),
