@@ -131,7 +131,7 @@ def _parse(text: str) -> tuple[str, int | None]:
         raise RuntimeError(_INVALID.format(text))
     name, digits = match.groups()
     if name not in _TYPES:
-        raise RuntimeError(_UNKNOWN_TYPE.format(text))
+        raise RuntimeError(_UNKNOWN_TYPE.format(name))
     if digits is None:
         return name, None
     if int(digits) > _MAX_INDEX:
