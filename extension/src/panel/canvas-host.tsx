@@ -1,0 +1,108 @@
+// The place of the canvas: mounts the graph view, feeds it from the store, walks by key.
+import { effect } from "@preact/signals-core";
+import { useEffect, useRef } from "preact/hooks";
+import { createGraphView, type GraphView } from "../render/graph-view.js";
+import {
+  hover,
+  reportLayout,
+  reportProblem,
+  selectEdge,
+  selectNode,
+  toggleScope,
+} from "../state/actions.js";
+import type { Store } from "../state/store.js";
+import { useApp, useStore } from "./context.js";
+
+/** Run a step of the graph view; a failure becomes a sentence, not a blank canvas. */
+function guarded(store: Store, step: () => void): void {
+  try {
+    step();
+  } catch (error) {
+    reportProblem(store, error);
+  }
+}
+
+/** Keep the view in step with the store; the answer ends all subscriptions. */
+function follow(store: Store, view: GraphView): () => void {
+  const { data, ui, derived } = store;
+  const stops = [
+    effect(() => {
+      const snapshot = data.snapshot.value;
+      if (snapshot !== null) guarded(store, () => view.setSnapshot(snapshot));
+    }),
+    effect(() => {
+      const selection = ui.selection.value;
+      const state = {
+        collapsed: ui.collapsed.value,
+        selected: selection?.kind === "node" ? selection.id : null,
+        selectedEdge: selection?.kind === "edge" ? selection.id : null,
+        hovered: ui.hovered.value,
+        matches: new Set(derived.matches.value),
+        colorBy: ui.colorBy.value,
+        theme: derived.theme.value,
+      };
+      guarded(store, () => view.setState(state));
+    }),
+    effect(() => {
+      const request = ui.revealRequest.value;
+      if (request !== null) guarded(store, () => view.reveal(request.node));
+    }),
+  ];
+  return () => {
+    for (const stop of stops) stop();
+  };
+}
+
+export function CanvasHost() {
+  const { store, view } = useApp();
+  const host = useRef<HTMLDivElement>(null);
+  useEffect(() => {
+    const element = host.current;
+    if (element === null) return;
+    let stop = () => {};
+    guarded(store, () => {
+      const created = createGraphView(element, {
+        onSelect: (node) => selectNode(store, node),
+        onSelectEdge: (edge) => selectEdge(store, edge),
+        onHover: (node) => hover(store, node),
+        onToggleScope: (scope) => toggleScope(store, scope),
+        onLayout: ({ boxes }) => reportLayout(store, boxes),
+      });
+      view.current = created;
+      const unfollow = follow(store, created);
+      stop = () => {
+        unfollow();
+        created.dispose();
+        view.current = null;
+      };
+    });
+    return () => stop();
+  }, [store, view]);
+  return (
+    <>
+      <CanvasHelp />
+      {/* biome-ignore lint/a11y/noNoninteractiveTabindex: arrow keys walk the canvas */}
+      <div
+        ref={host}
+        class="canvas"
+        data-gv-canvas=""
+        data-testid="graph"
+        role="application"
+        aria-roledescription="graph"
+        aria-label="Autograd graph"
+        aria-describedby="gv-canvas-help"
+        tabIndex={0}
+      />
+    </>
+  );
+}
+
+function CanvasHelp() {
+  const { nodes } = useStore().data.snapshot.value ?? { nodes: [] };
+  return (
+    <p id="gv-canvas-help" class="unseen">
+      {`A graph of ${nodes.length} nodes. Arrow keys walk from node to node, Enter opens and
+      closes a module, slash searches, T shows the same nodes as a table.`}
+    </p>
+  );
+}

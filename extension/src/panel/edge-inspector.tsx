@@ -1,0 +1,88 @@
+// The inspector of one edge: the tensor that flowed, and the gradient that came back.
+import type { OpNode, Snapshot } from "../ir/types.js";
+import { goToNode } from "../state/actions.js";
+import { formatNumber, formatTuple } from "../state/format.js";
+import { type EdgeDetails, tensorLabel } from "../state/inspect.js";
+import { Boundary } from "./boundary.js";
+import { useStore } from "./context.js";
+import { StatisticsView } from "./gradient-section.js";
+import { StorageSection } from "./storage-section.js";
+import { StrideSection } from "./stride-picture.js";
+import { Empty, Facts, Name, Section, Tag } from "./text.js";
+
+function End({ id, node, end }: { id: number; node: OpNode | null; end: string }) {
+  const store = useStore();
+  return (
+    <span>
+      <button type="button" class="link" onClick={() => goToNode(store, id)}>
+        <Name text={node?.name ?? "unknown"} />
+      </button>{" "}
+      <span class="muted">{end}</span>
+    </span>
+  );
+}
+
+export function EdgeInspector({
+  snapshot,
+  details,
+}: {
+  snapshot: Snapshot;
+  details: EdgeDetails;
+}) {
+  const { edge, source, target, tensor, gradient } = details;
+  return (
+    <Boundary what="the inspector" attempt={details}>
+      <header class="node-head">
+        <h2>
+          {tensor === null ? (
+            "Edge"
+          ) : (
+            <Name text={tensorLabel(tensor.id, tensor.tensor)} />
+          )}
+        </h2>
+        <p class="tags">
+          <Tag tone="accent">{edge.kind === "cut" ? "cut edge" : "edge"}</Tag>
+          <End id={edge.source} node={source} end={`output ${edge.output}`} />
+          <span aria-hidden="true">→</span>
+          <End id={edge.target} node={target} end={`input ${edge.input}`} />
+        </p>
+      </header>
+      <Facts
+        testId="summary"
+        facts={[
+          ...(tensor === null
+            ? []
+            : [
+                { label: "Shape", value: formatTuple(tensor.tensor.shape) },
+                { label: "Strides", value: formatTuple(tensor.tensor.strides) },
+                { label: "Dtype", value: tensor.tensor.dtype },
+                { label: "Version", value: tensor.tensor.version },
+              ]),
+          { label: "Gradient norm", value: formatNumber(gradient?.norm) },
+        ]}
+      />
+      <Section title="Gradient" note="sent back along this edge">
+        {gradient !== null ? (
+          <StatisticsView statistics={gradient} />
+        ) : (
+          <Empty>
+            {edge.kind === "cut"
+              ? "The graph is cut here: no gradient can flow back along this edge."
+              : "No gradient was recorded on this edge."}
+          </Empty>
+        )}
+      </Section>
+      <Section title="Memory layout">
+        <StrideSection
+          snapshot={snapshot}
+          choices={tensor === null ? [] : [tensor]}
+          chosen={null}
+          onChoose={() => {}}
+        />
+      </Section>
+      <Section title="Storage">
+        <StorageSection uses={details.storages} />
+      </Section>
+    </Boundary>
+  );
+}

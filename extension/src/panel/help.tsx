@@ -1,0 +1,102 @@
+// The keyboard and mouse, on one page; opened with "?" and closed with Esc.
+import { useEffect, useRef } from "preact/hooks";
+import { setHelp } from "../state/actions.js";
+import { useStore } from "./context.js";
+import { CloseIcon } from "./icons.js";
+
+const KEYS: readonly (readonly [keys: readonly string[], what: string])[] = [
+  [["↑", "↓", "←", "→"], "Walk to the nearest node in that direction"],
+  [["Enter"], "Close the scope of the selected node, or open the closed one around it"],
+  [["/"], "Search; Enter for the next match, Shift+Enter for the previous"],
+  [["f"], "Fit the whole graph"],
+  [["+", "-"], "Zoom in, zoom out"],
+  [["t"], "Switch between graph and table"],
+  [["Esc"], "Close this, clear the search, clear the selection"],
+  [["?"], "This page"],
+];
+
+const MOUSE: readonly (readonly [gesture: string, what: string])[] = [
+  ["Click", "Select a node or an edge"],
+  ["Double click", "Open or close a scope"],
+  ["Drag", "Move the graph"],
+  ["Wheel, pinch", "Zoom at the pointer"],
+];
+
+const QUERIES: readonly (readonly [query: string, what: string])[] = [
+  ["conv2d", "Name, call, module, tensor or file contains it"],
+  ["64x10", "An input or output has this shape"],
+  ["train.py:12", "Made by that line"],
+  ["has:nan", "Also has:inf, has:bad, has:hook, has:grad"],
+  ["is:leaf", "Also any other kind of node"],
+  ["grad>10", "Norm of the incoming gradient; also <, >=, <=, ="],
+  ["-relu", "Leave out what matches; all words must hold"],
+];
+
+/** Show the dialog above everything, where the browser has such a layer. */
+function present(dialog: HTMLDialogElement | null, open: boolean): void {
+  if (dialog === null || dialog.open === open) return;
+  if (!open) dialog.close();
+  else if (typeof dialog.showModal === "function") dialog.showModal();
+  else dialog.setAttribute("open", "");
+}
+
+export function Help() {
+  const store = useStore();
+  const dialog = useRef<HTMLDialogElement>(null);
+  const open = store.ui.helpOpen.value;
+  useEffect(() => present(dialog.current, open), [open]);
+  if (!open) return null;
+  return (
+    <dialog
+      ref={dialog}
+      class="help"
+      aria-label="Help"
+      onClose={() => setHelp(store, false)}
+    >
+      <header>
+        <h2>Keyboard and mouse</h2>
+        <button
+          type="button"
+          class="quiet"
+          aria-label="Close"
+          onClick={() => setHelp(store, false)}
+        >
+          <CloseIcon />
+        </button>
+      </header>
+      <dl class="keys">
+        {KEYS.map(([keys, what]) => (
+          <div key={what}>
+            <dt>
+              {keys.map((key) => (
+                <kbd key={key}>{key}</kbd>
+              ))}
+            </dt>
+            <dd>{what}</dd>
+          </div>
+        ))}
+        {MOUSE.map(([gesture, what]) => (
+          <div key={what}>
+            <dt>{gesture}</dt>
+            <dd>{what}</dd>
+          </div>
+        ))}
+      </dl>
+      <h3>Search words</h3>
+      <dl class="keys">
+        {QUERIES.map(([query, what]) => (
+          <div key={query}>
+            <dt>
+              <code>{query}</code>
+            </dt>
+            <dd>{what}</dd>
+          </div>
+        ))}
+      </dl>
+      <p class="muted">
+        An arrow points from the tensor's producer to its consumer: the forward
+        direction. Gradients flow against the arrows.
+      </p>
+    </dialog>
+  );
+}

@@ -1,0 +1,54 @@
+// What each key does: a pure table from a key press to a command.
+
+export type Command =
+  | { readonly kind: "walk"; readonly direction: "up" | "down" | "left" | "right" }
+  | { readonly kind: "zoom"; readonly direction: "in" | "out" }
+  | { readonly kind: "toggle" | "search" | "fit" | "table" | "clear" | "help" };
+
+export interface KeyPress {
+  readonly key: string;
+  readonly ctrlKey: boolean;
+  readonly metaKey: boolean;
+  readonly altKey: boolean;
+}
+
+/** Where the key was pressed: each place leaves some keys to the element itself. */
+export type KeyPlace = "canvas" | "text" | "control" | "elsewhere";
+
+const ANYWHERE: Readonly<Record<string, Command>> = {
+  "/": { kind: "search" },
+  "?": { kind: "help" },
+  f: { kind: "fit" },
+  t: { kind: "table" },
+  "+": { kind: "zoom", direction: "in" },
+  "=": { kind: "zoom", direction: "in" },
+  "-": { kind: "zoom", direction: "out" },
+};
+
+const ON_CANVAS: Readonly<Record<string, Command>> = {
+  ArrowUp: { kind: "walk", direction: "up" },
+  ArrowDown: { kind: "walk", direction: "down" },
+  ArrowLeft: { kind: "walk", direction: "left" },
+  ArrowRight: { kind: "walk", direction: "right" },
+  Enter: { kind: "toggle" },
+};
+
+/** The command of a key press, or null to leave it to the browser. */
+export function commandFor(press: KeyPress, place: KeyPlace): Command | null {
+  if (press.ctrlKey || press.metaKey || press.altKey) return null;
+  if (press.key === "Escape") return { kind: "clear" };
+  if (place === "text") return null;
+  if (place === "canvas" && Object.hasOwn(ON_CANVAS, press.key)) {
+    return ON_CANVAS[press.key] ?? null;
+  }
+  return Object.hasOwn(ANYWHERE, press.key) ? (ANYWHERE[press.key] ?? null) : null;
+}
+
+/** Tell the places apart by the element that has the focus. */
+export function placeOfTarget(target: EventTarget | null): KeyPlace {
+  if (!(target instanceof HTMLElement)) return "elsewhere";
+  if (target.dataset.gvCanvas !== undefined) return "canvas";
+  // A select jumps to options by letter, so single letters belong to it as well.
+  if (target.matches("input, textarea, select")) return "text";
+  return target.matches("button, summary, [role=gridcell]") ? "control" : "elsewhere";
+}

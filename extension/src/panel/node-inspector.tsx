@@ -1,0 +1,211 @@
+// The inspector of one node: what it is, whose line made it, what it keeps, what flowed.
+import { useState } from "preact/hooks";
+import type { Snapshot } from "../ir/types.js";
+import {
+  formatNanoseconds,
+  formatNumber,
+  formatPlural,
+  formatTuple,
+} from "../state/format.js";
+import { type NodeDetails, tensorChoices, tensorLabel } from "../state/inspect.js";
+import { receivedNorm } from "../state/rows.js";
+import { Boundary } from "./boundary.js";
+import { useStore } from "./context.js";
+import { GradientSection } from "./gradient-section.js";
+import { NeighbourList } from "./neighbours.js";
+import { SourceView, StackView } from "./source-view.js";
+import { StorageSection } from "./storage-section.js";
+import { StrideSection } from "./stride-picture.js";
+import { SavedTable, TensorTable } from "./tensor-table.js";
+import { Empty, type Fact, Facts, Name, Section, Tag } from "./text.js";
+
+const KINDS: Readonly<Record<NodeDetails["node"]["kind"], string>> = {
+  op: "op",
+  view: "view",
+  inplace: "in-place",
+  custom: "custom Function",
+  accumulate: "accumulates a gradient",
+  leaf: "leaf",
+  cut: "cut",
+  root: "root",
+};
+
+function Header({ details }: { details: NodeDetails }) {
+  const { node, scopes } = details;
+  const scope = scopes.at(-1)?.scope;
+  return (
+    <header class="node-head">
+      <h2>
+        <Name text={node.name} />
+      </h2>
+      <p class="tags">
+        <Tag tone="accent">{KINDS[node.kind]}</Tag>
+        {node.flags.map((flag) => (
+          <Tag key={flag} tone={flag === "modified" ? "bad" : "plain"}>
+            {flag}
+          </Tag>
+        ))}
+        {scope !== undefined && (
+          <span class="muted">
+            in <Name text={scope.path} title={`${scope.path} (${scope.kind})`} />
+          </span>
+        )}
+        {node.iteration !== null && (
+          <span class="muted">{`iteration ${node.iteration}`}</span>
+        )}
+      </p>
+    </header>
+  );
+}
+
+/** The facts people look for first, of the node's first output. */
+function summaryFacts(details: NodeDetails, norm: number | null): Fact[] {
+  const { node, place } = details;
+  const tensor = details.outputs[0]?.tensor;
+  const facts: Fact[] = [];
+  if (tensor !== undefined) {
+    facts.push(
+      { label: "Shape", value: formatTuple(tensor.shape) },
+      { label: "Strides", value: formatTuple(tensor.strides) },
+      { label: "Dtype", value: tensor.dtype },
+      { label: "Version", value: tensor.version },
+    );
+  }
+  facts.push({ label: "Gradient norm", value: formatNumber(norm) });
+  facts.push({
+    label: "Source",
+    value: place === null ? "–" : <Name text={place.label} title={place.site.file} />,
+  });
+  if (tensor !== undefined) facts.push({ label: "Device", value: tensor.device });
+  if (node.sequence !== null) facts.push({ label: "Sequence", value: node.sequence });
+  if (node.elapsed_ns !== null) {
+    facts.push({ label: "Backward time", value: formatNanoseconds(node.elapsed_ns) });
+  }
+  return facts;
+}
+
+/** "conv2d(x, weight, bias, stride=(1, 1))" and the formula of the derivative. */
+function CallView({ details }: { details: NodeDetails }) {
+  const { node, inputs } = details;
+  if (node.kind === "accumulate" || node.kind === "leaf") {
+    return (
+      <p>
+        Adds the gradient that arrives to <code>.grad</code> of{" "}
+        <Name text={node.call || "a leaf"} />.
+      </p>
+    );
+  }
+  const tensors = inputs.map(({ id, tensor }) => tensorLabel(id, tensor));
+  return (
+    <div class="call" data-testid="call">
+      <code dir="ltr">
+        <Name text={`${node.call}(${[...tensors, ...node.arguments].join(", ")})`} />
+      </code>
+      <h4>Derivative</h4>
+      {node.formula === "" ? (
+        <Empty>The formula of this derivative was not recorded.</Empty>
+      ) : (
+        <pre class="formula" dir="ltr">
+          {node.formula}
+        </pre>
+      )}
+    </div>
+  );
+}
+
+function Hooks({ hooks }: { hooks: readonly string[] }) {
+  if (hooks.length === 0) return <Empty>No hook is registered on this node.</Empty>;
+  return (
+    <ul class="hooks">
+      {hooks.map((hook, position) => (
+        // biome-ignore lint/suspicious/noArrayIndexKey: one hook can be registered twice
+        <li key={position} class="code">
+          <Name text={hook} />
+        </li>
+      ))}
+    </ul>
+  );
+}
+
+export function NodeInspector({
+  snapshot,
+  details,
+}: {
+  snapshot: Snapshot;
+  details: NodeDetails;
+}) {
+  const store = useStore();
+  const [chosen, setChosen] = useState<number | null>(null);
+  const { inputs, outputs, saved, gradients, storages, node } = details;
+  const tables = store.derived.tables.value;
+  const norm = tables === null ? null : receivedNorm(tables, details.id);
+  const modified = saved.filter((use) => use.modified).length;
+  return (
+    <Boundary what="the inspector" attempt={details}>
+      <Header details={details} />
+      <Facts facts={summaryFacts(details, norm)} testId="summary" />
+      <Section title="Source">
+        <SourceView place={details.place} />
+        <StackView stack={details.stack} />
+      </Section>
+      <Section title="Forward call">
+        <CallView details={details} />
+      </Section>
+      <Section
+        title="Tensors"
+        note={formatPlural(inputs.length + outputs.length, "tensor")}
+      >
+        {inputs.length + outputs.length === 0 ? (
+          <Empty>No inputs or outputs were recorded for this node.</Empty>
+        ) : (
+          <TensorTable uses={[...inputs, ...outputs]} onPick={setChosen} />
+        )}
+      </Section>
+      <Section
+        title="Saved tensors"
+        note={modified > 0 ? `${modified} modified` : String(saved.length)}
+      >
+        {saved.length === 0 ? (
+          <Empty>This node keeps no tensor for its derivative.</Empty>
+        ) : (
+          <SavedTable uses={saved} onPick={setChosen} />
+        )}
+      </Section>
+      <Section title="Gradient">
+        <GradientSection gradients={gradients} />
+      </Section>
+      <Section title="Memory layout">
+        <Boundary what="the memory layout" attempt={chosen}>
+          <StrideSection
+            snapshot={snapshot}
+            choices={tensorChoices(details)}
+            chosen={chosen}
+            onChoose={setChosen}
+          />
+        </Boundary>
+      </Section>
+      <Section title="Storage" note={formatPlural(storages.length, "storage")}>
+        <StorageSection uses={storages} />
+      </Section>
+      <Section title="Neighbours">
+        <NeighbourList
+          title="Its inputs come from, gradients go to"
+          neighbours={details.producers}
+          none="Nothing: the gradient ends here."
+        />
+        <NeighbourList
+          title="Its outputs go to, gradients come from"
+          neighbours={details.consumers}
+          none="Nothing: backward() starts here."
+        />
+      </Section>
+      <Section
+        title="Hooks"
+        note={String(node.hooks.length)}
+        open={node.hooks.length > 0}
+      >
+        <Hooks hooks={node.hooks} />
+      </Section>
+    </Boundary>
+  );
+}

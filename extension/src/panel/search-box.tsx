@@ -1,0 +1,64 @@
+// The search box: query, "3 of 12", next and previous.
+import { setQuery, stepMatch } from "../state/actions.js";
+import { formatCount } from "../state/format.js";
+import { useStore } from "./context.js";
+import { NextIcon, PreviousIcon, SearchIcon } from "./icons.js";
+
+function resultText(query: string, count: number, position: number | null): string {
+  if (query.trim() === "") return "";
+  if (count === 0) return "No match";
+  const total = formatCount(count);
+  return position === null ? `${total} found` : `${position + 1} of ${total}`;
+}
+
+export function SearchBox() {
+  const store = useStore();
+  const query = store.ui.query.value;
+  const count = store.derived.matches.value.length;
+  const onKeyDown = (event: KeyboardEvent) => {
+    if (event.key !== "Enter") return;
+    event.preventDefault();
+    stepMatch(store, event.shiftKey ? -1 : 1);
+  };
+  const step = (direction: 1 | -1) => () => stepMatch(store, direction);
+  return (
+    <search class="search">
+      <SearchIcon />
+      <input
+        type="search"
+        data-testid="search"
+        aria-label="Search nodes"
+        placeholder="Search nodes"
+        title="Search names, calls, scopes and files ( / )"
+        autocomplete="off"
+        spellcheck={false}
+        value={query}
+        onInput={(event) => setQuery(store, event.currentTarget.value)}
+        onKeyDown={onKeyDown}
+      />
+      <output class="count" data-testid="search-count">
+        {resultText(query, count, store.ui.matchPosition.value)}
+      </output>
+      <button
+        type="button"
+        class="quiet"
+        aria-label="Previous match"
+        title="Previous match (Shift+Enter)"
+        disabled={count === 0}
+        onClick={step(-1)}
+      >
+        <PreviousIcon />
+      </button>
+      <button
+        type="button"
+        class="quiet"
+        aria-label="Next match"
+        title="Next match (Enter)"
+        disabled={count === 0}
+        onClick={step(1)}
+      >
+        <NextIcon />
+      </button>
+    </search>
+  );
+}

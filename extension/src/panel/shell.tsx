@@ -1,0 +1,168 @@
+// The whole view: toolbar, breadcrumb, graph or table, inspector, status line.
+import { useEffect, useRef } from "preact/hooks";
+import {
+  clear,
+  setHelp,
+  setNarrow,
+  setViewMode,
+  toggleSelectedScope,
+} from "../state/actions.js";
+import { Boundary } from "./boundary.js";
+import { Breadcrumb } from "./breadcrumb.js";
+import { CanvasHost } from "./canvas-host.js";
+import { type AppContext, AppProvider, useStore } from "./context.js";
+import { Help } from "./help.js";
+import { Inspector } from "./inspector.js";
+import { type Command, commandFor, placeOfTarget } from "./keyboard.js";
+import { Legend } from "./legend.js";
+import { NodeTable } from "./node-table.js";
+import { Splitter } from "./splitter.js";
+import { StatusLine } from "./status-line.js";
+import { Toolbar, ZOOM_STEP } from "./toolbar.js";
+import { walk } from "./walk.js";
+
+const NARROW_PX = 760; // below, graph and inspector do not fit side by side
+
+function run(app: AppContext, root: HTMLElement, command: Command): void {
+  const { store, view } = app;
+  const focus = (selector: string) =>
+    root.querySelector<HTMLElement>(selector)?.focus();
+  switch (command.kind) {
+    case "walk":
+      return walk(app, command.direction);
+    case "zoom":
+      return view.current?.zoomBy(
+        command.direction === "in" ? ZOOM_STEP : 1 / ZOOM_STEP,
+      );
+    case "toggle":
+      return toggleSelectedScope(store);
+    case "search":
+      return focus("input[type=search]");
+    case "fit":
+      return view.current?.fit();
+    case "table":
+      return setViewMode(
+        store,
+        store.ui.viewMode.value === "table" ? "graph" : "table",
+      );
+    case "help":
+      return setHelp(store, true);
+    case "clear":
+      clear(store);
+      return focus("[data-gv-canvas]");
+  }
+}
+
+/** Tell the store whether the view is narrow; the observer is the only one who knows. */
+function useNarrow(root: { current: HTMLElement | null }): void {
+  const store = useStore();
+  useEffect(() => {
+    const element = root.current;
+    if (element === null || typeof ResizeObserver === "undefined") return;
+    const observer = new ResizeObserver(([entry]) => {
+      if (entry !== undefined) setNarrow(store, entry.contentRect.width < NARROW_PX);
+    });
+    observer.observe(element);
+    return () => observer.disconnect();
+  }, [root, store]);
+}
+
+/** What stands over the graph when there is none to draw. */
+function Curtain() {
+  const { data } = useStore();
+  const problem = data.problem.value;
+  const snapshot = data.snapshot.value;
+  if (problem !== null) {
+    return (
+      <p class="curtain problem" role="alert" dir="auto">
+        {problem}
+      </p>
+    );
+  }
+  if (snapshot === null) return <p class="curtain muted">Reading the graph…</p>;
+  if (snapshot.nodes.length > 0) return null;
+  return (
+    <div class="curtain" data-testid="empty">
+      <p>This graph has no nodes: nothing that was recorded needs a gradient.</p>
+      {snapshot.notes.map((note) => (
+        <p key={note} class="muted" dir="auto">
+          {note}
+        </p>
+      ))}
+    </div>
+  );
+}
+
+function Stage() {
+  const { ui, data } = useStore();
+  const table = ui.viewMode.value === "table" && data.snapshot.value !== null;
+  return (
+    <main class={table ? "stage tabled" : "stage"}>
+      <CanvasHost />
+      {table ? (
+        <Boundary what="the table" attempt={data.snapshot.value}>
+          <NodeTable />
+        </Boundary>
+      ) : (
+        <>
+          <Legend />
+          <Curtain />
+        </>
+      )}
+    </main>
+  );
+}
+
+function LiveRegion() {
+  const { derived } = useStore();
+  return (
+    <p class="unseen" role="status" aria-live="polite" data-testid="live">
+      {derived.announcement.value}
+    </p>
+  );
+}
+
+function Frame({ app }: { app: AppContext }) {
+  const { store } = app;
+  const root = useRef<HTMLDivElement>(null);
+  useNarrow(root);
+  const { narrow, inspectorShare, themeChoice, helpOpen } = store.ui;
+  const onKeyDown = (event: KeyboardEvent) => {
+    const command = commandFor(event, placeOfTarget(event.target));
+    // The open help is a native dialog: it takes Esc itself, and nothing else.
+    if (command === null || root.current === null || helpOpen.value) return;
+    event.preventDefault();
+    event.stopPropagation();
+    run(app, root.current, command);
+  };
+  return (
+    // biome-ignore lint/a11y/noStaticElementInteractions: shortcuts for all inside
+    <div
+      ref={root}
+      class={narrow.value ? "gv narrow" : "gv"}
+      data-theme={store.derived.theme.value}
+      data-theme-choice={themeChoice.value}
+      style={{ "--share": `${inspectorShare.value}%` }}
+      onKeyDown={onKeyDown}
+    >
+      <Toolbar />
+      <Breadcrumb />
+      <div class="middle">
+        <Stage />
+        <Splitter />
+        <Inspector />
+      </div>
+      <StatusLine />
+      <Help />
+      <LiveRegion />
+    </div>
+  );
+}
+
+export function Shell({ app }: { app: AppContext }) {
+  return (
+    <AppProvider value={app}>
+      <Frame app={app} />
+    </AppProvider>
+  );
+}

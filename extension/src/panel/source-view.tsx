@@ -1,0 +1,104 @@
+// The line of the user's code that made a node, in its context, the expression marked.
+import { type ExcerptLine, excerpt } from "../state/excerpt.js";
+import type { Place } from "../state/inspect.js";
+import { useApp } from "./context.js";
+import { OpenIcon } from "./icons.js";
+import { Empty, Name, ScrollBox } from "./text.js";
+
+const CONTEXT_LINES = 3;
+
+function Line({ line }: { line: ExcerptLine }) {
+  return (
+    <div class={line.inside ? "line inside" : "line"}>
+      <span class="gutter">{line.number}</span>
+      <code dir="ltr">
+        {line.segments.map(({ text, marked }, position) =>
+          marked ? (
+            <mark key={`${line.number}-${position}`}>{text}</mark>
+          ) : (
+            <span key={`${line.number}-${position}`}>{text}</span>
+          ),
+        )}
+      </code>
+    </div>
+  );
+}
+
+/** "train.py:12" with the full path as title, and a button where the host can open it. */
+export function PlaceLink({ place }: { place: Place }) {
+  const { reveal } = useApp();
+  const { site, source, label } = place;
+  const text = <Name text={label} title={`${site.file}, line ${site.line}`} />;
+  if (reveal === null) return text;
+  const target = {
+    ...site,
+    cell_id: source?.cell_id ?? null,
+    label: source?.label ?? null,
+  };
+  return (
+    <button
+      type="button"
+      class="link place"
+      title={`Open ${site.file}, line ${site.line}`}
+      onClick={() => reveal(target)}
+    >
+      {text}
+      <OpenIcon />
+    </button>
+  );
+}
+
+export function SourceView({ place }: { place: Place | null }) {
+  if (place === null) {
+    return <Empty>No line of your code is known for this node.</Empty>;
+  }
+  const { site, source } = place;
+  const lines = excerpt(site, source, CONTEXT_LINES);
+  return (
+    <div class="source" data-testid="source">
+      <p class="source-head">
+        <PlaceLink place={place} />
+        {site.function !== "" && site.function !== "<module>" && (
+          <span class="muted">
+            in <Name text={site.function} />
+          </span>
+        )}
+      </p>
+      {lines.length === 0 ? (
+        <Empty>The text of this line was not kept.</Empty>
+      ) : (
+        <ScrollBox label="Source text">
+          <div class="lines">
+            {lines.map((line) => (
+              <Line key={line.number} line={line} />
+            ))}
+          </div>
+        </ScrollBox>
+      )}
+    </div>
+  );
+}
+
+/** The frames around the call, innermost first. */
+export function StackView({ stack }: { stack: readonly Place[] }) {
+  if (stack.length === 0) return null;
+  return (
+    <details class="stack" data-testid="stack">
+      <summary>{`Called from ${stack[0]?.label ?? ""}`}</summary>
+      <ol>
+        {stack.map((place, depth) => (
+          // biome-ignore lint/suspicious/noArrayIndexKey: recursion repeats equal frames
+          <li key={depth}>
+            <PlaceLink place={place} />
+            <span class="muted">
+              in <Name text={place.site.function} />
+            </span>
+            <code dir="ltr" class="elided" title={place.site.text.trim()}>
+              {place.site.text.trim().split("\n")[0]}
+            </code>
+          </li>
+        ))}
+      </ol>
+    </details>
+  );
+}

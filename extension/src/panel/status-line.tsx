@@ -1,0 +1,38 @@
+// The last line: how much there is, how much is drawn, who recorded it, what is missing.
+import { formatCount, formatPlural } from "../state/format.js";
+import { useStore } from "./context.js";
+import { Name } from "./text.js";
+
+export function StatusLine() {
+  const store = useStore();
+  const snapshot = store.data.snapshot.value;
+  if (snapshot === null) return <footer class="status">Reading the graph…</footer>;
+  const boxes = store.ui.boxes.value;
+  const { nodes, edges, notes } = snapshot;
+  return (
+    <footer class="status" aria-label="Status" data-testid="status">
+      <span data-testid="node-count">{formatPlural(nodes.length, "node")}</span>
+      <span data-testid="edge-count">{formatPlural(edges.length, "edge")}</span>
+      {boxes !== null && (
+        <span data-testid="box-count">
+          {`${formatCount(boxes)} ${boxes === 1 ? "box" : "boxes"} shown`}
+        </span>
+      )}
+      <span class="producer" title={`Recorded by ${snapshot.producer}`}>
+        <Name text={snapshot.producer} />
+      </span>
+      {notes.length > 0 && (
+        <details class="notes" data-testid="notes">
+          <summary>{formatPlural(notes.length, "note")}</summary>
+          <ul>
+            {notes.map((note) => (
+              <li key={note} dir="auto">
+                {note}
+              </li>
+            ))}
+          </ul>
+        </details>
+      )}
+    </footer>
+  );
+}

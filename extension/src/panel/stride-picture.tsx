@@ -1,0 +1,306 @@
+// The stride picture: how the elements of one tensor lie in its storage.
+//
+//   Tensor [ weight (4, 1, 3, 3) v ]   dim 0 [2] dim 1 [0]
+//        0  1  2          0  1  2  3  4  5  6  7  8 …
+//    0  18 19 20          (cells in the colour of their row; hatched where skipped)
+//    1  21 22 23
+//   index (2, 0, 1, 2): 2·9 + 0·9 + 1·3 + 2·1 + 0 = 23, byte 92
+import { useMemo, useState } from "preact/hooks";
+import type { Snapshot, TensorMeta } from "../ir/types.js";
+import { formatPlural, formatTuple } from "../state/format.js";
+import {
+  otherViews,
+  storageLength,
+  type TensorUse,
+  tensorLabel,
+} from "../state/inspect.js";
+import {
+  buildPicture,
+  indicesText,
+  type Picture,
+  type Pointed,
+} from "../state/picture.js";
+import {
+  describeLayout,
+  elementCount,
+  reaches,
+  spellAddress,
+} from "../state/strides.js";
+import { rowAt } from "../state/tables.js";
+import { StrideGrid } from "./stride-grid.js";
+import { StrideStrip } from "./stride-strip.js";
+import { TensorFlags } from "./tensor-table.js";
+import { Empty, Facts, Name } from "./text.js";
+
+const LIMITS = { rows: 12, columns: 12 };
+const OTHERS_LISTED = 8;
+
+type View = ReturnType<typeof otherViews>[number];
+
+function LeadSelectors({
+  shape,
+  lead,
+  onLead,
+}: {
+  shape: readonly number[];
+  lead: readonly number[];
+  onLead: (lead: readonly number[]) => void;
+}) {
+  const leading = shape.slice(0, Math.max(0, shape.length - 2));
+  if (leading.length === 0) return null;
+  return (
+    <fieldset class="lead">
+      <legend>Slice</legend>
+      {leading.map((size, dim) => (
+        // biome-ignore lint/suspicious/noArrayIndexKey: a dimension is its position
+        <label key={dim}>
+          {`dim ${dim}`}
+          <input
+            type="number"
+            min={0}
+            max={Math.max(0, size - 1)}
+            disabled={size <= 1}
+            value={lead[dim] ?? 0}
+            aria-label={`Index in dimension ${dim}, 0 to ${Math.max(0, size - 1)}`}
+            onInput={(event) => {
+              const typed = Math.trunc(Number(event.currentTarget.value)) || 0;
+              const value = Math.min(Math.max(0, typed), Math.max(0, size - 1));
+              onLead(leading.map((_, d) => (d === dim ? value : (lead[d] ?? 0))));
+            }}
+          />
+          <span class="muted">{`of ${size}`}</span>
+        </label>
+      ))}
+    </fieldset>
+  );
+}
+
+function OtherViews({
+  views,
+  shown,
+  onToggle,
+}: {
+  views: readonly View[];
+  shown: ReadonlySet<number>;
+  onToggle: (id: number) => void;
+}) {
+  if (views.length === 0) return null;
+  return (
+    <fieldset class="others">
+      <legend>Other views of this storage</legend>
+      {views.slice(0, OTHERS_LISTED).map(({ id, tensor }, position) => (
+        <label key={id}>
+          <input
+            type="checkbox"
+            checked={shown.has(id)}
+            onChange={() => onToggle(id)}
+          />
+          <i class={`bar view-${position % 4}`} />
+          <Name text={tensorLabel(id, tensor)} />
+          <span class="code muted">
+            {`${formatTuple(tensor.shape)} strides ${formatTuple(tensor.strides)} + ${tensor.offset}`}
+          </span>
+        </label>
+      ))}
+      {views.length > OTHERS_LISTED && (
+        <span class="muted">{`and ${views.length - OTHERS_LISTED} more`}</span>
+      )}
+    </fieldset>
+  );
+}
+
+/** The arithmetic of the cell that is pointed at; kept one line high when there is none. */
+function Arithmetic({
+  tensor,
+  itemsize,
+  pointed,
+}: {
+  tensor: TensorMeta;
+  itemsize: number | null;
+  pointed: Pointed | null;
+}) {
+  if (pointed === null) {
+    return (
+      <output class="arithmetic muted" data-testid="arithmetic">
+        Point at a cell to see how its address comes about.
+      </output>
+    );
+  }
+  const { address, index } = pointed;
+  const byte = itemsize === null ? "" : `, byte ${address * itemsize}`;
+  const text =
+    index !== null
+      ? `index (${index.join(", ")}): ${spellAddress(tensor, index)}${byte}`
+      : reaches(tensor, address)
+        ? `address ${address}${byte}: index ${indicesText(tensor, address)}`
+        : `address ${address}${byte}: skipped by this tensor`;
+  return (
+    <output class="arithmetic code" data-testid="arithmetic">
+      {text}
+    </output>
+  );
+}
+
+function PictureBody({
+  snapshot,
+  tensor,
+  picture,
+}: {
+  snapshot: Snapshot;
+  tensor: TensorMeta;
+  picture: Picture;
+}) {
+  const [pointed, setPointed] = useState<Pointed | null>(null);
+  const itemsize = rowAt(snapshot.storages, tensor.storage)?.itemsize ?? null;
+  const shared = useMemo(() => {
+    const cells = picture.strip.flatMap((item) =>
+      item.kind === "cell" ? [item.cell] : [],
+    );
+    return new Set(cells.filter((cell) => cell.shared).map((cell) => cell.address));
+  }, [picture]);
+  return (
+    <>
+      <div class="stride-sides">
+        <StrideGrid
+          layout={tensor}
+          grid={picture.grid}
+          pointed={pointed}
+          shared={shared}
+          onPoint={setPointed}
+        />
+        <StrideStrip
+          layout={tensor}
+          strip={picture.strip}
+          pointed={pointed}
+          onPoint={setPointed}
+        />
+      </div>
+      <Arithmetic tensor={tensor} itemsize={itemsize} pointed={pointed} />
+      <StripKey picture={picture} />
+    </>
+  );
+}
+
+/** What the looks of the cells mean; only those that occur. */
+function StripKey({ picture }: { picture: Picture }) {
+  const cells = picture.strip.flatMap((item) =>
+    item.kind === "cell" ? [item.cell] : [],
+  );
+  const some = (test: (cell: (typeof cells)[number]) => boolean) => cells.some(test);
+  return (
+    <ul class="strip-key">
+      <li>
+        <i class="strip-cell slice tint-0" /> this slice, one tint per row
+      </li>
+      {some((cell) => cell.state === "tensor") && (
+        <li>
+          <i class="strip-cell tensor" /> elsewhere in the tensor
+        </li>
+      )}
+      {some((cell) => cell.state === "skipped") && (
+        <li>
+          <i class="strip-cell skipped" /> skipped
+        </li>
+      )}
+      {some((cell) => cell.shared) && (
+        <li>
+          <i class="strip-cell slice shared tint-0" /> shared by several indices
+        </li>
+      )}
+    </ul>
+  );
+}
+
+export function StridePicture({
+  snapshot,
+  use: { id, tensor },
+}: {
+  snapshot: Snapshot;
+  use: TensorUse;
+}) {
+  const [lead, setLead] = useState<readonly number[]>([]);
+  const [shown, setShown] = useState<ReadonlySet<number>>(new Set());
+  const views = otherViews(snapshot, id);
+  const length = storageLength(snapshot, tensor);
+  const picture = useMemo(() => {
+    // A view that is off keeps its place in the list, so that colours do not jump.
+    const others = otherViews(snapshot, id)
+      .slice(0, OTHERS_LISTED)
+      .map((view) => (shown.has(view.id) ? view.tensor : NOWHERE));
+    return buildPicture(tensor, lead, others, length, LIMITS);
+  }, [snapshot, id, tensor, lead, shown, length]);
+  const toggle = (view: number) => {
+    const next = new Set(shown);
+    if (!next.delete(view)) next.add(view);
+    setShown(next);
+  };
+  return (
+    <div class="picture" data-testid="stride-picture">
+      <Facts
+        testId="layout-facts"
+        facts={[
+          { label: "Shape", value: formatTuple(tensor.shape) },
+          { label: "Strides", value: formatTuple(tensor.strides) },
+          { label: "Offset", value: tensor.offset },
+          { label: "Dtype", value: tensor.dtype },
+          {
+            label: "Storage",
+            value: tensor.storage === null ? "–" : `#${tensor.storage}`,
+          },
+          { label: "Version", value: tensor.version },
+          { label: "Flags", value: <TensorFlags tensor={tensor} /> },
+        ]}
+      />
+      <p class="muted">
+        {describeLayout(tensor)}
+        {length !== null && ` The storage holds ${formatPlural(length, "element")}.`}
+      </p>
+      {elementCount(tensor) === 0 ? (
+        <Empty>This tensor has no elements, so there is no cell to draw.</Empty>
+      ) : (
+        <>
+          <LeadSelectors shape={tensor.shape} lead={lead} onLead={setLead} />
+          <PictureBody snapshot={snapshot} tensor={tensor} picture={picture} />
+        </>
+      )}
+      <OtherViews views={views} shown={shown} onToggle={toggle} />
+    </div>
+  );
+}
+
+const NOWHERE = { shape: [0], strides: [1], offset: 0 };
+
+/** The picture with a list of tensors to choose from. */
+export function StrideSection({
+  snapshot,
+  choices,
+  chosen,
+  onChoose,
+}: {
+  snapshot: Snapshot;
+  choices: readonly TensorUse[];
+  chosen: number | null;
+  onChoose: (id: number) => void;
+}) {
+  const use = choices.find(({ id }) => id === chosen) ?? choices[0];
+  if (use === undefined) return <Empty>No tensor is known for this node.</Empty>;
+  return (
+    <>
+      <label class="pick">
+        <span>Tensor</span>
+        <select
+          value={String(use.id)}
+          data-testid="tensor-pick"
+          onChange={(event) => onChoose(Number(event.currentTarget.value))}
+        >
+          {choices.map(({ id, role, tensor }) => (
+            <option key={id} value={String(id)}>
+              {`${tensorLabel(id, tensor)} ${formatTuple(tensor.shape)}: ${role}`}
+            </option>
+          ))}
+        </select>
+      </label>
+      <StridePicture key={use.id} snapshot={snapshot} use={use} />
+    </>
+  );
+}

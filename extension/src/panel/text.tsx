@@ -1,0 +1,97 @@
+// Small pieces of text: isolated names, number facts, tags, sections.
+import type { ComponentChildren, JSX } from "preact";
+
+/** A name from the user's program: isolated against its direction, elided, with title. */
+export function Name({ text, title }: { text: string; title?: string }) {
+  return (
+    <bdi class="name" title={title ?? text}>
+      {text}
+    </bdi>
+  );
+}
+
+export interface Fact {
+  readonly label: string;
+  readonly value: ComponentChildren;
+  readonly title?: string;
+  /** Red, with a word of its own: colour is never the only sign. */
+  readonly bad?: boolean;
+}
+
+/** A definition list: one label and value after the other, in a flowing grid. */
+export function Facts({ facts, testId }: { facts: readonly Fact[]; testId?: string }) {
+  return (
+    <dl class="facts" data-testid={testId}>
+      {facts.map(({ label, value, title, bad }) => (
+        <div key={label} class={bad ? "fact bad" : "fact"} title={title}>
+          <dt>{label}</dt>
+          <dd>{value}</dd>
+        </div>
+      ))}
+    </dl>
+  );
+}
+
+export function Tag({
+  children,
+  tone = "plain",
+  title,
+}: {
+  children: ComponentChildren;
+  tone?: "plain" | "bad" | "accent";
+  title?: string;
+}) {
+  return (
+    <span class={`tag ${tone}`} title={title}>
+      {children}
+    </span>
+  );
+}
+
+/** A titled part of the inspector that can be folded away. */
+export function Section({
+  title,
+  note,
+  children,
+  open = true,
+}: {
+  title: string;
+  note?: string | undefined;
+  children: ComponentChildren;
+  open?: boolean;
+}) {
+  return (
+    <details class="section" open={open} data-testid={`section-${slug(title)}`}>
+      <summary>
+        <h3>{title}</h3>
+        {note !== undefined && <span class="note">{note}</span>}
+      </summary>
+      <div class="section-body">{children}</div>
+    </details>
+  );
+}
+
+function slug(title: string): string {
+  return title.toLowerCase().replaceAll(" ", "-");
+}
+
+/** A sentence for a place with nothing to show. */
+export function Empty({ children }: { children: ComponentChildren }): JSX.Element {
+  return <p class="empty">{children}</p>;
+}
+
+/** A box that scrolls sideways and can be reached by keyboard to do so. */
+export function ScrollBox({
+  label,
+  children,
+}: {
+  label: string;
+  children: ComponentChildren;
+}) {
+  return (
+    // biome-ignore lint/a11y/noNoninteractiveTabindex: a scrolling region must be reachable
+    <section class="scroll-box" aria-label={label} tabIndex={0}>
+      {children}
+    </section>
+  );
+}

@@ -1,0 +1,188 @@
+// The toolbar: search, camera, scopes, colours, theme, table, help.
+import type { ComponentChildren } from "preact";
+import { COLOR_BY, type ColorBy } from "../graph/color-by.js";
+import {
+  collapseAll,
+  expandAll,
+  setColorBy,
+  setHelp,
+  setTheme,
+  setViewMode,
+} from "../state/actions.js";
+import type { ThemeChoice } from "../state/ui.js";
+import { useApp, useStore } from "./context.js";
+import {
+  AutoThemeIcon,
+  CollapseIcon,
+  DarkThemeIcon,
+  ExpandIcon,
+  FitIcon,
+  GraphIcon,
+  LightThemeIcon,
+  MinusIcon,
+  PlusIcon,
+  TableIcon,
+} from "./icons.js";
+import { SearchBox } from "./search-box.js";
+
+export const ZOOM_STEP = 1.25;
+
+const COLOR_LABELS: Readonly<Record<ColorBy, string>> = {
+  family: "kind of op",
+  gradient: "gradient norm",
+  scope: "module",
+  dtype: "dtype",
+};
+
+const THEMES: Readonly<
+  Record<ThemeChoice, { next: ThemeChoice; Icon: typeof AutoThemeIcon }>
+> = {
+  auto: { next: "light", Icon: AutoThemeIcon },
+  light: { next: "dark", Icon: LightThemeIcon },
+  dark: { next: "auto", Icon: DarkThemeIcon },
+};
+
+function IconButton({
+  label,
+  shortcut,
+  onClick,
+  disabled = false,
+  pressed,
+  children,
+}: {
+  label: string;
+  shortcut?: string;
+  onClick: () => void;
+  disabled?: boolean;
+  pressed?: boolean;
+  children: ComponentChildren;
+}) {
+  return (
+    <button
+      type="button"
+      aria-label={label}
+      title={shortcut === undefined ? label : `${label} ( ${shortcut} )`}
+      aria-pressed={pressed}
+      disabled={disabled}
+      onClick={onClick}
+    >
+      {children}
+    </button>
+  );
+}
+
+function CameraButtons({ disabled }: { disabled: boolean }) {
+  const { view } = useApp();
+  const zoom = (factor: number) => () => view.current?.zoomBy(factor);
+  return (
+    <fieldset class="group" aria-label="Camera">
+      <IconButton
+        label="Zoom out"
+        shortcut="-"
+        disabled={disabled}
+        onClick={zoom(1 / ZOOM_STEP)}
+      >
+        <MinusIcon />
+      </IconButton>
+      <IconButton
+        label="Fit the graph"
+        shortcut="f"
+        disabled={disabled}
+        onClick={() => view.current?.fit()}
+      >
+        <FitIcon />
+      </IconButton>
+      <IconButton
+        label="Zoom in"
+        shortcut="+"
+        disabled={disabled}
+        onClick={zoom(ZOOM_STEP)}
+      >
+        <PlusIcon />
+      </IconButton>
+    </fieldset>
+  );
+}
+
+function ScopeButtons({ disabled }: { disabled: boolean }) {
+  const store = useStore();
+  const none = disabled || (store.data.snapshot.value?.scopes.length ?? 0) === 0;
+  return (
+    <fieldset class="group" aria-label="Scopes">
+      <IconButton
+        label="Collapse all scopes"
+        disabled={none}
+        onClick={() => collapseAll(store)}
+      >
+        <CollapseIcon />
+      </IconButton>
+      <IconButton
+        label="Expand all scopes"
+        disabled={none}
+        onClick={() => expandAll(store)}
+      >
+        <ExpandIcon />
+      </IconButton>
+    </fieldset>
+  );
+}
+
+function ColorSelect() {
+  const store = useStore();
+  const onChange = (event: { currentTarget: HTMLSelectElement }) => {
+    const chosen = COLOR_BY.find((colorBy) => colorBy === event.currentTarget.value);
+    if (chosen !== undefined) setColorBy(store, chosen);
+  };
+  return (
+    <label class="color-by">
+      <span>Colour by</span>
+      <select value={store.ui.colorBy.value} onChange={onChange} data-testid="color-by">
+        {COLOR_BY.map((colorBy) => (
+          <option key={colorBy} value={colorBy}>
+            {COLOR_LABELS[colorBy]}
+          </option>
+        ))}
+      </select>
+    </label>
+  );
+}
+
+function ThemeButton() {
+  const store = useStore();
+  const choice = store.ui.themeChoice.value;
+  const { next, Icon } = THEMES[choice];
+  return (
+    <IconButton label={`Theme: ${choice}`} onClick={() => setTheme(store, next)}>
+      <Icon />
+    </IconButton>
+  );
+}
+
+export function Toolbar() {
+  const store = useStore();
+  const table = store.ui.viewMode.value === "table";
+  return (
+    <section class="toolbar" aria-label="Toolbar">
+      <SearchBox />
+      <CameraButtons disabled={table} />
+      <ScopeButtons disabled={table} />
+      <ColorSelect />
+      <fieldset class="group end" aria-label="Appearance">
+        <IconButton
+          label={table ? "Show the graph" : "Show a table of the nodes"}
+          shortcut="t"
+          pressed={table}
+          onClick={() => setViewMode(store, table ? "graph" : "table")}
+        >
+          {table ? <GraphIcon /> : <TableIcon />}
+        </IconButton>
+        <ThemeButton />
+        <IconButton label="Help" shortcut="?" onClick={() => setHelp(store, true)}>
+          <span class="glyph" aria-hidden="true">
+            ?
+          </span>
+        </IconButton>
+      </fieldset>
+    </section>
+  );
+}

@@ -1,0 +1,182 @@
+// Every change of the store; panels and hosts call these and never write signals.
+import { batch } from "@preact/signals-core";
+import type { ColorBy } from "../graph/color-by.js";
+import type { Snapshot } from "../ir/types.js";
+import {
+  allScopes,
+  carryCollapsed,
+  hidingScope,
+  initiallyCollapsed,
+  scopeChain,
+} from "./collapse.js";
+import type { Store } from "./store.js";
+import type { Selection, ThemeChoice, ViewMode } from "./ui.js";
+
+// More boxes than this at first sight read as noise; closed scopes keep it below.
+const FIRST_BOXES = 150;
+const SHARE_LIMITS = [18, 75] as const;
+
+/** Whether a selection still means the same row after the tables were replaced. */
+function survives(selection: Selection | null, before: Snapshot, after: Snapshot) {
+  if (selection === null) return true;
+  const { id } = selection;
+  if (selection.kind === "node") {
+    const [old, now] = [before.nodes[id], after.nodes[id]];
+    return now !== undefined && old?.name === now.name && old.sequence === now.sequence;
+  }
+  const [old, now] = [before.edges[id], after.edges[id]];
+  return now !== undefined && old?.source === now.source && old.target === now.target;
+}
+
+/** Show a snapshot; closed scopes and the selection are kept where they still apply. */
+export function receiveSnapshot({ data, ui }: Store, snapshot: Snapshot): void {
+  batch(() => {
+    const before = data.snapshot.value;
+    if (before === null) {
+      ui.collapsed.value = initiallyCollapsed(
+        snapshot.nodes,
+        snapshot.scopes,
+        FIRST_BOXES,
+      );
+    } else {
+      ui.collapsed.value = carryCollapsed(
+        before.scopes,
+        ui.collapsed.value,
+        snapshot.scopes,
+      );
+      if (!survives(ui.selection.value, before, snapshot)) ui.selection.value = null;
+    }
+    ui.hovered.value = null;
+    ui.matchPosition.value = null;
+    data.snapshot.value = snapshot;
+    data.problem.value = null;
+  });
+}
+
+/** Show a failure as one sentence; a stack trace helps nobody here. */
+export function reportProblem({ data }: Store, error: unknown): void {
+  const text = error instanceof Error ? error.message : String(error);
+  const sentence = text.split("\n")[0]?.trim();
+  data.problem.value = sentence || "The graph could not be shown.";
+}
+
+/** Select what the user pointed at in the graph: it is visible, nothing needs to move. */
+export function selectNode({ ui }: Store, id: number | null): void {
+  ui.selection.value = id === null ? null : { kind: "node", id };
+}
+
+export function selectEdge({ ui }: Store, id: number | null): void {
+  ui.selection.value = id === null ? null : { kind: "edge", id };
+}
+
+/** Select a node from elsewhere (table, search, list): open its scopes, bring it in view. */
+export function goToNode(store: Store, id: number): void {
+  const { data, ui } = store;
+  const snapshot = data.snapshot.value;
+  const node = snapshot?.nodes[id];
+  if (snapshot === null || node === undefined) return;
+  batch(() => {
+    const chain = scopeChain(snapshot.scopes, node.scope);
+    if (chain.some((scope) => ui.collapsed.value.has(scope))) {
+      const open = new Set(ui.collapsed.value);
+      for (const scope of chain) open.delete(scope);
+      ui.collapsed.value = open;
+    }
+    selectNode(store, id);
+    ui.revealRequest.value = { node: id };
+  });
+}
+
+export function hover({ ui }: Store, id: number | null): void {
+  ui.hovered.value = id;
+}
+
+export function toggleScope({ ui }: Store, scope: number): void {
+  const next = new Set(ui.collapsed.value);
+  if (!next.delete(scope)) next.add(scope);
+  ui.collapsed.value = next;
+}
+
+/** Open the closed box around the selected node, or close its innermost scope. */
+export function toggleSelectedScope(store: Store): void {
+  const { data, ui } = store;
+  const selection = ui.selection.value;
+  const snapshot = data.snapshot.value;
+  if (snapshot === null || selection?.kind !== "node") return;
+  const own = snapshot.nodes[selection.id]?.scope ?? null;
+  const scope = hidingScope(snapshot.scopes, ui.collapsed.value, own) ?? own;
+  if (scope !== null) toggleScope(store, scope);
+}
+
+export function collapseAll({ data, ui }: Store): void {
+  ui.collapsed.value = allScopes(data.snapshot.value?.scopes ?? []);
+}
+
+export function expandAll({ ui }: Store): void {
+  ui.collapsed.value = new Set();
+}
+
+export function setQuery({ ui }: Store, query: string): void {
+  batch(() => {
+    ui.query.value = query;
+    ui.matchPosition.value = null;
+  });
+}
+
+/** Walk the matches forwards (1) or backwards (-1), around the end. */
+export function stepMatch(store: Store, step: 1 | -1): void {
+  const { ui, derived } = store;
+  const matches = derived.matches.value;
+  if (matches.length === 0) return;
+  const at = ui.matchPosition.value;
+  const start = step === 1 ? -1 : 0;
+  const position = ((at ?? start) + step + matches.length) % matches.length;
+  const id = matches[position];
+  if (id === undefined) return;
+  batch(() => {
+    ui.matchPosition.value = position;
+    goToNode(store, id);
+  });
+}
+
+export function setColorBy({ ui }: Store, colorBy: ColorBy): void {
+  ui.colorBy.value = colorBy;
+}
+
+export function setTheme({ ui }: Store, choice: ThemeChoice): void {
+  ui.themeChoice.value = choice;
+}
+
+export function setAmbientTheme({ ui }: Store, theme: "light" | "dark"): void {
+  ui.ambientTheme.value = theme;
+}
+
+export function setViewMode({ ui }: Store, mode: ViewMode): void {
+  ui.viewMode.value = mode;
+}
+
+export function setHelp({ ui }: Store, open: boolean): void {
+  ui.helpOpen.value = open;
+}
+
+export function setNarrow({ ui }: Store, narrow: boolean): void {
+  ui.narrow.value = narrow;
+}
+
+/** Resize the inspector, in percent of the view; both sides keep room to be used. */
+export function setInspectorShare({ ui }: Store, percent: number): void {
+  const [least, most] = SHARE_LIMITS;
+  ui.inspectorShare.value = Math.min(most, Math.max(least, percent));
+}
+
+export function reportLayout({ ui }: Store, boxes: number): void {
+  ui.boxes.value = boxes;
+}
+
+/** Esc: close the help, else clear the search, else the selection. */
+export function clear(store: Store): void {
+  const { ui } = store;
+  if (ui.helpOpen.value) ui.helpOpen.value = false;
+  else if (ui.query.value !== "") setQuery(store, "");
+  else ui.selection.value = null;
+}

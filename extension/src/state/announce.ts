@@ -1,0 +1,35 @@
+// The sentence a screen reader hears when the selection changes.
+import { formatNumber, formatTuple } from "./format.js";
+import type { EdgeDetails, NodeDetails } from "./inspect.js";
+
+function nodeSentence({
+  node,
+  scopes,
+  outputs,
+  gradients,
+  place,
+}: NodeDetails): string {
+  const parts = [`Selected ${node.name}`];
+  if (node.call !== "") parts.push(node.call);
+  const scope = scopes.at(-1)?.scope.path;
+  if (scope) parts.push(`in ${scope}`);
+  const shape = outputs[0]?.tensor.shape;
+  if (shape !== undefined) parts.push(`output ${formatTuple(shape)}`);
+  const norm = gradients.find((gradient) => gradient.incoming)?.statistics.norm;
+  if (norm !== undefined && norm !== null)
+    parts.push(`gradient norm ${formatNumber(norm)}`);
+  if (place !== null) parts.push(place.label);
+  return `${parts.join(", ")}.`;
+}
+
+export function announcement(
+  node: NodeDetails | null,
+  edge: EdgeDetails | null,
+): string {
+  if (node !== null) return nodeSentence(node);
+  if (edge === null) return "";
+  const shape =
+    edge.tensor === null ? "" : `, ${formatTuple(edge.tensor.tensor.shape)}`;
+  const ends = `${edge.source?.name ?? "?"} to ${edge.target?.name ?? "?"}`;
+  return `Selected edge from ${ends}${shape}.`;
+}

@@ -1,0 +1,89 @@
+// The nodes as rows of a table: the same facts as the graph, sortable.
+import { gradientNorm } from "../graph/gradients.js";
+import type { Snapshot } from "../ir/types.js";
+import { placeOf } from "./inspect.js";
+import { rowAt, type Tables } from "./tables.js";
+
+export interface NodeRow {
+  readonly id: number;
+  readonly name: string;
+  readonly call: string;
+  readonly scope: string;
+  readonly shape: readonly number[] | null;
+  readonly dtype: string;
+  readonly gradientNorm: number | null;
+  readonly source: string;
+}
+
+export type SortKey =
+  | "id"
+  | "name"
+  | "call"
+  | "scope"
+  | "shape"
+  | "gradientNorm"
+  | "source";
+
+/** The norm of the gradient that came into a node; from its edges where the node has none. */
+export function receivedNorm(tables: Tables, id: number): number | null {
+  const { snapshot } = tables;
+  const node = rowAt(snapshot.nodes, id);
+  const own = node === null ? null : gradientNorm(snapshot, node);
+  if (own !== null) return own;
+  for (const { edge } of tables.outgoing.get(id) ?? []) {
+    const found = rowAt(snapshot.statistics, edge.gradient);
+    if (found !== null) return found.norm;
+  }
+  return null;
+}
+
+function scopePath(snapshot: Snapshot, scope: number | null): string {
+  return rowAt(snapshot.scopes, scope)?.path ?? "";
+}
+
+export function nodeRows(tables: Tables): NodeRow[] {
+  const { snapshot } = tables;
+  return snapshot.nodes.map((node, id) => {
+    const tensor = rowAt(snapshot.tensors, node.outputs[0]);
+    return {
+      id,
+      name: node.name,
+      call: node.call,
+      scope: scopePath(snapshot, node.scope),
+      shape: tensor?.shape ?? null,
+      dtype: tensor?.dtype ?? "",
+      gradientNorm: receivedNorm(tables, id),
+      source: placeOf(snapshot, node.site)?.label ?? "",
+    };
+  });
+}
+
+/** Elements of the shape, so that sorting by shape sorts by size. */
+function sizeOf(shape: readonly number[] | null): number | null {
+  return shape === null ? null : shape.reduce((product, size) => product * size, 1);
+}
+
+function sortValue(row: NodeRow, key: SortKey): number | string | null {
+  const value = key === "shape" ? sizeOf(row.shape) : row[key];
+  return typeof value === "number" && Number.isNaN(value) ? Infinity : value;
+}
+
+/** Rows in order of a column; unknown values stay last in both directions. */
+export function sortRows(
+  rows: readonly NodeRow[],
+  key: SortKey,
+  descending: boolean,
+): NodeRow[] {
+  const sign = descending ? -1 : 1;
+  const missing = (value: number | string | null) => value === null || value === "";
+  return [...rows].sort((a, b) => {
+    const left = sortValue(a, key);
+    const right = sortValue(b, key);
+    if (missing(left) || missing(right))
+      return Number(missing(left)) - Number(missing(right));
+    if (typeof left === "number" && typeof right === "number") {
+      return left === right ? a.id - b.id : sign * (left < right ? -1 : 1);
+    }
+    return sign * String(left).localeCompare(String(right), "en", { numeric: true });
+  });
+}

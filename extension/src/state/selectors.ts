@@ -1,0 +1,63 @@
+// Values derived from the store; each is computed when read and kept until its inputs change.
+import { computed, type ReadonlySignal } from "@preact/signals-core";
+import { buildGraph, type Graph } from "../graph/build.js";
+import { search } from "../graph/search.js";
+import { announcement } from "./announce.js";
+import type { DataState } from "./data.js";
+import {
+  type EdgeDetails,
+  edgeDetails,
+  type NodeDetails,
+  nodeDetails,
+} from "./inspect.js";
+import { buildTables, type Tables } from "./tables.js";
+import type { UiState } from "./ui.js";
+
+export interface Selectors {
+  readonly tables: ReadonlySignal<Tables | null>;
+  readonly graph: ReadonlySignal<Graph | null>;
+  readonly selectedNode: ReadonlySignal<NodeDetails | null>;
+  readonly selectedEdge: ReadonlySignal<EdgeDetails | null>;
+  /** Nodes that match the query, in the order next and previous walk them. */
+  readonly matches: ReadonlySignal<readonly number[]>;
+  readonly theme: ReadonlySignal<"light" | "dark">;
+  /** What the live region says. */
+  readonly announcement: ReadonlySignal<string>;
+}
+
+export function createSelectors(data: DataState, ui: UiState): Selectors {
+  const tables = computed(() => {
+    const snapshot = data.snapshot.value;
+    return snapshot === null ? null : buildTables(snapshot);
+  });
+  const graph = computed(() => {
+    const snapshot = data.snapshot.value;
+    return snapshot === null ? null : buildGraph(snapshot);
+  });
+  const selectedNode = computed(() => {
+    const selection = ui.selection.value;
+    if (tables.value === null || selection?.kind !== "node") return null;
+    return nodeDetails(tables.value, selection.id);
+  });
+  const selectedEdge = computed(() => {
+    const selection = ui.selection.value;
+    if (tables.value === null || selection?.kind !== "edge") return null;
+    return edgeDetails(tables.value, selection.id);
+  });
+  const matches = computed(() => {
+    const query = ui.query.value.trim();
+    if (graph.value === null || query === "") return [];
+    return [...search(graph.value, query)];
+  });
+  return {
+    tables,
+    graph,
+    selectedNode,
+    selectedEdge,
+    matches,
+    theme: computed(() =>
+      ui.themeChoice.value === "auto" ? ui.ambientTheme.value : ui.themeChoice.value,
+    ),
+    announcement: computed(() => announcement(selectedNode.value, selectedEdge.value)),
+  };
+}

@@ -1,0 +1,17 @@
+// What a host gives the view: where snapshots come from and what the host can open.
+import type { Site, Snapshot } from "../ir/types.js";
+
+/** A place in the user's code, with what a notebook needs to find the cell. */
+export interface RevealTarget extends Site {
+  readonly cell_id: string | null;
+  readonly label: string | null;
+}
+
+export interface Transport {
+  /** The first snapshot; a rejection is shown as one sentence. */
+  readonly initial: Promise<Snapshot>;
+  /** Call back for every later snapshot; the answer ends the subscription. */
+  onSnapshot?(callback: (snapshot: Snapshot) => void): () => void;
+  /** Open the place where the user wrote it; a host without an editor leaves it out. */
+  reveal?(target: RevealTarget): void;
+}

@@ -1,0 +1,52 @@
+// The state that belongs to this view alone; it is never sent to the kernel.
+import { type Signal, signal } from "@preact/signals-core";
+import type { ColorBy } from "../graph/color-by.js";
+
+export type Selection =
+  | { readonly kind: "node"; readonly id: number }
+  | { readonly kind: "edge"; readonly id: number };
+
+export type ThemeChoice = "auto" | "light" | "dark";
+export type ViewMode = "graph" | "table";
+
+export interface UiState {
+  readonly selection: Signal<Selection | null>;
+  readonly hovered: Signal<number | null>;
+  readonly collapsed: Signal<ReadonlySet<number>>;
+  readonly query: Signal<string>;
+  /** Position among the matches that next and previous walk; null before the first. */
+  readonly matchPosition: Signal<number | null>;
+  readonly colorBy: Signal<ColorBy>;
+  readonly themeChoice: Signal<ThemeChoice>;
+  /** What "auto" means now: the notebook's theme or the system's. */
+  readonly ambientTheme: Signal<"light" | "dark">;
+  readonly viewMode: Signal<ViewMode>;
+  readonly helpOpen: Signal<boolean>;
+  /** Whether the inspector stands below the graph. */
+  readonly narrow: Signal<boolean>;
+  /** The inspector's share of the width, or of the height when narrow, in percent. */
+  readonly inspectorShare: Signal<number>;
+  /** What the graph view reported after its last layout. */
+  readonly boxes: Signal<number | null>;
+  /** The node that the graph view should bring into view; a new object each time. */
+  readonly revealRequest: Signal<{ readonly node: number } | null>;
+}
+
+export function createUiState(): UiState {
+  return {
+    selection: signal(null),
+    hovered: signal(null),
+    collapsed: signal(new Set()),
+    query: signal(""),
+    matchPosition: signal(null),
+    colorBy: signal("family"),
+    themeChoice: signal("auto"),
+    ambientTheme: signal("light"),
+    viewMode: signal("graph"),
+    helpOpen: signal(false),
+    narrow: signal(false),
+    inspectorShare: signal(38),
+    boxes: signal(null),
+    revealRequest: signal(null),
+  };
+}
