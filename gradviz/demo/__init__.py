@@ -3,21 +3,18 @@
 from __future__ import annotations
 
 import argparse
-import os
 import sys
 import time
-import webbrowser
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from gradviz import _browser
 from gradviz.errors import GradvizError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from gradviz.ir import Snapshot
-
-_TEXT_BROWSERS = {"elinks", "links", "lynx", "w3m", "www-browser"}
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -52,10 +49,9 @@ def run(output: Path, *, open_page: bool = True) -> int:
     except GradvizError as error:
         print(f"gradviz demo: {error}", file=sys.stderr)
         return 1
-    page = output.resolve()
-    print(f"Page: {page}")
-    if open_page and _browser_is_at_hand():
-        webbrowser.open(page.as_uri())
+    print(f"Page: {output.resolve()}")
+    if open_page:
+        _browser.open_page(output)
     return 0
 
 
@@ -86,16 +82,3 @@ def _write(snapshot: Snapshot, output: Path) -> None:
     import gradviz
 
     gradviz.export_html(snapshot, output)
-
-
-def _browser_is_at_hand() -> bool:
-    """Say whether a page would open in a window rather than in this terminal."""
-    if sys.platform.startswith("linux") and not (
-        os.environ.get("DISPLAY") or os.environ.get("WAYLAND_DISPLAY")
-    ):
-        return False
-    try:
-        browser = webbrowser.get()
-    except webbrowser.Error:
-        return False
-    return getattr(browser, "name", "") not in _TEXT_BROWSERS

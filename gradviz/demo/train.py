@@ -41,13 +41,17 @@ class Training:
         return loss
 
 
-def train(digits: Digits, *, progress: bool = True) -> Training:
-    """Return a trained network; the same one on every run."""
+def start() -> Training:
+    """Return an untrained network; the same one on every run."""
     gt.manual_seed(_SEED)
     model = DigitNet()
-    training = Training(
-        model, nn.CrossEntropyLoss(), optim.Adam(model.parameters(), lr=3e-3)
-    )
+    optimizer = optim.Adam(model.parameters(), lr=3e-3)
+    return Training(model, nn.CrossEntropyLoss(), optimizer)
+
+
+def train(digits: Digits, *, progress: bool = True) -> Training:
+    """Return a trained network; the same one on every run."""
+    training = start()
     steps = list(batches(digits))
     with tqdm(steps, desc="training", unit="step", disable=not progress) as bar:
         for images, labels in bar:
@@ -61,8 +65,8 @@ def batches(digits: Digits) -> Iterator[tuple[Tensor, Tensor]]:
     shuffle = np.random.default_rng(_SEED)
     for _ in range(_EPOCHS):
         order = shuffle.permutation(len(digits.train_labels))
-        for start in range(0, len(order), _BATCH):
-            chosen = order[start : start + _BATCH]
+        for first in range(0, len(order), _BATCH):
+            chosen = order[first : first + _BATCH]
             yield (
                 gt.from_numpy(digits.train_images[chosen]),
                 gt.from_numpy(digits.train_labels[chosen]),
