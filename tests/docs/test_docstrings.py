@@ -1,0 +1,44 @@
+"""Every example in a docstring runs and prints what it says."""
+
+from __future__ import annotations
+
+import doctest
+import importlib
+from pathlib import Path
+
+import pytest
+
+from tests.architecture import layers
+
+WITH_EXAMPLES = sorted(
+    name
+    for name, file in layers.modules().items()
+    if ">>> " in file.read_text(encoding="utf-8")
+)
+OPTIONS = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
+
+
+def failures(name: str) -> str:
+    """Run the examples of a module; return what went wrong, as doctest tells it."""
+    module = importlib.import_module(name)
+    report: list[str] = []
+    runner = doctest.DocTestRunner(verbose=False, optionflags=OPTIONS)
+    found = [test for test in doctest.DocTestFinder().find(module) if test.examples]
+    for test in found:
+        runner.run(test, out=report.append)
+    assert found, f"{name} has examples, but in no docstring that doctest finds"
+    return "".join(report)
+
+
+@pytest.mark.parametrize("name", WITH_EXAMPLES)
+def test_examples_in_docstrings_run(
+    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.chdir(tmp_path)  # examples write their files here
+    assert failures(name) == ""
+
+
+def test_a_wrong_example_is_noticed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    (tmp_path / "sample_with_a_lie.py").write_text('"""\n>>> 1 + 1\n3\n"""\n')
+    monkeypatch.syspath_prepend(tmp_path)
+    assert "Expected:\n    3\nGot:\n    2" in failures("sample_with_a_lie")
