@@ -50,9 +50,7 @@ def prepare(profile: str) -> None:
     else:
         _install(project, "gradviz")
     if profile == "test":
-        _say("Looking for Chromium")
-        # Without one the browser tests fail and say so; the others still run.
-        subprocess.run([PYTHON, "-m", "tools.browser"], cwd=ROOT, check=False)
+        _look_for_chromium()
     stamp.write_text(digest)
     _say(f"Ready in {time.monotonic() - began:.0f} s")
 
@@ -96,6 +94,12 @@ def _install(arguments: list[str], what: str) -> None:
     _say(f"Installing {what}")
     pip = [PYTHON, "-m", "pip", "install", "--quiet", "--no-input"]
     _run([*pip, "--disable-pip-version-check", *arguments], f"installing {what}")
+
+
+def _look_for_chromium() -> None:
+    """Find or install one; without it the browser tests fail, but others still run."""
+    _say("Looking for Chromium")
+    subprocess.run([PYTHON, "-m", "tools.browser"], cwd=ROOT, check=False)
 
 
 def _run(command: list[str | Path], what: str) -> None:
