@@ -1,0 +1,269 @@
+"""A layered layout for pictures of at most a few hundred boxes.
+
+Boxes stand in rows so that links point down; long links pass through empty places in
+the rows between; the order in each row follows the neighbours; the boxes then move
+sideways towards their neighbours without overlapping. Pure: sizes in, positions out.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from itertools import pairwise
+
+_SWEEPS = 8
+_LONGEST = 16  # rows; a longer link is drawn straight, without places of its own
+
+
+@dataclass(frozen=True, slots=True)
+class Placement:
+    """Centres of the boxes, the points of each link, and the size of the whole."""
+
+    centres: tuple[tuple[float, float], ...]
+    routes: tuple[tuple[tuple[float, float], ...], ...]  # from box to box, downwards
+    width: float
+    height: float
+
+
+@dataclass(slots=True)
+class _Grid:
+    """Boxes and empty places (numbered after the boxes) in rows."""
+
+    rows: list[list[int]]
+    widths: list[float]
+    row_of: list[int]
+    above: list[list[int]] = field(default_factory=list[list[int]])
+    below: list[list[int]] = field(default_factory=list[list[int]])
+
+
+def place(
+    sizes: Sequence[tuple[float, float]],
+    links: Sequence[tuple[int, int]],
+    *,
+    gap: float = 24.0,
+    row_gap: float = 36.0,
+) -> Placement:
+    """Lay out boxes of the given sizes, joined by (source, target) links.
+
+    >>> place([(10, 10), (10, 10)], [(0, 1)], gap=4, row_gap=20).centres
+    ((5.0, 5.0), (5.0, 35.0))
+    """
+    down = _without_cycles(len(sizes), links)
+    grid, chains = _build_grid(sizes, down)
+    _order(grid)
+    lefts = _align(grid, gap)
+    heights = [
+        max((sizes[box][1] for box in row if box < len(sizes)), default=0.0)
+        for row in grid.rows
+    ]
+    tops = [0.0]
+    for height in heights:
+        tops.append(tops[-1] + height + row_gap)
+    xs = [left + width / 2 for left, width in zip(lefts, grid.widths, strict=True)]
+    ys = [tops[row] + heights[row] / 2 for row in grid.row_of]
+    points = list(zip(xs, ys, strict=True))
+    # A link crosses the rows between straight, so that it clears their tallest box.
+    sides = [(tops[row], tops[row] + heights[row]) for row in grid.row_of]
+    routes = tuple(
+        (
+            points[chain[0]],
+            *((xs[place], y) for place in chain[1:-1] for y in sides[place]),
+            points[chain[-1]],
+        )
+        for chain in chains
+    )
+    width = max((x + w / 2 for x, w in zip(xs, grid.widths, strict=True)), default=0.0)
+    height = max(tops[-1] - row_gap, 0.0)
+    return Placement(tuple(points[: len(sizes)]), routes, width, height)
+
+
+def _without_cycles(
+    count: int, links: Sequence[tuple[int, int]]
+) -> list[tuple[int, int]]:
+    """Turn round the links that close a cycle, as a depth-first walk meets them."""
+    outgoing: list[list[int]] = [[] for _ in range(count)]
+    for number, (source, _) in enumerate(links):
+        outgoing[source].append(number)
+    state = [0] * count  # 0: not met, 1: on the path, 2: done
+    down = list(links)
+    for start in range(count):
+        stack = [(start, iter(outgoing[start]))] if state[start] == 0 else []
+        state[start] = state[start] or 1
+        while stack:
+            box, waiting = stack[-1]
+            number = next(waiting, None)
+            if number is None:
+                state[box] = 2
+                stack.pop()
+                continue
+            target = links[number][1]
+            if state[target] == 1:
+                down[number] = (target, box)
+            elif state[target] == 0:
+                state[target] = 1
+                stack.append((target, iter(outgoing[target])))
+    return down
+
+
+def _rank(count: int, links: list[tuple[int, int]]) -> list[int]:
+    """Return each box's row: below all its sources; sources just above their use."""
+    incoming = [0] * count
+    outgoing: list[list[int]] = [[] for _ in range(count)]
+    for source, target in links:
+        if source != target:
+            outgoing[source].append(target)
+            incoming[target] += 1
+    sources = [box for box in range(count) if incoming[box] == 0]
+    ready, rank = list(sources), [0] * count
+    while ready:
+        box = ready.pop()
+        for target in outgoing[box]:
+            rank[target] = max(rank[target], rank[box] + 1)
+            incoming[target] -= 1
+            if incoming[target] == 0:
+                ready.append(target)
+    for box in sources:
+        if outgoing[box]:
+            rank[box] = min(rank[target] for target in outgoing[box]) - 1
+    return rank
+
+
+def _build_grid(
+    sizes: Sequence[tuple[float, float]], links: list[tuple[int, int]]
+) -> tuple[_Grid, list[list[int]]]:
+    """Return the rows, and for each link the places it passes through."""
+    rank = _rank(len(sizes), links)
+    rows: list[list[int]] = [[] for _ in range(max(rank, default=-1) + 1)]
+    for box, row in enumerate(rank):
+        rows[row].append(box)
+    grid = _Grid(rows, [size[0] for size in sizes], rank)
+    grid.above = [[] for _ in sizes]
+    grid.below = [[] for _ in sizes]
+    chains: list[list[int]] = []
+    for source, target in links:
+        between = range(rank[source] + 1, rank[target])
+        chain = [source]
+        if len(between) <= _LONGEST:
+            chain += [_add_place(grid, row) for row in between]
+        chain.append(target)
+        for upper, lower in pairwise(chain):
+            grid.below[upper].append(lower)
+            grid.above[lower].append(upper)
+        chains.append(chain)
+    return grid, chains
+
+
+def _add_place(grid: _Grid, row: int) -> int:
+    number = len(grid.row_of)
+    grid.rows[row].append(number)
+    grid.row_of.append(row)
+    grid.widths.append(0.0)
+    grid.above.append([])
+    grid.below.append([])
+    return number
+
+
+def _order(grid: _Grid) -> None:
+    """Sort every row by the mean place of its neighbours; keep the best sweep."""
+    place = [0.0] * len(grid.row_of)
+    _renumber(grid.rows, place)
+    best, fewest = [list(row) for row in grid.rows], _crossings(grid, place)
+    for sweep in range(_SWEEPS):
+        downwards = sweep % 2 == 0
+        near = grid.above if downwards else grid.below
+        for row in grid.rows if downwards else reversed(grid.rows):
+            means = {
+                box: sum(place[other] for other in near[box]) / len(near[box])
+                if near[box]
+                else place[box]
+                for box in row
+            }
+            row.sort(key=means.__getitem__)
+            _renumber([row], place)
+        count = _crossings(grid, place)
+        if count < fewest:
+            best, fewest = [list(row) for row in grid.rows], count
+    grid.rows = best
+
+
+def _renumber(rows: list[list[int]], place: list[float]) -> None:
+    for row in rows:
+        # Relative places: a row of 2 beside a row of 9 spreads over the same width.
+        for number, box in enumerate(row):
+            place[box] = (number + 0.5) / len(row)
+
+
+def _crossings(grid: _Grid, place: list[float]) -> int:
+    count = 0
+    for row in grid.rows:
+        ends = sorted(
+            (place[box], place[other]) for box in row for other in grid.below[box]
+        )
+        count += _inversions([end for _, end in ends])
+    return count
+
+
+def _inversions(values: list[float]) -> int:
+    """Count the pairs in the wrong order, while merging halves."""
+    if len(values) < 2:
+        return 0
+    half = len(values) // 2
+    left, right = values[:half], values[half:]
+    count = _inversions(left) + _inversions(right)
+    left.sort()
+    right.sort()
+    taken = 0
+    for value in right:
+        while taken < len(left) and left[taken] <= value:
+            taken += 1
+        count += len(left) - taken
+    return count
+
+
+def _align(grid: _Grid, gap: float) -> list[float]:
+    """Return left edges: near the neighbours' middle, in order, without overlap."""
+    lefts = [0.0] * len(grid.row_of)
+    for row in grid.rows:
+        _settle(row, [0.0] * len(row), grid, gap, lefts)
+    for sweep in range(2 * _SWEEPS):
+        downwards = sweep % 2 == 1
+        near = grid.above if downwards else grid.below
+        for row in grid.rows if downwards else reversed(grid.rows):
+            wishes = [_wish(box, near[box], grid, lefts) for box in row]
+            _settle(row, wishes, grid, gap, lefts)
+    leftmost = min(lefts, default=0.0)
+    return [left - leftmost for left in lefts]
+
+
+def _wish(box: int, near: list[int], grid: _Grid, lefts: list[float]) -> float:
+    """Return the left edge that would put the box under its neighbours' median."""
+    if not near:
+        return lefts[box]
+    middles = sorted(lefts[other] + grid.widths[other] / 2 for other in near)
+    half = len(middles) // 2
+    median = (middles[half] + middles[-half - 1]) / 2
+    return median - grid.widths[box] / 2
+
+
+def _settle(
+    row: list[int], wishes: list[float], grid: _Grid, gap: float, lefts: list[float]
+) -> None:
+    """Move a row as near to its wishes as its order allows."""
+    # Isotonic regression by pooling: boxes whose wishes collide move as one.
+    offset, offsets = 0.0, list[float]()
+    for box in row:
+        offsets.append(offset)
+        offset += grid.widths[box] + gap
+    pools: list[
+        tuple[float, int]
+    ] = []  # mean wish and number of the boxes that share it
+    for wish, shift in zip(wishes, offsets, strict=True):
+        mean, count = wish - shift, 1
+        while pools and pools[-1][0] > mean:
+            other, others = pools.pop()
+            mean = (mean * count + other * others) / (count + others)
+            count += others
+        pools.append((mean, count))
+    settled = [mean for mean, count in pools for _ in range(count)]
+    for box, shift, start in zip(row, offsets, settled, strict=True):
+        lefts[box] = start + shift

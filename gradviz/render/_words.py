@@ -1,0 +1,162 @@
+"""Short, safe words for the parts of a snapshot; shared by every textual view.
+
+Labels come from users' programs and from files of strangers: :func:`clean` makes them
+harmless for a terminal (no control characters), for XML (only characters it allows) and
+for the reader (no marks that reverse the direction of the text around them).
+"""
+
+from __future__ import annotations
+
+import math
+import re
+import unicodedata
+from pathlib import PurePath
+
+from gradviz import ir
+
+# Controls, surrogates, noncharacters, and the invisible marks that reorder a line.
+_HARMFUL = re.compile(
+    "[\x00-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028\u2029\u202a-\u202e\u2066-\u2069"
+    "\ud800-\udfff\ufeff\ufff9-\uffff]"
+)
+
+
+def clean(text: str, width: int = 0) -> str:
+    """Return the text on one line, without harmful characters, at most that wide.
+
+    >>> clean("a\\n\\x1b[31mb"), clean("tensor_with_a_long_name", 10)
+    ('a \\\\x1b[31mb', 'tensor_wi…')
+    """
+    text = " ".join(text.split("\n"))
+    text = _HARMFUL.sub(lambda found: ascii(found.group())[1:-1], text)
+    return clip(text, width) if width else text
+
+
+def clip(text: str, width: int) -> str:
+    """Cut the text to that many columns, the last one an ellipsis if it was longer."""
+    if columns(text) <= width:
+        return text
+    kept = ""
+    room = width - 1
+    for letter in text:
+        room -= columns(letter)
+        if room < 0:
+            break
+        kept += letter
+    return kept + "…"
+
+
+def columns(text: str) -> int:
+    """Return how many columns of a terminal the text takes."""
+    if text.isascii():
+        return len(text)
+    return sum(
+        0 if unicodedata.combining(letter) else 1 + (_is_wide(letter))
+        for letter in text
+    )
+
+
+def _is_wide(letter: str) -> bool:
+    return unicodedata.east_asian_width(letter) in "WF"
+
+
+def label(node: ir.OpNode) -> str:
+    """Return what to call a node: the call the user wrote, or the leaf's name."""
+    return node.call or node.name or "?"
+
+
+def shape(tensor: ir.TensorMeta) -> str:
+    """Return the shape as Python writes it; ``()`` is a scalar."""
+    return str(tensor.shape)
+
+
+def output_shape(snapshot: ir.Snapshot, node: ir.OpNode) -> str:
+    """Return the shapes of what the node produced; "" if that was not recorded."""
+    return ", ".join(shape(snapshot.tensors[tensor]) for tensor in node.outputs)
+
+
+def scope_path(snapshot: ir.Snapshot, node: ir.OpNode) -> str:
+    """Return the path of the module call that the node belongs to, "" at top level."""
+    return "" if node.scope is None else snapshot.scopes[node.scope].path
+
+
+def place(snapshot: ir.Snapshot, node: ir.OpNode) -> str:
+    """Return "file:line" of the call, "" if it is not known."""
+    if node.site is None:
+        return ""
+    site = snapshot.sites[node.site]
+    source = None if site.source is None else snapshot.sources[site.source].label
+    return f"{source or PurePath(site.file).name or site.file}:{site.line}"
+
+
+def source_line(snapshot: ir.Snapshot, node: ir.OpNode) -> str:
+    """Return the first source line of the call, stripped; "" if it is not known."""
+    if node.site is None:
+        return ""
+    lines = snapshot.sites[node.site].text.strip().splitlines()
+    return lines[0].strip() if lines else ""
+
+
+def gradients(snapshot: ir.Snapshot) -> list[list[ir.Statistics]]:
+    """Return for every node the statistics of the gradients that reached it.
+
+    A node lists them itself; a leaf, which has no backward function to enter, gets
+    those of the edges that leave it.
+    """
+    found = [
+        [snapshot.statistics[row] for row in node.grad_outputs if row >= 0]
+        for node in snapshot.nodes
+    ]
+    fromed: list[list[ir.Statistics]] = [[] for _ in snapshot.nodes]
+    for edge in snapshot.edges:
+        if edge.gradient is not None:
+            fromed[edge.source].append(snapshot.statistics[edge.gradient])
+    return [own or edges for own, edges in zip(found, fromed, strict=True)]
+
+
+def is_bad(stats: list[ir.Statistics]) -> bool:
+    """Tell whether any of the arrays held a NaN or an Inf."""
+    return any(each.nans or each.infs for each in stats)
+
+
+def gradient(stats: list[ir.Statistics]) -> str:
+    """Return the norm of the gradients taken together, with NaN and Inf marked.
+
+    >>> gradient([ir.Statistics(3, norm=0.5, nans=2)])
+    '0.5 NaN×2'
+    """
+    norms = [each.norm for each in stats if each.norm is not None]
+    words = [number(math.hypot(*norms))] if norms else []
+    nans = sum(each.nans for each in stats)
+    infs = sum(each.infs for each in stats)
+    if nans:
+        words.append(f"NaN×{nans}")
+    if infs:
+        words.append(f"Inf×{infs}")
+    return " ".join(words)
+
+
+def number(value: float) -> str:
+    """Return a number in at most four significant digits."""
+    if math.isnan(value):
+        return "NaN"
+    if math.isinf(value):
+        return "Inf" if value > 0 else "-Inf"
+    return f"{value:.4g}"
+
+
+def summary(snapshot: ir.Snapshot) -> str:
+    """Return one sentence: how much was recorded."""
+    parts = [
+        counted(len(snapshot.nodes), "node"),
+        counted(len(snapshot.edges), "edge"),
+        counted(len(snapshot.tensors), "tensor"),
+    ]
+    if snapshot.events:
+        parts.append(counted(len(snapshot.events), "event"))
+    return ", ".join(parts)
+
+
+def counted(count: int, noun: str) -> str:
+    """Return "1 node", "2 nodes"."""
+    return f"{count:,} {noun}" + ("" if count == 1 else "s")

@@ -1,0 +1,90 @@
+"""A snapshot in the DOT language, for Graphviz and whatever else reads it."""
+
+from __future__ import annotations
+
+from gradviz import ir
+from gradviz.render import _words as words
+
+_SHAPES = {"accumulate": "ellipse", "leaf": "ellipse", "cut": "octagon"}
+_CLOSE = -1  # in the place of a scope: its children are written, end its cluster
+
+
+def to_dot(snapshot: ir.Snapshot) -> str:
+    """Return the graph in DOT, from leaves to roots, with one cluster per module call.
+
+    >>> from gradviz import ir
+    >>> nodes = (ir.OpNode("AddBackward0", "op", "add"),)
+    >>> print(to_dot(ir.Snapshot("demo 1.0", nodes=nodes)))
+    digraph gradviz {
+      graph [label="graph", rankdir=TB];
+      node [shape=box, fontname="monospace"];
+      n0 [label="add"];
+    }
+    """
+    title = words.clean(snapshot.title, 200) or "graph"
+    stats = words.gradients(snapshot)
+    lines = [
+        "digraph gradviz {",
+        f"  graph [label={_quote(title)}, rankdir=TB];",
+        '  node [shape=box, fontname="monospace"];',
+    ]
+    members: dict[int | None, list[int]] = {}
+    for number, node in enumerate(snapshot.nodes):
+        members.setdefault(node.scope, []).append(number)
+    children: dict[int | None, list[int]] = {}
+    for number, scope in enumerate(snapshot.scopes):
+        children.setdefault(scope.parent, []).append(number)
+    # An explicit stack, because scopes may nest deeper than Python recurses.
+    waiting: list[tuple[int | None, int]] = [(None, 1)]
+    while waiting:
+        scope, depth = waiting.pop()
+        indent = "  " * depth
+        if scope == _CLOSE:
+            lines.append(f"{indent[2:]}}}")
+            continue
+        if scope is not None:
+            lines.append(f"{indent[2:]}subgraph cluster_{scope} {{")
+            path = words.clean(snapshot.scopes[scope].path, 200)
+            lines.append(f"{indent}graph [label={_quote(path)}];")
+        for number in members.get(scope, []):
+            lines.append(indent + _node(snapshot, number, stats[number]))
+        if scope is not None:
+            waiting.append((_CLOSE, depth))
+        inner = reversed(children.get(scope, []))
+        waiting += [(child, depth + 1) for child in inner]
+    lines += [_edge(snapshot, edge) for edge in snapshot.edges]
+    return "\n".join([*lines, "}"])
+
+
+def _node(snapshot: ir.Snapshot, number: int, stats: list[ir.Statistics]) -> str:
+    node = snapshot.nodes[number]
+    label = words.clean(words.label(node), 60)
+    extras = (
+        words.output_shape(snapshot, node),
+        words.place(snapshot, node),
+        words.gradient(stats) and f"gradient {words.gradient(stats)}",
+    )
+    parts = [label, *(words.clean(extra, 60) for extra in extras if extra)]
+    attributes = [f"label={_quote(*parts)}"]
+    if node.kind in _SHAPES:
+        attributes.append(f"shape={_SHAPES[node.kind]}")
+    if words.is_bad(stats):
+        attributes.append('color="red"')
+    return f"n{number} [{', '.join(attributes)}];"
+
+
+def _edge(snapshot: ir.Snapshot, edge: ir.Edge) -> str:
+    attributes: list[str] = []
+    if edge.tensor is not None:
+        shape = words.shape(snapshot.tensors[edge.tensor])
+        attributes.append(f"label={_quote(shape)}")
+    if edge.kind == "cut":
+        attributes.append("style=dashed")
+    suffix = f" [{', '.join(attributes)}]" if attributes else ""
+    return f"  n{edge.source} -> n{edge.target}{suffix};"
+
+
+def _quote(*lines: str) -> str:
+    """Return a DOT string; in DOT a backslash escapes, so it is doubled first."""
+    escaped = (line.replace("\\", "\\\\").replace('"', '\\"') for line in lines)
+    return '"' + "\\n".join(escaped) + '"'
