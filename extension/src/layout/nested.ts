@@ -1,0 +1,259 @@
+// Lays out the levels from the inside out, then puts them into one another.
+import { rowOf } from "../graph/build.js";
+import { assignCoordinates } from "./coord.js";
+import { addDummies } from "./layers.js";
+import { groupLevels, type Levels, splitLevels } from "./levels.js";
+import { type Coordinates, type LocalGraph, SHORT, UPWARD } from "./local.js";
+import { orderVertices } from "./order.js";
+import { PointList } from "./point-list.js";
+import { rankVertices } from "./rank.js";
+import { routeEdges } from "./route.js";
+import type { LayoutGraph, LayoutOptions, Placement, Sizes } from "./types.js";
+import { checkCoordinates, checkOrder, checkRanks, checkRoutes } from "./validate.js";
+
+const PORT_WIDTH = 6;
+
+/** What the levels share; vertices are items and ports, positions relative to the top
+ * left corner of their level's item. */
+interface Work {
+  readonly graph: LayoutGraph;
+  readonly options: LayoutOptions;
+  readonly levels: Levels;
+  readonly x: Float64Array;
+  readonly y: Float64Array;
+  readonly width: Float64Array;
+  readonly height: Float64Array;
+  readonly points: PointList;
+  readonly pieceStart: Int32Array;
+  readonly pieceEnd: Int32Array;
+  readonly pieceStyle: Uint8Array;
+  /** Per level: what to add to a path's coordinates to be relative to its item. */
+  readonly frameLeft: Float64Array;
+  readonly frameTop: Float64Array;
+  /** Scratch: the index of a vertex in its level. */
+  readonly indexInLevel: Int32Array;
+  ranks: number;
+  crossings: number;
+}
+
+export function layoutNested(
+  graph: LayoutGraph,
+  sizes: Sizes,
+  options: LayoutOptions,
+): Placement {
+  const items = graph.parent.length;
+  const levels = splitLevels(graph);
+  const pieces = levels.from.length;
+  const work: Work = {
+    graph,
+    options,
+    levels,
+    x: new Float64Array(levels.vertexCount),
+    y: new Float64Array(levels.vertexCount),
+    width: new Float64Array(levels.vertexCount).fill(PORT_WIDTH),
+    height: new Float64Array(levels.vertexCount),
+    points: new PointList(),
+    pieceStart: new Int32Array(pieces),
+    pieceEnd: new Int32Array(pieces),
+    pieceStyle: new Uint8Array(pieces),
+    frameLeft: new Float64Array(items + 1),
+    frameTop: new Float64Array(items + 1),
+    indexInLevel: new Int32Array(levels.vertexCount),
+    ranks: 0,
+    crossings: 0,
+  };
+  work.width.set(sizes.width);
+  work.height.set(sizes.height);
+  const { vertices, pieces: piecesOf } = groupLevels(levels, items + 1);
+  for (let level = items; level > 0; level--) {
+    if (graph.open[level - 1] !== 1) continue;
+    layoutLevel(work, level, rowOf(vertices, level), rowOf(piecesOf, level));
+  }
+  const bounds = layoutLevel(work, 0, rowOf(vertices, 0), rowOf(piecesOf, 0));
+  return assemble(work, bounds);
+}
+
+/** Run the stages on one level; set the positions in it and the size of its item. */
+function layoutLevel(
+  work: Work,
+  level: number,
+  vertices: Int32Array,
+  pieces: Int32Array,
+): { width: number; height: number } {
+  const { options } = work;
+  const local = localGraph(work, vertices, pieces);
+  const ranking = rankVertices(local, options.maxSpan);
+  checkRanks(local, ranking);
+  const layered = addDummies(local, ranking);
+  const ordering = orderVertices(layered, options.sweeps);
+  checkOrder(layered, ordering);
+  const coordinates = assignCoordinates(layered, ordering, options);
+  checkCoordinates(layered, ordering, coordinates);
+  const frame = frameOf(work, level, local, layered.width, coordinates);
+  for (let vertex = 0; vertex < local.count; vertex++) {
+    if (local.pin[vertex] === -1) coordinates.y[vertex] = -frame.top;
+  }
+  const starts = routeEdges(layered, coordinates, work.points);
+  for (let i = 0; i < pieces.length; i++) {
+    const piece = pieces[i] ?? 0;
+    work.pieceStart[piece] = starts[i] ?? 0;
+    work.pieceEnd[piece] = starts[i + 1] ?? 0;
+    work.pieceStyle[piece] = ranking.style[i] ?? 0;
+  }
+  for (let i = 0; i < vertices.length; i++) {
+    const vertex = vertices[i] ?? 0;
+    work.x[vertex] = (coordinates.x[i] ?? 0) + frame.left;
+    work.y[vertex] = (coordinates.y[i] ?? 0) + frame.top;
+  }
+  if (level > 0) {
+    work.width[level - 1] = frame.width;
+    work.height[level - 1] = frame.height;
+  }
+  work.frameLeft[level] = frame.left;
+  work.frameTop[level] = frame.top;
+  work.ranks += ranking.count;
+  work.crossings += ordering.crossings;
+  return frame;
+}
+
+function localGraph(work: Work, vertices: Int32Array, pieces: Int32Array): LocalGraph {
+  const { graph, levels, options } = work;
+  const items = graph.parent.length;
+  for (let i = 0; i < vertices.length; i++) work.indexInLevel[vertices[i] ?? 0] = i;
+  const isOpen = (vertex: number) => vertex < items && graph.open[vertex] === 1;
+  const offsetAt = (vertex: number, port: number) =>
+    port < 0 ? 0 : (work.x[port] ?? 0) - (work.width[vertex] ?? 0) / 2;
+  const bundles = new Map<number, number>();
+  const bundleOf = (source: number) => {
+    const known = bundles.get(source);
+    if (known !== undefined) return known;
+    bundles.set(source, bundles.size);
+    return bundles.size - 1;
+  };
+  const local = (vertex: number) => work.indexInLevel[vertex] ?? 0;
+  const ends = (of: Int32Array) => pieces.map((piece) => local(of[piece] ?? 0));
+  const offsets = (of: Int32Array, ports: Int32Array) =>
+    Float64Array.from(pieces, (piece) => offsetAt(of[piece] ?? 0, ports[piece] ?? -1));
+  const previousX = options.previousX;
+  return {
+    count: vertices.length,
+    width: Float64Array.from(vertices, (vertex) => work.width[vertex] ?? 0),
+    height: Float64Array.from(vertices, (vertex) => work.height[vertex] ?? 0),
+    source: ends(levels.from),
+    target: ends(levels.to),
+    sourceOffset: offsets(levels.from, levels.fromPort),
+    targetOffset: offsets(levels.to, levels.toPort),
+    bundle: pieces.map((piece) => bundleOf(levels.origin[piece] ?? 0)),
+    bundleCount: bundles.size,
+    pin: Int8Array.from(vertices, (vertex) => levels.pin[vertex] ?? 0),
+    fixed: Uint8Array.from(vertices, (vertex) =>
+      levels.pin[vertex] !== 0 || isOpen(vertex) ? 1 : 0,
+    ),
+    previousX: Float64Array.from(
+      vertices,
+      (vertex) => previousX?.[vertex] ?? Number.NaN,
+    ),
+  };
+}
+
+interface Frame {
+  readonly left: number;
+  readonly top: number;
+  readonly width: number;
+  readonly height: number;
+}
+
+/** The box around a level: what to add to its coordinates, and its size. */
+function frameOf(
+  work: Work,
+  level: number,
+  local: LocalGraph,
+  widths: Float64Array,
+  { x, top, bottom }: Coordinates,
+): Frame {
+  let least = Number.POSITIVE_INFINITY;
+  let most = Number.NEGATIVE_INFINITY;
+  for (let vertex = 0; vertex < x.length; vertex++) {
+    const half = (widths[vertex] ?? 0) / 2;
+    least = Math.min(least, (x[vertex] ?? 0) - half);
+    most = Math.max(most, (x[vertex] ?? 0) + half);
+  }
+  if (x.length === 0) return { left: 0, top: 0, width: 0, height: 0 };
+  const content = most - least;
+  const contentBottom = bottom[bottom.length - 1] ?? 0;
+  if (level === 0) {
+    return { left: -least, top: -(top[0] ?? 0), width: content, height: contentBottom };
+  }
+  const { padding, titleHeight, rankGap } = work.options;
+  const hasTopPorts = local.pin.includes(-1);
+  const hasBottomPorts = local.pin.includes(1);
+  // The rank of the ports already brings half a rank's gap above the content.
+  const above = titleHeight + (hasTopPorts ? padding / 2 - rankGap / 2 : padding / 2);
+  const width = Math.max(content + 2 * padding, work.width[level - 1] ?? 0);
+  return {
+    left: (width - content) / 2 - least,
+    top: above,
+    width,
+    height: above + contentBottom + (hasBottomPorts ? 0 : padding),
+  };
+}
+
+/** Add up the positions of the boxes around each item and join the pieces of edges. */
+function assemble(
+  work: Work,
+  bounds: { readonly width: number; readonly height: number },
+): Placement {
+  const { graph, levels } = work;
+  const items = graph.parent.length;
+  const left = new Float64Array(items + 1);
+  const above = new Float64Array(items + 1);
+  const x = new Float32Array(items);
+  const y = new Float32Array(items);
+  for (let item = 0; item < items; item++) {
+    const around = (graph.parent[item] ?? -1) + 1;
+    const centerX = (left[around] ?? 0) + (work.x[item] ?? 0);
+    const centerY = (above[around] ?? 0) + (work.y[item] ?? 0);
+    x[item] = centerX;
+    y[item] = centerY;
+    left[item + 1] = centerX - (work.width[item] ?? 0) / 2;
+    above[item + 1] = centerY - (work.height[item] ?? 0) / 2;
+  }
+  const edges = graph.source.length;
+  const points = new PointList();
+  const starts = new Int32Array(edges + 1);
+  const overlay = new Uint8Array(edges);
+  let upward = 0;
+  for (let edge = 0; edge < edges; edge++) {
+    starts[edge] = points.begin();
+    let rises = false;
+    for (const piece of rowOf(levels.pieces, edge)) {
+      const level = levels.level[levels.from[piece] ?? 0] ?? 0;
+      const dx = (left[level] ?? 0) + (work.frameLeft[level] ?? 0);
+      const dy = (above[level] ?? 0) + (work.frameTop[level] ?? 0);
+      for (
+        let i = work.pieceStart[piece] ?? 0;
+        i < (work.pieceEnd[piece] ?? 0);
+        i += 2
+      ) {
+        points.add(work.points.at(i) + dx, work.points.at(i + 1) + dy);
+      }
+      if (work.pieceStyle[piece] !== SHORT) overlay[edge] = 1;
+      rises = rises || work.pieceStyle[piece] === UPWARD;
+    }
+    if (rises) upward++;
+  }
+  starts[edges] = points.length;
+  const placement: Placement = {
+    x,
+    y,
+    width: Float32Array.from(work.width.subarray(0, items)),
+    height: Float32Array.from(work.height.subarray(0, items)),
+    points: points.toArray(),
+    starts,
+    overlay,
+    bounds: { width: bounds.width, height: bounds.height },
+    stats: { ranks: work.ranks, crossings: work.crossings, upward },
+  };
+  checkRoutes(placement.points, starts, overlay);
+  return placement;
+}
