@@ -21,6 +21,8 @@ export interface MountOptions {
   readonly height?: string;
   /** The theme to start with; "auto" follows the notebook or the system. */
   readonly theme?: ThemeChoice;
+  /** The page holds nothing else: shortcuts work wherever the focus is. */
+  readonly ownsPage?: boolean;
 }
 
 export interface Mounted {
@@ -59,6 +61,7 @@ export function mount(
     store,
     view: { current: null },
     reveal: transport.reveal?.bind(transport) ?? null,
+    ownsPage: options.ownsPage ?? false,
   };
   render(h(Shell, { app }), root);
 

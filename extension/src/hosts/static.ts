@@ -28,5 +28,6 @@ export async function readPage(page: Document): Promise<Snapshot> {
 
 /** Show the page's snapshot in `el`, as high as the window. */
 export function mountPage(el: HTMLElement): Mounted {
-  return mount(el, { initial: readPage(el.ownerDocument) }, { height: "100vh" });
+  const transport = { initial: readPage(el.ownerDocument) };
+  return mount(el, transport, { height: "100vh", ownsPage: true });
 }

@@ -81,7 +81,6 @@ export function CanvasHost() {
   return (
     <>
       <CanvasHelp />
-      {/* biome-ignore lint/a11y/noNoninteractiveTabindex: arrow keys walk the canvas */}
       <div
         ref={host}
         class="canvas"
@@ -91,6 +90,7 @@ export function CanvasHost() {
         aria-roledescription="graph"
         aria-label="Autograd graph"
         aria-describedby="gv-canvas-help"
+        // biome-ignore lint/a11y/noNoninteractiveTabindex: arrow keys walk the canvas
         tabIndex={0}
       />
     </>

@@ -1,4 +1,5 @@
 // What every panel can reach: the store, the graph view's commands, the host's wishes.
+import "@preact/signals"; // lets components follow the signals that they read
 import { createContext } from "preact";
 import { useContext } from "preact/hooks";
 import type { GraphView } from "../render/graph-view.js";
@@ -11,6 +12,8 @@ export interface AppContext {
   readonly view: { current: GraphView | null };
   /** Opens a place in the host's editor; null where the host has none. */
   readonly reveal: ((target: RevealTarget) => void) | null;
+  /** Whether the whole page is ours, so that keys pressed anywhere in it count. */
+  readonly ownsPage: boolean;
 }
 
 const Context = createContext<AppContext | null>(null);

@@ -2,7 +2,7 @@
 import type { OpNode, Snapshot } from "../ir/types.js";
 import { goToNode } from "../state/actions.js";
 import { formatNumber, formatTuple } from "../state/format.js";
-import { type EdgeDetails, tensorLabel } from "../state/inspect.js";
+import { type EdgeDetails, nodeTitle, tensorLabel } from "../state/inspect.js";
 import { Boundary } from "./boundary.js";
 import { useStore } from "./context.js";
 import { StatisticsView } from "./gradient-section.js";
@@ -15,7 +15,7 @@ function End({ id, node, end }: { id: number; node: OpNode | null; end: string }
   return (
     <span>
       <button type="button" class="link" onClick={() => goToNode(store, id)}>
-        <Name text={node?.name ?? "unknown"} />
+        <Name text={node === null ? "unknown" : nodeTitle(id, node)} />
       </button>{" "}
       <span class="muted">{end}</span>
     </span>

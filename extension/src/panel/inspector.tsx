@@ -54,11 +54,11 @@ function Content() {
 
 export function Inspector() {
   return (
-    // biome-ignore lint/a11y/noNoninteractiveTabindex: the region scrolls by keyboard
     <section
       class="inspector"
       aria-label="Inspector"
       data-testid="inspector"
+      // biome-ignore lint/a11y/noNoninteractiveTabindex: the region scrolls by keyboard
       tabIndex={0}
     >
       <Content />

@@ -45,8 +45,10 @@ export function commandFor(press: KeyPress, place: KeyPlace): Command | null {
 }
 
 /** Tell the places apart by the element that has the focus. */
-export function placeOfTarget(target: EventTarget | null): KeyPlace {
+export function placeOfTarget(target: EventTarget | null | undefined): KeyPlace {
   if (!(target instanceof HTMLElement)) return "elsewhere";
+  // Nothing has the focus: the graph is what the user looks at.
+  if (target === target.ownerDocument.body) return "canvas";
   if (target.dataset.gvCanvas !== undefined) return "canvas";
   // A select jumps to options by letter, so single letters belong to it as well.
   if (target.matches("input, textarea, select")) return "text";

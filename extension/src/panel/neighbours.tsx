@@ -1,7 +1,7 @@
 // The nodes next to a node, each with the edge between: for those who walk by list.
 import { goToNode, selectEdge } from "../state/actions.js";
 import { formatNumber, formatTuple } from "../state/format.js";
-import type { Neighbour } from "../state/inspect.js";
+import { type Neighbour, nodeTitle } from "../state/inspect.js";
 import { rowAt } from "../state/tables.js";
 import { useStore } from "./context.js";
 import { Empty, Name } from "./text.js";
@@ -17,7 +17,7 @@ function NeighbourRow({ neighbour }: { neighbour: Neighbour }) {
   return (
     <li>
       <button type="button" class="link" onClick={() => goToNode(store, nodeId)}>
-        <Name text={node.name} title={`${node.name} ${node.call}`} />
+        <Name text={nodeTitle(nodeId, node)} title={`${node.name} ${node.call}`} />
       </button>
       <span class="muted">
         <Name text={node.call} />

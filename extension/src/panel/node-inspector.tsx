@@ -7,13 +7,18 @@ import {
   formatPlural,
   formatTuple,
 } from "../state/format.js";
-import { type NodeDetails, tensorChoices, tensorLabel } from "../state/inspect.js";
+import {
+  type NodeDetails,
+  nodeTitle,
+  tensorChoices,
+  tensorLabel,
+} from "../state/inspect.js";
 import { receivedNorm } from "../state/rows.js";
 import { Boundary } from "./boundary.js";
 import { useStore } from "./context.js";
 import { GradientSection } from "./gradient-section.js";
 import { NeighbourList } from "./neighbours.js";
-import { SourceView, StackView } from "./source-view.js";
+import { PlaceText, SourceView, StackView } from "./source-view.js";
 import { StorageSection } from "./storage-section.js";
 import { StrideSection } from "./stride-picture.js";
 import { SavedTable, TensorTable } from "./tensor-table.js";
@@ -36,7 +41,7 @@ function Header({ details }: { details: NodeDetails }) {
   return (
     <header class="node-head">
       <h2>
-        <Name text={node.name} />
+        <Name text={nodeTitle(details.id, node)} />
       </h2>
       <p class="tags">
         <Tag tone="accent">{KINDS[node.kind]}</Tag>
@@ -74,7 +79,7 @@ function summaryFacts(details: NodeDetails, norm: number | null): Fact[] {
   facts.push({ label: "Gradient norm", value: formatNumber(norm) });
   facts.push({
     label: "Source",
-    value: place === null ? "–" : <Name text={place.label} title={place.site.file} />,
+    value: place === null ? "–" : <PlaceText place={place} />,
   });
   if (tensor !== undefined) facts.push({ label: "Device", value: tensor.device });
   if (node.sequence !== null) facts.push({ label: "Sequence", value: node.sequence });
@@ -118,7 +123,6 @@ function Hooks({ hooks }: { hooks: readonly string[] }) {
   return (
     <ul class="hooks">
       {hooks.map((hook, position) => (
-        // biome-ignore lint/suspicious/noArrayIndexKey: one hook can be registered twice
         <li key={position} class="code">
           <Name text={hook} />
         </li>

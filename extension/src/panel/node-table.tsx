@@ -55,7 +55,6 @@ function Row({ row, selected }: { row: NodeRow; selected: boolean }) {
   const store = useStore();
   const go = () => goToNode(store, row.id);
   return (
-    // biome-ignore lint/a11y/useKeyWithClickEvents: the name in the row is the button
     <tr class={selected ? "selected" : ""} aria-selected={selected} onClick={go}>
       <td class="number">{row.id}</td>
       <td>

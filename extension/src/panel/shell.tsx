@@ -29,27 +29,30 @@ function run(app: AppContext, root: HTMLElement, command: Command): void {
     root.querySelector<HTMLElement>(selector)?.focus();
   switch (command.kind) {
     case "walk":
-      return walk(app, command.direction);
+      walk(app, command.direction);
+      break;
     case "zoom":
-      return view.current?.zoomBy(
-        command.direction === "in" ? ZOOM_STEP : 1 / ZOOM_STEP,
-      );
+      view.current?.zoomBy(command.direction === "in" ? ZOOM_STEP : 1 / ZOOM_STEP);
+      break;
     case "toggle":
-      return toggleSelectedScope(store);
+      toggleSelectedScope(store);
+      break;
     case "search":
-      return focus("input[type=search]");
+      focus("input[type=search]");
+      break;
     case "fit":
-      return view.current?.fit();
+      view.current?.fit();
+      break;
     case "table":
-      return setViewMode(
-        store,
-        store.ui.viewMode.value === "table" ? "graph" : "table",
-      );
+      setViewMode(store, store.ui.viewMode.value === "table" ? "graph" : "table");
+      break;
     case "help":
-      return setHelp(store, true);
+      setHelp(store, true);
+      break;
     case "clear":
       clear(store);
-      return focus("[data-gv-canvas]");
+      focus("[data-gv-canvas]");
+      break;
   }
 }
 
@@ -122,28 +125,44 @@ function LiveRegion() {
   );
 }
 
+/** Run the command of a key pressed inside the view, or in the page if it is ours. */
+function useKeys(app: AppContext, root: { current: HTMLElement | null }): void {
+  useEffect(() => {
+    const element = root.current;
+    if (element === null) return;
+    const onKeyDown = (event: KeyboardEvent) => {
+      // From the page, the target is the host; the path still knows the element.
+      const command = commandFor(event, placeOfTarget(event.composedPath()[0]));
+      // The open help is a native dialog: it takes Esc itself, and nothing else.
+      if (command === null || app.store.ui.helpOpen.value) return;
+      event.preventDefault();
+      event.stopPropagation();
+      run(app, element, command);
+    };
+    const lifetime = new AbortController();
+    const { signal } = lifetime;
+    if (app.ownsPage) {
+      element.ownerDocument.addEventListener("keydown", onKeyDown, { signal });
+    } else {
+      element.addEventListener("keydown", onKeyDown, { signal });
+    }
+    return () => lifetime.abort();
+  }, [app, root]);
+}
+
 function Frame({ app }: { app: AppContext }) {
   const { store } = app;
   const root = useRef<HTMLDivElement>(null);
   useNarrow(root);
-  const { narrow, inspectorShare, themeChoice, helpOpen } = store.ui;
-  const onKeyDown = (event: KeyboardEvent) => {
-    const command = commandFor(event, placeOfTarget(event.target));
-    // The open help is a native dialog: it takes Esc itself, and nothing else.
-    if (command === null || root.current === null || helpOpen.value) return;
-    event.preventDefault();
-    event.stopPropagation();
-    run(app, root.current, command);
-  };
+  useKeys(app, root);
+  const { narrow, inspectorShare, themeChoice } = store.ui;
   return (
-    // biome-ignore lint/a11y/noStaticElementInteractions: shortcuts for all inside
     <div
       ref={root}
       class={narrow.value ? "gv narrow" : "gv"}
       data-theme={store.derived.theme.value}
       data-theme-choice={themeChoice.value}
       style={{ "--share": `${inspectorShare.value}%` }}
-      onKeyDown={onKeyDown}
     >
       <Toolbar />
       <Breadcrumb />

@@ -24,11 +24,21 @@ function Line({ line }: { line: ExcerptLine }) {
   );
 }
 
-/** "train.py:12" with the full path as title, and a button where the host can open it. */
+/** "train.py:12" with the full path as title; the name is isolated from the number. */
+export function PlaceText({ place: { site, name } }: { place: Place }) {
+  return (
+    <span title={`${site.file}, line ${site.line}`}>
+      <Name text={name} title={site.file} />
+      {`:${site.line}`}
+    </span>
+  );
+}
+
+/** The same, as a button where the host can open it. */
 export function PlaceLink({ place }: { place: Place }) {
   const { reveal } = useApp();
-  const { site, source, label } = place;
-  const text = <Name text={label} title={`${site.file}, line ${site.line}`} />;
+  const { site, source } = place;
+  const text = <PlaceText place={place} />;
   if (reveal === null) return text;
   const target = {
     ...site,
@@ -87,7 +97,6 @@ export function StackView({ stack }: { stack: readonly Place[] }) {
       <summary>{`Called from ${stack[0]?.label ?? ""}`}</summary>
       <ol>
         {stack.map((place, depth) => (
-          // biome-ignore lint/suspicious/noArrayIndexKey: recursion repeats equal frames
           <li key={depth}>
             <PlaceLink place={place} />
             <span class="muted">

@@ -10,7 +10,7 @@ export function StatusLine() {
   const boxes = store.ui.boxes.value;
   const { nodes, edges, notes } = snapshot;
   return (
-    <footer class="status" aria-label="Status" data-testid="status">
+    <footer class="status" data-testid="status">
       <span data-testid="node-count">{formatPlural(nodes.length, "node")}</span>
       <span data-testid="edge-count">{formatPlural(edges.length, "edge")}</span>
       {boxes !== null && (

@@ -19,6 +19,12 @@ interface Props {
   readonly onPoint: (pointed: Pointed | null) => void;
 }
 
+/** A cell by its place in the window, elided stretches counted. */
+interface Cursor {
+  readonly row: number;
+  readonly column: number;
+}
+
 /** The next position in a direction that is a cell and not an elided stretch. */
 function nextCell(positions: readonly Position[], from: number, step: number): number {
   let at = from + step;
@@ -26,97 +32,91 @@ function nextCell(positions: readonly Position[], from: number, step: number): n
   return positions[at] === undefined ? from : at;
 }
 
-const STEPS: Readonly<Record<string, readonly [row: number, column: number]>> = {
-  ArrowUp: [-1, 0],
-  ArrowDown: [1, 0],
-  ArrowLeft: [0, -1],
-  ArrowRight: [0, 1],
-};
+/** Where an arrow key leads, or null for any other key. */
+function moved(grid: GridWindow, { row, column }: Cursor, key: string): Cursor | null {
+  switch (key) {
+    case "ArrowUp":
+      return { row: nextCell(grid.rows, row, -1), column };
+    case "ArrowDown":
+      return { row: nextCell(grid.rows, row, 1), column };
+    case "ArrowLeft":
+      return { row, column: nextCell(grid.columns, column, -1) };
+    case "ArrowRight":
+      return { row, column: nextCell(grid.columns, column, 1) };
+    default:
+      return null;
+  }
+}
 
 export function StrideGrid({ layout, grid, pointed, shared, onPoint }: Props) {
-  const table = useRef<HTMLDivElement>(null);
-  const [cursor, setCursor] = useState({ row: 0, column: 0 });
+  const table = useRef<HTMLTableElement>(null);
+  // One cell is in the tab order; the arrow keys move it.
+  const [cursor, setCursor] = useState<Cursor>({ row: 0, column: 0 });
   const onKeyDown = (event: KeyboardEvent) => {
-    const step = STEPS[event.key];
-    if (step === undefined) return;
+    const next = moved(grid, cursor, event.key);
+    if (next === null) return;
     event.preventDefault();
     event.stopPropagation();
-    const row = step[0] === 0 ? cursor.row : nextCell(grid.rows, cursor.row, step[0]);
-    const column =
-      step[1] === 0 ? cursor.column : nextCell(grid.columns, cursor.column, step[1]);
-    setCursor({ row, column });
-    table.current
-      ?.querySelector<HTMLElement>(`[data-row="${row}"][data-column="${column}"]`)
-      ?.focus();
+    setCursor(next);
+    const cells = `[data-row="${next.row}"][data-column="${next.column}"]`;
+    table.current?.querySelector<HTMLElement>(cells)?.focus();
   };
-  const columns = grid.columns.length;
+
+  const cell = (row: Position, column: Position, place: Cursor) => {
+    if (row.kind === "gap" || column.kind === "gap") return gapText(row, column);
+    const index = grid.indexOf(row.at, column.at);
+    const address = addressOf(layout, index);
+    const classes = ["stride-cell", tintOf(row.at)];
+    if (shared.has(address)) classes.push("shared");
+    if (pointed?.address === address) classes.push("pointed");
+    const here = cursor.row === place.row && cursor.column === place.column;
+    return (
+      <button
+        type="button"
+        class={classes.join(" ")}
+        tabIndex={here ? 0 : -1}
+        data-row={place.row}
+        data-column={place.column}
+        aria-label={`index (${index.join(", ")}): ${spellAddress(layout, index)}`}
+        onMouseEnter={() => onPoint({ address, index })}
+        onFocus={() => {
+          setCursor(place);
+          onPoint({ address, index });
+        }}
+        onKeyDown={onKeyDown}
+      >
+        {address}
+      </button>
+    );
+  };
+
   return (
-    // biome-ignore lint/a11y/useSemanticElements: a grid of focusable cells, not a table
-    <div
-      ref={table}
-      class="stride-grid"
-      role="grid"
-      tabIndex={-1}
-      aria-label="Logical grid: the address of each element"
-      style={{ "--columns": columns }}
-      onKeyDown={onKeyDown}
-      onMouseLeave={() => onPoint(null)}
-    >
-      {/* biome-ignore lint/a11y: the grid pattern of rows and cells without a table */}
-      <div class="stride-row head" role="row">
-        <span class="stride-corner" role="columnheader" aria-label="row" />
-        {grid.columns.map((column) => (
-          <span key={keyOf(column)} class="stride-head" role="columnheader">
-            {headText(column)}
-          </span>
-        ))}
-      </div>
-      {grid.rows.map((row, rowAt) => (
-        // biome-ignore lint/a11y: see above
-        <div key={keyOf(row)} class="stride-row" role="row">
-          <span class="stride-head" role="rowheader">
-            {headText(row)}
-          </span>
-          {grid.columns.map((column, columnAt) => {
-            if (row.kind === "gap" || column.kind === "gap") {
-              return (
-                <span key={keyOf(column)} class="stride-gap" role="gridcell">
-                  {row.kind === "gap" && column.kind === "gap"
-                    ? "⋱"
-                    : row.kind === "gap"
-                      ? "⋮"
-                      : "⋯"}
-                </span>
-              );
-            }
-            const index = grid.indexOf(row.at, column.at);
-            const address = addressOf(layout, index);
-            const point = () => onPoint({ address, index });
-            const classes = ["stride-cell", tintOf(row.at)];
-            if (shared.has(address)) classes.push("shared");
-            if (pointed?.address === address) classes.push("pointed");
-            const here = cursor.row === rowAt && cursor.column === columnAt;
-            return (
-              <span
-                key={keyOf(column)}
-                class={classes.join(" ")}
-                role="gridcell"
-                tabIndex={here ? 0 : -1}
-                data-row={rowAt}
-                data-column={columnAt}
-                aria-label={`index (${index.join(", ")}): ${spellAddress(layout, index)}`}
-                onMouseEnter={point}
-                onFocus={() => {
-                  setCursor({ row: rowAt, column: columnAt });
-                  point();
-                }}
-              >
-                {address}
-              </span>
-            );
-          })}
-        </div>
-      ))}
+    <div class="stride-grid">
+      <table ref={table} data-testid="stride-grid" onMouseLeave={() => onPoint(null)}>
+        <caption class="unseen">The address of each element, by row and column</caption>
+        <thead>
+          <tr>
+            <td />
+            {grid.columns.map((column) => (
+              <th key={keyOf(column)} scope="col">
+                {headText(column)}
+              </th>
+            ))}
+          </tr>
+        </thead>
+        <tbody>
+          {grid.rows.map((row, rowAt) => (
+            <tr key={keyOf(row)}>
+              <th scope="row">{headText(row)}</th>
+              {grid.columns.map((column, columnAt) => (
+                <td key={keyOf(column)}>
+                  {cell(row, column, { row: rowAt, column: columnAt })}
+                </td>
+              ))}
+            </tr>
+          ))}
+        </tbody>
+      </table>
     </div>
   );
 }
@@ -127,4 +127,9 @@ function keyOf(position: Position): string {
 
 function headText(position: Position): string {
   return position.kind === "gap" ? "…" : String(position.at);
+}
+
+function gapText(row: Position, column: Position): string {
+  if (row.kind === "at") return "⋯";
+  return column.kind === "at" ? "⋮" : "⋱";
 }

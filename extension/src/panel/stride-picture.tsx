@@ -23,6 +23,7 @@ import {
 import {
   describeLayout,
   elementCount,
+  isStrided,
   reaches,
   spellAddress,
 } from "../state/strides.js";
@@ -30,7 +31,7 @@ import { rowAt } from "../state/tables.js";
 import { StrideGrid } from "./stride-grid.js";
 import { StrideStrip } from "./stride-strip.js";
 import { TensorFlags } from "./tensor-table.js";
-import { Empty, Facts, Name } from "./text.js";
+import { Empty, Facts, isolated, Name } from "./text.js";
 
 const LIMITS = { rows: 12, columns: 12 };
 const OTHERS_LISTED = 8;
@@ -52,7 +53,6 @@ function LeadSelectors({
     <fieldset class="lead">
       <legend>Slice</legend>
       {leading.map((size, dim) => (
-        // biome-ignore lint/suspicious/noArrayIndexKey: a dimension is its position
         <label key={dim}>
           {`dim ${dim}`}
           <input
@@ -211,6 +211,12 @@ function StripKey({ picture }: { picture: Picture }) {
   );
 }
 
+function whyNoPicture(tensor: TensorMeta): string | null {
+  if (!isStrided(tensor)) return "The strides of this tensor are not known.";
+  if (elementCount(tensor) > 0) return null;
+  return "This tensor has no elements, so there is no cell to draw.";
+}
+
 export function StridePicture({
   snapshot,
   use: { id, tensor },
@@ -229,6 +235,7 @@ export function StridePicture({
       .map((view) => (shown.has(view.id) ? view.tensor : NOWHERE));
     return buildPicture(tensor, lead, others, length, LIMITS);
   }, [snapshot, id, tensor, lead, shown, length]);
+  const missing = whyNoPicture(tensor);
   const toggle = (view: number) => {
     const next = new Set(shown);
     if (!next.delete(view)) next.add(view);
@@ -252,11 +259,11 @@ export function StridePicture({
         ]}
       />
       <p class="muted">
-        {describeLayout(tensor)}
+        {isStrided(tensor) && describeLayout(tensor)}
         {length !== null && ` The storage holds ${formatPlural(length, "element")}.`}
       </p>
-      {elementCount(tensor) === 0 ? (
-        <Empty>This tensor has no elements, so there is no cell to draw.</Empty>
+      {missing !== null ? (
+        <Empty>{missing}</Empty>
       ) : (
         <>
           <LeadSelectors shape={tensor.shape} lead={lead} onLead={setLead} />
@@ -295,7 +302,7 @@ export function StrideSection({
         >
           {choices.map(({ id, role, tensor }) => (
             <option key={id} value={String(id)}>
-              {`${tensorLabel(id, tensor)} ${formatTuple(tensor.shape)}: ${role}`}
+              {`${isolated(tensorLabel(id, tensor))} ${formatTuple(tensor.shape)}: ${role}`}
             </option>
           ))}
         </select>

@@ -46,9 +46,9 @@ function Cell({
 }) {
   const point = () => onPoint({ address: cell.address, index: null });
   return (
-    <span
+    <button
+      type="button"
       class={cellClass(cell, pointed)}
-      role="gridcell"
       tabIndex={reachable ? 0 : -1}
       data-address={cell.address}
       aria-label={cellLabel(layout, cell)}
@@ -63,25 +63,21 @@ function Cell({
           ))}
         </span>
       )}
-    </span>
+    </button>
   );
 }
 
 function Gap({ item }: { item: Extract<PictureItem, { kind: "gap" }> }) {
   const last = item.from + item.count - 1;
   return (
-    <span
-      class="strip-gap"
-      role="gridcell"
-      title={`Addresses ${item.from} to ${last} are not drawn`}
-    >
+    <span class="strip-gap" title={`Addresses ${item.from} to ${last} are not drawn`}>
       {`⋯ ${formatCount(item.count)} ⋯`}
     </span>
   );
 }
 
 export function StrideStrip({ layout, strip, pointed, onPoint }: Props) {
-  const line = useRef<HTMLDivElement>(null);
+  const line = useRef<HTMLOListElement>(null);
   const cells = strip.flatMap((item) => (item.kind === "cell" ? [item.cell] : []));
   const [cursor, setCursor] = useState<number | null>(null);
   const current = cursor ?? cells[0]?.address;
@@ -99,34 +95,31 @@ export function StrideStrip({ layout, strip, pointed, onPoint }: Props) {
       ?.focus();
   };
   return (
-    // biome-ignore lint/a11y/useSemanticElements: a line of focusable cells, not a table
-    <div
+    <ol
       ref={line}
       class="strip"
-      role="grid"
-      tabIndex={-1}
-      aria-label="Storage: one cell per address"
+      aria-label="Storage, one cell per address"
       data-testid="strip"
       onKeyDown={onKeyDown}
       onMouseLeave={() => onPoint(null)}
     >
-      {/* biome-ignore lint/a11y: one row of the grid pattern, without a table */}
-      <div class="strip-row" role="row">
-        {strip.map((item) =>
-          item.kind === "gap" ? (
-            <Gap key={`gap ${item.from}`} item={item} />
-          ) : (
+      {strip.map((item) =>
+        item.kind === "gap" ? (
+          <li key={`gap ${item.from}`}>
+            <Gap item={item} />
+          </li>
+        ) : (
+          <li key={item.cell.address}>
             <Cell
-              key={item.cell.address}
               layout={layout}
               cell={item.cell}
               pointed={pointed?.address === item.cell.address}
               reachable={item.cell.address === current}
               onPoint={onPoint}
             />
-          ),
-        )}
-      </div>
-    </div>
+          </li>
+        ),
+      )}
+    </ol>
   );
 }

@@ -18,12 +18,19 @@ export interface Fact {
   readonly bad?: boolean;
 }
 
+const WIDE_VALUE = 15; // characters that fit one column of the grid
+
+function factClass(value: ComponentChildren, bad: boolean | undefined): string {
+  const wide = typeof value === "string" && value.length > WIDE_VALUE;
+  return `fact${wide ? " wide" : ""}${bad ? " bad" : ""}`;
+}
+
 /** A definition list: one label and value after the other, in a flowing grid. */
 export function Facts({ facts, testId }: { facts: readonly Fact[]; testId?: string }) {
   return (
     <dl class="facts" data-testid={testId}>
       {facts.map(({ label, value, title, bad }) => (
-        <div key={label} class={bad ? "fact bad" : "fact"} title={title}>
+        <div key={label} class={factClass(value, bad)} title={title}>
           <dt>{label}</dt>
           <dd>{value}</dd>
         </div>
@@ -46,6 +53,11 @@ export function Tag({
       {children}
     </span>
   );
+}
+
+/** A name for places that take only plain text, such as an option: isolated by controls. */
+export function isolated(text: string): string {
+  return `\u2068${text}\u2069`;
 }
 
 /** A titled part of the inspector that can be folded away. */

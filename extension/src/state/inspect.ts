@@ -39,7 +39,9 @@ export interface GradientUse {
 export interface Place {
   readonly site: Site;
   readonly source: Source | null;
-  /** "train.py:12" or "Cell In[3]:2" */
+  /** "train.py" or "Cell In[3]" */
+  readonly name: string;
+  /** "train.py:12" or "Cell In[3]:12" */
   readonly label: string;
 }
 
@@ -95,8 +97,8 @@ export function placeOf(
   const site = rowAt(snapshot.sites, index);
   if (site === null) return null;
   const source = rowAt(snapshot.sources, site.source);
-  const label = `${source?.label ?? baseName(site.file)}:${site.line}`;
-  return { site, source, label };
+  const name = source?.label ?? baseName(site.file);
+  return { site, source, name, label: `${name}:${site.line}` };
 }
 
 function usesOf(snapshot: Snapshot, ids: readonly number[], role: string): TensorUse[] {
@@ -234,6 +236,11 @@ export function edgeDetails(tables: Tables, id: number): EdgeDetails | null {
     gradient: rowAt(snapshot.statistics, edge.gradient),
     storages: storagesOf(tables, tensor === null ? [] : [tensor]),
   };
+}
+
+/** What a node is called where its own name is empty. */
+export function nodeTitle(id: number, node: OpNode): string {
+  return node.name || node.call || `node #${id}`;
 }
 
 /** A short name of a tensor: its own where known, else its number. */

@@ -1,12 +1,5 @@
 // The stride picture as data: what each address of the strip is to the chosen tensor.
-import {
-  addressOf,
-  elementCount,
-  type Index,
-  indicesAt,
-  type Layout,
-  reaches,
-} from "./strides.js";
+import { addressOf, type Index, indicesAt, type Layout, reaches } from "./strides.js";
 import {
   type GridWindow,
   gridWindow,
@@ -92,9 +85,4 @@ export function indicesText(layout: Layout, address: number): string {
   const found = indicesAt(layout, address, INDICES_NAMED + 1);
   const named = found.slice(0, INDICES_NAMED).map((index) => `(${index.join(", ")})`);
   return named.join(", ") + (found.length > INDICES_NAMED ? " and more" : "");
-}
-
-/** Whether an index lies inside the shape: hostile data may say otherwise. */
-export function hasElements(layout: Layout): boolean {
-  return elementCount(layout) > 0;
 }

@@ -1,7 +1,7 @@
 // The nodes as rows of a table: the same facts as the graph, sortable.
 import { gradientNorm } from "../graph/gradients.js";
 import type { Snapshot } from "../ir/types.js";
-import { placeOf } from "./inspect.js";
+import { nodeTitle, placeOf } from "./inspect.js";
 import { rowAt, type Tables } from "./tables.js";
 
 export interface NodeRow {
@@ -47,7 +47,7 @@ export function nodeRows(tables: Tables): NodeRow[] {
     const tensor = rowAt(snapshot.tensors, node.outputs[0]);
     return {
       id,
-      name: node.name,
+      name: nodeTitle(id, node),
       call: node.call,
       scope: scopePath(snapshot, node.scope),
       shape: tensor?.shape ?? null,

@@ -21,6 +21,11 @@ export type Index = readonly number[];
 const SEARCH_STEPS = 20_000;
 const COUNT_BY_HAND = 1 << 16;
 
+/** Whether there is a stride for every dimension; sparse and meta tensors have none. */
+export function isStrided(layout: Layout): boolean {
+  return layout.strides.length === layout.shape.length;
+}
+
 export function elementCount(layout: Layout): number {
   return layout.shape.reduce((product, size) => product * size, 1);
 }
