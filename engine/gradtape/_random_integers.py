@@ -123,7 +123,9 @@ def _random_bounds(dtype: dt.dtype, from_: int, to: int | None) -> tuple[int, in
                 f"'to_inc' casted to dtype, but got from={from_} > to_inc={last}"
             )
         return from_, last
-    return from_, 1 if dtype is dt.bool_ else min(dt.iinfo(dtype).max, _INT64.max)
+    if dtype is dt.uint64:
+        return from_, -1  # PyTorch's bounds are signed, so its largest one wraps
+    return from_, 1 if dtype is dt.bool_ else dt.iinfo(dtype).max
 
 
 def _cast(dtype: dt.dtype, value: int) -> int:

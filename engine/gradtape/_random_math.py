@@ -67,7 +67,11 @@ def fma32(a: F32, b: float, c: float) -> F32:
 
 
 def fma64(a: F64, b: float, c: float) -> F64:
-    """Return a * b + c in float64, rounded once."""
+    """Return a * b + c in float64, rounded once.
+
+    The error terms must be normal numbers too: outside 1e-100 to 1e100 the last bit
+    may differ.
+    """
     if c == 0.0 or b == 1.0:
         return a * b + c
     product, product_error = _two_product(a, np.full_like(a, b))

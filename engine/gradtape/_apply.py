@@ -1,0 +1,273 @@
+"""Running an op forward: promote, compute, wrap the result, record the node."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from . import _errors
+from ._dtypes import DTYPE_OF, get_default_dtype, result_type_of
+from ._mode import mode
+from ._node import (
+    Node,
+    SavedTensor,
+    known_layouts,
+    layout_of,
+    new_object,
+    next_sequence_nr,
+    save_input,
+    save_output,
+)
+from ._observe import OpCalled, notify, observers
+from ._op import Op
+from ._site import internal_files
+from ._tensor import Tensor, edge_of, wrap, wrap_view
+
+_ndarray = np.ndarray
+_get_frame = sys._getframe  # noqa: SLF001
+_NUMBERS = (float, int, bool, complex)
+
+
+def finish(node: Node, output: Tensor, depth: int = 2) -> None:
+    """Fill in what every node records and make ``output`` its only output."""
+    data = output._data
+    node.seq = next_sequence_nr()
+    node.scope = mode.scope
+    node.extra = None
+    key = (data.shape, data.strides, data.dtype)
+    node.layouts = known_layouts.get(key) or layout_of(data)
+    node.storage_ids = output._storage.id
+    frame = _get_frame(depth)
+    code = frame.f_code
+    while internal_files[code.co_filename] and frame.f_back is not None:
+        frame = frame.f_back
+        code = frame.f_code
+    node.code = code
+    node.lasti = frame.f_lasti
+    output._grad_fn = node
+    output._needs = True
+
+
+def apply(op: Op, args: tuple[Any, ...], params: tuple[Any, ...]) -> Any:
+    """Run an op on tensors (``args``) and other arguments (``params``)."""
+    arrays, xp = arrays_of(op, args)
+    if op.promotion != "none":
+        arrays = promote(op, args, arrays)
+    try:
+        found = mode.run(op.invoke, xp, arrays, params)
+    except ValueError as error:
+        if op.pointwise and "broadcast" in str(error):
+            raise broadcast_error(*(np.shape(a) for a in arrays)) from None
+        raise
+    outputs = wrap_outputs(op, args, found)
+    node = None
+    if mode.grad and op.formulas:
+        node = record(op, args, params, outputs)
+    if observers:
+        notify(OpCalled(op.name, (*args, *params), outputs, node))
+    return outputs[0] if op.outputs == 1 else outputs
+
+
+def arrays_of(op: Op, args: Sequence[Any]) -> tuple[list[Any], Any]:
+    """Take the arrays out of the arguments; return them with their array module."""
+    arrays: list[Any] = []
+    first: Any = None
+    for position, arg in enumerate(args):
+        if isinstance(arg, Tensor):
+            arrays.append(arg._data)
+            first = arg if first is None else first
+        elif op.listed == position:
+            arrays.append([_array_in(op, position, t) for t in arg])
+            first = arg[0] if first is None and len(arg) else first
+        elif arg is None or isinstance(arg, (*_NUMBERS, np.generic)):
+            arrays.append(arg)
+        else:
+            raise argument_error(op, op.tensors[position], position + 1, arg)
+    if first is None:
+        if not args or op.listed is not None or args[0] is None:
+            return arrays, np
+        raise argument_error(op, op.tensors[0], 1, args[0])
+    if type(first._data) is _ndarray:
+        for position, array in enumerate(arrays):
+            if array is not None and type(array).__module__.startswith("cupy"):
+                raise device_error(first, args[position])
+        return arrays, np
+    return arrays, module_of(first, args)
+
+
+def _array_in(op: Op, position: int, item: Any) -> Any:
+    if not isinstance(item, Tensor):
+        raise TypeError(
+            f"expected Tensor as element of argument {position} of {op.name}, "
+            f"but got {type(item).__name__}"
+        )
+    return item._data
+
+
+def module_of(first: Tensor, args: Sequence[Any]) -> Any:
+    """Return the array module of a device tensor; refuse a mix of devices."""
+    from ._backend import backend_of  # noqa: PLC0415 - device tensors only
+
+    for arg in args:
+        if isinstance(arg, Tensor) and arg.device != first.device and arg.dim():
+            raise device_error(first, arg)
+    return backend_of(first._data).xp
+
+
+def promote(op: Op, args: Sequence[Any], arrays: Sequence[Any]) -> list[Any]:
+    """Bring the operands of a pointwise op to the dtype PyTorch computes in."""
+    operands = [
+        (arg.dtype, arg.dim()) if isinstance(arg, Tensor) else arg
+        for arg in args
+        if arg is not None
+    ]
+    target = result_type_of(operands)
+    inexact = target.is_floating_point or target.is_complex
+    if op.promotion == "float" and not inexact:
+        target = get_default_dtype()
+    wanted = target.numpy
+    return [
+        array
+        if array is None
+        else array.astype(wanted, copy=False)
+        if isinstance(arg, Tensor)
+        else np.asarray(array).astype(wanted)
+        for arg, array in zip(args, arrays, strict=True)
+    ]
+
+
+def as_array(found: Any) -> Any:
+    """Return an array even where NumPy gave a scalar for a 0-d result."""
+    return found if type(found) is _ndarray else _from_scalar(found)
+
+
+def _from_scalar(found: Any) -> Any:
+    return np.asarray(found) if isinstance(found, (np.generic, *_NUMBERS)) else found
+
+
+def wrap_outputs(op: Op, args: Sequence[Any], found: Any) -> tuple[Tensor, ...]:
+    """Make tensors over what the kernel returned."""
+    arrays = (found,) if op.outputs == 1 else found
+    if op.view is not None:
+        return tuple(wrap_view(as_array(a), args[0], op.view) for a in arrays)
+    return tuple(wrap(as_array(a)) for a in arrays)
+
+
+def record(
+    op: Op, args: Sequence[Any], params: tuple[Any, ...], outputs: tuple[Tensor, ...]
+) -> Node | None:
+    """Make the node of a call, or nothing where no input needs a gradient."""
+    node = make_node(op, args, params, outputs)
+    if node is None:
+        return None
+    if len(outputs) == 1:
+        finish(node, outputs[0], 3)
+        return node
+    finish(node, outputs[0], 3)
+    node.layouts = tuple(layout_of(o._data)[0] for o in outputs)
+    node.storage_ids = tuple(o._storage.id for o in outputs)
+    for number, output in enumerate(outputs):
+        if op.outputs is None or number in op.differentiable:
+            output._grad_fn, output._nr, output._needs = node, number, True
+        else:
+            output._grad_fn, output._needs = None, False
+    return node
+
+
+def make_node(
+    op: Op, args: Sequence[Any], params: tuple[Any, ...], outputs: Sequence[Tensor]
+) -> Node | None:
+    """Build a node with its edges and saved values; None if no gradient can flow."""
+    if op.listed is None:
+        inputs = args
+    else:
+        at = op.listed
+        inputs = (*args[:at], *args[at], *args[at + 1 :])
+    nodes = tuple(edge_of(t) if isinstance(t, Tensor) else None for t in inputs)
+    if not any(node is not None for node in nodes):
+        return None
+    if op.outputs == 1 and outputs[0]._data.dtype.kind in "biu":
+        return None
+    node = new_object(op.node_type)
+    node.nodes = nodes
+    node.numbers = tuple(t._nr if isinstance(t, Tensor) else 0 for t in inputs)
+    node.saved = saved_of(op, args, nodes, outputs) if op.saves else ()
+    node.params = params if not op.metas else (*params, *metas_of(op, args))
+    return node
+
+
+def saved_of(
+    op: Op, args: Sequence[Any], nodes: Sequence[Node | None], outputs: Sequence[Tensor]
+) -> tuple[Any, ...]:
+    """Save what the formulas that will run ask for; None in the other slots."""
+    saved: list[Any] = []
+    for position, slot in enumerate(op.saves):
+        if op.listed is None and not any(
+            position in formula.picks and any(nodes[i] for i in formula.inputs)
+            for formula in op.formulas
+        ):
+            saved.append(None)
+        elif slot.startswith("result"):
+            saved.append(save_output(outputs[int(slot[6:] or 0)]))
+        else:
+            value = args[op.tensors.index(slot)]
+            saved.append(_save_argument(value))
+    return tuple(saved)
+
+
+def _save_argument(value: Any) -> SavedTensor | Any:
+    return save_input(value) if isinstance(value, Tensor) else value
+
+
+def metas_of(op: Op, args: Sequence[Any]) -> tuple[Any, ...]:
+    """Return the shapes and dtypes that the formulas ask for."""
+    metas: list[Any] = []
+    for name in op.metas:
+        stem, _, kind = name.rpartition("_")
+        value = args[op.tensors.index(stem)]
+        of = _shape if kind == "shape" else _dtype
+        metas.append([of(t) for t in value] if isinstance(value, list | tuple) else of(value))
+    return tuple(metas)
+
+
+def _shape(value: Any) -> Any:
+    return value._data.shape if isinstance(value, Tensor) else ()
+
+
+def _dtype(value: Any) -> Any:
+    return DTYPE_OF[value._data.dtype] if isinstance(value, Tensor) else None
+
+
+# ---- errors ------------------------------------------------------------------------
+
+
+def argument_error(op: Op, name: str, position: int, value: Any) -> TypeError:
+    """Build PyTorch's TypeError for an argument that should have been a tensor."""
+    shown = "input" if name == "self" else name
+    return TypeError(
+        f"{op.name}(): argument '{shown}' (position {position}) must be Tensor, "
+        f"not {type(value).__name__}"
+    )
+
+
+def device_error(first: Tensor, other: Any) -> RuntimeError:
+    """Build PyTorch's error for operands on two devices."""
+    return RuntimeError(
+        "Expected all tensors to be on the same device, but found at least two "
+        f"devices, {first.device} and {other.device}!"
+    )
+
+
+def broadcast_error(*shapes: tuple[int, ...]) -> RuntimeError:
+    """Build PyTorch's error for shapes that do not broadcast."""
+    a, b = (shapes + ((),))[:2]
+    ndim = max(len(a), len(b))
+    for dim in reversed(range(ndim)):
+        i, j = dim - ndim + len(a), dim - ndim + len(b)
+        m, n = (a[i] if i >= 0 else 1), (b[j] if j >= 0 else 1)
+        if m != n and 1 not in (m, n):
+            return RuntimeError(_errors.BROADCAST.format(a=m, b=n, dim=dim))
+    return RuntimeError(f"shapes {a} and {b} cannot be broadcast")

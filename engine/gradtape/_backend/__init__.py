@@ -1,0 +1,85 @@
+"""Backends: which array library a tensor's memory belongs to.
+
+Ops never name a backend. They are handed ``xp``, the array module, and the few things
+array modules disagree on go through :class:`Backend`. CuPy is never imported here
+unless an array or a device of it is asked for.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Protocol
+
+from ._numpy import NumpyBackend
+
+
+class Backend(Protocol):
+    """What the engine needs beyond the array module itself."""
+
+    name: str
+    xp: Any
+    array_type: type
+
+    def pointer(self, array: Any) -> int:
+        """Return the address of the array's first element."""
+        ...
+
+    def flat(self, owner: Any) -> Any:
+        """Return a 1-D array over all memory of ``owner``."""
+        ...
+
+    def strided(
+        self,
+        flat: Any,
+        shape: tuple[int, ...],
+        strides: tuple[int, ...],
+        offset: int,
+    ) -> Any:
+        """Return a view into ``flat``; strides and offset count elements."""
+        ...
+
+    def to_host(self, array: Any) -> Any:
+        """Return the values as a NumPy array."""
+        ...
+
+    def device_index(self, array: Any) -> int | None:
+        """Return the number of the device, None where there is only one."""
+        ...
+
+
+NUMPY = NumpyBackend()
+_BY_TYPE: dict[type, Backend] = {NUMPY.array_type: NUMPY}
+
+
+def backend_of(array: Any) -> Backend:
+    """Return the backend of an array, by its type.
+
+    Raises TypeError for anything that is no array of a known library.
+    """
+    found = _BY_TYPE.get(type(array))
+    return found if found is not None else _find(array)
+
+
+def cupy_backend() -> Backend:
+    """Import CuPy and return its backend.
+
+    Raises RuntimeError with the install hint where CuPy or a device is missing.
+    """
+    from ._cupy import CupyBackend  # late: importing CuPy takes seconds
+
+    backend = CupyBackend()
+    _BY_TYPE[backend.array_type] = backend
+    return backend
+
+
+def _find(array: Any) -> Backend:
+    if isinstance(array, NUMPY.xp.generic):
+        return NUMPY
+    if type(array).__module__.partition(".")[0] == "cupy":
+        return cupy_backend()
+    for array_type, backend in list(_BY_TYPE.items()):
+        if isinstance(array, array_type):
+            return backend
+    raise TypeError(
+        f"no backend for arrays of type {type(array).__name__}; "
+        "gradtape computes on numpy and cupy arrays"
+    )

@@ -1,0 +1,270 @@
+"""Declaring ops: one block makes function, method, raw kernel and backward node.
+
+See ``_op.py`` for how a declaration is read. Two op namespaces come out of it:
+``raw_ops(array)`` over raw arrays and ``tensor_ops`` over tensors.
+"""
+
+from __future__ import annotations
+
+import functools
+import inspect
+from collections.abc import Callable, Mapping
+from typing import Any, TypeVar
+
+import numpy as np
+
+
+from ._apply import apply
+from ._backend import backend_of
+from ._fast import bind_pointwise
+from ._node import Node, SavedTensor
+from ._op import Derivative, Kernel, Op, Operand, Promotion, read_op
+from ._op import Array as Array
+from ._run import bind_run, check_version, modified_error
+from ._tensor import Tensor, wrap_shared
+
+K = TypeVar("K", bound=Callable[..., Any])
+
+OPS: dict[str, Op] = {}
+"""Every declared op by name."""
+
+FUNCTIONS: dict[str, Callable[..., Any]] = {}
+"""What ``gradtape.<name>`` offers: ops, and functions composed of them."""
+
+
+class OpSpace:
+    """The ops a derivative formula is written in, as attributes."""
+
+    def __init__(self, raw: bool, unpack: Callable[[Node, SavedTensor], Any]) -> None:
+        self.raw = raw
+        self.unpack = unpack
+
+    def __getattr__(self, name: str) -> Any:
+        raise AttributeError(f"no op named {name!r} is declared")
+
+
+def _unpack_tensor(node: Node, saved: SavedTensor) -> Any:
+    if saved.storage.version != saved.version:
+        raise modified_error(node, saved)
+    if saved.tensor is not None:
+        return saved.tensor
+    assert node.saved is not None
+    slot = node.slots[node.saved.index(saved)]
+    number = int(slot.removeprefix("result") or 0)
+    output = wrap_shared(saved.array, saved.storage)
+    if number in node.op.differentiable:  # pyright: ignore[reportAttributeAccessIssue]
+        output._grad_fn, output._nr, output._needs = node, number, True
+    return output
+
+
+tensor_ops: Any = OpSpace(raw=False, unpack=_unpack_tensor)
+_numpy_ops: Any = OpSpace(raw=True, unpack=check_version)
+_raw_ops: dict[type, Any] = {np.ndarray: _numpy_ops}
+
+
+def raw_ops(array: Any) -> Any:
+    """Return the kernels for arrays of this kind, by op name."""
+    found = _raw_ops.get(type(array))
+    if found is None:
+        backend = backend_of(array)
+        found = _raw_ops.setdefault(backend.array_type, OpSpace(True, check_version))
+        for each in OPS.values():
+            setattr(found, each.name, functools.partial(each.kernel, backend.xp))
+        _raw_ops[type(array)] = found
+    return found
+
+
+def op(
+    derivatives: Mapping[str | tuple[str, ...], Derivative] | None = None,
+    *,
+    node: str = "",
+    method: bool = True,
+    function: bool = True,
+    **facts: Any,
+) -> Callable[[Kernel], Callable[..., Any]]:
+    """Declare an op; the decorated function is its forward kernel.
+
+    The kernel takes the array module ``xp`` first, then the op's own arguments as
+    PyTorch names them; those marked ``Array`` are tensors. A declared op becomes a
+    function and, unless ``method=False``, a method of Tensor.
+    """
+
+    def declare(kernel: Kernel) -> Callable[..., Any]:
+        name = facts.get("name", kernel.__name__)
+        record = read_op(
+            kernel,
+            derivatives or {},
+            node_name=node or node_name(name),
+            family=kernel.__module__.rpartition(".")[2],
+            **facts,
+        )
+        _make_node_type(record)
+        call = compile_function(record, name, apply)
+        setattr(_numpy_ops, name, functools.partial(kernel, np))
+        return _publish(record, call, method, function)
+
+    return declare
+
+
+def pointwise(
+    name: str,
+    ufunc: str | Kernel,
+    derivatives: Mapping[str, Derivative],
+    *,
+    arity: int = 1,
+    promotion: Promotion = "common",
+    node: str = "",
+    method: bool = True,
+) -> Callable[..., Any]:
+    """Declare an op that NumPy has as a ufunc: no options, one or two operands.
+
+    ``promotion`` says how operands of unlike dtypes meet: "common" dtype, "float"
+    (integers become the default float type) or "compare" (the result is bool).
+    """
+
+    def unary(xp: Any, self: Array) -> Any:
+        return kernel_of(xp)(self)
+
+    def binary(xp: Any, self: Operand, other: Operand) -> Any:
+        return kernel_of(xp)(self, other)
+
+    def kernel_of(xp: Any) -> Any:
+        return (
+            getattr(xp, ufunc)
+            if isinstance(ufunc, str)
+            else functools.partial(ufunc, xp)
+        )
+
+    record = read_op(
+        unary if arity == 1 else binary,
+        dict(derivatives),
+        name=name,
+        node_name=node or node_name(name),
+        promotion=promotion,
+        pointwise=True,
+        family="pointwise",
+    )
+    _make_node_type(record)
+    fast = kernel_of(np)
+    setattr(_numpy_ops, name, fast)
+    call = bind_pointwise(record, fast)
+    return _publish(record, call, method, True)
+
+
+def method(*names: str, function: bool = False) -> Callable[[K], K]:
+    """Install a function of tensors as Tensor method(s), named like it by default."""
+
+    def install(func: K) -> K:
+        for name in names or (func.__name__,):
+            setattr(Tensor, name, func)
+            if function:
+                FUNCTIONS[name] = func
+        return func
+
+    return install
+
+
+def public(func: K) -> K:
+    """Offer a function of tensors as ``gradtape.<name>``."""
+    FUNCTIONS[func.__name__] = func
+    return func
+
+
+def node_name(op_name: str) -> str:
+    """Return PyTorch's name for the backward function of an op.
+
+    >>> from gradtape._define import node_name
+    >>> node_name("log_softmax")
+    'LogSoftmaxBackward0'
+    """
+    return "".join(p[:1].upper() + p[1:] for p in op_name.split("_")) + "Backward0"
+
+
+def _publish(
+    record: Op, call: Callable[..., Any], method: bool, function: bool
+) -> Callable[..., Any]:
+    name = record.name
+    call.__doc__ = record.doc
+    OPS[name] = record
+    setattr(tensor_ops, name, call)
+    if method:
+        setattr(Tensor, name, call)
+    if function:
+        FUNCTIONS[name] = call
+    return call
+
+
+def _make_node_type(record: Op) -> None:
+    record.invoke = _compile_invoke(record)
+    record.node_type = type(
+        record.node_name,
+        (Node,),
+        {
+            "__slots__": (),
+            "__module__": "gradtape.autograd.graph",
+            "op": record,
+            "op_name": record.name,
+            "slots": record.saves,
+            "param_names": record.param_names,
+            "run": bind_run(record),
+        },
+    )
+
+
+def compile_function(
+    record: Op, name: str, execute: Callable[..., Any]
+) -> Callable[..., Any]:
+    """Write a function with the op's real signature that calls ``execute``.
+
+    A wrapper over ``*args, **kwargs`` would bind arguments by hand, which costs more
+    than the op itself; NamedTuple and dataclasses are made the same way.
+    """
+    scope: dict[str, Any] = {"_execute": execute, "_op": record}
+    heads: list[str] = []
+    for p in record.parameters:
+        if p.kind is inspect.Parameter.KEYWORD_ONLY and "*" not in heads:
+            heads.append("*")
+        default = ""
+        if p.default is not inspect.Parameter.empty:
+            scope[f"_default_{p.name}"] = p.default
+            default = f"=_default_{p.name}"
+        heads.append(p.name + default)
+    tensors = "".join(f"{n}, " for n in record.tensors)
+    options = "".join(f"{n}, " for n in record.options)
+    source = (
+        f"def {name}({', '.join(heads)}):\n"
+        f"    return _execute(_op, ({tensors}), ({options}))\n"
+    )
+    exec(compile(source, f"<gradtape op {name}>", "exec"), scope)  # noqa: S102
+    return scope[name]
+
+
+def _compile_invoke(record: Op) -> Callable[..., Any]:
+    """Write ``invoke(xp, tensors, options)``, which calls the kernel in its order."""
+    passes: list[str] = []
+    for p in record.parameters:
+        kind, names = (
+            ("t", record.tensors) if p.name in record.tensors else ("p", record.options)
+        )
+        key = f"{p.name}=" if p.kind is inspect.Parameter.KEYWORD_ONLY else ""
+        passes.append(f"{key}{kind}[{names.index(p.name)}]")
+    source = f"def invoke(xp, t, p):\n    return _kernel(xp, {', '.join(passes)})\n"
+    scope: dict[str, Any] = {"_kernel": record.kernel}
+    exec(compile(source, f"<gradtape op {record.name}>", "exec"), scope)  # noqa: S102
+    return scope["invoke"]
+
+
+__all__ = [
+    "FUNCTIONS",
+    "OPS",
+    "Array",
+    "OpSpace",
+    "Operand",
+    "method",
+    "node_name",
+    "op",
+    "pointwise",
+    "public",
+    "raw_ops",
+    "tensor_ops",
+]

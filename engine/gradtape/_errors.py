@@ -1,0 +1,129 @@
+"""Sentences of the engine's errors: PyTorch's words, so that searches find answers."""
+
+from __future__ import annotations
+
+from typing import Final
+
+BACKWARD_TWICE: Final = (
+    "Trying to backward through the graph a second time (or directly access saved "
+    "tensors after they have already been freed). Saved intermediate values of the "
+    "graph are freed when you call .backward() or autograd.grad(). Specify "
+    "retain_graph=True if you need to backward through the graph a second time or if "
+    "you need to access saved tensors after calling backward."
+)
+
+NO_GRAD_FN: Final = (
+    "element {index} of tensors does not require grad and does not have a grad_fn"
+)
+
+NOT_SCALAR: Final = "grad can be implicitly created only for scalar outputs"
+
+NOT_REAL_SCALAR: Final = (
+    "grad can be implicitly created only for real scalar outputs but got {dtype}"
+)
+
+GRAD_SHAPE: Final = (
+    "Mismatch in shape: grad_output[{index}] has a shape of {grad} and "
+    "output[{index}] has a shape of {output}."
+)
+
+MODIFIED: Final = (
+    "one of the variables needed for gradient computation has been modified by an "
+    "inplace operation: [{kind} {shape}]{producer}, is at version {now}; expected "
+    "version {saved} instead. Hint: enable anomaly detection to find the operation "
+    "that failed to compute its gradient, with "
+    "torch.autograd.set_detect_anomaly(True, check_nan=False)."
+)
+
+LEAF_INPLACE: Final = (
+    "a leaf Variable that requires grad is being used in an in-place operation."
+)
+
+LEAF_VIEW_INPLACE: Final = (
+    "a view of a leaf Variable that requires grad is being used in an in-place operation."
+)
+
+MULTI_VIEW_INPLACE: Final = (
+    "Output {number} of {node} is a view and is being modified inplace. This view is "
+    "the output of a function that returns multiple views. Such functions do not "
+    "allow the output views to be modified inplace. You should replace the inplace "
+    "operation by an out-of-place one."
+)
+
+NO_GRAD_VIEW_INPLACE: Final = (
+    "A view was created in no_grad mode and is being modified inplace with grad mode "
+    "enabled. Given that this use case is ambiguous and error-prone, it is forbidden. "
+    "You can clarify your code by moving both the view and the inplace either both "
+    "inside the no_grad block (if you don't want the inplace to be tracked) or both "
+    "outside (if you want the inplace to be tracked)."
+)
+
+UNUSED_INPUT: Final = (
+    "One of the differentiated Tensors appears to not have been used in the graph. "
+    "Set allow_unused=True if this is the desired behavior."
+)
+
+INPUT_NO_GRAD: Final = "One of the differentiated Tensors does not require grad"
+
+LEAF_FLAG: Final = (
+    "you can only change requires_grad flags of leaf variables. If you want to use a "
+    "computed variable in a subgraph that doesn't require differentiation use "
+    "var_no_grad = var.detach()."
+)
+
+NOT_DIFFERENTIABLE_DTYPE: Final = (
+    "only Tensors of floating point dtype can require gradients"
+)
+
+RETAIN_NO_GRAD: Final = "can't retain_grad on Tensor that has requires_grad=False"
+
+HOOK_NO_GRAD: Final = (
+    "cannot register a hook on a tensor that doesn't require gradient"
+)
+
+NUMPY_NEEDS_DETACH: Final = (
+    "Can't call numpy() on Tensor that requires grad. Use tensor.detach().numpy() "
+    "instead."
+)
+
+CAST_REFUSED: Final = (
+    "result type {result} can't be cast to the desired output type {output}"
+)
+
+BROADCAST_OUTPUT: Final = (
+    "output with shape {output} doesn't match the broadcast shape {broadcast}"
+)
+
+BROADCAST: Final = (
+    "The size of tensor a ({a}) must match the size of tensor b ({b}) at "
+    "non-singleton dimension {dim}"
+)
+
+OVERLAPPING_WRITE: Final = (
+    "unsupported operation: more than one element of the written-to tensor refers to "
+    "a single memory location. Please clone() the tensor before performing the "
+    "operation."
+)
+
+NON_LEAF_GRAD: Final = (
+    "The .grad attribute of a Tensor that is not a leaf Tensor is being accessed. Its "
+    ".grad attribute won't be populated during autograd.backward(). If you indeed want "
+    "the .grad field to be populated for a non-leaf Tensor, use .retain_grad() on the "
+    "non-leaf Tensor. If you access the non-leaf Tensor by mistake, make sure you "
+    "access the leaf Tensor instead. See github.com/pytorch/pytorch/pull/30531 for "
+    "more informations."
+)
+
+BOOL_AMBIGUOUS: Final = "Boolean value of Tensor with {what} is ambiguous"
+
+
+STRIDED_OUT_OF_BOUNDS: Final = (
+    "setStorage: sizes {size}, strides {stride}, storage offset {offset}, and itemsize "
+    "{item} requiring a storage size of {needed} are out of bounds for storage of size "
+    "{nbytes}"
+)
+
+
+def shape_text(shape: tuple[int, ...]) -> str:
+    """Write a shape as PyTorch's messages do: ``[2, 3]``."""
+    return "[" + ", ".join(str(n) for n in shape) + "]"

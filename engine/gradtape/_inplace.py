@@ -1,0 +1,132 @@
+"""In-place twins of ops: the same kernel, written back into the first operand."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from . import _errors
+from ._apply import arrays_of, as_array, broadcast_error, make_node, promote
+from ._backend import backend_of
+from ._define import OPS, method
+from ._dtypes import DTYPE_OF, can_cast
+from ._mode import mode
+from ._node import Node, SavedTensor, save_output
+from ._observe import OpCalled, StorageWritten, notify, observers
+from ._op import Op
+from ._run import legacy_type_name
+from ._site import caller_site
+from ._tensor import Tensor, wrap
+from ._views import check_inplace, rebase_history
+
+
+def inplace(*names: str) -> None:
+    """Declare ``name_`` as a method for each named op that is declared already."""
+    for name in names:
+        record = OPS[name]
+        twin = _compile_twin(record)
+        twin.__doc__ = f"In-place version of {name}()."
+        method(f"{name}_")(twin)
+
+
+def _compile_twin(op: Op) -> Callable[..., Tensor]:
+    from ._define import compile_function  # noqa: PLC0415 - beside its only user
+
+    return compile_function(op, f"{op.name}_", write)
+
+
+def write(op: Op, args: tuple[Any, ...], params: tuple[Any, ...]) -> Tensor:
+    """Compute ``op`` and store the result in its first operand."""
+    target = args[0]
+    arrays, xp = arrays_of(op, args)
+    needs = mode.grad and any(t.requires_grad for t in args if isinstance(t, Tensor))
+    check_inplace(target, needs)
+    check_overlap(target)
+    promoted = promote(op, args, arrays) if op.promotion != "none" else arrays
+    try:
+        found = as_array(mode.run(op.invoke, xp, promoted, params))
+    except ValueError as error:
+        if op.pointwise and "broadcast" in str(error):
+            shapes = [getattr(a, "shape", ()) for a in arrays]
+            raise broadcast_error(*shapes) from None
+        raise
+    _check_fits(target, found)
+    node = None
+    if needs and op.formulas:
+        node = make_node(op, _with_old_value(op, args), params, (target,))
+    return commit(target, found, f"{op.name}_", node, op, (*args, *params))
+
+
+def commit(
+    target: Tensor, value: Any, name: str, node: Node | None, op: Op | None, call: Any
+) -> Tensor:
+    """Store ``value`` in ``target``'s memory: bump, log, rebase, tell observers."""
+    target._data[...] = value
+    note_write(target, name)
+    if node is not None:
+        if op is not None and "result" in op.saves:
+            _save_new_value(op, node, target)
+        rebase_history(target, node)
+    if observers:
+        notify(OpCalled(name, call, (target,), node))
+    return target
+
+
+def note_write(target: Tensor, name: str) -> None:
+    """Count and log a write that was just done to ``target``'s memory."""
+    storage = target._storage
+    site = caller_site()
+    storage.bump(name, site)
+    if observers:
+        notify(StorageWritten(storage, name, storage.version, target, site))
+
+
+def check_overlap(target: Tensor) -> None:
+    """Refuse to write where several elements share one cell (an expanded tensor)."""
+    data = target._data
+    for size, stride in zip(data.shape, data.strides, strict=True):
+        if size > 1 and stride == 0:
+            raise RuntimeError(_errors.OVERLAPPING_WRITE)
+
+
+def _check_fits(target: Tensor, found: Any) -> None:
+    if found.shape != target._data.shape:
+        raise RuntimeError(
+            _errors.BROADCAST_OUTPUT.format(
+                output=_errors.shape_text(target._data.shape),
+                broadcast=_errors.shape_text(found.shape),
+            )
+        )
+    result = DTYPE_OF[found.dtype]
+    if not can_cast(result, target.dtype):
+        raise RuntimeError(
+            _errors.CAST_REFUSED.format(
+                result=_short(result), output=_short(target.dtype)
+            )
+        )
+
+
+def _short(dtype: Any) -> str:
+    return legacy_type_name(dtype).removeprefix("torch.").removesuffix("Tensor")
+
+
+def _with_old_value(op: Op, args: tuple[Any, ...]) -> tuple[Any, ...]:
+    """Keep a copy of the first operand where a formula wants what is overwritten."""
+    if op.tensors[0] not in op.saves:
+        return args
+    target = args[0]
+    copy = wrap(backend_of(target._data).xp.copy(target._data))
+    copy._grad_fn, copy._nr, copy._needs = target.grad_fn, target._nr, target._needs
+    if copy._grad_fn is None and target.requires_grad:
+        return args  # a leaf: refused already, or gradients are off
+    return (copy, *args[1:])
+
+
+def _save_new_value(op: Op, node: Node, target: Tensor) -> None:
+    """Save the result at the version the write has just made."""
+    assert node.saved is not None
+    at = op.saves.index("result")
+    if type(node.saved[at]) is SavedTensor:
+        entries = list(node.saved)
+        entries[at] = save_output(target)
+        node.saved = tuple(entries)

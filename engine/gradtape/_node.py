@@ -1,0 +1,262 @@
+"""Node, SavedTensor and Layout: the recorded graph, without the loop that walks it."""
+
+from __future__ import annotations
+
+import itertools
+import weakref
+from collections.abc import Callable
+from types import CodeType
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
+
+from . import _errors
+from ._hooks import RemovableHandle, new_registry, register
+from ._mode import mode
+from ._site import RawSite, Site, internal_files, resolve, user_frame
+
+if TYPE_CHECKING:
+    from ._scope import Scope
+    from ._storage import Storage
+    from ._tensor import Tensor
+
+next_sequence_nr = itertools.count().__next__
+new_object = object.__new__
+
+LEAF_SEQUENCE_NR = 2**64 - 1
+"""PyTorch's number for nodes that accumulate into leaves: they go first."""
+
+
+class Layout(NamedTuple):
+    """How one output of a node lies in memory. Strides count bytes, as NumPy's do."""
+
+    shape: tuple[int, ...]
+    strides: tuple[int, ...]
+    dtype: Any  # the array library's dtype
+
+
+known_layouts: dict[Any, tuple[Layout]] = {}
+_LAYOUTS_KEPT = 65_536
+
+
+def layout_of(array: Any) -> tuple[Layout]:
+    """Return the one-output layout tuple of an array, shared between equal arrays."""
+    key = (array.shape, array.strides, array.dtype)
+    found = known_layouts.get(key)
+    if found is None:
+        if len(known_layouts) >= _LAYOUTS_KEPT:
+            known_layouts.clear()
+        found = known_layouts[key] = (Layout(*key),)
+    return found
+
+
+class SavedTensor:
+    """A tensor a node keeps for its derivative, with the version it had then.
+
+    ``tensor`` is set for inputs. A saved output is kept as bare memory instead: the
+    tensor would hold the node that holds the tensor.
+    """
+
+    __slots__ = ("array", "storage", "tensor", "version")
+
+    array: Any
+    storage: Storage
+    tensor: Tensor | None
+    version: int
+
+
+class Extra:
+    """What few nodes have: hooks and user metadata."""
+
+    __slots__ = ("metadata", "post_hooks", "pre_hooks", "retain", "tensor_hooks")
+
+    def __init__(self) -> None:
+        self.metadata: dict[Any, Any] = {}
+        self.pre_hooks = new_registry()
+        self.post_hooks = new_registry()
+        self.tensor_hooks: dict[int, dict[int, Any]] = {}  # by output number
+        self.retain: dict[int, weakref.ref[Tensor]] = {}
+
+
+class Node:
+    """One backward function of one call.
+
+    ``nodes`` and ``numbers`` are the next functions: per forward input the node that
+    made it (None where no gradient goes) and which of its outputs it was. ``saved`` is
+    None once the graph was freed. Subclasses, one per op, carry the derivative.
+    """
+
+    __slots__ = (
+        "__weakref__",
+        "code",
+        "extra",
+        "lasti",
+        "layouts",
+        "nodes",
+        "numbers",
+        "params",
+        "saved",
+        "scope",
+        "seq",
+        "storage_ids",
+    )
+
+    op_name: ClassVar[str] = ""
+    slots: ClassVar[tuple[str, ...]] = ()  # names of what `saved` holds
+    accumulates: ClassVar[bool] = False
+
+    code: CodeType | None
+    lasti: int
+    extra: Extra | None
+    layouts: tuple[Layout, ...]
+    nodes: tuple[Node | None, ...]
+    numbers: tuple[int, ...]
+    params: tuple[Any, ...]
+    saved: tuple[Any, ...] | None
+    scope: Scope | None
+    seq: int
+    storage_ids: int | tuple[int, ...]
+
+    def run(self, F: Any, grad: Any) -> tuple[Any, ...]:  # noqa: N803
+        """Return one gradient per next function.
+
+        ``F`` holds the ops the formula is written in: raw kernels, or recorded ops
+        when the derivative is itself to be differentiated. ``grad`` is the gradient
+        of the output, or a list with one entry per output.
+        """
+        raise NotImplementedError
+
+    def name(self) -> str:
+        """Return the name PyTorch gives this function: "MulBackward0"."""
+        return type(self).__name__
+
+    @property
+    def next_functions(self) -> tuple[tuple[Node | None, int], ...]:
+        """Where the gradients go: (node, which of its outputs) per input."""
+        return tuple(zip(self.nodes, self.numbers, strict=True))
+
+    @property
+    def site(self) -> Site | None:
+        """The user's line that made this node."""
+        return None if self.code is None else resolve(self.code, self.lasti)
+
+    @property
+    def raw_site(self) -> RawSite | None:
+        """Code object and instruction of :attr:`site`, unresolved."""
+        return None if self.code is None else (self.code, self.lasti)
+
+    @property
+    def metadata(self) -> dict[Any, Any]:
+        """A dict for the user's own notes on this node."""
+        return self.more().metadata
+
+    def more(self) -> Extra:
+        """Return the record of hooks and metadata, made when first asked for."""
+        if self.extra is None:
+            self.extra = Extra()
+        return self.extra
+
+    def _sequence_nr(self) -> int:
+        return self.seq
+
+    def register_prehook(self, hook: Callable[[Any], Any]) -> RemovableHandle:
+        """Call ``hook(grad_outputs)`` before this node runs."""
+        return register(self.more().pre_hooks, hook)
+
+    def register_hook(self, hook: Callable[[Any, Any], Any]) -> RemovableHandle:
+        """Call ``hook(grad_inputs, grad_outputs)`` after this node ran."""
+        return register(self.more().post_hooks, hook)
+
+    def free(self) -> None:
+        """Let go of the saved tensors; a second backward is refused from here on."""
+        if self.saved:
+            self.saved = None
+
+    def unpack(self, F: Any) -> list[Any]:  # noqa: N803
+        """Return what was saved, checked against the version it was saved at."""
+        if self.saved is None:
+            raise RuntimeError(_errors.BACKWARD_TWICE)
+        unpack_one = F.unpack
+        return [
+            unpack_one(self, entry) if type(entry) is SavedTensor else entry
+            for entry in self.saved
+        ]
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("_saved_"):
+            return self._saved(name.removeprefix("_saved_"))
+        raise AttributeError(f"'{self.name()}' object has no attribute '{name}'")
+
+    def _saved(self, slot: str) -> Any:
+        from ._define import tensor_ops  # noqa: PLC0415 - only when a user looks
+
+        if slot in self.slots:
+            return self.unpack(tensor_ops)[self.slots.index(slot)]
+        names = type(self).param_names
+        if slot in names:
+            return self.params[names.index(slot)]
+        raise AttributeError(f"'{self.name()}' object has no attribute '_saved_{slot}'")
+
+    param_names: ClassVar[tuple[str, ...]] = ()
+
+    def __repr__(self) -> str:
+        return f"<{self.name()} object at {id(self):#x}>"
+
+
+def save_input(tensor: Tensor) -> SavedTensor:
+    """Keep an input, with the version of its storage now."""
+    saved = new_object(SavedTensor)
+    saved.array = tensor._data
+    saved.storage = storage = tensor._storage
+    saved.version = storage.version
+    saved.tensor = tensor
+    return saved
+
+
+def save_output(tensor: Tensor) -> SavedTensor:
+    """Keep an output as bare memory: no reference back to the tensor."""
+    saved = new_object(SavedTensor)
+    saved.array = tensor._data
+    saved.storage = storage = tensor._storage
+    saved.version = storage.version
+    saved.tensor = None
+    return saved
+
+
+def begin(node: Node) -> None:
+    """Fill in what every node records: order, scope and the user's line."""
+    node.seq = next_sequence_nr()
+    node.scope = mode.scope
+    node.extra = None
+    frame = user_frame(2)
+    if frame is None or internal_files[frame.f_code.co_filename]:
+        node.code, node.lasti = None, 0
+    else:
+        node.code, node.lasti = frame.f_code, frame.f_lasti
+
+
+class AccumulateGrad(Node):
+    """The end of a path: adds what arrives to the leaf's ``.grad``."""
+
+    __slots__ = ("variable",)
+    accumulates = True
+    variable: Tensor
+
+    def __init__(self, variable: Tensor) -> None:
+        self.variable = variable
+        self.nodes, self.numbers = (), ()
+        self.saved, self.params = (), ()
+        self.layouts = layout_of(variable._data)
+        self.storage_ids = variable._storage.id
+        self.scope = None
+        self.extra = None
+        self.code, self.lasti = None, 0
+        self.seq = LEAF_SEQUENCE_NR
+
+
+def accumulator_of(leaf: Tensor) -> AccumulateGrad:
+    """Return the one node that accumulates into ``leaf``, made when first needed."""
+    extra = leaf.more()
+    node = None if extra.accumulator is None else extra.accumulator()
+    if node is None:
+        node = AccumulateGrad(leaf)
+        extra.accumulator = weakref.ref(node)
+    return node

@@ -1,0 +1,167 @@
+"""Observers: typed events for whoever watches. Nobody watching costs one check."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+from ._hooks import RemovableHandle
+
+if TYPE_CHECKING:
+    from ._node import Node
+    from ._scope import Scope
+    from ._site import RawSite
+    from ._storage import Storage
+    from ._tensor import Tensor
+
+
+@dataclass(slots=True)
+class OpCalled:
+    """An op ran forward. ``node`` is None where nothing was recorded."""
+
+    name: str
+    inputs: Sequence[Any]  # the arguments of the call, tensors and others
+    outputs: Sequence[Tensor]
+    node: Node | None
+
+
+@dataclass(slots=True)
+class StorageWritten:
+    """An in-place op changed a storage; ``version`` is the one it made."""
+
+    storage: Storage
+    op: str
+    version: int
+    tensor: Tensor
+    site: RawSite | None
+
+
+@dataclass(slots=True)
+class GradModeSwitched:
+    """Gradient recording went on or off."""
+
+    enabled: bool
+    site: RawSite | None
+
+
+@dataclass(slots=True)
+class BackwardBegan:
+    """A backward pass is about to run its first node."""
+
+    roots: Sequence[Node]
+    nodes: Sequence[Node]  # all nodes that will run, in order
+    site: RawSite | None
+
+
+@dataclass(slots=True)
+class BackwardEnded:
+    """A backward pass is over; ``error`` is what stopped it, if anything did."""
+
+    error: BaseException | None
+
+
+@dataclass(slots=True)
+class NodeEntered:
+    """A node is about to run; gradients are raw arrays, one per forward output."""
+
+    node: Node
+    gradients: Sequence[Any]
+
+
+@dataclass(slots=True)
+class NodeLeft:
+    """A node ran; gradients are raw arrays, one per next function."""
+
+    node: Node
+    gradients: Sequence[Any]
+
+
+@dataclass(slots=True)
+class GradAccumulated:
+    """A leaf's ``.grad`` took in a gradient."""
+
+    node: Node
+    tensor: Tensor
+    gradient: Any
+
+
+@dataclass(slots=True)
+class HookRan:
+    """A user's hook was called."""
+
+    name: str
+    node: Node | None
+
+
+@dataclass(slots=True)
+class OptimizerStepped:
+    """An optimizer changed its parameters."""
+
+    optimizer: Any
+    site: RawSite | None
+
+
+@dataclass(slots=True)
+class ModuleEntered:
+    """A module's forward begins."""
+
+    scope: Scope
+
+
+@dataclass(slots=True)
+class ModuleLeft:
+    """A module's forward is over, with or without an error."""
+
+    scope: Scope
+
+
+Event: TypeAlias = (
+    OpCalled
+    | StorageWritten
+    | GradModeSwitched
+    | BackwardBegan
+    | BackwardEnded
+    | NodeEntered
+    | NodeLeft
+    | GradAccumulated
+    | HookRan
+    | OptimizerStepped
+    | ModuleEntered
+    | ModuleLeft
+)
+Listener: TypeAlias = Callable[[Event], None]
+
+observers: dict[int, Listener] = {}
+"""Everyone who listens. Ops test it for emptiness before they build an event."""
+
+
+def observe(listener: Listener) -> RemovableHandle:
+    """Call ``listener`` with every event until the returned handle is removed.
+
+    >>> import gradtape as torch
+    >>> names = []
+    >>> with torch.observe(lambda e: names.append(type(e).__name__)):
+    ...     y = torch.ones(2) * 2
+    >>> names[-1]
+    'OpCalled'
+    """
+    handle = RemovableHandle(observers)
+    observers[handle.id] = listener
+    return handle
+
+
+def notify(event: Event) -> None:
+    """Hand the event to every listener. One that raises is removed, with a warning."""
+    for key, listener in list(observers.items()):
+        try:
+            listener(event)
+        except Exception as error:
+            observers.pop(key, None)
+            warnings.warn(
+                f"an observer failed on {type(event).__name__} and was removed: "
+                f"{type(error).__name__}: {error}",
+                RuntimeWarning,
+                stacklevel=3,
+            )

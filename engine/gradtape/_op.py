@@ -1,0 +1,152 @@
+"""Op: the record of one operation, read off its declaration.
+
+A declaration is one block: the forward kernel over raw arrays and one derivative per
+differentiable tensor. The names in a derivative's signature say what it needs:
+
+    F, grad       the ops to compute with, and the incoming gradient
+    self, other   a tensor argument of the forward call: it is saved
+    result        the output (result0, result1… with several): it is saved
+    dim, keepdim  a non-tensor argument of the forward call
+    self_shape    the shape of a tensor argument (also self_dtype); nothing is saved
+    needs         which tensors need a gradient, in order of the call
+
+``F`` is a namespace with every op under its name: raw kernels when gradients are plain
+arrays, recorded ops under ``create_graph=True``. One formula serves both, so every
+order of derivative follows. Broadcasting is undone by the backward loop, never here.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any, Literal, TypeAlias
+
+Array: TypeAlias = Any
+"""Marks a kernel's parameter as a tensor, handed over as a raw array."""
+
+Arrays: TypeAlias = Any
+"""Marks a parameter that takes a sequence of tensors."""
+
+Operand: TypeAlias = Any
+"""Marks a parameter that takes a tensor or a Python number."""
+
+Kernel: TypeAlias = Callable[..., Any]
+Derivative: TypeAlias = Callable[..., Any]
+Promotion: TypeAlias = Literal["none", "common", "float", "compare"]
+
+_TENSOR_MARKS = {"Array", "Operand", "Array | None", "Operand | None", "Arrays"}
+
+
+@dataclass(frozen=True, slots=True)
+class Formula:
+    """One derivative: the inputs it serves and where its arguments come from."""
+
+    function: Derivative
+    inputs: tuple[int, ...]  # positions among the op's tensors
+    joint: bool  # returns a tuple, one gradient per input
+    picks: tuple[int, ...]  # positions in saved + params
+
+
+@dataclass(slots=True)
+class Op:
+    """Everything known about one operation."""
+
+    name: str
+    kernel: Kernel
+    parameters: tuple[inspect.Parameter, ...]
+    tensors: tuple[str, ...]  # names of tensor parameters, in order
+    options: tuple[str, ...]  # names of the other parameters, in order
+    listed: int | None  # position of the tensor parameter that takes a sequence
+    node_name: str
+    promotion: Promotion = "none"
+    view: str | None = None  # None, "" for one view, "multi_output"
+    pointwise: bool = False
+    outputs: int | None = 1  # None: as many as the kernel returns
+    differentiable: tuple[int, ...] = (0,)  # outputs that carry gradients
+    family: str = ""
+    saves: tuple[str, ...] = ()  # slots: tensors and results that formulas ask for
+    metas: tuple[str, ...] = ()  # "self_shape"… that formulas ask for
+    formulas: tuple[Formula, ...] = ()
+    doc: str = ""
+    node_type: type = field(init=False)
+    invoke: Callable[..., Any] = field(init=False)  # (xp, tensors, options) -> kernel
+
+    @property
+    def param_names(self) -> tuple[str, ...]:
+        """Names of what a node keeps besides tensors."""
+        return (*self.options, *self.metas)
+
+
+def read_op(
+    kernel: Kernel,
+    derivatives: Mapping[str | tuple[str, ...], Derivative],
+    **facts: Any,
+) -> Op:
+    """Build the record of an op from its kernel and derivatives.
+
+    Raises TypeError where a derivative asks for a name the op does not have.
+    """
+    parameters = tuple(inspect.signature(kernel).parameters.values())[1:]
+    marks = {p.name: str(p.annotation) for p in parameters}
+    tensors = tuple(n for n, mark in marks.items() if mark in _TENSOR_MARKS)
+    listed = [i for i, n in enumerate(tensors) if marks[n] == "Arrays"]
+    op = Op(
+        name=facts.pop("name", kernel.__name__),
+        kernel=kernel,
+        parameters=parameters,
+        tensors=tensors,
+        options=tuple(n for n in marks if n not in tensors),
+        listed=listed[0] if listed else None,
+        doc=inspect.getdoc(kernel) or "",
+        **facts,
+    )
+    _read_formulas(op, derivatives)
+    return op
+
+
+def _read_formulas(
+    op: Op, derivatives: Mapping[str | tuple[str, ...], Derivative]
+) -> None:
+    wanted = {key: _wanted_names(function) for key, function in derivatives.items()}
+    asked = [name for names in wanted.values() for name in names]
+    results = sorted({n for n in asked if n.startswith("result")})
+    op.saves = (*[n for n in op.tensors if n in asked], *results)
+    op.metas = tuple(dict.fromkeys(n for n in asked if _is_meta(op, n)))
+    places = {n: i for i, n in enumerate((*op.saves, *op.options, *op.metas))}
+    places["needs"] = -1
+    formulas: list[Formula] = []
+    for key, function in derivatives.items():
+        inputs = (key,) if isinstance(key, str) else key
+        unknown = [n for n in (*inputs, *wanted[key]) if n not in (*places, *op.tensors)]
+        if unknown:
+            raise TypeError(f"the derivative of {op.name} asks for unknown {unknown}")
+        formulas.append(
+            Formula(
+                function,
+                tuple(op.tensors.index(n) for n in inputs),
+                not isinstance(key, str),
+                tuple(places[n] for n in wanted[key]),
+            )
+        )
+    op.formulas = tuple(formulas)
+
+
+def _wanted_names(function: Derivative) -> tuple[str, ...]:
+    return tuple(inspect.signature(function).parameters)[2:]
+
+
+def _is_meta(op: Op, name: str) -> bool:
+    stem, _, kind = name.rpartition("_")
+    return stem in op.tensors and kind in ("shape", "dtype")
+
+
+def formula_text(formula: Formula) -> str:
+    """Return the source of a derivative as the op's block writes it; "" if lost."""
+    try:
+        text = inspect.getsource(formula.function)
+    except (OSError, TypeError):
+        return ""
+    _, found, body = text.partition(":")
+    is_lambda = "lambda" in text.split(":", 1)[0]
+    return " ".join(body.split()).rstrip(",)") if found and is_lambda else text.strip()

@@ -1,0 +1,46 @@
+"""Make a gradient fit the tensor it belongs to: undo broadcasting and promotion."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ._dtypes import DTYPE_OF
+from ._node import Layout
+
+
+def fit(F: Any, grad: Any, layout: Layout) -> Any:  # noqa: N803
+    """Sum ``grad`` over broadcast dimensions and cast it to the layout's dtype.
+
+    This is the one place where broadcasting is undone, as in PyTorch's engine.
+    Raises RuntimeError where the gradient's shape cannot come from the layout's.
+    """
+    shape = layout.shape
+    if tuple(grad.shape) != shape:
+        grad = sum_to(F, grad, shape)
+    target = DTYPE_OF[layout.dtype]
+    dtype = grad.dtype if not F.raw else DTYPE_OF[grad.dtype]
+    if dtype is target:
+        return grad
+    if dtype.is_complex and not target.is_complex:
+        grad = F.real(grad)
+    return F._to_copy(grad, target)
+
+
+def sum_to(F: Any, grad: Any, shape: tuple[int, ...]) -> Any:  # noqa: N803
+    """Sum ``grad`` over the dimensions along which ``shape`` was broadcast."""
+    given = tuple(grad.shape)
+    lead = len(given) - len(shape)
+    fits = lead >= 0 and all(
+        n in (1, m) for n, m in zip(shape, given[lead:], strict=True)
+    )
+    if not fits:
+        raise RuntimeError(
+            f"a gradient of shape {list(given)} cannot belong to a tensor of shape "
+            f"{list(shape)}"
+        )
+    dims = [
+        *range(lead),
+        *(i + lead for i, n in enumerate(shape) if n == 1 != given[i + lead]),
+    ]
+    summed = F.sum(grad, dims, True) if dims else grad
+    return F.view(summed, shape) if lead else summed

@@ -1,0 +1,188 @@
+"""What an op's node does in backward: unpack, check versions, apply the formulas."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from . import _errors
+from ._dtypes import DTYPE_OF
+from ._mode import mode
+from ._node import Node, SavedTensor
+from ._op import Op
+
+_LEGACY_NAMES = {
+    "torch.float32": "FloatTensor",
+    "torch.float64": "DoubleTensor",
+    "torch.float16": "HalfTensor",
+    "torch.bfloat16": "BFloat16Tensor",
+    "torch.complex64": "ComplexFloatTensor",
+    "torch.complex128": "ComplexDoubleTensor",
+    "torch.int64": "LongTensor",
+    "torch.int32": "IntTensor",
+    "torch.int16": "ShortTensor",
+    "torch.int8": "CharTensor",
+    "torch.uint8": "ByteTensor",
+    "torch.bool": "BoolTensor",
+}
+
+
+def legacy_type_name(dtype: Any, prefix: str = "torch") -> str:
+    """Return ``torch.FloatTensor`` for float32, as messages and ``type()`` say."""
+    return f"{prefix}.{_LEGACY_NAMES[str(dtype)]}"
+
+
+def check_version(node: Node, saved: SavedTensor) -> Any:
+    """Return the array that was saved, unless it was overwritten since."""
+    if saved.storage.version != saved.version:
+        raise modified_error(node, saved)
+    return saved.array
+
+
+def modified_error(node: Node, saved: SavedTensor) -> RuntimeError:
+    """Build PyTorch's error for a saved tensor that an in-place op changed.
+
+    PyTorch cannot say who wrote; the write log can, and a note on the error does.
+    """
+    dtype = DTYPE_OF[saved.array.dtype]
+    producer = ""
+    source = node if saved.tensor is None else saved.tensor._grad_fn
+    if source is not None:
+        number = 0 if saved.tensor is None else saved.tensor._nr
+        name = source.name().removesuffix("0").removesuffix("Backward")
+        producer = f", which is output {number} of {name}"
+    error = RuntimeError(
+        _errors.MODIFIED.format(
+            kind=legacy_type_name(dtype),
+            shape=_errors.shape_text(saved.array.shape),
+            producer=producer,
+            now=saved.storage.version,
+            saved=saved.version,
+        )
+    )
+    for write in saved.storage.writes:
+        if write.version > saved.version:
+            error.add_note(_write_note(node, write))
+    return error
+
+
+def _write_note(node: Node, write: Any) -> str:
+    from ._site import resolve  # noqa: PLC0415 - errors only
+
+    where = "" if write.site is None else f" at {resolve(*write.site)}"
+    saved_at = "" if node.site is None else f" ({node.site})"
+    return (
+        f"{write.op}{where} made version {write.version} of memory that "
+        f"{node.name()}{saved_at} had saved."
+    )
+
+
+def bind_run(op: Op) -> Callable[..., tuple[Any, ...]]:
+    """Return the ``run`` method of the op's node type."""
+    if op.listed is None and len(op.formulas) == 1 and not op.formulas[0].joint:
+        formula = op.formulas[0]
+        if len(op.tensors) == 1 and formula.picks == (0,) and op.saves:
+            return _bind_one_saved(op)
+        if len(op.tensors) == 1 and not op.saves:
+            return _bind_none_saved(op)
+    if op.pointwise and op.tensors == ("self", "other") and len(op.formulas) == 2:
+        first, second = op.formulas
+        if max(len(first.picks), len(second.picks)) <= 1 and not op.metas:
+            return _bind_pair(op)
+    return _bind_general(op)
+
+
+def _bind_one_saved(op: Op) -> Callable[..., tuple[Any, ...]]:
+    function = op.formulas[0].function
+
+    def run(self: Node, F: Any, grad: Any) -> tuple[Any, ...]:  # noqa: N803
+        saved = self.saved
+        if saved is None:
+            raise RuntimeError(_errors.BACKWARD_TWICE)
+        value = F.unpack(self, saved[0])
+        if F.raw:
+            return (mode.run(function, F, grad, value),)
+        return (function(F, grad, value),)
+
+    return run
+
+
+def _bind_none_saved(op: Op) -> Callable[..., tuple[Any, ...]]:
+    function, picks = op.formulas[0].function, op.formulas[0].picks
+
+    def run(self: Node, F: Any, grad: Any) -> tuple[Any, ...]:  # noqa: N803
+        values = (*self.params, (True,))
+        picked = [values[i] for i in picks]
+        if F.raw:
+            return (mode.run(function, F, grad, *picked),)
+        return (function(F, grad, *picked),)
+
+    return run
+
+
+def _bind_pair(op: Op) -> Callable[..., tuple[Any, ...]]:
+    """Bind two formulas of at most one saved value each: add, mul, sub…"""
+    f, h = (each.function for each in op.formulas)
+    f_pick, h_pick = ((*each.picks, None)[0] for each in op.formulas)
+
+    def run(self: Node, F: Any, grad: Any) -> tuple[Any, ...]:  # noqa: N803
+        first, second = self.nodes
+        saved = self.saved
+        if saved is None:
+            raise RuntimeError(_errors.BACKWARD_TWICE)
+        call = mode.run if F.raw else _call
+        into_first = into_second = None
+        if first is not None:
+            if f_pick is None:
+                into_first = call(f, F, grad)
+            else:
+                value = saved[f_pick]
+                if type(value) is SavedTensor:
+                    value = F.unpack(self, value)
+                into_first = call(f, F, grad, value)
+        if second is not None:
+            if h_pick is None:
+                into_second = call(h, F, grad)
+            else:
+                value = saved[h_pick]
+                if type(value) is SavedTensor:
+                    value = F.unpack(self, value)
+                into_second = call(h, F, grad, value)
+        return into_first, into_second
+
+    return run
+
+
+def _call(function: Callable[..., Any], *args: Any) -> Any:
+    return function(*args)
+
+
+def _bind_general(op: Op) -> Callable[..., tuple[Any, ...]]:
+    formulas, listed = op.formulas, op.listed
+
+    def run(self: Node, F: Any, grad: Any) -> tuple[Any, ...]:  # noqa: N803
+        needs = tuple(node is not None for node in self.nodes)
+        values = [*self.unpack(F), *self.params, needs]
+        gradients: list[Any] = [None] * len(op.tensors)
+        for formula in formulas:
+            if listed is None and not any(needs[i] for i in formula.inputs):
+                continue
+            picked = [values[i] for i in formula.picks]
+            call = formula.function
+            found = (
+                mode.run(call, F, grad, *picked) if F.raw else call(F, grad, *picked)
+            )
+            if formula.joint:
+                for i, g in zip(formula.inputs, found, strict=True):
+                    gradients[i] = g
+            else:
+                gradients[formula.inputs[0]] = found
+        if listed is not None:
+            gradients[listed : listed + 1] = gradients[listed] or [None] * (
+                len(needs) - len(op.tensors) + 1
+            )
+        return tuple(
+            g if need else None for g, need in zip(gradients, needs, strict=True)
+        )
+
+    return run

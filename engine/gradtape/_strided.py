@@ -1,0 +1,148 @@
+"""Linear maps between strided layouts, the ground that views of views stand on.
+
+All three work on an imaginary buffer: ``inner`` says how the argument lies in it,
+``outer`` how it is looked at. They are each other's derivatives, so views regenerated
+after an in-place write differentiate to any order.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+from ._apply import record
+from ._backend import backend_of
+from ._define import OPS, Array, method, op, public
+from ._errors import STRIDED_OUT_OF_BOUNDS
+from ._mode import mode
+from ._observe import OpCalled, notify, observers
+from ._tensor import Tensor, wrap_view
+
+
+class Geometry(NamedTuple):
+    """Sizes, strides and offset, in elements."""
+
+    size: tuple[int, ...]
+    stride: tuple[int, ...]
+    offset: int
+
+    @property
+    def end(self) -> int:
+        """One past the last element that is reached; 0 for an empty tensor."""
+        if 0 in self.size:
+            return 0
+        steps = zip(self.size, self.stride, strict=True)
+        return self.offset + 1 + sum((n - 1) * s for n, s in steps)
+
+
+def geometry_of(tensor: Tensor) -> Geometry:
+    """Return how a tensor lies in its storage."""
+    return Geometry(tensor._data.shape, tensor.stride(), tensor.storage_offset())
+
+
+def _look(array: Any, buffer: Any, at: Geometry) -> Any:
+    return backend_of(array).strided(buffer, *at)
+
+
+def _laid_out(xp: Any, array: Any, inner: Geometry, outer: Geometry) -> Any:
+    buffer = xp.zeros((max(inner.end, outer.end),), array.dtype)
+    _look(array, buffer, inner)[...] = array
+    return buffer
+
+
+@op(
+    {"self": lambda F, grad, inner, outer: F._strided_scatter(grad, inner, outer)},
+    method=False,
+    function=False,
+)
+def _strided_gather(xp: Any, self: Array, inner: Geometry, outer: Geometry) -> Any:
+    """Read with ``outer`` what lies as ``inner`` says."""
+    buffer = _laid_out(xp, self, inner, outer)
+    return _look(self, buffer, outer).copy()
+
+
+@op(
+    {"self": lambda F, grad, inner, outer: F._strided_gather(grad, inner, outer)},
+    method=False,
+    function=False,
+)
+def _strided_scatter(xp: Any, self: Array, inner: Geometry, outer: Geometry) -> Any:
+    """Add up at ``inner`` what came in through ``outer``, shared cells included."""
+    size = max(inner.end, outer.end)
+    buffer = xp.zeros((size,), self.dtype)
+    places = _look(self, xp.arange(size), outer)
+    xp.add.at(buffer, places, self)
+    return _look(self, buffer, inner).copy()
+
+
+@op(
+    {
+        "self": lambda F, grad, inner, outer: F._strided_replace(
+            grad, F.zeros_like(F._strided_gather(grad, inner, outer)), inner, outer
+        ),
+        "value": lambda F, grad, inner, outer: F._strided_gather(grad, inner, outer),
+    },
+    method=False,
+    function=False,
+)
+def _strided_replace(
+    xp: Any, self: Array, value: Array, inner: Geometry, outer: Geometry
+) -> Any:
+    """Copy the argument, with ``value`` where ``outer`` looks."""
+    buffer = _laid_out(xp, self, inner, outer)
+    _look(self, buffer, outer)[...] = value
+    return _look(self, buffer, inner).copy()
+
+
+@op(
+    {"self": lambda F, grad, inner, outer: F._strided_scatter(grad, inner, outer)},
+    name="as_strided",
+    view="",
+    method=False,
+    function=False,
+)
+def _as_strided(xp: Any, self: Array, inner: Geometry, outer: Geometry) -> Any:
+    """Look at an array that lies as ``inner`` says with ``outer``."""
+    return _look(self, _laid_out(xp, self, inner, outer), outer)
+
+
+@public
+@method("as_strided")
+def as_strided(
+    input: Tensor,  # noqa: A002 - PyTorch's name
+    size: tuple[int, ...],
+    stride: tuple[int, ...],
+    storage_offset: int | None = None,
+) -> Tensor:
+    """Look at the tensor's whole storage with any sizes, strides and offset.
+
+    Raises RuntimeError where the view would reach past the end of the storage.
+
+    >>> import gradtape as torch
+    >>> torch.arange(4.0).as_strided((3, 2), (1, 1))
+    tensor([[0., 1.],
+            [1., 2.],
+            [2., 3.]])
+    """
+    offset = input.storage_offset() if storage_offset is None else storage_offset
+    outer = Geometry(tuple(size), tuple(stride), offset)
+    flat = input._storage.flat()
+    if outer.end > flat.size:
+        item = flat.itemsize
+        raise RuntimeError(
+            STRIDED_OUT_OF_BOUNDS.format(
+                size=list(size),
+                stride=list(stride),
+                offset=offset,
+                item=item,
+                needed=outer.end * item,
+                nbytes=flat.size * item,
+            )
+        )
+    result = wrap_view(_look(flat, flat, outer), input)
+    node = None
+    if mode.grad:
+        params = (geometry_of(input), outer)
+        node = record(OPS["as_strided"], (input,), params, (result,))
+    if observers:
+        notify(OpCalled("as_strided", (input, size, stride, offset), (result,), node))
+    return result

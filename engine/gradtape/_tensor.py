@@ -1,0 +1,444 @@
+"""Tensor: memory, layout and autograd record. Op methods are installed by the ops.
+
+This file holds what a tensor *is*; what can be computed with one lives in ``ops/``,
+whose declarations add the methods (see ``_define.py``).
+"""
+
+from __future__ import annotations
+
+import warnings
+import weakref
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+from . import _errors
+from ._backend import backend_of
+from ._device import device
+from ._dtypes import DTYPE_OF, dtype
+from ._hooks import RemovableHandle, new_registry, register
+from ._mode import mode
+from ._node import AccumulateGrad, Node, accumulator_of, new_object
+from ._size import Size
+from ._storage import Storage, new_storage, next_id
+
+CPU = device("cpu")
+
+
+class ViewInfo:
+    """What makes a tensor a view: its base, where it starts, and how it was made."""
+
+    __slots__ = ("base", "kind", "offset", "version")
+
+    base: Tensor | None  # None: shares memory, but no gradient flows (detach)
+    offset: int  # elements from the start of the storage
+    kind: str  # "", "multi_output" or "no_grad"
+    version: int  # of the storage when grad_fn was last right
+
+
+class TensorExtra:
+    """What few tensors have: hooks, an accumulate node, a name."""
+
+    __slots__ = ("accumulator", "hooks", "name", "post_accumulate", "retains")
+
+    def __init__(self) -> None:
+        self.accumulator: weakref.ref[AccumulateGrad] | None = None
+        self.hooks: dict[int, Any] | None = None
+        self.post_accumulate: dict[int, Any] | None = None
+        self.retains = False
+        self.name: str | None = None
+
+
+class Tensor:
+    """An n-dimensional array that records what was done to it.
+
+    >>> import gradtape as torch
+    >>> x = torch.tensor([1.0, 2.0], requires_grad=True)
+    >>> (x * x).sum().backward()
+    >>> x.grad
+    tensor([2., 4.])
+    """
+
+    __slots__ = (
+        "__dict__",
+        "__weakref__",
+        "_data",
+        "_extra",
+        "_grad",
+        "_grad_fn",
+        "_needs",
+        "_nr",
+        "_storage",
+        "_view",
+    )
+
+    _data: Any
+    _storage: Storage
+    _needs: bool
+    _grad: Tensor | None
+    _grad_fn: Node | None
+    _nr: int
+    _view: ViewInfo | None
+    _extra: TensorExtra | None
+
+    __array_priority__ = 1000  # numpy arrays leave mixed arithmetic to us
+
+    if TYPE_CHECKING:
+
+        def __getattr__(self, name: str) -> Any: ...
+
+    # ---- memory and layout ----------------------------------------------------
+
+    @property
+    def shape(self) -> Size:
+        """The sizes of the dimensions."""
+        return Size(self._data.shape)
+
+    @property
+    def ndim(self) -> int:
+        """The number of dimensions."""
+        return int(self._data.ndim)
+
+    @property
+    def dtype(self) -> dtype:
+        """The type of the elements."""
+        return DTYPE_OF[self._data.dtype]
+
+    @property
+    def device(self) -> device:
+        """Where the memory is."""
+        index = backend_of(self._data).device_index(self._data)
+        return CPU if index is None else device("cuda", index)
+
+    @property
+    def itemsize(self) -> int:
+        """Bytes per element."""
+        return int(self._data.itemsize)
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of all elements, shared memory counted as often as it is seen."""
+        return int(self._data.nbytes)
+
+    @property
+    def is_cuda(self) -> bool:
+        """Whether the memory is on a CUDA device."""
+        return backend_of(self._data).name == "cupy"
+
+    def element_size(self) -> int:
+        """Return the bytes per element."""
+        return int(self._data.itemsize)
+
+    def dim(self) -> int:
+        """Return the number of dimensions."""
+        return int(self._data.ndim)
+
+    ndimension = dim
+
+    def numel(self) -> int:
+        """Return the number of elements."""
+        return int(self._data.size)
+
+    nelement = numel
+
+    def size(self, dim: int | None = None) -> Any:
+        """Return the shape, or the size of one dimension.
+
+        Raises IndexError for a dimension the tensor does not have.
+        """
+        shape = self._data.shape
+        return Size(shape) if dim is None else shape[self._wrap_dim(dim)]
+
+    def stride(self, dim: int | None = None) -> Any:
+        """Return the steps in elements, or the step of one dimension."""
+        item = self._data.itemsize
+        strides = tuple(s // item for s in self._data.strides)
+        return strides if dim is None else strides[self._wrap_dim(dim)]
+
+    def storage_offset(self) -> int:
+        """Return where in its storage the tensor begins, in elements."""
+        return 0 if self._view is None else self._view.offset
+
+    def data_ptr(self) -> int:
+        """Return the address of the first element; 0 for an empty tensor."""
+        return backend_of(self._data).pointer(self._data) if self._data.size else 0
+
+    def _wrap_dim(self, dim: int) -> int:
+        ndim = max(self._data.ndim, 1)
+        if not -ndim <= dim < ndim:
+            raise IndexError(
+                "Dimension out of range (expected to be in range of "
+                f"[{-ndim}, {ndim - 1}], but got {dim})"
+            )
+        return dim % ndim
+
+    # ---- autograd record ------------------------------------------------------
+
+    @property
+    def requires_grad(self) -> bool:
+        """Whether gradients flow to this tensor."""
+        view = self._view
+        if view is not None and view.base is not None and not self._needs:
+            return view.base.requires_grad  # the base may have been written since
+        return self._needs
+
+    @requires_grad.setter
+    def requires_grad(self, value: bool) -> None:
+        if self.grad_fn is not None:
+            if not value:
+                raise RuntimeError(_errors.LEAF_FLAG)
+            return
+        if value and self._data.dtype.kind not in "fcV":
+            raise RuntimeError(_errors.NOT_DIFFERENTIABLE_DTYPE)
+        self._needs = bool(value)
+
+    def requires_grad_(self, requires_grad: bool = True) -> Tensor:
+        """Switch gradients for this leaf on or off, in place."""
+        self.requires_grad = requires_grad
+        return self
+
+    @property
+    def is_leaf(self) -> bool:
+        """Whether no recorded op made this tensor."""
+        return self.grad_fn is None
+
+    @property
+    def grad_fn(self) -> Node | None:
+        """The node that made this tensor; None for a leaf."""
+        view = self._view
+        if view is not None and view.version != self._storage.version:
+            regenerate_view(self)
+        return self._grad_fn
+
+    @property
+    def output_nr(self) -> int:
+        """Which output of its grad_fn this tensor is."""
+        return self._nr
+
+    @property
+    def grad(self) -> Tensor | None:
+        """The gradient that backward() left here; None before.
+
+        Warns on a tensor that never gets one: not a leaf, no ``retain_grad()``.
+        """
+        extra = self._extra
+        if (
+            self._grad is None
+            and self._grad_fn is not None
+            and not (extra is not None and extra.retains)
+        ):
+            warnings.warn(_errors.NON_LEAF_GRAD, UserWarning, stacklevel=2)
+        return self._grad
+
+    @grad.setter
+    def grad(self, value: Tensor | None) -> None:
+        if value is not None:
+            check_grad(self, value)
+        self._grad = value
+
+    @grad.deleter
+    def grad(self) -> None:
+        self._grad = None
+
+    @property
+    def retains_grad(self) -> bool:
+        """Whether ``.grad`` of this non-leaf will be filled."""
+        extra = self._extra
+        return self._grad_fn is not None and extra is not None and extra.retains
+
+    def retain_grad(self) -> None:
+        """Ask for ``.grad`` although this tensor is no leaf."""
+        if not self.requires_grad:
+            raise RuntimeError(_errors.RETAIN_NO_GRAD)
+        node = self.grad_fn
+        if node is None:
+            return
+        self.more().retains = True
+        node.more().retain[self._nr] = weakref.ref(self)
+
+    def register_hook(self, hook: Callable[[Tensor], Tensor | None]) -> RemovableHandle:
+        """Call ``hook(grad)`` when this tensor's gradient is known.
+
+        What the hook returns, unless None, takes the gradient's place.
+        """
+        if not self.requires_grad:
+            raise RuntimeError(_errors.HOOK_NO_GRAD)
+        node = self.grad_fn
+        if node is not None:
+            hooks = node.more().tensor_hooks
+            return register(hooks.setdefault(self._nr, new_registry()), hook)
+        extra = self.more()
+        if extra.hooks is None:
+            extra.hooks = new_registry()
+        return register(extra.hooks, hook)
+
+    def register_post_accumulate_grad_hook(
+        self, hook: Callable[[Tensor], None]
+    ) -> RemovableHandle:
+        """Call ``hook(tensor)`` after this leaf's ``.grad`` took in a gradient."""
+        if not self.requires_grad:
+            raise RuntimeError(_errors.HOOK_NO_GRAD)
+        if self.grad_fn is not None:
+            raise RuntimeError(
+                "post accumulate grad hooks cannot be registered on non-leaf tensors"
+            )
+        extra = self.more()
+        if extra.post_accumulate is None:
+            extra.post_accumulate = new_registry()
+        return register(extra.post_accumulate, hook)
+
+    @property
+    def _version(self) -> int:
+        return self._storage.version
+
+    @property
+    def _base(self) -> Tensor | None:
+        return None if self._view is None else self._view.base
+
+    def _is_view(self) -> bool:
+        return self._base is not None
+
+    @property
+    def name(self) -> str | None:
+        """A name given by the user; shown in the graph."""
+        return None if self._extra is None else self._extra.name
+
+    @name.setter
+    def name(self, value: str | None) -> None:
+        self.more().name = value
+
+    def more(self) -> TensorExtra:
+        """Return the record of hooks and names, made when first asked for."""
+        if self._extra is None:
+            self._extra = TensorExtra()
+        return self._extra
+
+    @property
+    def data(self) -> Tensor:
+        """The same memory without history and with a version counter of its own."""
+        base = wrap(self._storage.owner)
+        twin = wrap_shared(self._data, base._storage)
+        if self._view is not None:
+            twin._view = view_info(None, self._view.offset, "", 0)
+        return twin
+
+    @data.setter
+    def data(self, value: Tensor) -> None:
+        self._data = value._data
+        version = self._storage.version
+        self._storage = new_storage(value._storage.owner)
+        self._storage.version = version
+
+    def __hash__(self) -> int:
+        return id(self)
+
+    def __len__(self) -> int:
+        if self._data.ndim == 0:
+            raise TypeError("len() of a 0-d tensor")
+        return int(self._data.shape[0])
+
+
+def wrap(array: Any) -> Tensor:
+    """Make a leaf tensor, without gradient, over the memory of ``array``."""
+    storage = new_object(Storage)  # as new_storage does; a call less on the hot path
+    storage.owner = array
+    storage.version = 0
+    storage.id = next_id()
+    storage._log = storage._pointer = None
+    tensor = new_object(Tensor)
+    tensor._data = array
+    tensor._storage = storage
+    tensor._needs = False
+    tensor._grad = tensor._grad_fn = tensor._view = tensor._extra = None
+    tensor._nr = 0
+    return tensor
+
+
+def view_info(base: Tensor | None, offset: int, kind: str, version: int) -> ViewInfo:
+    """Describe a view that begins ``offset`` elements into the storage."""
+    info = new_object(ViewInfo)
+    info.base = base
+    info.offset = offset
+    info.kind = kind
+    info.version = version
+    return info
+
+
+def wrap_shared(array: Any, storage: Storage) -> Tensor:
+    """Make a tensor over ``array`` whose memory belongs to ``storage``."""
+    tensor = new_object(Tensor)
+    tensor._data = array
+    tensor._storage = storage
+    tensor._needs = False
+    tensor._grad = tensor._grad_fn = tensor._view = tensor._extra = None
+    tensor._nr = 0
+    return tensor
+
+
+def wrap_view(array: Any, source: Tensor, kind: str = "") -> Tensor:
+    """Make a tensor over ``array``, a differentiable view of ``source``'s memory."""
+    tensor = wrap_alias(array, source)
+    view = tensor._view
+    assert view is not None
+    view.base = source if source._base is None else source._base
+    view.kind = kind if kind or mode.grad else "no_grad"
+    return tensor
+
+
+def wrap_alias(array: Any, source: Tensor) -> Tensor:
+    """Make a tensor that shares memory and version with ``source``, and nothing else."""
+    storage = source._storage
+    tensor = wrap_shared(array, storage)
+    offset = 0
+    if array.size:
+        start = backend_of(array).pointer(array) - storage.pointer
+        offset = start // array.itemsize
+    tensor._view = view_info(None, offset, "", storage.version)
+    return tensor
+
+
+def edge_of(tensor: Tensor) -> Node | None:
+    """Return the node a gradient of ``tensor`` goes to; None where it needs none."""
+    if tensor._view is None:
+        if not tensor._needs:
+            return None
+        node = tensor._grad_fn
+    else:
+        node = tensor.grad_fn
+        if not tensor.requires_grad:
+            return None
+    return accumulator_of(tensor) if node is None else node
+
+
+def check_grad(tensor: Tensor, grad: Tensor) -> None:
+    """Refuse a ``.grad`` that does not fit its tensor, in PyTorch's words."""
+    if not isinstance(grad, Tensor):  # pyright: ignore[reportUnnecessaryIsInstance]
+        raise TypeError(
+            f"assigned grad expected to be a Tensor or None but got grad of type "
+            f"{type(grad).__name__}"
+        )
+    if grad is tensor:
+        raise RuntimeError("can't assign Variable as its own grad")
+    if grad.dtype is not tensor.dtype:
+        raise RuntimeError(
+            f"assigned grad has data of a different type: expected "
+            f"{tensor.dtype}, got {grad.dtype}"
+        )
+    if grad.shape != tensor.shape:
+        raise RuntimeError(
+            "assigned grad has data of a different size: expected "
+            f"{list(tensor.shape)}, got {list(grad.shape)}"
+        )
+
+
+def _no_views_yet(_tensor: Tensor) -> None:
+    raise AssertionError("the view machinery is installed by _views")
+
+
+regenerate_view: Callable[[Tensor], None] = _no_views_yet
+"""Give a view whose storage was written since its grad_fn anew; set by _views."""
+
+
+def install_regenerate(function: Callable[[Tensor], None]) -> None:
+    """Let ``_views``, which needs the ops, fill in :data:`regenerate_view`."""
+    global regenerate_view  # noqa: PLW0603 - the one seam between record and ops
+    regenerate_view = function

@@ -1,0 +1,3 @@
+"""All op families; importing this package declares them."""
+
+from . import layout, pointwise, reduce

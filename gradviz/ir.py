@@ -1,0 +1,213 @@
+"""The snapshot: everything gradviz knows about one recorded graph, as plain records.
+
+Records refer to each other by index into the tables of :class:`Snapshot`. They hold
+no live tensors, do no I/O and import only the standard library. ``None`` means "not
+known" or "does not apply"; nothing is guessed.
+
+Bump rule: a field that is added (with a default) raises the minor number; a field
+that is removed, renamed or changes meaning raises the major one. Readers accept every
+minor of their own major and refuse other majors.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+SCHEMA_VERSION: tuple[int, int] = (1, 0)
+
+NodeKind = Literal["op", "view", "inplace", "custom", "accumulate", "leaf", "cut", "root"]
+EdgeKind = Literal["data", "cut"]
+EventKind = Literal[
+    "op",
+    "write",
+    "grad_mode",
+    "backward_begin",
+    "backward_end",
+    "node_enter",
+    "node_leave",
+    "accumulate",
+    "hook",
+    "optimizer_step",
+    "module_enter",
+    "module_leave",
+    "error",
+]
+
+
+@dataclass(frozen=True, slots=True)
+class Site:
+    """A place in the user's source. Lines and columns count from 1; end is exclusive."""
+
+    file: str
+    line: int
+    end_line: int
+    column: int | None = None  # in characters, not bytes; None: the interpreter kept none
+    end_column: int | None = None
+    text: str = ""  # the source lines line..end_line, joined with newlines; "" if lost
+    function: str = ""  # name of the enclosing function, "<module>" at top level
+    source: int | None = None  # index into sources, where the whole text was kept
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """The text of one file or notebook cell, as it was when it ran."""
+
+    file: str
+    text: str
+    label: str | None = None  # "Cell In[3]" in a notebook
+    cell_id: str | None = None  # the notebook's id of the cell
+
+
+@dataclass(frozen=True, slots=True)
+class Scope:
+    """One call of one module; nested scopes form the tree that the view collapses."""
+
+    path: str  # "decoder.cell#17": attribute path, with the call number from the 2nd call on
+    name: str  # the last part of the path: "cell#17"
+    kind: str  # class of the module: "LSTMCell"
+    parent: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class OpNode:
+    """One backward function: a row of the graph that backward() walks."""
+
+    name: str  # as PyTorch prints it: "ConvolutionBackward0", "AccumulateGrad"
+    kind: NodeKind
+    call: str = ""  # the forward op: "conv2d"; for accumulate nodes the leaf's name
+    arguments: tuple[str, ...] = ()  # non-tensor arguments of the call: "stride=(1, 1)"
+    inputs: tuple[int, ...] = ()  # tensors, in the order of the call
+    outputs: tuple[int, ...] = ()  # tensors, in the order of output_nr
+    scope: int | None = None
+    iteration: int | None = None  # of the innermost loop over the same site and scope
+    site: int | None = None  # the innermost frame of the user
+    stack: tuple[int, ...] = ()  # sites of the user's outer frames, innermost first
+    sequence: int | None = None  # forward order: the larger, the later
+    formula: str = ""  # the derivative, as text: "grad * other"
+    hooks: tuple[str, ...] = ()  # names of the hooks registered on the node
+    flags: tuple[str, ...] = ()  # "freed", "modified" (a saved tensor was overwritten)
+    grad_outputs: tuple[int, ...] = ()  # statistics of gradients that came in, per output; -1: none
+    elapsed_ns: int | None = None  # time the backward function took
+
+
+@dataclass(frozen=True, slots=True)
+class Edge:
+    """A tensor on its way: forward from source to target, its gradient back again."""
+
+    source: int  # node that produced the tensor
+    output: int  # which of the source's outputs
+    target: int  # node whose forward call consumed it
+    input: int  # position among the target's next_functions
+    tensor: int | None = None  # what flowed forward
+    gradient: int | None = None  # statistics of what flowed back along this edge
+    kind: EdgeKind = "data"
+
+
+@dataclass(frozen=True, slots=True)
+class TensorMeta:
+    """Layout and autograd facts of one tensor; strides and offset count elements."""
+
+    shape: tuple[int, ...]
+    strides: tuple[int, ...]
+    offset: int
+    dtype: str  # "float32"
+    device: str  # "cpu", "cuda:0"
+    storage: int | None = None
+    version: int = 0  # of the storage when the tensor was recorded
+    requires_grad: bool = False
+    is_leaf: bool = False
+    is_view: bool = False
+    name: str | None = None  # parameter path or variable name, where known
+    statistics: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Saved:
+    """A tensor that a node keeps for its derivative."""
+
+    node: int
+    slot: str  # "_saved_self"
+    tensor: int
+    version_saved: int
+    version_now: int
+    freed: bool = False
+    hooked: bool = False  # packed by a saved-tensors hook
+
+
+@dataclass(frozen=True, slots=True)
+class Write:
+    """One in-place change of a storage: who wrote, and the version it made."""
+
+    storage: int
+    version: int  # the version after the write
+    op: str  # "add_"
+    site: int | None = None
+    node: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class StorageMeta:
+    """A 1-D buffer that one or more tensors look into."""
+
+    nbytes: int
+    device: str
+    itemsize: int  # bytes per element of the tensors that view it
+    version: int = 0  # now
+    tensors: tuple[int, ...] = ()  # the aliases
+
+
+@dataclass(frozen=True, slots=True)
+class Statistics:
+    """A summary of the values of one array. NaN and Inf are left out of the moments."""
+
+    count: int  # number of elements
+    minimum: float | None = None  # None when no element is finite
+    maximum: float | None = None
+    mean: float | None = None
+    std: float | None = None  # population standard deviation
+    norm: float | None = None  # L2
+    zeros: int = 0
+    nans: int = 0
+    infs: int = 0
+    first_bad: tuple[int, ...] | None = None  # index of the first NaN or Inf
+    histogram: tuple[int, ...] = ()  # 32 bins of equal width; () when no element is finite
+    histogram_low: float | None = None  # left edge of the first bin
+    histogram_high: float | None = None  # right edge of the last bin
+
+
+@dataclass(frozen=True, slots=True)
+class Event:
+    """One thing that happened, in order; what the timeline plays back."""
+
+    kind: EventKind
+    time_ns: int  # since the recording began
+    node: int | None = None
+    tensor: int | None = None
+    storage: int | None = None
+    statistics: int | None = None
+    site: int | None = None
+    scope: int | None = None
+    text: str = ""  # op name, mode, error sentence: what the kind needs
+
+
+@dataclass(frozen=True, slots=True)
+class Snapshot:
+    """The tables. Row numbers are the ids used everywhere."""
+
+    producer: str  # "gradtape 0.1.0"
+    title: str = ""
+    nodes: tuple[OpNode, ...] = ()
+    edges: tuple[Edge, ...] = ()
+    tensors: tuple[TensorMeta, ...] = ()
+    saved: tuple[Saved, ...] = ()
+    storages: tuple[StorageMeta, ...] = ()
+    writes: tuple[Write, ...] = ()
+    statistics: tuple[Statistics, ...] = ()
+    scopes: tuple[Scope, ...] = ()
+    sites: tuple[Site, ...] = ()
+    sources: tuple[Source, ...] = ()
+    events: tuple[Event, ...] = ()
+    roots: tuple[int, ...] = ()  # nodes that backward() starts from
+    notes: tuple[str, ...] = ()  # sentences: what could not be seen, and why
+    schema: tuple[int, int] = SCHEMA_VERSION
