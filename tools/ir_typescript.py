@@ -94,7 +94,9 @@ def _interface(
             continue
         assert isinstance(statement.target, ast.Name)
         name = statement.target.id
-        if comment := comments.get(statement.lineno):
+        # Also where a formatter has broken the statement into several lines.
+        places = range(statement.lineno, (statement.end_lineno or 0) + 1)
+        for comment in filter(None, map(comments.get, places)):
             lines.append(f"  /** {comment.replace('None', 'null')} */")
         written = _type(known[name]) if name in known else _SNAPSHOT_TYPES[name]
         lines.append(f"  readonly {name}: {written};")

@@ -1,0 +1,132 @@
+"""Runs a user's script as ``python SCRIPT`` would, while recording it.
+
+The script must not notice: it is ``__main__``, sees its own arguments, folder and exit
+status, and what it raises is reported with its own traceback and no frame of ours.
+"""
+
+from __future__ import annotations
+
+import builtins
+import io
+import os
+import sys
+from collections.abc import Generator, Sequence
+from contextlib import contextmanager, nullcontext
+from dataclasses import dataclass
+from pathlib import Path
+from types import ModuleType, TracebackType
+from typing import Any
+
+from gradviz import ir
+from gradviz._alias import alias
+from gradviz.errors import GradvizError
+
+_OURS = str(Path(__file__).parent) + os.sep
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """How a script ended and what was recorded until then."""
+
+    snapshot: ir.Snapshot
+    status: int  # the exit status that the script would have given
+    raised: bool
+
+
+def run_script(
+    script: Path, arguments: Sequence[str], *, engine: str | None, title: str
+) -> Outcome:
+    """Run the script under ``gradviz.record()``; report what it raises on stderr.
+
+    With ``engine="gradtape"``, ``import torch`` gives gradtape in the script. Raises
+    GradvizError if the script cannot be read.
+    """
+    from gradviz.capture import record
+
+    source = _read(script)
+    substitute = alias("torch", "gradtape") if engine == "gradtape" else nullcontext()
+    recorder = record(title=title)
+    status, raised = 0, False
+    with _as_main(script, arguments) as module, substitute:
+        try:
+            code = compile(source, module.__file__ or "", "exec", dont_inherit=True)
+            with recorder:
+                exec(code, module.__dict__)
+        except BaseException as error:  # SystemExit and KeyboardInterrupt end it too
+            raised = not isinstance(error, SystemExit)
+            _strip(error)
+            status = _report(error)
+        _flush()
+    return Outcome(recorder.snapshot(), status, raised)
+
+
+def _read(script: Path) -> bytes:
+    if script.is_dir():
+        raise GradvizError(f"{script} is a folder; name a script in it.")
+    try:
+        with io.open_code(str(script.resolve())) as file:
+            return file.read()
+    except OSError as error:
+        reason = (error.strerror or "it is not a file").lower()
+        raise GradvizError(f"{script} cannot be read: {reason}.") from None
+
+
+@contextmanager
+def _as_main(
+    script: Path, arguments: Sequence[str]
+) -> Generator[ModuleType, None, None]:
+    """Arrange sys as Python does for a script; put everything back afterwards."""
+    module = ModuleType("__main__")
+    module.__file__ = os.path.abspath(script)
+    module.__dict__["__builtins__"] = builtins
+    argv, path, main = sys.argv, list(sys.path), sys.modules["__main__"]
+    sys.argv = [str(script), *arguments]
+    if not sys.flags.safe_path:
+        sys.path[0] = str(script.resolve().parent)
+    sys.modules["__main__"] = module
+    try:
+        yield module
+    finally:
+        sys.argv, sys.path[:], sys.modules["__main__"] = argv, path, main
+
+
+def _report(error: BaseException) -> int:
+    """Do with the error what Python does at the end of a script; return the status."""
+    _flush()
+    if isinstance(error, SystemExit):
+        if error.code is None or isinstance(error.code, int):
+            return (error.code or 0) & 0xFF
+        print(error.code, file=sys.stderr)
+        return 1
+    sys.excepthook(type(error), error, error.__traceback__)
+    return 130 if isinstance(error, KeyboardInterrupt) else 1
+
+
+def _flush() -> None:
+    for stream in (sys.stdout, sys.stderr):
+        if stream is not None and not stream.closed:
+            stream.flush()
+
+
+def _strip(error: BaseException) -> None:
+    """Remove our frames from an error and from the errors it came from."""
+    waiting: list[Any] = [error]
+    seen: set[int] = set()
+    while waiting:
+        each = waiting.pop()
+        if each is None or id(each) in seen:
+            continue
+        seen.add(id(each))
+        each.__traceback__ = _without_our_frames(each.__traceback__)
+        waiting += [each.__cause__, each.__context__, *getattr(each, "exceptions", ())]
+
+
+def _without_our_frames(trace: TracebackType | None) -> TracebackType | None:
+    kept: list[TracebackType] = []
+    while trace is not None:
+        if not trace.tb_frame.f_code.co_filename.startswith(_OURS):
+            kept.append(trace)
+        trace = trace.tb_next
+    for each, following in zip(kept, [*kept[1:], None], strict=True):
+        each.tb_next = following
+    return kept[0] if kept else None

@@ -1,0 +1,250 @@
+"""The command ``gradviz``: parse the arguments, call the public functions.
+
+Bad input is answered with one sentence on stderr and exit status 2.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+import tempfile
+from collections.abc import Sequence
+from itertools import islice
+from pathlib import Path
+from typing import NoReturn
+
+from gradviz import ir
+from gradviz.errors import ExportError, GradvizError
+
+_DESCRIPTION = """\
+See the graph that backward() walks: its operations, memory and gradients, and the line
+of your code behind each of them.
+"""
+
+_EXAMPLES = """\
+examples:
+  gradviz demo                               train a small network, see its graph
+  gradviz run train.py                       record a script, write and open train.html
+  gradviz run train.py --html a.html --lr 1  the script gets --lr 1
+  gradviz run train.py -- --html x           what follows -- is all for the script
+  gradviz run --engine gradtape train.py     `import torch` gives gradtape
+  gradviz show train.gradviz.json            see a recording in the browser
+  gradviz export train.gradviz.json -o graph.svg
+
+`gradviz COMMAND --help` says more about a command.
+"""
+
+_RUN = """\
+Runs SCRIPT with its arguments as Python would, records every operation and backward
+pass, and writes a page that shows them. The script's output, errors and exit status
+stay its own; if it raises, what was recorded until then is still written.
+"""
+
+
+class _Parser(argparse.ArgumentParser):
+    """Answers bad input with one sentence instead of a page of usage."""
+
+    def error(self, message: str) -> NoReturn:
+        sentence = message[:1].upper() + message[1:]
+        self.exit(2, f"{self.prog}: {sentence}; see `{self.prog} --help`.\n")
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run the command line; return the exit status."""
+    given = list(sys.argv[1:] if arguments is None else arguments)
+    if given[:1] == ["demo"]:
+        from gradviz.demo import main as demo
+
+        return demo(given[1:])
+    own, for_script = _split_run(given) if given[:1] == ["run"] else (given, [])
+    options = _parser().parse_args(own)
+    try:
+        if options.command == "run":
+            return _run(options, for_script)
+        if options.command == "export":
+            return _export(options.snapshot, options.output)
+        return _show(options.file, open_it=not options.no_open)
+    except GradvizError as error:
+        print(f"gradviz {options.command}: {error}", file=sys.stderr)
+        return 2
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = _Parser(
+        prog="gradviz",
+        description=_DESCRIPTION,
+        epilog=_EXAMPLES,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+        allow_abbrev=False,
+    )
+    parser.add_argument("--version", action=_Version, nargs=0, help="say which this is")
+    commands = parser.add_subparsers(
+        dest="command", required=True, metavar="COMMAND", parser_class=_Parser
+    )
+    commands.add_parser("demo", help="train a small network and look at its graph")
+    run = commands.add_parser(
+        "run",
+        help="record a script and show its graph",
+        description=_RUN,
+        usage="gradviz run [options] SCRIPT [options] [--] [arguments of the script …]",
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+        allow_abbrev=False,
+    )
+    run.add_argument("script", type=Path, metavar="SCRIPT")
+    run.add_argument(
+        "--html",
+        type=Path,
+        metavar="OUT",
+        help="the page to write; without --html and --json: the script's name.html",
+    )
+    run.add_argument(
+        "--json", type=Path, metavar="OUT", help="the recording as data, for later"
+    )
+    run.add_argument(
+        "--engine",
+        choices=["torch", "gradtape"],
+        help="what `import torch` gives; default: the installed PyTorch",
+    )
+    run.add_argument("--title", metavar="T", help="the title of the page")
+    run.add_argument(
+        "--no-open", action="store_true", help="do not open the page in a browser"
+    )
+    export = commands.add_parser("export", help="turn a recording into another file")
+    export.add_argument("snapshot", metavar="SNAPSHOT", help="a .gradviz.json file")
+    export.add_argument(
+        "-o",
+        "--output",
+        required=True,
+        type=Path,
+        metavar="OUT.{html,svg,dot,json,txt}",
+    )
+    show = commands.add_parser("show", help="show a recording")
+    show.add_argument("file", metavar="FILE", help="a .gradviz.json file or a page")
+    show.add_argument("--no-open", action="store_true", help="only print a table")
+    return parser
+
+
+# The options of `run`, which may also follow SCRIPT.
+_VALUED = {"--html", "--json", "--engine", "--title"}
+_FLAGS = {"--no-open"}
+
+
+class _Version(argparse.Action):
+    """Looks the version up only when asked for it."""
+
+    def __call__(self, parser: argparse.ArgumentParser, *_: object) -> NoReturn:
+        from importlib.metadata import PackageNotFoundError, version
+
+        try:
+            number = version("gradviz")
+        except PackageNotFoundError:  # run from a checkout
+            number = "(not installed)"
+        print(f"gradviz {number}, snapshot schema {_schema()}")
+        parser.exit()
+
+
+def _schema() -> str:
+    return ".".join(map(str, ir.SCHEMA_VERSION))
+
+
+def _split_run(given: list[str]) -> tuple[list[str], list[str]]:
+    """Split the arguments of ``run`` into ours and the script's, each in order.
+
+    Ours are everything up to SCRIPT, and behind it the options of ``run``, until "--".
+    """
+    own, theirs = given[:1], list[str]()
+    script_seen = False
+    rest = iter(given[1:])
+    for word in rest:
+        if script_seen and word == "--":
+            theirs += rest
+        elif word in _VALUED:
+            own += [word, *islice(rest, 1)]
+        elif word in _FLAGS or word.partition("=")[0] in _VALUED:
+            own.append(word)
+        elif script_seen:
+            theirs.append(word)
+        else:
+            own.append(word)
+            script_seen = not word.startswith("-")
+    return own, theirs
+
+
+def _run(options: argparse.Namespace, arguments: list[str]) -> int:
+    from gradviz._run import run_script
+    from gradviz.export import check_target
+    from gradviz.render.html import read_bundle
+
+    script: Path = options.script
+    if options.html is None and options.json is None:
+        options.html = Path(f"{script.stem}.html")
+    for target in (options.html, options.json):  # before hours of training, not after
+        if target is not None:
+            check_target(target)
+    if options.html is not None:
+        read_bundle()
+    title = options.title or script.name
+    outcome = run_script(script, arguments, engine=options.engine, title=title)
+    written = [
+        _write_somewhere(form, outcome.snapshot, target)
+        for form, target in (("html", options.html), ("json", options.json))
+        if target is not None
+    ]
+    _say_what(outcome.snapshot, written, raised=outcome.raised)
+    if options.html is not None and not options.no_open:
+        from gradviz._browser import open_page
+
+        open_page(written[0])
+    return outcome.status
+
+
+def _write_somewhere(form: str, snapshot: ir.Snapshot, target: Path) -> Path:
+    """Write the file; where that has become impossible, into a temporary folder."""
+    from gradviz.export import write_as
+
+    try:
+        return write_as(form, snapshot, target)
+    except ExportError as error:
+        print(f"gradviz run: {error}", file=sys.stderr)
+        return write_as(form, snapshot, Path(tempfile.mkdtemp()) / target.name)
+
+
+def _say_what(snapshot: ir.Snapshot, written: list[Path], *, raised: bool) -> None:
+    """Say on stderr what was recorded; stdout belongs to the script."""
+    from gradviz.render._words import summary
+
+    until = " until the script raised" if raised else ""
+    files = ", ".join(str(path.resolve()) for path in written)
+    print(f"gradviz: recorded {summary(snapshot)}{until}: {files}", file=sys.stderr)
+
+
+def _export(source: str, output: Path) -> int:
+    from gradviz.export import FORMS, load, write_as
+
+    form = output.suffix.removeprefix(".").lower()
+    if form not in FORMS:
+        known = ", ".join(f".{name}" for name in FORMS)
+        raise ExportError(f"{output} must end in one of {known}.")
+    path = write_as(form, load(source), output)
+    print(path.resolve())
+    return 0
+
+
+def _show(source: str, *, open_it: bool) -> int:
+    from gradviz._browser import open_page
+    from gradviz.export import export_html, load
+    from gradviz.render.text import to_text
+
+    snapshot = load(source)
+    if open_it:
+        page = Path(source)
+        if page.suffix.lower() not in (".html", ".htm"):
+            page = Path(tempfile.mkdtemp(prefix="gradviz-")) / "graph.html"
+            export_html(snapshot, page)
+        if open_page(page):
+            print(page.resolve())
+            return 0
+    color = sys.stdout.isatty() and "NO_COLOR" not in os.environ
+    print(to_text(snapshot, color))
+    return 0

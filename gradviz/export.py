@@ -1,0 +1,221 @@
+"""Files in and out: write a recording as a page, picture or data, and read it back.
+
+A file is replaced only once the new one is whole, so a failure loses nothing.
+"""
+
+from __future__ import annotations
+
+import os
+import stat
+import sys
+import tempfile
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, cast
+
+from gradviz import ir, ir_columns, ir_json
+from gradviz.errors import ExportError, SnapshotError
+from gradviz.ir_validate import validate
+
+PathLike = str | os.PathLike[str]
+
+
+def export_html(x: object, path: PathLike) -> Path:
+    """Write a page that shows the graph, opens offline and needs no other file.
+
+    ``x`` is a snapshot, a recorder, or a tensor with a graph behind it. Returns the
+    path; raises ExportError if it cannot be written, and then leaves the file that was
+    there before as it was.
+
+    >>> export_html(loss, "graph.html")  # doctest: +SKIP
+    PosixPath('graph.html')
+    """
+    return write_as("html", x, path)
+
+
+def export_json(x: object, path: PathLike) -> Path:
+    """Write the snapshot as JSON, which :func:`load` reads; see :func:`export_html`."""
+    return write_as("json", x, path)
+
+
+def export_svg(x: object, path: PathLike) -> Path:
+    """Write a picture of the graph as SVG; see :func:`export_html`."""
+    return write_as("svg", x, path)
+
+
+def export_dot(x: object, path: PathLike) -> Path:
+    """Write the graph in the DOT language; see :func:`export_html`."""
+    return write_as("dot", x, path)
+
+
+def write_as(form: str, x: object, path: PathLike) -> Path:
+    """Write ``x`` in one of the :data:`FORMS`; see :func:`export_html`."""
+    return write_bytes(FORMS[form](as_snapshot(x)), path)
+
+
+def as_snapshot(x: object) -> ir.Snapshot:
+    """Return the snapshot that ``x`` is, holds or leads to."""
+    if not isinstance(x, ir.Snapshot):
+        method = getattr(x, "snapshot", None)
+        if callable(method):
+            x = method()
+        else:
+            from gradviz.capture import capture
+
+            x = capture(cast("Any", x))
+    snapshot = cast("ir.Snapshot", x)
+    validate(snapshot)
+    return snapshot
+
+
+def load(path: PathLike) -> ir.Snapshot:
+    """Return the snapshot in a file: JSON, columns, or a page made by export_html.
+
+    Raises SnapshotError, with one sentence, if there is none.
+    """
+    from gradviz.render.html import packed_data
+
+    path = Path(path).expanduser()
+    try:
+        # A page holds the viewer too, and base64: hence twice the data.
+        if path.stat().st_size > 2 * ir_json.MAX_BYTES:
+            raise SnapshotError(f"{path} is too large to be a snapshot.")
+        data = path.read_bytes()
+    except OSError as error:
+        raise SnapshotError(f"{path} cannot be read: {_reason(error)}.") from None
+    try:
+        if data.startswith(ir_columns.MAGIC):
+            return ir_columns.decode(data)
+        if data[:1] == b"x":  # the first byte of every deflated stream
+            return ir_columns.unpack(data)
+        if data.lstrip()[:1] == b"<":
+            return ir_columns.unpack(packed_data(data.decode("utf-8")))
+        return ir_json.loads(data)
+    except SnapshotError as error:
+        raise SnapshotError(f"{path}: {error}") from None
+    except ValueError:
+        raise SnapshotError(f"{path}: This is not a page made by gradviz.") from None
+
+
+def write_bytes(data: bytes, path: PathLike) -> Path:
+    """Put the data at the path, whole or not at all; raise ExportError if not."""
+    path = Path(path).expanduser()
+    check_target(path)
+    try:
+        if path.exists() and not path.is_file():  # /dev/stdout, a pipe
+            path.write_bytes(data)
+        else:
+            _replace(Path(os.path.realpath(path)), data)
+    except OSError as error:
+        raise ExportError(f"{path} cannot be written: {_reason(error)}.") from None
+    return path
+
+
+def check_target(path: PathLike) -> None:
+    """Raise ExportError if it is plain now that the path cannot be written later."""
+    path = Path(path).expanduser()
+    folder = path.parent
+    if path.is_dir():
+        raise ExportError(f"{path} is a folder; name a file in it.")
+    if not folder.exists():
+        raise ExportError(f"{path} cannot be written: there is no folder {folder}.")
+    if not folder.is_dir():
+        raise ExportError(f"{path} cannot be written: {folder} is not a folder.")
+    if not path.exists() and not os.access(folder, os.W_OK):
+        raise ExportError(f"{path} cannot be written: the folder is read-only.")
+
+
+def show(x: object) -> None:
+    """Show the graph: below the cell in a notebook, elsewhere as a page in a browser.
+
+    Where there is no window for a browser, a table is printed instead.
+
+    >>> show(loss)  # doctest: +SKIP
+    """
+    from gradviz._browser import open_page
+    from gradviz.render.text import to_text
+
+    snapshot = as_snapshot(x)
+    if _in_notebook():
+        from gradviz.render.mime import mimebundle
+        from IPython.display import display
+
+        display(mimebundle(snapshot), raw=True)
+        return
+    page = Path(tempfile.mkdtemp(prefix="gradviz-")) / "graph.html"
+    export_html(snapshot, page)
+    if not open_page(page):
+        print(to_text(snapshot))
+    print(f"Page: {page}")
+
+
+def _in_notebook() -> bool:
+    ipython = sys.modules.get("IPython")
+    shell = ipython.get_ipython() if ipython is not None else None
+    return shell is not None and hasattr(shell, "kernel")
+
+
+def _replace(path: Path, data: bytes) -> None:
+    handle, name = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
+    try:
+        with os.fdopen(handle, "wb") as file:
+            file.write(data)
+        Path(name).chmod(_mode(path))
+        os.replace(name, path)
+    except BaseException:
+        Path(name).unlink(missing_ok=True)
+        raise
+
+
+def _mode(path: Path) -> int:
+    """Return the permissions of the file there, or those a new file would get."""
+    if path.exists():
+        return stat.S_IMODE(path.stat().st_mode)
+    mask = os.umask(0)
+    os.umask(mask)
+    return 0o666 & ~mask
+
+
+def _reason(error: OSError) -> str:
+    """Return the system's words for an error, in the middle of a sentence."""
+    words = error.strerror or type(error).__name__
+    return words[:1].lower() + words[1:]
+
+
+def _html(snapshot: ir.Snapshot) -> bytes:
+    from gradviz.render.html import to_html
+
+    return to_html(snapshot).encode("utf-8")
+
+
+def _svg(snapshot: ir.Snapshot) -> bytes:
+    from gradviz.render.svg import to_svg
+
+    return to_svg(snapshot).encode("utf-8")
+
+
+def _dot(snapshot: ir.Snapshot) -> bytes:
+    from gradviz.render.dot import to_dot
+
+    return to_dot(snapshot).encode("utf-8") + b"\n"
+
+
+def _text(snapshot: ir.Snapshot) -> bytes:
+    from gradviz.render.text import to_text
+
+    return to_text(snapshot, limit=10_000).encode("utf-8") + b"\n"
+
+
+def _json(snapshot: ir.Snapshot) -> bytes:
+    return ir_json.dumps(snapshot).encode("ascii") + b"\n"
+
+
+# By the suffix of the file.
+FORMS: dict[str, Callable[[ir.Snapshot], bytes]] = {
+    "html": _html,
+    "svg": _svg,
+    "dot": _dot,
+    "json": _json,
+    "txt": _text,
+    "gvc": ir_columns.encode,
+}
