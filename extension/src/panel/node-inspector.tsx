@@ -103,7 +103,8 @@ function CallView({ details }: { details: NodeDetails }) {
   const tensors = inputs.map(({ id, tensor }) => tensorLabel(id, tensor));
   return (
     <div class="call" data-testid="call">
-      <code dir="ltr">
+      {/* biome-ignore lint/a11y/noNoninteractiveTabindex: long calls scroll by keyboard */}
+      <code class="signature" dir="ltr" tabIndex={0}>
         <Name text={`${node.call}(${[...tensors, ...node.arguments].join(", ")})`} />
       </code>
       <h4>Derivative</h4>

@@ -1,15 +1,10 @@
 // The sentence a screen reader hears when the selection changes.
 import { formatNumber, formatTuple } from "./format.js";
-import type { EdgeDetails, NodeDetails } from "./inspect.js";
+import { type EdgeDetails, type NodeDetails, nodeTitle } from "./inspect.js";
 
-function nodeSentence({
-  node,
-  scopes,
-  outputs,
-  gradients,
-  place,
-}: NodeDetails): string {
-  const parts = [`Selected ${node.name}`];
+function nodeSentence(details: NodeDetails): string {
+  const { id, node, scopes, outputs, gradients, place } = details;
+  const parts = [`Selected ${nodeTitle(id, node)}`];
   if (node.call !== "") parts.push(node.call);
   const scope = scopes.at(-1)?.scope.path;
   if (scope) parts.push(`in ${scope}`);
