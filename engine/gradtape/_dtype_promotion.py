@@ -156,13 +156,14 @@ def can_cast(from_: dtype, to: dtype) -> bool:
 
 # ---- the default type ----
 
-# PyTorch's default type belongs to the process, not to a thread or a task.
-_default: dtype = float32
+# PyTorch's default type belongs to the process, not to a thread or a task, so it is
+# kept in a list of one rather than in a ContextVar.
+_default: Final[list[dtype]] = [float32]
 
 
 def get_default_dtype() -> dtype:
     """Return the type of new tensors made from Python floats."""
-    return _default
+    return _default[0]
 
 
 def set_default_dtype(d: object, /) -> None:
@@ -170,12 +171,11 @@ def set_default_dtype(d: object, /) -> None:
 
     Raises TypeError where `d` is no floating-point type.
     """
-    global _default
     if not isinstance(d, dtype):
         raise TypeError(f"invalid dtype object: {_NOT_FLOATING_DEFAULT}")
     if not d.is_floating_point:
         raise TypeError(_NOT_FLOATING_DEFAULT)
-    _default = d
+    _default[0] = d
 
 
 _PYTHON_TYPES: Final[dict[object, dtype]] = {

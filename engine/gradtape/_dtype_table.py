@@ -165,8 +165,12 @@ DTYPE_OF: Final[dict[np.dtype[np.generic], dtype]] = _DtypeOfNumpy(
 
 _REAL_OF: Final = {complex32: float16, complex64: float32, complex128: float64}
 _COMPLEX_OF: Final = {
-    **{float16: complex32, bfloat16: complex64, float32: complex64},
-    **{float64: complex128, complex32: complex32, complex64: complex64},
+    float16: complex32,
+    bfloat16: complex64,
+    float32: complex64,
+    float64: complex128,
+    complex32: complex32,
+    complex64: complex64,
     complex128: complex128,
 }
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Generator
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from typing import Any, Final, Literal, TypeAlias
@@ -77,7 +77,7 @@ def get_printoptions() -> dict[str, Any]:
 
 
 @contextmanager
-def printoptions(**options: Any) -> Iterator[None]:
+def printoptions(**options: Any) -> Generator[None]:
     """Change the options inside a `with` block."""
     before = get_printoptions()
     set_printoptions(**options)

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from . import _dtypes as dt
-from ._device import device as Device  # noqa: N812  (the argument is called device)
+from ._device import device as Device
 from ._print_options import PRINT_OPTIONS
 
 __all__ = ["contents_str", "storage_str", "tensor_str"]
