@@ -75,6 +75,7 @@ class finfo:  # noqa: N801  (PyTorch's name)
 class iinfo:  # noqa: N801  (PyTorch's name)
     """Describe the limits of an integer type.
 
+    >>> from gradtape._dtypes import int8
     >>> iinfo(int8)
     iinfo(min=-128, max=127, dtype=int8)
     """

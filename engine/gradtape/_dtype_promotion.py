@@ -37,6 +37,7 @@ def promote_types(type1: dtype, type2: dtype) -> dtype:
 
     Raises RuntimeError for uint16, uint32 and uint64 beside another integer.
 
+    >>> from gradtape._dtypes import float16, int64
     >>> promote_types(int64, float16)
     torch.float16
     """
@@ -89,6 +90,7 @@ def result_type_of(operands: Iterable[Operand]) -> dtype:
     Tensors with dimensions decide first, then 0-d tensors, then Python numbers; a
     lower rank counts only where its kind (bool, integer, float, complex) is higher.
 
+    >>> from gradtape._dtypes import float32, float64, int32
     >>> result_type_of([(int32, 1), 2.5])
     torch.float32
     >>> result_type_of([(float32, 1), (float64, 0)])
@@ -141,6 +143,7 @@ def _combine(higher: dtype | None, lower: dtype | None) -> dtype | None:
 def can_cast(from_: dtype, to: dtype) -> bool:
     """Tell whether a result of type `from_` may be stored in type `to`.
 
+    >>> from gradtape._dtypes import float16, float32, float64, int64
     >>> can_cast(float64, float16), can_cast(float32, int64)
     (True, False)
     """

@@ -130,9 +130,10 @@ def _random_bounds(dtype: dt.dtype, from_: int, to: int | None) -> tuple[int, in
 
 def _cast(dtype: dt.dtype, value: int) -> int:
     """Return an integer after a trip through a float type and back."""
-    found = float(np.float64(value).astype(np.float32).astype(dtype.numpy))
-    if dtype is dt.float64:
-        found = float(value)
+    found = float(value)
+    if dtype is not dt.float64:
+        with np.errstate(over="ignore"):
+            found = float(np.float32(value).astype(dtype.numpy))
     return int(found) if abs(found) < 2.0**63 else _INT64.min
 
 
