@@ -1,0 +1,54 @@
+import { expect, test } from "vitest";
+import { parseSnapshot } from "../ir/parse.js";
+import {
+  carryCollapsed,
+  hidingScope,
+  initiallyCollapsed,
+  scopeChain,
+} from "./collapse.js";
+
+/** net { block.0 { 50 nodes }, block.1 { 50 nodes } }, and one node outside. */
+function blocks() {
+  const node = (scope: number | null) => ({ name: "Mul", kind: "op", scope });
+  return parseSnapshot({
+    format: "gradviz",
+    schema: [1, 0],
+    producer: "test",
+    scopes: [
+      { path: "net", name: "net", kind: "Net" },
+      { path: "net.0", name: "0", kind: "Block", parent: 0 },
+      { path: "net.1", name: "1", kind: "Block", parent: 0 },
+    ],
+    nodes: [...Array.from({ length: 100 }, (_, i) => node(i < 50 ? 1 : 2)), node(null)],
+  });
+}
+
+test("a graph within the budget opens fully", () => {
+  const { nodes, scopes } = blocks();
+  expect(initiallyCollapsed(nodes, scopes, 101)).toEqual(new Set());
+});
+
+test("scopes open level by level while the boxes fit the budget", () => {
+  const { nodes, scopes } = blocks();
+  expect(initiallyCollapsed(nodes, scopes, 1)).toEqual(new Set([0, 1, 2]));
+  expect(initiallyCollapsed(nodes, scopes, 10)).toEqual(new Set([1, 2]));
+  expect(initiallyCollapsed(nodes, scopes, 60)).toEqual(new Set([2]));
+});
+
+test("the outermost closed scope is the one that hides", () => {
+  const { scopes } = blocks();
+  expect(scopeChain(scopes, 2)).toEqual([0, 2]);
+  expect(hidingScope(scopes, new Set([0, 2]), 2)).toBe(0);
+  expect(hidingScope(scopes, new Set([1]), 2)).toBeNull();
+});
+
+test("a chain of parents that bites its own tail ends", () => {
+  const scope = (parent: number) => ({ path: "a", name: "a", kind: "A", parent });
+  expect(scopeChain([scope(1), scope(0)], 0)).toEqual([1, 0]);
+});
+
+test("closed scopes follow their path into a new snapshot", () => {
+  const { scopes } = blocks();
+  const reordered = [...scopes].reverse();
+  expect(carryCollapsed(scopes, new Set([0]), reordered)).toEqual(new Set([2]));
+});
