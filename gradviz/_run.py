@@ -11,7 +11,7 @@ import io
 import os
 import sys
 from collections.abc import Generator, Sequence
-from contextlib import contextmanager, nullcontext
+from contextlib import contextmanager, nullcontext, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from types import ModuleType, TracebackType
@@ -49,8 +49,9 @@ def run_script(
     status, raised = 0, False
     with _as_main(script, arguments) as module, substitute:
         try:
-            code = compile(source, module.__file__ or "", "exec", dont_inherit=True)
             with recorder:
+                path = module.__file__ or ""
+                code = compile(source, path, "exec", dont_inherit=True)
                 exec(code, module.__dict__)
         except BaseException as error:  # SystemExit and KeyboardInterrupt end it too
             raised = not isinstance(error, SystemExit)
@@ -103,8 +104,10 @@ def _report(error: BaseException) -> int:
 
 
 def _flush() -> None:
+    """Let what the script printed come before what we print."""
     for stream in (sys.stdout, sys.stderr):
-        if stream is not None and not stream.closed:
+        # The script may have closed or replaced them; Python complains at exit.
+        with suppress(OSError, ValueError, AttributeError):
             stream.flush()
 
 
@@ -127,6 +130,8 @@ def _without_our_frames(trace: TracebackType | None) -> TracebackType | None:
         if not trace.tb_frame.f_code.co_filename.startswith(_OURS):
             kept.append(trace)
         trace = trace.tb_next
-    for each, following in zip(kept, [*kept[1:], None], strict=True):
+    following = None
+    for each in reversed(kept):
         each.tb_next = following
-    return kept[0] if kept else None
+        following = each
+    return following

@@ -53,6 +53,16 @@ class _Parser(argparse.ArgumentParser):
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command line; return the exit status."""
     given = list(sys.argv[1:] if arguments is None else arguments)
+    try:
+        status = _dispatch(given)
+        sys.stdout.flush()
+    except BrokenPipeError:  # `gradviz show … | head`: the reader has seen enough
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 1
+    return status
+
+
+def _dispatch(given: list[str]) -> int:
     if given[:1] == ["demo"]:
         from gradviz.demo import main as demo
 

@@ -9,7 +9,7 @@ from gradviz import ir
 from gradviz.render import _words as words
 
 _HEADINGS = ("op", "shape", "scope", "gradient", "source")
-_WIDEST = (30, 26, 26, 22, 64)  # the last column takes what the others leave
+_WIDEST = (30, 30, 26, 22, 64)  # the last column takes what the others leave
 
 _BOLD, _DIM, _RED, _PLAIN = "\x1b[1m", "\x1b[2m", "\x1b[31m", "\x1b[0m"
 
@@ -31,7 +31,7 @@ def to_text(
     """
     order = forward_order(snapshot)
     stats = words.gradients(snapshot)
-    kept = _choose(order, stats, limit)
+    kept = _choose(order, stats, max(limit, 1))
     lines = [_title(snapshot, color)]
     if kept:
         rows = [_row(snapshot, node, stats[node]) for node in kept]

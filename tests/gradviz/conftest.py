@@ -1,0 +1,58 @@
+"""Shared fixtures: a viewer that need not be built, a recorder without an engine."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from types import TracebackType
+
+import pytest
+
+from gradviz import capture, ir
+from gradviz.render import html
+from tests.gradviz import samples
+
+
+@pytest.fixture
+def bundle(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Put a stand-in in place of the built viewer; what it does is tested elsewhere."""
+    path = tmp_path / "gradviz.js"
+    path.write_text("globalThis.gradviz = { mountPage: () => 0 };", encoding="utf-8")
+    monkeypatch.setattr(html, "BUNDLE", path)
+    return path
+
+
+class FakeRecorder:
+    """Records nothing; what a real recorder records is tested with the engine."""
+
+    made: list[FakeRecorder]
+
+    def __init__(self, *, title: str = "") -> None:
+        self.title = title
+        self.error: BaseException | None = None
+        self.exits = 0
+        FakeRecorder.made.append(self)
+
+    def __enter__(self) -> FakeRecorder:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.error = error
+        self.exits += 1
+
+    def snapshot(self) -> ir.Snapshot:
+        assert self.exits == 1, "read before the recording ended"
+        return replace(samples.mlp(), title=self.title)
+
+
+@pytest.fixture
+def recorders(monkeypatch: pytest.MonkeyPatch) -> list[FakeRecorder]:
+    """Replace gradviz.record() by a fake; return the recorders it makes."""
+    monkeypatch.setattr(capture, "record", FakeRecorder, raising=False)
+    FakeRecorder.made = []
+    return FakeRecorder.made

@@ -1,0 +1,140 @@
+"""The commands besides ``run``, and how the command line answers bad input."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from gradviz import cli, export
+from tests.gradviz import samples
+
+pytestmark = pytest.mark.usefixtures("bundle")
+
+
+@pytest.fixture
+def recording(tmp_path: Path) -> Path:
+    return export.export_json(samples.cnn(), tmp_path / "cnn.gradviz.json")
+
+
+@pytest.mark.parametrize(
+    ("suffix", "start"),
+    [
+        ("html", "<!DOCTYPE html>"),
+        ("svg", "<svg "),
+        ("dot", "digraph"),
+        ("json", '{"format"'),
+        ("txt", "cnn, one step"),
+        ("HTML", "<!DOCTYPE html>"),
+    ],
+)
+def test_export_follows_the_suffix(recording: Path, capsys, suffix: str, start: str):
+    out = recording.parent / f"out.{suffix}"
+    assert cli.main(["export", str(recording), "-o", str(out)]) == 0
+    assert out.read_text(encoding="utf-8").startswith(start)
+    assert capsys.readouterr().out == f"{out}\n"
+
+
+def test_a_page_can_be_exported_again(recording: Path):
+    page, back = recording.with_suffix(".html"), recording.with_suffix(".back.json")
+    assert cli.main(["export", str(recording), "-o", str(page)]) == 0
+    assert cli.main(["export", str(page), "-o", str(back)]) == 0
+    assert back.read_bytes() == recording.read_bytes()
+
+
+def test_show_prints_the_table(recording: Path, capsys):
+    assert cli.main(["show", str(recording), "--no-open"]) == 0
+    printed = capsys.readouterr().out
+    assert "conv2d" in printed
+    assert "\x1b" not in printed
+
+
+def test_show_opens_the_page(recording: Path, monkeypatch, capsys):
+    opened: list[Path] = []
+    monkeypatch.setattr("gradviz._browser.open_page", lambda p: not opened.append(p))
+    assert cli.main(["show", str(recording)]) == 0
+    assert export.load(opened[0]) == samples.cnn()
+    assert capsys.readouterr().out == f"{opened[0]}\n"
+
+
+def test_demo_hands_its_options_on(monkeypatch):
+    given: list[list[str]] = []
+    monkeypatch.setattr("gradviz.demo.main", lambda args: given.append(args) or 7)
+    assert cli.main(["demo", "--no-open", "-o", "x.html"]) == 7
+    assert given == [["--no-open", "-o", "x.html"]]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["export", "none.json", "-o", "x.svg"], "no such file"),
+        (["export", "RECORDING", "-o", "x.png"], "must end in one of .html, .svg"),
+        (["export", "RECORDING", "-o", "x"], "must end in one of .html, .svg"),
+        (["export", "RECORDING", "-o", "/no/x.svg"], "no folder /no"),
+        (["export", "RECORDING"], "--output"),
+        (["export"], "SNAPSHOT"),
+        (["show", "none.json"], "no such file"),
+        (["show", __file__], "not a gradviz snapshot"),
+        (["show"], "FILE"),
+        (["paint"], "'paint'"),
+        ([], "COMMAND"),
+    ],
+)
+def test_bad_input_is_one_sentence(
+    recording: Path, capsys, arguments: list[str], words: str
+):
+    given = [str(recording) if word == "RECORDING" else word for word in arguments]
+    try:
+        status = cli.main(given)
+    except SystemExit as error:
+        status = error.code
+    captured = capsys.readouterr()
+    assert (status, captured.out) == (2, "")
+    assert words in captured.err
+    assert captured.err.startswith("gradviz")
+    assert captured.err.count("\n") == 1
+
+
+def test_help_teaches_with_examples(capsys):
+    with pytest.raises(SystemExit) as ended:
+        cli.main(["--help"])
+    assert ended.value.code == 0
+    text = capsys.readouterr().out
+    for command in ("demo", "run train.py", "export", "show"):
+        assert f"gradviz {command}" in text
+    assert max(map(len, text.splitlines())) <= 88
+
+
+@pytest.mark.parametrize("command", ["run", "export", "show"])
+def test_every_command_has_help(command: str, capsys):
+    with pytest.raises(SystemExit) as ended:
+        cli.main([command, "--help"])
+    assert ended.value.code == 0
+    assert "usage: gradviz" in capsys.readouterr().out
+
+
+def test_version_names_the_schema(capsys):
+    with pytest.raises(SystemExit) as ended:
+        cli.main(["--version"])
+    assert ended.value.code == 0
+    assert "snapshot schema 1.0" in capsys.readouterr().out
+
+
+def test_the_module_is_the_command(recording: Path):
+    done = subprocess.run(
+        [sys.executable, "-m", "gradviz", "show", "--no-open", recording],
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert "conv2d" in done.stdout
+
+
+def test_a_closed_pipe_is_not_our_error(recording: Path):
+    command = f"{sys.executable} -m gradviz show --no-open {recording} | true"
+    done = subprocess.run(
+        ["sh", "-c", command], capture_output=True, text=True, check=False
+    )
+    assert done.stderr == ""
