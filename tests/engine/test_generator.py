@@ -9,7 +9,6 @@ import warnings
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from fractions import Fraction
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -44,16 +43,6 @@ torch = pytest.importorskip("torch")
 Array = np.ndarray[Any, np.dtype[Any]]
 
 
-def _uses_intels_library() -> bool:
-    """On Intel's processors PyTorch hands some distributions to MKL's generator."""
-    information = Path("/proc/cpuinfo")
-    is_intel = information.exists() and "GenuineIntel" in information.read_text()
-    return is_intel and torch.backends.mkl.is_available()
-
-
-not_on_intel = pytest.mark.skipif(
-    _uses_intels_library(), reason="PyTorch draws these from MKL on this processor"
-)
 needs_avx2 = pytest.mark.skipif(
     torch.backends.cpu.get_cpu_capability() not in ("AVX2", "AVX512"),
     reason="PyTorch's float kernel of 16 lanes needs AVX2",
@@ -260,7 +249,6 @@ def test_complex_fills_match(pair: Pair, case: str, dtype: str) -> None:
         pair.check(ours(mine, pair.ours), theirs(reference, pair.theirs))
 
 
-@not_on_intel
 @pytest.mark.parametrize("dtype", FLOATS)
 def test_exponential_fills_match(pair: Pair, dtype: str) -> None:
     for shape in SHAPES:
@@ -277,7 +265,6 @@ def test_geometric_fills_match(pair: Pair, dtype: str) -> None:
         pair.check(geometric_(mine, 0.3, pair.ours), reference)
 
 
-@not_on_intel
 @pytest.mark.parametrize("dtype", ALL)
 def test_bernoulli_fills_match(pair: Pair, dtype: str) -> None:
     for shape, p in itertools.product(SHAPES, (0, 0.3, 1)):
@@ -437,7 +424,6 @@ def test_samples_with_replacement_match(
     pair.check(multinomial(to_numpy(p), 50, True, pair.ours), reference)
 
 
-@not_on_intel
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
 @pytest.mark.parametrize("shape", [(5,), (3, 7), (1000,), (4, 300)])
 def test_samples_without_replacement_match(
@@ -451,7 +437,6 @@ def test_samples_without_replacement_match(
         pair.check(multinomial(to_numpy(p), count, False, pair.ours), reference)
 
 
-@not_on_intel
 @pytest.mark.parametrize("dtype", ["float32", "float64", "float16"])
 @pytest.mark.parametrize("p", [0.1, 0.5, 0.73, 1.0])
 def test_dropout_masks_match_and_follow_the_memory_order(dtype: str, p: float) -> None:
