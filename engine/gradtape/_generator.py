@@ -106,7 +106,7 @@ class Generator:
 
     def seed(self) -> int:
         """Restart with a seed from the operating system, and return it."""
-        self._reseed(secrets.randbits(53))
+        self._reseed(secrets.randbits(64))
         return self._seed
 
     def _reseed(self, seed: int) -> None:
