@@ -44,14 +44,13 @@ _PAGE = Template("""\
 <style>
 html, body { height: 100%; margin: 0; }
 #gradviz { height: 100%; }
-noscript pre { margin: 1rem; font: 13px/1.4 ui-monospace, monospace; }
+noscript pre { margin: 0; padding: 1rem; font: 13px/1.4 ui-monospace, monospace; }
 </style>
 </head>
 <body>
-<div id="gradviz"></div>
-<noscript>
+<div id="gradviz"><noscript>
 <pre>$text</pre>
-</noscript>
+</noscript></div>
 <script type="application/octet-stream;base64" id="$data_id">$data</script>
 <script>$bundle</script>
 <script>gradviz.mountPage(document.getElementById("gradviz"));</script>
