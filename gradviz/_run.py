@@ -41,7 +41,7 @@ def run_script(
     With ``engine="gradtape"``, ``import torch`` gives gradtape in the script. Raises
     GradvizError if the script cannot be read.
     """
-    from gradviz.capture import record
+    from gradviz._capture import record
 
     source = _read(script)
     substitute = alias("torch", "gradtape") if engine == "gradtape" else nullcontext()

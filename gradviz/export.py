@@ -60,7 +60,7 @@ def as_snapshot(x: object) -> ir.Snapshot:
         if callable(method):
             x = method()
         else:
-            from gradviz.capture import capture
+            from gradviz._capture import capture
 
             x = capture(cast("Any", x))
     snapshot = cast("ir.Snapshot", x)

@@ -229,7 +229,9 @@ def metas_of(op: Op, args: Sequence[Any]) -> tuple[Any, ...]:
         stem, _, kind = name.rpartition("_")
         value = args[op.tensors.index(stem)]
         of = _shape if kind == "shape" else _dtype
-        metas.append([of(t) for t in value] if isinstance(value, list | tuple) else of(value))
+        metas.append(
+            [of(t) for t in value] if isinstance(value, list | tuple) else of(value)
+        )
     return tuple(metas)
 
 

@@ -47,9 +47,7 @@ class Run:
         self.ready: list[AccumulateGrad] = []
         self.capture: dict[Edge, Any] | None = None  # autograd.grad's results
 
-    def deliver(
-        self, node: Node, number: int, grad: Any, owned: bool = False
-    ) -> None:
+    def deliver(self, node: Node, number: int, grad: Any, owned: bool = False) -> None:
         """Add one gradient to what has arrived at an output of ``node``.
 
         ``owned`` says that nobody else refers to the gradient's memory.
@@ -266,5 +264,3 @@ def _capture(capture: dict[Edge, Any], node: Node, grad: Any) -> None:
     for number in range(len(node.layouts)):
         if (node, number) in capture:
             capture[node, number] = grad[number] if isinstance(grad, list) else grad
-
-

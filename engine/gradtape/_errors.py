@@ -39,9 +39,7 @@ LEAF_INPLACE: Final = (
     "a leaf Variable that requires grad is being used in an in-place operation."
 )
 
-LEAF_VIEW_INPLACE: Final = (
-    "a view of a leaf Variable that requires grad is being used in an in-place operation."
-)
+LEAF_VIEW_INPLACE: Final = "a view of a leaf Variable that requires grad is being used in an in-place operation."
 
 MULTI_VIEW_INPLACE: Final = (
     "Output {number} of {node} is a view and is being modified inplace. This view is "
@@ -77,9 +75,7 @@ NOT_DIFFERENTIABLE_DTYPE: Final = (
 
 RETAIN_NO_GRAD: Final = "can't retain_grad on Tensor that has requires_grad=False"
 
-HOOK_NO_GRAD: Final = (
-    "cannot register a hook on a tensor that doesn't require gradient"
-)
+HOOK_NO_GRAD: Final = "cannot register a hook on a tensor that doesn't require gradient"
 
 NUMPY_NEEDS_DETACH: Final = (
     "Can't call numpy() on Tensor that requires grad. Use tensor.detach().numpy() "

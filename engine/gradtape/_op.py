@@ -18,6 +18,7 @@ order of derivative follows. Broadcasting is undone by the backward loop, never 
 from __future__ import annotations
 
 import inspect
+import linecache
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal, TypeAlias
@@ -118,7 +119,9 @@ def _read_formulas(
     formulas: list[Formula] = []
     for key, function in derivatives.items():
         inputs = (key,) if isinstance(key, str) else key
-        unknown = [n for n in (*inputs, *wanted[key]) if n not in (*places, *op.tensors)]
+        unknown = [
+            n for n in (*inputs, *wanted[key]) if n not in (*places, *op.tensors)
+        ]
         if unknown:
             raise TypeError(f"the derivative of {op.name} asks for unknown {unknown}")
         formulas.append(
@@ -142,11 +145,24 @@ def _is_meta(op: Op, name: str) -> bool:
 
 
 def formula_text(formula: Formula) -> str:
-    """Return the source of a derivative as the op's block writes it; "" if lost."""
-    try:
-        text = inspect.getsource(formula.function)
-    except (OSError, TypeError):
+    """Return the expression of a derivative as its block writes it; "" if lost.
+
+    A formula that is a whole function is shown as a call of it.
+    """
+    code = formula.function.__code__
+    if code.co_name != "<lambda>":
+        return f"{code.co_name}({', '.join(code.co_varnames[1 : code.co_argcount])})"
+    spans = [p for p in code.co_positions() if None not in p]
+    lines = linecache.getlines(code.co_filename)
+    if not spans or not lines:
         return ""
-    _, found, body = text.partition(":")
-    is_lambda = "lambda" in text.split(":", 1)[0]
-    return " ".join(body.split()).rstrip(",)") if found and is_lambda else text.strip()
+    # The body reaches from the first to the last place any instruction came from;
+    # the interpreter's own bookkeeping sits at column 0.
+    real = [p for p in spans if p[2] != p[3]]
+    (line, column) = min((p[0], p[2]) for p in real)
+    (end, end_column) = max((p[1], p[3]) for p in real)
+    body = [text.encode() for text in lines[line - 1 : end]]
+    body[-1] = body[-1][:end_column]
+    body[0] = body[0][column:]
+    text = " ".join(b"".join(body).decode().split())
+    return text.replace("F.", "").replace("( ", "(").replace(", )", ")")

@@ -85,9 +85,7 @@ def _refuse_view(target: Tensor, kind: str) -> None:
         raise RuntimeError(_errors.NO_GRAD_VIEW_INPLACE)
     node = target.grad_fn
     name = "None" if node is None else node.name()
-    raise RuntimeError(
-        _errors.MULTI_VIEW_INPLACE.format(number=target._nr, node=name)
-    )
+    raise RuntimeError(_errors.MULTI_VIEW_INPLACE.format(number=target._nr, node=name))
 
 
 def rebase_history(target: Tensor, node: Node) -> None:

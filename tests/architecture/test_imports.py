@@ -40,7 +40,7 @@ def test_the_engine_never_imports_the_debugger_or_another_framework():
 
 @pytest.mark.parametrize("room", ["gradviz.analysis", "gradviz.render"])
 def test_pure_rooms_know_no_framework(room: str):
-    assert broken((room,), ("gradtape", "torch", "cupy", "gradviz.capture")) == []
+    assert broken((room,), ("gradtape", "torch", "cupy", "gradviz._capture")) == []
 
 
 def test_the_schema_imports_only_the_standard_library():
@@ -57,10 +57,10 @@ def test_the_schema_imports_only_the_standard_library():
     ("lower", "upper"),
     [
         ("gradviz.errors", ("gradviz",)),
-        ("gradviz.ir_validate", ("gradviz.capture", "gradviz.render")),
-        ("gradviz.ir_json", ("gradviz.capture", "gradviz.render")),
-        ("gradviz.ir_columns", ("gradviz.capture", "gradviz.render")),
-        ("gradviz.capture", ("gradviz.render", "gradviz.widget", "gradviz.magic")),
+        ("gradviz.ir_validate", ("gradviz._capture", "gradviz.render")),
+        ("gradviz.ir_json", ("gradviz._capture", "gradviz.render")),
+        ("gradviz.ir_columns", ("gradviz._capture", "gradviz.render")),
+        ("gradviz._capture", ("gradviz.render", "gradviz.widget", "gradviz.magic")),
         ("gradviz.render", ("gradviz.widget", "gradviz.magic", "gradviz.cli")),
         ("gradviz.widget", ("gradviz.magic", "gradviz.cli", "gradviz.demo")),
         ("gradtape.ops", ("gradtape.nn", "gradtape.optim")),
@@ -79,7 +79,7 @@ def test_lower_rooms_never_import_upper_ones(lower: str, upper: tuple[str, ...])
 
 
 def test_only_the_demo_and_capture_and_the_command_line_know_the_engine():
-    allowed = ("gradviz.capture", "gradviz.demo", "gradviz.cli")
+    allowed = ("gradviz._capture", "gradviz.demo", "gradviz.cli")
     others = [
         str(found)
         for found in EVERY_IMPORT
@@ -174,14 +174,14 @@ except ImportError:
 def test_the_reader_sees_every_form_of_import():
     found = {
         item.target: (item.line, item.late, item.typing)
-        for item in layers.imports_of("gradviz.capture.x", SAMPLE, is_package=False)
+        for item in layers.imports_of("gradviz._capture.x", SAMPLE, is_package=False)
     }
     assert found == {
         "os.path": (2, False, False),
         "typing.TYPE_CHECKING": (3, False, False),
         "torch.Tensor": (5, False, True),
         "plotly": (7, False, False),
-        "gradviz.capture.sibling": (8, False, False),
+        "gradviz._capture.sibling": (8, False, False),
         "gradviz.render.text.to_text": (9, False, False),
         "anywidget": (11, False, False),
         "cupy": (13, True, False),

@@ -67,7 +67,7 @@ def test_anything_else_is_captured(tmp_path: Path, monkeypatch):
         seen.append(x)
         return samples.mlp()
 
-    monkeypatch.setattr("gradviz.capture.capture", capture, raising=False)
+    monkeypatch.setattr("gradviz._capture.capture", capture, raising=False)
     tensor = object()
     export.export_json(tensor, tmp_path / "x.json")
     assert seen == [tensor]

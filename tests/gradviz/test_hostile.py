@@ -13,7 +13,7 @@ import pytest
 from hypothesis import given, settings
 
 from gradviz import export, ir, ir_columns, ir_json
-from gradviz.capture._stats import statistics
+from gradviz._capture._stats import statistics
 from gradviz.render.dot import to_dot
 from gradviz.render.html import to_html
 from gradviz.render.svg import to_svg

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
 from gradviz import ir
-from gradviz.capture._stats import BINS, statistics
+from gradviz._capture._stats import BINS, statistics
 from gradviz.ir_validate import validate
 
 FLOATS = hnp.floating_dtypes(endianness="=") | st.sampled_from(

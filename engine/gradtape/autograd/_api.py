@@ -152,9 +152,7 @@ def _incoming(outputs: Sequence[Tensor], gradients: Gradients) -> list[Tensor]:
     else:
         given = [gradients] if isinstance(gradients, Tensor) else list(gradients)
     if len(given) != len(outputs):
-        raise RuntimeError(
-            f"got {len(outputs)} tensors and {len(given)} gradients"
-        )
+        raise RuntimeError(f"got {len(outputs)} tensors and {len(given)} gradients")
     return [
         _ones_for(tensor, index) if each is None else _checked(tensor, each, index)
         for index, (tensor, each) in enumerate(zip(outputs, given, strict=True))
@@ -174,14 +172,11 @@ def _ones_for(tensor: Tensor, index: int) -> Tensor:
 def _checked(tensor: Tensor, grad: Tensor, index: int) -> Tensor:
     if not isinstance(grad, Tensor):  # pyright: ignore[reportUnnecessaryIsInstance]
         raise TypeError(
-            "gradients can be either Tensors or None, but got "
-            + type(grad).__name__
+            "gradients can be either Tensors or None, but got " + type(grad).__name__
         )
     if grad.shape != tensor.shape:
         raise RuntimeError(
-            _errors.GRAD_SHAPE.format(
-                index=index, grad=grad.shape, output=tensor.shape
-            )
+            _errors.GRAD_SHAPE.format(index=index, grad=grad.shape, output=tensor.shape)
         )
     if DTYPE_OF[grad._data.dtype].is_complex != tensor.dtype.is_complex:
         raise RuntimeError(

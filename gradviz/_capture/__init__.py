@@ -1,0 +1,64 @@
+"""Capture: from a live graph, or from a block of code, to a snapshot."""
+
+from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING, Any
+
+from gradviz import ir
+from gradviz.errors import CaptureError
+
+if TYPE_CHECKING:
+    from gradviz._capture._recorder import Recorder
+
+
+def capture(loss: Any, *, title: str = "") -> ir.Snapshot:
+    """Return a snapshot of the graph behind a tensor, as ``backward()`` would walk it.
+
+    Raises CaptureError for anything that is no tensor of a supported engine, and for a
+    tensor without a graph.
+
+    >>> import gradtape as torch, gradviz
+    >>> x = torch.tensor([1.0, 2.0], requires_grad=True)
+    >>> snapshot = gradviz.capture((x * x).sum())
+    >>> [node.name for node in snapshot.nodes]
+    ['AccumulateGrad', 'MulBackward0', 'SumBackward0']
+    """
+    package = type(loss).__module__.partition(".")[0]
+    if _is_gradtape(loss):
+        from gradviz._capture._finished import capture_graph
+
+        return capture_graph(loss, title=title)
+    if package == "torch":
+        raise CaptureError(
+            "this is a PyTorch tensor; gradviz records graphs of gradtape so far. "
+            "Run the program with `gradviz run SCRIPT --engine gradtape`, or import "
+            "gradtape as torch."
+        )
+    raise CaptureError(
+        "expected a gradtape tensor, a recorder or a snapshot, got "
+        f"{type(loss).__module__}.{type(loss).__qualname__}".replace("builtins.", "")
+    )
+
+
+def record(*, title: str = "", values: bool = True) -> Recorder:
+    """Return a context manager that records the graph and the backward pass.
+
+    ``values=False`` leaves out the statistics of forward values, which read every
+    result once.
+
+    >>> import gradtape as torch, gradviz
+    >>> x = torch.tensor([3.0], requires_grad=True)
+    >>> with gradviz.record(title="square") as rec:
+    ...     (x * x).sum().backward()
+    >>> rec.snapshot().title
+    'square'
+    """
+    from gradviz._capture._recorder import Recorder
+
+    return Recorder(title=title, values=values)
+
+
+def _is_gradtape(value: Any) -> bool:
+    gradtape = sys.modules.get("gradtape")
+    return gradtape is not None and isinstance(value, gradtape.Tensor)

@@ -1,0 +1,60 @@
+"""Names for tensors: parameter paths of modules, and variables of the user's frames."""
+
+from __future__ import annotations
+
+from types import FrameType
+from typing import Any
+
+
+def names_in_frame(frame: FrameType | None, tensor_type: type) -> dict[int, str]:
+    """Map ``id(tensor)`` to the name it has in a frame.
+
+    A variable gives its own name; a module gives its parameters and buffers their
+    paths (``conv1.weight``). Several modules are told apart by the variable's name.
+    """
+    if frame is None:
+        return {}
+    variables = {**frame.f_globals, **frame.f_locals}
+    found: dict[int, str] = {}
+    modules = {
+        name: value
+        for name, value in variables.items()
+        if not isinstance(value, type) and _is_module(value)
+    }
+    tops = _without_children(modules)
+    for name, module in tops.items():
+        prefix = f"{name}." if len(tops) > 1 else ""
+        found |= names_in_module(module, prefix)
+    for name, value in variables.items():
+        if isinstance(value, tensor_type) and not name.startswith("_"):
+            found.setdefault(id(value), name)
+    return found
+
+
+def names_in_module(module: Any, prefix: str = "") -> dict[int, str]:
+    """Map ``id(tensor)`` to its path, for parameters and buffers of a module."""
+    try:
+        members = [*module.named_parameters(), *module.named_buffers()]
+    except Exception:  # noqa: BLE001 - a user's module may override these and fail
+        return {}
+    return {id(tensor): prefix + path for path, tensor in members}
+
+
+def _is_module(value: Any) -> bool:
+    cls = type(value)
+    return hasattr(cls, "named_parameters") and hasattr(cls, "named_buffers")
+
+
+def _without_children(modules: dict[str, Any]) -> dict[str, Any]:
+    """Leave out modules that are part of another one in the dict."""
+    inner: set[int] = set()
+    for module in modules.values():
+        try:
+            inner |= {id(child) for child in module.modules() if child is not module}
+        except Exception:  # noqa: BLE001 - as above
+            continue
+    kept: dict[int, tuple[str, Any]] = {}
+    for name, module in modules.items():
+        if id(module) not in inner:
+            kept.setdefault(id(module), (name, module))
+    return dict(kept.values())

@@ -1,0 +1,16 @@
+"""Which files are gradviz's own: their frames are never the user's."""
+
+from __future__ import annotations
+
+import os
+
+_PACKAGE = os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + os.sep
+_DEMO = os.path.join(_PACKAGE, "demo") + os.sep
+
+
+def is_own_file(file: str) -> bool:
+    """Tell whether a frame of this file belongs to gradviz itself.
+
+    The demo is a user's program as far as the view is concerned.
+    """
+    return file.startswith(_PACKAGE) and not file.startswith(_DEMO)

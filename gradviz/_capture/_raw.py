@@ -1,0 +1,135 @@
+"""Raw records: what a recording holds until someone asks for its snapshot.
+
+They refer to each other as objects, so old steps can be dropped and the rest stays
+whole. They hold no tensor, no array and no node of the engine.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from types import CodeType
+
+from gradviz import ir
+
+RawSite = tuple[CodeType, int]
+
+
+@dataclass(slots=True, eq=False)
+class RawWrite:
+    """One in-place change: the version it made, the op, and who."""
+
+    version: int
+    op: str
+    site: RawSite | None
+    node: RawNode | None = None
+
+
+@dataclass(slots=True, eq=False)
+class RawStorage:
+    """Memory, as it was when last looked at."""
+
+    nbytes: int
+    device: str
+    itemsize: int
+    version: int
+    refresh: Callable[[RawStorage], None]  # looks again, while the memory lives
+    writes: list[RawWrite] = field(default_factory=list)
+
+
+@dataclass(slots=True, eq=False)
+class RawTensor:
+    """One tensor as it was at one moment."""
+
+    shape: tuple[int, ...]
+    strides: tuple[int, ...]
+    offset: int
+    dtype: str
+    device: str
+    storage: RawStorage | None
+    version: int = 0
+    requires_grad: bool = False
+    is_leaf: bool = False
+    is_view: bool = False
+    name: str | None = None
+    statistics: ir.Statistics | None = None
+
+
+@dataclass(slots=True, eq=False)
+class RawScope:
+    """One call of one module."""
+
+    name: str
+    kind: str
+    parent: RawScope | None
+    call: int = 1  # 1 for the first call under this parent
+
+
+@dataclass(slots=True, eq=False)
+class RawSaved:
+    """A tensor that a node kept."""
+
+    slot: str
+    tensor: RawTensor
+    version: int
+    hooked: bool = False
+
+
+@dataclass(slots=True, eq=False)
+class RawEdge:
+    """One next function of a node: who made the input, and what gradient it gets."""
+
+    producer: RawNode
+    output: int
+    input: int
+    gradient: ir.Statistics | None = None
+
+
+@dataclass(slots=True, eq=False)
+class RawNode:
+    """One backward function of one call."""
+
+    name: str
+    kind: ir.NodeKind
+    call: str = ""
+    arguments: tuple[str, ...] = ()
+    inputs: list[RawTensor] = field(default_factory=list)
+    outputs: list[RawTensor] = field(default_factory=list)
+    edges: list[RawEdge] = field(default_factory=list)
+    saved: list[RawSaved] = field(default_factory=list)
+    scope: RawScope | None = None
+    site: RawSite | None = None
+    stack: tuple[RawSite, ...] = ()
+    sequence: int | None = None
+    formula: str = ""
+    hooks: Callable[[], tuple[str, ...]] = tuple
+    is_freed: Callable[[], bool] = bool
+    grad_outputs: list[ir.Statistics | None] = field(default_factory=list)
+    elapsed_ns: int | None = None
+
+
+@dataclass(slots=True, eq=False)
+class RawEvent:
+    """One thing that happened."""
+
+    kind: ir.EventKind
+    time_ns: int
+    node: RawNode | None = None
+    tensor: RawTensor | None = None
+    storage: RawStorage | None = None
+    statistics: ir.Statistics | None = None
+    site: RawSite | None = None
+    scope: RawScope | None = None
+    text: str = ""
+
+
+@dataclass(slots=True, eq=False)
+class Recording:
+    """Everything one snapshot is made of."""
+
+    producer: str
+    title: str
+    nodes: list[RawNode]
+    roots: list[RawNode]
+    events: list[RawEvent] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)

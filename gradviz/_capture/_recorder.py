@@ -1,0 +1,304 @@
+"""Record a block of code: listen to the engine, keep raw records, within bounds."""
+
+from __future__ import annotations
+
+import sys
+import threading
+import time
+import weakref
+from types import TracebackType
+from typing import Any
+
+from gradtape import _observe as events
+from gradtape._node import AccumulateGrad
+from gradtape._observe import observe
+from gradtape._site import user_stack
+from gradtape._tensor import Tensor
+
+from gradviz import ir
+from gradviz._capture._assemble import assemble
+from gradviz._capture._engine import PRODUCER, EngineReader, tensors_in
+from gradviz._capture._names import names_in_frame, names_in_module
+from gradviz._capture._own import is_own_file
+from gradviz._capture._raw import RawEvent, RawNode, RawSite, RawWrite, Recording
+from gradviz._capture._stats import statistics
+
+MAX_NODES = 20_000
+"""Finished steps are forgotten, oldest first, beyond this many nodes."""
+
+
+class Recorder:
+    """Holds what happened inside its ``with`` block.
+
+    A step ends with a backward pass. Up to ``max_nodes`` nodes all steps are kept;
+    beyond, the oldest finished ones are forgotten, and the snapshot says so. Activations
+    and gradients are summarized at once and never kept.
+
+    >>> import gradtape as torch, gradviz
+    >>> x = torch.tensor([1.0, 2.0], requires_grad=True)
+    >>> with gradviz.record() as rec:
+    ...     (x * x).sum().backward()
+    >>> [node.name for node in rec.snapshot().nodes]
+    ['AccumulateGrad', 'MulBackward0', 'SumBackward0']
+    """
+
+    def __init__(
+        self, *, title: str = "", values: bool = True, max_nodes: int = MAX_NODES
+    ) -> None:
+        self.title = title
+        self.values = values
+        self.max_nodes = max_nodes
+        self._lock = threading.RLock()
+        self._reader = EngineReader()
+        self._steps: list[list[RawNode]] = [[]]
+        self._events: list[list[RawEvent]] = [[]]
+        self._roots: list[RawNode] = []
+        self._notes: list[str] = []
+        self._forgotten = 0
+        self._begun_ns = 0
+        self._node_began_ns = 0
+        self._summaries: dict[int, tuple[Any, ir.Statistics]] = {}
+        self._handle: Any = None
+        self._frame: Any = None
+
+    # ---- the with block -----------------------------------------------------------
+
+    def __enter__(self) -> Recorder:
+        if self._handle is not None:
+            raise RuntimeError("this recorder is recording already; make a second one")
+        self._begun_ns = time.perf_counter_ns()
+        self._frame = sys._getframe(1)  # noqa: SLF001 - names of the user's variables
+        self._reader.names |= names_in_frame(self._frame, Tensor)
+        self._handle = observe(self._listen)
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self._handle.remove()
+        self._handle = None
+        with self._lock:
+            self._learn_names()
+            if error is not None:
+                sentence = f"{type(error).__name__}: {error}"
+                self._add("error", text=sentence)
+                self._notes.append(f"The recorded code raised {sentence}")
+        self._frame = None
+
+    def _learn_names(self) -> None:
+        self._reader.names |= names_in_frame(self._frame, Tensor)
+        self._reader.rename()
+
+    # ---- results ------------------------------------------------------------------
+
+    def snapshot(self) -> ir.Snapshot:
+        """Return what was recorded so far as a snapshot."""
+        with self._lock:
+            if self._frame is not None:
+                self._learn_names()
+            nodes = [raw for step in self._steps for raw in step]
+            nodes.sort(key=lambda raw: -1 if raw.sequence is None else raw.sequence)
+            notes = list(self._notes)
+            if self._forgotten:
+                notes.append(
+                    f"The first {self._forgotten} steps were forgotten to keep at most "
+                    f"{self.max_nodes} nodes."
+                )
+            if not nodes:
+                notes.append(
+                    "No operation with a gradient was recorded: nothing in the block "
+                    "required one, or grad mode was off."
+                )
+            recording = Recording(
+                producer=PRODUCER,
+                title=self.title,
+                nodes=nodes,
+                roots=self._roots or _ends(nodes),
+                events=[event for step in self._events for event in step],
+                notes=notes,
+            )
+            return assemble(recording)
+
+    def show(self) -> None:
+        """Show the recorded graph; see :func:`gradviz.show`."""
+        from gradviz.export import show  # late: the export stands above the capture
+
+        show(self)
+
+    # ---- events -------------------------------------------------------------------
+
+    def _listen(self, event: events.Event) -> None:
+        handler = _HANDLERS.get(type(event))
+        if handler is None:
+            return
+        with self._lock:
+            try:
+                handler(self, event)
+            except Exception as error:
+                self._notes.append(
+                    f"Recording stopped at a {type(event).__name__} event: "
+                    f"{type(error).__name__}: {error}"
+                )
+                raise  # the engine takes the listener off and warns
+
+    def _add(self, kind: ir.EventKind, **facts: Any) -> None:
+        elapsed = time.perf_counter_ns() - self._begun_ns
+        self._events[-1].append(RawEvent(kind, elapsed, **facts))
+
+    def _read(self, node: Any) -> RawNode:
+        raw = self._reader.node(node)
+        if self._reader.made:
+            self._steps[-1] += self._reader.made
+            self._reader.made = []
+        return raw
+
+    def _on_op(self, event: events.OpCalled) -> None:
+        outputs = [self._reader.tensor(t) for t in event.outputs]
+        if self.values:
+            for raw, tensor in zip(outputs, event.outputs, strict=True):
+                if raw.statistics is None:
+                    raw.statistics = self._summary(tensor._data)
+        raw_node = None
+        if event.node is not None:
+            raw_node = self._read(self._outer(event))
+            raw_node.call = event.name
+            raw_node.inputs = [self._reader.tensor(t) for t in tensors_in(event.inputs)]
+            raw_node.outputs[: len(outputs)] = outputs
+            raw_node.stack = _outer_frames()
+            if event.name.endswith("_"):
+                raw_node.kind = "inplace"
+                self._credit(raw_node)
+        self._add("op", node=raw_node, tensor=(outputs or [None])[0], text=event.name)
+
+    def _outer(self, event: events.OpCalled) -> Any:
+        """Return the node that entered the graph: CopySlices for a write to a view."""
+        base = event.outputs[0]._base if event.outputs else None
+        outer = None if base is None else base._grad_fn
+        inner = getattr(outer, "inner", None)
+        return outer if inner is not None and inner is event.node else event.node
+
+    def _credit(self, node: RawNode) -> None:
+        storage = node.outputs[0].storage if node.outputs else None
+        if storage is not None and storage.writes:
+            storage.writes[-1].node = node
+
+    def _on_write(self, event: events.StorageWritten) -> None:
+        storage = self._reader.storage(event.storage)
+        if not storage.writes or storage.writes[-1].version < event.version:
+            storage.writes.append(RawWrite(event.version, event.op, event.site))
+        self._add("write", storage=storage, site=event.site, text=event.op)
+
+    def _on_mode(self, event: events.GradModeSwitched) -> None:
+        self._add("grad_mode", site=event.site, text="on" if event.enabled else "off")
+
+    def _on_begin(self, event: events.BackwardBegan) -> None:
+        self._roots = [self._read(node) for node in event.roots]
+        count = f"{len(event.nodes)} nodes"
+        self._add("backward_begin", node=self._roots[0], site=event.site, text=count)
+
+    def _on_end(self, event: events.BackwardEnded) -> None:
+        self._summaries.clear()
+        failed = "" if event.error is None else f"{event.error}"
+        self._add("backward_end", text=failed)
+        self._steps.append([])
+        self._events.append([])
+        while len(self._steps) > 2 and sum(map(len, self._steps)) > self.max_nodes:
+            self._forget(self._steps.pop(0))
+            self._events.pop(0)
+
+    def _forget(self, step: list[RawNode]) -> None:
+        self._forgotten += 1
+        for raw in step:
+            raw.edges.clear()  # newer nodes may refer to this one, not to its past
+
+    def _on_enter(self, event: events.NodeEntered) -> None:
+        raw = self._read(event.node)
+        raw.grad_outputs = [self._gradient(array) for array in event.gradients]
+        first = next((s for s in raw.grad_outputs if s is not None), None)
+        self._add("node_enter", node=raw, statistics=first)
+        self._node_began_ns = time.perf_counter_ns()
+
+    def _on_leave(self, event: events.NodeLeft) -> None:
+        ended = time.perf_counter_ns()
+        raw = self._read(event.node)
+        raw.elapsed_ns = ended - self._node_began_ns
+        for edge in raw.edges:
+            if edge.input < len(event.gradients):
+                edge.gradient = self._gradient(event.gradients[edge.input])
+        self._add("node_leave", node=raw)
+
+    def _on_accumulate(self, event: events.GradAccumulated) -> None:
+        raw = self._read(event.node)
+        assert isinstance(event.node, AccumulateGrad)
+        summary = self._gradient(event.gradient)
+        raw.grad_outputs = [summary]
+        self._add("accumulate", node=raw, tensor=raw.outputs[0], statistics=summary)
+
+    def _on_hook(self, event: events.HookRan) -> None:
+        raw = None if event.node is None else self._read(event.node)
+        self._add("hook", node=raw, text=event.name)
+
+    def _on_step(self, event: events.OptimizerStepped) -> None:
+        name = type(event.optimizer).__name__
+        self._add("optimizer_step", site=event.site, text=name)
+
+    def _on_module(self, event: events.ModuleEntered) -> None:
+        module = event.scope.module()
+        if event.scope.parent is None and module is not None:
+            for key, name in names_in_module(module).items():
+                self._reader.names.setdefault(key, name)
+        self._add("module_enter", scope=self._reader.scope(event.scope))
+
+    def _on_module_left(self, event: events.ModuleLeft) -> None:
+        self._add("module_leave", scope=self._reader.scope(event.scope))
+
+    # ---- summaries ------------------------------------------------------------------
+
+    def _gradient(self, array: Any) -> ir.Statistics | None:
+        """Summarize a gradient; one that flows on unchanged is summarized once."""
+        if array is None:
+            return None
+        known = self._summaries.get(id(array))
+        if known is not None and known[0]() is array:
+            return known[1]
+        summary = self._summary(array)
+        try:
+            reference = weakref.ref(array)
+        except TypeError:  # NumPy's scalars
+            return summary
+        self._summaries[id(array)] = reference, summary
+        return summary
+
+    def _summary(self, array: Any) -> ir.Statistics:
+        return statistics(array)
+
+
+def _ends(nodes: list[RawNode]) -> list[RawNode]:
+    """Return the nodes nobody consumed: where a backward pass would begin."""
+    consumed = {id(edge.producer) for raw in nodes for edge in raw.edges}
+    return [raw for raw in nodes if id(raw) not in consumed and raw.edges]
+
+
+def _outer_frames() -> tuple[RawSite, ...]:
+    """Return the user's frames around the innermost one."""
+    frames = [site for site in user_stack() if not is_own_file(site[0].co_filename)]
+    return tuple(frames[1:])
+
+
+_HANDLERS: dict[type, Any] = {
+    events.OpCalled: Recorder._on_op,
+    events.StorageWritten: Recorder._on_write,
+    events.GradModeSwitched: Recorder._on_mode,
+    events.BackwardBegan: Recorder._on_begin,
+    events.BackwardEnded: Recorder._on_end,
+    events.NodeEntered: Recorder._on_enter,
+    events.NodeLeft: Recorder._on_leave,
+    events.GradAccumulated: Recorder._on_accumulate,
+    events.HookRan: Recorder._on_hook,
+    events.OptimizerStepped: Recorder._on_step,
+    events.ModuleEntered: Recorder._on_module,
+    events.ModuleLeft: Recorder._on_module_left,
+}

@@ -1,0 +1,99 @@
+"""Sites and sources: from code object and instruction to file, columns and text."""
+
+from __future__ import annotations
+
+import linecache
+import os
+import sys
+from types import CodeType
+from typing import Any
+
+from gradviz import ir
+from gradviz._capture._raw import RawSite
+
+MAX_SOURCE_CHARS = 400_000
+"""Longer files are left out of a snapshot; the lines of its sites are kept."""
+
+
+class SiteTable:
+    """Numbers sites, and keeps the text of the files they are in."""
+
+    def __init__(self) -> None:
+        self.rows: list[ir.Site] = []
+        self._index: dict[tuple[int, int], int] = {}
+        self._codes: list[CodeType] = []  # keeps the ids in _index from being reused
+        self._files: dict[str, int | None] = {}
+        self._sources: list[ir.Source] = []
+
+    def add(self, raw: RawSite | None) -> int | None:
+        if raw is None:
+            return None
+        code, lasti = raw
+        key = (id(code), lasti)
+        index = self._index.get(key)
+        if index is None:
+            self._codes.append(code)
+            index = self._index[key] = len(self.rows)
+            self.rows.append(self._resolve(code, lasti))
+        return index
+
+    def sources(self) -> tuple[ir.Source, ...]:
+        """Return the texts of all files that have a site."""
+        return tuple(self._sources)
+
+    def _resolve(self, code: CodeType, lasti: int) -> ir.Site:
+        line, end_line, start, end = _position(code, lasti)
+        file = code.co_filename
+        lines = linecache.getlines(file)[line - 1 : end_line]
+        text = "".join(lines).rstrip("\n")
+        return ir.Site(
+            file=file,
+            line=line,
+            end_line=end_line,
+            column=_characters(lines[0], start)
+            if lines and start is not None
+            else None,
+            end_column=_characters(lines[-1], end)
+            if lines and end is not None
+            else None,
+            text=text,
+            function=code.co_name,
+            source=self._source(file),
+        )
+
+    def _source(self, file: str) -> int | None:
+        if file not in self._files:
+            text = "".join(linecache.getlines(file))
+            keep = 0 < len(text) <= MAX_SOURCE_CHARS
+            self._files[file] = len(self._sources) if keep else None
+            if keep:
+                label, cell = _cell_of(file)
+                self._sources.append(ir.Source(file, text, label, cell))
+        return self._files[file]
+
+
+def _position(code: CodeType, lasti: int) -> tuple[int, int, int | None, int | None]:
+    for index, (line, end_line, start, end) in enumerate(code.co_positions()):
+        if index == lasti // 2 and line is not None:
+            return line, end_line or line, start, end
+    return code.co_firstlineno, code.co_firstlineno, None, None
+
+
+def _characters(line: str, column: int) -> int:
+    """Turn a 0-based column in UTF-8 bytes into a 1-based one in characters."""
+    return len(line.encode()[:column].decode(errors="ignore")) + 1
+
+
+def _cell_of(file: str) -> tuple[str | None, str | None]:
+    """Return label and id of the notebook cell whose code has this file name."""
+    ipython: Any = sys.modules.get("IPython")
+    shell = ipython.get_ipython() if ipython is not None else None
+    if shell is None or os.path.exists(file):
+        return None, None
+    try:
+        label = shell.compile.format_code_name(file)
+    except Exception:  # noqa: BLE001 - a label is a nicety; any shell may lack it
+        return None, None
+    text = " ".join(label) if isinstance(label, tuple) else label
+    cells: dict[str, str] = getattr(shell, "_gradviz_cells", {})
+    return (str(text) if text else None), cells.get(file)
