@@ -42,13 +42,18 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(output: Path, *, open_page: bool = True) -> int:
     """Train, record one step, write the page to ``output``; return the exit status."""
+    from gradviz.export import check_target, export_html
+    from gradviz.render.html import read_bundle
+
     try:
+        check_target(output)  # before the training, not after it
+        read_bundle()
         snapshot, summary = _train_and_record()
         print(summary)
-        _write(snapshot, output)
+        export_html(snapshot, output)
     except GradvizError as error:
         print(f"gradviz demo: {error}", file=sys.stderr)
-        return 1
+        return 2
     print(f"Page: {output.resolve()}")
     if open_page:
         _browser.open_page(output)
@@ -76,9 +81,3 @@ def _train_and_record() -> tuple[Snapshot, str]:
         f"{len(snapshot.saved)} saved tensors."
     )
     return snapshot, summary
-
-
-def _write(snapshot: Snapshot, output: Path) -> None:
-    import gradviz
-
-    gradviz.export_html(snapshot, output)
