@@ -137,8 +137,9 @@ def show(x: object) -> None:
 
     snapshot = as_snapshot(x)
     if _in_notebook():
-        from gradviz.render.mime import mimebundle
         from IPython.display import display
+
+        from gradviz.render.mime import mimebundle
 
         display(mimebundle(snapshot), raw=True)
         return

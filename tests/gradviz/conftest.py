@@ -8,7 +8,7 @@ from types import TracebackType
 
 import pytest
 
-from gradviz import capture, ir
+from gradviz import _capture, ir
 from gradviz.render import html
 from tests.gradviz import samples
 
@@ -53,6 +53,6 @@ class FakeRecorder:
 @pytest.fixture
 def recorders(monkeypatch: pytest.MonkeyPatch) -> list[FakeRecorder]:
     """Replace gradviz.record() by a fake; return the recorders it makes."""
-    monkeypatch.setattr(capture, "record", FakeRecorder, raising=False)
+    monkeypatch.setattr(_capture, "record", FakeRecorder, raising=False)
     FakeRecorder.made = []
     return FakeRecorder.made
