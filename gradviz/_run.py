@@ -62,9 +62,9 @@ def run_script(
 
 
 def _read(script: Path) -> bytes:
-    if script.is_dir():
-        raise GradvizError(f"{script} is a folder; name a script in it.")
     try:
+        if script.is_dir():
+            raise GradvizError(f"{script} is a folder; name a script in it.")
         with io.open_code(str(script.resolve())) as file:
             return file.read()
     except OSError as error:

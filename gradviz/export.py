@@ -19,6 +19,9 @@ from gradviz.ir_validate import validate
 
 PathLike = str | os.PathLike[str]
 
+# What a path can raise: the system's answer, a NUL in it, or ~ for a user who is none.
+_UNUSABLE = (OSError, ValueError, RuntimeError)
+
 
 def export_html(x: object, path: PathLike) -> Path:
     """Write a page that shows the graph, opens offline and needs no other file.
@@ -75,14 +78,18 @@ def load(path: PathLike) -> ir.Snapshot:
     """
     from gradviz.render.html import packed_data
 
-    path = Path(path).expanduser()
+    path = Path(path)
+    # A page holds the viewer too, and base64: hence twice the data.
+    most = 2 * ir_json.MAX_BYTES
     try:
-        # A page holds the viewer too, and base64: hence twice the data.
-        if path.stat().st_size > 2 * ir_json.MAX_BYTES:
-            raise SnapshotError(f"{path} is too large to be a snapshot.")
-        data = path.read_bytes()
-    except OSError as error:
+        path = path.expanduser()
+        with path.open("rb") as file:
+            is_huge = os.fstat(file.fileno()).st_size > most
+            data = b"" if is_huge else file.read(most)
+    except _UNUSABLE as error:
         raise SnapshotError(f"{path} cannot be read: {_reason(error)}.") from None
+    if is_huge:
+        raise SnapshotError(f"{path} is too large to be a snapshot.")
     try:
         if data.startswith(ir_columns.MAGIC):
             return ir_columns.decode(data)
@@ -99,30 +106,41 @@ def load(path: PathLike) -> ir.Snapshot:
 
 def write_bytes(data: bytes, path: PathLike) -> Path:
     """Put the data at the path, whole or not at all; raise ExportError if not."""
-    path = Path(path).expanduser()
-    check_target(path)
+    path = check_target(path)
     try:
         if path.exists() and not path.is_file():  # /dev/stdout, a pipe
             path.write_bytes(data)
         else:
             _replace(Path(os.path.realpath(path)), data)
-    except OSError as error:
+    except _UNUSABLE as error:
         raise ExportError(f"{path} cannot be written: {_reason(error)}.") from None
     return path
 
 
-def check_target(path: PathLike) -> None:
+def check_target(path: PathLike) -> Path:
     """Raise ExportError if it is plain now that the path cannot be written later."""
-    path = Path(path).expanduser()
+    path = Path(path)
+    try:
+        path = path.expanduser()
+        hindrance = _hindrance(path)
+    except _UNUSABLE as error:
+        hindrance = f"cannot be written: {_reason(error)}"
+    if hindrance:
+        raise ExportError(f"{path} {hindrance}.")
+    return path
+
+
+def _hindrance(path: Path) -> str:
     folder = path.parent
     if path.is_dir():
-        raise ExportError(f"{path} is a folder; name a file in it.")
+        return "is a folder; name a file in it"
     if not folder.exists():
-        raise ExportError(f"{path} cannot be written: there is no folder {folder}.")
+        return f"cannot be written: there is no folder {folder}"
     if not folder.is_dir():
-        raise ExportError(f"{path} cannot be written: {folder} is not a folder.")
+        return f"cannot be written: {folder} is not a folder"
     if not path.exists() and not os.access(folder, os.W_OK):
-        raise ExportError(f"{path} cannot be written: the folder is read-only.")
+        return "cannot be written: the folder is read-only"
+    return ""
 
 
 def show(x: object) -> None:
@@ -177,9 +195,9 @@ def _mode(path: Path) -> int:
     return 0o666 & ~mask
 
 
-def _reason(error: OSError) -> str:
+def _reason(error: Exception) -> str:
     """Return the system's words for an error, in the middle of a sentence."""
-    words = error.strerror or type(error).__name__
+    words = getattr(error, "strerror", None) or str(error) or type(error).__name__
     return words[:1].lower() + words[1:]
 
 

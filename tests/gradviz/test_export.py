@@ -137,6 +137,14 @@ def fail(*_: object) -> None:
     raise OSError(28, "No space left on device")
 
 
+@pytest.mark.parametrize("name", ["x" * 300 + ".json", "a\0b", "~nobody_at_all/x.json"])
+def test_impossible_names_are_refused(tmp_path: Path, name: str):
+    path = Path(name) if name.startswith("~") else tmp_path / name
+    assert "cannot be written" in refused(path)
+    with pytest.raises(SnapshotError, match="cannot be read"):
+        export.load(path)
+
+
 # ---- what is kept ----
 
 

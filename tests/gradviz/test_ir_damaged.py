@@ -13,7 +13,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from gradviz import ir, ir_columns, ir_json
+from gradviz import _ir_reader, ir, ir_columns, ir_json
 from gradviz.errors import SnapshotError
 from gradviz.ir_validate import validate
 from tests.gradviz import samples
@@ -234,7 +234,7 @@ def test_an_oversized_text_is_refused_before_it_is_parsed(monkeypatch):
 
 
 def test_a_column_with_too_many_entries_is_refused(monkeypatch):
-    monkeypatch.setattr(ir_columns, "MAX_ITEMS", 10)
+    monkeypatch.setattr(_ir_reader, "MAX_ITEMS", 10)
     assert "entries" in refusal(ir_columns.decode, CNN[ir_columns.decode])
 
 
