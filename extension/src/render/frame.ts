@@ -1,0 +1,44 @@
+// Everything one frame is painted from.
+import type { Rect } from "../geometry/rect.js";
+import type { Transform } from "../geometry/transform.js";
+import type { Scene } from "../scene/scene.js";
+import type { Tone } from "../scene/tones.js";
+import type { TextMetrics } from "./text-metrics.js";
+import type { Theme } from "./theme.js";
+
+export interface Frame {
+  readonly scene: Scene;
+  readonly tones: readonly Tone[];
+  readonly theme: Theme;
+  readonly text: TextMetrics;
+  readonly view: Transform;
+  /** CSS pixels. */
+  readonly size: { readonly width: number; readonly height: number };
+  readonly pixelRatio: number;
+  /** What can be seen, in world space. */
+  readonly world: Rect;
+  /** Items, or -1. */
+  readonly selected: number;
+  readonly hovered: number;
+  /** A merged edge, or -1. */
+  readonly selectedEdge: number;
+  /** Items that show a match; null when nothing is searched for. */
+  readonly matches: ReadonlySet<number> | null;
+}
+
+/** Scales from which things are drawn. */
+export const DETAIL = {
+  /** Rounded boxes with borders; below, plain rectangles. */
+  shapes: 0.16,
+  edges: 0.05,
+  arrows: 0.32,
+  names: 0.4,
+  /** Shapes of tensors, badges, full-size names. */
+  subtitles: 0.7,
+  edgeLabels: 1.05,
+} as const;
+
+/** Whether something is left out by the search. */
+export function isFaded(frame: Frame, item: number): boolean {
+  return frame.matches !== null && !frame.matches.has(item);
+}

@@ -1,0 +1,204 @@
+// Paints the boxes of nodes and closed scopes; less of them the further away they are.
+import { intersects } from "../geometry/rect.js";
+import { METRICS } from "../scene/boxes.js";
+import type { Box } from "../scene/scene.js";
+import { PLAIN } from "../scene/tones.js";
+import { DETAIL, type Frame, isFaded } from "./frame.js";
+import type { BoxColours } from "./theme.js";
+
+const RADIUS = 8;
+const SHEET_STEP = 3.5; // between the sheets of a closed scope's stack
+const BORDER = { normal: 1.3, bad: 2.4, root: 2.4, hovered: 2 };
+const RING = { gap: 3, width: 2.4 };
+const FAR_TITLE_SIZE = 17; // larger, while there is room that shapes do not take yet
+const SUBTITLE_GAP = 3;
+
+export function paintBoxes(context: CanvasRenderingContext2D, frame: Frame): void {
+  if (frame.view.scale < DETAIL.shapes) {
+    paintFarBoxes(context, frame);
+    return;
+  }
+  const seen: Box[] = [];
+  frame.scene.boxGrid.query(frame.world, (item) => {
+    const box = frame.scene.boxes[item];
+    if (box === undefined || box.shape === "frame") return;
+    if (intersects(box, frame.world)) seen.push(box);
+  });
+  for (const box of seen) paintBox(context, frame, box);
+  if (frame.view.scale < DETAIL.names) return;
+  context.textAlign = "center";
+  context.textBaseline = "alphabetic";
+  for (const box of seen) paintWords(context, frame, box);
+}
+
+/** Plain rectangles, at most one per pixel: 100,000 boxes cost what the screen holds. */
+function paintFarBoxes(context: CanvasRenderingContext2D, frame: Frame): void {
+  const { scene, view, size, theme } = frame;
+  const columns = Math.ceil(size.width);
+  const rows = Math.ceil(size.height);
+  const taken = new Uint8Array(columns * rows);
+  const least = 1 / view.scale;
+  let colour = "";
+  scene.boxGrid.query(frame.world, (item) => {
+    const box = scene.boxes[item];
+    if (box === undefined || box.shape === "frame") return;
+    const column = Math.floor((box.x + box.width / 2) * view.scale + view.x);
+    const row = Math.floor((box.y + box.height / 2) * view.scale + view.y);
+    const isInside = column >= 0 && row >= 0 && column < columns && row < rows;
+    const isNotable = box.isBad || frame.matches?.has(item) === true;
+    if (isInside && !isNotable) {
+      const pixel = row * columns + column;
+      if (taken[pixel] === 1) return;
+      taken[pixel] = 1;
+    }
+    const solid = box.isBad ? theme.bad : coloursOf(frame, box).solid;
+    const wanted = isFaded(frame, item) ? theme.faded(solid) : solid;
+    if (wanted !== colour) {
+      colour = wanted;
+      context.fillStyle = colour;
+    }
+    const width = Math.max(box.width, least);
+    const height = Math.max(box.height, least);
+    context.fillRect(box.x, box.y, width, height);
+  });
+}
+
+function coloursOf(frame: Frame, box: Box): BoxColours {
+  return frame.theme.colours(frame.tones[box.item] ?? PLAIN);
+}
+
+function outline(context: CanvasRenderingContext2D, box: Box, grow: number): void {
+  const width = box.width + 2 * grow;
+  const height = box.height + 2 * grow;
+  const radius = box.shape === "pill" ? height / 2 : Math.max(2, RADIUS + grow);
+  context.beginPath();
+  context.roundRect(box.x - grow, box.y - grow, width, height, radius);
+}
+
+function paintBox(context: CanvasRenderingContext2D, frame: Frame, box: Box): void {
+  const { theme, view } = frame;
+  const colours = coloursOf(frame, box);
+  const fade = (colour: string) =>
+    isFaded(frame, box.item) ? theme.faded(colour) : colour;
+  const border = fade(box.isBad ? theme.bad : colours.border);
+  const fill = box.isBad ? theme.badFill : colours.fill;
+  if (box.shape === "stack") paintSheets(context, box, fade(fill), border);
+  else if (box.shape !== "ghost" && view.scale >= DETAIL.names) {
+    context.fillStyle = theme.shadow;
+    context.beginPath();
+    const radius = box.shape === "pill" ? box.height / 2 : RADIUS;
+    context.roundRect(box.x, box.y + 1.5, box.width, box.height, radius);
+    context.fill();
+  }
+  outline(context, box, 0);
+  const isGhost = box.shape === "ghost" && !box.isBad;
+  context.fillStyle = isGhost ? theme.background : fade(fill);
+  context.fill();
+  if (box.isBad) paintHatch(context, frame, box);
+  context.strokeStyle = isGhost ? fade(theme.ghostBorder) : border;
+  context.lineWidth = Math.max(borderWidth(frame, box), 0.6 / view.scale);
+  context.setLineDash(isGhost ? [5, 4] : []);
+  outline(context, box, 0);
+  context.stroke();
+  context.setLineDash([]);
+  if (frame.matches?.has(box.item)) paintRing(context, frame, box, theme.match);
+  if (box.item === frame.selected) paintRing(context, frame, box, theme.accent);
+}
+
+function borderWidth(frame: Frame, box: Box): number {
+  if (box.isBad) return BORDER.bad;
+  if (box.isRoot) return BORDER.root;
+  return box.item === frame.hovered ? BORDER.hovered : BORDER.normal;
+}
+
+function paintRing(
+  context: CanvasRenderingContext2D,
+  frame: Frame,
+  box: Box,
+  colour: string,
+): void {
+  const least = 1.4 / frame.view.scale;
+  context.strokeStyle = colour;
+  context.lineWidth = Math.max(RING.width, least);
+  outline(context, box, Math.max(RING.gap, least));
+  context.stroke();
+}
+
+/** Two more sheets look out below a closed scope: there is more inside. */
+function paintSheets(
+  context: CanvasRenderingContext2D,
+  box: Box,
+  fill: string,
+  border: string,
+): void {
+  context.lineWidth = 1;
+  for (const sheet of [2, 1]) {
+    const inset = sheet * SHEET_STEP;
+    const { x, y, width, height } = box;
+    context.beginPath();
+    context.roundRect(x + inset, y + inset, width - 2 * inset, height, RADIUS);
+    context.fillStyle = fill;
+    context.fill();
+    context.strokeStyle = border;
+    context.stroke();
+  }
+}
+
+/** Diagonal lines: NaN and Inf show without any colour vision. */
+function paintHatch(context: CanvasRenderingContext2D, frame: Frame, box: Box): void {
+  context.save();
+  outline(context, box, 0);
+  context.clip();
+  context.strokeStyle = frame.theme.bad;
+  context.globalAlpha = 0.28;
+  context.lineWidth = 2;
+  context.beginPath();
+  for (let x = box.x - box.height; x < box.x + box.width; x += 8) {
+    context.moveTo(x, box.y + box.height);
+    context.lineTo(x + box.height, box.y);
+  }
+  context.stroke();
+  context.restore();
+}
+
+function paintWords(context: CanvasRenderingContext2D, frame: Frame, box: Box): void {
+  const { theme, text, view } = frame;
+  const isFull = view.scale >= DETAIL.subtitles;
+  const colours = coloursOf(frame, box);
+  const isGhost = box.shape === "ghost";
+  const fade = (colour: string) =>
+    isFaded(frame, box.item) ? theme.faded(colour) : colour;
+  const marker = box.shape === "stack" ? METRICS.markerWidth : 0;
+  const room = box.width - 16 - marker;
+  const middle = box.x + (box.width + marker) / 2;
+  const hasTwoLines = isFull && box.subtitle !== "";
+  const size = isFull ? METRICS.titleSize : FAR_TITLE_SIZE;
+  const lines = hasTwoLines ? size + SUBTITLE_GAP + METRICS.subtitleSize : size;
+  const baseline = box.y + (box.height - lines) / 2 + size * 0.86;
+  context.fillStyle = fade(isGhost ? theme.muted : colours.title);
+  context.font = text.font(size, true);
+  context.fillText(text.fit(box.title, size, true, room), middle, baseline);
+  if (box.shape === "stack") paintMarker(context, box, fade(colours.title));
+  if (!hasTwoLines) return;
+  context.fillStyle = fade(isGhost ? theme.muted : colours.subtitle);
+  context.font = text.font(METRICS.subtitleSize, false);
+  const subtitle = text.fit(box.subtitle, METRICS.subtitleSize, false, room);
+  context.fillText(subtitle, middle, baseline + SUBTITLE_GAP + METRICS.subtitleSize);
+}
+
+/** A triangle that points right: there is something to open. */
+function paintMarker(
+  context: CanvasRenderingContext2D,
+  box: Box,
+  colour: string,
+): void {
+  const x = box.x + 13;
+  const y = box.y + box.height / 2;
+  context.fillStyle = colour;
+  context.beginPath();
+  context.moveTo(x, y - 4.5);
+  context.lineTo(x + 6.5, y);
+  context.lineTo(x, y + 4.5);
+  context.closePath();
+  context.fill();
+}

@@ -1,0 +1,59 @@
+// Paints one frame: frames of open scopes, edges, boxes, highlights, words.
+import { intersects } from "../geometry/rect.js";
+import { frameTitles } from "../scene/frame-titles.js";
+import { DETAIL, type Frame, isFaded } from "./frame.js";
+import { paintBoxes } from "./paint-boxes.js";
+import { paintEdges, paintHighlights } from "./paint-edges.js";
+import {
+  frameFill,
+  paintBadges,
+  paintEdgeLabels,
+  paintFrameTitles,
+} from "./paint-labels.js";
+
+const FRAME_RADIUS = 12;
+
+export function paint(context: CanvasRenderingContext2D, frame: Frame): void {
+  const { view, size, pixelRatio } = frame;
+  context.setTransform(pixelRatio, 0, 0, pixelRatio, 0, 0);
+  context.clearRect(0, 0, size.width, size.height);
+  const scale = pixelRatio * view.scale;
+  context.setTransform(scale, 0, 0, scale, pixelRatio * view.x, pixelRatio * view.y);
+  paintFrames(context, frame);
+  paintEdges(context, frame);
+  paintHighlights(context, frame);
+  paintEdgeLabels(context, frame);
+  paintBoxes(context, frame);
+  paintBadges(context, frame);
+  context.setTransform(pixelRatio, 0, 0, pixelRatio, 0, 0);
+  paintFrameTitles(context, frame, frameTitles(frame.scene, view, size));
+}
+
+/** The backgrounds of open scopes, the outer ones first. */
+function paintFrames(context: CanvasRenderingContext2D, frame: Frame): void {
+  const { scene, theme, view } = frame;
+  const depth = new Map<number, number>();
+  const depthOf = (item: number): number => {
+    if (item < 0) return -1;
+    const known = depth.get(item);
+    if (known !== undefined) return known;
+    const found = depthOf(scene.visible.parent[item] ?? -1) + 1;
+    depth.set(item, found);
+    return found;
+  };
+  scene.boxGrid.query(frame.world, (item) => {
+    const box = scene.boxes[item];
+    if (box === undefined || box.shape !== "frame") return;
+    if (!intersects(box, frame.world)) return;
+    const fade = (colour: string) =>
+      isFaded(frame, item) ? theme.faded(colour) : colour;
+    context.beginPath();
+    if (view.scale < DETAIL.shapes) context.rect(box.x, box.y, box.width, box.height);
+    else context.roundRect(box.x, box.y, box.width, box.height, FRAME_RADIUS);
+    context.fillStyle = fade(frameFill(theme.frames, depthOf(item)));
+    context.fill();
+    context.strokeStyle = fade(theme.frameBorder);
+    context.lineWidth = Math.max(1, 0.6 / view.scale);
+    context.stroke();
+  });
+}

@@ -1,0 +1,61 @@
+// Measures texts once and remembers; cuts what does not fit.
+import type { Measure } from "../scene/boxes.js";
+
+export interface TextMetrics {
+  readonly measure: Measure;
+  /** The CSS font of a size and weight. */
+  font(size: number, bold: boolean): string;
+  /** The text, or its beginning with an ellipsis, so that it fits a width. */
+  fit(text: string, size: number, bold: boolean, width: number): string;
+}
+
+const MEDIUM = 600;
+const REGULAR = 400;
+/** Control characters would break lines; bidirectional overrides would turn other text. */
+const UNPRINTABLE = /[\p{Cc}\u202a-\u202e\u2066-\u2069]/gu;
+
+export function createTextMetrics(
+  context: CanvasRenderingContext2D,
+  family: string,
+): TextMetrics {
+  const widths = new Map<string, number>();
+  const fitted = new Map<string, string>();
+  const font = (size: number, bold: boolean) =>
+    `${bold ? MEDIUM : REGULAR} ${size}px ${family}`;
+  const measure = (text: string, size: number, bold: boolean) => {
+    const key = `${size}${bold ? "b" : ""} ${text}`;
+    const known = widths.get(key);
+    if (known !== undefined) return known;
+    context.font = font(size, bold);
+    const { width } = context.measureText(printable(text));
+    widths.set(key, width);
+    return width;
+  };
+  const fit = (text: string, size: number, bold: boolean, width: number) => {
+    if (measure(text, size, bold) <= width) return printable(text);
+    const key = `${size}${bold ? "b" : ""}${Math.floor(width)} ${text}`;
+    const known = fitted.get(key);
+    if (known !== undefined) return known;
+    const result = cut(printable(text), (part) => measure(part, size, bold) <= width);
+    fitted.set(key, result);
+    return result;
+  };
+  return { measure, font, fit };
+}
+
+export function printable(text: string): string {
+  return text.replace(UNPRINTABLE, " ");
+}
+
+/** The longest beginning that fits with an ellipsis, found by halving. */
+function cut(text: string, fits: (part: string) => boolean): string {
+  const letters = [...text];
+  let low = 0;
+  let high = letters.length;
+  while (low < high) {
+    const middle = (low + high + 1) >> 1;
+    if (fits(`${letters.slice(0, middle).join("")}…`)) low = middle;
+    else high = middle - 1;
+  }
+  return low === 0 ? "" : `${letters.slice(0, low).join("").trimEnd()}…`;
+}

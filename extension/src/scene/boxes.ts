@@ -1,0 +1,131 @@
+// The boxes of a scene: what each shows, and how much room it needs.
+import type { Graph } from "../graph/build.js";
+import type { VisibleGraph } from "../graph/collapse.js";
+import { badValues } from "../graph/gradients.js";
+import type { OpNode, Snapshot } from "../ir/types.js";
+import type { Sizes } from "../layout/index.js";
+import { nodeLabel, scopeKind, scopeLabel } from "./labels.js";
+
+/** rect: an op; pill: a leaf; ghost: cut from the graph; stack: a closed scope;
+ * frame: an open scope around its content. */
+export type BoxShape = "rect" | "pill" | "ghost" | "stack" | "frame";
+
+export interface Badge {
+  readonly text: string;
+  readonly isBad: boolean;
+}
+
+/** What a box shows, before anything is placed. */
+export interface BoxContent {
+  readonly shape: BoxShape;
+  /** The node, or the scope where the shape is stack or frame. */
+  readonly id: number;
+  readonly title: string;
+  readonly subtitle: string;
+  readonly badges: readonly Badge[];
+  /** NaN or Inf in here. */
+  readonly isBad: boolean;
+  readonly isRoot: boolean;
+}
+
+export const METRICS = {
+  titleSize: 13,
+  subtitleSize: 11,
+  badgeSize: 9,
+  paddingX: 14,
+  oneLine: 30,
+  twoLines: 44,
+  leastWidth: 64,
+  mostWidth: 232,
+  markerWidth: 20,
+  frameTitle: 30,
+} as const;
+
+/** Width of a text in world units; `bold` is the weight of titles. */
+export type Measure = (text: string, size: number, bold: boolean) => number;
+
+export function describeBoxes(graph: Graph, visible: VisibleGraph): BoxContent[] {
+  const { snapshot } = graph;
+  const roots = new Set(snapshot.roots);
+  const scopeBadges = badgesOfScopes(graph, visible);
+  return Array.from(visible.node, (node, item) => {
+    const scope = visible.scope[item] ?? -1;
+    if (scope >= 0) {
+      const open = visible.open[item] === 1;
+      const { title, subtitle } = scopeLabel(graph, scope);
+      const badges = open ? [] : (scopeBadges.get(item) ?? []);
+      return {
+        shape: open ? "frame" : "stack",
+        id: scope,
+        title,
+        subtitle: open ? scopeKind(snapshot, scope) : subtitle,
+        badges,
+        isBad: badges.some((badge) => badge.isBad),
+        isRoot: false,
+      };
+    }
+    const row = snapshot.nodes[node];
+    if (row === undefined) throw new RangeError(`There is no node ${node}.`);
+    const badges = badgesOf(snapshot, row);
+    return {
+      shape: shapeOf(row),
+      id: node,
+      ...nodeLabel(snapshot, row),
+      badges,
+      isBad: badges.some((badge) => badge.isBad),
+      isRoot: roots.has(node),
+    };
+  });
+}
+
+/** How much room each box needs for its words. */
+export function measureBoxes(boxes: readonly BoxContent[], measure: Measure): Sizes {
+  const m = METRICS;
+  const width = new Float32Array(boxes.length);
+  const height = new Float32Array(boxes.length);
+  boxes.forEach((box, item) => {
+    const title = measure(box.title, m.titleSize, true);
+    const subtitle =
+      box.subtitle === "" ? 0 : measure(box.subtitle, m.subtitleSize, false);
+    const isScope = box.shape === "stack" || box.shape === "frame";
+    const marker = isScope ? m.markerWidth : 0;
+    const words =
+      box.shape === "frame" ? title + subtitle + 10 : Math.max(title, subtitle);
+    const wanted = Math.ceil(words + marker) + 2 * m.paddingX;
+    width[item] = Math.min(m.mostWidth, Math.max(m.leastWidth, wanted));
+    height[item] = box.subtitle === "" ? m.oneLine : m.twoLines;
+  });
+  return { width, height };
+}
+
+function shapeOf(node: OpNode): BoxShape {
+  if (node.kind === "accumulate" || node.kind === "leaf") return "pill";
+  return node.kind === "cut" ? "ghost" : "rect";
+}
+
+function badgesOf(snapshot: Snapshot, node: OpNode): Badge[] {
+  const { nans, infs } = badValues(snapshot, node);
+  const badges: Badge[] = [];
+  if (nans > 0) badges.push({ text: "NaN", isBad: true });
+  if (infs > 0) badges.push({ text: "Inf", isBad: true });
+  for (const flag of node.flags) badges.push({ text: flag, isBad: false });
+  if (node.kind === "inplace") badges.push({ text: "in-place", isBad: false });
+  if (node.hooks.length > 0) badges.push({ text: "hook", isBad: false });
+  return badges;
+}
+
+/** A closed scope shows the bad news of what it hides, and none of the rest. */
+function badgesOfScopes(graph: Graph, visible: VisibleGraph): Map<number, Badge[]> {
+  const badges = new Map<number, Badge[]>();
+  graph.snapshot.nodes.forEach((node, id) => {
+    const item = visible.itemOfNode[id] ?? -1;
+    if ((visible.scope[item] ?? -1) < 0) return;
+    const known = badges.get(item) ?? [];
+    for (const badge of badgesOf(graph.snapshot, node)) {
+      const isNews = badge.isBad || badge.text === "modified";
+      if (isNews && !known.some(({ text }) => text === badge.text)) known.push(badge);
+    }
+    badges.set(item, known);
+  });
+  return badges;
+}

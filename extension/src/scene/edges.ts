@@ -1,0 +1,86 @@
+// The edges of a scene: how thick, how dashed, and what is written beside them.
+import type { Graph } from "../graph/build.js";
+import { rowOf } from "../graph/build.js";
+import type { VisibleGraph } from "../graph/collapse.js";
+import type { Edge, Snapshot, Statistics } from "../ir/types.js";
+import { tensorLabel } from "./labels.js";
+import { logRange, shareOf } from "./tones.js";
+
+/** plain: the gradient is not known; flow: known, as thick as it is large; still: zero;
+ * bad: NaN or Inf; cut: no gradient will ever come. */
+export type EdgeKind = "plain" | "flow" | "still" | "bad" | "cut";
+
+export interface EdgeLook {
+  readonly kind: EdgeKind;
+  /** In world units. */
+  readonly width: number;
+  readonly label: string;
+}
+
+const WIDTH = {
+  plain: 1.4,
+  still: 1,
+  bad: 2.6,
+  cut: 1.4,
+  thinnest: 1.2,
+  thickest: 4.6,
+};
+const WIDTH_STEP = 0.4; // few widths, so that edges of one look are drawn in one stroke
+
+export function describeEdges(graph: Graph, visible: VisibleGraph): EdgeLook[] {
+  const { snapshot } = graph;
+  const range = logRange(
+    snapshot.edges.map((edge) => gradientOf(snapshot, edge)?.norm ?? null),
+  );
+  return Array.from(visible.source, (_, index) => {
+    const members = rowOf(visible.members, index);
+    let norm: number | null = null;
+    let isBad = false;
+    let isCut = true;
+    for (const id of members) {
+      const edge = snapshot.edges[id];
+      if (edge === undefined) continue;
+      if (edge.kind !== "cut") isCut = false;
+      const gradient = gradientOf(snapshot, edge);
+      const values = statisticsOf(snapshot, edge);
+      isBad = isBad || holdsBad(gradient) || holdsBad(values);
+      if (gradient?.norm != null) norm = Math.max(norm ?? 0, gradient.norm);
+    }
+    const label = labelOf(snapshot, members);
+    if (isBad) return { kind: "bad", width: WIDTH.bad, label };
+    if (isCut) return { kind: "cut", width: WIDTH.cut, label };
+    if (norm === null) return { kind: "plain", width: WIDTH.plain, label };
+    if (norm === 0) return { kind: "still", width: WIDTH.still, label };
+    const span = WIDTH.thickest - WIDTH.thinnest;
+    const width = WIDTH.thinnest + span * shareOf(range, norm);
+    return { kind: "flow", width: Math.round(width / WIDTH_STEP) * WIDTH_STEP, label };
+  });
+}
+
+function labelOf(snapshot: Snapshot, members: Int32Array): string {
+  const tensors = new Set<number>();
+  for (const id of members) {
+    const tensor = snapshot.edges[id]?.tensor ?? null;
+    if (tensor !== null) tensors.add(tensor);
+  }
+  if (tensors.size > 1) return `${tensors.size} tensors`;
+  for (const id of tensors) {
+    const tensor = snapshot.tensors[id];
+    if (tensor !== undefined) return tensorLabel(tensor);
+  }
+  return "";
+}
+
+function gradientOf(snapshot: Snapshot, edge: Edge): Statistics | null {
+  return edge.gradient === null ? null : (snapshot.statistics[edge.gradient] ?? null);
+}
+
+function statisticsOf(snapshot: Snapshot, edge: Edge): Statistics | null {
+  const row =
+    edge.tensor === null ? null : (snapshot.tensors[edge.tensor]?.statistics ?? null);
+  return row === null ? null : (snapshot.statistics[row] ?? null);
+}
+
+function holdsBad(statistics: Statistics | null): boolean {
+  return statistics !== null && statistics.nans + statistics.infs > 0;
+}

@@ -1,0 +1,56 @@
+// Where the titles of open scopes stand. They stick to the top of the screen while one
+// scrolls inside their scope, each below the title of the scope around it.
+import { intersects, type Rect } from "../geometry/rect.js";
+import { rectToScreen, rectToWorld, type Transform } from "../geometry/transform.js";
+import { METRICS } from "./boxes.js";
+import type { Box, Scene } from "./scene.js";
+
+export interface FrameTitle {
+  readonly box: Box;
+  /** In screen space; the whole width of the frame that can be seen. */
+  readonly bar: Rect;
+  readonly fontSize: number;
+  /** The bar lies over the content, and must hide it. */
+  readonly isFloating: boolean;
+}
+
+const BAR = { least: 20, most: METRICS.frameTitle };
+const FONT = { least: 11, most: 13, world: 12 };
+/** Frames smaller than this on the screen have no title. */
+const LEAST = { width: 64, height: 48 };
+
+export function frameTitles(
+  scene: Scene,
+  view: Transform,
+  screen: { readonly width: number; readonly height: number },
+): FrameTitle[] {
+  const window = { x: 0, y: 0, ...screen };
+  const titles: FrameTitle[] = [];
+  const bottomOf = new Map<number, number>();
+  const height = Math.min(
+    BAR.most,
+    Math.max(BAR.least, METRICS.frameTitle * view.scale),
+  );
+  const fontSize = Math.min(FONT.most, Math.max(FONT.least, FONT.world * view.scale));
+  scene.boxGrid.query(rectToWorld(view, window), (item) => {
+    const box = scene.boxes[item];
+    if (box === undefined || box.shape !== "frame") return;
+    const frame = rectToScreen(view, box);
+    if (frame.width < LEAST.width || frame.height < LEAST.height) return;
+    if (!intersects(frame, window)) return;
+    const above = bottomOf.get(scene.visible.parent[item] ?? -1) ?? 0;
+    const lowest = frame.y + frame.height - height;
+    const y = Math.min(lowest, Math.max(frame.y, above));
+    if (y + height <= 0) return;
+    bottomOf.set(item, y + height);
+    const left = Math.max(0, frame.x);
+    const right = Math.min(screen.width, frame.x + frame.width);
+    titles.push({
+      box,
+      bar: { x: left, y, width: right - left, height },
+      fontSize,
+      isFloating: y > frame.y + 1 || METRICS.frameTitle * view.scale < BAR.least,
+    });
+  });
+  return titles;
+}

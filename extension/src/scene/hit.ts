@@ -1,0 +1,89 @@
+// What lies under the pointer.
+import { distanceToPath } from "../geometry/curve.js";
+import { contains, type Rect } from "../geometry/rect.js";
+import type { Point } from "../geometry/transform.js";
+import { rowOf } from "../graph/build.js";
+import { METRICS } from "./boxes.js";
+import type { FrameTitle } from "./frame-titles.js";
+import type { Box, Scene } from "./scene.js";
+
+export type Hit =
+  | { readonly kind: "node"; readonly node: number }
+  /** A closed scope, or the title of an open one. */
+  | { readonly kind: "scope"; readonly scope: number; readonly isOpen: boolean }
+  | { readonly kind: "edge"; readonly edge: number };
+
+/** Find the topmost thing at a world point; `reach` is how far an edge may be. */
+export function hitTest(scene: Scene, world: Point, reach: number): Hit | null {
+  const box = topmostBox(scene, world);
+  if (box !== null && box.shape !== "frame") return hitOfBox(box);
+  const edge = nearestEdge(scene, world, reach);
+  if (edge >= 0) {
+    const first = rowOf(scene.visible.members, edge)[0];
+    if (first !== undefined) return { kind: "edge", edge: first };
+  }
+  return box === null ? null : hitOfBox(box);
+}
+
+function hitOfBox(box: Box): Hit {
+  if (box.shape === "stack") return { kind: "scope", scope: box.id, isOpen: false };
+  if (box.shape === "frame") return { kind: "scope", scope: box.id, isOpen: true };
+  return { kind: "node", node: box.id };
+}
+
+/** Frames count only by their title: their inside belongs to what they hold. */
+function topmostBox(scene: Scene, { x, y }: Point): Box | null {
+  let found: Box | null = null;
+  scene.boxGrid.query({ x, y, width: 0, height: 0 }, (item) => {
+    const box = scene.boxes[item];
+    if (box === undefined) return;
+    const area: Rect =
+      box.shape === "frame" ? { ...box, height: METRICS.frameTitle } : box;
+    if (contains(area, x, y)) found = box;
+  });
+  return found;
+}
+
+function nearestEdge(scene: Scene, { x, y }: Point, reach: number): number {
+  const { points, starts } = scene.placement;
+  let best = reach;
+  let found = -1;
+  const around = {
+    x: x - reach,
+    y: y - reach,
+    width: 2 * reach,
+    height: 2 * reach,
+  };
+  scene.edgeGrid.query(around, (edge) => {
+    const [left = 0, top = 0, right = 0, bottom = 0] = scene.edgeBounds.subarray(
+      4 * edge,
+      4 * edge + 4,
+    );
+    const isNear =
+      x >= left - reach &&
+      x <= right + reach &&
+      y >= top - reach &&
+      y <= bottom + reach;
+    if (!isNear) return;
+    const start = starts[edge] ?? 0;
+    const end = starts[edge + 1] ?? 0;
+    const distance = distanceToPath(points, start, end, x, y);
+    if (distance >= best) return;
+    best = distance;
+    found = edge;
+  });
+  return found;
+}
+
+/** Floating titles lie over the boxes; this much of their bar reacts. */
+const FLOATING_WIDTH = 180;
+
+/** The open scope whose floating title is at a screen point. */
+export function hitTitle(titles: readonly FrameTitle[], screen: Point): Hit | null {
+  for (const { box, bar, isFloating } of titles) {
+    if (!isFloating) continue;
+    const area = { ...bar, width: Math.min(bar.width, FLOATING_WIDTH) };
+    if (contains(area, screen.x, screen.y)) return hitOfBox(box);
+  }
+  return null;
+}

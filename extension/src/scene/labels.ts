@@ -1,0 +1,76 @@
+// The words on boxes and edges.
+import type { Graph } from "../graph/build.js";
+import type { OpNode, Scope, Snapshot, TensorMeta } from "../ir/types.js";
+import { bareName } from "./families.js";
+
+export interface Label {
+  readonly title: string;
+  readonly subtitle: string;
+}
+
+export function nodeLabel(snapshot: Snapshot, node: OpNode): Label {
+  return { title: nodeTitle(snapshot, node), subtitle: nodeSubtitle(snapshot, node) };
+}
+
+function nodeTitle(snapshot: Snapshot, node: OpNode): string {
+  if (node.kind === "accumulate" || node.kind === "leaf") {
+    const tensor = snapshot.tensors[node.outputs[0] ?? -1];
+    const name = node.call || tensor?.name || "";
+    const scope = node.scope === null ? undefined : snapshot.scopes[node.scope];
+    return name === "" ? "leaf" : withinScope(name, scope);
+  }
+  return node.call || bareName(node.name);
+}
+
+/** "net.conv.weight" is just "weight" inside the box of net.conv. */
+function withinScope(name: string, scope: Scope | undefined): string {
+  const dot = name.lastIndexOf(".");
+  if (scope === undefined || dot < 0) return name;
+  const owner = name.slice(0, dot);
+  const path = scope.path.replace(/#\d+/g, "");
+  return path === owner || path.endsWith(`.${owner}`) ? name.slice(dot + 1) : name;
+}
+
+function nodeSubtitle(snapshot: Snapshot, node: OpNode): string {
+  const tensor = snapshot.tensors[node.outputs[0] ?? -1];
+  if (tensor === undefined) return "";
+  const more = node.outputs.length - 1;
+  return more > 0 ? `${tensorLabel(tensor)}  +${more}` : tensorLabel(tensor);
+}
+
+const SHORT_DTYPES: Readonly<Record<string, string>> = {
+  float32: "",
+  float64: "f64",
+  float16: "f16",
+  bfloat16: "bf16",
+  int64: "i64",
+  int32: "i32",
+  int16: "i16",
+  int8: "i8",
+  uint8: "u8",
+  complex64: "c64",
+  complex128: "c128",
+};
+
+/** "64×10", with the number type where it is not float32. */
+export function tensorLabel(tensor: TensorMeta): string {
+  const dtype = SHORT_DTYPES[tensor.dtype] ?? tensor.dtype;
+  return dtype === "" ? shapeLabel(tensor) : `${shapeLabel(tensor)} ${dtype}`;
+}
+
+export function shapeLabel(tensor: TensorMeta): string {
+  return tensor.shape.length === 0 ? "scalar" : tensor.shape.join("×");
+}
+
+export function scopeLabel(graph: Graph, scope: number): Label {
+  const { name = "", kind = "" } = graph.snapshot.scopes[scope] ?? {};
+  const count = graph.scopeSize[scope] ?? 0;
+  const nodes = `${count} ${count === 1 ? "node" : "nodes"}`;
+  return { title: name || kind, subtitle: kind ? `${kind} · ${nodes}` : nodes };
+}
+
+/** What an open scope says beside its name. */
+export function scopeKind(snapshot: Snapshot, scope: number): string {
+  const { name, kind = "" } = snapshot.scopes[scope] ?? {};
+  return kind === name ? "" : kind;
+}

@@ -1,0 +1,129 @@
+// The draw list: placed boxes and edges, with grids to find them by place.
+import type { Rect } from "../geometry/rect.js";
+import type { Graph } from "../graph/build.js";
+import type { VisibleGraph } from "../graph/collapse.js";
+import type { Placement } from "../layout/index.js";
+import type { BoxContent } from "./boxes.js";
+import { describeEdges, type EdgeLook } from "./edges.js";
+import { buildGrid, type Grid } from "./grid.js";
+import { shapeLabel } from "./labels.js";
+
+export interface Box extends BoxContent, Rect {
+  readonly item: number;
+}
+
+export interface Scene {
+  readonly graph: Graph;
+  readonly visible: VisibleGraph;
+  readonly placement: Placement;
+  /** Per item; frames come before what they hold. */
+  readonly boxes: readonly Box[];
+  /** Per merged edge. */
+  readonly edges: readonly EdgeLook[];
+  /** Per merged edge: left, top, right, bottom of its path. */
+  readonly edgeBounds: Float32Array;
+  /** Per item: its merged edges, in and out. */
+  readonly edgesOfItem: ReadonlyMap<number, readonly number[]>;
+  readonly boxGrid: Grid;
+  readonly edgeGrid: Grid;
+  readonly bounds: Rect;
+}
+
+/** Room for a curve that leaves the straight line between its points. */
+const CURVE_MARGIN = 100;
+
+export function buildScene(
+  graph: Graph,
+  visible: VisibleGraph,
+  contents: readonly BoxContent[],
+  placement: Placement,
+): Scene {
+  const boxes = contents.map((content, item): Box => {
+    const width = placement.width[item] ?? 0;
+    const height = placement.height[item] ?? 0;
+    const x = (placement.x[item] ?? 0) - width / 2;
+    const y = (placement.y[item] ?? 0) - height / 2;
+    return { ...content, item, x, y, width, height };
+  });
+  const boxBounds = new Float32Array(4 * boxes.length);
+  boxes.forEach(({ x, y, width, height }, item) => {
+    boxBounds.set([x, y, x + width, y + height], 4 * item);
+  });
+  const edgeBounds = boundsOfEdges(placement);
+  return {
+    graph,
+    visible,
+    placement,
+    boxes,
+    edges: describeEdges(graph, visible),
+    edgeBounds,
+    edgesOfItem: groupByItem(visible),
+    boxGrid: buildGrid(boxes.length, boxBounds),
+    edgeGrid: buildGrid(visible.source.length, edgeBounds),
+    bounds: { x: 0, y: 0, ...placement.bounds },
+  };
+}
+
+/** The box that shows a node: its own, or that of the closed scope that hides it. */
+export function boxOfNode(scene: Scene, node: number): Box | null {
+  return scene.boxes[scene.visible.itemOfNode[node] ?? -1] ?? null;
+}
+
+/** The merged edge that stands for an edge of the snapshot, or -1. */
+export function mergedEdge(scene: Scene, edge: number): number {
+  const { visible, graph, edgesOfItem } = scene;
+  const item = visible.itemOfNode[graph.source[edge] ?? -1] ?? -1;
+  const target = visible.itemOfNode[graph.target[edge] ?? -1] ?? -1;
+  for (const index of edgesOfItem.get(item) ?? []) {
+    if (visible.source[index] === item && visible.target[index] === target)
+      return index;
+  }
+  return -1;
+}
+
+function groupByItem(visible: VisibleGraph): Map<number, number[]> {
+  const edges = new Map<number, number[]>();
+  const add = (item: number, edge: number) => {
+    const known = edges.get(item);
+    if (known === undefined) edges.set(item, [edge]);
+    else if (known[known.length - 1] !== edge) known.push(edge);
+  };
+  for (let edge = 0; edge < visible.source.length; edge++) {
+    add(visible.source[edge] ?? 0, edge);
+    add(visible.target[edge] ?? 0, edge);
+  }
+  return edges;
+}
+
+function boundsOfEdges({ points, starts, overlay }: Placement): Float32Array {
+  const edges = starts.length - 1;
+  const bounds = new Float32Array(4 * edges);
+  for (let edge = 0; edge < edges; edge++) {
+    let left = Number.POSITIVE_INFINITY;
+    let top = Number.POSITIVE_INFINITY;
+    let right = Number.NEGATIVE_INFINITY;
+    let bottom = Number.NEGATIVE_INFINITY;
+    for (let i = starts[edge] ?? 0; i < (starts[edge + 1] ?? 0); i += 2) {
+      left = Math.min(left, points[i] ?? 0);
+      right = Math.max(right, points[i] ?? 0);
+      top = Math.min(top, points[i + 1] ?? 0);
+      bottom = Math.max(bottom, points[i + 1] ?? 0);
+    }
+    const margin = overlay[edge] === 1 ? CURVE_MARGIN : 0;
+    bounds.set(
+      [left - margin, top - margin, right + margin, bottom + margin],
+      4 * edge,
+    );
+  }
+  return bounds;
+}
+
+/** What a screen reader or a tooltip says about a box. */
+export function describeBox(scene: Scene, box: Box): string {
+  const badges = box.badges.map((badge) => badge.text).join(", ");
+  const output = scene.graph.snapshot.nodes[box.id]?.outputs[0] ?? -1;
+  const tensor = scene.graph.snapshot.tensors[output];
+  const isScope = box.shape === "stack" || box.shape === "frame";
+  const shape = isScope || tensor === undefined ? box.subtitle : shapeLabel(tensor);
+  return [box.title, shape, badges].filter(Boolean).join(", ");
+}
