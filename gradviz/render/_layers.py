@@ -8,8 +8,10 @@ sideways towards their neighbours without overlapping. Pure: sizes in, positions
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from itertools import pairwise
+
+from gradviz.render._align import Grid, align
 
 _SWEEPS = 8
 _LONGEST = 16  # rows; a longer link is drawn straight, without places of its own
@@ -23,17 +25,6 @@ class Placement:
     routes: tuple[tuple[tuple[float, float], ...], ...]  # from box to box, downwards
     width: float
     height: float
-
-
-@dataclass(slots=True)
-class _Grid:
-    """Boxes and empty places (numbered after the boxes) in rows."""
-
-    rows: list[list[int]]
-    widths: list[float]
-    row_of: list[int]
-    above: list[list[int]] = field(default_factory=list[list[int]])
-    below: list[list[int]] = field(default_factory=list[list[int]])
 
 
 def place(
@@ -51,7 +42,7 @@ def place(
     down = _without_cycles(len(sizes), links)
     grid, chains = _build_grid(sizes, down)
     _order(grid)
-    lefts = _align(grid, gap)
+    lefts = align(grid, gap)
     heights = [
         max((sizes[box][1] for box in row if box < len(sizes)), default=0.0)
         for row in grid.rows
@@ -105,38 +96,49 @@ def _without_cycles(
     return down
 
 
-def _rank(count: int, links: list[tuple[int, int]]) -> list[int]:
-    """Return each box's row: below all its sources; sources just above their use."""
-    incoming = [0] * count
+def _rank(
+    count: int, links: list[tuple[int, int]]
+) -> tuple[list[int], list[int], list[int]]:
+    """Return each box's row, depth and height.
+
+    The row is below all sources; parameters stand in the row just above their use.
+    """
+    incoming: list[list[int]] = [[] for _ in range(count)]
     outgoing: list[list[int]] = [[] for _ in range(count)]
     for source, target in links:
         if source != target:
             outgoing[source].append(target)
-            incoming[target] += 1
-    sources = [box for box in range(count) if incoming[box] == 0]
-    ready, rank = list(sources), [0] * count
-    while ready:
-        box = ready.pop()
+            incoming[target].append(source)
+    waiting = [len(sources) for sources in incoming]
+    order = [box for box in range(count) if waiting[box] == 0]
+    depth, height, is_sunk = [0] * count, [0] * count, [False] * count
+    for box in order:  # grows while it is walked
+        # A leaf, or what is made of one leaf alone: a transposed weight, say.
+        alone = len(incoming[box]) <= 1
+        is_sunk[box] = alone and all(is_sunk[source] for source in incoming[box])
         for target in outgoing[box]:
-            rank[target] = max(rank[target], rank[box] + 1)
-            incoming[target] -= 1
-            if incoming[target] == 0:
-                ready.append(target)
-    for box in sources:
+            depth[target] = max(depth[target], depth[box] + 1)
+            waiting[target] -= 1
+            if waiting[target] == 0:
+                order.append(target)
+    rank = list(depth)
+    for box in reversed(order):
         if outgoing[box]:
-            rank[box] = min(rank[target] for target in outgoing[box]) - 1
-    return rank
+            height[box] = max(height[target] for target in outgoing[box]) + 1
+            if is_sunk[box]:
+                rank[box] = min(rank[target] for target in outgoing[box]) - 1
+    return rank, depth, height
 
 
 def _build_grid(
     sizes: Sequence[tuple[float, float]], links: list[tuple[int, int]]
-) -> tuple[_Grid, list[list[int]]]:
+) -> tuple[Grid, list[list[int]]]:
     """Return the rows, and for each link the places it passes through."""
-    rank = _rank(len(sizes), links)
+    rank, depth, height = _rank(len(sizes), links)
     rows: list[list[int]] = [[] for _ in range(max(rank, default=-1) + 1)]
     for box, row in enumerate(rank):
         rows[row].append(box)
-    grid = _Grid(rows, [size[0] for size in sizes], rank)
+    grid = Grid(rows, [size[0] for size in sizes], list(rank), depth, height)
     grid.above = [[] for _ in sizes]
     grid.below = [[] for _ in sizes]
     chains: list[list[int]] = []
@@ -144,7 +146,7 @@ def _build_grid(
         between = range(rank[source] + 1, rank[target])
         chain = [source]
         if len(between) <= _LONGEST:
-            chain += [_add_place(grid, row) for row in between]
+            chain += [_add_place(grid, row, source, target) for row in between]
         chain.append(target)
         for upper, lower in pairwise(chain):
             grid.below[upper].append(lower)
@@ -153,8 +155,10 @@ def _build_grid(
     return grid, chains
 
 
-def _add_place(grid: _Grid, row: int) -> int:
+def _add_place(grid: Grid, row: int, source: int, target: int) -> int:
     number = len(grid.row_of)
+    grid.depth.append(grid.depth[source] + row - grid.row_of[source])
+    grid.height.append(grid.height[target] + grid.row_of[target] - row)
     grid.rows[row].append(number)
     grid.row_of.append(row)
     grid.widths.append(0.0)
@@ -163,7 +167,7 @@ def _add_place(grid: _Grid, row: int) -> int:
     return number
 
 
-def _order(grid: _Grid) -> None:
+def _order(grid: Grid) -> None:
     """Sort every row by the mean place of its neighbours; keep the best sweep."""
     place = [0.0] * len(grid.row_of)
     _renumber(grid.rows, place)
@@ -193,7 +197,7 @@ def _renumber(rows: list[list[int]], place: list[float]) -> None:
             place[box] = (number + 0.5) / len(row)
 
 
-def _crossings(grid: _Grid, place: list[float]) -> int:
+def _crossings(grid: Grid, place: list[float]) -> int:
     count = 0
     for row in grid.rows:
         ends = sorted(
@@ -218,52 +222,3 @@ def _inversions(values: list[float]) -> int:
             taken += 1
         count += len(left) - taken
     return count
-
-
-def _align(grid: _Grid, gap: float) -> list[float]:
-    """Return left edges: near the neighbours' middle, in order, without overlap."""
-    lefts = [0.0] * len(grid.row_of)
-    for row in grid.rows:
-        _settle(row, [0.0] * len(row), grid, gap, lefts)
-    for sweep in range(2 * _SWEEPS):
-        downwards = sweep % 2 == 1
-        near = grid.above if downwards else grid.below
-        for row in grid.rows if downwards else reversed(grid.rows):
-            wishes = [_wish(box, near[box], grid, lefts) for box in row]
-            _settle(row, wishes, grid, gap, lefts)
-    leftmost = min(lefts, default=0.0)
-    return [left - leftmost for left in lefts]
-
-
-def _wish(box: int, near: list[int], grid: _Grid, lefts: list[float]) -> float:
-    """Return the left edge that would put the box under its neighbours' median."""
-    if not near:
-        return lefts[box]
-    middles = sorted(lefts[other] + grid.widths[other] / 2 for other in near)
-    half = len(middles) // 2
-    median = (middles[half] + middles[-half - 1]) / 2
-    return median - grid.widths[box] / 2
-
-
-def _settle(
-    row: list[int], wishes: list[float], grid: _Grid, gap: float, lefts: list[float]
-) -> None:
-    """Move a row as near to its wishes as its order allows."""
-    # Isotonic regression by pooling: boxes whose wishes collide move as one.
-    offset, offsets = 0.0, list[float]()
-    for box in row:
-        offsets.append(offset)
-        offset += grid.widths[box] + gap
-    pools: list[
-        tuple[float, int]
-    ] = []  # mean wish and number of the boxes that share it
-    for wish, shift in zip(wishes, offsets, strict=True):
-        mean, count = wish - shift, 1
-        while pools and pools[-1][0] > mean:
-            other, others = pools.pop()
-            mean = (mean * count + other * others) / (count + others)
-            count += others
-        pools.append((mean, count))
-    settled = [mean for mean, count in pools for _ in range(count)]
-    for box, shift, start in zip(row, offsets, settled, strict=True):
-        lefts[box] = start + shift

@@ -185,3 +185,27 @@ def test_crossed_pairs_are_uncrossed():
     placed = place([(10, 10)] * 4, [(0, 3), (1, 2)])
     xs = [x for x, _ in placed.centres]
     assert (xs[0] - xs[1]) * (xs[3] - xs[2]) > 0
+
+
+def test_the_longest_path_runs_straight_and_weights_stand_beside_it():
+    #  0 ─> 2 ─> 4 ─> 6      1, 3 and 5 are weights
+    #  1 ───┘    │    │
+    #  3 ────────┘    │
+    #  5 ─────────────┘
+    links = [(0, 2), (1, 2), (2, 4), (3, 4), (4, 6), (5, 6)]
+    placed = place([(60, 20)] * 7, links, gap=10)
+    xs = [x for x, _ in placed.centres]
+    assert max(xs[box] for box in (2, 4, 6)) - min(xs[box] for box in (2, 4, 6)) < 1
+    for weight, use in ((3, 4), (5, 6)):
+        assert abs(xs[weight] - xs[use]) == pytest.approx(70, abs=1)
+        below = placed.centres[use][1] - placed.centres[weight][1]
+        assert below == placed.centres[6][1] - placed.centres[4][1]
+
+
+def test_a_transposed_weight_stands_just_above_its_use():
+    #  0 ─> 1 ─> 2 ─> 3 ─> 6
+    #  4 (weight) ─> 5 ────┘
+    placed = place([(10, 10)] * 7, [(0, 1), (1, 2), (2, 3), (3, 6), (4, 5), (5, 6)])
+    ys = [y for _, y in placed.centres]
+    assert ys[5] == ys[3]
+    assert ys[4] == ys[2]
