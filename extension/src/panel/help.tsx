@@ -17,7 +17,7 @@ const KEYS: readonly (readonly [keys: readonly string[], what: string])[] = [
 
 const MOUSE: readonly (readonly [gesture: string, what: string])[] = [
   ["Click", "Select a node or an edge"],
-  ["Double click", "Open or close a scope"],
+  ["Click a module", "Open or close its box"],
   ["Drag", "Move the graph"],
   ["Wheel, pinch", "Zoom at the pointer"],
 ];

@@ -1,8 +1,24 @@
-// What the colours of the nodes mean now.
+// What the colours of the nodes mean now, over a corner of the graph; it folds away.
+import { legendEntries } from "../render/legend.js";
 import { useStore } from "./context.js";
+import { Name } from "./text.js";
 
 export function Legend() {
-  const store = useStore();
-  if (store.data.snapshot.value === null) return null;
-  return null;
+  const { ui, derived } = useStore();
+  const graph = derived.graph.value;
+  if (graph === null || graph.nodeCount === 0) return null;
+  const entries = legendEntries(graph, ui.colorBy.value, derived.theme.value);
+  return (
+    <details class="legend" open={!ui.narrow.value} data-testid="legend">
+      <summary>Legend</summary>
+      <ul>
+        {entries.map(({ text, colour, fill }) => (
+          <li key={text}>
+            <i class="swatch" style={{ background: fill, borderColor: colour }} />
+            <Name text={text} />
+          </li>
+        ))}
+      </ul>
+    </details>
+  );
 }

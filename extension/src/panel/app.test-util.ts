@@ -1,0 +1,78 @@
+// Mounts the real view in jsdom with a graph view that records its commands.
+import { act } from "preact/test-utils";
+import { vi } from "vitest";
+import { type Mounted, type MountOptions, mount } from "../app.js";
+import type { Snapshot } from "../ir/types.js";
+import type { Transport } from "../state/transport.js";
+import { type FakeView, views } from "./fake-view.test-util.js";
+
+export interface App {
+  readonly root: ShadowRoot;
+  readonly mounted: Mounted;
+  readonly view: FakeView;
+  /** The one element with a data-testid. */
+  find(testId: string): HTMLElement;
+  /** Definition list as a plain record: {Shape: "(8,)"}. */
+  facts(testId: string): Record<string, string>;
+  press(key: string, target?: Element): Promise<void>;
+  click(target: Element | null | undefined): Promise<void>;
+  type(target: Element, value: string): Promise<void>;
+}
+
+export async function open(
+  transport: Transport | Snapshot,
+  options?: MountOptions,
+): Promise<App> {
+  const el = document.createElement("div");
+  document.body.append(el);
+  const given = "initial" in transport;
+  const source = given ? transport : { initial: Promise.resolve(transport) };
+  const mounted = await during(() => mount(el, source, options));
+  const root = el.firstElementChild?.shadowRoot;
+  const view = views.at(-1);
+  if (!root || view === undefined) throw new Error("The view did not mount.");
+  const find = (testId: string) => {
+    const element = root.querySelector<HTMLElement>(`[data-testid="${testId}"]`);
+    if (element === null) throw new Error(`No element ${testId}: ${root.textContent}`);
+    return element;
+  };
+  return {
+    root,
+    mounted,
+    view,
+    find,
+    facts: (testId) =>
+      Object.fromEntries(
+        [...find(testId).querySelectorAll("dt")].map((term) => [
+          term.textContent,
+          term.nextElementSibling?.textContent ?? "",
+        ]),
+      ),
+    press: (key, target = find("graph")) =>
+      during(() => {
+        const event = { key, bubbles: true, composed: true, cancelable: true };
+        target.dispatchEvent(new KeyboardEvent("keydown", event));
+      }),
+    click: (target) =>
+      during(() => {
+        if (!(target instanceof HTMLElement)) throw new Error("Nothing to click.");
+        target.click();
+      }),
+    type: (target, value) =>
+      during(() => {
+        Object.assign(target, { value });
+        const kind = target instanceof HTMLSelectElement ? "change" : "input";
+        target.dispatchEvent(new Event(kind, { bubbles: true }));
+      }),
+  };
+}
+
+/** Run a step and let promises, renders and effects that follow from it settle. */
+export async function during<Result>(step: () => Result): Promise<Result> {
+  let result: Result | undefined;
+  await act(async () => {
+    result = step();
+    await vi.waitFor(() => Promise.resolve());
+  });
+  return result as Result;
+}
