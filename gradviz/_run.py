@@ -21,7 +21,7 @@ from gradviz import ir
 from gradviz._alias import alias
 from gradviz.errors import GradvizError
 
-_OURS = str(Path(__file__).parent) + os.sep
+_OURS = str(Path(__file__).parent)
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,7 +55,7 @@ def run_script(
                 exec(code, module.__dict__)
         except BaseException as error:  # SystemExit and KeyboardInterrupt end it too
             raised = not isinstance(error, SystemExit)
-            _strip(error)
+            _strip(error, keep=module.__file__ or "")
             status = _report(error)
         _flush()
     return Outcome(recorder.snapshot(), status, raised)
@@ -111,8 +111,14 @@ def _flush() -> None:
             stream.flush()
 
 
-def _strip(error: BaseException) -> None:
-    """Remove our frames from an error and from the errors it came from."""
+def _strip(error: BaseException, keep: str) -> None:
+    """Remove our frames from an error and from the errors it came from.
+
+    The engine's go too: like PyTorch's, which are C++, they say nothing about the
+    script. Frames of the file ``keep`` stay in any case.
+    """
+    engine = getattr(sys.modules.get("gradtape"), "__path__", [])
+    ours = tuple(folder + os.sep for folder in (_OURS, *engine))
     waiting: list[Any] = [error]
     seen: set[int] = set()
     while waiting:
@@ -120,14 +126,17 @@ def _strip(error: BaseException) -> None:
         if each is None or id(each) in seen:
             continue
         seen.add(id(each))
-        each.__traceback__ = _without_our_frames(each.__traceback__)
+        each.__traceback__ = _without(ours, keep, each.__traceback__)
         waiting += [each.__cause__, each.__context__, *getattr(each, "exceptions", ())]
 
 
-def _without_our_frames(trace: TracebackType | None) -> TracebackType | None:
+def _without(
+    ours: tuple[str, ...], keep: str, trace: TracebackType | None
+) -> TracebackType | None:
     kept: list[TracebackType] = []
     while trace is not None:
-        if not trace.tb_frame.f_code.co_filename.startswith(_OURS):
+        file = trace.tb_frame.f_code.co_filename
+        if file == keep or not file.startswith(ours):
             kept.append(trace)
         trace = trace.tb_next
     following = None

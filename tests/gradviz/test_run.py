@@ -136,6 +136,23 @@ def test_what_a_script_raises_looks_as_under_python(script: Script, capsys, kind
     assert export.load("x.json").nodes
 
 
+def test_frames_of_the_engine_are_left_out(script: Script, capsys):
+    path = script(
+        """
+        import torch
+        def step():
+            torch.tensor([1.0, 2.0]).backward()
+        step()
+        """
+    )
+    assert run(path, "--engine", "gradtape", "--json", "x.json") == 1
+    trace = capsys.readouterr().err
+    frames = re.findall(r'File "(.*)", line \d+, in (.*)', trace)
+    file = str(path.resolve())
+    assert frames == [(file, "<module>"), (file, "step")]
+    assert "RuntimeError: element 0 of tensors does not require grad" in trace
+
+
 def without_depth(trace: str) -> str:
     """Drop how often a line repeats: that depends on who called the script."""
     return re.sub(r"repeated \d+ more times", "repeated", trace)
