@@ -2,16 +2,10 @@
 import { type Mounted, mount } from "../app.js";
 import { decodeSnapshot, SnapshotError } from "../ir/decode.js";
 import type { Snapshot } from "../ir/types.js";
+import { inflate } from "./inflate.js";
 
 const DATA_ID = "gradviz-data";
 const DAMAGED = "The data in this page is damaged: it could not be unpacked.";
-
-async function inflate(packed: Uint8Array<ArrayBuffer>): Promise<Uint8Array> {
-  const stream = new Blob([packed])
-    .stream()
-    .pipeThrough(new DecompressionStream("deflate"));
-  return new Uint8Array(await new Response(stream).arrayBuffer());
-}
 
 /** Read the columns that the page embeds as base64 of a zlib stream. */
 export async function readPage(page: Document): Promise<Snapshot> {

@@ -1,0 +1,40 @@
+// The kernel's side of a widget as the page sees it, and what the page shares about it.
+
+/** The part of anywidget's model that gradviz uses. */
+export interface WidgetModel {
+  get(trait: string): unknown;
+  on(event: string, callback: ModelCallback): void;
+  off(event: string, callback: ModelCallback): void;
+  send(content: unknown): void;
+}
+
+export type ModelCallback = (content?: unknown, buffers?: readonly DataView[]) => void;
+
+/** The traits of gradviz/widget.py; the snapshot is columns in a zlib stream. */
+export const SNAPSHOT_TRAIT = "_snapshot";
+export const KEY_TRAIT = "_key";
+export const BUNDLE_TRAIT = "_bundle";
+
+/** Told to the document whenever a model joined `gradvizModels`. */
+export const MODEL_EVENT = "gradviz:model";
+
+/** What the page bundle leaves behind in the page. */
+export interface PageApi {
+  widget(props: { model: WidgetModel; el: HTMLElement }): () => void;
+}
+
+/** One bundle of this page: who waits for it, and when a kernel was last asked. */
+export interface BundleRequest {
+  readonly loaded: Promise<PageApi>;
+  readonly arrive: (api: PageApi | Promise<PageApi>) => void;
+  askedAt: number;
+}
+
+export interface PageGlobals {
+  /** By digest: notebooks with several versions of gradviz can share a page. */
+  gradvizBundles?: Record<string, BundleRequest>;
+  /** Every living widget of the page by its key, also those that are not displayed. */
+  gradvizModels?: Map<unknown, WidgetModel>;
+}
+
+export const page = globalThis as PageGlobals;

@@ -1,0 +1,74 @@
+// What both notebook hosts share: snapshots of a living widget, and the wish to see code.
+import { decodeSnapshot, SnapshotError } from "../ir/decode.js";
+import type { Snapshot } from "../ir/types.js";
+import type { RevealTarget } from "../state/transport.js";
+import { inflate } from "./inflate.js";
+import { MODEL_EVENT, page, SNAPSHOT_TRAIT, type WidgetModel } from "./model.js";
+
+/** CSS height of the view below a cell: the cell and its graph fit one screen. */
+export const CELL_HEIGHT = "520px";
+
+/** Sent from the view when the user clicks a place in their code; bubbles. */
+export const REVEAL_EVENT = "gradviz:reveal";
+
+const DAMAGED = "The graph did not arrive whole from the kernel; run the cell again.";
+
+/** Read the snapshot that a model holds.
+ *
+ * @throws SnapshotError with one sentence. */
+export async function readModel(model: WidgetModel): Promise<Snapshot> {
+  const packed = model.get(SNAPSHOT_TRAIT);
+  if (!(packed instanceof DataView) || packed.byteLength === 0) {
+    throw new SnapshotError("The kernel has not sent a graph.");
+  }
+  const { buffer, byteOffset, byteLength } = packed;
+  let bytes: Uint8Array;
+  try {
+    bytes = await inflate(new Uint8Array(buffer, byteOffset, byteLength).slice());
+  } catch {
+    throw new SnapshotError(DAMAGED);
+  }
+  return decodeSnapshot(bytes);
+}
+
+/** Call back with every snapshot that the kernel sends from now on. */
+export function followModel(
+  model: WidgetModel,
+  callback: (snapshot: Snapshot) => void,
+): () => void {
+  const event = `change:${SNAPSHOT_TRAIT}`;
+  // A damaged update leaves the last whole graph in place.
+  const tell = () => void readModel(model).then(callback, console.warn);
+  model.on(event, tell);
+  return () => model.off(event, tell);
+}
+
+/** Follow a widget from the moment the page knows its model; none, if it never does. */
+export function followKey(
+  key: unknown,
+  callback: (snapshot: Snapshot) => void,
+): () => void {
+  const lifetime = new AbortController();
+  let stop: (() => void) | undefined;
+  const connect = () => {
+    const model = page.gradvizModels?.get(key);
+    if (model === undefined) return;
+    document.removeEventListener(MODEL_EVENT, connect);
+    stop = followModel(model, callback);
+  };
+  document.addEventListener(MODEL_EVENT, connect, { signal: lifetime.signal });
+  connect();
+  return () => {
+    lifetime.abort();
+    stop?.();
+  };
+}
+
+/** Ask the page around `el` to show where the user wrote something. */
+export function askToReveal(el: HTMLElement, target: RevealTarget): void {
+  const { file, line, end_line, column, end_column, cell_id } = target;
+  const detail = { file, line, end_line, column, end_column, cell_id };
+  el.dispatchEvent(
+    new CustomEvent(REVEAL_EVENT, { detail, bubbles: true, composed: true }),
+  );
+}
