@@ -1,0 +1,1 @@
+"""Speed, always as a ratio to a peer in the same run."""

@@ -1,0 +1,24 @@
+"""Run the benchmarks that ``make bench`` reports, one after the other."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+COMMANDS = (
+    ("-m", "tests.benchmarks.bench_engine", "--threads", "1"),
+    ("-m", "tests.benchmarks.bench_engine", "--threads", "2"),
+)
+
+
+def main() -> int:
+    """Run every benchmark; return 1 if one of them failed."""
+    failed = 0
+    for command in COMMANDS:
+        failed |= subprocess.run([sys.executable, *command], check=False).returncode
+        print()
+    return int(failed != 0)
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())

@@ -1,0 +1,95 @@
+"""Run one program under gradtape and under PyTorch and compare all that can be seen."""
+
+from __future__ import annotations
+
+import math
+import warnings
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+import gradtape
+
+Program = Callable[[Any], Any]
+
+
+def assert_same(program: Program, *, rtol: float = 1e-5) -> None:
+    """Assert that ``program(torch)`` gives the same with either module.
+
+    Compared are values, dtypes, strides, versions, leaf flags and node names of every
+    tensor returned, the warnings, and the type and sentence of an error.
+    """
+    torch = pytest.importorskip("torch")
+    ours, theirs = outcome(program, gradtape), outcome(program, torch)
+    assert_close(ours, theirs, rtol, "result")
+
+
+def outcome(program: Program, module: Any) -> Any:
+    """Return what a program returned, or what it raised, as plain data."""
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        try:
+            result = describe(program(module))
+        except Exception as error:  # noqa: BLE001 - the error is the result
+            return "raised", type(error).__name__, first_sentence(error)
+    said = [f"{w.category.__name__}: {str(w.message)[:60]}" for w in caught]
+    return "returned", result, said
+
+
+def first_sentence(error: Exception) -> str:
+    """Return the error's text up to PyTorch's notes about its C++ stack."""
+    return str(error).split("\nException raised from")[0].strip()
+
+
+def describe(value: Any) -> Any:
+    """Turn tensors, nodes and containers into data that compares."""
+    if isinstance(value, dict):
+        return {key: describe(each) for key, each in value.items()}
+    if isinstance(value, list | tuple):
+        return [describe(each) for each in value]
+    if type(value).__name__ in ("Tensor", "Parameter"):
+        return describe_tensor(value)
+    if hasattr(value, "next_functions"):
+        return type(value).__name__
+    if value is None or isinstance(value, bool | int | float | complex | str):
+        return value
+    return str(value)
+
+
+def describe_tensor(tensor: Any) -> dict[str, Any]:
+    """Return everything about a tensor that both libraries must agree on."""
+    node = tensor.grad_fn
+    return {
+        "dtype": str(tensor.dtype),
+        "shape": list(tensor.shape),
+        "stride": list(tensor.stride()),
+        "offset": tensor.storage_offset(),
+        "requires_grad": tensor.requires_grad,
+        "is_leaf": tensor.is_leaf,
+        "version": tensor._version,
+        "is_view": tensor._is_view(),
+        "node": None if node is None else type(node).__name__,
+        "values": tensor.detach().tolist(),
+    }
+
+
+def assert_close(ours: Any, theirs: Any, rtol: float, where: str) -> None:
+    """Compare nested data; say where the first difference is."""
+    assert type(ours) is type(theirs), f"{where}: ours {ours!r}, PyTorch {theirs!r}"
+    if isinstance(ours, dict):
+        assert list(ours) == list(theirs), f"{where}: {list(ours)} != {list(theirs)}"
+        for key, value in ours.items():
+            assert_close(value, theirs[key], rtol, f"{where}.{key}")
+    elif isinstance(ours, list | tuple):
+        text = f"{where}: ours {ours!r}, PyTorch {theirs!r}"
+        assert len(ours) == len(theirs), text
+        for index, (a, b) in enumerate(zip(ours, theirs, strict=True)):
+            assert_close(a, b, rtol, f"{where}[{index}]")
+    elif isinstance(ours, float):
+        same = math.isclose(ours, theirs, rel_tol=rtol, abs_tol=1e-7) or (
+            math.isnan(ours) and math.isnan(theirs)
+        )
+        assert same, f"{where}: ours {ours!r}, PyTorch {theirs!r}"
+    else:
+        assert ours == theirs, f"{where}: ours {ours!r}, PyTorch {theirs!r}"
