@@ -1,7 +1,61 @@
-from . import ops
-from . import autograd
-from ._define import FUNCTIONS
-from ._tensor import Tensor
-from ._mode import *
+"""gradtape: PyTorch's tensors and autograd in Python, on NumPy and CuPy."""
 
-globals().update(FUNCTIONS)
+from typing import TYPE_CHECKING as _TYPE_CHECKING
+from typing import Any as _Any
+
+from . import ops as ops  # first: it gives Tensor its methods
+from . import autograd as autograd
+from ._define import FUNCTIONS as _FUNCTIONS
+from ._device import device as device
+from ._device import set_default_device as set_default_device
+from ._dtypes import bfloat16 as bfloat16
+from ._dtypes import bool_ as bool  # noqa: A004
+from ._dtypes import can_cast as can_cast
+from ._dtypes import complex32 as complex32
+from ._dtypes import complex64 as complex64
+from ._dtypes import complex128 as complex128
+from ._dtypes import dtype as dtype
+from ._dtypes import finfo as finfo
+from ._dtypes import float16 as float16
+from ._dtypes import float32 as float32
+from ._dtypes import float64 as float64
+from ._dtypes import get_default_dtype as get_default_dtype
+from ._dtypes import iinfo as iinfo
+from ._dtypes import int8 as int8
+from ._dtypes import int16 as int16
+from ._dtypes import int32 as int32
+from ._dtypes import int64 as int64
+from ._dtypes import promote_types as promote_types
+from ._dtypes import set_default_dtype as set_default_dtype
+from ._dtypes import uint8 as uint8
+from ._dtypes import uint16 as uint16
+from ._dtypes import uint32 as uint32
+from ._dtypes import uint64 as uint64
+from ._generator import Generator as Generator
+from ._generator import default_generator as default_generator
+from ._mode import enable_grad as enable_grad
+from ._mode import is_grad_enabled as is_grad_enabled
+from ._mode import no_grad as no_grad
+from ._mode import set_grad_enabled as set_grad_enabled
+from ._observe import observe as observe
+from ._print_options import set_printoptions as set_printoptions
+from ._size import Size as Size
+from ._tensor import Tensor as Tensor
+from ._version import __version__ as __version__
+
+cdouble = complex128
+cfloat = complex64
+chalf = complex32
+double = float64
+float = float32  # noqa: A001 - PyTorch's names
+half = float16
+int = int32  # noqa: A001
+long = int64
+short = int16
+
+# Every declared op and composed function, under PyTorch's name.
+globals().update(_FUNCTIONS)
+
+if _TYPE_CHECKING:
+
+    def __getattr__(name: str) -> _Any: ...

@@ -23,17 +23,6 @@ def sum(xp: Any, self: Array, dim: Any = None, keepdim: bool = False, *, dtype: 
     return xp.sum(self, axis=axis or None if axis == () else axis, keepdims=keepdim, dtype=None if dtype is None else dtype.numpy)
 
 
-@op({"self": lambda F, grad: grad}, view="", method=False)
-def expand(xp: Any, self: Array, size: tuple[int, ...]) -> Any:
-    """Repeat size-1 dimensions without copying."""
-    return xp.broadcast_to(self, size)
-
-
-@op({"self": lambda F, grad, self_shape: F.reshape(grad, self_shape)})
-def reshape(xp: Any, self: Array, shape: tuple[int, ...]) -> Any:
-    return self.reshape(shape)
-
-
 @op({"self": lambda F, grad: F.conj(grad)})
 def conj(xp: Any, self: Array) -> Any:
     if type(self) is float or self.dtype.kind != "c":

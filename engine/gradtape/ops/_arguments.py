@@ -1,0 +1,131 @@
+"""Reading arguments as PyTorch's parser does: sizes, dimensions, dtypes, and errors."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from operator import index
+from typing import Any
+
+from .._dtypes import dtype as DType
+from .._dtypes import get_default_dtype, parse_dtype
+from .._tensor import Tensor
+
+Sizes = tuple[int, ...]
+
+
+def is_integer(value: object) -> bool:
+    """Tell whether PyTorch takes ``value`` where it wants an int."""
+    if isinstance(value, Tensor):
+        return value.numel() == 1 and value._data.dtype.kind in "iub"
+    return hasattr(value, "__index__") and not isinstance(value, bool)
+
+
+def as_integer(value: Any, function: str, name: str, position: int) -> int:
+    """Return an int argument, or raise PyTorch's TypeError."""
+    if type(value) is int:
+        return value
+    if not is_integer(value):
+        raise TypeError(
+            f"{function}(): argument '{name}' (position {position}) must be int, "
+            f"not {type(value).__name__}"
+        )
+    return int(value.item()) if isinstance(value, Tensor) else index(value)
+
+
+def sizes(given: Any, function: str, name: str = "size", position: int = 1) -> Sizes:
+    """Return a size argument, given as a sequence of ints, as a tuple.
+
+    Raises TypeError, in PyTorch's words, for anything else.
+    """
+    if type(given) is tuple and all(type(n) is int for n in given):
+        return given
+    if not isinstance(given, Sequence | Tensor) or isinstance(given, str):
+        raise TypeError(
+            f"{function}(): argument '{name}' (position {position}) must be tuple of "
+            f"ints, not {type(given).__name__}"
+        )
+    for at, item in enumerate(given):
+        if not is_integer(item):
+            raise TypeError(
+                f"{function}(): argument '{name}' failed to unpack the object at pos "
+                f'{at + 1} with error "type must be tuple of ints,but got '
+                f'{type(item).__name__}"'
+            )
+    return tuple(int(item) for item in given)
+
+
+def spread(
+    given: tuple[Any, ...],
+    function: str,
+    name: str = "size",
+    named: dict[str, Any] | None = None,
+) -> Sizes:
+    """Return sizes given one by one, as one sequence, or by keyword (``named``)."""
+    if named:
+        if given or [*named] != [name]:
+            word = next(iter(named))
+            raise TypeError(f"{function}() got an unexpected keyword argument '{word}'")
+        given = (named[name],)
+    if not given:
+        return ()
+    if len(given) == 1 and not is_integer(given[0]):
+        return sizes(given[0], function, name)
+    return sizes(given, function, name)
+
+
+def wrap_dim(dim: Any, ndim: int) -> int:
+    """Return a dimension counted from the front.
+
+    Raises IndexError for one that a tensor of ``ndim`` dimensions does not have.
+    """
+    dim = index(dim)
+    bound = max(ndim, 1)
+    if not -bound <= dim < bound:
+        raise IndexError(
+            f"Dimension out of range (expected to be in range of [{-bound}, "
+            f"{bound - 1}], but got {dim})"
+        )
+    return dim % bound
+
+
+def wrap_dims(dims: Any, ndim: int) -> Sizes:
+    """Return several dimensions counted from the front; refuse repeated ones."""
+    given = (dims,) if is_integer(dims) else tuple(dims)
+    wrapped: list[int] = []
+    for dim in given:
+        found = wrap_dim(dim, ndim)
+        if found in wrapped:
+            raise RuntimeError(f"dim {found} appears multiple times in the list of dims")
+        wrapped.append(found)
+    return tuple(wrapped)
+
+
+def float_dtype(given: Any, function: str) -> DType:
+    """Return a ``dtype=`` argument, or the default type where it is None."""
+    return get_default_dtype() if given is None else parse_dtype(given, function)
+
+
+def check_tensor(value: object, function: str, name: str = "input", at: int = 1) -> Any:
+    """Return ``value`` if it is a tensor; raise PyTorch's TypeError otherwise."""
+    if not isinstance(value, Tensor):
+        raise TypeError(
+            f"{function}(): argument '{name}' (position {at}) must be Tensor, not "
+            f"{type(value).__name__}"
+        )
+    return value
+
+
+def tensor_list(given: Any, function: str, name: str = "tensors") -> list[Tensor]:
+    """Return a sequence of tensors as a list, or raise PyTorch's TypeError."""
+    if not isinstance(given, Sequence):
+        raise TypeError(
+            f"{function}(): argument '{name}' (position 1) must be tuple of Tensors, "
+            f"not {type(given).__name__}"
+        )
+    for at, item in enumerate(given):
+        if not isinstance(item, Tensor):
+            raise TypeError(
+                f"expected Tensor as element {at} in argument 0, but got "
+                f"{type(item).__name__}"
+            )
+    return list(given)

@@ -1,0 +1,109 @@
+"""Declaring views: geometry, raw kernel and derivative in one block.
+
+A view shares memory, so what matters is where it lies. NumPy's own views differ from
+PyTorch's in strides of dimensions of size 0 and 1, so on tensors the geometry decides;
+the kernel serves the derivatives, which run on raw arrays.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from .._apply import argument_error, record
+from .._backend import backend_of
+from .._define import FUNCTIONS, OPS, compile_function, op, tensor_ops
+from .._mode import mode
+from .._observe import OpCalled, notify, observers
+from .._op import Derivative, Kernel, Op
+from .._strided import Geometry, geometry_of
+from .._tensor import Tensor, view_info, wrap_shared
+
+Geometric = Callable[..., Geometry]
+
+
+def view_op(
+    geometry: Geometric,
+    derivatives: Mapping[str | tuple[str, ...], Derivative],
+    *,
+    method: bool = True,
+    function: bool = True,
+    **facts: Any,
+) -> Callable[[Kernel], Callable[..., Tensor]]:
+    """Declare a view whose place ``geometry(where, *options)`` computes.
+
+    The decorated function is the kernel for raw arrays.
+    """
+
+    def declare(kernel: Kernel) -> Callable[..., Tensor]:
+        op(derivatives, method=False, function=False, view="", **facts)(kernel)
+        name = facts.get("name", kernel.__name__)
+        found = OPS[name]
+
+        def execute(_op: Op, args: tuple[Any], options: tuple[Any, ...]) -> Tensor:
+            source = args[0]
+            if not isinstance(source, Tensor):
+                raise argument_error(_op, "self", 1, source)
+            at = geometry(geometry_of(source), *options)
+            return recorded(_op, source, (look(source, at),), options)[0]
+
+        call = compile_function(found, name, execute)
+        call.__doc__ = found.doc
+        setattr(tensor_ops, name, call)
+        if method:
+            setattr(Tensor, name, call)
+        if function:
+            FUNCTIONS[name] = call
+        return call
+
+    return declare
+
+
+def composed(kernel: Kernel) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """Let a function composed of ops serve in derivatives, under its own name.
+
+    ``kernel`` does the same on raw arrays; it is what ``backward()`` runs.
+    """
+
+    def install(function: Callable[..., Any]) -> Callable[..., Any]:
+        op({}, method=False, function=False, name=function.__name__)(kernel)
+        setattr(tensor_ops, function.__name__, function)
+        return function
+
+    return install
+
+
+def look(source: Tensor, at: Geometry, kind: str = "", array: Any = None) -> Tensor:
+    """Make a tensor that sees the memory of ``source`` as ``at`` says.
+
+    ``array`` is given where the elements are of another dtype than the source's.
+    """
+    storage = source._storage
+    if array is None:
+        flat = storage.flat()
+        wanted = source._data.dtype
+        if flat.dtype is not wanted:
+            flat = flat.view(wanted)
+        offset = 0 if 0 in at.size else at.offset
+        array = backend_of(flat).strided(flat, at.size, at.stride, offset)
+    view = wrap_shared(array, storage)
+    info = source._view
+    base = source if info is None or info.base is None else info.base
+    if not mode.grad:
+        kind = "no_grad"
+    elif info is not None and info.base is not None and not kind:
+        kind = info.kind  # what must not be written stays so, seen through a view
+    view._view = view_info(base, at.offset, kind, storage.version)
+    return view
+
+
+def recorded(
+    declared: Op, source: Tensor, views: tuple[Tensor, ...], options: tuple[Any, ...]
+) -> tuple[Tensor, ...]:
+    """Record the node that made ``views``, tell the observers, and return them."""
+    node = None
+    if mode.grad and views:
+        node = record(declared, (source,), options, views)
+    if observers:
+        notify(OpCalled(declared.name, (source, *options), views, node))
+    return views

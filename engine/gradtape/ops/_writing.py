@@ -1,0 +1,41 @@
+"""The steps every in-place writer shares: may it, do it, count it, record it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from .._apply import make_node
+from .._define import OPS
+from .._inplace import check_overlap, note_write
+from .._mode import mode
+from .._observe import OpCalled, notify, observers
+from .._tensor import Tensor
+from .._views import check_inplace, rebase_history
+
+
+def written(
+    name: str,
+    declared: str,
+    args: tuple[Any, ...],
+    options: tuple[Any, ...],
+    store: Callable[[Any], Any],
+) -> Tensor:
+    """Let ``store`` change the memory of ``args[0]``, which is returned.
+
+    ``declared`` names the op whose derivative the write has. Raises RuntimeError, in
+    PyTorch's words, where the write would break the graph or hit a cell twice.
+    """
+    target: Tensor = args[0]
+    tensors = [t for t in args if isinstance(t, Tensor)]
+    needs = mode.grad and any(t.requires_grad for t in tensors)
+    check_inplace(target, needs)
+    check_overlap(target)
+    node = make_node(OPS[declared], args, options, (target,)) if needs else None
+    mode.run(store, target._data)
+    note_write(target, name)
+    if node is not None:
+        rebase_history(target, node)
+    if observers:
+        notify(OpCalled(name, (*args, *options), (target,), node))
+    return target

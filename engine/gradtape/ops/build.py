@@ -1,0 +1,313 @@
+"""New tensors from Python values and NumPy arrays: tensor, as_tensor, from_numpy."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Sequence
+from itertools import chain
+from typing import Any
+
+import numpy as np
+
+from .._define import method, public
+from .._dtypes import DTYPE_OF, get_default_dtype, parse_dtype, promote_types
+from .._dtypes import dtype as DType
+from .._mode import mode
+from .._tensor import Tensor, wrap
+from ._place import made, module_on
+from .create import in_range, kind_of_number
+
+_COPY_OF_TENSOR = (
+    "To copy construct from a tensor, it is recommended to use "
+    "sourceTensor.detach().clone() or "
+    "sourceTensor.detach().clone().requires_grad_(True), rather than "
+    "{}(sourceTensor)."
+)
+_LIST_OF_ARRAYS = (
+    "Creating a tensor from a list of numpy.ndarrays is extremely slow. Please "
+    "consider converting the list to a single numpy.ndarray with numpy.array() before "
+    "converting to a tensor."
+)
+_NEGATIVE_STRIDE = (
+    "At least one stride in the given numpy array is negative, and tensors with "
+    "negative strides are not currently supported. (You can probably work around this "
+    "by making a copy of your array  with array.copy().) "
+)
+_NO_SUCH_DTYPE = (
+    "can't convert np.ndarray of type {}. The only supported types are: float64, "
+    "float32, float16, complex64, complex128, int64, int32, int16, int8, uint64, "
+    "uint32, uint16, uint8, and bool."
+)
+_PLAIN = frozenset((bool, int, float, complex))
+
+
+@public
+def tensor(
+    data: Any,
+    *,
+    dtype: Any = None,
+    device: Any = None,
+    requires_grad: bool = False,
+    pin_memory: bool = False,
+) -> Tensor:
+    """Return a new tensor with the given values: numbers, nested sequences, arrays.
+
+    The values are always copied. Raises ValueError for ragged sequences.
+
+    >>> import gradtape as torch
+    >>> torch.tensor([[1, 2], [3, 4.5]])
+    tensor([[1.0000, 2.0000],
+            [3.0000, 4.5000]])
+    """
+    return _built(data, dtype, device, requires_grad, "torch.tensor", None)
+
+
+@method()
+def new_tensor(
+    self: Tensor,
+    data: Any,
+    *,
+    dtype: Any = None,
+    device: Any = None,
+    requires_grad: bool = False,
+    layout: Any = None,
+    pin_memory: bool = False,
+) -> Tensor:
+    """Return a new tensor with the given values, of this tensor's dtype and device."""
+    where = self.device if device is None else device
+    return _built(data, dtype, where, requires_grad, "tensor.new_tensor", self.dtype)
+
+
+def _built(
+    data: Any, dtype: Any, device: Any, requires_grad: bool, name: str, default: Any
+) -> Tensor:
+    kind = default if dtype is None else parse_dtype(dtype, "tensor")
+    if isinstance(data, Tensor):
+        warnings.warn(_COPY_OF_TENSOR.format(name), UserWarning, stacklevel=3)
+        source = data._data
+        where = data.device if device is None else device
+        array = module_on(where).array(source, source.dtype if dtype is None else kind.numpy)
+        return made(array, requires_grad)
+    array = array_from(data, kind)
+    xp = module_on(device)
+    return made(array if xp is np else xp.asarray(array), requires_grad)
+
+
+def array_from(data: Any, kind: DType | None) -> Any:
+    """Return a new NumPy array with the values of ``data``.
+
+    Without ``kind`` the values decide: one float makes all floats.
+    """
+    if isinstance(data, np.ndarray | np.generic):
+        source = check_array(np.asarray(data))
+        return mode.run(source.astype, source.dtype if kind is None else kind.numpy)
+    if type(data) in _PLAIN:
+        found = kind_of_number(data) if kind is None else kind
+        return np.full((), _fits(data, found), found.numpy)
+    if isinstance(data, str):
+        raise TypeError("new(): invalid data type 'str'")
+    if not _is_sequence(data):
+        if hasattr(data, "__array__"):
+            return array_from(np.asarray(data), kind)
+        raise RuntimeError(f"Could not infer dtype of {type(data).__name__}")
+    leaves, shape = _flattened(data)
+    return _filled(leaves, shape, kind)
+
+
+def check_array(array: Any) -> Any:
+    """Return an array that a tensor can look into, or raise PyTorch's error."""
+    if array.dtype not in DTYPE_OF and not array.dtype.isnative:
+        raise ValueError(
+            "given numpy array has byte order different from the native byte order. "
+            "Conversion between byte orders is currently not supported."
+        )
+    try:
+        DTYPE_OF[array.dtype]
+    except KeyError:
+        kind = array.dtype.type.__name__
+        raise TypeError(_NO_SUCH_DTYPE.format(f"numpy.{kind}")) from None
+    if any(step < 0 for step in array.strides):
+        raise ValueError(_NEGATIVE_STRIDE)
+    return array
+
+
+def _is_sequence(data: Any) -> bool:
+    if isinstance(data, Tensor | np.ndarray):
+        return data.ndim > 0
+    if isinstance(data, str | bytes | dict | set):
+        return False
+    return hasattr(data, "__getitem__") and hasattr(data, "__len__")
+
+
+def _flattened(data: Any) -> tuple[list[Any], tuple[int, ...]]:
+    """Return the numbers in a nested sequence, and the shape they lie in.
+
+    The first element of each level tells the shape; all others must agree.
+    """
+    level: list[Any] = list(data)
+    shape = [len(level)]
+    if any(isinstance(item, np.ndarray) and item.ndim for item in level):
+        warnings.warn(_LIST_OF_ARRAYS, UserWarning, stacklevel=5)
+    while level and not isinstance(level[0], int | float) and _is_sequence(level[0]):
+        wanted = len(level[0])
+        for item in level:
+            _check_length(item, wanted, len(shape))
+        shape.append(wanted)
+        level = list(chain.from_iterable(level))
+    if level and isinstance(level[0], str):
+        raise ValueError("too many dimensions 'str'")
+    return level, tuple(shape)
+
+
+def _check_length(item: Any, wanted: int, dim: int) -> None:
+    if not _is_sequence(item):
+        raise TypeError("not a sequence")
+    if len(item) != wanted:
+        raise ValueError(
+            f"expected sequence of length {wanted} at dim {dim} (got {len(item)})"
+        )
+
+
+def _filled(leaves: list[Any], shape: tuple[int, ...], kind: DType | None) -> Any:
+    kinds = set(map(type, leaves))
+    if not kinds <= _PLAIN:
+        leaves, special = _plain_numbers(leaves)
+        if kind is None:
+            kind = special
+    if kind is None:
+        kind = _common_kind(kinds)
+    if complex in kinds and not kind.is_complex:
+        raise TypeError("must be real number, not complex")
+    if not kind.is_floating_point and not kind.is_complex or int in kinds:
+        leaves = [_fits(value, kind) for value in leaves]
+    return mode.run(np.array, leaves, kind.numpy).reshape(shape)
+
+
+def _common_kind(kinds: set[type]) -> DType:
+    for each in (complex, float, int, bool):
+        if each in kinds:
+            return kind_of_number(each())
+    return get_default_dtype()
+
+
+def _plain_numbers(leaves: Sequence[Any]) -> tuple[list[Any], DType]:
+    """Return leaves that may be tensors or NumPy scalars as numbers, and their dtype."""
+    numbers: list[Any] = []
+    common: DType | None = None
+    for leaf in leaves:
+        number, kind = _number(leaf)
+        numbers.append(number)
+        common = kind if common is None else promote_types(common, kind)
+    return numbers, common or get_default_dtype()
+
+
+def _number(leaf: Any) -> tuple[Any, DType]:
+    if isinstance(leaf, Tensor):
+        if leaf.numel() != 1:
+            raise ValueError("only one element tensors can be converted to Python scalars")
+        return leaf.item(), leaf.dtype
+    if isinstance(leaf, np.ndarray | np.generic):
+        return leaf.item(), DTYPE_OF[leaf.dtype]
+    if isinstance(leaf, bool | int | float | complex):
+        return leaf, kind_of_number(leaf)
+    if isinstance(leaf, list | tuple):
+        raise TypeError(
+            f"'{type(leaf).__name__}' object cannot be interpreted as an integer"
+        )
+    raise RuntimeError(f"Could not infer dtype of {type(leaf).__name__}")
+
+
+def _fits(value: Any, kind: DType) -> Any:
+    if isinstance(value, int) and not -(2**63) <= value < 2**63:
+        if not (kind.name == "uint64" and 0 <= value < 2**64):
+            raise ValueError("Overflow when unpacking long long")
+    if isinstance(value, complex) and not kind.is_complex:
+        raise TypeError("must be real number, not complex")
+    return in_range(value, kind)
+
+
+@public
+def from_numpy(ndarray: Any, /) -> Tensor:
+    """Return a tensor that shares the memory of a NumPy array.
+
+    >>> import numpy, gradtape as torch
+    >>> array = numpy.zeros(2)
+    >>> torch.from_numpy(array).fill_(1.0)
+    tensor([1., 1.], dtype=torch.float64)
+    >>> array
+    array([1., 1.])
+    """
+    if not isinstance(ndarray, np.ndarray):
+        raise TypeError(f"expected np.ndarray (got {type(ndarray).__name__})")
+    return share(check_array(ndarray))
+
+
+def share(array: Any) -> Tensor:
+    """Return a tensor over the memory of an array that its maker keeps using."""
+    if type(array) is not np.ndarray:
+        array = array.view(np.ndarray)
+    if not array.flags.writeable:
+        warnings.warn(_READ_ONLY, UserWarning, stacklevel=3)
+    return wrap(array)
+
+
+_READ_ONLY = (
+    "The given NumPy array is not writable, and PyTorch does not support non-writable "
+    "tensors. This means writing to this tensor will result in undefined behavior. You "
+    "may want to copy the array to protect its data or make it writable before "
+    "converting it to a tensor. This type of warning will be suppressed for the rest "
+    "of this program."
+)
+
+
+@public
+def as_tensor(data: Any, dtype: Any = None, device: Any = None) -> Tensor:
+    """Return ``data`` as a tensor, sharing its memory where that is possible."""
+    if isinstance(data, Tensor):
+        if dtype is None and device is None:
+            return data
+        return data.to(device=device, dtype=dtype)
+    if isinstance(data, np.ndarray) and module_on(device) is np:
+        found = share(check_array(data))
+        return found if dtype is None else found.to(parse_dtype(dtype, "as_tensor"))
+    return _built(data, dtype, device, False, "torch.as_tensor", None)
+
+
+@public
+def asarray(
+    obj: Any,
+    *,
+    dtype: Any = None,
+    device: Any = None,
+    copy: bool | None = None,
+    requires_grad: bool = False,
+) -> Tensor:
+    """Return ``obj`` as a tensor; ``copy`` says whether memory must or may not be new.
+
+    Raises ValueError where ``copy=False`` cannot be kept.
+    """
+    found = as_tensor(obj, dtype, device)
+    shared = found is obj or (
+        isinstance(obj, Tensor | np.ndarray)
+        and np.may_share_memory(found._data, np.asarray(obj.detach() if isinstance(obj, Tensor) else obj))
+    )
+    if copy is False and not shared:
+        raise ValueError("can't alias arbitrary sequence into a tensor.")
+    if shared:
+        found = found.clone() if copy else found
+    found = found if requires_grad and found.requires_grad else found.detach()
+    return found.requires_grad_(requires_grad) if requires_grad else found
+
+
+@public
+def frombuffer(
+    buffer: Any,
+    *,
+    dtype: Any,
+    count: int = -1,
+    offset: int = 0,
+    requires_grad: bool = False,
+) -> Tensor:
+    """Return a 1-D tensor that shares the memory of a Python buffer."""
+    kind = parse_dtype(dtype, "frombuffer")
+    return share(np.frombuffer(buffer, kind.numpy, count, offset)).requires_grad_(requires_grad)

@@ -1,0 +1,374 @@
+"""New tensors of a given size: zeros, full, empty, eye, and the ``*_like`` family.
+
+All take PyTorch's keywords: ``out``, ``dtype``, ``device``, ``requires_grad``;
+``layout`` and ``pin_memory`` are accepted for its sake and mean nothing here.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from .._define import Array, method, op, public
+from .._dtypes import DTYPE_OF, bool_, float32, get_default_dtype, int64, parse_dtype
+from .._dtypes import dtype as DType
+from .._tensor import Tensor
+from ._arguments import check_tensor, float_dtype, sizes, spread
+from ._place import deliver, empty_like_array, made, module_on
+
+Sizes = tuple[int, ...]
+
+
+def checked_size(given: tuple[Any, ...], function: str, named: Any = None) -> Sizes:
+    """Return the size arguments of a creation function; refuse negative ones."""
+    if not given and named is None:
+        raise TypeError(f'{function}() missing 1 required positional arguments: "size"')
+    size = spread(given, function) if named is None else sizes(named, function)
+    for length in size:
+        if length < 0:
+            raise RuntimeError(negative_size(size, length, function))
+    return size
+
+
+def negative_size(size: Sizes, length: int, function: str) -> str:
+    """Write what PyTorch says of a negative size."""
+    if function == "zeros":
+        return "zeros: Dimension size must be non-negative."
+    return f"Trying to create tensor with negative dimension {length}: {list(size)}"
+
+
+@public
+def zeros(
+    *given: Any,
+    size: Any = None,
+    out: Tensor | None = None,
+    dtype: Any = None,
+    layout: Any = None,
+    device: Any = None,
+    pin_memory: bool = False,
+    requires_grad: bool = False,
+) -> Tensor:
+    """Return a tensor of zeros.
+
+    >>> import gradtape as torch
+    >>> torch.zeros(2, 3)
+    tensor([[0., 0., 0.],
+            [0., 0., 0.]])
+    """
+    shape = checked_size(given, "zeros", size)
+    kind = _kind(dtype, out, "zeros")
+    return deliver(module_on(device).zeros(shape, kind), out, requires_grad)
+
+
+@public
+def ones(
+    *given: Any,
+    size: Any = None,
+    out: Tensor | None = None,
+    dtype: Any = None,
+    layout: Any = None,
+    device: Any = None,
+    pin_memory: bool = False,
+    requires_grad: bool = False,
+) -> Tensor:
+    """Return a tensor of ones."""
+    shape = checked_size(given, "ones", size)
+    kind = _kind(dtype, out, "ones")
+    return deliver(module_on(device).ones(shape, kind), out, requires_grad)
+
+
+@public
+def empty(
+    *given: Any,
+    size: Any = None,
+    out: Tensor | None = None,
+    dtype: Any = None,
+    layout: Any = None,
+    device: Any = None,
+    pin_memory: bool = False,
+    requires_grad: bool = False,
+    memory_format: Any = None,
+) -> Tensor:
+    """Return a tensor whose values are whatever its memory held."""
+    shape = checked_size(given, "empty", size)
+    kind = _kind(dtype, out, "empty")
+    return deliver(module_on(device).empty(shape, kind), out, requires_grad)
+
+
+def _kind(dtype: Any, out: Tensor | None, function: str) -> Any:
+    if dtype is None and out is not None:
+        return out._data.dtype
+    return float_dtype(dtype, function).numpy
+
+
+@public
+def empty_strided(
+    size: Any,
+    stride: Any,
+    *,
+    dtype: Any = None,
+    layout: Any = None,
+    device: Any = None,
+    pin_memory: bool = False,
+    requires_grad: bool = False,
+) -> Tensor:
+    """Return a tensor without values that lies in memory with the given strides."""
+    from .._backend import backend_of  # noqa: PLC0415
+    from .._strided import Geometry  # noqa: PLC0415
+
+    where = Geometry(sizes(size, "empty_strided"), tuple(stride), 0)
+    flat = module_on(device).empty(where.end, float_dtype(dtype, "empty_strided").numpy)
+    found = made(flat, requires_grad)
+    found._data = backend_of(flat).strided(flat, *where)
+    return found
+
+
+@public
+def full(
+    size: Any,
+    fill_value: Any,
+    *,
+    out: Tensor | None = None,
+    dtype: Any = None,
+    layout: Any = None,
+    device: Any = None,
+    pin_memory: bool = False,
+    requires_grad: bool = False,
+) -> Tensor:
+    """Return a tensor filled with one number, of the number's kind.
+
+    >>> import gradtape as torch
+    >>> torch.full((2,), 7)
+    tensor([7, 7])
+    """
+    shape = checked_size((sizes(size, "full"),), "full")
+    value = fill_value.item() if isinstance(fill_value, Tensor) else fill_value
+    if not isinstance(value, int | float | complex):
+        raise TypeError(
+            "full(): argument 'fill_value' (position 2) must be Number, not "
+            f"{type(value).__name__}"
+        )
+    if dtype is not None:
+        kind = parse_dtype(dtype, "full")
+    elif isinstance(fill_value, Tensor):
+        kind = fill_value.dtype
+    else:
+        kind = DTYPE_OF[out._data.dtype] if out is not None else kind_of_number(value)
+    array = module_on(device).full(shape, in_range(value, kind), kind.numpy)
+    return deliver(array, out, requires_grad)
+
+
+def kind_of_number(value: Any) -> DType:
+    """Return the dtype a tensor made from a Python number has."""
+    if isinstance(value, bool):
+        return bool_
+    if isinstance(value, int):
+        return int64
+    default = get_default_dtype()
+    return default if isinstance(value, float) else default.to_complex()
+
+
+def in_range(value: Any, kind: DType) -> Any:
+    """Return a number in a form that an array of this dtype takes, without warning.
+
+    Raises RuntimeError for one that is out of the dtype's range, as PyTorch does;
+    negative numbers wrap around in unsigned types, and floats become infinite.
+    """
+    from .._dtypes import iinfo  # noqa: PLC0415
+
+    if kind is bool_:
+        return bool(value)
+    if kind.is_complex:
+        return value
+    if isinstance(value, complex):
+        if value.imag:
+            raise RuntimeError(
+                f"value cannot be converted to type {_c_name(kind)} without overflow"
+            )
+        value = value.real
+    if kind.is_floating_point:
+        value = float(value)
+        if math.isfinite(value) and abs(value) > 3.4e38 and kind.itemsize < 8:
+            return math.copysign(math.inf, value)
+        return value
+    limits = iinfo(kind)
+    low = -limits.max if limits.min == 0 else limits.min
+    if not math.isfinite(value) or not low <= value <= limits.max:
+        raise RuntimeError(
+            f"value cannot be converted to type {_c_name(kind)} without overflow"
+        )
+    value = int(value)
+    return value + limits.max + 1 if value < limits.min else value
+
+
+def _c_name(kind: DType) -> str:
+    if kind.is_floating_point:
+        return {2: "at::Half", 4: "float", 8: "double"}[kind.itemsize]
+    return kind.name
+
+
+@public
+def scalar_tensor(
+    s: Any,
+    *,
+    dtype: Any = None,
+    layout: Any = None,
+    device: Any = None,
+    pin_memory: bool = False,
+    requires_grad: bool = False,
+) -> Tensor:
+    """Return a 0-d tensor with this value, of the default dtype."""
+    kind = float_dtype(dtype, "scalar_tensor")
+    array = module_on(device).full((), in_range(s, kind), kind.numpy)
+    return made(array, requires_grad)
+
+
+@public
+def eye(
+    n: int,
+    m: int | None = None,
+    *,
+    out: Tensor | None = None,
+    dtype: Any = None,
+    layout: Any = None,
+    device: Any = None,
+    pin_memory: bool = False,
+    requires_grad: bool = False,
+) -> Tensor:
+    """Return a matrix of zeros with ones on its diagonal."""
+    columns = n if m is None else m
+    for name, length in (("n", n), ("m", columns)):
+        if length < 0:
+            raise RuntimeError(f"{name} must be greater or equal to 0, got {length}")
+    array = module_on(device).eye(n, columns, dtype=_kind(dtype, out, "eye"))
+    return deliver(array, out, requires_grad)
+
+
+# ---- of the shape of another tensor ----
+
+
+def new_like(input: Any, function: str, dtype: Any, device: Any, fill: Any) -> Any:  # noqa: A002
+    """Return an array like a tensor's, filled with a value unless it is None."""
+    source = check_tensor(input, function)
+    kind = None if dtype is None else parse_dtype(dtype, function)
+    xp = module_on(source.device if device is None else device)
+    array = empty_like_array(xp, source._data, kind)
+    if fill is not None:
+        array.fill(in_range(fill, DTYPE_OF[array.dtype]))
+    return array
+
+
+@op({}, name="zeros_like", method=False, function=False)
+def _zeros_like(xp: Any, self: Array) -> Any:
+    """Return zeros of the argument's shape and dtype."""
+    return xp.zeros_like(self)
+
+
+@op({}, name="ones_like", method=False, function=False)
+def _ones_like(xp: Any, self: Array) -> Any:
+    """Return ones of the argument's shape and dtype."""
+    return xp.ones_like(self)
+
+
+@op({}, name="_new_zeros", method=False, function=False)
+def _new_zeros(xp: Any, self: Array, size: Sizes) -> Any:
+    """Return zeros of the argument's dtype, of another shape."""
+    return xp.zeros(size, self.dtype)
+
+
+@public
+def zeros_like(
+    input: Tensor,  # noqa: A002
+    *,
+    dtype: Any = None,
+    layout: Any = None,
+    device: Any = None,
+    requires_grad: bool = False,
+    memory_format: Any = None,
+) -> Tensor:
+    """Return zeros of the tensor's shape, dtype and device."""
+    return made(new_like(input, "zeros_like", dtype, device, 0), requires_grad)
+
+
+@public
+def ones_like(
+    input: Tensor,  # noqa: A002
+    *,
+    dtype: Any = None,
+    layout: Any = None,
+    device: Any = None,
+    requires_grad: bool = False,
+    memory_format: Any = None,
+) -> Tensor:
+    """Return ones of the tensor's shape, dtype and device."""
+    return made(new_like(input, "ones_like", dtype, device, 1), requires_grad)
+
+
+@public
+def empty_like(
+    input: Tensor,  # noqa: A002
+    *,
+    dtype: Any = None,
+    layout: Any = None,
+    device: Any = None,
+    requires_grad: bool = False,
+    memory_format: Any = None,
+) -> Tensor:
+    """Return a tensor without values, of the tensor's shape, dtype and device."""
+    return made(new_like(input, "empty_like", dtype, device, None), requires_grad)
+
+
+@public
+def full_like(
+    input: Tensor,  # noqa: A002
+    fill_value: Any,
+    *,
+    dtype: Any = None,
+    layout: Any = None,
+    device: Any = None,
+    requires_grad: bool = False,
+    memory_format: Any = None,
+) -> Tensor:
+    """Return a tensor of the tensor's shape and dtype, filled with one number."""
+    value = fill_value.item() if isinstance(fill_value, Tensor) else fill_value
+    return made(new_like(input, "full_like", dtype, device, value), requires_grad)
+
+
+# ---- methods: of the dtype of this tensor ----
+
+
+@method()
+def new_zeros(self: Tensor, *given: Any, size: Any = None, **named: Any) -> Tensor:
+    """Return zeros of this tensor's dtype and device, of another size."""
+    return zeros(checked_size(given, "new_zeros", size), **_as_mine(self, named))
+
+
+@method()
+def new_ones(self: Tensor, *given: Any, size: Any = None, **named: Any) -> Tensor:
+    """Return ones of this tensor's dtype and device, of another size."""
+    return ones(checked_size(given, "new_ones", size), **_as_mine(self, named))
+
+
+@method()
+def new_empty(self: Tensor, *given: Any, size: Any = None, **named: Any) -> Tensor:
+    """Return a tensor without values, of this tensor's dtype and device."""
+    return empty(checked_size(given, "new_empty", size), **_as_mine(self, named))
+
+
+@method()
+def new_full(self: Tensor, size: Any, fill_value: Any, **named: Any) -> Tensor:
+    """Return a tensor of this tensor's dtype and device, filled with one number."""
+    return full(size, fill_value, **_as_mine(self, named))
+
+
+@method()
+def new_empty_strided(self: Tensor, size: Any, stride: Any, **named: Any) -> Tensor:
+    """Return a tensor without values, of this dtype, with the given strides."""
+    return empty_strided(size, stride, **_as_mine(self, named))
+
+
+def _as_mine(self: Tensor, named: dict[str, Any]) -> dict[str, Any]:
+    mine = {name: value for name, value in named.items() if value is not None}
+    mine.setdefault("dtype", self.dtype)
+    mine.setdefault("device", self.device)
+    return mine

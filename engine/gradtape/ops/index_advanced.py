@@ -1,0 +1,125 @@
+"""Indexing with tensors and masks: ``x[i]``, ``x[mask]``, and writing to them."""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any
+
+import numpy as np
+
+from .. import _errors
+from .._apply import apply
+from .._define import OPS, Array, Arrays, method, op
+from .._mode import mode
+from .._tensor import Tensor, wrap
+from .index_basic import Indices, read_index
+
+Sizes = tuple[int, ...]
+
+
+@op(
+    {
+        "self": lambda F, grad, self_shape, places: F._index_put_zeros(
+            grad, self_shape, places
+        )
+    },
+    name="index",
+    method=False,
+    function=False,
+)
+def _index(xp: Any, self: Array, places: tuple[Any, ...]) -> Any:
+    """Gather at index arrays, one per indexed dimension; slices stand for the others."""
+    return self[places]
+
+
+@op(
+    {"self": lambda F, grad, places: F.index(grad, places)},
+    node="IndexPutBackward0",
+    method=False,
+    function=False,
+)
+def _index_put_zeros(xp: Any, self: Array, size: Sizes, places: Any) -> Any:
+    """Add up at the index arrays, in zeros, what came in through them."""
+    whole = xp.zeros(size, self.dtype)
+    xp.add.at(whole, places, self)
+    return whole
+
+
+def places_of(view: Tensor, left: Indices) -> tuple[Any, ...]:
+    """Return index tensors as NumPy index arrays; masks become positions.
+
+    Raises IndexError for positions, masks or dtypes that do not fit the view.
+    """
+    shape = view._data.shape
+    places: list[Any] = [slice(None)] * len(left)
+    for dim, item in enumerate(left):
+        if item is None:
+            continue
+        array = item._data
+        if array.dtype.kind == "b" or array.dtype == np.uint8:
+            _check_mask(array, shape, dim)
+            for k, found in enumerate(array.nonzero()):
+                places[dim + k] = found
+        else:
+            places[dim] = _checked_positions(array, shape[dim], dim)
+    return _in_front(tuple(places))
+
+
+def _in_front(places: tuple[Any, ...]) -> tuple[Any, ...]:
+    while places and isinstance(places[-1], slice):
+        places = places[:-1]
+    return places
+
+
+def _check_mask(array: Any, shape: Sizes, dim: int) -> None:
+    if array.dtype != bool:
+        warnings.warn(
+            "indexing with dtype torch.uint8 is now deprecated, please use a dtype "
+            "torch.bool instead.",
+            UserWarning,
+            stacklevel=6,
+        )
+    for k, length in enumerate(array.shape):
+        if length != shape[dim + k]:
+            raise IndexError(
+                f"The shape of the mask {list(array.shape)} at index {k} does not "
+                f"match the shape of the indexed tensor {list(shape)} at index "
+                f"{dim + k}"
+            )
+
+
+def _checked_positions(array: Any, length: int, dim: int) -> Any:
+    if array.dtype not in (np.int64, np.int32):
+        raise IndexError("tensors used as indices must be long, int, byte or bool tensors")
+    wrong = (array < -length) | (array >= length)
+    if wrong.any():
+        raise IndexError(
+            f"index {int(array[wrong][0])} is out of bounds for dimension {dim} with "
+            f"size {length}"
+        )
+    return array
+
+
+@method("__getitem__")
+def getitem(self: Tensor, index: Any) -> Tensor:
+    """Return the part of a tensor that an index expression selects.
+
+    Ints, slices, None and ``...`` give a view, index tensors and masks a copy.
+    """
+    view, left = read_index(self, index)
+    if not left:
+        return view
+    places = places_of(view, left)
+    try:
+        return apply(OPS["index"], (view,), (places,))
+    except IndexError:
+        raise broadcast_refused(places) from None
+
+
+def broadcast_refused(places: tuple[Any, ...]) -> IndexError:
+    """Build PyTorch's error for index tensors that do not broadcast."""
+    shapes = [str(list(p.shape)) for p in places if not isinstance(p, slice)]
+    return IndexError(
+        "shape mismatch: indexing tensors could not be broadcast together with shapes "
+        + ", ".join(shapes)
+    )

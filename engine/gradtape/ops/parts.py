@@ -1,0 +1,393 @@
+"""Views of a part of a tensor: slices, single positions, diagonals, windows, pieces.
+
+The derivative of such a view puts its gradient into zeros at the same place. That
+placing is an op of its own, whose derivative is the view again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from .._apply import argument_error
+from .._define import OPS, Array, method, op, public, tensor_ops
+from .._strided import Geometry, geometry_of
+from .._tensor import Tensor
+from . import _geometry as at
+from ._arguments import as_integer, check_tensor, is_integer, wrap_dim
+from ._view import look, recorded, view_op
+
+Sizes = tuple[int, ...]
+
+
+def _along(self: Any, dim: int, index: Any) -> tuple[Any, ...]:
+    return (*(slice(None),) * (dim % max(self.ndim, 1)), index)
+
+
+# ---- one position, a range ----
+
+
+@view_op(
+    at.selected,
+    {
+        "self": lambda F, grad, self_shape, dim, index: F.select_backward(
+            grad, self_shape, dim, index
+        )
+    },
+)
+def select(xp: Any, self: Array, dim: int, index: int) -> Any:
+    """Take one position of a dimension, which disappears.
+
+    Raises IndexError for a position that the dimension does not have.
+    """
+    return self[_along(self, dim, index)]
+
+
+@op(
+    {"self": lambda F, grad, dim, index: F.select(grad, dim, index)},
+    method=False,
+    function=False,
+)
+def select_backward(
+    xp: Any, self: Array, input_sizes: Sizes, dim: int, index: int
+) -> Any:
+    """Put the argument into zeros, at one position of a dimension."""
+    whole = xp.zeros(input_sizes, self.dtype)
+    whole[_along(whole, dim, index)] = self
+    return whole
+
+
+@view_op(
+    at.sliced,
+    {
+        "self": lambda F, grad, self_shape, dim, start, end, step: F.slice_backward(
+            grad, self_shape, dim, start, end, step
+        )
+    },
+    name="slice",
+    method=False,
+    function=False,
+)
+def slice_view(
+    xp: Any,
+    self: Array,
+    dim: int = 0,
+    start: int | None = None,
+    end: int | None = None,
+    step: int = 1,
+) -> Any:
+    """Take every ``step``-th position of a range of a dimension."""
+    return self[_along(self, dim, slice(start, end, step))]
+
+
+@op(
+    {
+        "self": lambda F, grad, dim, start, end, step: F.slice(
+            grad, dim, start, end, step
+        )
+    },
+    method=False,
+    function=False,
+)
+def slice_backward(
+    xp: Any,
+    self: Array,
+    input_sizes: Sizes,
+    dim: int,
+    start: int | None,
+    end: int | None,
+    step: int,
+) -> Any:
+    """Put the argument into zeros, at a range of a dimension."""
+    whole = xp.zeros(input_sizes, self.dtype)
+    whole[_along(whole, dim, slice(start, end, step))] = self
+    return whole
+
+
+@method(function=True)
+def narrow(input: Tensor, dim: int, start: Any, length: int) -> Tensor:  # noqa: A002
+    """Take ``length`` positions of a dimension, beginning at ``start``.
+
+    Raises RuntimeError where they reach past the end.
+    """
+    shape = check_tensor(input, "narrow")._data.shape
+    if not shape:
+        raise RuntimeError("narrow() cannot be applied to a 0-dim tensor.")
+    if length < 0:
+        raise RuntimeError("narrow(): length must be non-negative.")
+    size = shape[wrap_dim(dim, len(shape))]
+    first = int(start)
+    if not -size <= first <= size:
+        raise IndexError(
+            f"start out of range (expected to be in range of [{-size}, {size}], but "
+            f"got {first})"
+        )
+    first = first + size if first < 0 else first
+    if first > size - length:
+        raise RuntimeError(
+            f"start ({first}) + length ({length}) exceeds dimension size ({size})."
+        )
+    return slice_view(input, dim, first, first + length, 1)
+
+
+# ---- diagonals, windows ----
+
+
+@view_op(
+    at.diagonalized,
+    {
+        "self": lambda F, grad, self_shape, offset, dim1, dim2: F.diagonal_backward(
+            grad, self_shape, offset, dim1, dim2
+        )
+    },
+)
+def diagonal(
+    xp: Any, self: Array, offset: int = 0, dim1: int = 0, dim2: int = 1
+) -> Any:
+    """Take the diagonal of two dimensions; it becomes the last dimension.
+
+    >>> import gradtape as torch
+    >>> torch.arange(6).view(2, 3).diagonal()
+    tensor([0, 4])
+    """
+    return xp.diagonal(self, offset, dim1, dim2)
+
+
+@op(
+    {
+        "self": lambda F, grad, offset, dim1, dim2: F.diagonal(grad, offset, dim1, dim2)
+    },
+    method=False,
+    function=False,
+)
+def diagonal_backward(
+    xp: Any, self: Array, input_sizes: Sizes, offset: int, dim1: int, dim2: int
+) -> Any:
+    """Put the argument on a diagonal of zeros."""
+    whole = xp.zeros(input_sizes, self.dtype)
+    front = xp.moveaxis(whole, (dim1, dim2), (0, 1))
+    steps = xp.arange(self.shape[-1])
+    rows, columns = steps + max(-offset, 0), steps + max(offset, 0)
+    front[rows, columns] = xp.moveaxis(self, -1, 0)
+    return whole
+
+
+@view_op(
+    at.unfolded,
+    {
+        "self": lambda F, grad, self_shape, dimension, size, step: F.unfold_backward(
+            grad, self_shape, dimension, size, step
+        )
+    },
+    function=False,
+)
+def unfold(xp: Any, self: Array, dimension: int, size: int, step: int) -> Any:
+    """Show every window of ``size`` positions, ``step`` apart, in a new last dimension.
+
+    >>> import gradtape as torch
+    >>> torch.arange(5).unfold(0, 2, 2)
+    tensor([[0, 1],
+            [2, 3]])
+    """
+    if not self.ndim:
+        return self.reshape(1)[:size]
+    d = dimension % self.ndim
+    windows = xp.lib.stride_tricks.sliding_window_view(self, size, d)
+    return windows[_along(self, d, slice(None, None, step))]
+
+
+@op(
+    {
+        "self": lambda F, grad, dim, size, step: F.unfold(grad, dim, size, step),
+    },
+    method=False,
+    function=False,
+)
+def unfold_backward(
+    xp: Any, self: Array, input_sizes: Sizes, dim: int, size: int, step: int
+) -> Any:
+    """Add up what came in through windows, where the windows looked."""
+    whole = xp.zeros(input_sizes, self.dtype)
+    if not whole.ndim:
+        whole[...] = self.sum()
+        return whole
+    d = dim % whole.ndim
+    count = self.shape[d]
+    for i in range(size):  # windows overlap, but their i-th positions do not
+        part = slice(i, i + (count - 1) * step + 1, step)
+        whole[_along(whole, d, part)] += self[..., i]
+    return whole
+
+
+# ---- pieces ----
+
+
+def _pieces(F: Any, grad: Sequence[Any], shape: Sizes, dim: int, lengths: Any) -> Any:
+    like = next(g for g in grad if g is not None)
+    d = dim % len(shape)
+    whole = [
+        F._new_zeros(like, (*shape[:d], n, *shape[d + 1 :])) if g is None else g
+        for g, n in zip(grad, lengths, strict=True)
+    ]
+    return F.cat(whole, dim)
+
+
+def _even(length: int, split_size: int) -> list[int]:
+    if split_size == 0:
+        return [length]
+    count = max(-(-length // split_size), 1)
+    return [*[split_size] * (count - 1), length - split_size * (count - 1)]
+
+
+def _cut(source: Tensor, dim: int, lengths: Sequence[int]) -> tuple[Tensor, ...]:
+    where = geometry_of(source)
+    d = wrap_dim(dim, len(where.size))
+    views: list[Tensor] = []
+    start = 0
+    for length in lengths:
+        size = (*where.size[:d], length, *where.size[d + 1 :])
+        offset = where.offset + start * where.stride[d]
+        views.append(look(source, Geometry(size, where.stride, offset), "multi_output"))
+        start += length
+    return tuple(views)
+
+
+@op(
+    {
+        "self": lambda F, grad, self_shape, split_size, dim: _pieces(
+            F, grad, self_shape, dim, _even(self_shape[dim], split_size)
+        )
+    },
+    name="split",
+    outputs=None,
+    view="multi_output",
+    method=False,
+    function=False,
+)
+def _split_even(xp: Any, self: Array, split_size: int, dim: int = 0) -> Any:
+    """Cut a dimension into pieces of one size."""
+    ends = range(split_size, self.shape[dim], split_size) if split_size else ()
+    return tuple(xp.split(self, list(ends), dim))
+
+
+@op(
+    {
+        "self": lambda F, grad, self_shape, split_sizes, dim: _pieces(
+            F, grad, self_shape, dim, split_sizes
+        )
+    },
+    outputs=None,
+    view="multi_output",
+    method=False,
+    function=False,
+)
+def split_with_sizes(xp: Any, self: Array, split_sizes: Sizes, dim: int = 0) -> Any:
+    """Cut a dimension into pieces of the given sizes."""
+    ends = [sum(split_sizes[: i + 1]) for i in range(len(split_sizes) - 1)]
+    return tuple(xp.split(self, ends, dim))
+
+
+@op(
+    {
+        "self": lambda F, grad, self_shape, dim: F.stack(
+            _fill(F, grad, self_shape, dim), dim
+        )
+    },
+    outputs=None,
+    view="multi_output",
+    method=False,
+    function=False,
+)
+def unbind(xp: Any, self: Array, dim: int = 0) -> Any:
+    """Take every position of a dimension."""
+    return tuple(xp.moveaxis(self, dim, 0))
+
+
+def _fill(F: Any, grad: Sequence[Any], shape: Sizes, dim: int) -> list[Any]:
+    like = next(g for g in grad if g is not None)
+    d = dim % len(shape)
+    size = (*shape[:d], *shape[d + 1 :])
+    return [F._new_zeros(like, size) if g is None else g for g in grad]
+
+
+@method("split", function=True)
+def split(tensor: Tensor, split_size_or_sections: Any = None, dim: int = 0, **named: Any) -> tuple[Tensor, ...]:
+    """Cut a dimension into pieces, of one size or of the given sizes.
+
+    >>> import gradtape as torch
+    >>> [len(piece) for piece in torch.arange(5).split(2)]
+    [2, 2, 1]
+    """
+    given = named.pop("split_size", split_size_or_sections)
+    check_tensor(tensor, "split")
+    if not is_integer(given):
+        return _split_sizes(tensor, tuple(int(n) for n in given), dim)
+    if not tensor.dim():
+        raise RuntimeError("split expects at least a 1-dimensional tensor")
+    size = as_integer(given, "split", "split_size", 1)
+    if size < 0:
+        raise RuntimeError(
+            f"split expects split_size be non-negative, but got split_size={size}"
+        )
+    length = tensor.size(dim)
+    if size == 0 and length:
+        raise RuntimeError(
+            f"split_size can only be 0 if dimension size is 0, but got dimension size of {length}"
+        )
+    views = _cut(tensor, dim, _even(length, size))
+    return recorded(OPS["split"], tensor, views, (size, dim))
+
+
+@method("split_with_sizes", function=True)
+def _split_sizes(input: Tensor, split_sizes: Any, dim: int = 0) -> tuple[Tensor, ...]:  # noqa: A002
+    """Cut a dimension into pieces of the given sizes."""
+    wanted = tuple(split_sizes)
+    if not input.dim():
+        raise RuntimeError("split expects at least a 1-dimensional tensor")
+    length = input.size(dim)
+    if any(n < 0 for n in wanted):
+        raise RuntimeError(
+            "split_with_sizes expects split_sizes have only non-negative entries, but "
+            f"got split_sizes={list(wanted)}"
+        )
+    if sum(wanted) != length:
+        raise RuntimeError(
+            "split_with_sizes expects split_sizes to sum exactly to "
+            f"{length} (input tensor's size at dimension {dim}), but got "
+            f"split_sizes={list(wanted)}"
+        )
+    views = _cut(input, dim, wanted)
+    return recorded(OPS["split_with_sizes"], input, views, (wanted, dim))
+
+
+@method("unbind", function=True)
+def _unbind(input: Tensor, dim: int = 0) -> tuple[Tensor, ...]:  # noqa: A002
+    """Return every position of a dimension as a tensor of its own."""
+    where = geometry_of(check_tensor(input, "unbind"))
+    d = wrap_dim(dim, len(where.size))
+    if not where.size:
+        raise IndexError(
+            f"Dimension specified as {dim} but tensor has no dimensions"
+        )
+    views = tuple(
+        look(input, at.selected(where, d, i), "multi_output")
+        for i in range(where.size[d])
+    )
+    return recorded(OPS["unbind"], input, views, (dim,))
+
+
+@method(function=True)
+def chunk(input: Tensor, chunks: int, dim: int = 0) -> tuple[Tensor, ...]:  # noqa: A002
+    """Cut a dimension into at most ``chunks`` pieces of one size."""
+    if not input.dim():
+        raise RuntimeError("chunk expects at least a 1-dimensional tensor")
+    if chunks <= 0:
+        raise RuntimeError(
+            f"chunk expects `chunks` to be greater than 0, got: {chunks}"
+        )
+    length = input.size(dim)
+    size = -(-length // chunks)
+    if size == 0 and length == 0:
+        lengths = (0,) * (chunks - 1)
+        return _split_sizes(input, (*lengths, length), dim)
+    return split(input, size, dim)

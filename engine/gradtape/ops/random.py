@@ -1,0 +1,253 @@
+"""Random numbers: new tensors, samples, and tensors filled in place.
+
+The numbers are PyTorch's, bit for bit: same seed, same generator, same order.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from .. import _random_fill as fill
+from .. import _random_integers as integers
+from .. import _random_sample as draw
+from .._backend import backend_of
+from .._define import Array, method, op, public
+from .._dtypes import DTYPE_OF, float32, int64, parse_dtype
+from .._generator import Generator, default_generator
+from .._tensor import Tensor, wrap
+from ._arguments import as_integer, check_tensor, float_dtype, sizes
+from ._place import deliver, empty_like_array, made, module_on
+from ._writing import written
+from .create import checked_size
+
+Generator.wrap_state = wrap  # type: ignore[assignment] - states are tensors here
+
+# ---- the default generator ----
+
+
+@public
+def manual_seed(seed: Any) -> Generator:
+    """Restart the default generator's stream, and return the generator.
+
+    >>> import gradtape as torch
+    >>> _ = torch.manual_seed(0)
+    >>> torch.rand(2)
+    tensor([0.4963, 0.7682])
+    """
+    return default_generator.manual_seed(int(seed))
+
+
+@public
+def seed() -> int:
+    """Restart the default generator with a seed from the operating system."""
+    return default_generator.seed()
+
+
+@public
+def initial_seed() -> int:
+    """Return the seed that the default generator's stream began with."""
+    return default_generator.initial_seed()
+
+
+@public
+def get_rng_state() -> Tensor:
+    """Return the state of the default generator as a tensor of bytes."""
+    return default_generator.get_state()
+
+
+@public
+def set_rng_state(new_state: Tensor) -> None:
+    """Let the default generator go on from a state."""
+    default_generator.set_state(new_state)
+
+
+# ---- new tensors ----
+
+
+def _on_device(array: Any, device: Any) -> Any:
+    xp = module_on(device)
+    return array if xp is np else xp.asarray(array)
+
+
+def _kind(dtype: Any, out: Tensor | None, function: str) -> Any:
+    if dtype is None and out is not None:
+        return out.dtype
+    return float_dtype(dtype, function)
+
+
+@public
+def rand(
+    *given: Any,
+    size: Any = None,
+    generator: Generator | None = None,
+    out: Tensor | None = None,
+    dtype: Any = None,
+    layout: Any = None,
+    device: Any = None,
+    pin_memory: bool = False,
+    requires_grad: bool = False,
+) -> Tensor:
+    """Return uniform numbers in [0, 1)."""
+    shape = checked_size(given, "rand", size)
+    array = draw.rand(shape, _kind(dtype, out, "rand"), generator)
+    return deliver(_on_device(array, device), out, requires_grad)
+
+
+@public
+def randn(
+    *given: Any,
+    size: Any = None,
+    generator: Generator | None = None,
+    out: Tensor | None = None,
+    dtype: Any = None,
+    layout: Any = None,
+    device: Any = None,
+    pin_memory: bool = False,
+    requires_grad: bool = False,
+) -> Tensor:
+    """Return standard normal numbers."""
+    shape = checked_size(given, "randn", size)
+    array = draw.randn(shape, _kind(dtype, out, "randn"), generator)
+    return deliver(_on_device(array, device), out, requires_grad)
+
+
+@public
+def randint(
+    *given: Any,
+    low: int | None = None,
+    high: int | None = None,
+    size: Any = None,
+    generator: Generator | None = None,
+    out: Tensor | None = None,
+    dtype: Any = None,
+    layout: Any = None,
+    device: Any = None,
+    pin_memory: bool = False,
+    requires_grad: bool = False,
+) -> Tensor:
+    """Return uniform integers in [low, high); ``low`` is 0 where it is left out.
+
+    Raises RuntimeError where the range is empty or does not fit the dtype.
+    """
+    first, last, shape = _bounds_and_size(list(given), low, high, size, "randint")
+    kind = int64 if dtype is None else parse_dtype(dtype, "randint")
+    if dtype is None and out is not None:
+        kind = out.dtype
+    array = draw.randint(first, last, shape, kind, generator)
+    return deliver(_on_device(array, device), out, requires_grad)
+
+
+def _bounds_and_size(
+    given: list[Any], low: Any, high: Any, size: Any, function: str
+) -> tuple[int, int, tuple[int, ...]]:
+    """Sort out ``(high, size)`` and ``(low, high, size)``, by position or name."""
+    if size is None:
+        if not given:
+            raise TypeError(
+                f'{function}() missing 1 required positional arguments: "size"'
+            )
+        size = given.pop()
+        shape = sizes(size, function, "size", len(given) + 2)
+    else:
+        shape = sizes(size, function)
+    if high is None:
+        high = given.pop() if given else None
+    if low is None:
+        low = given.pop() if given else 0
+    return (
+        as_integer(low, function, "low", 1),
+        as_integer(high, function, "high", 1),
+        checked_size((shape,), function),
+    )
+
+
+@public
+def randperm(
+    n: int,
+    *,
+    generator: Generator | None = None,
+    out: Tensor | None = None,
+    dtype: Any = None,
+    layout: Any = None,
+    device: Any = None,
+    pin_memory: bool = False,
+    requires_grad: bool = False,
+) -> Tensor:
+    """Return the integers from 0 to n - 1 in random order."""
+    kind = int64 if dtype is None else parse_dtype(dtype, "randperm")
+    array = draw.randperm(n, kind, generator)
+    return deliver(_on_device(array, device), out, requires_grad)
+
+
+def _like(input: Any, function: str, dtype: Any, device: Any) -> Any:  # noqa: A002
+    source = check_tensor(input, function)
+    kind = None if dtype is None else parse_dtype(dtype, function)
+    host = backend_of(source._data).to_host(source._data)
+    return empty_like_array(np, host, kind), source.device if device is None else device
+
+
+@public
+def rand_like(
+    input: Tensor,  # noqa: A002
+    *,
+    generator: Generator | None = None,
+    dtype: Any = None,
+    layout: Any = None,
+    device: Any = None,
+    requires_grad: bool = False,
+    memory_format: Any = None,
+) -> Tensor:
+    """Return uniform numbers in [0, 1) in the tensor's shape and dtype."""
+    array, where = _like(input, "rand_like", dtype, device)
+    return made(_on_device(fill.uniform_(array, 0.0, 1.0, generator), where), requires_grad)
+
+
+@public
+def randn_like(
+    input: Tensor,  # noqa: A002
+    *,
+    generator: Generator | None = None,
+    dtype: Any = None,
+    layout: Any = None,
+    device: Any = None,
+    requires_grad: bool = False,
+    memory_format: Any = None,
+) -> Tensor:
+    """Return standard normal numbers in the tensor's shape and dtype."""
+    array, where = _like(input, "randn_like", dtype, device)
+    return made(_on_device(fill.normal_(array, 0.0, 1.0, generator), where), requires_grad)
+
+
+@public
+def randint_like(
+    input: Tensor,  # noqa: A002
+    *given: Any,
+    low: int | None = None,
+    high: int | None = None,
+    generator: Generator | None = None,
+    dtype: Any = None,
+    layout: Any = None,
+    device: Any = None,
+    requires_grad: bool = False,
+    memory_format: Any = None,
+) -> Tensor:
+    """Return uniform integers in [low, high) in the tensor's shape and dtype."""
+    array, where = _like(input, "randint_like", dtype, device)
+    first, last, _ = _bounds_and_size(list(given), low, high, (), "randint_like")
+    return made(
+        _on_device(integers.random_(array, first, last, generator), where), requires_grad
+    )
+
+
+# ---- samples ----
+
+
+@op({"self": lambda F, grad: F.zeros_like(grad)}, name="bernoulli", method=False, function=False)
+def _bernoulli(xp: Any, self: Array, generator: Any) -> Any:
+    """Draw ones with the probabilities that the tensor holds."""
+    host = backend_of(self).to_host(self)
+    found = fill.bernoulli_(empty_like_array(np, host), host, generator)
+    return found if xp is np else xp.asarray(found)

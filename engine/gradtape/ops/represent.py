@@ -1,0 +1,40 @@
+"""How tensors print: ``repr``, ``str`` and ``format``."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from .._backend import backend_of
+from .._define import method
+from .._printing import tensor_str
+from .._tensor import Tensor
+
+
+@method("__repr__")
+def _repr(self: Tensor, *, tensor_contents: str | None = None) -> str:
+    node = self.grad_fn
+    return tensor_str(
+        backend_of(self._data).to_host(self._data),
+        self.dtype,
+        requires_grad=self.requires_grad,
+        grad_fn_name=None if node is None else node.name(),
+        device=self.device,
+        contents=tensor_contents,
+    )
+
+
+@method("__format__")
+def _format(self: Tensor, spec: str) -> str:
+    if self.dim() == 0 and not self.is_meta:
+        return self.item().__format__(spec)
+    return object.__format__(self, spec)
+
+
+def _always(value: Any) -> property:
+    return property(lambda self: value)
+
+
+# What PyTorch has kinds of and this engine has not.
+Tensor.is_meta = Tensor.is_sparse = Tensor.is_quantized = _always(False)
+Tensor.is_mkldnn = Tensor.is_nested = Tensor.is_xpu = Tensor.is_mps = _always(False)
+Tensor.is_cpu = property(lambda self: not self.is_cuda)

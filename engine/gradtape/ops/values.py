@@ -1,0 +1,134 @@
+"""From tensors to Python and NumPy values: item, tolist, numpy, iteration, truth."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+
+from .. import _errors
+from .._backend import backend_of
+from .._define import method
+from .._tensor import Tensor
+
+_ONE_ELEMENT = "only one element tensors can be converted to Python scalars"
+
+
+@method()
+def item(self: Tensor) -> Any:
+    """Return the only element as a Python number.
+
+    Raises RuntimeError for a tensor with more elements, or none.
+
+    >>> import gradtape as torch
+    >>> torch.tensor([2.5]).item()
+    2.5
+    """
+    if self._data.size != 1:
+        raise RuntimeError(
+            f"a Tensor with {self._data.size} elements cannot be converted to Scalar"
+        )
+    value = self._data.item()
+    return value if isinstance(value, _PLAIN) else float(value)  # bfloat16 has no own
+
+
+_PLAIN = (bool, int, float, complex)
+
+
+@method()
+def tolist(self: Tensor) -> Any:
+    """Return the elements as nested lists of Python numbers."""
+    host = backend_of(self._data).to_host(self._data)
+    return host.astype(np.float32).tolist() if host.dtype.kind == "V" else host.tolist()
+
+
+@method()
+def numpy(self: Tensor, *, force: bool = False) -> Any:
+    """Return a NumPy array that shares the tensor's memory.
+
+    Raises RuntimeError for a tensor that requires grad and TypeError for one on a
+    device; with ``force`` these are detached and copied instead.
+    """
+    if self.requires_grad and not force:
+        raise RuntimeError(_errors.NUMPY_NEEDS_DETACH)
+    if self.is_cuda and not force:
+        raise TypeError(
+            f"can't convert {self.device} device type tensor to numpy. Use "
+            "Tensor.cpu() to copy the tensor to host memory first."
+        )
+    return backend_of(self._data).to_host(self._data)[...]
+
+
+@method("__array__")
+def _array(self: Tensor, dtype: Any = None, copy: bool | None = None) -> Any:
+    array = numpy(self)
+    if copy is False and dtype is not None and array.dtype != dtype:
+        raise ValueError("a copy is needed to change the dtype, but copy=False")
+    found = array if dtype is None else array.astype(dtype, copy=False)
+    return found.copy() if copy and np.shares_memory(found, array) else found
+
+
+@method("__array_wrap__")
+def _array_wrap(
+    self: Tensor, array: Any, context: Any = None, return_scalar: bool = False
+) -> Tensor:
+    from .build import from_numpy  # noqa: PLC0415 - that file needs this one's item
+
+    return from_numpy(np.asarray(array).copy())
+
+
+@method("__iter__")
+def _iterate(self: Tensor) -> Iterator[Tensor]:
+    if not self.dim():
+        raise TypeError("iteration over a 0-d tensor")
+    return iter(self.unbind(0))
+
+
+@method("__contains__")
+def _contains(self: Tensor, element: Any) -> bool:
+    if not isinstance(element, Tensor | int | float | complex | np.generic):
+        raise RuntimeError(
+            "Tensor.__contains__ only supports Tensor or scalar, but you passed in a "
+            f"{type(element)}."
+        )
+    other = element._data if isinstance(element, Tensor) else element
+    return bool((self._data == other).any())
+
+
+@method("__bool__")
+def _truth(self: Tensor) -> bool:
+    if self._data.size != 1:
+        what = "more than one value" if self._data.size else "no values"
+        raise RuntimeError(_errors.BOOL_AMBIGUOUS.format(what=what))
+    return bool(self._data.reshape(-1)[0] != 0)
+
+
+def _only_number(self: Tensor) -> Any:
+    if self._data.size != 1:
+        raise ValueError(_ONE_ELEMENT)
+    return item(self)
+
+
+@method("__float__")
+def _float(self: Tensor) -> float:
+    return float(_only_number(self))
+
+
+@method("__int__", "__trunc__")
+def _int(self: Tensor) -> int:
+    return int(_only_number(self))
+
+
+@method("__complex__")
+def _complex(self: Tensor) -> complex:
+    return complex(_only_number(self))
+
+
+@method("__index__")
+def _index(self: Tensor) -> int:
+    if self._data.size != 1 or self._data.dtype.kind not in "iub":
+        raise TypeError(
+            "only integer tensors of a single element can be converted to an index"
+        )
+    return int(self._data.item())

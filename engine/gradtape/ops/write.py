@@ -1,0 +1,149 @@
+"""Writing a whole tensor in place: copy_, fill_, zero_, and ``x[…] = y``."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from .._apply import broadcast_error
+from .._backend import backend_of
+from .._define import Array, method, op
+from .._dtypes import DTYPE_OF
+from .._errors import BROADCAST_OUTPUT, shape_text
+from .._mode import mode
+from .._tensor import Tensor
+from ._arguments import check_tensor
+from ._writing import written
+from .convert import warn_discards
+from .create import in_range
+
+# ---- the derivatives of writes: what was there before gets no gradient ----
+
+
+@op(
+    {"self": lambda F, grad: F.zeros_like(grad), "src": lambda F, grad: grad},
+    name="copy",
+    node="CopyBackwards",
+    method=False,
+    function=False,
+)
+def _copy(xp: Any, self: Array, src: Array) -> Any:
+    """Return ``src`` in the shape of the first argument."""
+    return xp.broadcast_to(src, self.shape).astype(self.dtype)
+
+
+@op(
+    {"self": lambda F, grad: F.zeros_like(grad)},
+    name="fill",
+    key="_fill_number",
+    method=False,
+    function=False,
+)
+def _fill(xp: Any, self: Array, value: Any) -> Any:
+    """Return a tensor of the argument's shape, filled with a number."""
+    return xp.full_like(self, value)
+
+
+@op(
+    {"self": lambda F, grad: F.zeros_like(grad), "value": lambda F, grad: F.sum(grad)},
+    name="fill",
+    key="_fill_tensor",
+    node="FillBackward1",
+    method=False,
+    function=False,
+)
+def _fill_tensor(xp: Any, self: Array, value: Array) -> Any:
+    """Return a tensor of the argument's shape, filled with a 0-d tensor."""
+    return xp.full_like(self, value)
+
+
+@op({"self": lambda F, grad: F.zeros_like(grad)}, method=False, function=False)
+def zero(xp: Any, self: Array) -> Any:
+    """Return zeros of the argument's shape."""
+    return xp.zeros_like(self)
+
+
+# ---- writers ----
+
+
+@method("copy_")
+def copy_(self: Tensor, src: Tensor, non_blocking: bool = False) -> Tensor:
+    """Copy the values of ``src`` here, broadcast and cast to this tensor.
+
+    >>> import gradtape as torch
+    >>> torch.zeros(2, 2).copy_(torch.tensor([1, 2]))
+    tensor([[1., 2.],
+            [1., 2.]])
+    """
+    check_tensor(src, "copy_", "other")
+    check_broadcast(self, src)
+    values = value_for(self, src)
+
+    def store(data: Any) -> None:
+        data[...] = values
+
+    return written("copy_", "copy", (self, src), (), store)
+
+
+def check_broadcast(self: Tensor, src: Tensor) -> None:
+    """Raise PyTorch's error where ``src`` cannot be broadcast to this tensor."""
+    mine, theirs = self._data.shape, src._data.shape
+    if mine == theirs:
+        return
+    for m, n in zip(reversed(mine), reversed(theirs), strict=False):
+        if m != n and 1 not in (m, n):
+            raise broadcast_error(mine, theirs)
+    lead = len(theirs) - len(mine)
+    if lead > 0 or any(n != 1 and m == 1 for m, n in zip(mine[::-1], theirs[::-1], strict=False)):
+        whole = [*theirs[: max(lead, 0)], *mine[: max(-lead, 0)]]
+        pairs = zip(mine[max(-lead, 0) :], theirs[max(lead, 0) :], strict=True)
+        whole += [n if m == 1 else m for m, n in pairs]
+        raise RuntimeError(
+            BROADCAST_OUTPUT.format(
+                output=shape_text(mine), broadcast=shape_text(tuple(whole))
+            )
+        )
+
+
+def value_for(self: Tensor, src: Tensor) -> Any:
+    """Return the array of ``src`` on this tensor's device and in its dtype."""
+    values = src._data
+    mine, theirs = backend_of(self._data), backend_of(values)
+    if mine is not theirs:
+        values = mine.xp.asarray(theirs.to_host(values))
+    if values.dtype == self._data.dtype:
+        return values
+    if values.dtype.kind == "c" and self._data.dtype.kind not in "cb":
+        warn_discards(5)
+        values = values.real
+    return mode.run(values.astype, self._data.dtype)
+
+
+@method("fill_")
+def fill_(self: Tensor, value: Any) -> Tensor:
+    """Set every element to one number, or to the value of a 0-d tensor."""
+    if isinstance(value, Tensor):
+        if value.dim():
+            raise RuntimeError(
+                "fill_ only supports 0-dimension value tensor but got tensor with "
+                f"{value.dim()} dimensions."
+            )
+        number = value_for(self, value)
+        args, options, declared = (self, value), (), "_fill_tensor"
+    else:
+        number = in_range(value, DTYPE_OF[self._data.dtype])
+        args, options, declared = (self,), (value,), "_fill_number"
+
+    def store(data: Any) -> None:
+        data[...] = number
+
+    return written("fill_", declared, args, options, store)
+
+
+@method("zero_")
+def zero_(self: Tensor) -> Tensor:
+    """Set every element to zero."""
+    return written("zero_", "zero", (self,), (), _store_zero)
+
+
+def _store_zero(data: Any) -> None:
+    data[...] = 0
