@@ -52,6 +52,13 @@ def test_a_reference_to_no_row_is_named(place: str, row: int):
         validate(broken)
 
 
+def test_the_row_after_the_last_is_no_row():
+    snapshot = samples.mlp()
+    validate(replace(snapshot, roots=(len(snapshot.nodes) - 1, 0)))
+    with pytest.raises(SnapshotError, match=r"roots\[1\] is 6, but there are only 6"):
+        validate(replace(snapshot, roots=(0, len(snapshot.nodes))))
+
+
 @pytest.mark.parametrize(
     ("place", "value", "words"),
     [

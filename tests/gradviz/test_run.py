@@ -44,6 +44,8 @@ print(sys.argv, sys.path[0], sys.modules["__main__"].__dict__ is globals())
 class Point:
     pass
 print(pickle.loads(pickle.dumps(Point)) is Point, inspect.getsource(Point))
+def annotated(x: int): pass
+print(annotated.__annotations__)
 import neighbour
 print(neighbour.__file__)
 """
