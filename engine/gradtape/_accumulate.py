@@ -13,7 +13,7 @@ from ._observe import GradAccumulated, notify, observers
 from ._tensor import Tensor, wrap
 
 
-def accumulate(F: Any, leaf: AccumulateGrad, grad: Any, owned: bool) -> None:  # noqa: N803
+def accumulate(F: Any, leaf: AccumulateGrad, grad: Any, owned: bool) -> None:
     """Let ``leaf.variable.grad`` take in ``grad``.
 
     The first gradient becomes ``.grad`` itself where its memory is ours alone

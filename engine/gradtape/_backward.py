@@ -36,10 +36,10 @@ Edge = tuple[Node, int]
 class Run:
     """One backward pass: gradients under way, leaves still waiting, what to keep."""
 
-    __slots__ = ("F", "arriving", "capture", "keep", "owned", "ready", "waiting")
+    __slots__ = ("arriving", "capture", "keep", "owned", "ready", "space", "waiting")
 
-    def __init__(self, F: Any, keep: bool) -> None:  # noqa: N803
-        self.F = F
+    def __init__(self, F: Any, keep: bool) -> None:
+        self.space = F
         self.keep = keep
         self.arriving: dict[Node, Any] = {}  # one gradient, or a list per output
         self.owned: set[Node] = set()  # whose gradient is a buffer of ours
@@ -56,7 +56,7 @@ class Run:
             layouts = node.layouts
             layout = layouts[number]
             if grad.shape != layout[0] or grad.dtype is not layout[2]:
-                grad = fit(self.F, grad, layout)
+                grad = fit(self.space, grad, layout)
             arriving = self.arriving
             if len(layouts) > 1:
                 slots = arriving.setdefault(node, [None] * len(layouts))
@@ -75,7 +75,7 @@ class Run:
 
     def add(self, node: Node, old: Any, new: Any) -> Any:
         """Add two gradients, in place once the sum is a buffer nobody else sees."""
-        if not self.F.raw:
+        if not self.space.raw:
             return old + new
         if node in self.owned:
             return mode.run(old.__iadd__, new)
@@ -93,11 +93,11 @@ class Run:
                 continue
             owned = leaf in self.owned
             if self.capture is not None:
-                grad = run_leaf_hooks(self.F, leaf, grad)
+                grad = run_leaf_hooks(self.space, leaf, grad)
                 if (leaf, 0) in self.capture:
                     self.capture[leaf, 0] = grad
                 continue
-            accumulate(self.F, leaf, grad, owned)
+            accumulate(self.space, leaf, grad, owned)
 
 
 def run_backward(
@@ -178,14 +178,15 @@ def collect(
 
 
 def _walk(run: Run, order: list[Node], needed: set[Node] | None) -> None:
-    F, keep, deliver, raw = run.F, run.keep, run.deliver, run.F.raw  # noqa: N806
-    arriving = run.arriving
+    F, keep, deliver, raw = run.space, run.keep, run.deliver, run.space.raw
+    arriving, ready = run.arriving, run.ready
     take = arriving.pop
+    watched = needed is not None or bool(observers)
     for node in order:
         grad = take(node, None)
         if grad is None:
             outgoing: Sequence[Any] = (None,) * len(node.nodes)
-        elif node.extra is not None or observers or needed is not None:
+        elif watched or node.extra is not None:
             outgoing = _run_watched(run, node, grad, needed)
         else:
             try:
@@ -195,26 +196,23 @@ def _walk(run: Run, order: list[Node], needed: set[Node] | None) -> None:
         for following, number, out in zip(node.nodes, node.numbers, outgoing):  # noqa: B905 - checked by run()
             if following is None or (needed is not None and following not in needed):
                 continue
-            if raw and following not in arriving and out is not None:
-                layouts = following.layouts  # deliver()'s commonest case, inlined
-                shape, _, dtype = layouts[number]
-                if (
-                    len(layouts) == 1
-                    and out.size <= LARGE
-                    and out.dtype is dtype
-                    and out.shape == shape
-                    and not following.accumulates
+            if raw and out is not None:
+                layout = following.layout  # None: several outputs, or a leaf
+                if out.size > LARGE:
+                    owned = node in run.owned and node.extra is None
+                    fresh = is_fresh(node, grad, owned, out, outgoing)
+                    deliver(following, number, out, fresh)
+                    continue
+                if (  # deliver()'s commonest case, inlined
+                    layout is not None
+                    and out.shape == layout[0]
+                    and out.dtype is layout[2]
+                    and following not in arriving
                 ):
                     arriving[following] = out
                     continue
-            if raw and out is not None and out.size > LARGE:
-                owned = node in run.owned and node.extra is None
-                deliver(
-                    following, number, out, is_fresh(node, grad, owned, out, outgoing)
-                )
-            else:
-                deliver(following, number, out)
-        if run.ready:
+            deliver(following, number, out)
+        if ready:
             run.accumulate_ready()
         if node.saved and not keep and grad is not None:
             node.free()
@@ -227,7 +225,7 @@ def _run_watched(
     needed: set[Node] | None,
 ) -> Sequence[Any]:
     """Run a node that has hooks, is observed, or lies in a limited pass."""
-    F = run.F  # noqa: N806
+    F = run.space
     if node.extra is not None:
         grad = run_pre_hooks(F, node, grad)
     if run.capture is not None:

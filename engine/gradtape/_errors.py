@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Final
+from typing import Any, Final
 
 BACKWARD_TWICE: Final = (
     "Trying to backward through the graph a second time (or directly access saved "
@@ -39,7 +39,10 @@ LEAF_INPLACE: Final = (
     "a leaf Variable that requires grad is being used in an in-place operation."
 )
 
-LEAF_VIEW_INPLACE: Final = "a view of a leaf Variable that requires grad is being used in an in-place operation."
+LEAF_VIEW_INPLACE: Final = (
+    "a view of a leaf Variable that requires grad is being used in an in-place "
+    "operation."
+)
 
 MULTI_VIEW_INPLACE: Final = (
     "Output {number} of {node} is a view and is being modified inplace. This view is "
@@ -63,10 +66,37 @@ UNUSED_INPUT: Final = (
 
 INPUT_NO_GRAD: Final = "One of the differentiated Tensors does not require grad"
 
-LEAF_FLAG: Final = (
-    "you can only change requires_grad flags of leaf variables. If you want to use a "
-    "computed variable in a subgraph that doesn't require differentiation use "
-    "var_no_grad = var.detach()."
+LEAF_FLAG: Final = "you can only change requires_grad flags of leaf variables."
+
+LEAF_FLAG_ADVICE: Final = (
+    " If you want to use a computed variable in a subgraph that doesn't require "
+    "differentiation use var_no_grad = var.detach()."
+)
+
+GRAD_SIZE: Final = (
+    "attempting to assign a gradient of size '{grad}' to a tensor of size '{own}'. "
+    "Please ensure that the gradient and the tensor are the same size"
+)
+
+GRAD_DTYPE: Final = (
+    "attempting to assign a gradient with dtype '{grad}' to a tensor with grad_dtype "
+    "'{own}'. The gradient must match the tensor's grad_dtype (defaults to the tensor's "
+    "dtype). You can set the tensor's grad_dtype attribute with a specific dtype, or "
+    "None to allow any dtype. Set grad_dtype with caution. Diverging the dtypes of a "
+    "tensor and its gradient may break downstream systems that assume they match."
+)
+
+GRAD_DEVICE: Final = (
+    "attempting to assign a gradient with device type '{grad}' to a tensor with device "
+    "type '{own}'. Please ensure that the gradient and the tensor are on the same device"
+)
+
+CREATE_GRAPH_CYCLE: Final = (
+    "Using backward() with create_graph=True will create a reference cycle between the "
+    "parameter and its gradient which can cause a memory leak. We recommend using "
+    "autograd.grad when creating the graph to avoid this. If you have to use this "
+    "function, make sure to reset the .grad fields of your parameters to None after use "
+    "to break the cycle and avoid the leak."
 )
 
 NOT_DIFFERENTIABLE_DTYPE: Final = (
@@ -123,3 +153,18 @@ STRIDED_OUT_OF_BOUNDS: Final = (
 def shape_text(shape: tuple[int, ...]) -> str:
     """Write a shape as PyTorch's messages do: ``[2, 3]``."""
     return "[" + ", ".join(str(n) for n in shape) + "]"
+
+
+def scalar_type(dtype: Any) -> str:
+    """Name a dtype as PyTorch's messages do: ``Float`` for ``torch.float32``."""
+    return str(dtype.cpp_name)
+
+
+def legacy_type_name(dtype: Any) -> str:
+    """Return the name that messages and ``Tensor.type()`` use: torch.FloatTensor."""
+    return f"torch.{dtype.cpp_name}Tensor"
+
+
+def op_of_node(name: str) -> str:
+    """Strip what all node names end in: ``Split`` for ``SplitBackward0``."""
+    return name.rstrip("0123456789").removesuffix("Backward")

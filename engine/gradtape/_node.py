@@ -33,18 +33,18 @@ class Layout(NamedTuple):
     dtype: Any  # the array library's dtype
 
 
-known_layouts: dict[Any, tuple[Layout]] = {}
+known_layouts: dict[Any, Layout] = {}
 _LAYOUTS_KEPT = 65_536
 
 
-def layout_of(array: Any) -> tuple[Layout]:
-    """Return the one-output layout tuple of an array, shared between equal arrays."""
+def layout_of(array: Any) -> Layout:
+    """Return the layout of an array, one object for all arrays that lie alike."""
     key = (array.shape, array.strides, array.dtype)
     found = known_layouts.get(key)
     if found is None:
         if len(known_layouts) >= _LAYOUTS_KEPT:
             known_layouts.clear()
-        found = known_layouts[key] = (Layout(*key),)
+        found = known_layouts[key] = Layout(*key)
     return found
 
 
@@ -80,8 +80,9 @@ class Node:
     """One backward function of one call.
 
     ``nodes`` and ``numbers`` are the next functions: per forward input the node that
-    made it (None where no gradient goes) and which of its outputs it was. ``saved`` is
-    None once the graph was freed. Subclasses, one per op, carry the derivative.
+    made it (None where no gradient goes) and which of its outputs it was. ``layout`` is
+    that of the only output; with several, and for leaves, it is None and ``several``
+    is set. ``saved`` is None once the graph was freed. Subclasses, one per op, carry the derivative.
     """
 
     __slots__ = (
@@ -89,13 +90,14 @@ class Node:
         "code",
         "extra",
         "lasti",
-        "layouts",
+        "layout",
         "nodes",
         "numbers",
         "params",
         "saved",
         "scope",
         "seq",
+        "several",
         "storage_ids",
     )
 
@@ -106,7 +108,8 @@ class Node:
     code: CodeType | None
     lasti: int
     extra: Extra | None
-    layouts: tuple[Layout, ...]
+    layout: Layout | None
+    several: tuple[Layout, ...]
     nodes: tuple[Node | None, ...]
     numbers: tuple[int, ...]
     params: tuple[Any, ...]
@@ -115,7 +118,7 @@ class Node:
     seq: int
     storage_ids: int | tuple[int, ...]
 
-    def run(self, F: Any, grad: Any) -> tuple[Any, ...]:  # noqa: N803
+    def run(self, F: Any, grad: Any) -> tuple[Any, ...]:
         """Return one gradient per next function.
 
         ``F`` holds the ops the formula is written in: raw kernels, or recorded ops
@@ -123,6 +126,11 @@ class Node:
         of the output, or a list with one entry per output.
         """
         raise NotImplementedError
+
+    @property
+    def layouts(self) -> tuple[Layout, ...]:
+        """How the outputs lie in memory, in order."""
+        return self.several if self.layout is None else (self.layout,)
 
     def name(self) -> str:
         """Return the name PyTorch gives this function: "MulBackward0"."""
@@ -170,7 +178,7 @@ class Node:
         if self.saved:
             self.saved = None
 
-    def unpack(self, F: Any) -> list[Any]:  # noqa: N803
+    def unpack(self, F: Any) -> list[Any]:
         """Return what was saved, checked against the version it was saved at."""
         if self.saved is None:
             raise RuntimeError(_errors.BACKWARD_TWICE)
@@ -186,7 +194,7 @@ class Node:
         raise AttributeError(f"'{self.name()}' object has no attribute '{name}'")
 
     def _saved(self, slot: str) -> Any:
-        from ._define import tensor_ops  # noqa: PLC0415 - only when a user looks
+        from ._define import tensor_ops
 
         if slot in self.slots:
             return self.unpack(tensor_ops)[self.slots.index(slot)]
@@ -244,7 +252,7 @@ class AccumulateGrad(Node):
         self.variable = variable
         self.nodes, self.numbers = (), ()
         self.saved, self.params = (), ()
-        self.layouts = layout_of(variable._data)
+        self.layout, self.several = None, (layout_of(variable._data),)
         self.storage_ids = variable._storage.id
         self.scope = None
         self.extra = None

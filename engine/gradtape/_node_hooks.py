@@ -5,12 +5,15 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from . import _errors
+from ._define import tensor_ops
+from ._dtypes import DTYPE_OF
 from ._node import AccumulateGrad, Node
 from ._observe import HookRan, notify, observers
 from ._tensor import Tensor, wrap
 
 
-def run_pre_hooks(F: Any, node: Node, grad: Any) -> Any:  # noqa: N803
+def run_pre_hooks(F: Any, node: Node, grad: Any) -> Any:
     """Run tensor hooks, then node pre-hooks, then fill retained gradients."""
     extra = node.extra
     assert extra is not None
@@ -31,7 +34,7 @@ def run_pre_hooks(F: Any, node: Node, grad: Any) -> Any:  # noqa: N803
 
 
 def run_post_hooks(
-    F: Any,  # noqa: N803
+    F: Any,
     node: Node,
     outgoing: Sequence[Any],
     grad: Any,
@@ -50,7 +53,7 @@ def run_post_hooks(
     return outgoing
 
 
-def run_leaf_hooks(F: Any, leaf: AccumulateGrad, grad: Any) -> Any:  # noqa: N803
+def run_leaf_hooks(F: Any, leaf: AccumulateGrad, grad: Any) -> Any:
     """Run a leaf's tensor hooks, then the pre-hooks of its accumulate node."""
     tensor_extra = leaf.variable._extra
     if tensor_extra is not None and tensor_extra.hooks:
@@ -72,7 +75,7 @@ def run_post_accumulate_hooks(variable: Tensor) -> None:
             hook(variable)
 
 
-def _through(F: Any, node: Node, hooks: dict[int, Any], grad: Any) -> Any:  # noqa: N803
+def _through(F: Any, node: Node, hooks: dict[int, Any], grad: Any) -> Any:
     if grad is None:
         return None
     for hook in list(hooks.values()):
@@ -91,24 +94,30 @@ def _call(hook: Any, node: Node, *args: Any) -> Any:
 def _checked(hook: Any, returned: Any, grad: Any) -> Tensor:
     if not isinstance(returned, Tensor):
         raise TypeError(
-            f"expected Tensor, but hook returned '{type(returned).__name__}'"
+            f"expected Variable, but hook returned '{type(returned).__name__}'"
         )
     name = getattr(hook, "__name__", repr(hook))
+    was, got = DTYPE_OF[getattr(grad, "_data", grad).dtype], returned.dtype
+    if was is not got:
+        names = [_errors.legacy_type_name(dtype) for dtype in (was, got)]
+        raise RuntimeError(
+            f"hook '{name}' has changed the type of value (was {names[0]} got "
+            f"{names[1]})"
+        )
     if tuple(returned.shape) != tuple(grad.shape):
         raise RuntimeError(f"hook '{name}' has changed the size of value")
-    if returned._data.dtype != getattr(grad, "_data", grad).dtype:
-        raise RuntimeError(f"hook '{name}' has changed the type of value")
     return returned
 
 
-def _as_tensor(F: Any, grad: Any) -> Tensor:  # noqa: N803
+def _as_tensor(F: Any, grad: Any) -> Tensor:
     return wrap(grad) if F.raw else grad
 
 
-def _as_grad(F: Any, tensor: Tensor | None) -> Any:  # noqa: N803
+def _as_grad(F: Any, tensor: Tensor | None) -> Any:
     return tensor._data if F.raw and tensor is not None else tensor
 
 
-def _retain(F: Any, tensor: Tensor, grad: Any) -> None:  # noqa: N803
+def _retain(F: Any, tensor: Tensor, grad: Any) -> None:
     new = _as_tensor(F, grad.copy() if F.raw else grad)
-    tensor._grad = new if tensor._grad is None else tensor._grad + new
+    old = tensor._grad
+    tensor._grad = new if old is None else tensor_ops.add(old, new)

@@ -8,7 +8,7 @@ from ._dtypes import DTYPE_OF
 from ._node import Layout
 
 
-def fit(F: Any, grad: Any, layout: Layout) -> Any:  # noqa: N803
+def fit(F: Any, grad: Any, layout: Layout) -> Any:
     """Sum ``grad`` over broadcast dimensions and cast it to the layout's dtype.
 
     This is the one place where broadcasting is undone, as in PyTorch's engine.
@@ -26,7 +26,7 @@ def fit(F: Any, grad: Any, layout: Layout) -> Any:  # noqa: N803
     return F._to_copy(grad, target)
 
 
-def sum_to(F: Any, grad: Any, shape: tuple[int, ...]) -> Any:  # noqa: N803
+def sum_to(F: Any, grad: Any, shape: tuple[int, ...]) -> Any:
     """Sum ``grad`` over the dimensions along which ``shape`` was broadcast."""
     given = tuple(grad.shape)
     lead = len(given) - len(shape)

@@ -11,27 +11,6 @@ from ._mode import mode
 from ._node import Node, SavedTensor
 from ._op import Op
 
-_LEGACY_NAMES = {
-    "torch.float32": "FloatTensor",
-    "torch.float64": "DoubleTensor",
-    "torch.float16": "HalfTensor",
-    "torch.bfloat16": "BFloat16Tensor",
-    "torch.complex64": "ComplexFloatTensor",
-    "torch.complex128": "ComplexDoubleTensor",
-    "torch.int64": "LongTensor",
-    "torch.int32": "IntTensor",
-    "torch.int16": "ShortTensor",
-    "torch.int8": "CharTensor",
-    "torch.uint8": "ByteTensor",
-    "torch.bool": "BoolTensor",
-}
-
-
-def legacy_type_name(dtype: Any, prefix: str = "torch") -> str:
-    """Return ``torch.FloatTensor`` for float32, as messages and ``type()`` say."""
-    return f"{prefix}.{_LEGACY_NAMES[str(dtype)]}"
-
-
 def check_version(node: Node, saved: SavedTensor) -> Any:
     """Return the array that was saved, unless it was overwritten since."""
     if saved.storage.version != saved.version:
@@ -46,14 +25,14 @@ def modified_error(node: Node, saved: SavedTensor) -> RuntimeError:
     """
     dtype = DTYPE_OF[saved.array.dtype]
     producer = ""
-    source = node if saved.tensor is None else saved.tensor._grad_fn
+    source = node if saved.tensor is None else saved.tensor.grad_fn
     if source is not None:
         number = 0 if saved.tensor is None else saved.tensor._nr
-        name = source.name().removesuffix("0").removesuffix("Backward")
+        name = _errors.op_of_node(source.name())
         producer = f", which is output {number} of {name}"
     error = RuntimeError(
         _errors.MODIFIED.format(
-            kind=legacy_type_name(dtype),
+            kind=_errors.legacy_type_name(dtype),
             shape=_errors.shape_text(saved.array.shape),
             producer=producer,
             now=saved.storage.version,
@@ -67,7 +46,7 @@ def modified_error(node: Node, saved: SavedTensor) -> RuntimeError:
 
 
 def _write_note(node: Node, write: Any) -> str:
-    from ._site import resolve  # noqa: PLC0415 - errors only
+    from ._site import resolve
 
     where = "" if write.site is None else f" at {resolve(*write.site)}"
     saved_at = "" if node.site is None else f" ({node.site})"
@@ -87,7 +66,7 @@ def bind_run(op: Op) -> Callable[..., tuple[Any, ...]]:
             return _bind_none_saved(op)
     if op.pointwise and op.tensors == ("self", "other") and len(op.formulas) == 2:
         first, second = op.formulas
-        if max(len(first.picks), len(second.picks)) <= 1 and not op.metas:
+        if max(len(first.picks), len(second.picks)) <= 1 and not op.param_names:
             return _bind_pair(op)
     return _bind_general(op)
 
@@ -95,7 +74,7 @@ def bind_run(op: Op) -> Callable[..., tuple[Any, ...]]:
 def _bind_one_saved(op: Op) -> Callable[..., tuple[Any, ...]]:
     function = op.formulas[0].function
 
-    def run(self: Node, F: Any, grad: Any) -> tuple[Any, ...]:  # noqa: N803
+    def run(self: Node, F: Any, grad: Any) -> tuple[Any, ...]:
         saved = self.saved
         if saved is None:
             raise RuntimeError(_errors.BACKWARD_TWICE)
@@ -110,7 +89,7 @@ def _bind_one_saved(op: Op) -> Callable[..., tuple[Any, ...]]:
 def _bind_none_saved(op: Op) -> Callable[..., tuple[Any, ...]]:
     function, picks = op.formulas[0].function, op.formulas[0].picks
 
-    def run(self: Node, F: Any, grad: Any) -> tuple[Any, ...]:  # noqa: N803
+    def run(self: Node, F: Any, grad: Any) -> tuple[Any, ...]:
         values = (*self.params, (True,))
         picked = [values[i] for i in picks]
         if F.raw:
@@ -125,7 +104,7 @@ def _bind_pair(op: Op) -> Callable[..., tuple[Any, ...]]:
     f, h = (each.function for each in op.formulas)
     f_pick, h_pick = ((*each.picks, None)[0] for each in op.formulas)
 
-    def run(self: Node, F: Any, grad: Any) -> tuple[Any, ...]:  # noqa: N803
+    def run(self: Node, F: Any, grad: Any) -> tuple[Any, ...]:
         first, second = self.nodes
         saved = self.saved
         if saved is None:
@@ -160,12 +139,12 @@ def _call(function: Callable[..., Any], *args: Any) -> Any:
 def _bind_general(op: Op) -> Callable[..., tuple[Any, ...]]:
     formulas, listed = op.formulas, op.listed
 
-    def run(self: Node, F: Any, grad: Any) -> tuple[Any, ...]:  # noqa: N803
+    def run(self: Node, F: Any, grad: Any) -> tuple[Any, ...]:
         needs = tuple(node is not None for node in self.nodes)
         values = [*self.unpack(F), *self.params, needs]
-        gradients: list[Any] = [None] * len(op.tensors)
+        gradients: list[Any] = [None] * len(op.edges)
         for formula in formulas:
-            if listed is None and not any(needs[i] for i in formula.inputs):
+            if listed is None and not any(needs[i] for i in formula.edges):
                 continue
             picked = [values[i] for i in formula.picks]
             call = formula.function
@@ -173,10 +152,10 @@ def _bind_general(op: Op) -> Callable[..., tuple[Any, ...]]:
                 mode.run(call, F, grad, *picked) if F.raw else call(F, grad, *picked)
             )
             if formula.joint:
-                for i, g in zip(formula.inputs, found, strict=True):
+                for i, g in zip(formula.edges, found, strict=True):
                     gradients[i] = g
             else:
-                gradients[formula.inputs[0]] = found
+                gradients[formula.edges[0]] = found
         if listed is not None:
             gradients[listed : listed + 1] = gradients[listed] or [None] * (
                 len(needs) - len(op.tensors) + 1

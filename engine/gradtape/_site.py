@@ -54,7 +54,7 @@ class Site:
 
 def user_frame(depth: int = 1) -> FrameType | None:
     """Return the innermost frame outside this package, seen from ``depth`` above."""
-    frame: FrameType | None = sys._getframe(depth + 1)  # noqa: SLF001
+    frame: FrameType | None = sys._getframe(depth + 1)
     while frame is not None and internal_files[frame.f_code.co_filename]:
         frame = frame.f_back
     return frame

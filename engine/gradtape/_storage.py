@@ -1,4 +1,4 @@
-"""Storage: the memory that tensors look into, with one version counter for all views."""
+"""Storage: the memory tensors look into, with one version counter for all views."""
 
 from __future__ import annotations
 

@@ -163,7 +163,11 @@ class Tensor:
         return backend_of(self._data).pointer(self._data) if self._data.size else 0
 
     def _wrap_dim(self, dim: int) -> int:
-        ndim = max(self._data.ndim, 1)
+        ndim = self._data.ndim
+        if not ndim:
+            raise IndexError(
+                f"Dimension specified as {dim} but tensor has no dimensions"
+            )
         if not -ndim <= dim < ndim:
             raise IndexError(
                 "Dimension out of range (expected to be in range of "
@@ -184,16 +188,16 @@ class Tensor:
     @requires_grad.setter
     def requires_grad(self, value: bool) -> None:
         if self.grad_fn is not None:
-            if not value:
-                raise RuntimeError(_errors.LEAF_FLAG)
-            return
+            advice = "" if value else _errors.LEAF_FLAG_ADVICE
+            raise RuntimeError(_errors.LEAF_FLAG + advice)
         if value and self._data.dtype.kind not in "fcV":
             raise RuntimeError(_errors.NOT_DIFFERENTIABLE_DTYPE)
         self._needs = bool(value)
 
     def requires_grad_(self, requires_grad: bool = True) -> Tensor:
         """Switch gradients for this leaf on or off, in place."""
-        self.requires_grad = requires_grad
+        if not (requires_grad and self.requires_grad):
+            self.requires_grad = requires_grad
         return self
 
     @property
@@ -385,7 +389,7 @@ def wrap_view(array: Any, source: Tensor, kind: str = "") -> Tensor:
 
 
 def wrap_alias(array: Any, source: Tensor) -> Tensor:
-    """Make a tensor that shares memory and version with ``source``, and nothing else."""
+    """Make a tensor that shares memory and version with ``source``, no more."""
     storage = source._storage
     tensor = wrap_shared(array, storage)
     offset = 0
@@ -418,15 +422,20 @@ def check_grad(tensor: Tensor, grad: Tensor) -> None:
         )
     if grad is tensor:
         raise RuntimeError("can't assign Variable as its own grad")
-    if grad.dtype is not tensor.dtype:
+    if grad.device.type != tensor.device.type:
         raise RuntimeError(
-            f"assigned grad has data of a different type: expected "
-            f"{tensor.dtype}, got {grad.dtype}"
+            _errors.GRAD_DEVICE.format(grad=grad.device.type, own=tensor.device.type)
         )
     if grad.shape != tensor.shape:
         raise RuntimeError(
-            "assigned grad has data of a different size: expected "
-            f"{list(tensor.shape)}, got {list(grad.shape)}"
+            _errors.GRAD_SIZE.format(grad=list(grad.shape), own=list(tensor.shape))
+        )
+    if grad.dtype is not tensor.dtype:
+        raise RuntimeError(
+            _errors.GRAD_DTYPE.format(
+                grad=_errors.scalar_type(grad.dtype).lower(),
+                own=_errors.scalar_type(tensor.dtype),
+            )
         )
 
 

@@ -28,7 +28,7 @@ class CopySlices(Node):
     view_geometry: Geometry
     op_name = "copy_slices"
 
-    def run(self, F: Any, grad: Any) -> tuple[Any, ...]:  # noqa: N803
+    def run(self, F: Any, grad: Any) -> tuple[Any, ...]:
         base, view = self.base_geometry, self.view_geometry
         part = F._strided_gather(grad, base, view)
         into_part, *others = self.inner.run(F, part)
@@ -84,7 +84,7 @@ def _refuse_view(target: Tensor, kind: str) -> None:
     if kind == "no_grad":
         raise RuntimeError(_errors.NO_GRAD_VIEW_INPLACE)
     node = target.grad_fn
-    name = "None" if node is None else node.name()
+    name = "None" if node is None else _errors.op_of_node(node.name())
     raise RuntimeError(_errors.MULTI_VIEW_INPLACE.format(number=target._nr, node=name))
 
 
@@ -97,7 +97,7 @@ def rebase_history(target: Tensor, node: Node) -> None:
         return
     base = info.base
     finish(node, target, 3)  # order, site and layout of the write itself
-    node.layouts = layout_of(target._data)
+    node.layout = layout_of(target._data)
     copy = new_object(CopySlices)
     copy.inner = node
     copy.base_geometry, copy.view_geometry = geometry_of(base), geometry_of(target)

@@ -16,7 +16,6 @@ from gradtape._storage import Storage
 from gradtape._tensor import Tensor
 from gradtape._version import __version__
 from gradtape._views import CopySlices
-
 from gradviz._capture._raw import (
     RawEdge,
     RawNode,
@@ -124,12 +123,11 @@ class EngineReader:
 
     def _saved(self, node: Node, op: Op, raw: RawNode) -> list[RawSaved]:
         found: list[RawSaved] = []
-        for slot, entry in zip(op.saves, node.saved or (), strict=False):
-            entries = entry if isinstance(entry, list) else [entry]
-            for each in entries:
-                if isinstance(each, SavedTensor):
-                    tensor = self._saved_tensor(slot, each, raw)
-                    found.append(RawSaved(f"_saved_{slot}", tensor, each.version))
+        entries: tuple[Any, ...] = node.saved or ()
+        for slot, entry in zip(op.saves, entries, strict=False):
+            if isinstance(entry, SavedTensor):
+                tensor = self._saved_tensor(slot, entry, raw)
+                found.append(RawSaved(f"_saved_{slot}", tensor, entry.version))
         return found
 
     def _saved_tensor(self, slot: str, saved: SavedTensor, raw: RawNode) -> RawTensor:
@@ -321,7 +319,7 @@ def _arguments_of(op: Op, params: Sequence[Any]) -> tuple[str, ...]:
 def _short(value: Any) -> str:
     try:
         text = repr(value)
-    except Exception:  # noqa: BLE001 - a user's __repr__ must not stop the recording
+    except Exception:
         text = f"<{type(value).__name__}>"
     return text if len(text) <= _LONGEST_ARGUMENT else text[:_LONGEST_ARGUMENT] + "…"
 

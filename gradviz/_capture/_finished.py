@@ -6,7 +6,6 @@ import sys
 from typing import Any
 
 from gradtape._tensor import Tensor, edge_of
-
 from gradviz import ir
 from gradviz._capture._assemble import assemble
 from gradviz._capture._engine import PRODUCER, EngineReader
@@ -29,8 +28,8 @@ def capture_graph(loss: Tensor, *, title: str) -> ir.Snapshot:
     node = edge_of(loss)
     if node is None:
         raise CaptureError(
-            f"the tensor of shape {tuple(loss.shape)} has no graph: it does not require "
-            "grad, and nothing it was computed from does. Set requires_grad=True on an "
+            f"the tensor of shape {tuple(loss.shape)} has no graph: it does not "
+            "require grad, and nothing it was computed from does. Set requires_grad=True on an "
             "input, and check that grad mode was on."
         )
     reader = EngineReader()
@@ -46,7 +45,7 @@ def capture_graph(loss: Tensor, *, title: str) -> ir.Snapshot:
 
 
 def _caller() -> Any:
-    frame: Any = sys._getframe(1)  # noqa: SLF001 - names of the user's variables
+    frame: Any = sys._getframe(1)
     while frame is not None and is_own_file(frame.f_code.co_filename):
         frame = frame.f_back
     return frame

@@ -14,7 +14,6 @@ from gradtape._node import AccumulateGrad
 from gradtape._observe import observe
 from gradtape._site import user_stack
 from gradtape._tensor import Tensor
-
 from gradviz import ir
 from gradviz._capture._assemble import assemble
 from gradviz._capture._engine import PRODUCER, EngineReader, tensors_in
@@ -31,8 +30,8 @@ class Recorder:
     """Holds what happened inside its ``with`` block.
 
     A step ends with a backward pass. Up to ``max_nodes`` nodes all steps are kept;
-    beyond, the oldest finished ones are forgotten, and the snapshot says so. Activations
-    and gradients are summarized at once and never kept.
+    beyond, the oldest finished ones are forgotten, and the snapshot says so.
+    Activations and gradients are summarized at once and never kept.
 
     >>> import gradtape as torch, gradviz
     >>> x = torch.tensor([1.0, 2.0], requires_grad=True)
@@ -67,7 +66,7 @@ class Recorder:
         if self._handle is not None:
             raise RuntimeError("this recorder is recording already; make a second one")
         self._begun_ns = time.perf_counter_ns()
-        self._frame = sys._getframe(1)  # noqa: SLF001 - names of the user's variables
+        self._frame = sys._getframe(1)
         self._reader.names |= names_in_frame(self._frame, Tensor)
         self._handle = observe(self._listen)
         return self

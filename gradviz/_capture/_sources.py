@@ -92,7 +92,7 @@ def _cell_of(file: str) -> tuple[str | None, str | None]:
         return None, None
     try:
         label = shell.compile.format_code_name(file)
-    except Exception:  # noqa: BLE001 - a label is a nicety; any shell may lack it
+    except Exception:
         return None, None
     text = " ".join(label) if isinstance(label, tuple) else label
     cells: dict[str, str] = getattr(shell, "_gradviz_cells", {})

@@ -17,7 +17,7 @@ Program = Callable[[Any], Any]
 def assert_same(program: Program, *, rtol: float = 1e-5) -> None:
     """Assert that ``program(torch)`` gives the same with either module.
 
-    Compared are values, dtypes, strides, versions, leaf flags and node names of every
+    Compared are values, dtypes, strides, leaf flags and node names of every
     tensor returned, the warnings, and the type and sentence of an error.
     """
     torch = pytest.importorskip("torch")
@@ -67,7 +67,6 @@ def describe_tensor(tensor: Any) -> dict[str, Any]:
         "offset": tensor.storage_offset(),
         "requires_grad": tensor.requires_grad,
         "is_leaf": tensor.is_leaf,
-        "version": tensor._version,
         "is_view": tensor._is_view(),
         "node": None if node is None else type(node).__name__,
         "values": tensor.detach().tolist(),

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import sys
+import warnings
 from collections.abc import Sequence
 from typing import Any, TypeAlias
 
@@ -11,6 +13,7 @@ from .._backward import run_backward
 from .._define import method
 from .._dtypes import DTYPE_OF
 from .._node import Node, accumulator_of
+from .._site import user_frame
 from .._tensor import Tensor, edge_of, wrap
 
 Tensors: TypeAlias = Tensor | Sequence[Tensor]
@@ -44,12 +47,14 @@ def backward(
     if inputs is not None:
         wanted = _as_list(inputs)
         if not wanted:
-            raise RuntimeError("'inputs' argument to backward() cannot be empty.")
+            raise RuntimeError("`inputs` argument to `backward()` cannot be empty.")
         targets = [_target_edge(tensor) for tensor in wanted]
         for tensor in wanted:
             if not tensor.is_leaf:
                 tensor.retain_grad()
     gradients = _incoming(outputs, grad_tensors)
+    if create_graph:
+        warnings.warn(_errors.CREATE_GRAPH_CYCLE, UserWarning, stacklevel=_depth())
     run_backward(
         _roots(outputs),
         gradients,
@@ -88,6 +93,8 @@ def grad(
             "True, but got: allow_unused=False."
         )
     ends, starts = _as_list(outputs), _as_list(inputs)
+    if not starts:
+        raise RuntimeError("`inputs` argument to `grad()` cannot be empty.")
     gradients = _incoming(ends, grad_outputs)
     found = run_backward(
         _roots(ends),
@@ -118,6 +125,15 @@ def _tensor_backward(
 ) -> None:
     """Add the gradients of this tensor to the ``.grad`` of the leaves."""
     backward(self, gradient, retain_graph, create_graph, inputs=inputs)
+
+
+def _depth() -> int:
+    """Return the stacklevel at which a warning names the user's line."""
+    user, depth = user_frame(), 1
+    frame = sys._getframe(1)
+    while frame is not user and frame.f_back is not None:
+        frame, depth = frame.f_back, depth + 1
+    return depth
 
 
 def _as_list(tensors: Any) -> list[Tensor]:
