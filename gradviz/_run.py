@@ -12,7 +12,7 @@ import os
 import sys
 from collections.abc import Generator, Sequence
 from contextlib import contextmanager, nullcontext, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from types import ModuleType, TracebackType
 from typing import Any
@@ -58,7 +58,20 @@ def run_script(
             _strip(error, keep=module.__file__ or "")
             status = _report(error)
         _flush()
-    return Outcome(recorder.snapshot(), status, raised)
+    snapshot = _below_script(recorder.snapshot(), os.path.abspath(script))
+    return Outcome(snapshot, status, raised)
+
+
+def _below_script(snapshot: ir.Snapshot, file: str) -> ir.Snapshot:
+    """Cut the stacks at the script: who called it (us, runpy) is none of its frames."""
+    inside = {row for row, site in enumerate(snapshot.sites) if site.file == file}
+    nodes: list[ir.OpNode] = []
+    for node in snapshot.nodes:
+        ends = [place for place, row in enumerate(node.stack, 1) if row in inside]
+        if ends or node.site in inside:
+            node = replace(node, stack=node.stack[: ends[-1] if ends else 0])
+        nodes.append(node)
+    return replace(snapshot, nodes=tuple(nodes))
 
 
 def _read(script: Path) -> bytes:

@@ -1,0 +1,120 @@
+"""``gradviz run`` with the real recorder and engine: the file says what happened."""
+
+from __future__ import annotations
+
+import math
+import textwrap
+from pathlib import Path
+
+import pytest
+
+from gradviz import cli, export, ir
+from gradviz.render.text import to_text
+
+
+@pytest.fixture(autouse=True)
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+
+
+def record(text: str) -> tuple[int, ir.Snapshot]:
+    """Run the script under the engine; return its exit status and the recording."""
+    Path("script.py").write_text(textwrap.dedent(text))
+    arguments = ["script.py", "--engine", "gradtape", "--json", "out.json"]
+    return cli.main(["run", *arguments]), export.load("out.json")
+
+
+def node(snapshot: ir.Snapshot, call: str) -> ir.OpNode:
+    (found,) = [each for each in snapshot.nodes if each.call == call]
+    return found
+
+
+SQUARES = """\
+import torch
+
+w = torch.tensor([1.0, -2.0, 3.0], requires_grad=True)
+
+def squares(x):
+    return x * x
+
+loss = squares(w).sum()
+loss.backward()
+print(w.grad.tolist())
+"""
+
+
+def test_a_script_becomes_a_graph(capsys):
+    status, snapshot = record(SQUARES)
+    assert status == 0
+    assert capsys.readouterr().out == "[2.0, -4.0, 6.0]\n"
+    names = sorted(each.name for each in snapshot.nodes)
+    assert names == ["AccumulateGrad", "MulBackward0", "SumBackward0"]
+    assert len(snapshot.edges) == 3  # x feeds the product twice
+
+
+def test_a_node_knows_its_line_and_columns():
+    _, snapshot = record(SQUARES)
+    product = node(snapshot, "mul")
+    assert product.site is not None
+    site = snapshot.sites[product.site]
+    assert (Path(site.file).name, site.line, site.function) == (
+        "script.py",
+        6,
+        "squares",
+    )
+    assert site.column is not None
+    assert site.end_column is not None
+    assert site.text[site.column - 1 : site.end_column - 1] == "x * x"
+    (caller,) = (snapshot.sites[row] for row in product.stack)
+    assert (caller.line, caller.function) == (8, "<module>")
+
+
+def test_the_gradients_of_the_script_are_kept():
+    _, snapshot = record(SQUARES)
+    (row,) = node(snapshot, "mul").grad_outputs
+    assert snapshot.statistics[row].norm == pytest.approx(math.sqrt(3))
+    assert "1.732" in to_text(snapshot)
+
+
+def test_a_script_that_raises_leaves_its_graph(capsys):
+    status, snapshot = record(SQUARES + "w.reshape(7)\n")
+    assert status == 1
+    error = capsys.readouterr().err
+    assert "RuntimeError: shape '[7]' is invalid for input of size 3" in error
+    assert 'script.py", line 11, in <module>' in error
+    assert "gradtape/" not in error
+    assert node(snapshot, "mul")
+    assert any("shape '[7]' is invalid" in note for note in snapshot.notes)
+
+
+def test_nan_everywhere_is_recorded():
+    status, snapshot = record(
+        SQUARES.replace("1.0, -2.0", "float('nan'), float('inf')")
+    )
+    assert status == 0
+    (edge, *_) = [e for e in snapshot.edges if e.gradient is not None]
+    assert edge.gradient is not None
+    text = to_text(snapshot)
+    assert "NaN×1" in text
+    assert "Inf×1" in text
+
+
+def test_empty_0d_and_9d_tensors_are_recorded():
+    status, snapshot = record(
+        """
+        import torch
+        for shape in ((0, 3), (), (1, 2, 1, 2, 1, 2, 1, 2, 1)):
+            torch.ones(shape, requires_grad=True).mul(2.0).sum().backward()
+        """
+    )
+    assert status == 0
+    shapes = {tensor.shape for tensor in snapshot.tensors}
+    assert {(0, 3), (), (1, 2, 1, 2, 1, 2, 1, 2, 1)} <= shapes
+
+
+def test_a_script_without_gradients_says_so():
+    status, snapshot = record("import torch\ntorch.tensor([1.0]).sum()\n")
+    assert status == 0
+    assert snapshot.nodes == ()
+    assert snapshot.notes
+    assert "Nothing was recorded." in to_text(snapshot)
