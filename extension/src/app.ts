@@ -8,6 +8,7 @@ import {
   reportProblem,
   setAmbientTheme,
   setTheme,
+  setWidth,
 } from "./state/actions.js";
 import { createStore } from "./state/store.js";
 import type { Transport } from "./state/transport.js";
@@ -54,6 +55,7 @@ export function mount(
 
   const store = createStore();
   if (options.theme !== undefined) setTheme(store, options.theme);
+  setWidth(store, host.clientWidth);
   watchAmbientTheme(el.ownerDocument, lifetime.signal, (theme) =>
     setAmbientTheme(store, theme),
   );

@@ -173,6 +173,31 @@ describe("the inspector", () => {
     );
   });
 
+  test("keeps a section folded from node to node", async () => {
+    const app = await show(convolution());
+    await select(app, 1);
+    const section = (): HTMLDetailsElement | null =>
+      app.root.querySelector("details[data-testid=section-storage]");
+    await during(() => section()?.removeAttribute("open"));
+    await during(() => section()?.dispatchEvent(new Event("toggle")));
+    await select(app, 2);
+    expect(section()?.open).toBe(false);
+  });
+
+  test("says what it cannot show, and shows the rest", async () => {
+    const broken = convolution();
+    const tensors = broken.tensors.map((tensor) => ({ ...tensor, strides: null }));
+    const snapshot = { ...broken, tensors } as unknown as Snapshot;
+    const quiet = vi.spyOn(console, "error").mockImplementation(() => {});
+    const app = await show(snapshot);
+    await select(app, 1);
+    expect(app.root.querySelector("[role=alert]")?.textContent).toMatch(
+      /^This part of the inspector could not be shown: /,
+    );
+    expect(app.find("status").textContent).toContain("4 nodes");
+    quiet.mockRestore();
+  });
+
   test("opens the line in the host's editor where there is one", async () => {
     const targets: RevealTarget[] = [];
     const reveal = (target: RevealTarget) => targets.push(target);
@@ -351,6 +376,12 @@ describe("toolbar and table", () => {
     await app.click(app.find("node-table").querySelector("tbody button"));
     expect(app.view.state?.selected).toBe(2);
     expect(app.find("breadcrumb").textContent).toContain("relu");
+  });
+
+  test("the status line names the node under the pointer", async () => {
+    const app = await show(convolution());
+    await during(() => app.view.events.onHover(2));
+    expect(app.find("hovered").textContent).toBe("ReluBackward0 · relu · (8, 4, 6, 6)");
   });
 
   test("the breadcrumb closes a scope", async () => {

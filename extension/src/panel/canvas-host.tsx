@@ -37,7 +37,7 @@ function follow(store: Store, view: GraphView): () => void {
         selected: selection?.kind === "node" ? selection.id : null,
         selectedEdge: selection?.kind === "edge" ? selection.id : null,
         hovered: ui.hovered.value,
-        matches: new Set(derived.matches.value),
+        matches: derived.matchSet.value,
         colorBy: ui.colorBy.value,
         theme: derived.theme.value,
       };

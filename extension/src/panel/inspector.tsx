@@ -1,5 +1,6 @@
 // The region beside the graph: the selected node or edge, or what to do without one.
 import { formatPlural } from "../state/format.js";
+import { Boundary } from "./boundary.js";
 import { useStore } from "./context.js";
 import { EdgeInspector } from "./edge-inspector.js";
 import { NodeInspector } from "./node-inspector.js";
@@ -53,6 +54,7 @@ function Content() {
 }
 
 export function Inspector() {
+  const { ui } = useStore();
   return (
     <section
       class="inspector"
@@ -61,7 +63,9 @@ export function Inspector() {
       // biome-ignore lint/a11y/noNoninteractiveTabindex: the region scrolls by keyboard
       tabIndex={0}
     >
-      <Content />
+      <Boundary what="the inspector" attempt={ui.selection.value}>
+        <Content />
+      </Boundary>
     </section>
   );
 }

@@ -146,7 +146,7 @@ export function NodeInspector({
   const norm = tables === null ? null : receivedNorm(tables, details.id);
   const modified = saved.filter((use) => use.modified).length;
   return (
-    <Boundary what="the inspector" attempt={details}>
+    <>
       <Header details={details} />
       <Facts facts={summaryFacts(details, norm)} testId="summary" />
       <Section title="Source">
@@ -204,13 +204,9 @@ export function NodeInspector({
           none="Nothing: backward() starts here."
         />
       </Section>
-      <Section
-        title="Hooks"
-        note={String(node.hooks.length)}
-        open={node.hooks.length > 0}
-      >
+      <Section title="Hooks" note={String(node.hooks.length)}>
         <Hooks hooks={node.hooks} />
       </Section>
-    </Boundary>
+    </>
   );
 }

@@ -84,12 +84,11 @@ export function NodeTable() {
   const [sorting, setSorting] = useState<Sorting>({ key: "id", descending: false });
   const [page, setPage] = useState(0);
   const tables = store.derived.tables.value;
-  const matches = store.derived.matches.value;
+  const matches = store.derived.matchSet.value;
   const searching = store.ui.query.value.trim() !== "";
   const rows = useMemo(() => (tables === null ? [] : nodeRows(tables)), [tables]);
   const sorted = useMemo(() => {
-    const found = new Set(matches);
-    const kept = searching ? rows.filter((row) => found.has(row.id)) : rows;
+    const kept = searching ? rows.filter((row) => matches.has(row.id)) : rows;
     return sortRows(kept, sorting.key, sorting.descending);
   }, [rows, matches, searching, sorting]);
   const pages = Math.max(1, Math.ceil(sorted.length / PAGE_ROWS));

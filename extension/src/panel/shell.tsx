@@ -3,8 +3,8 @@ import { useEffect, useRef } from "preact/hooks";
 import {
   clear,
   setHelp,
-  setNarrow,
   setViewMode,
+  setWidth,
   toggleSelectedScope,
 } from "../state/actions.js";
 import { Boundary } from "./boundary.js";
@@ -20,8 +20,6 @@ import { Splitter } from "./splitter.js";
 import { StatusLine } from "./status-line.js";
 import { Toolbar, ZOOM_STEP } from "./toolbar.js";
 import { walk } from "./walk.js";
-
-const NARROW_PX = 760; // below, graph and inspector do not fit side by side
 
 function run(app: AppContext, root: HTMLElement, command: Command): void {
   const { store, view } = app;
@@ -45,6 +43,8 @@ function run(app: AppContext, root: HTMLElement, command: Command): void {
       break;
     case "table":
       setViewMode(store, store.ui.viewMode.value === "table" ? "graph" : "table");
+      // The canvas hides behind the table; the focus must not go with it.
+      focus("[data-testid=view-mode]");
       break;
     case "help":
       setHelp(store, true);
@@ -56,14 +56,14 @@ function run(app: AppContext, root: HTMLElement, command: Command): void {
   }
 }
 
-/** Tell the store whether the view is narrow; the observer is the only one who knows. */
-function useNarrow(root: { current: HTMLElement | null }): void {
+/** Tell the store how wide the view is, now and after every change. */
+function useWidth(root: { current: HTMLElement | null }): void {
   const store = useStore();
   useEffect(() => {
     const element = root.current;
     if (element === null || typeof ResizeObserver === "undefined") return;
     const observer = new ResizeObserver(([entry]) => {
-      if (entry !== undefined) setNarrow(store, entry.contentRect.width < NARROW_PX);
+      if (entry !== undefined) setWidth(store, entry.contentRect.width);
     });
     observer.observe(element);
     return () => observer.disconnect();
@@ -153,7 +153,7 @@ function useKeys(app: AppContext, root: { current: HTMLElement | null }): void {
 function Frame({ app }: { app: AppContext }) {
   const { store } = app;
   const root = useRef<HTMLDivElement>(null);
-  useNarrow(root);
+  useWidth(root);
   useKeys(app, root);
   const { narrow, inspectorShare, themeChoice } = store.ui;
   return (
@@ -181,7 +181,9 @@ function Frame({ app }: { app: AppContext }) {
 export function Shell({ app }: { app: AppContext }) {
   return (
     <AppProvider value={app}>
-      <Frame app={app} />
+      <Boundary what="the view" attempt={app}>
+        <Frame app={app} />
+      </Boundary>
     </AppProvider>
   );
 }

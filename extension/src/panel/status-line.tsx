@@ -1,7 +1,25 @@
 // The last line: how much there is, how much is drawn, who recorded it, what is missing.
-import { formatCount, formatPlural } from "../state/format.js";
+import { formatCount, formatPlural, formatTuple } from "../state/format.js";
+import { nodeTitle } from "../state/inspect.js";
+import { rowAt } from "../state/tables.js";
 import { useStore } from "./context.js";
 import { Name } from "./text.js";
+
+/** The node under the pointer; its box may be too small to be labelled. */
+function Hovered() {
+  const { data, ui } = useStore();
+  const snapshot = data.snapshot.value;
+  const id = ui.hovered.value;
+  const node = snapshot === null ? null : rowAt(snapshot.nodes, id);
+  if (snapshot === null || node === null || id === null) return null;
+  const shape = rowAt(snapshot.tensors, node.outputs[0])?.shape;
+  const parts = [nodeTitle(id, node), node.call, shape && formatTuple(shape)];
+  return (
+    <span class="hovered" data-testid="hovered">
+      <Name text={parts.filter(Boolean).join(" · ")} />
+    </span>
+  );
+}
 
 export function StatusLine() {
   const store = useStore();
@@ -33,6 +51,7 @@ export function StatusLine() {
           </ul>
         </details>
       )}
+      <Hovered />
     </footer>
   );
 }

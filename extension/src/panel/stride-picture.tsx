@@ -16,17 +16,11 @@ import {
 } from "../state/inspect.js";
 import {
   buildPicture,
-  indicesText,
   type Picture,
   type Pointed,
+  pointedText,
 } from "../state/picture.js";
-import {
-  describeLayout,
-  elementCount,
-  isStrided,
-  reaches,
-  spellAddress,
-} from "../state/strides.js";
+import { describeLayout, elementCount, isStrided } from "../state/strides.js";
 import { rowAt } from "../state/tables.js";
 import { StrideGrid } from "./stride-grid.js";
 import { StrideStrip } from "./stride-strip.js";
@@ -126,14 +120,8 @@ function Arithmetic({
       </output>
     );
   }
-  const { address, index } = pointed;
-  const byte = itemsize === null ? "" : `, byte ${address * itemsize}`;
-  const text =
-    index !== null
-      ? `index (${index.join(", ")}): ${spellAddress(tensor, index)}${byte}`
-      : reaches(tensor, address)
-        ? `address ${address}${byte}: index ${indicesText(tensor, address)}`
-        : `address ${address}${byte}: skipped by this tensor`;
+  const byte = itemsize === null ? "" : `, byte ${pointed.address * itemsize}`;
+  const text = pointedText(tensor, pointed) + byte;
   return (
     <output class="arithmetic code" data-testid="arithmetic">
       {text}

@@ -1,5 +1,7 @@
 // Small pieces of text: isolated names, number facts, tags, sections.
 import type { ComponentChildren, JSX } from "preact";
+import { setFolded } from "../state/actions.js";
+import { useStore } from "./context.js";
 
 /** A name from the user's program: isolated against its direction, elided, with title. */
 export function Name({ text, title }: { text: string; title?: string }) {
@@ -60,20 +62,24 @@ export function isolated(text: string): string {
   return `\u2068${text}\u2069`;
 }
 
-/** A titled part of the inspector that can be folded away. */
+/** A titled part of the inspector; once folded it stays so from node to node. */
 export function Section({
   title,
   note,
   children,
-  open = true,
 }: {
   title: string;
   note?: string | undefined;
   children: ComponentChildren;
-  open?: boolean;
 }) {
+  const store = useStore();
   return (
-    <details class="section" open={open} data-testid={`section-${slug(title)}`}>
+    <details
+      class="section"
+      open={!store.ui.folded.value.has(title)}
+      data-testid={`section-${slug(title)}`}
+      onToggle={(event) => setFolded(store, title, !event.currentTarget.open)}
+    >
       <summary>
         <h3>{title}</h3>
         {note !== undefined && <span class="note">{note}</span>}

@@ -48,6 +48,7 @@ function IconButton({
   onClick,
   disabled = false,
   pressed,
+  testId,
   children,
 }: {
   label: string;
@@ -55,6 +56,7 @@ function IconButton({
   onClick: () => void;
   disabled?: boolean;
   pressed?: boolean;
+  testId?: string;
   children: ComponentChildren;
 }) {
   return (
@@ -63,6 +65,7 @@ function IconButton({
       aria-label={label}
       title={shortcut === undefined ? label : `${label} ( ${shortcut} )`}
       aria-pressed={pressed}
+      data-testid={testId}
       disabled={disabled}
       onClick={onClick}
     >
@@ -169,9 +172,10 @@ export function Toolbar() {
       <ColorSelect />
       <fieldset class="group end" aria-label="Appearance">
         <IconButton
-          label={table ? "Show the graph" : "Show a table of the nodes"}
+          label="Table of the nodes"
           shortcut="t"
           pressed={table}
+          testId="view-mode"
           onClick={() => setViewMode(store, table ? "graph" : "table")}
         >
           {table ? <GraphIcon /> : <TableIcon />}

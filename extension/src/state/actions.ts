@@ -15,6 +15,7 @@ import type { Selection, ThemeChoice, ViewMode } from "./ui.js";
 // More boxes than this at first sight read as noise; closed scopes keep it below.
 const FIRST_BOXES = 150;
 const SHARE_LIMITS = [18, 75] as const;
+const NARROW_PX = 760; // below, graph and inspector do not fit side by side
 
 /** Whether a selection still means the same row after the tables were replaced. */
 function survives(selection: Selection | null, before: Snapshot, after: Snapshot) {
@@ -159,8 +160,18 @@ export function setHelp({ ui }: Store, open: boolean): void {
   ui.helpOpen.value = open;
 }
 
-export function setNarrow({ ui }: Store, narrow: boolean): void {
-  ui.narrow.value = narrow;
+/** Tell how wide the view is, in CSS pixels; 0 means not laid out yet. */
+export function setWidth({ ui }: Store, width: number): void {
+  if (width > 0) ui.narrow.value = width < NARROW_PX;
+}
+
+/** Fold or open a section of the inspector, for every node that follows. */
+export function setFolded({ ui }: Store, section: string, folded: boolean): void {
+  if (ui.folded.value.has(section) === folded) return;
+  const next = new Set(ui.folded.value);
+  if (folded) next.add(section);
+  else next.delete(section);
+  ui.folded.value = next;
 }
 
 /** Resize the inspector, in percent of the view; both sides keep room to be used. */

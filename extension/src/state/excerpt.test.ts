@@ -47,6 +47,10 @@ test("an expression over several lines is marked without its indentation", () =>
   expect(marked(excerpt(place, null, 3))).toEqual(["f(", "a,", ")"]);
 });
 
+test("the end of the text is not shown as an empty line", () => {
+  expect(excerpt(site({}), source("y = 1\n"), 3)).toHaveLength(1);
+});
+
 test("without columns the whole line is marked", () => {
   expect(marked(excerpt(site({ text: "    y = 1" }), null, 0))).toEqual(["y = 1"]);
 });

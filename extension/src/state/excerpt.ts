@@ -55,8 +55,11 @@ export function excerpt(
   const kept = whole.length >= site.line && site.line >= 1;
   if (!kept && site.text === "") return [];
   const first = kept ? Math.max(1, site.line - context) : site.line;
-  const last = kept ? Math.min(whole.length, site.end_line + context) : site.end_line;
-  const texts = kept ? whole.slice(first - 1, last) : site.text.split(/\r?\n/);
+  const texts = kept
+    ? whole.slice(first - 1, site.end_line + context)
+    : site.text.split(/\r?\n/);
+  // A text that ends with a newline has no line after it.
+  while (first + texts.length - 1 > site.end_line && texts.at(-1) === "") texts.pop();
   return texts.map((text, i) => {
     const number = first + i;
     return {

@@ -1,5 +1,12 @@
 // The stride picture as data: what each address of the strip is to the chosen tensor.
-import { addressOf, type Index, indicesAt, type Layout, reaches } from "./strides.js";
+import {
+  addressOf,
+  type Index,
+  indicesAt,
+  type Layout,
+  reaches,
+  spellAddress,
+} from "./strides.js";
 import {
   type GridWindow,
   gridWindow,
@@ -85,4 +92,16 @@ export function indicesText(layout: Layout, address: number): string {
   const found = indicesAt(layout, address, INDICES_NAMED + 1);
   const named = found.slice(0, INDICES_NAMED).map((index) => `(${index.join(", ")})`);
   return named.join(", ") + (found.length > INDICES_NAMED ? " and more" : "");
+}
+
+/** What is said of the cell pointed at: the arithmetic, who shares it, or that it is skipped. */
+export function pointedText(layout: Layout, { address, index }: Pointed): string {
+  const found = indicesAt(layout, address, 2);
+  const only = index ?? (found.length === 1 ? found[0] : undefined);
+  if (only !== undefined) {
+    const shared = found.length > 1 ? ", shared with other indices" : "";
+    return `index (${only.join(", ")}): ${spellAddress(layout, only)}${shared}`;
+  }
+  if (found.length === 0) return `address ${address}: skipped by this tensor`;
+  return `address ${address}: shared by ${indicesText(layout, address)}`;
 }

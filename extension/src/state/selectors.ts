@@ -20,6 +20,7 @@ export interface Selectors {
   readonly selectedEdge: ReadonlySignal<EdgeDetails | null>;
   /** Nodes that match the query, in the order next and previous walk them. */
   readonly matches: ReadonlySignal<readonly number[]>;
+  readonly matchSet: ReadonlySignal<ReadonlySet<number>>;
   readonly theme: ReadonlySignal<"light" | "dark">;
   /** What the live region says. */
   readonly announcement: ReadonlySignal<string>;
@@ -55,6 +56,7 @@ export function createSelectors(data: DataState, ui: UiState): Selectors {
     selectedNode,
     selectedEdge,
     matches,
+    matchSet: computed(() => new Set(matches.value)),
     theme: computed(() =>
       ui.themeChoice.value === "auto" ? ui.ambientTheme.value : ui.themeChoice.value,
     ),

@@ -26,6 +26,8 @@ export interface UiState {
   readonly narrow: Signal<boolean>;
   /** The inspector's share of the width, or of the height when narrow, in percent. */
   readonly inspectorShare: Signal<number>;
+  /** Sections of the inspector that the user folded away, by title. */
+  readonly folded: Signal<ReadonlySet<string>>;
   /** What the graph view reported after its last layout. */
   readonly boxes: Signal<number | null>;
   /** The node that the graph view should bring into view; a new object each time. */
@@ -45,7 +47,8 @@ export function createUiState(): UiState {
     viewMode: signal("graph"),
     helpOpen: signal(false),
     narrow: signal(false),
-    inspectorShare: signal(38),
+    inspectorShare: signal(42),
+    folded: signal(new Set()),
     boxes: signal(null),
     revealRequest: signal(null),
   };
