@@ -54,7 +54,11 @@ def stages(reports: Path) -> list[Stage]:
     pytest = [*python, "pytest", "--quiet"]
     parallel = ["--numprocesses", workers, "--dist", "loadgroup"]
     return [
-        Stage("ruff check", "lint", [*python, "ruff", "check", "."]),
+        Stage(
+            "ruff check",
+            "lint",
+            [*python, "ruff", "check", "--output-format=concise", "."],
+        ),
         Stage("ruff format", "lint", [*python, "ruff", "format", "--check", "."]),
         Stage("pyright", "lint", [*python, "pyright"]),
         _npm("biome", "lint", ["run", "--silent", "lint"]),
