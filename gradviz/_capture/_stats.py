@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 import sys
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -18,6 +18,18 @@ BINS = 32
 
 # 256 KiB of float64: two such buffers and the array's own piece fit the L2 cache.
 _PIECE = 32_768
+
+# Below it the squares that make up a norm have lost digits to underflow.
+_SMALLEST = 1e-145
+
+
+class _Sums(NamedTuple):
+    """Sums over x and over t, which is x mapped to [0, 1]; NaN: not computed."""
+
+    x: float
+    x_squared: float
+    t: float
+    t_squared: float
 
 
 def statistics(array: Any) -> ir.Statistics:
@@ -119,21 +131,26 @@ def _summary(
 ) -> ir.Statistics:
     """Summarize finite numbers between ``low`` and ``high``.
 
-    All moments come from t = (x - low) / (high - low), which lies in [0, 1]: nothing
+    The spread comes from t = (x - low) / (high - low), which lies in [0, 1]: nothing
     overflows, and as the variance of t is at least 1 / 2n, little cancels.
     """
     size = int(flat.size)
     if low == high:
-        mean, std = low, 0.0
+        mean, std, norm = low, 0.0, abs(low) * math.sqrt(size * repeats)
         bins = [0] * BINS
         bins[BINS // 2] = size
         left, right = _around(low)
     else:
-        total, squares, bins = _moments(xp, flat, low, high)
-        mean_t = total / size
-        std_t = math.sqrt(max(squares / size - mean_t * mean_t, 0.0))
-        mean = low * (1 - mean_t) + high * mean_t
+        sums, bins = _sums(xp, flat, low, high)
+        mean_t = sums.t / size
+        std_t = math.sqrt(max(sums.t_squared / size - mean_t * mean_t, 0.0))
         std = high * std_t - low * std_t
+        mean, norm = sums.x / size, math.sqrt(sums.x_squared)
+        if not math.isfinite(mean):
+            mean = low * (1 - mean_t) + high * mean_t
+        if not _SMALLEST < norm < math.inf:
+            norm = math.hypot(mean, std) * math.sqrt(size)
+        norm *= math.sqrt(repeats)
         left, right = low, high
     return ir.Statistics(
         count=count,
@@ -141,7 +158,7 @@ def _summary(
         maximum=high,
         mean=mean,
         std=std,
-        norm=math.hypot(mean, std) * math.sqrt(size * repeats),
+        norm=norm,
         zeros=zeros,
         histogram=tuple([number * repeats for number in bins]),
         histogram_low=left,
@@ -150,41 +167,42 @@ def _summary(
     )
 
 
-def _moments(
-    xp: Any, flat: Any, low: float, high: float
-) -> tuple[float, float, list[int]]:
-    """Return the sum of t, the sum of its squares and the histogram."""
+def _sums(xp: Any, flat: Any, low: float, high: float) -> tuple[_Sums, list[int]]:
+    """Return the sums over the array and its histogram."""
     width = high - low
+    scale = 1.0
     if not math.isfinite(width):  # both ends are near the largest float64
-        return _moments(xp, flat * 0.5, low * 0.5, high * 0.5)
-    if not math.isfinite(BINS / width):  # or next to each other, near the smallest
-        large = 2.0**200
-        return _moments(xp, flat * large, low * large, high * large)
-    total, squares, bins = 0.0, 0.0, np.zeros(BINS + 1, np.int64)
+        scale = 0.5
+    elif not math.isfinite(BINS / width):  # or next to each other, near the smallest
+        scale = 2.0**200
+    if scale != 1.0:
+        scaled, bins = _sums(xp, flat * scale, low * scale, high * scale)
+        return _Sums(math.nan, math.nan, scaled.t, scaled.t_squared), bins
+    totals, bins = [0.0] * 4, np.zeros(BINS + 1, np.int64)
     # On a GPU one launch costs more than the memory it saves.
     step = _PIECE if xp is np else int(flat.size)
     for start in range(0, int(flat.size), step):
-        bin_number = flat[start : start + step].astype(xp.float64)
-        bin_number -= low
-        bin_number *= BINS / width
-        counts = xp.bincount(bin_number.astype(xp.intp), minlength=BINS + 1)
-        parts = bin_number.sum(), bin_number.dot(bin_number)
-        part_total, part_squares, counts = _to_host(xp, *parts, counts)
-        total += part_total
-        squares += part_squares
+        x = flat[start : start + step].astype(xp.float64)
+        parts = [x.sum(), x.dot(x)]
+        x -= low
+        x *= BINS / width
+        parts += [x.sum(), x.dot(x)]
+        counts = xp.bincount(x.astype(xp.intp), minlength=BINS + 1)
+        parts, counts = _to_host(xp, parts, counts)
+        totals = [total + part for total, part in zip(totals, parts, strict=True)]
         bins += counts
     bins[BINS - 1] += bins[BINS]  # the last bin includes its right edge
-    return total / BINS, squares / BINS**2, bins[:BINS].tolist()
+    x_sum, x_squared, bin_sum, bin_squared = totals
+    sums = _Sums(x_sum, x_squared, bin_sum / BINS, bin_squared / BINS**2)
+    return sums, bins[:BINS].tolist()
 
 
-def _to_host(
-    xp: Any, total: Any, squares: Any, counts: Any
-) -> tuple[float, float, Any]:
+def _to_host(xp: Any, parts: list[Any], counts: Any) -> tuple[list[float], Any]:
     if xp is not np:
-        pair = xp.stack([total, squares])
-        host = xp.concatenate([pair, counts.astype(xp.float64)]).get()
-        total, squares, counts = host[0], host[1], host[2:].astype(np.int64)
-    return float(total), float(squares), counts
+        numbers = [xp.stack(parts), counts.astype(xp.float64)]
+        host = xp.concatenate(numbers).get()
+        parts, counts = list(host[:4]), host[4:].astype(np.int64)
+    return [float(part) for part in parts], counts
 
 
 def _around(value: float) -> tuple[float, float]:
