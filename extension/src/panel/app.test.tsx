@@ -106,6 +106,19 @@ describe("mounting", () => {
 });
 
 describe("the inspector", () => {
+  test("without a selection lists the leaves and what looks wrong", async () => {
+    const app = await show(convolution());
+    const leaf = app.find("leaves").querySelector("tbody tr");
+    expect([...(leaf?.children ?? [])].map((cell) => cell.textContent?.trim())).toEqual(
+      ["net.conv.weight", "(4, 1, 3, 3)", "0.25", "-0.5 to 0.75"],
+    );
+    expect(app.find("troubles").textContent).toBe(
+      "ReluBackward02 NaN, 0 Inf in its output or gradient",
+    );
+    await app.click(leaf?.querySelector("button"));
+    expect(app.view.state?.selected).toBe(0);
+  });
+
   test("of a convolution reads shape, strides, version, gradient and source", async () => {
     const app = await show(convolution());
     await select(app, 1);

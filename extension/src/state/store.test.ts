@@ -14,6 +14,7 @@ import {
   stepMatch,
   toggleSelectedScope,
 } from "./actions.js";
+import { troubles } from "./overview.js";
 import { nodeRows, sortRows } from "./rows.js";
 import { convolution, nothing } from "./snapshots.test-util.js";
 import { createStore } from "./store.js";
@@ -173,4 +174,20 @@ describe("the rows of the table", () => {
     expect(norms(false)).toEqual([0.25, 1.5, 3, null]);
     expect(norms(true)).toEqual([3, 1.5, 0.25, null]);
   });
+});
+
+test("a saved tensor that was overwritten is trouble until it is freed", () => {
+  const snapshot = convolution();
+  const overwritten = () =>
+    troubles({ ...snapshot, saved }).filter(({ what }) => what.includes("overwritten"));
+  let saved = snapshot.saved;
+  expect(overwritten()).toEqual([]);
+  saved = saved.map((row) => ({ ...row, freed: false }));
+  expect(overwritten()).toEqual([
+    {
+      id: 2,
+      title: "ReluBackward0",
+      what: "_saved_result was overwritten after it was saved (version 0 → 2)",
+    },
+  ]);
 });
