@@ -16,7 +16,9 @@ from typing import Literal
 
 SCHEMA_VERSION: tuple[int, int] = (1, 0)
 
-NodeKind = Literal["op", "view", "inplace", "custom", "accumulate", "leaf", "cut", "root"]
+NodeKind = Literal[
+    "op", "view", "inplace", "custom", "accumulate", "leaf", "cut", "root"
+]
 EdgeKind = Literal["data", "cut"]
 EventKind = Literal[
     "op",
@@ -42,7 +44,7 @@ class Site:
     file: str
     line: int
     end_line: int
-    column: int | None = None  # in characters, not bytes; None: the interpreter kept none
+    column: int | None = None  # in characters, not bytes; None: not kept
     end_column: int | None = None
     text: str = ""  # the source lines line..end_line, joined with newlines; "" if lost
     function: str = ""  # name of the enclosing function, "<module>" at top level
@@ -63,7 +65,7 @@ class Source:
 class Scope:
     """One call of one module; nested scopes form the tree that the view collapses."""
 
-    path: str  # "decoder.cell#17": attribute path, with the call number from the 2nd call on
+    path: str  # "decoder.cell#17": attribute path; from the 2nd call on, its number
     name: str  # the last part of the path: "cell#17"
     kind: str  # class of the module: "LSTMCell"
     parent: int | None = None
@@ -87,7 +89,7 @@ class OpNode:
     formula: str = ""  # the derivative, as text: "grad * other"
     hooks: tuple[str, ...] = ()  # names of the hooks registered on the node
     flags: tuple[str, ...] = ()  # "freed", "modified" (a saved tensor was overwritten)
-    grad_outputs: tuple[int, ...] = ()  # statistics of gradients that came in, per output; -1: none
+    grad_outputs: tuple[int, ...] = ()  # statistics per output, -1: none came in
     elapsed_ns: int | None = None  # time the backward function took
 
 
