@@ -39,7 +39,7 @@ EventKind = Literal[
 
 @dataclass(frozen=True, slots=True)
 class Site:
-    """A place in the user's source. Lines and columns count from 1; end is exclusive."""
+    """A place in the user's source. Lines, columns count from 1; end is exclusive."""
 
     file: str
     line: int
@@ -173,7 +173,7 @@ class Statistics:
     nans: int = 0
     infs: int = 0
     first_bad: tuple[int, ...] | None = None  # index of the first NaN or Inf
-    histogram: tuple[int, ...] = ()  # 32 bins of equal width; () when no element is finite
+    histogram: tuple[int, ...] = ()  # 32 equal bins; () when no element is finite
     histogram_low: float | None = None  # left edge of the first bin
     histogram_high: float | None = None  # right edge of the last bin
 

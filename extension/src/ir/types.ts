@@ -58,7 +58,7 @@ export interface OpNode {
   readonly hooks: readonly string[];
   /** "freed", "modified" (a saved tensor was overwritten) */
   readonly flags: readonly string[];
-  /** statistics of gradients that came in, per output; -1: none */
+  /** statistics per output, -1: none came in */
   readonly grad_outputs: readonly number[];
   /** time the backward function took */
   readonly elapsed_ns: number | null;
@@ -154,7 +154,7 @@ export interface Statistics {
   readonly infs: number;
   /** index of the first NaN or Inf */
   readonly first_bad: readonly number[] | null;
-  /** 32 bins of equal width; () when no element is finite */
+  /** 32 equal bins; () when no element is finite */
   readonly histogram: readonly number[];
   /** left edge of the first bin */
   readonly histogram_low: number | null;
@@ -164,7 +164,7 @@ export interface Statistics {
 
 /** One call of one module; nested scopes form the tree that the view collapses. */
 export interface Scope {
-  /** "decoder.cell#17": attribute path, with the call number from the 2nd call on */
+  /** "decoder.cell#17": attribute path; from the 2nd call on, its number */
   readonly path: string;
   /** the last part of the path: "cell#17" */
   readonly name: string;
@@ -173,12 +173,12 @@ export interface Scope {
   readonly parent: number | null;
 }
 
-/** A place in the user's source. Lines and columns count from 1; end is exclusive. */
+/** A place in the user's source. Lines, columns count from 1; end is exclusive. */
 export interface Site {
   readonly file: string;
   readonly line: number;
   readonly end_line: number;
-  /** in characters, not bytes; null: the interpreter kept none */
+  /** in characters, not bytes; null: not kept */
   readonly column: number | null;
   readonly end_column: number | null;
   /** the source lines line..end_line, joined with newlines; "" if lost */
