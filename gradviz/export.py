@@ -154,12 +154,11 @@ def show(x: object) -> None:
     from gradviz.render.text import to_text
 
     snapshot = as_snapshot(x)
-    if _in_notebook():
-        from IPython.display import display
+    shell = _notebook_shell()
+    if shell is not None:
+        from gradviz._notebook import notebook_of
 
-        from gradviz.render.mime import mimebundle
-
-        display(mimebundle(snapshot), raw=True)
+        notebook_of(shell).show(snapshot)
         return
     page = Path(tempfile.mkdtemp(prefix="gradviz-")) / "graph.html"
     export_html(snapshot, page)
@@ -168,10 +167,11 @@ def show(x: object) -> None:
     print(f"Page: {page}")
 
 
-def _in_notebook() -> bool:
+def _notebook_shell() -> Any:
+    """Return the running shell of a notebook, or None outside of one."""
     ipython = sys.modules.get("IPython")
     shell = ipython.get_ipython() if ipython is not None else None
-    return shell is not None and hasattr(shell, "kernel")
+    return shell if hasattr(shell, "kernel") else None
 
 
 def _replace(path: Path, data: bytes) -> None:

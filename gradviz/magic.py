@@ -1,0 +1,311 @@
+"""The IPython extension: the magics ``%gradviz`` and ``%%gradviz``."""
+
+from __future__ import annotations
+
+import linecache
+import re
+import shlex
+import sys
+from collections.abc import Callable
+from dataclasses import replace
+from functools import partial
+from typing import Any
+
+from IPython.core.error import UsageError
+from IPython.core.inputtransformer2 import cell_magic
+from IPython.core.magic import Magics, line_cell_magic, magics_class, no_var_expand
+from IPython.core.magic_arguments import MagicArgumentParser
+
+from gradviz import ir
+from gradviz._capture import record
+from gradviz._notebook import Forms, notebook_of
+from gradviz.errors import GradvizError
+from gradviz.export import as_snapshot, check_target, export_html, show
+from gradviz.render.mime import TEXT
+from gradviz.render.text import to_text
+
+_SHOWN_BY_THEMSELVES = ("gradviz.ir.Snapshot", "gradviz._capture._recorder.Recorder")
+_EXPRESSION_FILE = "<%gradviz>"
+_NO_EXPRESSION = (
+    "Name what to show, as in `%gradviz loss`; to record a whole cell, begin it with "
+    "`%%gradviz`."
+)
+
+
+def _parser() -> MagicArgumentParser:
+    parser = MagicArgumentParser(prog="%gradviz")
+    parser.add_argument("--title", metavar="T", help="the title of the graph")
+    parser.add_argument(
+        "--html", metavar="FILE", help="also write a page that opens without a notebook"
+    )
+    return parser
+
+
+@magics_class
+class GradvizMagics(Magics):
+    """The two magics; what they show is kept by :class:`gradviz._notebook.Notebook`."""
+
+    shell: Any
+
+    def __init__(self, shell: Any) -> None:
+        super().__init__(shell)
+        self._notebook = notebook_of(shell)
+        self._recordings: list[_Recording] = []
+
+    @no_var_expand
+    @line_cell_magic
+    def gradviz(self, line: str, cell: str | None = None) -> None:
+        """See the autograd graph behind a tensor, or record a cell and see its graph.
+
+        %gradviz loss
+            Show the graph that `loss.backward()` would walk. Any expression will do
+            that gives a tensor, a recorder or a snapshot: `%gradviz model(x).sum()`.
+
+        %%gradviz
+            As the first line of a cell: record what the cell does, and show it below
+            the cell's own output: the graph, and, if the cell calls `backward()`, the
+            gradients that flowed. If the cell raises, what it did until then is shown.
+
+        %gradviz off
+            Stop recording this cell here; what was recorded until now is shown at its
+            end. Also let go of the views that are kept in the kernel.
+
+        Options come first and work for both:
+
+        --html FILE   also write a page that opens offline, without a notebook
+        --title T     the title of the graph
+
+        Examples:
+
+        ::
+
+            %gradviz --html loss.html loss
+
+            %%gradviz --title "one step"
+            loss = criterion(model(images), labels)
+            loss.backward()
+        """
+        options, rest = self._parse(line)
+        if cell is not None:
+            if rest:
+                raise UsageError(
+                    f"`%%gradviz` takes options only, and `{rest}` is none; the code "
+                    "to record goes below it."
+                )
+            self._record(options, line, cell)
+        elif rest == "off":
+            self._off()
+        elif not rest:
+            raise UsageError(_NO_EXPRESSION)
+        else:
+            self._show(options, rest)
+
+    def _parse(self, line: str) -> tuple[Any, str]:
+        words, rest = split_options(line)
+        options = _parser().parse_args(words)
+        if options.html is not None:
+            options.html = self.shell.var_expand(options.html)
+            _sentences(check_target, options.html)  # before a long cell, not after it
+        return options, rest
+
+    # ---- a line ---------------------------------------------------------------------
+
+    def _show(self, options: Any, expression: str) -> None:
+        __tracebackhide__ = True  # the user's own error needs no frame of ours
+        value = self._evaluate(expression)
+        snapshot = _sentences(self._from_user_frame, lambda: as_snapshot(value))
+        title = options.title or snapshot.title or expression
+        _sentences(_deliver, replace(snapshot, title=title), options.html)
+
+    def _evaluate(self, expression: str) -> Any:
+        __tracebackhide__ = True
+        lines = [expression + "\n"]
+        linecache.cache[_EXPRESSION_FILE] = (
+            len(expression),
+            None,
+            lines,
+            _EXPRESSION_FILE,
+        )
+        try:
+            code = compile(expression, _EXPRESSION_FILE, "eval")
+        except SyntaxError as error:
+            raise UsageError(
+                f"`{expression}` is not a Python expression: {error.msg}."
+            ) from None
+        try:
+            return eval(code, self.shell.user_ns)
+        except Exception as error:
+            trace = error.__traceback__
+            if trace and trace.tb_next and trace.tb_next.tb_next:
+                raise  # it happened in a function, and IPython shows where
+            raise UsageError(
+                f"`{expression}` raises {type(error).__name__}: {error}"
+            ) from None
+
+    def _from_user_frame(self, action: Callable[[], Any]) -> Any:
+        """Call the action from where the user's variables are: it looks for names."""
+        return eval("action()", self.shell.user_ns, {"action": action})
+
+    # ---- a cell ---------------------------------------------------------------------
+
+    def _record(self, options: Any, line: str, cell: str) -> None:
+        """Record the running cell from here on; run it, if it does not run yet."""
+        if cell.strip():
+            self.shell.run_cell(f"%%gradviz {line}\n{cell}")
+            return
+        recording = _Recording(self.shell, options)
+
+        def finish(error: BaseException | None) -> None:
+            self._recordings.remove(recording)
+            recording.finish(error)
+
+        if not self._notebook.at_end_of_cell(finish):
+            raise UsageError("There is no cell to record.")
+        self._recordings.append(recording)
+        self._from_user_frame(recording.recorder.__enter__)
+
+    def _off(self) -> None:
+        stopped = [recording for recording in self._recordings if recording.stop()]
+        closed = self._notebook.close_widgets()
+        if not stopped and not closed:
+            print("gradviz was not recording, and keeps no views.")
+
+
+class _Recording:
+    """One ``%%gradviz``: records until it is stopped or its cell ends, then shows."""
+
+    def __init__(self, shell: Any, options: Any) -> None:
+        self._html = options.html
+        self.recorder = record(title=options.title or _running_cell(shell))
+        self._active = True
+
+    def stop(self, error: BaseException | None = None) -> bool:
+        """Stop recording; return whether it was still going on."""
+        if not self._active:
+            return False
+        self._active = False
+        kind = None if error is None else type(error)
+        self.recorder.__exit__(kind, error, None)
+        return True
+
+    def finish(self, error: BaseException | None = None) -> None:
+        self.stop(error)
+        try:
+            _deliver(self.recorder.snapshot(), self._html)
+        except GradvizError as failure:
+            print(f"gradviz: {failure}", file=sys.stderr)
+        except Exception as failure:  # the cell's own outcome is what counts here
+            reason = f"{type(failure).__name__}: {failure}"
+            print(f"gradviz could not show the graph: {reason}", file=sys.stderr)
+
+
+def _running_cell(shell: Any) -> str:
+    """Return what IPython calls the running cell, as "Cell In[3]", or nothing."""
+    frame = sys._getframe()
+    while frame is not None:
+        label = shell.compile.format_code_name(frame.f_code.co_filename)
+        if label:
+            return " ".join(label)
+        frame = frame.f_back
+    return ""
+
+
+def _deliver(snapshot: ir.Snapshot, html: str | None) -> None:
+    """Show the snapshot, then write the page: a full disk must not hide the graph."""
+    show(snapshot)
+    if html is not None:
+        print(f"Page: {export_html(snapshot, html)}")
+
+
+def _sentences(action: Callable[..., Any], *arguments: Any) -> Any:
+    """Call the action; turn errors of gradviz into one sentence below the cell."""
+    __tracebackhide__ = True
+    try:
+        return action(*arguments)
+    except GradvizError as error:
+        sentence = str(error)
+        raise UsageError(sentence[:1].upper() + sentence[1:]) from None
+
+
+# ---- what the user typed ------------------------------------------------------------
+
+
+def split_options(line: str) -> tuple[list[str], str]:
+    """Split a line into the words of its leading options and the untouched rest.
+
+    >>> split_options('--title "a b" x["c  d"] - 1')
+    (['--title', 'a b'], 'x["c  d"] - 1')
+    """
+    words: list[str] = []
+    rest = line.strip()
+    while match := re.match(r"--[A-Za-z][\w-]*(=?)", rest):
+        count = 1 if match[1] else 2  # an option and its value
+        for _ in range(count):
+            word, rest = _first_word(rest)
+            words += word
+    return words, rest
+
+
+def _first_word(text: str) -> tuple[list[str], str]:
+    """Take one word off, unquoted as a shell does; none if there is none left."""
+    found = re.match(r"""(?:[^\s"']|"[^"]*"|'[^']*')+""", text)
+    if found is None:
+        return [], text
+    lexer = shlex.shlex(found[0], posix=True)
+    lexer.whitespace_split = True
+    lexer.commenters = ""
+    lexer.escape = ""  # on Windows a backslash separates folders
+    return list(lexer), text[found.end() :].lstrip()
+
+
+def record_in_place(lines: list[str]) -> list[str]:
+    """Turn ``%%gradviz`` into a call above the cell's own lines, which stay.
+
+    So IPython runs the cell as any other: its result, its traceback, its line numbers
+    and top-level ``await`` are untouched. The call only starts the recorder.
+
+    >>> print(*record_in_place(["%%gradviz --title a\\n", "loss = f(x)\\n"]), sep="")
+    get_ipython().run_cell_magic('gradviz', '--title a', '\\n')
+    loss = f(x)
+    <BLANKLINE>
+    """
+    found = (
+        re.fullmatch(r"%%gradviz(?:[ \t]+(.*))?", lines[0].rstrip()) if lines else None
+    )
+    if found is None or not "".join(lines[1:]).strip():
+        return lines
+    start = f"get_ipython().run_cell_magic('gradviz', {found[1] or ''!r}, '\\n')\n"
+    return [start, *cell_magic(lines[1:])]
+
+
+# ---- the extension ------------------------------------------------------------------
+
+
+def load_ipython_extension(shell: Any) -> None:
+    """Add the magics and let recorders and snapshots show themselves."""
+    shell.register_magics(GradvizMagics)
+    if record_in_place not in shell.input_transformers_cleanup:
+        shell.input_transformers_cleanup.append(record_in_place)
+    formatter = shell.display_formatter.mimebundle_formatter
+    for name in _SHOWN_BY_THEMSELVES:
+        formatter.for_type_by_name(*name.rsplit(".", 1), partial(_forms, shell))
+
+
+def unload_ipython_extension(shell: Any) -> None:
+    """Take everything back that loading added; the pictures stay in the notebook."""
+    for kind in ("line", "cell"):
+        shell.magics_manager.magics[kind].pop("gradviz", None)
+    shell.magics_manager.registry.pop("GradvizMagics", None)
+    if record_in_place in shell.input_transformers_cleanup:
+        shell.input_transformers_cleanup.remove(record_in_place)
+    formatter = shell.display_formatter.mimebundle_formatter
+    for name in _SHOWN_BY_THEMSELVES:
+        formatter.pop(name, None)
+    notebook_of(shell).close()
+
+
+def _forms(shell: Any, value: object) -> Forms:
+    snapshot = as_snapshot(value)
+    if not hasattr(shell, "kernel"):  # a terminal
+        return {TEXT: to_text(snapshot)}, {}
+    return notebook_of(shell).forms(snapshot)

@@ -1,0 +1,105 @@
+"""The Jupyter widget: a snapshot that lives in the kernel and is drawn in the page."""
+
+from __future__ import annotations
+
+import hashlib
+import uuid
+from pathlib import Path
+from typing import Any
+
+import anywidget
+import traitlets
+
+from gradviz import ir, ir_columns
+from gradviz.errors import ExportError
+from gradviz.export import as_snapshot
+from gradviz.render.html import read_bundle
+from gradviz.render.mime import mimebundle
+
+STUB = Path(__file__).parent / "render" / "static" / "widget.js"
+
+# The page imports the bundle as a module, whose export is what the bundle defines.
+_AS_MODULE = "\nexport default globalThis.gradviz;\n"
+
+_UNKNOWN_REQUEST = (
+    "The page asked the kernel for something that this version of gradviz does not "
+    "know; reload the page."
+)
+
+
+class GradvizWidget(anywidget.AnyWidget):
+    """A view of a graph below a cell; assign to ``snapshot`` to show another one.
+
+    ``x`` is a snapshot, a recorder, or a tensor with a graph behind it. Raises
+    CaptureError where there is no graph, and ExportError if the front end was never
+    built.
+
+    >>> GradvizWidget(loss)  # doctest: +SKIP
+    """
+
+    # Synced with every widget, so it is a stub; the page asks for the bundle once.
+    _esm = traitlets.Unicode().tag(sync=True)
+    _bundle = traitlets.Unicode().tag(sync=True)  # digest of the bundle
+    _key = traitlets.Unicode().tag(
+        sync=True
+    )  # the model's id, which the page cannot see
+    _snapshot = traitlets.Bytes().tag(sync=True)  # columns in a zlib stream
+
+    def __init__(self, x: object) -> None:
+        self._shown = as_snapshot(x)
+        key = uuid.uuid4().hex
+        super().__init__(
+            model_id=key,
+            _key=key,
+            _esm=_read_stub(),
+            _bundle=hashlib.sha256(_bundle_module()).hexdigest()[:16],
+            _snapshot=ir_columns.pack(self._shown),
+        )
+        self.on_msg(self._answer)
+
+    @property
+    def snapshot(self) -> ir.Snapshot:
+        """The snapshot that the views of this widget show."""
+        return self._shown
+
+    @snapshot.setter
+    def snapshot(self, x: object) -> None:
+        self._shown = as_snapshot(x)
+        self._snapshot = ir_columns.pack(self._shown)
+
+    def _answer(self, _: GradvizWidget, request: object, buffers: object) -> None:
+        """Send the page the bundle, or a sentence that it shows in place of a view."""
+        if request != "bundle":
+            self.send({"error": _UNKNOWN_REQUEST})
+            return
+        try:
+            module = _bundle_module()
+        except ExportError as error:
+            self.send({"error": str(error)})
+        else:
+            self.send({"bundle": self._bundle}, buffers=[module])
+
+    def close(self) -> None:
+        """Free what the kernel keeps; views in other hosts than JupyterLab go too."""
+        if self.comm is not None:
+            self.layout.close()
+        super().close()
+
+    def _repr_mimebundle_(self, **kwargs: Any) -> tuple[dict[str, Any], dict[str, Any]]:
+        """Return the view with its fallbacks, for places where no kernel is left."""
+        data, metadata = super()._repr_mimebundle_(**kwargs) or ({}, {})
+        return {**data, **mimebundle(self._shown)}, metadata
+
+
+def _bundle_module() -> bytes:
+    return (read_bundle() + _AS_MODULE).encode("utf-8")
+
+
+def _read_stub() -> str:
+    try:
+        return STUB.read_text(encoding="utf-8")
+    except OSError:
+        raise ExportError(
+            f"The widget's script {STUB} is missing; build it with "
+            "`python -m tools.frontend`, or install gradviz from a wheel, which has it."
+        ) from None
