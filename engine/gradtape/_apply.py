@@ -27,7 +27,7 @@ from ._site import internal_files
 from ._tensor import Tensor, edge_of, wrap, wrap_view
 
 _ndarray = np.ndarray
-_get_frame = sys._getframe  # noqa: SLF001
+_get_frame = sys._getframe
 _NUMBERS = (float, int, bool, complex)
 
 
@@ -38,7 +38,7 @@ def finish(node: Node, output: Tensor, depth: int = 2) -> None:
     node.scope = mode.scope
     node.extra = None
     key = (data.shape, data.strides, data.dtype)
-    node.layouts = known_layouts.get(key) or layout_of(data)
+    node.layout = known_layouts.get(key) or layout_of(data)
     node.storage_ids = output._storage.id
     frame = _get_frame(depth)
     code = frame.f_code
@@ -54,6 +54,8 @@ def finish(node: Node, output: Tensor, depth: int = 2) -> None:
 def apply(op: Op, args: tuple[Any, ...], params: tuple[Any, ...]) -> Any:
     """Run an op on tensors (``args``) and other arguments (``params``)."""
     arrays, xp = arrays_of(op, args)
+    if op.check is not None:
+        op.check(op.name, *args, *params)
     if op.promotion != "none":
         arrays = promote(op, args, arrays)
     try:
@@ -109,7 +111,7 @@ def _array_in(op: Op, position: int, item: Any) -> Any:
 
 def module_of(first: Tensor, args: Sequence[Any]) -> Any:
     """Return the array module of a device tensor; refuse a mix of devices."""
-    from ._backend import backend_of  # noqa: PLC0415 - device tensors only
+    from ._backend import backend_of
 
     for arg in args:
         if isinstance(arg, Tensor) and arg.device != first.device and arg.dim():
@@ -118,9 +120,22 @@ def module_of(first: Tensor, args: Sequence[Any]) -> Any:
 
 
 def promote(op: Op, args: Sequence[Any], arrays: Sequence[Any]) -> list[Any]:
-    """Bring the operands of a pointwise op to the dtype PyTorch computes in."""
+    """Bring the operands of a pointwise op to the dtype PyTorch computes in.
+
+    Under "rest" the first operand, a condition, stays as it is.
+    """
+    if op.promotion == "rest":
+        return [arrays[0], *_promoted(op, args[1:], arrays[1:])]
+    return _promoted(op, args, arrays)
+
+
+def _promoted(op: Op, args: Sequence[Any], arrays: Sequence[Any]) -> list[Any]:
     operands = [
-        (arg.dtype, arg.dim()) if isinstance(arg, Tensor) else arg
+        (arg.dtype, arg.dim())
+        if isinstance(arg, Tensor)
+        else arg.item()
+        if isinstance(arg, np.generic)
+        else arg
         for arg in args
         if arg is not None
     ]
@@ -128,15 +143,20 @@ def promote(op: Op, args: Sequence[Any], arrays: Sequence[Any]) -> list[Any]:
     inexact = target.is_floating_point or target.is_complex
     if op.promotion == "float" and not inexact:
         target = get_default_dtype()
-    wanted = target.numpy
     return [
-        array
-        if array is None
-        else array.astype(wanted, copy=False)
-        if isinstance(arg, Tensor)
-        else np.asarray(array).astype(wanted)
+        array if array is None else _cast(array, target.numpy, isinstance(arg, Tensor))
         for arg, array in zip(args, arrays, strict=True)
     ]
+
+
+def _cast(array: Any, wanted: Any, is_array: bool) -> Any:
+    if not is_array:
+        return np.asarray(array).astype(wanted)
+    if array.dtype == wanted:
+        return array
+    # NumPy would lay a copy of an expanded array out with the repeated dimension
+    # innermost; PyTorch keeps the dimensions in order.
+    return array.astype(wanted, order="C" if 0 in array.strides else "K")
 
 
 def as_array(found: Any) -> Any:
@@ -167,7 +187,7 @@ def record(
         finish(node, outputs[0], 3)
         return node
     finish(node, outputs[0], 3)
-    node.layouts = tuple(layout_of(o._data)[0] for o in outputs)
+    node.layout, node.several = None, tuple(layout_of(o._data) for o in outputs)
     node.storage_ids = tuple(o._storage.id for o in outputs)
     for number, output in enumerate(outputs):
         if op.outputs is None or number in op.differentiable:
@@ -182,7 +202,7 @@ def make_node(
 ) -> Node | None:
     """Build a node with its edges and saved values; None if no gradient can flow."""
     if op.listed is None:
-        inputs = args
+        inputs = args if len(args) == len(op.edges) else [args[i] for i in op.edges]
     else:
         at = op.listed
         inputs = (*args[:at], *args[at], *args[at + 1 :])
@@ -206,7 +226,7 @@ def saved_of(
     saved: list[Any] = []
     for position, slot in enumerate(op.saves):
         if op.listed is None and not any(
-            position in formula.picks and any(nodes[i] for i in formula.inputs)
+            position in formula.picks and any(nodes[i] for i in formula.edges)
             for formula in op.formulas
         ):
             saved.append(None)
@@ -223,12 +243,12 @@ def _save_argument(value: Any) -> SavedTensor | Any:
 
 
 def metas_of(op: Op, args: Sequence[Any]) -> tuple[Any, ...]:
-    """Return the shapes and dtypes that the formulas ask for."""
+    """Return the shapes, strides and dtypes that the formulas ask for."""
     metas: list[Any] = []
     for name in op.metas:
         stem, _, kind = name.rpartition("_")
         value = args[op.tensors.index(stem)]
-        of = _shape if kind == "shape" else _dtype
+        of = _META[kind]
         metas.append(
             [of(t) for t in value] if isinstance(value, list | tuple) else of(value)
         )
@@ -241,6 +261,13 @@ def _shape(value: Any) -> Any:
 
 def _dtype(value: Any) -> Any:
     return DTYPE_OF[value._data.dtype] if isinstance(value, Tensor) else None
+
+
+def _strides(value: Any) -> Any:
+    return value.stride() if isinstance(value, Tensor) else ()
+
+
+_META = {"shape": _shape, "strides": _strides, "dtype": _dtype}
 
 
 # ---- errors ------------------------------------------------------------------------
@@ -265,7 +292,7 @@ def device_error(first: Tensor, other: Any) -> RuntimeError:
 
 def broadcast_error(*shapes: tuple[int, ...]) -> RuntimeError:
     """Build PyTorch's error for shapes that do not broadcast."""
-    a, b = (shapes + ((),))[:2]
+    a, b, *_ = (*shapes, ())
     ndim = max(len(a), len(b))
     for dim in reversed(range(ndim)):
         i, j = dim - ndim + len(a), dim - ndim + len(b)

@@ -13,17 +13,21 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-
 from ._apply import apply
 from ._backend import backend_of
-from ._fast import bind_pointwise
+from ._fast import Option, bind_pointwise
 from ._node import Node, SavedTensor
-from ._op import Derivative, Kernel, Op, Operand, Promotion, read_op
 from ._op import Array as Array
+from ._op import Arrays as Arrays
+from ._op import Check, Derivative, Kernel, Op, Operand, Promotion, read_op
+from ._out import write_out
 from ._run import bind_run, check_version, modified_error
 from ._tensor import Tensor, wrap_shared
 
 K = TypeVar("K", bound=Callable[..., Any])
+
+ABSENT: Any = object()
+"""The default of an argument that has none, or whose second name was used."""
 
 OPS: dict[str, Op] = {}
 """Every declared op by name."""
@@ -69,7 +73,7 @@ def raw_ops(array: Any) -> Any:
         backend = backend_of(array)
         found = _raw_ops.setdefault(backend.array_type, OpSpace(True, check_version))
         for each in OPS.values():
-            setattr(found, each.name, functools.partial(each.kernel, backend.xp))
+            setattr(found, each.key, functools.partial(each.kernel, backend.xp))
         _raw_ops[type(array)] = found
     return found
 
@@ -99,8 +103,8 @@ def op(
             **facts,
         )
         _make_node_type(record)
-        call = compile_function(record, name, apply)
-        setattr(_numpy_ops, name, functools.partial(kernel, np))
+        call = compile_function(record, name, apply, record.out)
+        setattr(_numpy_ops, record.key, functools.partial(kernel, np))
         return _publish(record, call, method, function)
 
     return declare
@@ -115,6 +119,11 @@ def pointwise(
     promotion: Promotion = "common",
     node: str = "",
     method: bool = True,
+    function: bool = True,
+    general: Kernel | None = None,
+    check: Check | None = None,
+    option: Option | None = None,
+    out: bool = True,
 ) -> Callable[..., Any]:
     """Declare an op that NumPy has as a ufunc: no options, one or two operands.
 
@@ -136,19 +145,21 @@ def pointwise(
         )
 
     record = read_op(
-        unary if arity == 1 else binary,
-        dict(derivatives),
+        general or (unary if arity == 1 else binary),
+        {**derivatives},
         name=name,
         node_name=node or node_name(name),
         promotion=promotion,
         pointwise=True,
         family="pointwise",
+        out=out,
+        check=check,
     )
     _make_node_type(record)
     fast = kernel_of(np)
     setattr(_numpy_ops, name, fast)
-    call = bind_pointwise(record, fast)
-    return _publish(record, call, method, True)
+    call = bind_pointwise(record, fast, option)
+    return _publish(record, call, method, function)
 
 
 def method(*names: str, function: bool = False) -> Callable[[K], K]:
@@ -183,7 +194,7 @@ def node_name(op_name: str) -> str:
 def _publish(
     record: Op, call: Callable[..., Any], method: bool, function: bool
 ) -> Callable[..., Any]:
-    name = record.name
+    name = record.key
     call.__doc__ = record.doc
     OPS[name] = record
     setattr(tensor_ops, name, call)
@@ -212,15 +223,24 @@ def _make_node_type(record: Op) -> None:
 
 
 def compile_function(
-    record: Op, name: str, execute: Callable[..., Any]
+    record: Op, name: str, execute: Callable[..., Any], out: bool = False
 ) -> Callable[..., Any]:
     """Write a function with the op's real signature that calls ``execute``.
 
     A wrapper over ``*args, **kwargs`` would bind arguments by hand, which costs more
     than the op itself; NamedTuple and dataclasses are made the same way.
     """
-    scope: dict[str, Any] = {"_execute": execute, "_op": record}
+    scope: dict[str, Any] = {
+        "_execute": execute,
+        "_op": record,
+        "_absent": ABSENT,
+        "_missing": _missing,
+    }
     heads: list[str] = []
+    guards: list[str] = []
+    names = {n: n for n in (*record.tensors, *record.options)}
+    if record.tensors[:1] == ("self",):
+        names["self"] = "input"  # PyTorch's name; as a method it is never written
     for p in record.parameters:
         if p.kind is inspect.Parameter.KEYWORD_ONLY and "*" not in heads:
             heads.append("*")
@@ -228,15 +248,43 @@ def compile_function(
         if p.default is not inspect.Parameter.empty:
             scope[f"_default_{p.name}"] = p.default
             default = f"=_default_{p.name}"
-        heads.append(p.name + default)
-    tensors = "".join(f"{n}, " for n in record.tensors)
+        elif p.name in _SECOND_NAMES or "=" in "".join(heads):
+            default = "=_absent"
+            if p.name not in _SECOND_NAMES:
+                guard = f"if {p.name} is _absent: raise _missing({name!r}, {p.name!r})"
+                guards.append(guard)
+        heads.append(names[p.name] + default)
+    second = [n for n in record.options if n in _SECOND_NAMES]
+    if (second or out) and "*" not in heads:
+        heads.append("*")
+    for n in second:
+        heads.append(f"{_SECOND_NAMES[n]}=_absent")
+        guards.append(f"if {_SECOND_NAMES[n]} is not _absent: {n} = {_SECOND_NAMES[n]}")
+        guards.append(f"if {n} is _absent: raise _missing({name!r}, {n!r})")
+    tensors = "".join(f"{names[n]}, " for n in record.tensors)
     options = "".join(f"{n}, " for n in record.options)
+    call = f"(_op, ({tensors}), ({options})"
+    if out:
+        scope["_write_out"] = write_out
+        heads.append("out=None")
+        guards.append(f"if out is not None: return _write_out{call}, out)")
+    lines = "".join(f"    {guard}\n" for guard in guards)
     source = (
-        f"def {name}({', '.join(heads)}):\n"
-        f"    return _execute(_op, ({tensors}), ({options}))\n"
+        f"def {name}({', '.join(heads)}):\n{lines}"
+        f"    return _execute{call})\n"
     )
-    exec(compile(source, f"<gradtape op {name}>", "exec"), scope)  # noqa: S102
+    exec(compile(source, f"<gradtape op {name}>", "exec"), scope)
     return scope[name]
+
+
+_SECOND_NAMES = {"dim": "axis", "keepdim": "keepdims"}
+"""NumPy's names, which PyTorch takes too."""
+
+
+def _missing(function: str, name: str) -> TypeError:
+    return TypeError(
+        f'{function}() missing 1 required positional arguments: "{name}"'
+    )
 
 
 def _compile_invoke(record: Op) -> Callable[..., Any]:
@@ -250,7 +298,7 @@ def _compile_invoke(record: Op) -> Callable[..., Any]:
         passes.append(f"{key}{kind}[{names.index(p.name)}]")
     source = f"def invoke(xp, t, p):\n    return _kernel(xp, {', '.join(passes)})\n"
     scope: dict[str, Any] = {"_kernel": record.kernel}
-    exec(compile(source, f"<gradtape op {record.name}>", "exec"), scope)  # noqa: S102
+    exec(compile(source, f"<gradtape op {record.name}>", "exec"), scope)
     return scope["invoke"]
 
 

@@ -11,53 +11,55 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from ._apply import apply, as_array, broadcast_error, metas_of
 from ._mode import mode
 from ._node import (
+    SavedTensor,
     known_layouts,
     layout_of,
     new_object,
     next_sequence_nr,
-    save_input,
-    save_output,
 )
 from ._observe import OpCalled, notify, observers
 from ._op import Op
+from ._out import write_out
 from ._site import internal_files
 from ._storage import Storage, next_id
 from ._tensor import Tensor, edge_of
 
 _UNARY = """
-def {name}(self):
-    if not isinstance(self, Tensor):
-        return apply(op, (self,), ())
-    a = self._data
+def {name}(input{option}):
+    {guard}
+    if not isinstance(input, Tensor):
+        return fallback(op, (input,), ())
+    a = input._data
     if type(a) is not ndarray or a.dtype.kind != "f":
-        return apply(op, (self,), ())
+        return fallback(op, (input,), ())
     out = mode.run(kernel, a)
 """
 
 _BINARY = """
-def {name}(self, other):
-    if not isinstance(self, Tensor):
-        return apply(op, (self, other), ())
-    a = self._data
+def {name}(input, other{option}):
+    {guard}
+    if not isinstance(input, Tensor):
+        return fallback(op, (input, other), ())
+    a = input._data
     paired = isinstance(other, Tensor)
     kind = a.dtype.kind
     if paired:
         b = other._data
         if a.dtype is not b.dtype or type(b) is not ndarray:
-            return apply(op, (self, other), ())
+            return fallback(op, (input, other), ())
     else:
         b = other
         if type(b) not in plain_numbers or kind != "f":
-            return apply(op, (self, other), ())
+            return fallback(op, (input, other), ())
     if kind not in {kinds!r} or type(a) is not ndarray:
-        return apply(op, (self, other), ())
+        return fallback(op, (input, other), ())
     try:
         out = mode.run(kernel, a, b)
     except ValueError:
@@ -83,30 +85,39 @@ _WRAP = """
 
 _UNARY_EDGES = """
     if mode.grad:
-        first = edge_of(self)
+        first = input._grad_fn
+        if first is None or input._view is not None:
+            first = edge_of(input)
         if first is not None:
             node = new_object(node_type)
             node.nodes = (first,)
-            node.numbers = (self._nr,)
+            node.numbers = one_zero if input._nr == 0 else (input._nr,)
 """
 
 _BINARY_EDGES = """
     if mode.grad:
-        first = edge_of(self)
-        second = edge_of(other) if paired else None
+        first = input._grad_fn
+        if first is None or input._view is not None:
+            first = edge_of(input)
+        if paired and (other._needs or other._view is not None):
+            second = edge_of(other)
+        else:
+            second = None
         if first is not None or second is not None:
             node = new_object(node_type)
             node.nodes = (first, second)
-            node.numbers = (self._nr, other._nr if paired else 0)
+            if input._nr == 0 and (second is None or other._nr == 0):
+                node.numbers = two_zeros
+            else:
+                node.numbers = (input._nr, other._nr if paired else 0)
 """
 
-_RECORD = """
-            node.saved = {saved}
+_RECORD = """{saved}
             node.params = {params}
             node.seq = next_sequence_nr()
             node.scope = mode.scope
             node.extra = None
-            node.layouts = known_layouts.get(
+            node.layout = known_layouts.get(
                 (out.shape, out.strides, out.dtype)
             ) or layout_of(out)
             node.storage_ids = identity
@@ -128,38 +139,83 @@ _RETURN = """
 """
 
 
-def bind_pointwise(op: Op, kernel: Any) -> Callable[..., Tensor]:
-    """Return the function of a pointwise op of one or two operands."""
+class Option(NamedTuple):
+    """A keyword of a pointwise op; given, it sends the call to another function."""
+
+    name: str
+    default: Any
+    function: Callable[..., Any]  # takes the operands, the option and out=
+
+
+def bind_pointwise(
+    op: Op, kernel: Any, option: Option | None = None, operator: bool = False
+) -> Callable[..., Tensor]:
+    """Return the function of a pointwise op of one or two operands.
+
+    As a Python ``operator`` it takes no keywords, and it answers NotImplemented to
+    operands that it does not know.
+    """
     unary = len(op.tensors) == 1
     parts = [_UNARY if unary else _BINARY, _WRAP]
     if op.formulas:
         parts += [_UNARY_EDGES if unary else _BINARY_EDGES, _RECORD]
+    args = "(input,)" if unary else "(input, other)"
+    takes, guard = ("", "") if operator else _keywords(op, args, option)
     source = "".join((*parts, _RETURN)).format(
         name=op.name,
         kinds="f" if op.promotion == "float" else "fiu",
         saved=_saved_source(op),
-        params="metas_of(op, (self, other))" if op.metas else "()",
-        args="(self,)" if unary else "(self, other)",
+        params=f"metas_of(op, {args})" if op.metas else "()",
+        args=args,
+        option=takes,
+        guard=guard,
     )
-    scope = {
+    scope: dict[str, Any] = {
         **_SCOPE,
         "op": op,
         "kernel": kernel,
         "node_type": op.node_type,
+        "fallback": _apply_or_defer if operator else apply,
     }
-    exec(compile(source, f"<gradtape op {op.name}>", "exec"), scope)  # noqa: S102
+    if option is not None:
+        scope |= {"_default": option.default, "_other": option.function}
+    exec(compile(source, f"<gradtape op {op.name}>", "exec"), scope)
     return scope[op.name]
+
+
+def _keywords(op: Op, args: str, option: Option | None) -> tuple[str, str]:
+    """Return the keywords of a signature, and the lines that serve them."""
+    takes, lines = "", list[str]()
+    if option is not None:
+        takes += f", {option.name}=_default"
+        given = f"{args.strip('()')}, {option.name}={option.name}, out=out"
+        lines.append(f"if {option.name} is not _default: return _other({given})")
+    if op.out:
+        takes += ", out=None"
+        lines.append(f"if out is not None: return write_out(op, {args}, (), out)")
+    return f", *{takes}" if takes else "", "\n    ".join(lines)
+
+
+def _apply_or_defer(op: Op, args: tuple[Any, ...], options: tuple[Any, ...]) -> Any:
+    if all(isinstance(arg, OPERANDS) for arg in args):
+        return apply(op, args, options)
+    return NotImplemented
+
+
+OPERANDS = (Tensor, float, int, complex, np.generic)
+"""What may stand beside a tensor in arithmetic."""
 
 
 _SCOPE: dict[str, Any] = {
     "OpCalled": OpCalled,
+    "SavedTensor": SavedTensor,
     "Storage": Storage,
     "Tensor": Tensor,
     "apply": apply,
     "as_array": as_array,
     "broadcast_error": broadcast_error,
     "edge_of": edge_of,
-    "get_frame": sys._getframe,  # noqa: SLF001
+    "get_frame": sys._getframe,
     "internal_files": internal_files,
     "known_layouts": known_layouts,
     "layout_of": layout_of,
@@ -172,29 +228,59 @@ _SCOPE: dict[str, Any] = {
     "notify": notify,
     "observers": observers,
     "plain_numbers": frozenset((float, int)),
-    "save_input": save_input,
-    "save_output": save_output,
+    "one_zero": (0,),
+    "two_zeros": (0, 0),
+    "write_out": write_out,
 }
 
 
 def _saved_source(op: Op) -> str:
-    """Write the tuple of saved values; a slot is filled only if its user will run."""
+    """Write the statements that save; a slot is filled only if its user will run."""
     edges = ("first", "second")[: len(op.tensors)]
-    sources: list[str] = []
+    lines: list[str] = []
     for position, slot in enumerate(op.saves):
-        users = [
+        users = dict.fromkeys(
             edges[i]
             for formula in op.formulas
             if position in formula.picks
             for i in formula.inputs
-        ]
-        needless = " and ".join(f"{user} is None" for user in dict.fromkeys(users))
-        sources.append(f"None if {needless} else {_SAVE[slot]}")
-    return f"({', '.join(sources)},)" if sources else "()"
+        )
+        wanted = " or ".join(f"{user} is not None" for user in users)
+        lines.append(_SAVE.format(slot=slot, wanted=wanted, **_SLOTS[slot]))
+    slots = "".join(f"saved_{slot}, " for slot in op.saves)
+    return "".join(lines) + f"\n            node.saved = ({slots})"
 
 
-_SAVE = {
-    "self": "save_input(self)",
-    "other": "(save_input(other) if paired else other)",
-    "result": "save_output(result)",
+# As save_input and save_output do; a call each less.
+_SAVE = """
+            saved_{slot} = {otherwise}
+            if ({wanted}){condition}:
+                saved_{slot} = new_object(SavedTensor)
+                saved_{slot}.array = {array}
+                saved_{slot}.storage = kept = {storage}
+                saved_{slot}.version = kept.version
+                saved_{slot}.tensor = {tensor}"""
+
+_SLOTS = {
+    "self": {
+        "otherwise": "None",
+        "condition": "",
+        "array": "a",
+        "storage": "input._storage",
+        "tensor": "input",
+    },
+    "other": {
+        "otherwise": "None if paired or first is None else other",
+        "condition": " and paired",
+        "array": "b",
+        "storage": "other._storage",
+        "tensor": "other",
+    },
+    "result": {
+        "otherwise": "None",
+        "condition": "",
+        "array": "out",
+        "storage": "storage",
+        "tensor": "None",
+    },
 }

@@ -14,7 +14,7 @@ from ._mode import mode
 from ._node import Node, SavedTensor, save_output
 from ._observe import OpCalled, StorageWritten, notify, observers
 from ._op import Op
-from ._run import legacy_type_name
+from ._errors import legacy_type_name
 from ._site import caller_site
 from ._tensor import Tensor, wrap
 from ._views import check_inplace, rebase_history
@@ -24,13 +24,13 @@ def inplace(*names: str) -> None:
     """Declare ``name_`` as a method for each named op that is declared already."""
     for name in names:
         record = OPS[name]
-        twin = _compile_twin(record)
-        twin.__doc__ = f"In-place version of {name}()."
-        method(f"{name}_")(twin)
+        twin = in_place(record)
+        twin.__doc__ = f"In-place version of {record.name}()."
+        method(f"{record.name}_")(twin)
 
 
-def _compile_twin(op: Op) -> Callable[..., Tensor]:
-    from ._define import compile_function  # noqa: PLC0415 - beside its only user
+def in_place(op: Op) -> Callable[..., Tensor]:
+    from ._define import compile_function
 
     return compile_function(op, f"{op.name}_", write)
 
@@ -39,6 +39,8 @@ def write(op: Op, args: tuple[Any, ...], params: tuple[Any, ...]) -> Tensor:
     """Compute ``op`` and store the result in its first operand."""
     target = args[0]
     arrays, xp = arrays_of(op, args)
+    if op.check is not None:
+        op.check(op.name, *args, *params)
     needs = mode.grad and any(t.requires_grad for t in args if isinstance(t, Tensor))
     check_inplace(target, needs)
     check_overlap(target)

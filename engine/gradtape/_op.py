@@ -7,7 +7,8 @@ differentiable tensor. The names in a derivative's signature say what it needs:
     self, other   a tensor argument of the forward call: it is saved
     result        the output (result0, result1… with several): it is saved
     dim, keepdim  a non-tensor argument of the forward call
-    self_shape    the shape of a tensor argument (also self_dtype); nothing is saved
+    self_shape    the shape of a tensor argument; nothing is saved
+                  (also self_dtype, self_strides)
     needs         which tensors need a gradient, in order of the call
 
 ``F`` is a namespace with every op under its name: raw kernels when gradients are plain
@@ -34,7 +35,8 @@ Operand: TypeAlias = Any
 
 Kernel: TypeAlias = Callable[..., Any]
 Derivative: TypeAlias = Callable[..., Any]
-Promotion: TypeAlias = Literal["none", "common", "float", "compare"]
+Check: TypeAlias = Callable[..., None]
+Promotion: TypeAlias = Literal["none", "common", "float", "compare", "rest"]
 
 _TENSOR_MARKS = {"Array", "Operand", "Array | None", "Operand | None", "Arrays"}
 
@@ -45,6 +47,7 @@ class Formula:
 
     function: Derivative
     inputs: tuple[int, ...]  # positions among the op's tensors
+    edges: tuple[int, ...]  # positions among the node's next functions
     joint: bool  # returns a tuple, one gradient per input
     picks: tuple[int, ...]  # positions in saved + params
 
@@ -66,6 +69,10 @@ class Op:
     outputs: int | None = 1  # None: as many as the kernel returns
     differentiable: tuple[int, ...] = (0,)  # outputs that carry gradients
     family: str = ""
+    key: str = ""  # where the name has several overloads, this one's own
+    out: bool = False  # the function takes out=
+    check: Check | None = None  # (name, *args, *options) refuses before promotion
+    edges: tuple[int, ...] = ()  # positions of tensors with a derivative
     saves: tuple[str, ...] = ()  # slots: tensors and results that formulas ask for
     metas: tuple[str, ...] = ()  # "self_shape"… that formulas ask for
     formulas: tuple[Formula, ...] = ()
@@ -102,6 +109,7 @@ def read_op(
         doc=inspect.getdoc(kernel) or "",
         **facts,
     )
+    op.key = op.key or op.name
     _read_formulas(op, derivatives)
     return op
 
@@ -113,6 +121,10 @@ def _read_formulas(
     asked = [name for names in wanted.values() for name in names]
     results = sorted({n for n in asked if n.startswith("result")})
     op.saves = (*[n for n in op.tensors if n in asked], *results)
+    targets = {n for key in wanted for n in ((key,) if isinstance(key, str) else key)}
+    op.edges = tuple(
+        i for i, n in enumerate(op.tensors) if n in targets or op.listed is not None
+    )
     op.metas = tuple(dict.fromkeys(n for n in asked if _is_meta(op, n)))
     places = {n: i for i, n in enumerate((*op.saves, *op.options, *op.metas))}
     places["needs"] = -1
@@ -127,7 +139,8 @@ def _read_formulas(
         formulas.append(
             Formula(
                 function,
-                tuple(op.tensors.index(n) for n in inputs),
+                positions := tuple(op.tensors.index(n) for n in inputs),
+                tuple(op.edges.index(p) for p in positions),
                 not isinstance(key, str),
                 tuple(places[n] for n in wanted[key]),
             )
@@ -141,7 +154,7 @@ def _wanted_names(function: Derivative) -> tuple[str, ...]:
 
 def _is_meta(op: Op, name: str) -> bool:
     stem, _, kind = name.rpartition("_")
-    return stem in op.tensors and kind in ("shape", "dtype")
+    return stem in op.tensors and kind in ("shape", "strides", "dtype")
 
 
 def formula_text(formula: Formula) -> str:
@@ -152,15 +165,16 @@ def formula_text(formula: Formula) -> str:
     code = formula.function.__code__
     if code.co_name != "<lambda>":
         return f"{code.co_name}({', '.join(code.co_varnames[1 : code.co_argcount])})"
-    spans = [p for p in code.co_positions() if None not in p]
     lines = linecache.getlines(code.co_filename)
-    if not spans or not lines:
+    starts: list[tuple[int, int]] = []
+    ends: list[tuple[int, int]] = []
+    for line, end, column, end_column in code.co_positions():
+        if line and end and column != end_column:  # else the interpreter's bookkeeping
+            starts.append((line, column or 0))
+            ends.append((end, end_column or 0))
+    if not starts or not lines:
         return ""
-    # The body reaches from the first to the last place any instruction came from;
-    # the interpreter's own bookkeeping sits at column 0.
-    real = [p for p in spans if p[2] != p[3]]
-    (line, column) = min((p[0], p[2]) for p in real)
-    (end, end_column) = max((p[1], p[3]) for p in real)
+    (line, column), (end, end_column) = min(starts), max(ends)
     body = [text.encode() for text in lines[line - 1 : end]]
     body[-1] = body[-1][:end_column]
     body[0] = body[0][column:]

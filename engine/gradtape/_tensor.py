@@ -6,6 +6,8 @@ whose declarations add the methods (see ``_define.py``).
 
 from __future__ import annotations
 
+import itertools
+import operator
 import warnings
 import weakref
 from collections.abc import Callable
@@ -150,8 +152,15 @@ class Tensor:
 
     def stride(self, dim: int | None = None) -> Any:
         """Return the steps in elements, or the step of one dimension."""
-        item = self._data.itemsize
-        strides = tuple(s // item for s in self._data.strides)
+        data = self._data
+        item = data.itemsize
+        if data.size or self._view is not None:
+            strides = tuple(s // item for s in data.strides)
+        else:  # NumPy writes zeros for empty arrays of its own
+            steps = itertools.accumulate(
+                (max(n, 1) for n in data.shape[:0:-1]), operator.mul, initial=1
+            )
+            strides = tuple(steps)[::-1][: data.ndim]
         return strides if dim is None else strides[self._wrap_dim(dim)]
 
     def storage_offset(self) -> int:

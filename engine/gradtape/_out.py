@@ -1,0 +1,86 @@
+"""``out=``: compute an op into memory the caller gives."""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any
+
+from . import _errors
+from ._apply import apply
+from ._dtypes import DTYPE_OF, can_cast
+from ._errors import shape_text
+from ._mode import mode
+from ._op import Op
+from ._site import caller_site
+from ._tensor import Tensor
+
+_NO_DERIVATIVE = (
+    "{name}(): functions with out=... arguments don't support automatic "
+    "differentiation, but one of the arguments requires grad."
+)
+_RESIZED = (
+    "An output with one or more elements was resized since it had shape {old}, which "
+    "does not match the required output shape {new}. This behavior is deprecated, and "
+    "in a future PyTorch release outputs will not be resized unless they have zero "
+    "elements. You can explicitly reuse an out tensor t by resizing it, inplace, to "
+    "zero elements with t.resize_(0)."
+)
+
+
+def write_out(
+    op: Op, args: tuple[Any, ...], options: tuple[Any, ...], out: Any
+) -> Any:
+    """Run ``op`` and store its result, or results, in ``out``, which is returned.
+
+    Raises RuntimeError where a gradient would be lost or the dtype does not fit.
+    """
+    targets: tuple[Any, ...] = (out,) if op.outputs == 1 else tuple(out)
+    for target in targets:
+        if not isinstance(target, Tensor):
+            raise TypeError(
+                f"{op.name}(): argument 'out' must be Tensor, not "
+                f"{type(target).__name__}"
+            )
+    tensors = [t for t in (*_flat(args), *targets) if isinstance(t, Tensor)]
+    if mode.grad and any(t.requires_grad for t in tensors):
+        raise RuntimeError(_NO_DERIVATIVE.format(name=op.name))
+    results = apply(op, args, options)
+    for target, result in zip(
+        targets, (results,) if op.outputs == 1 else results, strict=True
+    ):
+        store(target, result._data, op.name)
+    return out
+
+
+def store(target: Tensor, value: Any, name: str) -> None:
+    """Copy a result into an ``out=`` tensor, which takes the result's shape."""
+    result = DTYPE_OF[value.dtype]
+    if not can_cast(result, target.dtype):
+        raise RuntimeError(
+            _errors.CAST_REFUSED.format(
+                result=result.cpp_name, output=target.dtype.cpp_name
+            )
+        )
+    if target._data.shape != value.shape:
+        _resize(target, value)
+    target._data[...] = value
+    target._storage.bump(f"{name}(out=)", caller_site())
+
+
+def _resize(target: Tensor, value: Any) -> None:
+    if target._data.size:
+        warnings.warn(
+            _RESIZED.format(
+                old=shape_text(target._data.shape), new=shape_text(value.shape)
+            ),
+            UserWarning,
+            stacklevel=5,
+        )
+    target.resize_(value.shape)
+
+
+def _flat(args: tuple[Any, ...]) -> list[Any]:
+    found: list[Any] = []
+    for arg in args:
+        found.extend(arg if isinstance(arg, list | tuple) else [arg])
+    return found
