@@ -328,10 +328,14 @@ describe("keys and search", () => {
     expect(app.find("search-count").textContent).toBe("No match");
   });
 
-  test("question mark opens the help", async () => {
+  test("question mark opens the help, which holds back the keys until Esc", async () => {
     const app = await show(convolution());
     await app.press("?");
     expect(app.root.querySelector("dialog")?.textContent).toContain("Keyboard");
+    await app.press("f");
+    expect(app.view.commands).toEqual([]);
+    await app.press("Escape");
+    expect(app.root.querySelector("dialog")).toBeNull();
   });
 
   test("keys pressed outside count only where the page is ours", async () => {

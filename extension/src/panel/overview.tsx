@@ -73,11 +73,12 @@ function TroubleList({ list }: { list: readonly Trouble[] }) {
 
 export function Overview() {
   const store = useStore();
-  const snapshot = store.data.snapshot.value;
-  if (snapshot === null) return null;
+  const tables = store.derived.tables.value;
+  if (tables === null) return null;
+  const { snapshot } = tables;
   const { nodes, edges, title, producer, notes } = snapshot;
   const wrong = troubles(snapshot);
-  const leaves = leafRows(snapshot);
+  const leaves = leafRows(tables);
   return (
     <>
       <header class="node-head">

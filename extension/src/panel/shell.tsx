@@ -133,8 +133,9 @@ function useKeys(app: AppContext, root: { current: HTMLElement | null }): void {
     const onKeyDown = (event: KeyboardEvent) => {
       // From the page, the target is the host; the path still knows the element.
       const command = commandFor(event, placeOfTarget(event.composedPath()[0]));
-      // The open help is a native dialog: it takes Esc itself, and nothing else.
-      if (command === null || app.store.ui.helpOpen.value) return;
+      if (command === null) return;
+      // Behind the open help nothing moves; Esc closes it, even before it is drawn.
+      if (app.store.ui.helpOpen.value && command.kind !== "clear") return;
       event.preventDefault();
       event.stopPropagation();
       run(app, element, command);

@@ -79,6 +79,7 @@ function Gap({ item }: { item: Extract<PictureItem, { kind: "gap" }> }) {
 export function StrideStrip({ layout, strip, pointed, onPoint }: Props) {
   const line = useRef<HTMLOListElement>(null);
   const cells = strip.flatMap((item) => (item.kind === "cell" ? [item.cell] : []));
+  const bars = Math.max(0, ...cells.map((cell) => cell.others.length));
   const [cursor, setCursor] = useState<number | null>(null);
   const current = cursor ?? cells[0]?.address;
   const onKeyDown = (event: KeyboardEvent) => {
@@ -100,6 +101,7 @@ export function StrideStrip({ layout, strip, pointed, onPoint }: Props) {
       class="strip"
       aria-label="Storage, one cell per address"
       data-testid="strip"
+      style={{ "--bars": bars }}
       onKeyDown={onKeyDown}
       onMouseLeave={() => onPoint(null)}
     >

@@ -2,7 +2,7 @@
 import { badValues } from "../graph/gradients.js";
 import type { Snapshot, Statistics } from "../ir/types.js";
 import { nodeTitle, tensorLabel } from "./inspect.js";
-import { rowAt } from "./tables.js";
+import { rowAt, type Tables } from "./tables.js";
 
 export interface LeafRow {
   readonly id: number;
@@ -11,8 +11,19 @@ export interface LeafRow {
   readonly gradient: Statistics | null;
 }
 
+/** The gradient that arrived at a leaf; along its edge where the node kept none. */
+function arrived(tables: Tables, id: number): Statistics | null {
+  const { statistics, nodes } = tables.snapshot;
+  const own = rowAt(statistics, nodes[id]?.grad_outputs[0]);
+  if (own !== null) return own;
+  // Several edges add up, and a sum of summaries is not a summary of the sum.
+  const edges = tables.outgoing.get(id) ?? [];
+  return edges.length === 1 ? rowAt(statistics, edges[0]?.edge.gradient) : null;
+}
+
 /** Leaves in the order of the table, with the gradient that arrived at each. */
-export function leafRows(snapshot: Snapshot): LeafRow[] {
+export function leafRows(tables: Tables): LeafRow[] {
+  const { snapshot } = tables;
   return snapshot.nodes.flatMap((node, id): LeafRow[] => {
     if (node.kind !== "accumulate" && node.kind !== "leaf") return [];
     const output = node.outputs[0];
@@ -23,7 +34,7 @@ export function leafRows(snapshot: Snapshot): LeafRow[] {
         id,
         name: node.call || named || nodeTitle(id, node),
         shape: tensor?.shape ?? null,
-        gradient: rowAt(snapshot.statistics, node.grad_outputs[0]),
+        gradient: arrived(tables, id),
       },
     ];
   });
