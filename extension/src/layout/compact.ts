@@ -1,4 +1,4 @@
-// Stage 3b: keeps blocks apart. Gives each an x between its left- and rightmost place.
+// Stage 3c: keeps blocks apart. Packs them around the spine.
 import { groupBy, type Rows } from "../graph/build.js";
 import type { Blocks } from "./blocks.js";
 import type { Layered, Ordering } from "./local.js";
@@ -9,6 +9,8 @@ export interface Constraints {
   readonly from: Int32Array;
   readonly to: Int32Array;
   readonly gap: Float64Array;
+  /** The rank in which the two blocks are neighbours. */
+  readonly rank: Int32Array;
   /** Per block: constraints that leave it (neighbours on its right) and enter it. */
   readonly right: Rows;
   readonly left: Rows;
@@ -25,6 +27,7 @@ export function constrain(
   const from: number[] = [];
   const to: number[] = [];
   const gap: number[] = [];
+  const ranks: number[] = [];
   const real = layered.graph.count;
   for (let rank = 0; rank + 1 < ordering.starts.length; rank++) {
     const end = (ordering.starts[rank + 1] ?? 0) - 1;
@@ -33,6 +36,7 @@ export function constrain(
       const b = ordering.order[i + 1] ?? 0;
       const free = a >= real && b >= real ? nodeGap / 2 : nodeGap;
       const half = ((layered.width[a] ?? 0) + (layered.width[b] ?? 0)) / 2;
+      ranks.push(rank);
       from.push(blocks.of[a] ?? 0);
       to.push(blocks.of[b] ?? 0);
       gap.push(half + free + (blocks.shift[a] ?? 0) - (blocks.shift[b] ?? 0));
@@ -45,6 +49,7 @@ export function constrain(
     from: fromBlocks,
     to: toBlocks,
     gap: Float64Array.from(gap),
+    rank: Int32Array.from(ranks),
     right,
     left: groupBy(toBlocks, blocks.count),
     order: leftToRight(blocks.count, toBlocks, right),
@@ -72,32 +77,52 @@ function leftToRight(count: number, to: Int32Array, right: Rows): Int32Array {
   return order;
 }
 
-/** Pack all blocks to the left, then to the right; take the middle. */
-export function compact(count: number, constraints: Constraints): Float64Array {
-  const { from, to, gap, order, left, right } = constraints;
-  const packedLeft = new Float64Array(count);
-  let widest = 0;
-  for (const block of order) {
-    let x = 0;
-    for (let i = left.starts[block] ?? 0; i < (left.starts[block + 1] ?? 0); i++) {
-      const each = left.items[i] ?? 0;
-      x = Math.max(x, (packedLeft[from[each] ?? 0] ?? 0) + (gap[each] ?? 0));
-    }
-    packedLeft[block] = x;
-    widest = Math.max(widest, x);
-  }
-  const x = new Float64Array(count);
-  for (let index = count - 1; index >= 0; index--) {
-    const block = order[index] ?? 0;
-    let most = widest;
+/** Pack the blocks against the spine, from both sides.
+ *
+ * Blocks left of the spine go as far right as they can, the others as far left; those
+ * that nothing holds on their left go next to what is on their right. */
+export function compact(
+  count: number,
+  constraints: Constraints,
+  spine: number,
+): Float64Array {
+  const x = new Float64Array(count).fill(Number.NEGATIVE_INFINITY);
+  const isSettled = new Uint8Array(count);
+  const packLeftwards = (block: number, fallback: number) => {
+    let most = Number.POSITIVE_INFINITY;
+    const { right, to, gap } = constraints;
     for (let i = right.starts[block] ?? 0; i < (right.starts[block + 1] ?? 0); i++) {
       const each = right.items[i] ?? 0;
-      most = Math.min(most, (x[to[each] ?? 0] ?? 0) - (gap[each] ?? 0));
+      const other = to[each] ?? 0;
+      if (isSettled[other] === 0) continue;
+      most = Math.min(most, (x[other] ?? 0) - (gap[each] ?? 0));
     }
-    x[block] = most;
+    if (most === Number.POSITIVE_INFINITY && Number.isNaN(fallback)) return;
+    x[block] = most === Number.POSITIVE_INFINITY ? fallback : most;
+    isSettled[block] = 1;
+  };
+  const { order } = constraints;
+  if (count === 0) return x;
+  x[spine] = 0;
+  isSettled[spine] = 1;
+  for (let i = count - 1; i >= 0; i--) {
+    const block = order[i] ?? 0;
+    if (isSettled[block] === 0) packLeftwards(block, Number.NaN);
   }
-  for (let block = 0; block < count; block++) {
-    x[block] = ((x[block] ?? 0) + (packedLeft[block] ?? 0)) / 2;
+  const { left, from, gap } = constraints;
+  for (const block of order) {
+    if (isSettled[block] === 1) continue;
+    let least = Number.NEGATIVE_INFINITY;
+    for (let i = left.starts[block] ?? 0; i < (left.starts[block + 1] ?? 0); i++) {
+      const each = left.items[i] ?? 0;
+      least = Math.max(least, (x[from[each] ?? 0] ?? 0) + (gap[each] ?? 0));
+    }
+    x[block] = least;
+    if (least > Number.NEGATIVE_INFINITY) isSettled[block] = 1;
+  }
+  for (let i = count - 1; i >= 0; i--) {
+    const block = order[i] ?? 0;
+    if (isSettled[block] === 0) packLeftwards(block, 0);
   }
   return x;
 }

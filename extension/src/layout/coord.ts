@@ -1,23 +1,34 @@
 // Stage 3: x from straight blocks, y from the heights of the ranks.
-import { alignBlocks } from "./blocks.js";
+import { alignVertices } from "./align.js";
+import { collectBlocks } from "./blocks.js";
 import { compact, constrain } from "./compact.js";
 import type { Coordinates, Layered, Ordering } from "./local.js";
 import { shove } from "./shove.js";
+import { cutStairs } from "./stairs.js";
 import type { LayoutOptions } from "./types.js";
 
 /** A gap grows with the widest sideways step through it, so that fans stay readable. */
 const FAN_SHARE = 0.08;
 const FAN_LIMIT = 84;
+const CUT_ROUNDS = 16;
 
 export function assignCoordinates(
   layered: Layered,
   ordering: Ordering,
   options: LayoutOptions,
 ): Coordinates {
-  const blocks = alignBlocks(layered, ordering);
-  const constraints = constrain(layered, ordering, blocks, options.nodeGap);
-  const blockX = compact(blocks.count, constraints);
-  shove(layered, blocks, constraints, blockX);
+  const alignment = alignVertices(layered, ordering);
+  let blocks = collectBlocks(layered, ordering, alignment);
+  let constraints = constrain(layered, ordering, blocks, options.nodeGap);
+  let blockX = compact(blocks.count, constraints, blocks.spine);
+  for (let round = 0; round < CUT_ROUNDS; round++) {
+    const wide = { layered, ordering, alignment, blocks, constraints, x: blockX };
+    if (!cutStairs(wide)) break;
+    blocks = collectBlocks(layered, ordering, alignment);
+    constraints = constrain(layered, ordering, blocks, options.nodeGap);
+    blockX = compact(blocks.count, constraints, blocks.spine);
+  }
+  shove(layered, alignment, blocks, constraints, blockX);
   const x = new Float64Array(layered.count);
   for (let vertex = 0; vertex < layered.count; vertex++) {
     x[vertex] = (blockX[blocks.of[vertex] ?? 0] ?? 0) + (blocks.shift[vertex] ?? 0);

@@ -19,7 +19,8 @@ export function addDummies(graph: LocalGraph, ranking: Ranking): Layered {
   const width = new Float64Array(count).fill(DUMMY_WIDTH);
   width.set(graph.width);
   const segments = new SegmentList();
-  const segmentInto = new Int32Array(count);
+  const segmentInto = new Int32Array(count).fill(-1);
+  const lastSegment = new Int32Array(style.length).fill(-1);
   const started = new Uint8Array(graph.bundleCount);
   for (let edge = 0; edge < style.length; edge++) {
     if (style[edge] !== SHORT) continue;
@@ -40,15 +41,10 @@ export function addDummies(graph: LocalGraph, ranking: Ranking): Layered {
     }
     const between = (rank[target] ?? 0) - (rank[source] ?? 0) - 1;
     const targetOffset = graph.targetOffset[edge] ?? 0;
-    const last =
+    lastSegment[edge] =
       between === 0
         ? segments.add(source, target, sourceOffset, targetOffset)
         : segments.add(first + between - 1, target, 0, targetOffset);
-    if (ranking.spine[edge] === 0) continue;
-    segments.spine[last] = 1;
-    for (let step = 0; step < between; step++) {
-      segments.spine[segmentInto[first + step] ?? 0] = 1;
-    }
   }
   return {
     graph,
@@ -60,7 +56,8 @@ export function addDummies(graph: LocalGraph, ranking: Ranking): Layered {
     segmentTarget: Int32Array.from(segments.target),
     segmentSourceOffset: Float64Array.from(segments.sourceOffset),
     segmentTargetOffset: Float64Array.from(segments.targetOffset),
-    segmentSpine: Uint8Array.from(segments.spine),
+    lastSegment,
+    segmentInto,
     firstDummy,
   };
 }
@@ -70,7 +67,6 @@ class SegmentList {
   readonly target: number[] = [];
   readonly sourceOffset: number[] = [];
   readonly targetOffset: number[] = [];
-  readonly spine: number[] = [];
 
   add(
     source: number,
@@ -78,7 +74,6 @@ class SegmentList {
     sourceOffset: number,
     targetOffset: number,
   ): number {
-    this.spine.push(0);
     this.target.push(target);
     this.sourceOffset.push(sourceOffset);
     this.targetOffset.push(targetOffset);

@@ -31,8 +31,8 @@ export interface Ranking {
   readonly count: number;
   /** Per edge: SHORT, OVERLAY (spans too many ranks) or UPWARD (closes a cycle). */
   readonly style: Uint8Array;
-  /** Per edge: 1 on the main path, which is drawn straight. */
-  readonly spine: Uint8Array;
+  /** Per vertex: the length of the longest path to it. */
+  readonly reach: Float64Array;
 }
 
 /** A level whose segments connect neighbouring ranks; dummies follow the real vertices. */
@@ -46,8 +46,10 @@ export interface Layered {
   readonly segmentTarget: Int32Array;
   readonly segmentSourceOffset: Float64Array;
   readonly segmentTargetOffset: Float64Array;
-  /** Per segment: 1 where it belongs to an edge of the main path. */
-  readonly segmentSpine: Uint8Array;
+  /** Per edge: its last segment, or -1 where it has none. */
+  readonly lastSegment: Int32Array;
+  /** Per vertex: for a dummy the segment that enters it, else -1. */
+  readonly segmentInto: Int32Array;
   /** Per bundle: its first dummy, or -1; the others follow, rank by rank. */
   readonly firstDummy: Int32Array;
 }

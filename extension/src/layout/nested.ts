@@ -178,7 +178,11 @@ function frameOf(
     least = Math.min(least, (x[vertex] ?? 0) - half);
     most = Math.max(most, (x[vertex] ?? 0) + half);
   }
-  if (x.length === 0) return { left: 0, top: 0, width: 0, height: 0 };
+  if (x.length === 0) {
+    const width = level === 0 ? 0 : (work.width[level - 1] ?? 0);
+    const height = level === 0 ? 0 : (work.height[level - 1] ?? 0);
+    return { left: 0, top: 0, width, height };
+  }
   const content = most - least;
   const contentBottom = bottom[bottom.length - 1] ?? 0;
   if (level === 0) {

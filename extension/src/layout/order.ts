@@ -1,16 +1,13 @@
 // Stage 2: orders each rank from left to right so that few segments cross.
 import { groupBy, type Rows } from "../graph/build.js";
-import { countCrossings, type Sides } from "./crossings.js";
+import { countCrossings, type Neighbours, type Sides } from "./crossings.js";
 import type { Layered, Ordering } from "./local.js";
 import { transpose } from "./transpose.js";
 
 /** Depth-first start (keeps chains together), or the earlier picture's order, then
  * barycentre sweeps; the order with the fewest crossings wins. */
 export function orderVertices(layered: Layered, sweeps: number): Ordering {
-  const sides: Sides = {
-    up: neighbours(layered.segmentTarget, layered.segmentSource, layered.count),
-    down: neighbours(layered.segmentSource, layered.segmentTarget, layered.count),
-  };
+  const sides = findSides(layered);
   const starts = rankStarts(layered);
   const order = new Int32Array(layered.count);
   const position = new Int32Array(layered.count);
@@ -47,9 +44,38 @@ interface State {
   readonly position: Int32Array;
 }
 
-function neighbours(from: Int32Array, to: Int32Array, count: number): Rows {
-  const rows = groupBy(from, count);
-  return { starts: rows.starts, items: rows.items.map((segment) => to[segment] ?? 0) };
+function findSides(layered: Layered): Sides {
+  const { segmentSource, segmentTarget, count, width } = layered;
+  const share = (offset: Float64Array, vertex: Int32Array) =>
+    offset.map((each, segment) => each / ((width[vertex[segment] ?? 0] ?? 0) + 1));
+  const sourcePort = share(layered.segmentSourceOffset, segmentSource);
+  const targetPort = share(layered.segmentTargetOffset, segmentTarget);
+  return {
+    up: neighbours(segmentTarget, segmentSource, targetPort, sourcePort, count),
+    down: neighbours(segmentSource, segmentTarget, sourcePort, targetPort, count),
+  };
+}
+
+function neighbours(
+  from: Int32Array,
+  to: Int32Array,
+  fromPort: Float64Array,
+  toPort: Float64Array,
+  count: number,
+): Neighbours {
+  const { starts, items } = groupBy(from, count);
+  for (let row = 0; row < count; row++) {
+    const size = (starts[row + 1] ?? 0) - (starts[row] ?? 0);
+    if (size < 2) continue;
+    const segments = items.subarray(starts[row], starts[row + 1]);
+    segments.sort((a, b) => (fromPort[a] ?? 0) - (fromPort[b] ?? 0));
+  }
+  return {
+    starts,
+    items: items.map((segment) => to[segment] ?? 0),
+    port: Float64Array.from(items, (segment) => toPort[segment] ?? 0),
+    ownPort: Float64Array.from(items, (segment) => fromPort[segment] ?? 0),
+  };
 }
 
 function rankStarts(layered: Layered): Int32Array {
@@ -164,12 +190,14 @@ function sweepOnce(
   }
 }
 
-function barycentre(rows: Rows, position: Int32Array, vertex: number): number {
+function barycentre(rows: Neighbours, position: Int32Array, vertex: number): number {
   const start = rows.starts[vertex] ?? 0;
   const end = rows.starts[vertex + 1] ?? 0;
   if (start === end) return position[vertex] ?? 0;
   let sum = 0;
-  for (let i = start; i < end; i++) sum += position[rows.items[i] ?? 0] ?? 0;
+  for (let i = start; i < end; i++) {
+    sum += (position[rows.items[i] ?? 0] ?? 0) + (rows.port[i] ?? 0);
+  }
   return sum / (end - start);
 }
 

@@ -1,7 +1,7 @@
 // Stage 1: gives every vertex a rank so that edges go down, in linear time.
 import { groupBy, type Rows } from "../graph/build.js";
 import { type LocalGraph, OVERLAY, type Ranking, SHORT, UPWARD } from "./local.js";
-import { findSpine } from "./spine.js";
+import { longestReach } from "./spine.js";
 
 /** Longest path from the top, then vertices sink towards their consumers where that
  * shortens edges: leaves, subtrees of leaves only, and vertices with more ways out than
@@ -24,7 +24,7 @@ export function rankVertices(graph: LocalGraph, maxSpan: number): Ranking {
       (rank[graph.target[edge] ?? 0] ?? 0) - (rank[graph.source[edge] ?? 0] ?? 0);
     if (style[edge] === SHORT && span > maxSpan) style[edge] = OVERLAY;
   }
-  return { rank, count, style, spine: findSpine(graph, rows, style, order) };
+  return { rank, count, style, reach: longestReach(graph, outgoing, style, order) };
 }
 
 function topological(graph: LocalGraph, outgoing: Rows, style: Uint8Array): Int32Array {

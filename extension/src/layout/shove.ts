@@ -1,18 +1,20 @@
-// Stage 3c: moves blocks towards what they are connected to, pushing what is in the way.
+// Stage 3e: moves blocks towards what they are connected to, pushing what is in the way.
 import { groupBy } from "../graph/build.js";
-import { type Blocks, WEIGHT } from "./blocks.js";
+import { type Alignment, WEIGHT } from "./align.js";
+import type { Blocks } from "./blocks.js";
 import type { Constraints } from "./compact.js";
 import type { Layered } from "./local.js";
 
 const PASSES = 4;
 const STEPS = 6;
-/** Blocks moved at once; larger groups stay, which keeps every step cheap. */
-const GROUP_LIMIT = 48;
+/** Blocks looked at, per block of the level: keeps the stage linear. */
+const BUDGET = 40;
 const EPSILON = 0.01;
 const PULL = {
   [WEIGHT.leaf]: 1,
   [WEIGHT.bend]: 2,
   [WEIGHT.main]: 5,
+  [WEIGHT.strand]: 6,
   [WEIGHT.inner]: 8,
 };
 
@@ -28,11 +30,13 @@ interface Links {
 /** Shorten the segments between blocks; `x` changes in place and stays feasible. */
 export function shove(
   layered: Layered,
+  alignment: Alignment,
   blocks: Blocks,
   constraints: Constraints,
   x: Float64Array,
 ): void {
-  const mover = new Mover(linkBlocks(layered, blocks), constraints, x);
+  const links = linkBlocks(layered, alignment, blocks);
+  const mover = new Mover(links, constraints, x);
   const { order } = constraints;
   for (let pass = 0; pass < PASSES; pass++) {
     let moved = false;
@@ -44,7 +48,7 @@ export function shove(
   }
 }
 
-function linkBlocks(layered: Layered, blocks: Blocks): Links {
+function linkBlocks(layered: Layered, alignment: Alignment, blocks: Blocks): Links {
   const owner: number[] = [];
   const other: number[] = [];
   const delta: number[] = [];
@@ -60,7 +64,7 @@ function linkBlocks(layered: Layered, blocks: Blocks): Links {
       (layered.segmentSourceOffset[segment] ?? 0) -
       (blocks.shift[target] ?? 0) -
       (layered.segmentTargetOffset[segment] ?? 0);
-    const weight = PULL[(blocks.weight[segment] ?? 0) as keyof typeof PULL];
+    const weight = PULL[(alignment.weight[segment] ?? 0) as keyof typeof PULL];
     owner.push(a, b);
     other.push(b, a);
     delta.push(-ahead, ahead);
@@ -78,6 +82,7 @@ function linkBlocks(layered: Layered, blocks: Blocks): Links {
 class Mover {
   private readonly inGroup: Int32Array;
   private stamp = 0;
+  private budget: number;
   private readonly group: number[] = [];
 
   constructor(
@@ -86,6 +91,7 @@ class Mover {
     private readonly x: Float64Array,
   ) {
     this.inGroup = new Int32Array(x.length);
+    this.budget = BUDGET * x.length;
   }
 
   /** Move one block, with those it pushes, as long as that shortens segments. */
@@ -93,7 +99,8 @@ class Mover {
     let moved = false;
     for (let step = 0; step < STEPS; step++) {
       const direction = Math.sign(this.force(block, 0));
-      if (direction === 0 || !this.gather(block, direction)) return moved;
+      if (direction === 0 || this.budget <= 0) return moved;
+      this.gather(block, direction);
       let gain = 0;
       for (const member of this.group)
         gain += this.force(member, direction) * direction;
@@ -125,8 +132,8 @@ class Mover {
     return Math.abs(sum) > straight ? sum : 0;
   }
 
-  /** Collect the blocks that must move along; false when there are too many. */
-  private gather(block: number, direction: number): boolean {
+  /** Collect the blocks that must move along. */
+  private gather(block: number, direction: number): void {
     this.stamp++;
     this.group.length = 0;
     this.group.push(block);
@@ -135,12 +142,11 @@ class Mover {
       const member = this.group[head] ?? 0;
       for (const [next, slack] of this.obstacles(member, direction)) {
         if (slack >= EPSILON || this.inGroup[next] === this.stamp) continue;
-        if (this.group.length >= GROUP_LIMIT) return false;
         this.inGroup[next] = this.stamp;
         this.group.push(next);
       }
     }
-    return true;
+    this.budget -= this.group.length;
   }
 
   private *obstacles(block: number, direction: number) {

@@ -1,6 +1,5 @@
 // Swaps neighbours in a rank wherever that removes crossings.
-import type { Rows } from "../graph/build.js";
-import type { RankOrder, Sides } from "./crossings.js";
+import type { Neighbours, RankOrder, Sides } from "./crossings.js";
 
 /** Vertices with more segments than this stay where they are: a swap costs their square. */
 const DEGREE_LIMIT = 12;
@@ -32,7 +31,7 @@ export function transpose(state: RankOrder, sides: Sides): void {
 
 /** Crossings between the two vertices' segments now, less those after a swap. */
 function swapGain(
-  rows: Rows,
+  rows: Neighbours,
   position: Int32Array,
   left: number,
   right: number,
@@ -46,9 +45,9 @@ function swapGain(
   }
   let gain = 0;
   for (let i = leftStart; i < leftEnd; i++) {
-    const a = position[rows.items[i] ?? 0] ?? 0;
+    const a = (position[rows.items[i] ?? 0] ?? 0) + (rows.port[i] ?? 0);
     for (let k = rightStart; k < rightEnd; k++) {
-      const b = position[rows.items[k] ?? 0] ?? 0;
+      const b = (position[rows.items[k] ?? 0] ?? 0) + (rows.port[k] ?? 0);
       gain += Math.sign(a - b);
     }
   }

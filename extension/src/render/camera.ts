@@ -27,8 +27,8 @@ export interface Camera {
   pan(dx: number, dy: number): void;
   zoom(factor: number, at: Point): void;
   fit(world: Rect): void;
-  /** The whole graph if its names can be read then, else its top. */
-  firstLook(world: Rect): void;
+  /** The whole graph if its names can be read then, else its top, at the entry's x. */
+  firstLook(world: Rect, entry: Rect): void;
   /** Bring a rectangle into view, with the least move that does. */
   reveal(world: Rect): void;
   /** Advance a running move; true while it runs. */
@@ -86,14 +86,15 @@ export function createCamera(options: CameraOptions): Camera {
       smallest = Math.min(0.02, to.scale / 2);
       glide(to);
     },
-    firstLook(world) {
+    firstLook(world, entry) {
       const whole = fitted(world);
       smallest = Math.min(0.02, whole.scale / 2);
       if (whole.scale >= READABLE_SCALE) return jump(whole);
       const area = screen(FIT_MARGIN);
       const byWidth = area.width / Math.max(world.width, 1);
       const scale = Math.min(1, Math.max(READABLE_SCALE, byWidth));
-      const x = area.x + area.width / 2 - center(world).x * scale;
+      const middle = center(byWidth >= scale ? world : entry).x;
+      const x = area.x + area.width / 2 - middle * scale;
       jump({ scale, x, y: area.y - world.y * scale });
     },
     reveal(world) {

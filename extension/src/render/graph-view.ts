@@ -7,7 +7,7 @@ import { SnapshotError } from "../ir/errors.js";
 import type { Snapshot } from "../ir/types.js";
 import { frameTitles } from "../scene/frame-titles.js";
 import { type Hit, hitTest, hitTitle } from "../scene/hit.js";
-import { boxOfNode } from "../scene/scene.js";
+import { boxOfNode, entryBox } from "../scene/scene.js";
 import { neighbourOf } from "../scene/walk.js";
 import { createCamera } from "./camera.js";
 import { createSurface } from "./canvas.js";
@@ -112,7 +112,7 @@ export function createGraphView(host: HTMLElement, events: GraphViewEvents): Gra
     const { width, height } = surface.size();
     if (hasLooked || scene === null || width === 0 || height === 0) return;
     hasLooked = true;
-    camera.firstLook(scene.bounds);
+    camera.firstLook(scene.bounds, entryBox(scene) ?? scene.bounds);
   }
 
   function draw(now: number): void {

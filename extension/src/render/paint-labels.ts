@@ -3,10 +3,11 @@ import { intersects, type Rect } from "../geometry/rect.js";
 import { METRICS } from "../scene/boxes.js";
 import type { FrameTitle } from "../scene/frame-titles.js";
 import { DETAIL, type Frame, isFaded } from "./frame.js";
+import { printable } from "./text-metrics.js";
 
-const BADGE = { height: 15, padding: 5, gap: 3, overlap: 6 };
+const BADGE = { height: 15, padding: 5, gap: 3, overlap: 6, clear: 12 };
 const EDGE_LABEL = { size: 10, aside: 6, below: 12, above: 14, height: 13 };
-const TITLE = { marker: 9, left: 10, gap: 7 };
+const TITLE = { marker: 9, left: 10, gap: 7, plate: 4 };
 
 export function paintBadges(context: CanvasRenderingContext2D, frame: Frame): void {
   const { scene, theme, text, view } = frame;
@@ -18,11 +19,16 @@ export function paintBadges(context: CanvasRenderingContext2D, frame: Frame): vo
   scene.boxGrid.query(frame.world, (item) => {
     const box = scene.boxes[item];
     if (box === undefined || isFaded(frame, item)) return;
-    let right = box.x + box.width + BADGE.overlap;
-    for (const badge of box.badges) {
-      if (!isFull && !badge.isBad) continue;
-      const words = text.measure(badge.text, METRICS.badgeSize, true);
-      const width = words + 2 * BADGE.padding;
+    const badges = box.badges.filter((badge) => isFull || badge.isBad);
+    const widths = badges.map(
+      (badge) => text.measure(badge.text, METRICS.badgeSize, true) + 2 * BADGE.padding,
+    );
+    const all = widths.reduce((sum, width) => sum + width + BADGE.gap, 0);
+    // At the right corner, and clear of the arrow that arrives in the middle.
+    const clear = box.x + box.width / 2 + BADGE.clear + all;
+    let right = Math.max(box.x + box.width + BADGE.overlap, clear);
+    for (const [index, badge] of badges.entries()) {
+      const width = widths[index] ?? 0;
       const y = box.y - BADGE.height / 2 - 1;
       context.beginPath();
       context.roundRect(right - width, y, width, BADGE.height, BADGE.height / 2);
@@ -62,9 +68,12 @@ export function paintEdgeLabels(context: CanvasRenderingContext2D, frame: Frame)
     if (written.has(key)) return;
     written.add(key);
     const at = isAlone ? start : end - 2;
-    const x = (points[at] ?? 0) + EDGE_LABEL.aside;
-    const y = (points[at + 1] ?? 0) + (isAlone ? EDGE_LABEL.below : -EDGE_LABEL.above);
     const width = text.measure(label, EDGE_LABEL.size, false);
+    // Beside the line, on the side that it does not bend to.
+    const bendsRight = (points[isAlone ? at + 2 : at - 2] ?? 0) > (points[at] ?? 0) + 1;
+    const aside = bendsRight ? -EDGE_LABEL.aside - width : EDGE_LABEL.aside;
+    const x = (points[at] ?? 0) + aside;
+    const y = (points[at + 1] ?? 0) + (isAlone ? EDGE_LABEL.below : -EDGE_LABEL.above);
     const area = {
       x: x - 2,
       y: y - EDGE_LABEL.height / 2,
@@ -94,14 +103,20 @@ function hasOneLabel({ scene }: Frame, item: number): boolean {
 }
 
 /** The colour behind the content of the scope around an item. */
-function backgroundAt({ scene, theme }: Frame, item: number): string {
-  let depth = -1;
+function backgroundAt(frame: Frame, item: number): string {
+  const depth = depthOf(frame, item) - 1;
+  return depth < 0 ? frame.theme.background : frameFill(frame.theme.frames, depth);
+}
+
+/** How many open scopes are around an item. */
+export function depthOf({ scene }: Frame, item: number): number {
+  let depth = 0;
   let around = scene.visible.parent[item] ?? -1;
   while (around >= 0) {
     depth++;
     around = scene.visible.parent[around] ?? -1;
   }
-  return depth < 0 ? theme.background : frameFill(theme.frames, depth);
+  return depth;
 }
 
 export function frameFill(frames: readonly string[], depth: number): string {
@@ -124,35 +139,37 @@ export function paintFrameTitles(
     const title = text.fit(box.title, fontSize, true, room);
     const titleWidth = text.measure(title, fontSize, true);
     const rest = room - titleWidth - TITLE.gap;
-    const kind = rest < 24 ? "" : text.fit(box.subtitle, fontSize - 1, false, rest);
-    const kindWidth =
-      kind === "" ? 0 : text.measure(kind, fontSize - 1, false) + TITLE.gap;
+    const needed = text.measure(box.subtitle, fontSize - 1, false);
+    const kind = needed <= rest ? printable(box.subtitle) : "";
+    const kindWidth = kind === "" ? 0 : needed + TITLE.gap;
     const words = TITLE.marker + TITLE.gap + titleWidth + kindWidth;
     const middle = bar.y + bar.height / 2;
+    const isOut = isFaded(frame, box.item);
+    const fade = (colour: string) => (isOut ? theme.faded(colour) : colour);
+    // A plate behind the words: edges pass under them.
+    context.beginPath();
+    const plate = isFloating ? bar.height - 4 : fontSize + TITLE.plate;
+    context.roundRect(left - 5, middle - plate / 2, words + 10, plate, 5);
+    context.fillStyle = fade(frameFill(theme.frames, depthOf(frame, box.item)));
+    context.fill();
     if (isFloating) {
-      context.fillStyle = backgroundAt(frame, box.item);
-      context.strokeStyle = theme.frameBorder;
+      context.strokeStyle = fade(theme.frameBorder);
       context.lineWidth = 1;
-      context.beginPath();
-      const top = bar.y + 1;
-      context.roundRect(left - 6, top, words + 12, bar.height - 3, 6);
-      context.fill();
       context.stroke();
     }
-    const isOut = isFaded(frame, box.item);
-    context.fillStyle = isOut ? theme.faded(theme.muted) : theme.muted;
+    context.fillStyle = fade(theme.muted);
     context.beginPath();
     context.moveTo(left, middle - 2.5);
     context.lineTo(left + TITLE.marker, middle - 2.5);
     context.lineTo(left + TITLE.marker / 2, middle + 4);
     context.closePath();
     context.fill();
-    context.fillStyle = isOut ? theme.faded(theme.text) : theme.text;
+    context.fillStyle = fade(theme.text);
     context.font = text.font(fontSize, true);
     const titleX = left + TITLE.marker + TITLE.gap;
     context.fillText(title, titleX, middle + 0.5);
     if (kind === "") continue;
-    context.fillStyle = isOut ? theme.faded(theme.muted) : theme.muted;
+    context.fillStyle = fade(theme.muted);
     context.font = text.font(fontSize - 1, false);
     context.fillText(kind, titleX + titleWidth + TITLE.gap, middle + 0.5);
   }

@@ -5,6 +5,7 @@ import { DETAIL, type Frame, isFaded } from "./frame.js";
 import { paintBoxes } from "./paint-boxes.js";
 import { paintEdges, paintHighlights } from "./paint-edges.js";
 import {
+  depthOf,
   frameFill,
   paintBadges,
   paintEdgeLabels,
@@ -32,15 +33,6 @@ export function paint(context: CanvasRenderingContext2D, frame: Frame): void {
 /** The backgrounds of open scopes, the outer ones first. */
 function paintFrames(context: CanvasRenderingContext2D, frame: Frame): void {
   const { scene, theme, view } = frame;
-  const depth = new Map<number, number>();
-  const depthOf = (item: number): number => {
-    if (item < 0) return -1;
-    const known = depth.get(item);
-    if (known !== undefined) return known;
-    const found = depthOf(scene.visible.parent[item] ?? -1) + 1;
-    depth.set(item, found);
-    return found;
-  };
   scene.boxGrid.query(frame.world, (item) => {
     const box = scene.boxes[item];
     if (box === undefined || box.shape !== "frame") return;
@@ -50,7 +42,7 @@ function paintFrames(context: CanvasRenderingContext2D, frame: Frame): void {
     context.beginPath();
     if (view.scale < DETAIL.shapes) context.rect(box.x, box.y, box.width, box.height);
     else context.roundRect(box.x, box.y, box.width, box.height, FRAME_RADIUS);
-    context.fillStyle = fade(frameFill(theme.frames, depthOf(item)));
+    context.fillStyle = fade(frameFill(theme.frames, depthOf(frame, item)));
     context.fill();
     context.strokeStyle = fade(theme.frameBorder);
     context.lineWidth = Math.max(1, 0.6 / view.scale);

@@ -109,7 +109,6 @@ function badgesOf(snapshot: Snapshot, node: OpNode): Badge[] {
   if (nans > 0) badges.push({ text: "NaN", isBad: true });
   if (infs > 0) badges.push({ text: "Inf", isBad: true });
   for (const flag of node.flags) badges.push({ text: flag, isBad: false });
-  if (node.kind === "inplace") badges.push({ text: "in-place", isBad: false });
   if (node.hooks.length > 0) badges.push({ text: "hook", isBad: false });
   return badges;
 }

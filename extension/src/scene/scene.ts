@@ -6,7 +6,6 @@ import type { Placement } from "../layout/index.js";
 import type { BoxContent } from "./boxes.js";
 import { describeEdges, type EdgeLook } from "./edges.js";
 import { buildGrid, type Grid } from "./grid.js";
-import { shapeLabel } from "./labels.js";
 
 export interface Box extends BoxContent, Rect {
   readonly item: number;
@@ -69,6 +68,15 @@ export function boxOfNode(scene: Scene, node: number): Box | null {
   return scene.boxes[scene.visible.itemOfNode[node] ?? -1] ?? null;
 }
 
+/** The topmost box that is no frame: where reading begins. */
+export function entryBox(scene: Scene): Box | null {
+  let top: Box | null = null;
+  for (const box of scene.boxes) {
+    if (box.shape !== "frame" && (top === null || box.y < top.y)) top = box;
+  }
+  return top;
+}
+
 /** The merged edge that stands for an edge of the snapshot, or -1. */
 export function mergedEdge(scene: Scene, edge: number): number {
   const { visible, graph, edgesOfItem } = scene;
@@ -116,14 +124,4 @@ function boundsOfEdges({ points, starts, overlay }: Placement): Float32Array {
     );
   }
   return bounds;
-}
-
-/** What a screen reader or a tooltip says about a box. */
-export function describeBox(scene: Scene, box: Box): string {
-  const badges = box.badges.map((badge) => badge.text).join(", ");
-  const output = scene.graph.snapshot.nodes[box.id]?.outputs[0] ?? -1;
-  const tensor = scene.graph.snapshot.tensors[output];
-  const isScope = box.shape === "stack" || box.shape === "frame";
-  const shape = isScope || tensor === undefined ? box.subtitle : shapeLabel(tensor);
-  return [box.title, shape, badges].filter(Boolean).join(", ");
 }
