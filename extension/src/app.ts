@@ -10,7 +10,7 @@ import {
   setTheme,
   setWidth,
 } from "./state/actions.js";
-import { createStore } from "./state/store.js";
+import { createStore, type Store } from "./state/store.js";
 import type { Transport } from "./state/transport.js";
 import type { ThemeChoice } from "./state/ui.js";
 import { styles } from "./styles/index.js";
@@ -32,6 +32,38 @@ export interface Mounted {
 
 const DEFAULT_HEIGHT = "600px";
 
+/** An element of the given height whose inside the page's own style cannot reach. */
+function createHost(page: Document, height: string) {
+  const host = page.createElement("div");
+  host.style.height = height;
+  // JupyterLab listens for its shortcuts before the view can; this keeps them apart.
+  host.dataset.lmSuppressShortcuts = "true";
+  const style = page.createElement("style");
+  style.textContent = styles;
+  const root = page.createElement("div");
+  root.className = "root";
+  host.attachShadow({ mode: "open" }).append(style, root);
+  return { host, root };
+}
+
+/** Feed the store from a transport until the signal. */
+function connect(store: Store, transport: Transport, signal: AbortSignal): void {
+  let updated = false; // a later snapshot may overtake a slow first one
+  const stop = transport.onSnapshot?.((snapshot) => {
+    updated = true;
+    if (!signal.aborted) receiveSnapshot(store, snapshot);
+  });
+  if (stop !== undefined) signal.addEventListener("abort", stop);
+  transport.initial.then(
+    (snapshot) => {
+      if (!signal.aborted && !updated) receiveSnapshot(store, snapshot);
+    },
+    (error: unknown) => {
+      if (!signal.aborted && !updated) reportProblem(store, error);
+    },
+  );
+}
+
 /** Show the snapshots of a transport inside `el` until disposed.
  *
  * A failing transport is shown as one sentence; mount itself does not throw for it. */
@@ -41,24 +73,14 @@ export function mount(
   options: MountOptions = {},
 ): Mounted {
   const lifetime = new AbortController();
-  const host = el.ownerDocument.createElement("div");
-  host.style.height = options.height ?? DEFAULT_HEIGHT;
-  // JupyterLab listens for its shortcuts before the view can; this keeps them apart.
-  host.dataset.lmSuppressShortcuts = "true";
-  const shadow = host.attachShadow({ mode: "open" });
-  const style = el.ownerDocument.createElement("style");
-  style.textContent = styles;
-  const root = el.ownerDocument.createElement("div");
-  root.className = "root";
-  shadow.append(style, root);
+  const page = el.ownerDocument;
+  const { host, root } = createHost(page, options.height ?? DEFAULT_HEIGHT);
   el.append(host);
 
   const store = createStore();
-  if (options.theme !== undefined) setTheme(store, options.theme);
+  setTheme(store, options.theme ?? "auto");
   setWidth(store, host.clientWidth);
-  watchAmbientTheme(el.ownerDocument, lifetime.signal, (theme) =>
-    setAmbientTheme(store, theme),
-  );
+  watchAmbientTheme(page, lifetime.signal, (theme) => setAmbientTheme(store, theme));
   const app: AppContext = {
     store,
     view: { current: null },
@@ -66,26 +88,11 @@ export function mount(
     ownsPage: options.ownsPage ?? false,
   };
   render(h(Shell, { app }), root);
-
-  const { signal } = lifetime;
-  let updated = false; // a later snapshot may overtake a slow first one
-  const stop = transport.onSnapshot?.((snapshot) => {
-    updated = true;
-    if (!signal.aborted) receiveSnapshot(store, snapshot);
-  });
-  transport.initial.then(
-    (snapshot) => {
-      if (!signal.aborted && !updated) receiveSnapshot(store, snapshot);
-    },
-    (error: unknown) => {
-      if (!signal.aborted && !updated) reportProblem(store, error);
-    },
-  );
+  connect(store, transport, lifetime.signal);
   return {
     dispose() {
-      if (signal.aborted) return;
+      if (lifetime.signal.aborted) return;
       lifetime.abort();
-      stop?.();
       render(null, root);
       host.remove();
     },

@@ -1,6 +1,6 @@
 // Mounts the real view in jsdom with a graph view that records its commands.
 import { act } from "preact/test-utils";
-import { vi } from "vitest";
+import { afterEach, vi } from "vitest";
 import { type Mounted, type MountOptions, mount } from "../app.js";
 import type { Snapshot } from "../ir/types.js";
 import type { Transport } from "../state/transport.js";
@@ -19,7 +19,24 @@ export interface App {
   type(target: Element, value: string): Promise<void>;
 }
 
-export async function open(
+const opened: App[] = [];
+
+afterEach(() => {
+  for (const app of opened.splice(0)) app.mounted.dispose();
+  views.length = 0;
+});
+
+/** Select a node as a click on the canvas does. */
+export function select(app: App, node: number): Promise<void> {
+  return during(() => app.view.events.onSelect(node));
+}
+
+export function buttonNamed(app: App, name: string): Element | null {
+  return app.root.querySelector(`button[aria-label="${name}"]`);
+}
+
+/** Mount a snapshot or a transport; the view is disposed after the test. */
+export async function show(
   transport: Transport | Snapshot,
   options?: MountOptions,
 ): Promise<App> {
@@ -36,7 +53,7 @@ export async function open(
     if (element === null) throw new Error(`No element ${testId}: ${root.textContent}`);
     return element;
   };
-  return {
+  const app: App = {
     root,
     mounted,
     view,
@@ -65,6 +82,8 @@ export async function open(
         target.dispatchEvent(new Event(kind, { bubbles: true }));
       }),
   };
+  opened.push(app);
+  return app;
 }
 
 /** Run a step and let promises, renders and effects that follow from it settle. */

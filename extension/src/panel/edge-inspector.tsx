@@ -7,7 +7,7 @@ import { useStore } from "./context.js";
 import { StatisticsView } from "./gradient-section.js";
 import { StorageSection } from "./storage-section.js";
 import { StrideSection } from "./stride-picture.js";
-import { Empty, Facts, Name, Section, Tag } from "./text.js";
+import { Empty, type Fact, Facts, Name, Section, Tag } from "./text.js";
 
 function End({ id, node, end }: { id: number; node: OpNode | null; end: string }) {
   const store = useStore();
@@ -21,54 +21,60 @@ function End({ id, node, end }: { id: number; node: OpNode | null; end: string }
   );
 }
 
-export function EdgeInspector({
-  snapshot,
-  details,
-}: {
-  snapshot: Snapshot;
-  details: EdgeDetails;
-}) {
-  const { edge, source, target, tensor, gradient } = details;
+function Header({ details }: { details: EdgeDetails }) {
+  const { edge, source, target, tensor } = details;
+  return (
+    <header class="node-head">
+      <h2>
+        {tensor === null ? (
+          "Edge"
+        ) : (
+          <Name text={tensorLabel(tensor.id, tensor.tensor)} />
+        )}
+      </h2>
+      <p class="tags">
+        <Tag tone="accent">{edge.kind === "cut" ? "cut edge" : "edge"}</Tag>
+        <End id={edge.source} node={source} end={`output ${edge.output}`} />
+        <span aria-hidden="true">→</span>
+        <End id={edge.target} node={target} end={`input ${edge.input}`} />
+      </p>
+    </header>
+  );
+}
+
+function summaryFacts({ tensor, gradient }: EdgeDetails): Fact[] {
+  const norm = { label: "Gradient norm", value: formatNumber(gradient?.norm) };
+  if (tensor === null) return [norm];
+  const { shape, strides, dtype, version } = tensor.tensor;
+  return [
+    { label: "Shape", value: formatTuple(shape) },
+    { label: "Strides", value: formatTuple(strides) },
+    { label: "Dtype", value: dtype },
+    { label: "Version", value: version },
+    norm,
+  ];
+}
+
+interface Props {
+  readonly snapshot: Snapshot;
+  readonly details: EdgeDetails;
+}
+
+export function EdgeInspector({ snapshot, details }: Props) {
+  const { edge, tensor, gradient } = details;
+  const none =
+    edge.kind === "cut"
+      ? "The graph is cut here: no gradient can flow back along this edge."
+      : "No gradient was recorded on this edge.";
   return (
     <>
-      <header class="node-head">
-        <h2>
-          {tensor === null ? (
-            "Edge"
-          ) : (
-            <Name text={tensorLabel(tensor.id, tensor.tensor)} />
-          )}
-        </h2>
-        <p class="tags">
-          <Tag tone="accent">{edge.kind === "cut" ? "cut edge" : "edge"}</Tag>
-          <End id={edge.source} node={source} end={`output ${edge.output}`} />
-          <span aria-hidden="true">→</span>
-          <End id={edge.target} node={target} end={`input ${edge.input}`} />
-        </p>
-      </header>
-      <Facts
-        testId="summary"
-        facts={[
-          ...(tensor === null
-            ? []
-            : [
-                { label: "Shape", value: formatTuple(tensor.tensor.shape) },
-                { label: "Strides", value: formatTuple(tensor.tensor.strides) },
-                { label: "Dtype", value: tensor.tensor.dtype },
-                { label: "Version", value: tensor.tensor.version },
-              ]),
-          { label: "Gradient norm", value: formatNumber(gradient?.norm) },
-        ]}
-      />
+      <Header details={details} />
+      <Facts testId="summary" facts={summaryFacts(details)} />
       <Section title="Gradient" note="sent back along this edge">
-        {gradient !== null ? (
-          <StatisticsView statistics={gradient} />
+        {gradient === null ? (
+          <Empty>{none}</Empty>
         ) : (
-          <Empty>
-            {edge.kind === "cut"
-              ? "The graph is cut here: no gradient can flow back along this edge."
-              : "No gradient was recorded on this edge."}
-          </Empty>
+          <StatisticsView statistics={gradient} />
         )}
       </Section>
       <Section title="Memory layout">

@@ -1,4 +1,5 @@
 // The keyboard and mouse, on one page; opened with "?" and closed with Esc.
+import type { JSX } from "preact";
 import { useEffect, useRef } from "preact/hooks";
 import { setHelp } from "../state/actions.js";
 import { useStore } from "./context.js";
@@ -40,59 +41,52 @@ function present(dialog: HTMLDialogElement | null, open: boolean): void {
   else dialog.setAttribute("open", "");
 }
 
+function Definitions({ rows }: { rows: readonly (readonly [JSX.Element, string])[] }) {
+  return (
+    <dl class="keys">
+      {rows.map(([term, what]) => (
+        <div key={what}>
+          <dt>{term}</dt>
+          <dd>{what}</dd>
+        </div>
+      ))}
+    </dl>
+  );
+}
+
+function keyCaps(keys: readonly string[]): JSX.Element {
+  return (
+    <>
+      {keys.map((key) => (
+        <kbd key={key}>{key}</kbd>
+      ))}
+    </>
+  );
+}
+
 export function Help() {
   const store = useStore();
   const dialog = useRef<HTMLDialogElement>(null);
   const open = store.ui.helpOpen.value;
   useEffect(() => present(dialog.current, open), [open]);
   if (!open) return null;
+  const close = () => setHelp(store, false);
   return (
-    <dialog
-      ref={dialog}
-      class="help"
-      aria-label="Help"
-      onClose={() => setHelp(store, false)}
-    >
+    <dialog ref={dialog} class="help" aria-label="Help" onClose={close}>
       <header>
         <h2>Keyboard and mouse</h2>
-        <button
-          type="button"
-          class="quiet"
-          aria-label="Close"
-          onClick={() => setHelp(store, false)}
-        >
+        <button type="button" class="quiet" aria-label="Close" onClick={close}>
           <CloseIcon />
         </button>
       </header>
-      <dl class="keys">
-        {KEYS.map(([keys, what]) => (
-          <div key={what}>
-            <dt>
-              {keys.map((key) => (
-                <kbd key={key}>{key}</kbd>
-              ))}
-            </dt>
-            <dd>{what}</dd>
-          </div>
-        ))}
-        {MOUSE.map(([gesture, what]) => (
-          <div key={what}>
-            <dt>{gesture}</dt>
-            <dd>{what}</dd>
-          </div>
-        ))}
-      </dl>
+      <Definitions rows={KEYS.map(([keys, what]) => [keyCaps(keys), what])} />
+      <Definitions
+        rows={MOUSE.map(([gesture, what]) => [<span>{gesture}</span>, what])}
+      />
       <h3>Search words</h3>
-      <dl class="keys">
-        {QUERIES.map(([query, what]) => (
-          <div key={query}>
-            <dt>
-              <code>{query}</code>
-            </dt>
-            <dd>{what}</dd>
-          </div>
-        ))}
-      </dl>
+      <Definitions
+        rows={QUERIES.map(([query, what]) => [<code>{query}</code>, what])}
+      />
       <p class="muted">
         An arrow points from the tensor's producer to its consumer: the forward
         direction. Gradients flow against the arrows.

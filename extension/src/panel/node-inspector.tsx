@@ -1,6 +1,7 @@
 // The inspector of one node: what it is, whose line made it, what it keeps, what flowed.
-import { useState } from "preact/hooks";
+import { useRef, useState } from "preact/hooks";
 import type { Snapshot } from "../ir/types.js";
+import { setFolded } from "../state/actions.js";
 import {
   formatNanoseconds,
   formatNumber,
@@ -21,8 +22,10 @@ import { NeighbourList } from "./neighbours.js";
 import { PlaceText, SourceView, StackView } from "./source-view.js";
 import { StorageSection } from "./storage-section.js";
 import { StrideSection } from "./stride-picture.js";
-import { SavedTable, TensorTable } from "./tensor-table.js";
+import { type PickTensor, SavedTable, TensorTable } from "./tensor-table.js";
 import { Empty, type Fact, Facts, Name, Section, Tag } from "./text.js";
+
+const LAYOUT = "Memory layout";
 
 const KINDS: Readonly<Record<NodeDetails["node"]["kind"], string>> = {
   op: "op",
@@ -132,19 +135,72 @@ function Hooks({ hooks }: { hooks: readonly string[] }) {
   );
 }
 
-export function NodeInspector({
-  snapshot,
-  details,
+/** Inputs, outputs and what is kept; a name picks the tensor for the picture below. */
+function TensorSections({
+  details: { inputs, outputs, saved },
+  onPick,
 }: {
-  snapshot: Snapshot;
   details: NodeDetails;
+  onPick: PickTensor;
 }) {
+  const modified = saved.filter((use) => use.modified).length;
+  const uses = [...inputs, ...outputs];
+  return (
+    <>
+      <Section title="Tensors" note={formatPlural(uses.length, "tensor")}>
+        {uses.length === 0 ? (
+          <Empty>No inputs or outputs were recorded for this node.</Empty>
+        ) : (
+          <TensorTable uses={uses} onPick={onPick} />
+        )}
+      </Section>
+      <Section
+        title="Saved tensors"
+        note={modified > 0 ? `${modified} modified` : String(saved.length)}
+      >
+        {saved.length === 0 ? (
+          <Empty>This node keeps no tensor for its derivative.</Empty>
+        ) : (
+          <SavedTable uses={saved} onPick={onPick} />
+        )}
+      </Section>
+    </>
+  );
+}
+
+function NeighbourSection({ details }: { details: NodeDetails }) {
+  return (
+    <Section title="Neighbours">
+      <NeighbourList
+        title="Its inputs come from, gradients go to"
+        neighbours={details.producers}
+        none="Nothing: the gradient ends here."
+      />
+      <NeighbourList
+        title="Its outputs go to, gradients come from"
+        neighbours={details.consumers}
+        none="Nothing: backward() starts here."
+      />
+    </Section>
+  );
+}
+
+interface Props {
+  readonly snapshot: Snapshot;
+  readonly details: NodeDetails;
+}
+
+export function NodeInspector({ snapshot, details }: Props) {
   const store = useStore();
+  const layout = useRef<HTMLDivElement>(null);
   const [chosen, setChosen] = useState<number | null>(null);
-  const { inputs, outputs, saved, gradients, storages, node } = details;
   const tables = store.derived.tables.value;
   const norm = tables === null ? null : receivedNorm(tables, details.id);
-  const modified = saved.filter((use) => use.modified).length;
+  const pick = (tensor: number) => {
+    setChosen(tensor);
+    setFolded(store, LAYOUT, false);
+    layout.current?.scrollIntoView?.({ block: "start" });
+  };
   return (
     <>
       <Header details={details} />
@@ -156,56 +212,28 @@ export function NodeInspector({
       <Section title="Forward call">
         <CallView details={details} />
       </Section>
-      <Section
-        title="Tensors"
-        note={formatPlural(inputs.length + outputs.length, "tensor")}
-      >
-        {inputs.length + outputs.length === 0 ? (
-          <Empty>No inputs or outputs were recorded for this node.</Empty>
-        ) : (
-          <TensorTable uses={[...inputs, ...outputs]} onPick={setChosen} />
-        )}
-      </Section>
-      <Section
-        title="Saved tensors"
-        note={modified > 0 ? `${modified} modified` : String(saved.length)}
-      >
-        {saved.length === 0 ? (
-          <Empty>This node keeps no tensor for its derivative.</Empty>
-        ) : (
-          <SavedTable uses={saved} onPick={setChosen} />
-        )}
-      </Section>
+      <TensorSections details={details} onPick={pick} />
       <Section title="Gradient">
-        <GradientSection gradients={gradients} />
+        <GradientSection gradients={details.gradients} />
       </Section>
-      <Section title="Memory layout">
-        <Boundary what="the memory layout" attempt={chosen}>
-          <StrideSection
-            snapshot={snapshot}
-            choices={tensorChoices(details)}
-            chosen={chosen}
-            onChoose={setChosen}
-          />
-        </Boundary>
+      <div ref={layout}>
+        <Section title={LAYOUT}>
+          <Boundary what="the memory layout" attempt={chosen}>
+            <StrideSection
+              snapshot={snapshot}
+              choices={tensorChoices(details)}
+              chosen={chosen}
+              onChoose={setChosen}
+            />
+          </Boundary>
+        </Section>
+      </div>
+      <Section title="Storage" note={formatPlural(details.storages.length, "storage")}>
+        <StorageSection uses={details.storages} />
       </Section>
-      <Section title="Storage" note={formatPlural(storages.length, "storage")}>
-        <StorageSection uses={storages} />
-      </Section>
-      <Section title="Neighbours">
-        <NeighbourList
-          title="Its inputs come from, gradients go to"
-          neighbours={details.producers}
-          none="Nothing: the gradient ends here."
-        />
-        <NeighbourList
-          title="Its outputs go to, gradients come from"
-          neighbours={details.consumers}
-          none="Nothing: backward() starts here."
-        />
-      </Section>
-      <Section title="Hooks" note={String(node.hooks.length)}>
-        <Hooks hooks={node.hooks} />
+      <NeighbourSection details={details} />
+      <Section title="Hooks" note={String(details.node.hooks.length)}>
+        <Hooks hooks={details.node.hooks} />
       </Section>
     </>
   );

@@ -79,23 +79,67 @@ function Row({ row, selected }: { row: NodeRow; selected: boolean }) {
   );
 }
 
-export function NodeTable() {
+function Pager({
+  page,
+  rows,
+  onPage,
+}: {
+  page: number;
+  rows: number;
+  onPage: (page: number) => void;
+}) {
+  const pages = Math.ceil(rows / PAGE_ROWS);
+  const first = page * PAGE_ROWS + 1;
+  const last = Math.min((page + 1) * PAGE_ROWS, rows);
+  if (pages <= 1) return null;
+  return (
+    <div class="pager">
+      <button
+        type="button"
+        aria-label="Previous page"
+        disabled={page === 0}
+        onClick={() => onPage(page - 1)}
+      >
+        <PreviousIcon />
+      </button>
+      <output>
+        {`${formatCount(first)} to ${formatCount(last)} of ${formatCount(rows)}`}
+      </output>
+      <button
+        type="button"
+        aria-label="Next page"
+        disabled={page === pages - 1}
+        onClick={() => onPage(page + 1)}
+      >
+        <NextIcon />
+      </button>
+    </div>
+  );
+}
+
+/** The rows that the search leaves, sorted; kept until graph, search or order change. */
+function useRows(sorting: Sorting): NodeRow[] {
   const store = useStore();
-  const [sorting, setSorting] = useState<Sorting>({ key: "id", descending: false });
-  const [page, setPage] = useState(0);
   const tables = store.derived.tables.value;
   const matches = store.derived.matchSet.value;
   const searching = store.ui.query.value.trim() !== "";
   const rows = useMemo(() => (tables === null ? [] : nodeRows(tables)), [tables]);
-  const sorted = useMemo(() => {
+  return useMemo(() => {
     const kept = searching ? rows.filter((row) => matches.has(row.id)) : rows;
     return sortRows(kept, sorting.key, sorting.descending);
   }, [rows, matches, searching, sorting]);
-  const pages = Math.max(1, Math.ceil(sorted.length / PAGE_ROWS));
-  const shown = Math.min(page, pages - 1);
-  const first = shown * PAGE_ROWS;
+}
+
+export function NodeTable() {
+  const store = useStore();
+  const [sorting, setSorting] = useState<Sorting>({ key: "id", descending: false });
+  const [page, setPage] = useState(0);
+  const rows = useRows(sorting);
+  // A search may leave fewer pages than the one that was open.
+  const shown = Math.min(page, Math.max(0, Math.ceil(rows.length / PAGE_ROWS) - 1));
   const selected = store.derived.selectedNode.value?.id;
-  if (sorted.length === 0) {
+  if (rows.length === 0) {
+    const searching = store.data.snapshot.value?.nodes.length !== 0;
     return (
       <Empty>{searching ? "No node matches the search." : "There are no nodes."}</Empty>
     );
@@ -117,34 +161,12 @@ export function NodeTable() {
           </tr>
         </thead>
         <tbody>
-          {sorted.slice(first, first + PAGE_ROWS).map((row) => (
+          {rows.slice(shown * PAGE_ROWS, (shown + 1) * PAGE_ROWS).map((row) => (
             <Row key={row.id} row={row} selected={row.id === selected} />
           ))}
         </tbody>
       </table>
-      {pages > 1 && (
-        <div class="pager">
-          <button
-            type="button"
-            aria-label="Previous page"
-            disabled={shown === 0}
-            onClick={() => setPage(shown - 1)}
-          >
-            <PreviousIcon />
-          </button>
-          <output>
-            {`${formatCount(first + 1)} to ${formatCount(Math.min(first + PAGE_ROWS, sorted.length))} of ${formatCount(sorted.length)}`}
-          </output>
-          <button
-            type="button"
-            aria-label="Next page"
-            disabled={shown === pages - 1}
-            onClick={() => setPage(shown + 1)}
-          >
-            <NextIcon />
-          </button>
-        </div>
-      )}
+      <Pager page={shown} rows={rows.length} onPage={setPage} />
     </div>
   );
 }

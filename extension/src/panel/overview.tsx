@@ -1,4 +1,5 @@
 // What the inspector shows while nothing is selected: the leaves, and what looks wrong.
+import type { Snapshot } from "../ir/types.js";
 import { goToNode } from "../state/actions.js";
 import { formatNumber, formatPlural, formatTuple } from "../state/format.js";
 import { type LeafRow, leafRows, type Trouble, troubles } from "../state/overview.js";
@@ -7,8 +8,32 @@ import { Empty, Name, ScrollBox, Section, Tag } from "./text.js";
 
 const SHOWN = 60;
 
-function LeafTable({ rows }: { rows: readonly LeafRow[] }) {
+function Leaf({ row: { id, name, shape, gradient } }: { row: LeafRow }) {
   const store = useStore();
+  const range =
+    gradient === null
+      ? "–"
+      : `${formatNumber(gradient.minimum)} to ${formatNumber(gradient.maximum)}`;
+  return (
+    <tr>
+      <th scope="row">
+        <button type="button" class="link" onClick={() => goToNode(store, id)}>
+          <Name text={name} />
+        </button>
+      </th>
+      <td class="code">{shape === null ? "–" : formatTuple(shape)}</td>
+      <td class="number">
+        {formatNumber(gradient?.norm)}{" "}
+        {gradient !== null && gradient.nans + gradient.infs > 0 && (
+          <Tag tone="bad">NaN or Inf</Tag>
+        )}
+      </td>
+      <td class="number">{range}</td>
+    </tr>
+  );
+}
+
+function LeafTable({ rows }: { rows: readonly LeafRow[] }) {
   const rest = rows.length - SHOWN;
   return (
     <ScrollBox label="Leaves">
@@ -22,26 +47,8 @@ function LeafTable({ rows }: { rows: readonly LeafRow[] }) {
           </tr>
         </thead>
         <tbody>
-          {rows.slice(0, SHOWN).map(({ id, name, shape, gradient }) => (
-            <tr key={id}>
-              <th scope="row">
-                <button type="button" class="link" onClick={() => goToNode(store, id)}>
-                  <Name text={name} />
-                </button>
-              </th>
-              <td class="code">{shape === null ? "–" : formatTuple(shape)}</td>
-              <td class="number">
-                {formatNumber(gradient?.norm)}{" "}
-                {gradient !== null && gradient.nans + gradient.infs > 0 && (
-                  <Tag tone="bad">NaN or Inf</Tag>
-                )}
-              </td>
-              <td class="number">
-                {gradient === null
-                  ? "–"
-                  : `${formatNumber(gradient.minimum)} to ${formatNumber(gradient.maximum)}`}
-              </td>
-            </tr>
+          {rows.slice(0, SHOWN).map((row) => (
+            <Leaf key={row.id} row={row} />
           ))}
         </tbody>
       </table>
@@ -71,49 +78,61 @@ function TroubleList({ list }: { list: readonly Trouble[] }) {
   );
 }
 
+function Header({ snapshot }: { snapshot: Snapshot }) {
+  const { nodes, edges, title, producer } = snapshot;
+  const counts = `${formatPlural(nodes.length, "node")} and ${formatPlural(edges.length, "edge")}`;
+  return (
+    <header class="node-head">
+      <h2>
+        <Name text={title || "Autograd graph"} />
+      </h2>
+      <p>
+        {`${counts}, recorded by `}
+        <Name text={producer} />.
+      </p>
+      {nodes.length > 0 && (
+        <p class="muted">
+          Select a node to see the line that made it, what it keeps for the derivative,
+          the gradient that came in, and how its tensors lie in memory. Press{" "}
+          <kbd>?</kbd> for the keys.
+        </p>
+      )}
+    </header>
+  );
+}
+
+function Notes({ notes }: { notes: readonly string[] }) {
+  if (notes.length === 0) return null;
+  return (
+    <Section title="Notes" note={String(notes.length)}>
+      <ul class="note-list">
+        {notes.map((note) => (
+          <li key={note} dir="auto">
+            {note}
+          </li>
+        ))}
+      </ul>
+    </Section>
+  );
+}
+
 export function Overview() {
   const store = useStore();
   const tables = store.derived.tables.value;
   if (tables === null) return null;
   const { snapshot } = tables;
-  const { nodes, edges, title, producer, notes } = snapshot;
   const wrong = troubles(snapshot);
   const leaves = leafRows(tables);
   return (
     <>
-      <header class="node-head">
-        <h2>
-          <Name text={title || "Autograd graph"} />
-        </h2>
-        <p>
-          {`${formatPlural(nodes.length, "node")} and ${formatPlural(edges.length, "edge")}, recorded by `}
-          <Name text={producer} />.
-        </p>
-        {nodes.length > 0 && (
-          <p class="muted">
-            Select a node to see the line that made it, what it keeps for the
-            derivative, the gradient that came in, and how its tensors lie in memory.
-            Press <kbd>?</kbd> for the keys.
-          </p>
-        )}
-      </header>
-      {notes.length > 0 && (
-        <Section title="Notes" note={String(notes.length)}>
-          <ul class="note-list">
-            {notes.map((note) => (
-              <li key={note} dir="auto">
-                {note}
-              </li>
-            ))}
-          </ul>
-        </Section>
-      )}
+      <Header snapshot={snapshot} />
+      <Notes notes={snapshot.notes} />
       {wrong.length > 0 && (
         <Section title="To look at" note={String(wrong.length)}>
           <TroubleList list={wrong} />
         </Section>
       )}
-      {nodes.length > 0 && (
+      {snapshot.nodes.length > 0 && (
         <Section title="Leaves" note={String(leaves.length)}>
           {leaves.length === 0 ? (
             <Empty>No leaf collects a gradient in this graph.</Empty>

@@ -11,6 +11,30 @@ function resultText(query: string, count: number, position: number | null): stri
   return position === null ? `${total} found` : `${position + 1} of ${total}`;
 }
 
+function StepButton({
+  label,
+  keys,
+  step,
+}: {
+  label: string;
+  keys: string;
+  step: 1 | -1;
+}) {
+  const store = useStore();
+  return (
+    <button
+      type="button"
+      class="quiet"
+      aria-label={label}
+      title={`${label} (${keys})`}
+      disabled={store.derived.matches.value.length === 0}
+      onClick={() => stepMatch(store, step)}
+    >
+      {step === 1 ? <NextIcon /> : <PreviousIcon />}
+    </button>
+  );
+}
+
 export function SearchBox() {
   const store = useStore();
   const query = store.ui.query.value;
@@ -20,7 +44,6 @@ export function SearchBox() {
     event.preventDefault();
     stepMatch(store, event.shiftKey ? -1 : 1);
   };
-  const step = (direction: 1 | -1) => () => stepMatch(store, direction);
   return (
     <search class="search">
       <SearchIcon />
@@ -39,26 +62,8 @@ export function SearchBox() {
       <output class="count" data-testid="search-count">
         {resultText(query, count, store.ui.matchPosition.value)}
       </output>
-      <button
-        type="button"
-        class="quiet"
-        aria-label="Previous match"
-        title="Previous match (Shift+Enter)"
-        disabled={count === 0}
-        onClick={step(-1)}
-      >
-        <PreviousIcon />
-      </button>
-      <button
-        type="button"
-        class="quiet"
-        aria-label="Next match"
-        title="Next match (Enter)"
-        disabled={count === 0}
-        onClick={step(1)}
-      >
-        <NextIcon />
-      </button>
+      <StepButton label="Previous match" keys="Shift+Enter" step={-1} />
+      <StepButton label="Next match" keys="Enter" step={1} />
     </search>
   );
 }

@@ -1,7 +1,7 @@
 // The logical side of the stride picture: the last two dimensions as a grid of addresses.
 import { useRef, useState } from "preact/hooks";
 import type { Pointed } from "../state/picture.js";
-import { addressOf, type Layout, spellAddress } from "../state/strides.js";
+import { addressOf, type Index, type Layout, spellAddress } from "../state/strides.js";
 import type { GridWindow, Position } from "../state/strip.js";
 
 const ROW_TINTS = 6;
@@ -48,7 +48,61 @@ function moved(grid: GridWindow, { row, column }: Cursor, key: string): Cursor |
   }
 }
 
-export function StrideGrid({ layout, grid, pointed, shared, onPoint }: Props) {
+/** One element of the tensor: its address, in the tint of its row. */
+function Cell({
+  props: { layout, shared, pointed, onPoint },
+  index,
+  place,
+  reachable,
+  onCursor,
+}: {
+  props: Props;
+  index: Index;
+  place: Cursor;
+  reachable: boolean;
+  onCursor: (place: Cursor) => void;
+}) {
+  const address = addressOf(layout, index);
+  const classes = ["stride-cell", tintOf(index.at(-2) ?? 0)];
+  if (shared.has(address)) classes.push("shared");
+  if (pointed?.address === address) classes.push("pointed");
+  const point = () => onPoint({ address, index });
+  return (
+    <button
+      type="button"
+      class={classes.join(" ")}
+      tabIndex={reachable ? 0 : -1}
+      data-row={place.row}
+      data-column={place.column}
+      aria-label={`index (${index.join(", ")}): ${spellAddress(layout, index)}`}
+      onMouseEnter={point}
+      onFocus={() => {
+        onCursor(place);
+        point();
+      }}
+    >
+      {address}
+    </button>
+  );
+}
+
+function Head({ columns }: { columns: readonly Position[] }) {
+  return (
+    <thead>
+      <tr>
+        <td />
+        {columns.map((column) => (
+          <th key={keyOf(column)} scope="col">
+            {headText(column)}
+          </th>
+        ))}
+      </tr>
+    </thead>
+  );
+}
+
+export function StrideGrid(props: Props) {
+  const { grid, onPoint } = props;
   const table = useRef<HTMLTableElement>(null);
   // One cell is in the tab order; the arrow keys move it.
   const [cursor, setCursor] = useState<Cursor>({ row: 0, column: 0 });
@@ -58,52 +112,27 @@ export function StrideGrid({ layout, grid, pointed, shared, onPoint }: Props) {
     event.preventDefault();
     event.stopPropagation();
     setCursor(next);
-    const cells = `[data-row="${next.row}"][data-column="${next.column}"]`;
-    table.current?.querySelector<HTMLElement>(cells)?.focus();
+    const cell = `[data-row="${next.row}"][data-column="${next.column}"]`;
+    table.current?.querySelector<HTMLElement>(cell)?.focus();
   };
-
-  const cell = (row: Position, column: Position, place: Cursor) => {
-    if (row.kind === "gap" || column.kind === "gap") return gapText(row, column);
-    const index = grid.indexOf(row.at, column.at);
-    const address = addressOf(layout, index);
-    const classes = ["stride-cell", tintOf(row.at)];
-    if (shared.has(address)) classes.push("shared");
-    if (pointed?.address === address) classes.push("pointed");
-    const here = cursor.row === place.row && cursor.column === place.column;
-    return (
-      <button
-        type="button"
-        class={classes.join(" ")}
-        tabIndex={here ? 0 : -1}
-        data-row={place.row}
-        data-column={place.column}
-        aria-label={`index (${index.join(", ")}): ${spellAddress(layout, index)}`}
-        onMouseEnter={() => onPoint({ address, index })}
-        onFocus={() => {
-          setCursor(place);
-          onPoint({ address, index });
-        }}
-        onKeyDown={onKeyDown}
-      >
-        {address}
-      </button>
+  const cell = (row: Position, column: Position, place: Cursor) =>
+    row.kind === "gap" || column.kind === "gap" ? (
+      gapText(row, column)
+    ) : (
+      <Cell
+        props={props}
+        index={grid.indexOf(row.at, column.at)}
+        place={place}
+        reachable={cursor.row === place.row && cursor.column === place.column}
+        onCursor={setCursor}
+      />
     );
-  };
-
   return (
-    <div class="stride-grid">
-      <table ref={table} data-testid="stride-grid" onMouseLeave={() => onPoint(null)}>
+    // biome-ignore lint/a11y/noStaticElementInteractions: arrow keys bubble from the cells
+    <div class="stride-grid" onKeyDown={onKeyDown} onMouseLeave={() => onPoint(null)}>
+      <table ref={table} data-testid="stride-grid">
         <caption class="unseen">The address of each element, by row and column</caption>
-        <thead>
-          <tr>
-            <td />
-            {grid.columns.map((column) => (
-              <th key={keyOf(column)} scope="col">
-                {headText(column)}
-              </th>
-            ))}
-          </tr>
-        </thead>
+        <Head columns={grid.columns} />
         <tbody>
           {grid.rows.map((row, rowAt) => (
             <tr key={keyOf(row)}>

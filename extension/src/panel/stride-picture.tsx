@@ -22,86 +22,13 @@ import {
 } from "../state/picture.js";
 import { describeLayout, elementCount, isStrided } from "../state/strides.js";
 import { rowAt } from "../state/tables.js";
+import { LeadSelectors, OTHERS_LISTED, OtherViews } from "./stride-controls.js";
 import { StrideGrid } from "./stride-grid.js";
 import { StrideStrip } from "./stride-strip.js";
 import { TensorFlags } from "./tensor-table.js";
-import { Empty, Facts, isolated, Name } from "./text.js";
+import { Empty, type Fact, Facts, isolated } from "./text.js";
 
 const LIMITS = { rows: 12, columns: 12 };
-const OTHERS_LISTED = 8;
-
-type View = ReturnType<typeof otherViews>[number];
-
-function LeadSelectors({
-  shape,
-  lead,
-  onLead,
-}: {
-  shape: readonly number[];
-  lead: readonly number[];
-  onLead: (lead: readonly number[]) => void;
-}) {
-  const leading = shape.slice(0, Math.max(0, shape.length - 2));
-  if (leading.length === 0) return null;
-  return (
-    <fieldset class="lead">
-      <legend>Slice</legend>
-      {leading.map((size, dim) => (
-        <label key={dim}>
-          {`dim ${dim}`}
-          <input
-            type="number"
-            min={0}
-            max={Math.max(0, size - 1)}
-            disabled={size <= 1}
-            value={lead[dim] ?? 0}
-            aria-label={`Index in dimension ${dim}, 0 to ${Math.max(0, size - 1)}`}
-            onInput={(event) => {
-              const typed = Math.trunc(Number(event.currentTarget.value)) || 0;
-              const value = Math.min(Math.max(0, typed), Math.max(0, size - 1));
-              onLead(leading.map((_, d) => (d === dim ? value : (lead[d] ?? 0))));
-            }}
-          />
-          <span class="muted">{`of ${size}`}</span>
-        </label>
-      ))}
-    </fieldset>
-  );
-}
-
-function OtherViews({
-  views,
-  shown,
-  onToggle,
-}: {
-  views: readonly View[];
-  shown: ReadonlySet<number>;
-  onToggle: (id: number) => void;
-}) {
-  if (views.length === 0) return null;
-  return (
-    <fieldset class="others">
-      <legend>Other views of this storage</legend>
-      {views.slice(0, OTHERS_LISTED).map(({ id, tensor }, position) => (
-        <label key={id}>
-          <input
-            type="checkbox"
-            checked={shown.has(id)}
-            onChange={() => onToggle(id)}
-          />
-          <i class={`bar view-${position % 4}`} />
-          <Name text={tensorLabel(id, tensor)} />
-          <span class="code muted">
-            {`${formatTuple(tensor.shape)} strides ${formatTuple(tensor.strides)} + ${tensor.offset}`}
-          </span>
-        </label>
-      ))}
-      {views.length > OTHERS_LISTED && (
-        <span class="muted">{`and ${views.length - OTHERS_LISTED} more`}</span>
-      )}
-    </fieldset>
-  );
-}
 
 /** The arithmetic of the cell that is pointed at; kept one line high when there is none. */
 function Arithmetic({
@@ -205,24 +132,38 @@ function whyNoPicture(tensor: TensorMeta): string | null {
   return "This tensor has no elements, so there is no cell to draw.";
 }
 
-export function StridePicture({
-  snapshot,
-  use: { id, tensor },
-}: {
-  snapshot: Snapshot;
-  use: TensorUse;
-}) {
+function layoutFacts(tensor: TensorMeta): Fact[] {
+  const { shape, strides, offset, dtype, storage, version } = tensor;
+  return [
+    { label: "Shape", value: formatTuple(shape) },
+    { label: "Strides", value: formatTuple(strides) },
+    { label: "Offset", value: offset },
+    { label: "Dtype", value: dtype },
+    { label: "Storage", value: storage === null ? "–" : `#${storage}` },
+    { label: "Version", value: version },
+    { label: "Flags", value: <TensorFlags tensor={tensor} /> },
+  ];
+}
+
+const NOWHERE = { shape: [0], strides: [1], offset: 0 };
+
+interface Props {
+  readonly snapshot: Snapshot;
+  readonly use: TensorUse;
+}
+
+export function StridePicture({ snapshot, use: { id, tensor } }: Props) {
   const [lead, setLead] = useState<readonly number[]>([]);
   const [shown, setShown] = useState<ReadonlySet<number>>(new Set());
-  const views = otherViews(snapshot, id);
+  const views = useMemo(() => otherViews(snapshot, id), [snapshot, id]);
   const length = storageLength(snapshot, tensor);
   const picture = useMemo(() => {
     // A view that is off keeps its place in the list, so that colours do not jump.
-    const others = otherViews(snapshot, id)
+    const others = views
       .slice(0, OTHERS_LISTED)
       .map((view) => (shown.has(view.id) ? view.tensor : NOWHERE));
     return buildPicture(tensor, lead, others, length, LIMITS);
-  }, [snapshot, id, tensor, lead, shown, length]);
+  }, [views, tensor, lead, shown, length]);
   const missing = whyNoPicture(tensor);
   const toggle = (view: number) => {
     const next = new Set(shown);
@@ -231,21 +172,7 @@ export function StridePicture({
   };
   return (
     <div class="picture" data-testid="stride-picture">
-      <Facts
-        testId="layout-facts"
-        facts={[
-          { label: "Shape", value: formatTuple(tensor.shape) },
-          { label: "Strides", value: formatTuple(tensor.strides) },
-          { label: "Offset", value: tensor.offset },
-          { label: "Dtype", value: tensor.dtype },
-          {
-            label: "Storage",
-            value: tensor.storage === null ? "–" : `#${tensor.storage}`,
-          },
-          { label: "Version", value: tensor.version },
-          { label: "Flags", value: <TensorFlags tensor={tensor} /> },
-        ]}
-      />
+      <Facts testId="layout-facts" facts={layoutFacts(tensor)} />
       <p class="muted">
         {isStrided(tensor) && describeLayout(tensor)}
         {length !== null && ` The storage holds ${formatPlural(length, "element")}.`}
@@ -262,8 +189,6 @@ export function StridePicture({
     </div>
   );
 }
-
-const NOWHERE = { shape: [0], strides: [1], offset: 0 };
 
 /** The picture with a list of tensors to choose from. */
 export function StrideSection({

@@ -4,6 +4,27 @@ import { formatTuple } from "../state/format.js";
 import { type SavedUse, type TensorUse, tensorLabel } from "../state/inspect.js";
 import { Name, ScrollBox, Tag } from "./text.js";
 
+const TENSOR_COLUMNS = [
+  "Role",
+  "Name",
+  "Shape",
+  "Dtype",
+  "Strides",
+  "Offset",
+  "Storage",
+  "Version",
+  "Flags",
+];
+
+const SAVED_COLUMNS = [
+  "Slot",
+  "Name",
+  "Shape",
+  "Storage",
+  "Version saved → now",
+  "State",
+];
+
 export type PickTensor = (tensor: number) => void;
 
 export function TensorFlags({ tensor }: { tensor: TensorMeta }) {
@@ -32,6 +53,20 @@ function TensorName({ use, onPick }: { use: TensorUse; onPick: PickTensor }) {
   );
 }
 
+function Head({ columns }: { columns: readonly string[] }) {
+  return (
+    <thead>
+      <tr>
+        {columns.map((column) => (
+          <th key={column} scope="col">
+            {column}
+          </th>
+        ))}
+      </tr>
+    </thead>
+  );
+}
+
 export function TensorTable({
   uses,
   onPick,
@@ -42,19 +77,7 @@ export function TensorTable({
   return (
     <ScrollBox label="Inputs and outputs">
       <table class="data" data-testid="tensors">
-        <thead>
-          <tr>
-            <th scope="col">Role</th>
-            <th scope="col">Name</th>
-            <th scope="col">Shape</th>
-            <th scope="col">Dtype</th>
-            <th scope="col">Strides</th>
-            <th scope="col">Offset</th>
-            <th scope="col">Storage</th>
-            <th scope="col">Version</th>
-            <th scope="col">Flags</th>
-          </tr>
-        </thead>
+        <Head columns={TENSOR_COLUMNS} />
         <tbody>
           {uses.map((use) => (
             <tr key={use.role}>
@@ -96,6 +119,15 @@ function VersionChange({ use }: { use: SavedUse }) {
   );
 }
 
+function SavedState({ use: { saved } }: { use: SavedUse }) {
+  return (
+    <span class="tags">
+      <Tag>{saved.freed ? "freed" : "kept"}</Tag>
+      {saved.hooked && <Tag title="Packed by a hook">hooked</Tag>}
+    </span>
+  );
+}
+
 export function SavedTable({
   uses,
   onPick,
@@ -106,18 +138,7 @@ export function SavedTable({
   return (
     <ScrollBox label="Saved tensors">
       <table class="data" data-testid="saved">
-        <thead>
-          <tr>
-            <th scope="col">Slot</th>
-            <th scope="col">Name</th>
-            <th scope="col">Shape</th>
-            <th scope="col">Storage</th>
-            <th scope="col" title="Version when it was saved, and now">
-              Version saved → now
-            </th>
-            <th scope="col">State</th>
-          </tr>
-        </thead>
+        <Head columns={SAVED_COLUMNS} />
         <tbody>
           {uses.map((use, position) => (
             <tr key={`${use.role} ${position}`}>
@@ -135,10 +156,7 @@ export function SavedTable({
                 <VersionChange use={use} />
               </td>
               <td>
-                <span class="tags">
-                  {use.saved.freed ? <Tag>freed</Tag> : <Tag>kept</Tag>}
-                  {use.saved.hooked && <Tag title="Packed by a hook">hooked</Tag>}
-                </span>
+                <SavedState use={use} />
               </td>
             </tr>
           ))}

@@ -20,7 +20,7 @@ export interface Fact {
   readonly bad?: boolean;
 }
 
-const WIDE_VALUE = 15; // characters that fit one column of the grid
+const WIDE_VALUE = 12; // characters that fit one column of the grid
 
 function factClass(value: ComponentChildren, bad: boolean | undefined): string {
   const wide = typeof value === "string" && value.length > WIDE_VALUE;

@@ -15,7 +15,7 @@ import type { Selection, ThemeChoice, ViewMode } from "./ui.js";
 // More boxes than this at first sight read as noise; closed scopes keep it below.
 const FIRST_BOXES = 150;
 const SHARE_LIMITS = [18, 75] as const;
-const NARROW_PX = 760; // below, graph and inspector do not fit side by side
+const NARROW_PX = 640; // below, graph and inspector do not fit side by side
 
 /** Whether a selection still means the same row after the tables were replaced. */
 function survives(selection: Selection | null, before: Snapshot, after: Snapshot) {
