@@ -38,6 +38,7 @@ _NO_SUCH_DTYPE = (
     "float32, float16, complex64, complex128, int64, int32, int16, int8, uint64, "
     "uint32, uint16, uint8, and bool."
 )
+_ONE_ELEMENT = "only one element tensors can be converted to Python scalars"
 _PLAIN = frozenset((bool, int, float, complex))
 
 
@@ -103,7 +104,7 @@ def array_from(data: Any, kind: DType | None) -> Any:
         return mode.run(source.astype, source.dtype if kind is None else kind.numpy)
     if type(data) in _PLAIN:
         found = kind_of_number(data) if kind is None else kind
-        return np.full((), _fits(data, found), found.numpy)
+        return mode.run(np.full, (), _fits(data, found), found.numpy)
     if isinstance(data, str):
         raise TypeError("new(): invalid data type 'str'")
     if not _is_sequence(data):
@@ -149,6 +150,8 @@ def _flattened(data: Any) -> tuple[list[Any], tuple[int, ...]]:
     if any(isinstance(item, np.ndarray) and item.ndim for item in level):
         warnings.warn(_LIST_OF_ARRAYS, UserWarning, stacklevel=5)
     while level and not isinstance(level[0], int | float) and _is_sequence(level[0]):
+        if isinstance(level[0], Tensor):
+            raise ValueError(_ONE_ELEMENT)
         wanted = len(level[0])
         for item in level:
             _check_length(item, wanted, len(shape))
@@ -204,7 +207,7 @@ def _plain_numbers(leaves: Sequence[Any]) -> tuple[list[Any], DType]:
 def _number(leaf: Any) -> tuple[Any, DType]:
     if isinstance(leaf, Tensor):
         if leaf.numel() != 1:
-            raise ValueError("only one element tensors can be converted to Python scalars")
+            raise ValueError(_ONE_ELEMENT)
         return leaf.item(), leaf.dtype
     if isinstance(leaf, np.ndarray | np.generic):
         return leaf.item(), DTYPE_OF[leaf.dtype]

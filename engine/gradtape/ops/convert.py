@@ -130,7 +130,7 @@ def cast(self: Tensor, dtype: DType, copy: bool = False) -> Tensor:
         return self
     if self.dtype.is_complex and not dtype.is_complex and dtype is not bool_:
         warn_discards(4)
-    return apply(OPS["_to_copy"], (self,), (dtype,))
+    return apply(OPS["_to_copy"], (self,), (dtype, True))
 
 
 @method()

@@ -9,9 +9,12 @@ from __future__ import annotations
 import math
 from typing import Any
 
+from .._backend import backend_of
 from .._define import Array, method, op, public
-from .._dtypes import DTYPE_OF, bool_, float32, get_default_dtype, int64, parse_dtype
+from .._dtypes import DTYPE_OF, bool_, get_default_dtype, iinfo, int64, parse_dtype
 from .._dtypes import dtype as DType
+from .._mode import mode
+from .._strided import Geometry
 from .._tensor import Tensor
 from ._arguments import check_tensor, float_dtype, sizes, spread
 from ._place import deliver, empty_like_array, made, module_on
@@ -113,9 +116,6 @@ def empty_strided(
     requires_grad: bool = False,
 ) -> Tensor:
     """Return a tensor without values that lies in memory with the given strides."""
-    from .._backend import backend_of  # noqa: PLC0415
-    from .._strided import Geometry  # noqa: PLC0415
-
     where = Geometry(sizes(size, "empty_strided"), tuple(stride), 0)
     flat = module_on(device).empty(where.end, float_dtype(dtype, "empty_strided").numpy)
     found = made(flat, requires_grad)
@@ -154,7 +154,8 @@ def full(
         kind = fill_value.dtype
     else:
         kind = DTYPE_OF[out._data.dtype] if out is not None else kind_of_number(value)
-    array = module_on(device).full(shape, in_range(value, kind), kind.numpy)
+    xp = module_on(device)
+    array = mode.run(xp.full, shape, in_range(value, kind), kind.numpy)
     return deliver(array, out, requires_grad)
 
 
@@ -174,8 +175,6 @@ def in_range(value: Any, kind: DType) -> Any:
     Raises RuntimeError for one that is out of the dtype's range, as PyTorch does;
     negative numbers wrap around in unsigned types, and floats become infinite.
     """
-    from .._dtypes import iinfo  # noqa: PLC0415
-
     if kind is bool_:
         return bool(value)
     if kind.is_complex:
@@ -219,7 +218,7 @@ def scalar_tensor(
 ) -> Tensor:
     """Return a 0-d tensor with this value, of the default dtype."""
     kind = float_dtype(dtype, "scalar_tensor")
-    array = module_on(device).full((), in_range(s, kind), kind.numpy)
+    array = mode.run(module_on(device).full, (), in_range(s, kind), kind.numpy)
     return made(array, requires_grad)
 
 
@@ -254,7 +253,7 @@ def new_like(input: Any, function: str, dtype: Any, device: Any, fill: Any) -> A
     xp = module_on(source.device if device is None else device)
     array = empty_like_array(xp, source._data, kind)
     if fill is not None:
-        array.fill(in_range(fill, DTYPE_OF[array.dtype]))
+        mode.run(array.fill, in_range(fill, DTYPE_OF[array.dtype]))
     return array
 
 

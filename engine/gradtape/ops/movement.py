@@ -52,7 +52,7 @@ def _view(self: Tensor, *size: Any, dtype: DType | None = None) -> Tensor:
             [2, 3]])
     """
     if dtype is not None or (len(size) == 1 and isinstance(size[0], DType)):
-        from .complex_views import view_dtype  # noqa: PLC0415 - it needs this file
+        from .reinterpret import view_dtype  # noqa: PLC0415 - it needs this file
 
         return view_dtype(self, dtype or size[0])
     return view(self, spread(size, "view"))

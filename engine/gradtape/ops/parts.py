@@ -391,3 +391,66 @@ def chunk(input: Tensor, chunks: int, dim: int = 0) -> tuple[Tensor, ...]:  # no
         lengths = (0,) * (chunks - 1)
         return _split_sizes(input, (*lengths, length), dim)
     return split(input, size, dim)
+
+
+@method(function=True)
+def tensor_split(
+    input: Tensor,  # noqa: A002
+    indices_or_sections: Any = None,
+    dim: int = 0,
+    **named: Any,
+) -> tuple[Tensor, ...]:
+    """Cut a dimension into so many pieces, or before the given positions."""
+    given = indices_or_sections
+    for word in ("sections", "indices", "tensor_indices_or_sections"):
+        given = named.pop(word, given)
+    if not check_tensor(input, "tensor_split").dim():
+        raise RuntimeError(
+            "tensor_split expected at least a 1-dimensional tensor, but got a tensor "
+            f"with {input.dim()} dims"
+        )
+    length = input.size(dim)
+    if isinstance(given, Tensor):
+        given = given.tolist()
+    if isinstance(given, int):
+        if given <= 0:
+            raise RuntimeError(f"number of sections must be larger than 0, got {given}")
+        small, larger = divmod(length, given)
+        sizes = [small + 1] * larger + [small] * (given - larger)
+        given = [sum(sizes[: i + 1]) for i in range(len(sizes) - 1)]
+    ends = [*given, length]
+    starts = [0, *given]
+    return tuple(
+        slice_view(input, dim, start, end, 1)
+        for start, end in zip(starts, ends, strict=True)
+    )
+
+
+def _split_along(name: str, least: int, dims: tuple[int, int]) -> None:
+    """Declare hsplit, vsplit or dsplit: tensor_split along a fixed dimension."""
+
+    def cut(input: Tensor, *given: Any, **named: Any) -> tuple[Tensor, ...]:  # noqa: A002
+        ndim = input.dim()
+        if ndim < least:
+            raise RuntimeError(
+                f"torch.{name} requires a tensor with at least {least} dimension, but "
+                f"got a tensor with {ndim} dimensions!"
+            )
+        where = given[0] if given else next(iter(named.values()))
+        dim = dims[0] if ndim == 1 else dims[1]
+        if isinstance(where, int) and (where == 0 or input.size(dim) % where):
+            raise RuntimeError(
+                f"torch.{name} attempted to split along dimension {dim}, but the size "
+                f"of the dimension {input.size(dim)} is not divisible by the "
+                f"split_size {where}!"
+            )
+        return tensor_split(input, where, dim)
+
+    cut.__name__ = name
+    cut.__doc__ = f"Cut a tensor along dimension {dims[1]}."
+    method(name, function=True)(cut)
+
+
+_split_along("hsplit", 1, (0, 1))
+_split_along("vsplit", 2, (0, 0))
+_split_along("dsplit", 3, (2, 2))

@@ -1,11 +1,10 @@
-"""Random numbers: new tensors, samples, and tensors filled in place.
+"""Random numbers: new tensors, and samples of what a tensor holds.
 
 The numbers are PyTorch's, bit for bit: same seed, same generator, same order.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -13,14 +12,16 @@ import numpy as np
 from .. import _random_fill as fill
 from .. import _random_integers as integers
 from .. import _random_sample as draw
+from .._apply import apply
 from .._backend import backend_of
-from .._define import Array, method, op, public
-from .._dtypes import DTYPE_OF, float32, int64, parse_dtype
+from .._define import OPS, Array, method, op, public
+from .._dtypes import int64, parse_dtype
 from .._generator import Generator, default_generator
+from .._mode import no_grad
+from .._out import write_out
 from .._tensor import Tensor, wrap
 from ._arguments import as_integer, check_tensor, float_dtype, sizes
 from ._place import deliver, empty_like_array, made, module_on
-from ._writing import written
 from .create import checked_size
 
 Generator.wrap_state = wrap  # type: ignore[assignment] - states are tensors here
@@ -150,7 +151,7 @@ def _bounds_and_size(
                 f'{function}() missing 1 required positional arguments: "size"'
             )
         size = given.pop()
-        shape = sizes(size, function, "size", len(given) + 2)
+        shape = sizes(size, function, "size", len(given) + 1)
     else:
         shape = sizes(size, function)
     if high is None:
@@ -251,3 +252,77 @@ def _bernoulli(xp: Any, self: Array, generator: Any) -> Any:
     host = backend_of(self).to_host(self)
     found = fill.bernoulli_(empty_like_array(np, host), host, generator)
     return found if xp is np else xp.asarray(found)
+
+
+@method("bernoulli", function=True)
+def bernoulli(
+    input: Tensor,  # noqa: A002
+    p: Any = None,
+    *,
+    generator: Generator | None = None,
+    out: Tensor | None = None,
+) -> Tensor:
+    """Draw ones with the probabilities that the tensor holds, or with ``p``."""
+    if p is not None:
+        return empty_of(input).bernoulli_(p, generator=generator)
+    if out is not None:
+        return write_out(OPS["bernoulli"], (input,), (generator,), out)
+    return apply(OPS["bernoulli"], (input,), (generator,))
+
+
+def empty_of(input: Tensor) -> Tensor:  # noqa: A002
+    """Return a tensor without values that lies as ``input`` does."""
+    xp = backend_of(input._data).xp
+    return wrap(empty_like_array(xp, input._data))
+
+
+@method("multinomial", function=True)
+def multinomial(
+    input: Tensor,  # noqa: A002
+    num_samples: int,
+    replacement: bool = False,
+    *,
+    generator: Generator | None = None,
+    out: Tensor | None = None,
+) -> Tensor:
+    """Draw category numbers with the weights in each row."""
+    host = backend_of(input._data).to_host(input._data)
+    found = draw.multinomial(host, num_samples, replacement, generator)
+    return deliver(_on_device(found, input.device), out)
+
+
+@public
+def normal(
+    mean: Any,
+    std: Any = 1.0,
+    size: Any = None,
+    *,
+    generator: Generator | None = None,
+    out: Tensor | None = None,
+    dtype: Any = None,
+    layout: Any = None,
+    device: Any = None,
+    pin_memory: bool = False,
+    requires_grad: bool = False,
+) -> Tensor:
+    """Draw normal numbers; mean and deviation are numbers, or tensors of them.
+
+    Raises RuntimeError for a negative deviation.
+    """
+    tensors = [t for t in (mean, std) if isinstance(t, Tensor)]
+    if not tensors:
+        shape = () if size is None else checked_size((size,), "normal")
+        kind = _kind(dtype, out, "normal")
+        array = fill.normal_(np.empty(shape, kind.numpy), mean, std, generator)
+        return deliver(_on_device(array, device), out, requires_grad)
+    if isinstance(std, Tensor):
+        if std._data.size and (std._data < 0).any():
+            raise RuntimeError("normal expects all elements of std >= 0.0")
+    elif std < 0:
+        raise RuntimeError(f"normal expects std >= 0.0, but found std {std:g}")
+    shape = tuple(np.broadcast_shapes(*(t._data.shape for t in tensors)))
+    standard = np.empty(shape, tensors[0]._data.dtype)
+    fill.normal_(standard, 0.0, 1.0, generator)
+    found = wrap(_on_device(standard, tensors[0].device))
+    with no_grad():
+        return deliver((found * std + mean)._data, out)

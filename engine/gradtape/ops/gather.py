@@ -1,0 +1,345 @@
+"""Reading and writing along one dimension by index tensors: gather, scatter, index_*."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from .._define import Array, method, op
+from .._dtypes import DTYPE_OF
+from .._inplace import inplace
+from .._tensor import Tensor
+from ._arguments import wrap_dim
+
+Sizes = tuple[int, ...]
+
+
+# ---- checks ----
+
+
+def _check_index(xp: Any, name: str, index: Any, length: int, dim: int) -> None:
+    if index.dtype not in (xp.int64, xp.int32):
+        raise RuntimeError(f"{name}(): Expected dtype int32/int64 for index")
+    wrong = (index < 0) | (index >= length)
+    if wrong.any():
+        raise RuntimeError(
+            f"index {int(index[wrong][0])} is out of bounds for dimension {dim} with "
+            f"size {length}"
+        )
+
+
+def _box(xp: Any, name: str, self: Any, dim: int, index: Any) -> tuple[int, Any]:
+    """Return the dimension and the part of ``self`` that ``index`` lies over."""
+    d = wrap_dim(dim, self.ndim)
+    if max(index.ndim, 1) != max(self.ndim, 1):
+        raise RuntimeError(
+            "Index tensor must have the same number of dimensions as "
+            + ("input tensor" if name == "gather" else "self tensor")
+        )
+    for i, (n, m) in enumerate(zip(index.shape, self.shape, strict=False)):
+        if i != d and n > m:
+            raise RuntimeError(_size_error(name, i, index.shape, self.shape, d))
+    _check_index(xp, name, index, self.shape[d] if self.ndim else 1, d)
+    box = tuple(
+        slice(None) if i == d else slice(0, n) for i, n in enumerate(index.shape)
+    )
+    return d, box
+
+
+def _size_error(name: str, at: int, index: Sizes, mine: Sizes, dim: int) -> str:
+    if name == "gather":
+        return (
+            f"Size does not match at dimension {at} expected index {list(index)} to be "
+            f"no larger than self {list(mine)} apart from dimension {dim}"
+        )
+    return (
+        f"Expected index {list(index)} to be no larger than self {list(mine)} apart "
+        f"from dimension {dim}"
+    )
+
+
+def _check_source(index: Any, src: Any, dim: int, self: Any) -> None:
+    if max(src.ndim, 1) != max(index.ndim, 1):
+        raise RuntimeError(
+            "Index tensor must have the same number of dimensions as src tensor"
+        )
+    if any(n > m for n, m in zip(index.shape, src.shape, strict=False)):
+        raise RuntimeError(
+            f"Expected index {list(index.shape)} to be no larger than self "
+            f"{list(self.shape)} apart from dimension {dim} and to be no larger size "
+            f"than src {list(src.shape)}"
+        )
+
+
+def _places(xp: Any, index: Any, d: int) -> tuple[Any, ...]:
+    """Return index arrays for every dimension: ``index`` for one, counting elsewhere."""
+    places: list[Any] = []
+    for i, n in enumerate(index.shape):
+        shape = [1] * index.ndim
+        shape[i] = n
+        places.append(index if i == d else xp.arange(n).reshape(shape))
+    return tuple(places)
+
+
+def _same_dtype(name: str, self: Any, src: Any) -> None:
+    if self.dtype != src.dtype:
+        raise RuntimeError(f"{name}(): Expected self.dtype to be equal to src.dtype")
+
+
+# ---- gather and scatter ----
+
+
+@op(
+    {
+        "self": lambda F, grad, self_shape, dim, index: F.scatter_add(
+            F._new_zeros(grad, self_shape), dim, index, grad
+        )
+    },
+    out=True,
+)
+def gather(
+    xp: Any, self: Array, dim: int, index: Array, *, sparse_grad: bool = False
+) -> Any:
+    """Take, at every place of ``index``, the element that it names along ``dim``.
+
+    >>> import gradtape as torch
+    >>> torch.tensor([[1, 2], [3, 4]]).gather(1, torch.tensor([[0], [1]]))
+    tensor([[1],
+            [4]])
+    """
+    if not index.size:
+        return xp.empty(index.shape, self.dtype)
+    d, box = _box(xp, "gather", self, dim, index)
+    if not self.ndim:
+        return xp.full(index.shape, self)
+    if not index.ndim:
+        return self[int(index)].copy()
+    return xp.take_along_axis(self[box], index, d)
+
+
+def _scattered(xp: Any, name: str, self: Any, dim: int, index: Any, src: Any) -> Any:
+    result = self.copy()
+    if not index.size:
+        return result
+    d, _ = _box(xp, name, self, dim, index)
+    if not self.ndim:
+        result[...] = src.reshape(-1)[-1] if hasattr(src, "reshape") else src
+        return result
+    if not index.ndim:
+        index = index.reshape(1)
+    if hasattr(src, "shape"):
+        _check_source(index, src, d, self)
+        src = src.reshape(src.shape or (1,))[tuple(slice(0, n) for n in index.shape)]
+    result[_places(xp, index, d)] = src
+    return result
+
+
+@op(
+    {
+        "self": lambda F, grad, dim, index: F._scatter_value(grad, dim, index, 0),
+        "src": lambda F, grad, dim, index: F.gather(grad, dim, index),
+    },
+    name="scatter",
+    key="_scatter_src",
+    method=False,
+    function=False,
+)
+def _scatter_src(xp: Any, self: Array, dim: int, index: Array, src: Array) -> Any:
+    """Write the elements of ``src`` at the places ``index`` names along ``dim``."""
+    _same_dtype("scatter", self, src)
+    return _scattered(xp, "scatter", self, dim, index, src)
+
+
+@op(
+    {"self": lambda F, grad, dim, index: F._scatter_value(grad, dim, index, 0)},
+    name="scatter",
+    key="_scatter_value",
+    node="ScatterBackward1",
+    method=False,
+    function=False,
+)
+def _scatter_value(xp: Any, self: Array, dim: int, index: Array, value: Any) -> Any:
+    """Write one number at the places ``index`` names along ``dim``."""
+    return _scattered(xp, "scatter", self, dim, index, value)
+
+
+@op(
+    {
+        "self": lambda F, grad: grad,
+        "src": lambda F, grad, dim, index: F.gather(grad, dim, index),
+    },
+    out=True,
+)
+def scatter_add(xp: Any, self: Array, dim: int, index: Array, src: Array) -> Any:
+    """Add the elements of ``src`` at the places ``index`` names along ``dim``."""
+    _same_dtype("scatter", self, src)
+    result = self.copy()
+    if not index.size:
+        return result
+    d, _ = _box(xp, "scatter", self, dim, index)
+    if not self.ndim:
+        return result + src.reshape(-1).sum()
+    index = index.reshape(index.shape or (1,))
+    _check_source(index, src, d, self)
+    part = src.reshape(src.shape or (1,))[tuple(slice(0, n) for n in index.shape)]
+    xp.add.at(result, _places(xp, index, d), part)
+    return result
+
+
+inplace("scatter_add")
+
+# ---- positions of one dimension ----
+
+
+def _vector(xp: Any, name: str, index: Any) -> Any:
+    if index.ndim > 1:
+        raise IndexError(f"{name}(): Index is supposed to be a vector")
+    if index.dtype not in (xp.int64, xp.int32):
+        if name == "index_select":
+            raise RuntimeError(f"{name}(): Expected dtype int32 or int64 for index")
+        raise RuntimeError(f"{name}(): Expected dtype int32/int64 for index")
+    return index.reshape(-1)
+
+
+def _at(self: Any, d: int, index: Any) -> tuple[Any, ...]:
+    return (*(slice(None),) * d, index)
+
+
+@op(
+    {
+        "self": lambda F, grad, self_shape, dim, index: F.index_add(
+            F._new_zeros(grad, self_shape), dim, index, grad
+        )
+    },
+    out=True,
+)
+def index_select(xp: Any, self: Array, dim: int, index: Array) -> Any:
+    """Take positions of a dimension, in the order of the vector ``index``.
+
+    >>> import gradtape as torch
+    >>> torch.eye(2).index_select(0, torch.tensor([1]))
+    tensor([[0., 1.]])
+    """
+    d = wrap_dim(dim, self.ndim)
+    places = _vector(xp, "index_select", index)
+    length = self.shape[d] if self.ndim else 1
+    wrong = (places < 0) | (places >= length)
+    if wrong.any():
+        raise IndexError("index out of range in self")
+    if not self.ndim:
+        return self.copy()
+    return xp.ascontiguousarray(xp.take(self, places, d))
+
+
+def _check_added(xp: Any, name: str, self: Any, d: int, index: Any, source: Any) -> Any:
+    places = _vector(xp, name, index)
+    if self.dtype != source.dtype:
+        theirs, mine = DTYPE_OF[source.dtype].cpp_name, DTYPE_OF[self.dtype].cpp_name
+        if name == "index_add":
+            raise RuntimeError(
+                f"{name}(): self ({mine}) and source ({theirs}) must have the same "
+                "scalar type"
+            )
+        raise RuntimeError(
+            f"{name}(): self and source expected to have the same dtype, but got (self) "
+            f"{mine} and (source) {theirs}"
+        )
+    if source.ndim and self.ndim and source.shape[d] != places.size:
+        raise RuntimeError(
+            f"{name}(): Number of indices ({places.size}) should be equal to "
+            f"source.size(dim): ({source.shape[d]}), for dim: {d}"
+        )
+    length = self.shape[d] if self.ndim else 1
+    for position in (int(n) for n in places[(places < 0) | (places >= length)]):
+        if name == "index_add":
+            raise RuntimeError("index out of range in self")
+        raise IndexError(
+            f"index {position} is out of bounds for dimension {d} with size {length}"
+        )
+    return places
+
+
+@op(
+    {
+        "self": lambda F, grad: grad,
+        "source": lambda F, grad, dim, index, alpha: F.index_select(grad, dim, index)
+        * alpha,
+    },
+    out=True,
+)
+def index_add(
+    xp: Any, self: Array, dim: int, index: Array, source: Array, *, alpha: Any = 1
+) -> Any:
+    """Add the positions of ``source`` to those that ``index`` names, times ``alpha``."""
+    d = wrap_dim(dim, self.ndim)
+    places = _check_added(xp, "index_add", self, d, index, source)
+    result = self.copy()
+    if not self.ndim:
+        return result + source.sum() * alpha
+    xp.add.at(result, _at(self, d, places), source if alpha == 1 else source * alpha)
+    return result
+
+
+@op(
+    {
+        "self": lambda F, grad, dim, index: F._index_fill_value(grad, dim, index, 0),
+        "source": lambda F, grad, dim, index: F.index_select(grad, dim, index),
+    },
+    out=True,
+)
+def index_copy(xp: Any, self: Array, dim: int, index: Array, source: Array) -> Any:
+    """Write the positions of ``source`` over those that ``index`` names."""
+    d = wrap_dim(dim, self.ndim)
+    places = _check_added(xp, "index_copy", self, d, index, source)
+    result = self.copy()
+    if not self.ndim:
+        result[...] = source.reshape(-1)[-1]
+    else:
+        result[_at(self, d, places)] = source
+    return result
+
+
+def _filled(xp: Any, self: Any, dim: int, index: Any, value: Any) -> Any:
+    d = wrap_dim(dim, self.ndim)
+    places = _vector(xp, "index_fill", index)
+    length = self.shape[d] if self.ndim else 1
+    wrong = places[(places < -length) | (places >= length)]
+    if wrong.size:
+        raise IndexError(
+            f"index {int(wrong[0])} is out of bounds for dimension {d} with size {length}"
+        )
+    result = self.copy()
+    result[_at(self, d, places) if self.ndim else ...] = value
+    return result
+
+
+@op(
+    {"self": lambda F, grad, dim, index: F._index_fill_value(grad, dim, index, 0)},
+    name="index_fill",
+    key="_index_fill_value",
+    method=False,
+    function=False,
+)
+def _index_fill_value(xp: Any, self: Array, dim: int, index: Array, value: Any) -> Any:
+    """Write one number at the positions that ``index`` names."""
+    return _filled(xp, self, dim, index, value)
+
+
+@op(
+    {
+        "self": lambda F, grad, dim, index: F._index_fill_value(grad, dim, index, 0),
+        "value": lambda F, grad, dim, index: F.sum(F.index_select(grad, dim, index)),
+    },
+    name="index_fill",
+    key="_index_fill_tensor",
+    node="IndexFillBackward1",
+    method=False,
+    function=False,
+)
+def _index_fill_tensor(
+    xp: Any, self: Array, dim: int, index: Array, value: Array
+) -> Any:
+    """Write the value of a 0-d tensor at the positions that ``index`` names."""
+    return _filled(xp, self, dim, index, value)
+
+
+inplace("index_add", "index_copy")

@@ -1,0 +1,334 @@
+"""Putting tensors together: cat, stack, and the functions made of them."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Sequence
+from typing import Any
+
+from .._apply import apply
+from .._define import FUNCTIONS, OPS, Arrays, op, public, tensor_ops
+from .._dtypes import DTYPE_OF, promote_types
+from .._out import write_out
+from .._tensor import Tensor
+from ._arguments import tensor_list, wrap_dim
+from .movement import expand, reshape, unsqueeze
+
+Sizes = tuple[int, ...]
+
+
+def _common_dtype(arrays: Sequence[Any]) -> Any:
+    kinds = dict.fromkeys(a.dtype for a in arrays)
+    common = None
+    for kind in kinds:
+        found = DTYPE_OF[kind]
+        common = found if common is None else promote_types(common, found)
+    assert common is not None
+    return common.numpy
+
+
+# ---- cat ----
+
+
+def _parts(F: Any, grad: Any, shapes: Sequence[Sizes], dim: int) -> list[Any]:
+    found: list[Any] = []
+    start = 0
+    for shape in shapes:
+        if shape == (0,) and len(grad.shape) != 1:
+            found.append(F._new_zeros(grad, shape))
+            continue
+        end = start + shape[dim]
+        found.append(F.slice(grad, dim, start, end, 1))
+        start = end
+    return found
+
+
+@op(
+    {
+        "tensors": lambda F, grad, tensors_shape, dim: _parts(
+            F, grad, tensors_shape, dim
+        )
+    },
+    name="cat",
+    method=False,
+    function=False,
+)
+def _cat(xp: Any, tensors: Arrays, dim: int = 0) -> Any:
+    """Join tensors along a dimension."""
+    kind = _common_dtype(tensors)
+    if any(a.shape == (0,) for a in tensors):  # PyTorch skips these, of old habit
+        tensors = [a for a in tensors if a.shape != (0,)] or tensors[:1]
+    return xp.concatenate([a.astype(kind, copy=False) for a in tensors], dim)
+
+
+@public
+def cat(
+    tensors: Any = None, dim: Any = 0, *, out: Tensor | None = None, axis: Any = None
+) -> Tensor:
+    """Join tensors along a dimension in which alone their sizes may differ.
+
+    Raises RuntimeError where other sizes differ or there is nothing to join.
+
+    >>> import gradtape as torch
+    >>> torch.cat([torch.zeros(1), torch.ones(2)])
+    tensor([0., 1., 1.])
+    """
+    given = tensor_list(tensors, "cat")
+    dim = _check_cat(given, dim if axis is None else axis)
+    if out is not None:
+        return write_out(OPS["cat"], (given,), (dim,), out)
+    return apply(OPS["cat"], (given,), (dim,))
+
+
+tensor_ops.cat = cat
+FUNCTIONS["concat"] = FUNCTIONS["concatenate"] = cat
+
+
+def _check_cat(tensors: list[Tensor], dim: int) -> int:
+    if not tensors:
+        raise ValueError("torch.cat(): expected a non-empty list of Tensors")
+    for position, tensor in enumerate(tensors):
+        if not tensor.dim():
+            raise RuntimeError(
+                f"zero-dimensional tensor (at position {position}) cannot be "
+                "concatenated"
+            )
+    shapes = [t._data.shape for t in tensors]
+    first = next((s for s in shapes if s != (0,)), shapes[0])
+    at = wrap_dim(dim, len(first))
+    for position, shape in enumerate(shapes):
+        if shape == (0,):
+            continue
+        if len(shape) != len(first):
+            raise RuntimeError(
+                f"Tensors must have same number of dimensions: got {len(first)} and "
+                f"{len(shape)}"
+            )
+        for d, (n, m) in enumerate(zip(first, shape, strict=True)):
+            if n != m and d != at:
+                raise RuntimeError(
+                    f"Sizes of tensors must match except in dimension {at}. Expected "
+                    f"size {n} but got size {m} for tensor number {position} in the "
+                    "list."
+                )
+    return at
+
+
+# ---- stack ----
+
+
+@op(
+    {
+        "tensors": lambda F, grad, tensors_shape, dim: [
+            F.select(grad, dim, i) for i in range(len(tensors_shape))
+        ]
+    },
+    name="stack",
+    method=False,
+    function=False,
+)
+def _stack(xp: Any, tensors: Arrays, dim: int = 0) -> Any:
+    """Join tensors of one shape along a new dimension."""
+    kind = _common_dtype(tensors)
+    return xp.stack([a.astype(kind, copy=False) for a in tensors], dim)
+
+
+@public
+def stack(
+    tensors: Any = None, dim: Any = 0, *, out: Tensor | None = None, axis: Any = None
+) -> Tensor:
+    """Join tensors of one shape along a new dimension.
+
+    Raises RuntimeError where the shapes differ or there is nothing to join.
+
+    >>> import gradtape as torch
+    >>> torch.stack([torch.zeros(2), torch.ones(2)], 1)
+    tensor([[0., 1.],
+            [0., 1.]])
+    """
+    given = tensor_list(tensors, "stack")
+    if not given:
+        raise RuntimeError("stack expects a non-empty TensorList")
+    first = given[0]._data.shape
+    dim = wrap_dim(dim if axis is None else axis, len(first) + 1)
+    for position, tensor in enumerate(given):
+        if tensor._data.shape != first:
+            raise RuntimeError(
+                f"stack expects each tensor to be equal size, but got {list(first)} at "
+                f"entry 0 and {list(tensor._data.shape)} at entry {position}"
+            )
+    if out is not None:
+        return write_out(OPS["stack"], (given,), (dim,), out)
+    return apply(OPS["stack"], (given,), (dim,))
+
+
+tensor_ops.stack = stack
+
+
+# ---- composed of these ----
+
+
+@public
+def atleast_1d(*tensors: Any) -> Any:
+    """Give a 0-d tensor one dimension."""
+    return _each(tensors, lambda t: t if t.dim() else reshape(t, (1,)))
+
+
+@public
+def atleast_2d(*tensors: Any) -> Any:
+    """Give tensors two dimensions at least; new ones come in front."""
+
+    def grown(t: Tensor) -> Tensor:
+        if t.dim() > 1:
+            return t
+        return unsqueeze(t, 0) if t.dim() else reshape(t, (1, 1))
+
+    return _each(tensors, grown)
+
+
+@public
+def atleast_3d(*tensors: Any) -> Any:
+    """Give tensors three dimensions at least; a vector becomes the middle one."""
+
+    def grown(t: Tensor) -> Tensor:
+        if t.dim() > 2:
+            return t
+        if t.dim() == 2:
+            return unsqueeze(t, -1)
+        return unsqueeze(unsqueeze(t, 0), -1) if t.dim() else reshape(t, (1, 1, 1))
+
+    return _each(tensors, grown)
+
+
+def _each(tensors: tuple[Any, ...], change: Any) -> Any:
+    if len(tensors) == 1 and isinstance(tensors[0], Tensor):
+        return change(tensors[0])
+    given = tensors[0] if len(tensors) == 1 else tensors
+    return tuple(change(t) for t in given)
+
+
+@public
+def hstack(tensors: Any, *, out: Tensor | None = None) -> Tensor:
+    """Join along the second dimension, or the only one."""
+    given = atleast_1d(tensor_list(tensors, "hstack"))
+    if not given:
+        raise RuntimeError("hstack expects a non-empty TensorList")
+    return cat(given, 0 if given[0].dim() == 1 else 1, out=out)
+
+
+@public
+def vstack(tensors: Any, *, out: Tensor | None = None) -> Tensor:
+    """Join along the first dimension; vectors become rows."""
+    if not tensors:
+        raise RuntimeError("vstack expects a non-empty TensorList")
+    return cat(atleast_2d(tensor_list(tensors, "vstack")), 0, out=out)
+
+
+FUNCTIONS["row_stack"] = vstack
+
+
+@public
+def dstack(tensors: Any, *, out: Tensor | None = None) -> Tensor:
+    """Join along the third dimension."""
+    if not tensors:
+        raise RuntimeError("dstack expects a non-empty TensorList")
+    return cat(atleast_3d(tensor_list(tensors, "dstack")), 2, out=out)
+
+
+@public
+def column_stack(tensors: Any, *, out: Tensor | None = None) -> Tensor:
+    """Join along the second dimension; vectors become columns."""
+    given = tensor_list(tensors, "column_stack")
+    if not given:
+        raise RuntimeError("column_stack expects a non-empty TensorList")
+    return hstack(
+        [t if t.dim() > 1 else reshape(t, (t.numel(), 1)) for t in given], out=out
+    )
+
+
+@public
+def block_diag(*tensors: Tensor) -> Tensor:
+    """Put matrices along the diagonal of a matrix of zeros."""
+    blocks = [atleast_2d(t) for t in tensors]
+    width = sum(b.size(1) for b in blocks)
+    rows: list[Tensor] = []
+    left = 0
+    for block in blocks:
+        height, own = block.shape
+        before = block.new_zeros(height, left)
+        after = block.new_zeros(height, width - left - own)
+        rows.append(cat([before, block, after], 1))
+        left += own
+    return cat(rows, 0)
+
+
+@public
+def meshgrid(*tensors: Any, indexing: str | None = None) -> tuple[Tensor, ...]:
+    """Return, for each vector, a grid that varies with it along its own dimension.
+
+    ``indexing`` is "ij" (the default, with a warning) or "xy".
+    """
+    if indexing is None:
+        import warnings  # noqa: PLC0415
+
+        warnings.warn(
+            "torch.meshgrid: in an upcoming release, it will be required to pass the "
+            "indexing argument.",
+            UserWarning,
+            stacklevel=2,
+        )
+        indexing = "ij"
+    if indexing not in ("ij", "xy"):
+        raise RuntimeError(
+            'torch.meshgrid: indexing must be one of "xy" or "ij", but received: '
+            f"{indexing}"
+        )
+    given = tensors[0] if len(tensors) == 1 and not isinstance(tensors[0], Tensor) else tensors
+    vectors = tensor_list(tuple(given), "meshgrid")
+    if not vectors:
+        raise RuntimeError("meshgrid expects a non-empty TensorList")
+    for vector in vectors:
+        if vector.dim() > 1:
+            raise RuntimeError(
+                "torch.meshgrid: Expected 0D or 1D tensor in the tensor list but got: "
+                f"{vector}"
+            )
+    swap = indexing == "xy" and len(vectors) > 1
+    if swap:
+        vectors[0], vectors[1] = vectors[1], vectors[0]
+    shape = tuple(v.numel() for v in vectors)
+    grids = [
+        expand(v.view((1,) * i + (-1,) + (1,) * (len(vectors) - i - 1)), shape)
+        for i, v in enumerate(vectors)
+    ]
+    if swap:
+        grids = [g.swapdims(0, 1) for g in grids]
+        grids[0], grids[1] = grids[1], grids[0]
+    return tuple(grids)
+
+
+@public
+def cartesian_prod(*tensors: Tensor) -> Tensor:
+    """Return every combination of one element from each vector, one per row."""
+    if len(tensors) == 1:
+        return tensors[0]
+    grids = meshgrid(*tensors, indexing="ij")
+    return stack([g.flatten() for g in grids], 1)
+
+
+@public
+def combinations(
+    input: Tensor,  # noqa: A002
+    r: int = 2,
+    with_replacement: bool = False,
+) -> Tensor:
+    """Return every choice of ``r`` elements of a vector, one per row."""
+    pick = itertools.combinations_with_replacement if with_replacement else itertools.combinations
+    chosen = list(pick(range(input.numel()), r))
+    if not chosen or not r:
+        return input.new_empty((0, r) if r else (0,))
+    from .build import tensor  # noqa: PLC0415 - that file needs this one's
+
+    columns = [tensor(column) for column in zip(*chosen, strict=True)]
+    return stack([input[column] for column in columns], 1)
+

@@ -1,0 +1,114 @@
+"""PyTorch's old type names: FloatTensor and the rest, ``type()``, ``Tensor(2, 3)``."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from .._define import FUNCTIONS, method
+from .._dtypes import (
+    bfloat16,
+    bool_,
+    float16,
+    float32,
+    float64,
+    get_default_dtype,
+    int8,
+    int16,
+    int32,
+    int64,
+    uint8,
+)
+from .._dtypes import dtype as DType
+from .._errors import legacy_type_name
+from .._tensor import Tensor
+from ._arguments import is_integer, sizes
+from .build import array_from
+from .convert import cast
+from ._place import made
+from .create import empty
+
+
+def legacy_new(given: tuple[Any, ...], kind: DType) -> Tensor:
+    """Make a tensor as ``Tensor(…)`` does: sizes give no values, a sequence gives them.
+
+    Raises TypeError for a lone float, which is neither.
+    """
+    if not given:
+        return empty(0, dtype=kind)
+    data = given[0]
+    if len(given) == 1 and isinstance(data, Tensor):
+        return data.detach()
+    if len(given) == 1 and (isinstance(data, np.ndarray) or not is_integer(data)):
+        if type(data).__name__ == "Size":
+            return empty(tuple(data), dtype=kind)
+        if isinstance(data, float | complex | bool):
+            raise TypeError(
+                f"new(): data must be a sequence (got {type(data).__name__})"
+            )
+        return made(array_from(data, kind))
+    return empty(sizes(given, "new", "size"), dtype=kind)
+
+
+def _new_tensor(cls: type[Tensor], *given: Any, **named: Any) -> Tensor:
+    found = legacy_new(given or tuple(named.values()), get_default_dtype())
+    if cls is Tensor:
+        return found
+    twin = object.__new__(cls)
+    for name in Tensor.__slots__:
+        if not name.startswith("__"):
+            setattr(twin, name, getattr(found, name))
+    return twin
+
+
+Tensor.__new__ = _new_tensor  # type: ignore[assignment]
+
+
+@method("new")
+def new(self: Tensor, *given: Any, device: Any = None) -> Tensor:
+    """Return a tensor of this dtype: of the given sizes, or with the given values."""
+    return legacy_new(given, self.dtype)
+
+
+class _LegacyType(type):
+    """The type of FloatTensor and the rest: a name for tensors of one dtype."""
+
+    dtype: DType
+
+    def __instancecheck__(cls, instance: object) -> bool:
+        return isinstance(instance, Tensor) and instance.dtype is cls.dtype
+
+    def __call__(cls, *given: Any, **named: Any) -> Tensor:
+        return legacy_new(given, cls.dtype)
+
+    def __repr__(cls) -> str:
+        return f"<class 'torch.{cls.__name__}'>"
+
+
+_BY_NAME: dict[str, DType] = {}
+
+for _dtype in (
+    *(bfloat16, bool_, float16, float32, float64),
+    *(int8, int16, int32, int64, uint8),
+):
+    _full = legacy_type_name(_dtype)
+    _BY_NAME[_full] = _dtype
+    _name = _full.rpartition(".")[2]
+    FUNCTIONS[_name] = _LegacyType(_name, (), {"dtype": _dtype, "__module__": "torch"})
+
+
+@method("type")
+def type_(self: Tensor, dtype: Any = None, non_blocking: bool = False) -> Any:
+    """Return the old name of the tensor's type, or the tensor cast to a type."""
+    if dtype is None:
+        return legacy_type_name(self.dtype)
+    if isinstance(dtype, _LegacyType):
+        return cast(self, dtype.dtype)
+    if isinstance(dtype, str):
+        if dtype not in _BY_NAME:
+            raise ValueError(f"invalid type: '{dtype}'")
+        return cast(self, _BY_NAME[dtype])
+    if not isinstance(dtype, DType):
+        raise ValueError(f"invalid type: '{getattr(dtype, '__name__', dtype)}'")
+    return cast(self, dtype)

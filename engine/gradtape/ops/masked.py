@@ -1,0 +1,250 @@
+"""Reading and writing by masks and by places in a row: masked_*, take, nonzero."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from .._apply import apply, broadcast_error
+from .._backend import backend_of
+from .._define import OPS, Array, method, op
+from .._dtypes import DTYPE_OF, int64
+from .._inplace import inplace, write
+from .._tensor import Tensor
+from ._arguments import check_tensor
+from ._place import deliver, made
+from .create import in_range, zeros
+from .movement import broadcast_shapes
+
+# ---- masks ----
+
+
+def _check_mask(xp: Any, name: str, mask: Any) -> None:
+    if mask.dtype != bool:
+        if name == "masked_fill":
+            raise RuntimeError(
+                "masked_fill_ only supports boolean masks, but got mask with dtype "
+                f"{DTYPE_OF[mask.dtype]}"
+            )
+        raise RuntimeError(
+            f"{name}: expected BoolTensor for mask, but got {DTYPE_OF[mask.dtype]}"
+        )
+
+
+def _masked(xp: Any, self: Any, mask: Any, value: Any) -> Any:
+    _check_mask(xp, "masked_fill", mask)
+    return xp.where(mask, xp.asarray(value).astype(self.dtype), self)
+
+
+@op(
+    {"self": lambda F, grad, mask: F._masked_fill_value(grad, mask, 0)},
+    name="masked_fill",
+    key="_masked_fill_value",
+    pointwise=True,
+    method=False,
+    function=False,
+)
+def _masked_fill_value(xp: Any, self: Array, mask: Array, value: Any) -> Any:
+    """Write one number where the mask is true."""
+    return _masked(xp, self, mask, value)
+
+
+@op(
+    {
+        "self": lambda F, grad, mask: F._masked_fill_value(grad, mask, 0),
+        "value": lambda F, grad, mask: F.sum(grad * mask),
+    },
+    name="masked_fill",
+    key="_masked_fill_tensor",
+    node="MaskedFillBackward1",
+    pointwise=True,
+    method=False,
+    function=False,
+)
+def _masked_fill_tensor(xp: Any, self: Array, mask: Array, value: Array) -> Any:
+    """Write the value of a 0-d tensor where the mask is true."""
+    return _masked(xp, self, mask, value)
+
+
+def _masked_fill_call(self: Tensor, mask: Tensor, value: Any) -> tuple[Any, ...]:
+    if isinstance(value, Tensor):
+        if value.dim():
+            raise RuntimeError(
+                "masked_fill_ only supports a 0-dimensional value tensor, but got tensor "
+                f"with {value.dim()} dimension(s)."
+            )
+        return OPS["_masked_fill_tensor"], (self, mask, value), ()
+    return OPS["_masked_fill_value"], (self, mask), (in_range(value, self.dtype),)
+
+
+@method(function=True)
+def masked_fill(input: Tensor, mask: Tensor, value: Any) -> Tensor:  # noqa: A002
+    """Write one number where the mask is true; mask and tensor broadcast.
+
+    >>> import gradtape as torch
+    >>> torch.zeros(2).masked_fill(torch.tensor([True, False]), 5)
+    tensor([5., 0.])
+    """
+    check_tensor(mask, "masked_fill", "mask", 2)
+    return apply(*_masked_fill_call(input, mask, value))
+
+
+@method()
+def masked_fill_(self: Tensor, mask: Tensor, value: Any) -> Tensor:
+    """In-place version of masked_fill()."""
+    return write(*_masked_fill_call(self, mask, value))
+
+
+@op(
+    {
+        "self": lambda F, grad, self_shape, mask: F.masked_scatter(
+            F._new_zeros(grad, _broadcast(self_shape, mask.shape)), mask, grad
+        )
+    },
+    out=True,
+)
+def masked_select(xp: Any, self: Array, mask: Array) -> Any:
+    """Return, in one row, the elements where the mask is true."""
+    _check_mask(xp, "masked_select", mask)
+    try:
+        whole, where = xp.broadcast_arrays(self, mask)
+    except ValueError:
+        raise broadcast_error(self.shape, mask.shape) from None
+    return whole[where]
+
+
+def _broadcast(a: Any, b: Any) -> tuple[int, ...]:
+    return tuple(broadcast_shapes(tuple(a), tuple(b)))
+
+
+@op(
+    {
+        "self": lambda F, grad, mask: F._masked_fill_value(grad, mask, 0),
+        "source": lambda F, grad, mask, source_shape: F._padded(
+            F.masked_select(grad, mask), source_shape
+        ),
+    }
+)
+def masked_scatter(xp: Any, self: Array, mask: Array, source: Array) -> Any:
+    """Write the elements of ``source``, in their order, where the mask is true."""
+    _check_mask(xp, "masked_scatter", mask)
+    if self.dtype != source.dtype:
+        raise RuntimeError(
+            "masked_scatter_: expected self and source to have same dtypes but got "
+            f"{DTYPE_OF[self.dtype].cpp_name} and {DTYPE_OF[source.dtype].cpp_name}"
+        )
+    whole, where = xp.broadcast_arrays(self, mask)
+    count = int(where.sum())
+    if source.size < count:
+        raise RuntimeError("Number of elements of source < number of ones in mask")
+    result = whole.copy()
+    result[where] = source.reshape(-1)[:count]
+    return result
+
+
+@op({"self": lambda F, grad, self_shape: F.view(F.slice(F.view(grad, (-1,)), 0, 0, self_shape[0], 1), self_shape)}, method=False, function=False)
+def _padded(xp: Any, self: Array, size: tuple[int, ...]) -> Any:
+    """Put a row of elements at the front of zeros of a size."""
+    whole = xp.zeros(size, self.dtype)
+    whole.reshape(-1)[: self.size] = self
+    return whole
+
+
+inplace("masked_scatter")
+
+# ---- places in a row ----
+
+
+def _row_places(index: Any, numel: int) -> Any:
+    if index.dtype.kind != "i" or index.dtype.itemsize != 8:
+        raise RuntimeError(
+            "take(): Expected a long tensor for index, but got "
+            f"{DTYPE_OF[index.dtype].cpp_name}"
+        )
+    if not numel and index.size:
+        raise IndexError("take(): tried to take from an empty tensor")
+    wrong = (index < -numel) | (index >= numel)
+    if wrong.any():
+        raise IndexError(
+            f"out of range: tried to access index {int(index[wrong][0])} on a tensor of "
+            f"{numel} elements."
+        )
+    return index
+
+
+@op(
+    {
+        "self": lambda F, grad, self_shape, index: F.put(
+            F._new_zeros(grad, self_shape), index, grad, True
+        )
+    },
+    out=True,
+)
+def take(xp: Any, self: Array, index: Array) -> Any:
+    """Take elements by their places in a row, in the shape of ``index``."""
+    places = _row_places(index, self.size)
+    return self.reshape(-1)[places].reshape(index.shape)
+
+
+@op(
+    {
+        "self": lambda F, grad, index, source, accumulate: grad
+        if accumulate
+        else F.put(grad, index, F.zeros_like(source), False),
+        "source": lambda F, grad, index, source: F.reshape(F.take(grad, index), source.shape),
+    }
+)
+def put(
+    xp: Any, self: Array, index: Array, source: Array, accumulate: bool = False
+) -> Any:
+    """Write elements at their places in a row; ``accumulate`` adds them instead."""
+    if index.size != source.size:
+        raise RuntimeError(
+            "put_(): Expected source and index to have the same number of elements, but "
+            f"got source.numel() = {source.size}, index.numel() = {index.size}"
+        )
+    row = self.reshape(-1).copy()
+    places = _row_places(index, self.size).reshape(-1)
+    if accumulate:
+        xp.add.at(row, places, source.reshape(-1))
+    else:
+        row[places] = source.reshape(-1)
+    return row.reshape(self.shape)
+
+
+inplace("put")
+
+
+# ---- where elements are ----
+
+
+@method(function=True)
+def nonzero(input: Tensor, *, out: Tensor | None = None, as_tuple: bool = False) -> Any:  # noqa: A002
+    """Return where the elements are not zero: one row of positions per element.
+
+    With ``as_tuple``, one vector of positions per dimension.
+
+    >>> import gradtape as torch
+    >>> torch.tensor([[0, 1], [2, 0]]).nonzero()
+    tensor([[0, 1],
+            [1, 0]])
+    """
+    data = check_tensor(input, "nonzero")._data
+    if as_tuple:
+        return tuple(made(p) for p in (data if data.ndim else data.reshape(1)).nonzero())
+    if not data.ndim:
+        return zeros(int(bool(data)), 0, dtype=int64)
+    rows = _transposed_rows(data.nonzero())
+    if out is not None:
+        return deliver(rows, out)
+    return made(rows)
+
+
+def _transposed_rows(columns: Any) -> Any:
+    return backend_of(columns[0]).xp.stack(columns).T
+
+
+@method(function=True)
+def argwhere(input: Tensor) -> Tensor:  # noqa: A002
+    """Return where the elements are not zero, one row of positions per element."""
+    return nonzero(input)
+

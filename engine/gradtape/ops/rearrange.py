@@ -1,0 +1,394 @@
+"""Copies with the elements in other places: repeat, flip, roll, tril, diag and such."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from .._define import Array, method, op, public
+from .._dtypes import int64, parse_dtype
+from .._tensor import Tensor
+from ._arguments import check_tensor, is_integer, spread, wrap_dim, wrap_dims
+from ._place import empty_like_array, made, module_on
+from .movement import expand, reshape, unsqueeze
+from .movement import _unsafe_view as unsafe_view
+
+Sizes = tuple[int, ...]
+
+# ---- repeated ----
+
+
+def _sum_repeats(F: Any, grad: Any, shape: Sizes, repeats: Sizes) -> Any:
+    lead = len(repeats) - len(shape)
+    if 0 in repeats:
+        return F._new_zeros(grad, shape)
+    split: list[int] = []
+    for d, times in enumerate(repeats):
+        split += [times] if d < lead else [times, shape[d - lead]]
+    dims = [*range(lead), *range(lead, len(split), 2)]
+    if not dims:
+        return grad * 1
+    return F.sum(F.reshape(grad, tuple(split)), tuple(dims), False)
+
+
+@op(
+    {
+        "self": lambda F, grad, self_shape, repeats: _sum_repeats(
+            F, grad, self_shape, repeats
+        )
+    },
+    name="repeat",
+    method=False,
+    function=False,
+)
+def _repeat(xp: Any, self: Array, repeats: Sizes) -> Any:
+    """Repeat the tensor along each dimension, new ones in front."""
+    return xp.ascontiguousarray(xp.tile(self, repeats)).reshape(
+        [
+            n * (1 if d < len(repeats) - self.ndim else self.shape[d + self.ndim - len(repeats)])
+            for d, n in enumerate(repeats)
+        ]
+    )
+
+
+@method("repeat")
+def repeat(self: Tensor, *repeats: Any, **named: Any) -> Tensor:
+    """Repeat the tensor along each dimension, new ones in front.
+
+    >>> import gradtape as torch
+    >>> torch.tensor([1, 2]).repeat(2, 2)
+    tensor([[1, 2, 1, 2],
+            [1, 2, 1, 2]])
+    """
+    times = spread(repeats, "repeat", "repeats", named)
+    if len(times) < self.dim():
+        raise RuntimeError(
+            "Number of dimensions of repeat dims can not be smaller than number of "
+            "dimensions of tensor"
+        )
+    for n in times:
+        if n < 0:
+            raise RuntimeError(f"Trying to create tensor with negative dimension {n}: {list(times)}")
+    return _repeat(self, times)
+
+
+@method(function=True)
+def tile(input: Tensor, *dims: Any, **named: Any) -> Tensor:  # noqa: A002
+    """Repeat the tensor along its last dimensions, as NumPy's tile does."""
+    times = spread(dims, "tile", "dims", named)
+    missing = check_tensor(input, "tile").dim() - len(times)
+    return repeat(input, (1,) * missing + times)
+
+
+@method(function=True)
+def repeat_interleave(
+    input: Tensor,  # noqa: A002
+    repeats: Any = None,
+    dim: int | None = None,
+    *,
+    output_size: int | None = None,
+) -> Tensor:
+    """Repeat each element, or each position of a dimension, in its place.
+
+    ``repeats`` is one number, or a tensor with a number for each position.
+
+    >>> import gradtape as torch
+    >>> torch.tensor([1, 2]).repeat_interleave(2)
+    tensor([1, 1, 2, 2])
+    """
+    xp = module_on(input.device)
+    if repeats is None:
+        return _counted(xp, input)
+    source = input.flatten() if dim is None else input
+    d = wrap_dim(0 if dim is None else dim, source.dim())
+    if is_integer(repeats) and not isinstance(repeats, Tensor):
+        if repeats < 0:
+            raise RuntimeError("Repeats must be non-negative")
+        size = source._data.shape or (1,)
+        widened = unsqueeze(source.view(size), d + 1)
+        whole = expand(widened, (*size[: d + 1], repeats, *size[d + 1 :]))
+        return whole.clone(memory_format="torch.contiguous_format").flatten(d, d + 1)
+    counts = repeats if isinstance(repeats, Tensor) else made(xp.asarray(repeats))
+    if counts.dim() > 1:
+        raise RuntimeError("repeats must be 0-dim or 1-dim tensor")
+    if counts.numel() == 1:
+        counts = expand(reshape(counts, (1,)), (source.size(d),))
+    elif counts.numel() != source.size(d):
+        raise RuntimeError(
+            f"repeats must have the same size as input along dim, but got repeats.size(0) "
+            f"= {counts.numel()} and input.size({d}) = {source.size(d)}"
+        )
+    return source.index_select(d, _counted(xp, counts))
+
+
+def _counted(xp: Any, repeats: Tensor) -> Tensor:
+    if repeats.dim() != 1:
+        raise RuntimeError("repeat_interleave only accept 1D vector as repeat")
+    if repeats._data.dtype.kind != "i":
+        raise RuntimeError("repeats has to be Long or Int tensor")
+    if (repeats._data < 0).any():
+        raise RuntimeError("repeats can not be negative")
+    places = xp.arange(repeats.numel(), dtype=repeats._data.dtype)
+    return made(xp.repeat(places, repeats._data))
+
+
+# ---- turned ----
+
+
+@op(
+    {"self": lambda F, grad, dims: F.flip(grad, dims)},
+    name="flip",
+    method=False,
+    function=False,
+)
+def _flip(xp: Any, self: Array, dims: Sizes) -> Any:
+    """Reverse the order of some dimensions."""
+    return _as_input_lies(xp, xp.flip(self, dims), self) if self.ndim else self.copy()
+
+
+def _as_input_lies(xp: Any, values: Any, like: Any) -> Any:
+    fresh = empty_like_array(xp, like)
+    fresh[...] = values
+    return fresh
+
+
+@method("flip", function=True)
+def flip(input: Tensor, *dims: Any, **named: Any) -> Tensor:  # noqa: A002
+    """Reverse the order of some dimensions.
+
+    >>> import gradtape as torch
+    >>> torch.arange(3).flip(0)
+    tensor([2, 1, 0])
+    """
+    given = spread(dims, "flip", "dims", named)
+    return _flip(input, wrap_dims(given, check_tensor(input, "flip").dim()))
+
+
+@method(function=True)
+def fliplr(input: Tensor) -> Tensor:  # noqa: A002
+    """Reverse the second dimension."""
+    if input.dim() < 2:
+        raise RuntimeError("Input must be >= 2-d.")
+    return _flip(input, (1,))
+
+
+@method(function=True)
+def flipud(input: Tensor) -> Tensor:  # noqa: A002
+    """Reverse the first dimension."""
+    if input.dim() < 1:
+        raise RuntimeError("Input must be >= 1-d.")
+    return _flip(input, (0,))
+
+
+def _negated(shifts: Any) -> Any:
+    return tuple(-n for n in shifts)
+
+
+@op(
+    {"self": lambda F, grad, shifts, dims: F.roll(grad, _negated(shifts), dims)},
+    name="roll",
+    method=False,
+    function=False,
+)
+def _roll(xp: Any, self: Array, shifts: Sizes, dims: Sizes = ()) -> Any:
+    """Move elements along dimensions; those that leave come in at the other end."""
+    if not dims:
+        return xp.roll(self, shifts[0])
+    return xp.ascontiguousarray(xp.roll(self, shifts, dims))
+
+
+@method("roll", function=True)
+def roll(input: Tensor, shifts: Any, dims: Any = None) -> Tensor:  # noqa: A002
+    """Move elements along dimensions; those that leave come in at the other end."""
+    check_tensor(input, "roll")
+    by = (shifts,) if is_integer(shifts) else tuple(shifts)
+    along = () if dims is None else (dims,) if is_integer(dims) else tuple(dims)
+    if not by:
+        raise RuntimeError("`shifts` required")
+    if not along and len(by) != 1 or along and len(along) != len(by):
+        raise RuntimeError(
+            f"shifts and dimensions must align. shifts: {len(by)}, dims:{len(along)}"
+        )
+    for d in along:
+        wrap_dim(d, input.dim())
+    return _roll(input, by, along)
+
+
+@op(
+    {"self": lambda F, grad, k, dims: F.rot90(grad, -k, dims)},
+    name="rot90",
+    method=False,
+    function=False,
+)
+def _rot90(xp: Any, self: Array, k: int = 1, dims: Sizes = (0, 1)) -> Any:
+    """Turn the plane of two dimensions by quarter turns."""
+    first, second = dims
+    turns = k % 4
+    if turns == 2:
+        return _as_input_lies(xp, xp.flip(self, dims), self)
+    if turns == 0:
+        return self.copy()
+    turned = xp.flip(self, second if turns == 1 else first)
+    dense = turned.copy()
+    return xp.swapaxes(dense, first, second)
+
+
+@method("rot90", function=True)
+def rot90(input: Tensor, k: int = 1, dims: Any = (0, 1)) -> Tensor:  # noqa: A002
+    """Turn the plane of two dimensions by ``k`` quarter turns."""
+    ndim = check_tensor(input, "rot90").dim()
+    if len(dims) != 2:
+        raise RuntimeError(f"expected total rotation dims == 2, but got dims = {len(dims)}")
+    if ndim < 2:
+        raise RuntimeError(f"expected total dims >= 2, but got total dims = {ndim}")
+    if dims[0] == dims[1] or abs(dims[0] - dims[1]) == ndim:
+        raise RuntimeError(
+            f"expected rotation dims to be different, but got dim0 = {dims[0]} and dim1 "
+            f"= {dims[1]}"
+        )
+    return _rot90(input, k, tuple(wrap_dim(d, ndim) for d in dims))
+
+
+# ---- triangles, diagonals ----
+
+
+@op({"self": lambda F, grad, diagonal: F.tril(grad, diagonal)}, out=True)
+def tril(xp: Any, self: Array, diagonal: int = 0) -> Any:
+    """Keep the elements of matrices on and below a diagonal; zero the others.
+
+    >>> import gradtape as torch
+    >>> torch.ones(2, 2).tril()
+    tensor([[1., 0.],
+            [1., 1.]])
+    """
+    _check_matrix(self, "tril")
+    return xp.tril(self, diagonal)
+
+
+@op({"self": lambda F, grad, diagonal: F.triu(grad, diagonal)}, out=True)
+def triu(xp: Any, self: Array, diagonal: int = 0) -> Any:
+    """Keep the elements of matrices on and above a diagonal; zero the others."""
+    _check_matrix(self, "triu")
+    return xp.triu(self, diagonal)
+
+
+def _check_matrix(array: Any, name: str) -> None:
+    if array.ndim < 2:
+        raise RuntimeError(f"{name}: input tensor must have at least 2 dimensions")
+
+
+@op(
+    {
+        "self": lambda F, grad, offset, dim1, dim2: F.diagonal(grad, offset, dim1, dim2)
+    }
+)
+def diag_embed(
+    xp: Any, self: Array, offset: int = 0, dim1: int = -2, dim2: int = -1
+) -> Any:
+    """Put the last dimension on the diagonal of two new ones, in zeros."""
+    ndim = self.ndim + 1
+    i, j = wrap_dim(dim1, ndim), wrap_dim(dim2, ndim)
+    if i == j:
+        raise RuntimeError(f"diagonal dimensions cannot be identical {dim1}, {dim2}")
+    length = self.shape[-1] + abs(offset)
+    whole = xp.zeros((*self.shape[:-1], length, length), self.dtype)
+    steps = xp.arange(self.shape[-1])
+    whole[..., steps + max(-offset, 0), steps + max(offset, 0)] = self
+    return xp.ascontiguousarray(xp.moveaxis(whole, (-2, -1), (i, j)))
+
+
+@op(
+    {
+        "self": lambda F, grad, self_shape, offset, dim1, dim2: F.diagonal_backward(
+            grad, self_shape, offset, dim1, dim2
+        )
+    },
+    node="DiagonalBackward0_copy",
+    method=False,
+)
+def diagonal_copy(
+    xp: Any, self: Array, offset: int = 0, dim1: int = 0, dim2: int = 1
+) -> Any:
+    """Copy the diagonal of two dimensions."""
+    return xp.diagonal(self, offset, dim1, dim2).copy()
+
+
+@method(function=True)
+def diag(input: Tensor, diagonal: int = 0) -> Tensor:  # noqa: A002
+    """Make a vector the diagonal of a matrix, or copy the diagonal of one."""
+    ndim = check_tensor(input, "diag").dim()
+    if ndim not in (1, 2):
+        raise RuntimeError(f"diag(): Supports 1D or 2D tensors. Got {ndim}D")
+    if ndim == 1:
+        return diag_embed(input, diagonal)
+    return diagonal_copy(input, diagonal)
+
+
+@method(function=True)
+def diagflat(input: Tensor, offset: int = 0) -> Tensor:  # noqa: A002
+    """Make all elements the diagonal of a matrix."""
+    return diag(input.contiguous().view(-1), offset)
+
+
+@public
+def tril_indices(
+    row: int,
+    col: int,
+    offset: int = 0,
+    *,
+    dtype: Any = None,
+    device: Any = None,
+    layout: Any = None,
+) -> Tensor:
+    """Return the row and column numbers on and below a diagonal, in two rows."""
+    return _triangle("tril_indices", row, col, offset, dtype, device)
+
+
+@public
+def triu_indices(
+    row: int,
+    col: int,
+    offset: int = 0,
+    *,
+    dtype: Any = None,
+    device: Any = None,
+    layout: Any = None,
+) -> Tensor:
+    """Return the row and column numbers on and above a diagonal, in two rows."""
+    return _triangle("triu_indices", row, col, offset, dtype, device)
+
+
+def _triangle(
+    function: str, row: int, col: int, offset: int, dtype: Any, device: Any
+) -> Tensor:
+    for name, n in (("row", row), ("col", col)):
+        if n < 0:
+            raise RuntimeError(f"{name} must be non-negative, got {n}")
+    xp = module_on(device)
+    find = getattr(xp, function)
+    kind = int64 if dtype is None else parse_dtype(dtype, function)
+    return made(xp.stack(find(row, offset, col)).astype(kind.numpy))
+
+
+@method(function=True)
+def kron(input: Tensor, other: Tensor) -> Tensor:  # noqa: A002
+    """Return the Kronecker product: every element of one times the whole other."""
+    ndim = max(input.dim(), other.dim())
+    a = (1,) * (ndim - input.dim()) + input._data.shape
+    b = (1,) * (ndim - other.dim()) + other._data.shape
+    spread_a = tuple(n for length in a for n in (length, 1))
+    spread_b = tuple(n for length in b for n in (1, length))
+    product = unsafe_view(input, spread_a) * unsafe_view(other, spread_b)
+    return unsafe_view(product, tuple(n * m for n, m in zip(a, b, strict=True)))
+
+
+@public
+def vander(x: Tensor, N: int | None = None, increasing: bool = False) -> Tensor:  # noqa: N803
+    """Return the powers of a vector's elements, one row per element."""
+    from .build import tensor  # noqa: PLC0415 - that file needs this one's
+
+    if x.dim() != 1:
+        raise RuntimeError("x must be a one-dimensional tensor.")
+    count = x.numel() if N is None else N
+    powers = range(count) if increasing else range(count - 1, -1, -1)
+    return x.unsqueeze(-1) ** tensor(list(powers))
+

@@ -1,0 +1,120 @@
+"""The public faces of ops that take a tensor or a number: scatter, index_fill."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from .._apply import apply
+from .._define import OPS, method, tensor_ops
+from .._inplace import write
+from .._tensor import Tensor
+from . import gather as gather  # declares what is called here
+from .movement import broadcast_shapes, expand
+
+Call = tuple[str, tuple[Any, ...], tuple[Any, ...]]
+
+
+def _scatter_call(
+    input: Tensor,  # noqa: A002
+    dim: int,
+    index: Tensor,
+    src: Any,
+    value: Any,
+    reduce: str | None,
+) -> Call:
+    if value is not None and src is None:
+        src = value
+    if reduce is not None:
+        kind = {"add": "sum", "multiply": "prod"}.get(reduce)
+        if kind is None:
+            raise RuntimeError("reduce argument must be either add or multiply.")
+        whole = src if isinstance(src, Tensor) else input.new_full(index.shape, src)
+        return "scatter_reduce", (input, index, whole), (dim, kind, True)
+    if isinstance(src, Tensor):
+        return "_scatter_src", (input, index, src), (dim,)
+    return "_scatter_value", (input, index), (dim, src)
+
+
+@method(function=True)
+def scatter(
+    input: Tensor,  # noqa: A002
+    dim: int,
+    index: Tensor,
+    src: Any = None,
+    *,
+    value: Any = None,
+    reduce: str | None = None,
+) -> Tensor:
+    """Write elements of ``src``, or one number, at places named along a dimension.
+
+    >>> import gradtape as torch
+    >>> torch.zeros(3).scatter(0, torch.tensor([2, 0]), 1.0)
+    tensor([1., 0., 1.])
+    """
+    name, tensors, options = _scatter_call(input, dim, index, src, value, reduce)
+    return apply(OPS[name], tensors, options)
+
+
+@method()
+def scatter_(
+    self: Tensor,
+    dim: int,
+    index: Tensor,
+    src: Any = None,
+    *,
+    value: Any = None,
+    reduce: str | None = None,
+) -> Tensor:
+    """In-place version of scatter()."""
+    name, tensors, options = _scatter_call(self, dim, index, src, value, reduce)
+    return write(OPS[name], tensors, options)
+
+
+def _index_fill_call(input: Tensor, dim: int, index: Tensor, value: Any) -> Call:  # noqa: A002
+    if isinstance(value, Tensor):
+        if value.dim():
+            raise RuntimeError(
+                "index_fill_ only supports a 0-dimensional value tensor, but got tensor "
+                f"with {value.dim()} dimension(s)."
+            )
+        return "_index_fill_tensor", (input, index, value), (dim,)
+    return "_index_fill_value", (input, index), (dim, value)
+
+
+@method(function=True)
+def index_fill(input: Tensor, dim: int, index: Tensor, value: Any) -> Tensor:  # noqa: A002
+    """Write one number at the positions of a dimension that ``index`` names."""
+    name, tensors, options = _index_fill_call(input, dim, index, value)
+    return apply(OPS[name], tensors, options)
+
+
+@method()
+def index_fill_(self: Tensor, dim: int, index: Tensor, value: Any) -> Tensor:
+    """In-place version of index_fill()."""
+    name, tensors, options = _index_fill_call(self, dim, index, value)
+    return write(OPS[name], tensors, options)
+
+
+@method(function=True)
+def take_along_dim(
+    input: Tensor,  # noqa: A002
+    indices: Tensor,
+    dim: int | None = None,
+) -> Tensor:
+    """Gather along a dimension, or from all elements in a row where it is None."""
+    if dim is None:
+        return tensor_ops.gather(input.view(-1), 0, indices.view(-1))
+    if input.dim() != indices.dim():
+        raise RuntimeError(
+            "torch.take_along_dim(): input and indices should have the same number of "
+            f"dimensions, but got {input.dim()} dimensions for input, and "
+            f"{indices.dim()} dimensions for indices"
+        )
+    d = dim % max(input.dim(), 1)
+    mine, theirs = list(input._data.shape), list(indices._data.shape)
+    mine[d] = theirs[d] = 1
+    shape = list(broadcast_shapes(mine, theirs))
+    shape[d] = indices.size(d)
+    wide = expand(indices, tuple(shape))
+    shape[d] = input.size(d)
+    return tensor_ops.gather(expand(input, tuple(shape)), d, wide)
