@@ -163,6 +163,13 @@ describe("the stride picture", () => {
     expect(app.view.state?.selected).toBe(1); // the graph did not walk as well
   });
 
+  test("a name in the tables picks its tensor", async () => {
+    const app = await show(convolution());
+    await select(app, 1);
+    await app.click(app.find("saved").querySelector("tbody button"));
+    expect(app.facts("layout-facts").Shape).toBe("(8, 1, 8, 8)");
+  });
+
   test("a leading index picks another slice", async () => {
     const app = await show(convolution());
     await select(app, 1);

@@ -185,6 +185,14 @@ function NeighbourSection({ details }: { details: NodeDetails }) {
   );
 }
 
+/** Scroll the inspector alone; scrollIntoView would move the whole view as well. */
+function scrollPaneTo(element: HTMLElement | null): void {
+  const pane = element?.closest(".inspector");
+  if (!element || !pane) return;
+  pane.scrollTop +=
+    element.getBoundingClientRect().top - pane.getBoundingClientRect().top;
+}
+
 interface Props {
   readonly snapshot: Snapshot;
   readonly details: NodeDetails;
@@ -199,7 +207,7 @@ export function NodeInspector({ snapshot, details }: Props) {
   const pick = (tensor: number) => {
     setChosen(tensor);
     setFolded(store, LAYOUT, false);
-    layout.current?.scrollIntoView?.({ block: "start" });
+    scrollPaneTo(layout.current);
   };
   return (
     <>

@@ -5,7 +5,7 @@
 //    0  18 19 20          (cells in the colour of their row; hatched where skipped)
 //    1  21 22 23
 //   index (2, 0, 1, 2): 2·9 + 0·9 + 1·3 + 2·1 + 0 = 23, byte 92
-import { useMemo, useState } from "preact/hooks";
+import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import type { Snapshot, TensorMeta } from "../ir/types.js";
 import { formatPlural, formatTuple } from "../state/format.js";
 import {
@@ -28,7 +28,11 @@ import { StrideStrip } from "./stride-strip.js";
 import { TensorFlags } from "./tensor-table.js";
 import { Empty, type Fact, Facts, isolated } from "./text.js";
 
-const LIMITS = { rows: 12, columns: 12 };
+const ROWS = 12;
+const COLUMNS = 12; // until the width is known
+const COLUMN_RANGE = [6, 16] as const;
+const HEAD_PX = 34;
+const COLUMN_PX = 33;
 
 /** The arithmetic of the cell that is pointed at; kept one line high when there is none. */
 function Arithmetic({
@@ -109,7 +113,7 @@ function StripKey({ picture }: { picture: Picture }) {
       </li>
       {some((cell) => cell.state === "tensor") && (
         <li>
-          <i class="strip-cell tensor" /> elsewhere in the tensor
+          <i class="strip-cell tensor" /> in the tensor, but not in the grid drawn
         </li>
       )}
       {some((cell) => cell.state === "skipped") && (
@@ -147,12 +151,32 @@ function layoutFacts(tensor: TensorMeta): Fact[] {
 
 const NOWHERE = { shape: [0], strides: [1], offset: 0 };
 
+/** How many columns fit the picture, so that the grid is elided rather than cut off. */
+function useColumns(picture: { current: HTMLElement | null }): number {
+  const [columns, setColumns] = useState(COLUMNS);
+  useEffect(() => {
+    const element = picture.current;
+    if (element === null || typeof ResizeObserver === "undefined") return;
+    const observer = new ResizeObserver(([entry]) => {
+      if (entry === undefined || entry.contentRect.width === 0) return;
+      const fitting = Math.floor((entry.contentRect.width - HEAD_PX) / COLUMN_PX);
+      const [least, most] = COLUMN_RANGE;
+      setColumns(Math.min(most, Math.max(least, fitting)));
+    });
+    observer.observe(element);
+    return () => observer.disconnect();
+  }, [picture]);
+  return columns;
+}
+
 interface Props {
   readonly snapshot: Snapshot;
   readonly use: TensorUse;
 }
 
 export function StridePicture({ snapshot, use: { id, tensor } }: Props) {
+  const element = useRef<HTMLDivElement>(null);
+  const columns = useColumns(element);
   const [lead, setLead] = useState<readonly number[]>([]);
   const [shown, setShown] = useState<ReadonlySet<number>>(new Set());
   const views = useMemo(() => otherViews(snapshot, id), [snapshot, id]);
@@ -162,8 +186,8 @@ export function StridePicture({ snapshot, use: { id, tensor } }: Props) {
     const others = views
       .slice(0, OTHERS_LISTED)
       .map((view) => (shown.has(view.id) ? view.tensor : NOWHERE));
-    return buildPicture(tensor, lead, others, length, LIMITS);
-  }, [views, tensor, lead, shown, length]);
+    return buildPicture(tensor, lead, others, length, { rows: ROWS, columns });
+  }, [views, tensor, lead, shown, length, columns]);
   const missing = whyNoPicture(tensor);
   const toggle = (view: number) => {
     const next = new Set(shown);
@@ -171,7 +195,7 @@ export function StridePicture({ snapshot, use: { id, tensor } }: Props) {
     setShown(next);
   };
   return (
-    <div class="picture" data-testid="stride-picture">
+    <div ref={element} class="picture" data-testid="stride-picture">
       <Facts testId="layout-facts" facts={layoutFacts(tensor)} />
       <p class="muted">
         {isStrided(tensor) && describeLayout(tensor)}
