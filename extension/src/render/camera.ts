@@ -11,6 +11,7 @@ import {
 } from "../geometry/transform.js";
 
 export const MAX_SCALE = 4;
+const SMALLEST_SCALE = 0.02;
 const FIT_MAX_SCALE = 1.15;
 const FIT_MARGIN = 28;
 /** Below this, names cannot be read: the first look is then at the top of the graph. */
@@ -19,22 +20,6 @@ const REVEAL_SCALE = 0.8;
 const REVEAL_MARGIN = 48;
 const MOVE_MILLIS = 260;
 
-export interface Camera {
-  readonly view: Transform;
-  resize(width: number, height: number): void;
-  /** Set at once. */
-  jump(view: Transform): void;
-  pan(dx: number, dy: number): void;
-  zoom(factor: number, at: Point): void;
-  fit(world: Rect): void;
-  /** The whole graph if its names can be read then, else its top, at the entry's x. */
-  firstLook(world: Rect, entry: Rect): void;
-  /** Bring a rectangle into view, with the least move that does. */
-  reveal(world: Rect): void;
-  /** Advance a running move; true while it runs. */
-  step(now: number): boolean;
-}
-
 export interface CameraOptions {
   /** Called when the view changed or a move began: draw a frame. */
   readonly onChange: () => void;
@@ -42,93 +27,114 @@ export interface CameraOptions {
   readonly now: () => number;
 }
 
-export function createCamera(options: CameraOptions): Camera {
-  let view = IDENTITY;
-  let size = { width: 1, height: 1 };
-  let smallest = 0.02;
-  let move: { from: Transform; to: Transform; begin: number } | null = null;
+interface Move {
+  readonly from: Transform;
+  readonly to: Transform;
+  readonly begin: number;
+}
 
-  const screen = (margin: number): Rect =>
-    inflate(
-      { x: 0, y: 0, ...size },
-      -Math.min(margin, size.width / 4, size.height / 4),
-    );
-  const jump = (to: Transform) => {
-    move = null;
-    view = to;
-    options.onChange();
-  };
-  const glide = (to: Transform) => {
-    if (options.prefersReducedMotion()) return jump(to);
-    move = { from: view, to, begin: options.now() };
-    options.onChange();
-  };
-  const goal = () => move?.to ?? view;
-  const fitted = (world: Rect) => fitInto(world, screen(FIT_MARGIN), FIT_MAX_SCALE);
+export class Camera {
+  view: Transform = IDENTITY;
+  private size = { width: 1, height: 1 };
+  private smallest = SMALLEST_SCALE;
+  private move: Move | null = null;
 
-  return {
-    get view() {
-      return view;
-    },
-    resize(width, height) {
-      size = { width: Math.max(1, width), height: Math.max(1, height) };
-      options.onChange();
-    },
-    jump,
-    pan(dx, dy) {
-      jump({ ...view, x: view.x + dx, y: view.y + dy });
-    },
-    zoom(factor, at) {
-      jump(zoomAbout(view, at, factor, { min: smallest, max: MAX_SCALE }));
-    },
-    fit(world) {
-      const to = fitted(world);
-      smallest = Math.min(0.02, to.scale / 2);
-      glide(to);
-    },
-    firstLook(world, entry) {
-      const whole = fitted(world);
-      smallest = Math.min(0.02, whole.scale / 2);
-      if (whole.scale >= READABLE_SCALE) return jump(whole);
-      const area = screen(FIT_MARGIN);
-      const byWidth = area.width / Math.max(world.width, 1);
-      const scale = Math.min(1, Math.max(READABLE_SCALE, byWidth));
-      const middle = center(byWidth >= scale ? world : entry).x;
-      const x = area.x + area.width / 2 - middle * scale;
-      jump({ scale, x, y: area.y - world.y * scale });
-    },
-    reveal(world) {
-      const from = goal();
-      const scale = Math.max(from.scale, REVEAL_SCALE);
-      const about = { x: size.width / 2, y: size.height / 2 };
-      const near = zoomAbout(from, about, scale / from.scale, {
-        min: smallest,
-        max: MAX_SCALE,
-      });
-      const target = rectToScreen(near, world);
-      const area = screen(REVEAL_MARGIN);
-      const isFar = !intersects(target, { x: 0, y: 0, ...size });
-      const dx = isFar
-        ? about.x - center(target).x
-        : inward(target, area, "x", "width");
-      const dy = isFar
-        ? about.y - center(target).y
-        : inward(target, area, "y", "height");
-      if (dx !== 0 || dy !== 0 || near.scale !== from.scale) {
-        glide({ scale: near.scale, x: near.x + dx, y: near.y + dy });
-      }
-    },
-    step(now) {
-      if (move === null) return false;
-      const share = Math.min(1, (now - move.begin) / MOVE_MILLIS);
-      view = interpolate(move.from, move.to, easeOut(share));
-      if (share >= 1) {
-        view = move.to;
-        move = null;
-      }
-      return move !== null;
-    },
-  };
+  constructor(private readonly options: CameraOptions) {}
+
+  /** Keep the middle in the middle. */
+  resize(width: number, height: number): void {
+    const dx = (width - this.size.width) / 2;
+    const dy = (height - this.size.height) / 2;
+    this.size = { width: Math.max(1, width), height: Math.max(1, height) };
+    this.pan(dx, dy);
+  }
+
+  /** Set at once. */
+  jump(view: Transform): void {
+    this.move = null;
+    this.view = view;
+    this.options.onChange();
+  }
+
+  pan(dx: number, dy: number): void {
+    const shift = (view: Transform) => ({ ...view, x: view.x + dx, y: view.y + dy });
+    this.jump(shift(this.view));
+  }
+
+  zoom(factor: number, at: Point): void {
+    this.jump(zoomAbout(this.view, at, factor, this.limits()));
+  }
+
+  fit(world: Rect): void {
+    this.glide(this.whole(world));
+  }
+
+  /** The whole graph if its names can be read then, else its top, at the entry's x. */
+  firstLook(world: Rect, entry: Rect): void {
+    const whole = this.whole(world);
+    if (whole.scale >= READABLE_SCALE) {
+      this.jump(whole);
+      return;
+    }
+    const area = this.screen(FIT_MARGIN);
+    const byWidth = area.width / Math.max(world.width, 1);
+    const scale = Math.min(1, Math.max(READABLE_SCALE, byWidth));
+    const middle = center(byWidth >= scale ? world : entry).x;
+    const x = center(area).x - middle * scale;
+    this.jump({ scale, x, y: area.y - world.y * scale });
+  }
+
+  /** Bring a rectangle into view, with the least move that does. */
+  reveal(world: Rect): void {
+    const from = this.move?.to ?? this.view;
+    const scale = Math.max(from.scale, REVEAL_SCALE);
+    const about = { x: this.size.width / 2, y: this.size.height / 2 };
+    const near = zoomAbout(from, about, scale / from.scale, this.limits());
+    const target = rectToScreen(near, world);
+    const area = this.screen(REVEAL_MARGIN);
+    const isFar = !intersects(target, { x: 0, y: 0, ...this.size });
+    const dx = isFar ? about.x - center(target).x : inward(target, area, "x", "width");
+    const dy = isFar ? about.y - center(target).y : inward(target, area, "y", "height");
+    if (dx !== 0 || dy !== 0 || near.scale !== from.scale) {
+      this.glide({ scale: near.scale, x: near.x + dx, y: near.y + dy });
+    }
+  }
+
+  /** Advance a running move; true while it runs. */
+  step(now: number): boolean {
+    if (this.move === null) return false;
+    const { from, to, begin } = this.move;
+    const share = Math.min(1, Math.max(0, (now - begin) / MOVE_MILLIS));
+    this.view = share < 1 ? interpolate(from, to, easeOut(share)) : to;
+    if (share === 1) this.move = null;
+    return this.move !== null;
+  }
+
+  private glide(to: Transform): void {
+    if (this.options.prefersReducedMotion()) {
+      this.jump(to);
+      return;
+    }
+    this.move = { from: this.view, to, begin: this.options.now() };
+    this.options.onChange();
+  }
+
+  private limits() {
+    return { min: this.smallest, max: MAX_SCALE };
+  }
+
+  /** The view of all of a rectangle; zooming out goes a little further than that. */
+  private whole(world: Rect): Transform {
+    const view = fitInto(world, this.screen(FIT_MARGIN), FIT_MAX_SCALE);
+    this.smallest = Math.min(SMALLEST_SCALE, view.scale / 2);
+    return view;
+  }
+
+  private screen(margin: number): Rect {
+    const { width, height } = this.size;
+    const least = Math.min(margin, width / 4, height / 4);
+    return inflate({ x: 0, y: 0, width, height }, -least);
+  }
 }
 
 /** The shift that brings a span into another, or its start where it is too long. */

@@ -1,36 +1,112 @@
 // The canvas element: its size in device pixels, one frame at a time, a line of text.
 
 export interface SurfaceEvents {
-  /** CSS pixels. */
-  onResize(width: number, height: number): void;
+  onResize(): void;
   onFrame(now: number): void;
-}
-
-export interface Surface {
-  readonly context: CanvasRenderingContext2D;
-  /** Ask for a frame; many asks make one. */
-  requestFrame(): void;
-  size(): { readonly width: number; readonly height: number };
-  pixelRatio(): number;
-  fontFamily(): string;
-  /** The page's background behind the canvas, where it says it in a colour we can read. */
-  background(): string | null;
-  setCursor(cursor: string): void;
-  /** Show a sentence instead of a picture; "" removes it. */
-  say(sentence: string): void;
-  dispose(): void;
 }
 
 const FALLBACK_FONT = 'system-ui, -apple-system, "Segoe UI", Roboto, sans-serif';
 const NO_CANVAS = "This browser cannot draw: it has no 2D canvas.";
 
-export function createSurface(
-  host: HTMLElement,
-  signal: AbortSignal,
-  events: SurfaceEvents,
-): Surface {
-  const page = host.ownerDocument;
-  const window = page.defaultView;
+/** Fills its host; both are gone after dispose. */
+export class Surface {
+  readonly context: CanvasRenderingContext2D;
+  /** CSS pixels. */
+  size: { readonly width: number; readonly height: number };
+  private readonly canvas: HTMLCanvasElement;
+  private readonly message: HTMLElement;
+  private readonly observer: ResizeObserver | null;
+  private pending = 0;
+
+  constructor(
+    private readonly host: HTMLElement,
+    private readonly signal: AbortSignal,
+    private readonly events: SurfaceEvents,
+  ) {
+    this.canvas = createCanvas(host.ownerDocument);
+    const context = this.canvas.getContext("2d");
+    if (context === null) throw new Error(NO_CANVAS);
+    this.context = context;
+    this.message = createMessage(host.ownerDocument);
+    if (this.style().position === "static") host.style.position = "relative";
+    host.style.touchAction = "none";
+    host.style.cursor = "grab";
+    host.append(this.canvas, this.message);
+    this.size = { width: host.clientWidth, height: host.clientHeight };
+    this.observer =
+      typeof ResizeObserver === "undefined"
+        ? null
+        : new ResizeObserver(() => this.measure());
+    this.observer?.observe(host);
+    const onResize = () => this.requestFrame(); // perhaps another pixel ratio
+    this.window.addEventListener("resize", onResize, { signal });
+    queueMicrotask(() => {
+      if (!signal.aborted) events.onResize();
+    });
+  }
+
+  get pixelRatio(): number {
+    return this.window.devicePixelRatio || 1;
+  }
+
+  /** Ask for a frame; many asks make one. */
+  requestFrame(): void {
+    if (this.pending !== 0 || this.signal.aborted) return;
+    this.pending = this.window.requestAnimationFrame((now) => this.frame(now));
+  }
+
+  fontFamily(): string {
+    return this.style().fontFamily || FALLBACK_FONT;
+  }
+
+  /** The page's background behind the canvas, as it is written; null if it says none. */
+  background(): string | null {
+    return this.style().getPropertyValue("--bg").trim() || null;
+  }
+
+  setCursor(cursor: string): void {
+    this.host.style.cursor = cursor;
+  }
+
+  /** Show a sentence over the picture; "" removes it. */
+  say(sentence: string): void {
+    this.message.textContent = sentence;
+  }
+
+  dispose(): void {
+    this.observer?.disconnect();
+    this.window.cancelAnimationFrame(this.pending);
+    this.canvas.remove();
+    this.message.remove();
+  }
+
+  private get window(): Window {
+    return this.host.ownerDocument.defaultView ?? window;
+  }
+
+  private style(): CSSStyleDeclaration {
+    return this.window.getComputedStyle(this.host);
+  }
+
+  private frame(now: number): void {
+    this.pending = 0;
+    const width = Math.round(this.size.width * this.pixelRatio);
+    const height = Math.round(this.size.height * this.pixelRatio);
+    if (this.canvas.width !== width) this.canvas.width = width;
+    if (this.canvas.height !== height) this.canvas.height = height;
+    this.events.onFrame(now);
+  }
+
+  private measure(): void {
+    const { clientWidth: width, clientHeight: height } = this.host;
+    if (width === this.size.width && height === this.size.height) return;
+    this.size = { width, height };
+    this.events.onResize();
+    this.requestFrame();
+  }
+}
+
+function createCanvas(page: Document): HTMLCanvasElement {
   const canvas = page.createElement("canvas");
   canvas.setAttribute("aria-hidden", "true"); // the host and its text alternative speak
   Object.assign(canvas.style, {
@@ -41,8 +117,10 @@ export function createSurface(
     display: "block",
     touchAction: "none",
   });
-  const context = canvas.getContext("2d");
-  if (context === null) throw new Error(NO_CANVAS);
+  return canvas;
+}
+
+function createMessage(page: Document): HTMLElement {
   const message = page.createElement("p");
   message.setAttribute("role", "alert");
   Object.assign(message.style, {
@@ -51,61 +129,5 @@ export function createSurface(
     textAlign: "center",
     pointerEvents: "none",
   });
-  if (window?.getComputedStyle(host).position === "static") {
-    host.style.position = "relative";
-  }
-  host.style.touchAction = "none";
-  host.style.cursor = "grab";
-  host.append(canvas, message);
-
-  let pending = 0;
-  let size = { width: host.clientWidth, height: host.clientHeight };
-  const pixelRatio = () => window?.devicePixelRatio || 1;
-  const frame = (now: number) => {
-    pending = 0;
-    const width = Math.round(size.width * pixelRatio());
-    const height = Math.round(size.height * pixelRatio());
-    if (canvas.width !== width) canvas.width = width;
-    if (canvas.height !== height) canvas.height = height;
-    events.onFrame(now);
-  };
-  const requestFrame = () => {
-    if (pending === 0 && !signal.aborted) pending = requestAnimationFrame(frame);
-  };
-  const measure = () => {
-    const next = { width: host.clientWidth, height: host.clientHeight };
-    if (next.width === size.width && next.height === size.height) return;
-    size = next;
-    events.onResize(size.width, size.height);
-    requestFrame();
-  };
-  const observer =
-    typeof ResizeObserver === "undefined" ? null : new ResizeObserver(measure);
-  observer?.observe(host);
-  window?.addEventListener("resize", requestFrame, { signal }); // another pixel ratio
-  queueMicrotask(() => {
-    if (!signal.aborted) events.onResize(size.width, size.height);
-  });
-
-  return {
-    context,
-    requestFrame,
-    size: () => size,
-    pixelRatio,
-    fontFamily: () => window?.getComputedStyle(host).fontFamily || FALLBACK_FONT,
-    background: () =>
-      window?.getComputedStyle(host).getPropertyValue("--bg").trim() || null,
-    setCursor(cursor) {
-      host.style.cursor = cursor;
-    },
-    say(sentence) {
-      message.textContent = sentence;
-    },
-    dispose() {
-      observer?.disconnect();
-      cancelAnimationFrame(pending);
-      canvas.remove();
-      message.remove();
-    },
-  };
+  return message;
 }

@@ -1,5 +1,6 @@
 // The graph on a canvas: the one entry that the rest of the app uses to draw.
-import { rectToWorld } from "../geometry/transform.js";
+import type { Rect } from "../geometry/rect.js";
+import { type Point, rectToWorld } from "../geometry/transform.js";
 import { buildGraph } from "../graph/build.js";
 import type { ColorBy } from "../graph/color-by.js";
 import { cycleSentence } from "../graph/cycle.js";
@@ -8,14 +9,14 @@ import type { Snapshot } from "../ir/types.js";
 import { frameTitles } from "../scene/frame-titles.js";
 import { type Hit, hitTest, hitTitle } from "../scene/hit.js";
 import { boxOfNode, entryBox } from "../scene/scene.js";
-import { neighbourOf } from "../scene/walk.js";
-import { createCamera } from "./camera.js";
-import { createSurface } from "./canvas.js";
+import { type Direction, neighbourOf } from "../scene/walk.js";
+import { Camera } from "./camera.js";
+import { Surface } from "./canvas.js";
 import { listenToGestures } from "./gestures.js";
-import { createLayoutClient } from "./layout-client.js";
+import { createLayoutClient, type LayoutClient } from "./layout-client.js";
 import { paint } from "./paint.js";
-import { createPicture } from "./picture.js";
-import { createTextMetrics } from "./text-metrics.js";
+import { Picture, type SceneNews } from "./picture.js";
+import { createTextMetrics, type TextMetrics } from "./text-metrics.js";
 
 export type { ColorBy };
 
@@ -48,7 +49,7 @@ export interface GraphView {
   /** Bring a node, or the closed scope that hides it, into view. */
   reveal(node: number): void;
   /** The nearest visible node in a direction, for arrow keys. */
-  neighbour(node: number, direction: "up" | "down" | "left" | "right"): number | null;
+  neighbour(node: number, direction: Direction): number | null;
   dispose(): void;
 }
 
@@ -58,165 +59,199 @@ const DOUBLE_CLICK_ZOOM = 1.6;
 
 /** Fill `host` with a canvas that shows a graph and reports what the user does to it. */
 export function createGraphView(host: HTMLElement, events: GraphViewEvents): GraphView {
-  const lifetime = new AbortController();
-  const surface = createSurface(host, lifetime.signal, {
-    onResize: (width, height) => {
-      camera.resize(width, height);
-      lookOnce();
-    },
-    onFrame: (now) => draw(now),
-  });
-  const window = host.ownerDocument.defaultView;
-  const reducedMotion = window?.matchMedia?.("(prefers-reduced-motion: reduce)");
-  const camera = createCamera({
-    onChange: surface.requestFrame,
-    prefersReducedMotion: () => reducedMotion?.matches ?? false,
-    now: () => performance.now(),
-  });
-  const text = createTextMetrics(surface.context, surface.fontFamily());
-  const layouts = createLayoutClient();
-  let hasLooked = false;
-  let pendingReveal: number | null = null;
-  let isDragging = false;
-  let toggledAt = Number.NEGATIVE_INFINITY;
+  return new CanvasGraphView(host, events);
+}
 
-  const visibleWorld = () =>
-    rectToWorld(camera.view, { x: 0, y: 0, ...surface.size() });
-  const picture = createPicture({
-    layouts,
-    text,
-    world: visibleWorld,
-    backgroundOf: surface.background,
-    onScene(info, shift) {
-      surface.say("");
-      if (shift === "anew") hasLooked = false;
-      else if (shift !== null) {
-        const { scale } = camera.view;
-        camera.pan(
-          (shift.from.x - shift.to.x) * scale,
-          (shift.from.y - shift.to.y) * scale,
-        );
-      }
-      lookOnce();
-      if (pendingReveal !== null) reveal(pendingReveal);
-      surface.requestFrame();
-      events.onLayout(info);
-    },
-    onFailure: (error) =>
-      surface.say(error instanceof Error ? error.message : `${error}`),
-    onChange: surface.requestFrame,
-  });
+class CanvasGraphView implements GraphView {
+  private readonly lifetime = new AbortController();
+  private readonly layouts: LayoutClient = createLayoutClient();
+  private readonly surface: Surface;
+  private readonly camera: Camera;
+  private readonly text: TextMetrics;
+  private readonly picture: Picture;
+  /** The user, or a request, has moved the camera: it is no longer ours to place. */
+  private hasMoved = false;
+  private pendingReveal: number | null = null;
+  private isDragging = false;
+  private toggledAt = Number.NEGATIVE_INFINITY;
 
-  function lookOnce() {
-    const scene = picture.scene();
-    const { width, height } = surface.size();
-    if (hasLooked || scene === null || width === 0 || height === 0) return;
-    hasLooked = true;
-    camera.firstLook(scene.bounds, entryBox(scene) ?? scene.bounds);
-  }
-
-  function draw(now: number): void {
-    if (camera.step(now)) surface.requestFrame();
-    const parts = picture.frame();
-    if (parts === null) return;
-    const size = surface.size();
-    const pixelRatio = surface.pixelRatio();
-    const world = visibleWorld();
-    paint(surface.context, {
-      ...parts,
-      text,
-      view: camera.view,
-      size,
-      pixelRatio,
-      world,
+  constructor(
+    host: HTMLElement,
+    private readonly events: GraphViewEvents,
+  ) {
+    this.surface = new Surface(host, this.lifetime.signal, {
+      onResize: () => this.resize(),
+      onFrame: (now) => this.draw(now),
     });
+    const page = host.ownerDocument.defaultView;
+    const reducedMotion = page?.matchMedia?.("(prefers-reduced-motion: reduce)");
+    this.camera = new Camera({
+      onChange: () => this.surface.requestFrame(),
+      prefersReducedMotion: () => reducedMotion?.matches ?? false,
+      now: () => performance.now(),
+    });
+    this.text = createTextMetrics(this.surface.context, this.surface.fontFamily());
+    this.picture = new Picture({
+      layouts: this.layouts,
+      text: this.text,
+      visibleWorld: () => this.visibleWorld(),
+      background: () => this.surface.background(),
+      onScene: (news) => this.showScene(news),
+      onFailure: (error) => this.surface.say(sentenceOf(error)),
+      onChange: () => this.surface.requestFrame(),
+    });
+    this.listen(host);
   }
 
-  function reveal(node: number): void {
-    const scene = picture.scene();
-    if (picture.isStale() || scene === null) {
-      pendingReveal = node;
-      return;
-    }
-    pendingReveal = null;
+  setSnapshot(snapshot: Snapshot): void {
+    const graph = buildGraph(snapshot);
+    const problem = cycleSentence(graph);
+    if (problem !== null) throw new SnapshotError(problem);
+    this.picture.setGraph(graph);
+  }
+
+  setState(state: GraphViewState): void {
+    this.picture.setState(state);
+  }
+
+  fit(): void {
+    const { scene } = this.picture;
+    if (scene === null) return;
+    this.hasMoved = true;
+    this.camera.fit(scene.bounds);
+  }
+
+  zoomBy(factor: number): void {
+    const { width, height } = this.surface.size;
+    this.zoom(factor, { x: width / 2, y: height / 2 });
+  }
+
+  panBy(dx: number, dy: number): void {
+    this.hasMoved = true;
+    this.camera.pan(dx, dy);
+  }
+
+  reveal(node: number): void {
+    const { scene, isStale } = this.picture;
+    this.pendingReveal = scene === null || isStale ? node : null;
+    if (scene === null || isStale) return;
     const box = boxOfNode(scene, node);
-    if (box !== null) camera.reveal(box);
+    if (box === null) return;
+    this.hasMoved = true;
+    this.camera.reveal(box);
   }
 
-  function hitAt(screen: { x: number; y: number }): Hit | null {
-    const scene = picture.scene();
+  neighbour(node: number, direction: Direction): number | null {
+    const { scene } = this.picture;
+    return scene === null ? null : neighbourOf(scene, node, direction);
+  }
+
+  dispose(): void {
+    this.lifetime.abort();
+    this.layouts.dispose();
+    this.picture.dispose();
+    this.surface.dispose();
+  }
+
+  private listen(host: HTMLElement): void {
+    const handlers = {
+      onPan: (dx: number, dy: number) => this.panBy(dx, dy),
+      onZoom: (factor: number, at: Point) => this.zoom(factor, at),
+      onClick: (at: Point) => this.click(at),
+      onDoubleClick: (at: Point) => {
+        if (this.hitAt(at) === null) this.zoom(DOUBLE_CLICK_ZOOM, at);
+      },
+      onDragging: (isDragging: boolean) => {
+        this.isDragging = isDragging;
+        this.surface.setCursor(isDragging ? "grabbing" : "grab");
+      },
+      onHover: (at: Point | null) => this.hover(at),
+    };
+    listenToGestures(host, handlers, this.lifetime.signal);
+  }
+
+  private resize(): void {
+    const { width, height } = this.surface.size;
+    this.camera.resize(width, height);
+    this.lookFirst();
+  }
+
+  private draw(now: number): void {
+    if (this.camera.step(now)) this.surface.requestFrame();
+    const parts = this.picture.frame();
+    if (parts === null) return;
+    const { surface, text } = this;
+    const { size, pixelRatio } = surface;
+    const { view } = this.camera;
+    const world = this.visibleWorld();
+    paint(surface.context, { ...parts, text, view, size, pixelRatio, world });
+  }
+
+  private showScene({ boxes, millis, shift }: SceneNews): void {
+    this.surface.say("");
+    if (shift === "anew") this.hasMoved = false;
+    else if (shift !== null && this.hasMoved) {
+      const { scale } = this.camera.view;
+      this.camera.pan(
+        (shift.from.x - shift.to.x) * scale,
+        (shift.from.y - shift.to.y) * scale,
+      );
+    }
+    this.lookFirst();
+    if (this.pendingReveal !== null) this.reveal(this.pendingReveal);
+    this.surface.requestFrame();
+    this.events.onLayout({ boxes, millis });
+  }
+
+  /** Until someone moves the camera, show the graph from its beginning. */
+  private lookFirst(): void {
+    const { scene } = this.picture;
+    const { width, height } = this.surface.size;
+    if (this.hasMoved || scene === null || width === 0 || height === 0) return;
+    this.camera.firstLook(scene.bounds, entryBox(scene) ?? scene.bounds);
+  }
+
+  private zoom(factor: number, at: Point): void {
+    this.hasMoved = true;
+    this.camera.zoom(factor, at);
+  }
+
+  private click(at: Point): void {
+    const now = performance.now();
+    // The second click of a double click would close again what the first one opened.
+    if (now - this.toggledAt < DOUBLE_CLICK_MILLIS) return;
+    const hit = this.hitAt(at);
+    if (hit?.kind === "node") this.events.onSelect(hit.node);
+    else if (hit?.kind === "edge") this.events.onSelectEdge(hit.edge);
+    else if (hit?.kind === "scope") {
+      this.toggledAt = now;
+      this.hasMoved = true; // the picture stays in place from now on
+      this.events.onToggleScope(hit.scope);
+    } else this.events.onSelect(null);
+  }
+
+  private hover(at: Point | null): void {
+    if (this.isDragging) return;
+    const hit = at === null ? null : this.hitAt(at);
+    this.surface.setCursor(hit === null ? "grab" : "pointer");
+    const node = hit?.kind === "node" ? hit.node : null;
+    if (node !== this.picture.state?.hovered) this.events.onHover(node);
+  }
+
+  private hitAt(screen: Point): Hit | null {
+    const { scene } = this.picture;
     if (scene === null) return null;
-    const { view } = camera;
-    const title = hitTitle(frameTitles(scene, view, surface.size()), screen);
+    const { view } = this.camera;
+    const title = hitTitle(frameTitles(scene, view, this.surface.size), screen);
     const world = rectToWorld(view, { ...screen, width: 0, height: 0 });
     return title ?? hitTest(scene, world, EDGE_REACH / view.scale);
   }
 
-  function click(screen: { x: number; y: number }): void {
-    const now = performance.now();
-    // The second click of a double click would close again what the first one opened.
-    if (now - toggledAt < DOUBLE_CLICK_MILLIS) return;
-    const hit = hitAt(screen);
-    if (hit?.kind === "node") events.onSelect(hit.node);
-    else if (hit?.kind === "edge") events.onSelectEdge(hit.edge);
-    else if (hit?.kind === "scope") {
-      toggledAt = now;
-      events.onToggleScope(hit.scope);
-    } else events.onSelect(null);
+  private visibleWorld(): Rect {
+    return rectToWorld(this.camera.view, { x: 0, y: 0, ...this.surface.size });
   }
+}
 
-  listenToGestures(
-    host,
-    {
-      onPan: (dx, dy) => camera.pan(dx, dy),
-      onZoom: (factor, at) => camera.zoom(factor, at),
-      onClick: click,
-      onDoubleClick(at) {
-        if (hitAt(at) === null) camera.zoom(DOUBLE_CLICK_ZOOM, at);
-      },
-      onDragging(dragging) {
-        isDragging = dragging;
-        surface.setCursor(dragging ? "grabbing" : "grab");
-      },
-      onHover(at) {
-        if (isDragging) return;
-        const hit = at === null ? null : hitAt(at);
-        surface.setCursor(hit === null ? "grab" : "pointer");
-        const node = hit?.kind === "node" ? hit.node : null;
-        if (node !== picture.state()?.hovered) events.onHover(node);
-      },
-    },
-    lifetime.signal,
-  );
-
-  const middle = () => {
-    const { width, height } = surface.size();
-    return { x: width / 2, y: height / 2 };
-  };
-  return {
-    setSnapshot(snapshot) {
-      const graph = buildGraph(snapshot);
-      const problem = cycleSentence(graph);
-      if (problem !== null) throw new SnapshotError(problem);
-      picture.setGraph(graph);
-    },
-    setState: picture.setState,
-    fit() {
-      const scene = picture.scene();
-      if (scene !== null) camera.fit(scene.bounds);
-    },
-    zoomBy: (factor) => camera.zoom(factor, middle()),
-    panBy: (dx, dy) => camera.pan(dx, dy),
-    reveal,
-    neighbour(node, direction) {
-      const scene = picture.scene();
-      return scene === null ? null : neighbourOf(scene, node, direction);
-    },
-    dispose() {
-      lifetime.abort();
-      layouts.dispose();
-      picture.dispose();
-      surface.dispose();
-    },
-  };
+function sentenceOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
 }

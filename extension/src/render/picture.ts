@@ -5,7 +5,12 @@ import { collapse, type VisibleGraph } from "../graph/collapse.js";
 import type { ColorBy } from "../graph/color-by.js";
 import type { Placement } from "../layout/index.js";
 import { findShift, isSameGraph, previousX, type Shift } from "../scene/anchor.js";
-import { describeBoxes, METRICS, measureBoxes } from "../scene/boxes.js";
+import {
+  type BoxContent,
+  describeBoxes,
+  METRICS,
+  measureBoxes,
+} from "../scene/boxes.js";
 import { boxOfNode, buildScene, mergedEdge, type Scene } from "../scene/scene.js";
 import { type Tone, toneItems, toneNodes } from "../scene/tones.js";
 import { parseColour } from "./colour.js";
@@ -15,17 +20,21 @@ import type { LayoutClient } from "./layout-client.js";
 import type { TextMetrics } from "./text-metrics.js";
 import { createTheme, type Theme } from "./theme.js";
 
+export interface SceneNews {
+  /** Boxes that can be seen, open scopes not counted. */
+  readonly boxes: number;
+  /** From the change to the new scene, the layout included. */
+  readonly millis: number;
+  /** What stays in place; "anew": the scene shows another graph. */
+  readonly shift: Shift | "anew" | null;
+}
+
 export interface PictureOptions {
   readonly layouts: LayoutClient;
   readonly text: TextMetrics;
-  /** What can be seen now, in world space. */
-  readonly world: () => Rect;
-  readonly backgroundOf: () => string | null;
-  /** A new scene is there; "anew": it shows another graph. */
-  readonly onScene: (
-    info: { boxes: number; millis: number },
-    shift: Shift | "anew" | null,
-  ) => void;
+  readonly visibleWorld: () => Rect;
+  readonly background: () => string | null;
+  readonly onScene: (news: SceneNews) => void;
   readonly onFailure: (error: unknown) => void;
   /** The scene looks different now. */
   readonly onChange: () => void;
@@ -36,122 +45,131 @@ export type FrameParts = Pick<
   "scene" | "tones" | "theme" | "selected" | "hovered" | "selectedEdge" | "matches"
 >;
 
-export interface Picture {
-  setGraph(graph: Graph): void;
-  setState(state: GraphViewState): void;
-  state(): GraphViewState | null;
-  scene(): Scene | null;
-  /** A layout is on its way: places will change. */
-  isStale(): boolean;
-  frame(): FrameParts | null;
-  dispose(): void;
+interface Plan {
+  readonly graph: Graph;
+  readonly collapsed: ReadonlySet<number>;
+  readonly visible: VisibleGraph;
+  readonly contents: readonly BoxContent[];
+  /** The scene before, if it shows the same graph. */
+  readonly before: Scene | null;
+  readonly begin: number;
 }
 
 const NOTHING: ReadonlySet<number> = new Set();
 
-export function createPicture(options: PictureOptions): Picture {
-  let graph: Graph | null = null;
-  let state: GraphViewState | null = null;
-  let scene: Scene | null = null;
-  let laidOut: ReadonlySet<number> = NOTHING;
-  let isStale = false;
-  let isScheduled = false;
-  let isDisposed = false;
-  let matches: ReadonlySet<number> | null = null;
-  let tones: readonly Tone[] = [];
-  let tonedBy: { scene: Scene; colorBy: ColorBy } | null = null;
-  let theme: Theme | null = null;
+export class Picture {
+  scene: Scene | null = null;
+  state: GraphViewState | null = null;
+  /** A layout is on its way: places will change. */
+  isStale = false;
+  private graph: Graph | null = null;
+  private laidOut: ReadonlySet<number> = NOTHING;
+  private isScheduled = false;
+  private isDisposed = false;
+  private matches: ReadonlySet<number> | null = null;
+  private toned: { scene: Scene; colorBy: ColorBy; tones: readonly Tone[] } | null =
+    null;
+  private theme: Theme | null = null;
+
+  constructor(private readonly options: PictureOptions) {}
+
+  setGraph(graph: Graph): void {
+    this.graph = graph;
+    this.schedule();
+  }
+
+  setState(state: GraphViewState): void {
+    const before = this.state;
+    this.state = state;
+    if (before?.collapsed !== state.collapsed) this.schedule();
+    if (before?.matches !== state.matches) this.findMatches();
+    this.theme = null;
+    this.options.onChange();
+  }
+
+  /** What to paint now; null as long as there is nothing. */
+  frame(): FrameParts | null {
+    const { scene, state, matches } = this;
+    if (scene === null || state === null) return null;
+    this.theme ??= themeOf(state.theme, this.options.background());
+    const { selected, hovered, selectedEdge } = state;
+    const itemOf = (node: number | null) =>
+      node === null ? -1 : (boxOfNode(scene, node)?.item ?? -1);
+    return {
+      scene,
+      tones: this.tonesOf(scene, state.colorBy),
+      theme: this.theme,
+      matches,
+      selected: itemOf(selected),
+      hovered: itemOf(hovered),
+      selectedEdge: selectedEdge === null ? -1 : mergedEdge(scene, selectedEdge),
+    };
+  }
+
+  dispose(): void {
+    this.isDisposed = true;
+  }
 
   /** Snapshot and state often change together: lay out once for both. */
-  const schedule = () => {
-    isStale = true;
-    if (isScheduled) return;
-    isScheduled = true;
+  private schedule(): void {
+    this.isStale = true;
+    if (this.isScheduled) return;
+    this.isScheduled = true;
     queueMicrotask(() => {
-      isScheduled = false;
-      if (!isDisposed) relayout();
+      this.isScheduled = false;
+      if (!this.isDisposed && this.graph !== null) this.relayout(this.graph);
     });
-  };
+  }
 
-  const relayout = () => {
-    if (graph === null) return;
-    const shown = graph;
-    const collapsed = state?.collapsed ?? NOTHING;
+  private relayout(graph: Graph): void {
+    const { layouts, text, onFailure } = this.options;
     const begin = performance.now();
-    const before = scene !== null && isSameGraph(scene.graph, shown) ? scene : null;
-    const visible = collapse(shown, collapsed);
-    const contents = describeBoxes(shown, visible);
-    const sizes = measureBoxes(contents, options.text.measure);
+    const collapsed = this.state?.collapsed ?? NOTHING;
+    const isSame = this.scene !== null && isSameGraph(this.scene.graph, graph);
+    const before = isSame ? this.scene : null;
+    const visible = collapse(graph, collapsed);
+    const contents = describeBoxes(graph, visible);
+    const sizes = measureBoxes(contents, text.measure);
     const start =
-      before === null ? {} : { previousX: previousX(before, shown, visible) };
-    const job = {
-      graph: visible,
-      sizes,
-      options: { titleHeight: METRICS.frameTitle, ...start },
-    };
-    const done = (placement: Placement) => {
-      const next = buildScene(shown, visible, contents, placement);
-      const toggled = onlyDifference(laidOut, collapsed);
-      const shift =
-        before === null ? "anew" : findShift(before, next, toggled, options.world());
-      scene = next;
-      laidOut = collapsed;
-      isStale = isScheduled;
-      findMatches();
-      const millis = performance.now() - begin;
-      options.onScene({ boxes: countBoxes(visible), millis }, shift);
-    };
-    options.layouts.run(job, done, (error) => {
-      isStale = false;
-      options.onFailure(error);
+      before === null ? {} : { previousX: previousX(before, graph, visible) };
+    const options = { titleHeight: METRICS.frameTitle, ...start };
+    const plan = { graph, collapsed, visible, contents, before, begin };
+    const done = (placement: Placement) => this.show(plan, placement);
+    layouts.run({ graph: visible, sizes, options }, done, (error) => {
+      this.isStale = false;
+      onFailure(error);
     });
-  };
+  }
 
-  const findMatches = () => {
-    matches =
-      scene === null || state === null || state.matches.size === 0
-        ? null
-        : itemsOf(scene.visible, state.matches);
-  };
+  private show(plan: Plan, placement: Placement): void {
+    const { graph, visible, contents, before, collapsed, begin } = plan;
+    const scene = buildScene(graph, visible, contents, placement);
+    const toggled = onlyDifference(this.laidOut, collapsed);
+    const shift =
+      before === null
+        ? "anew"
+        : findShift(before, scene, toggled, this.options.visibleWorld());
+    this.scene = scene;
+    this.laidOut = collapsed;
+    this.isStale = this.isScheduled;
+    this.findMatches();
+    const millis = performance.now() - begin;
+    this.options.onScene({ boxes: countBoxes(visible), millis, shift });
+  }
 
-  return {
-    setGraph(next) {
-      graph = next;
-      schedule();
-    },
-    setState(next) {
-      const before = state;
-      state = next;
-      if (before?.collapsed !== next.collapsed) schedule();
-      if (before?.matches !== next.matches) findMatches();
-      theme = null;
-      options.onChange();
-    },
-    state: () => state,
-    scene: () => scene,
-    isStale: () => isStale,
-    frame() {
-      if (scene === null || state === null) return null;
-      if (tonedBy?.scene !== scene || tonedBy.colorBy !== state.colorBy) {
-        tones = toneItems(scene.visible, toneNodes(scene.graph, state.colorBy));
-        tonedBy = { scene, colorBy: state.colorBy };
-      }
-      theme ??= themeOf(state.theme, options.backgroundOf());
-      const { selected, hovered, selectedEdge } = state;
-      return {
-        scene,
-        tones,
-        theme,
-        matches,
-        selected: selected === null ? -1 : (boxOfNode(scene, selected)?.item ?? -1),
-        hovered: hovered === null ? -1 : (boxOfNode(scene, hovered)?.item ?? -1),
-        selectedEdge: selectedEdge === null ? -1 : mergedEdge(scene, selectedEdge),
-      };
-    },
-    dispose() {
-      isDisposed = true;
-    },
-  };
+  private findMatches(): void {
+    const { scene, state } = this;
+    const isIdle = scene === null || state === null || state.matches.size === 0;
+    this.matches = isIdle ? null : itemsOf(scene.visible, state.matches);
+  }
+
+  private tonesOf(scene: Scene, colorBy: ColorBy): readonly Tone[] {
+    if (this.toned?.scene !== scene || this.toned.colorBy !== colorBy) {
+      const tones = toneItems(scene.visible, toneNodes(scene.graph, colorBy));
+      this.toned = { scene, colorBy, tones };
+    }
+    return this.toned.tones;
+  }
 }
 
 function themeOf(name: "light" | "dark", background: string | null): Theme {
