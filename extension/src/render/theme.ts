@@ -204,7 +204,7 @@ function rampColours(hue: string): BoxColours {
     border: mix(hue, title, 0.35),
     solid: hue,
     title,
-    subtitle: mix(hue, title, 0.82),
+    subtitle: title,
   };
 }
 

@@ -4,7 +4,8 @@ import { type Box, boxOfNode, type Scene } from "./scene.js";
 
 export type Direction = "up" | "down" | "left" | "right";
 
-/** A sideways step may leave its line by this much per unit of the step. */
+/** What lies off the line of the step counts as so much further away: going up from an
+ * op, its input is nearer than the parameters beside it. */
 const SLANT = 3;
 
 /** The nearest visible node in a direction, or null at the border of the picture. */
@@ -59,7 +60,7 @@ function nearestOf(from: Box, boxes: readonly Box[], direction: Direction): Box 
     const ahead = sign * (isVertical ? to.y - start.y : to.x - start.x);
     const aside = Math.abs(isVertical ? to.x - start.x : to.y - start.y);
     if (ahead <= 1 || (!isVertical && aside > ahead * SLANT)) continue;
-    const distance = isVertical ? ahead + aside * 0.5 : ahead + aside * SLANT;
+    const distance = ahead + aside * SLANT;
     if (distance >= best) continue;
     best = distance;
     found = box;

@@ -1,0 +1,181 @@
+// @vitest-environment jsdom
+import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
+import { bare, twoLayers } from "../graph/snapshots.test-util.js";
+import { createGraphView, type GraphView, type GraphViewState } from "./graph-view.js";
+
+/** A canvas that measures text by its length and remembers what is written. */
+function fakeContext(written: string[]): CanvasRenderingContext2D {
+  const known: Record<string, unknown> = {
+    measureText: (text: string) => ({ width: text.length * 7 }),
+    fillText: (text: string) => written.push(text),
+  };
+  return new Proxy(known, {
+    get: (target, name: string) => target[name] ?? (() => {}),
+    set: () => true,
+  }) as unknown as CanvasRenderingContext2D;
+}
+
+const idle: GraphViewState = {
+  collapsed: new Set(),
+  selected: null,
+  selectedEdge: null,
+  hovered: null,
+  matches: new Set(),
+  colorBy: "family",
+  theme: "light",
+};
+
+let host: HTMLElement;
+let written: string[];
+let frames: FrameRequestCallback[];
+let events: ReturnType<typeof makeEvents>;
+let view: GraphView;
+
+function makeEvents() {
+  return {
+    onSelect: vi.fn(),
+    onSelectEdge: vi.fn(),
+    onHover: vi.fn(),
+    onToggleScope: vi.fn(),
+    onLayout: vi.fn(),
+  };
+}
+
+/** Let microtasks (the layout) and then one frame pass; return what was written in it. */
+async function nextFrame(): Promise<string[]> {
+  await Promise.resolve();
+  await Promise.resolve();
+  written.length = 0;
+  for (const frame of frames.splice(0)) frame(performance.now());
+  return [...written];
+}
+
+beforeEach(() => {
+  written = [];
+  frames = [];
+  vi.spyOn(HTMLCanvasElement.prototype, "getContext").mockImplementation((() =>
+    fakeContext(written)) as unknown as HTMLCanvasElement["getContext"]);
+  vi.spyOn(window, "requestAnimationFrame").mockImplementation((frame) =>
+    frames.push(frame),
+  );
+  host = document.createElement("div");
+  Object.defineProperty(host, "clientWidth", { value: 600 });
+  Object.defineProperty(host, "clientHeight", { value: 800 });
+  document.body.append(host);
+  events = makeEvents();
+  view = createGraphView(host, events);
+});
+
+afterEach(() => {
+  view.dispose();
+  host.remove();
+  vi.restoreAllMocks();
+});
+
+function press(x: number, y: number): void {
+  for (const type of ["pointerdown", "pointerup"]) {
+    const event = new MouseEvent(type, { clientX: x, clientY: y, button: 0 });
+    host.dispatchEvent(Object.assign(event, { pointerId: 1, pointerType: "mouse" }));
+  }
+}
+
+/** Click everywhere, row by row, until something answers. */
+function pressUntil(answered: () => boolean): void {
+  for (let y = 4; y < 800; y += 6) {
+    for (let x = 4; x < 600; x += 12) {
+      press(x, y);
+      if (answered()) return;
+    }
+  }
+}
+
+describe("the graph view", () => {
+  test("draws the names and shapes of the nodes, once laid out", async () => {
+    view.setSnapshot(twoLayers());
+    view.setState(idle);
+    const words = await nextFrame();
+    expect(words).toEqual(
+      expect.arrayContaining(["relu", "linear", "64×8", "net", "NaN"]),
+    );
+    expect(events.onLayout).toHaveBeenCalledExactlyOnceWith({
+      boxes: 6,
+      millis: expect.any(Number),
+    });
+  });
+
+  test("draws a closed scope as one box", async () => {
+    view.setSnapshot(twoLayers());
+    view.setState({ ...idle, collapsed: new Set([0]) });
+    const words = await nextFrame();
+    expect(words).toContain("Net · 5 nodes");
+    expect(words).not.toContain("relu");
+  });
+
+  test("a click selects the node under it", async () => {
+    view.setSnapshot(bare(1, []));
+    view.setState(idle);
+    await nextFrame();
+    press(300, 400);
+    expect(events.onSelect).toHaveBeenLastCalledWith(0);
+    press(10, 10);
+    expect(events.onSelect).toHaveBeenLastCalledWith(null);
+  });
+
+  test("a click on a title closes the scope, and a double click does so once", async () => {
+    view.setSnapshot(twoLayers());
+    view.setState(idle);
+    await nextFrame();
+    pressUntil(() => events.onToggleScope.mock.calls.length > 0);
+    expect(events.onToggleScope).toHaveBeenCalledWith(0);
+    pressUntil(() => false);
+    expect(events.onToggleScope).toHaveBeenCalledTimes(1);
+  });
+
+  test("the arrow keys' neighbour is the node below", async () => {
+    expect(view.neighbour(1, "down")).toBeNull();
+    view.setSnapshot(twoLayers());
+    view.setState(idle);
+    await nextFrame();
+    expect(view.neighbour(1, "down")).toBe(2);
+  });
+
+  test("a reveal waits for the layout that shows the node", async () => {
+    const far = bare(
+      400,
+      Array.from({ length: 399 }, (_, i) => [i, i + 1] as const),
+    );
+    view.setSnapshot(far);
+    view.setState(idle);
+    view.reveal(399);
+    await nextFrame();
+    vi.spyOn(performance, "now").mockReturnValue(performance.now() + 1000);
+    expect(await nextFrame()).toContain("N399");
+  });
+
+  test("a graph with a cycle is refused with a sentence", () => {
+    const cyclic = bare(2, [
+      [0, 1],
+      [1, 0],
+    ]);
+    expect(() => view.setSnapshot(cyclic)).toThrow(
+      /^The snapshot is damaged: .*cycle of 2/,
+    );
+  });
+
+  test("an empty graph draws nothing and throws nothing", async () => {
+    view.setSnapshot(bare(0, []));
+    view.setState(idle);
+    view.fit();
+    expect(await nextFrame()).toEqual([]);
+  });
+
+  test("after dispose nothing is left and nothing answers", async () => {
+    view.setSnapshot(bare(1, []));
+    view.setState(idle);
+    await nextFrame();
+    view.dispose();
+    expect(host.childElementCount).toBe(0);
+    press(300, 400);
+    expect(events.onSelect).not.toHaveBeenCalled();
+  });
+});
