@@ -84,7 +84,9 @@ def arrays_of(op: Op, args: Sequence[Any]) -> tuple[list[Any], Any]:
         elif op.listed == position:
             arrays.append([_array_in(op, position, t) for t in arg])
             first = arg[0] if first is None and len(arg) else first
-        elif arg is None or isinstance(arg, (*_NUMBERS, np.generic)):
+        elif isinstance(arg, (*_NUMBERS, np.generic)) or (
+            arg is None and position in op.optional
+        ):
             arrays.append(arg)
         else:
             raise argument_error(op, op.tensors[position], position + 1, arg)

@@ -70,6 +70,7 @@ class Op:
     differentiable: tuple[int, ...] = (0,)  # outputs that carry gradients
     family: str = ""
     key: str = ""  # where the name has several overloads, this one's own
+    optional: frozenset[int] = frozenset()  # positions of tensors that may be None
     out: bool = False  # the function takes out=
     check: Check | None = None  # (name, *args, *options) refuses before promotion
     edges: tuple[int, ...] = ()  # positions of tensors with a derivative
@@ -110,6 +111,9 @@ def read_op(
         **facts,
     )
     op.key = op.key or op.name
+    op.optional = frozenset(
+        i for i, n in enumerate(tensors) if marks[n].endswith("| None")
+    )
     _read_formulas(op, derivatives)
     return op
 

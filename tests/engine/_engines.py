@@ -103,6 +103,8 @@ class Ours(Engine):
     tensor_type = Tensor
 
     def tensor(self, array: Any) -> Any:
+        if not array.size:
+            return wrap(np.empty_like(array, order="C"))
         flat, offset = _memory(array)
         if array.size == flat.size and array.flags.c_contiguous:
             return wrap(flat.reshape(array.shape))
@@ -123,13 +125,16 @@ class Theirs(Engine):
         self.tensor_type = torch.Tensor
 
     def tensor(self, array: Any) -> Any:
+        if not array.size:
+            dtype = getattr(self.module, array.dtype.name)
+            return self.module.empty(array.shape, dtype=dtype)
         flat, offset = _memory(array)
         steps = tuple(s // array.itemsize for s in array.strides)
         whole = self.module.from_numpy(flat)
         return whole.as_strided(array.shape, steps, offset).detach()
 
     def array(self, tensor: Any) -> Any:
-        return tensor.detach().resolve_conj().resolve_neg().numpy()
+        return tensor.detach().resolve_conj().resolve_neg().numpy(force=True)
 
 
 OURS = Ours()

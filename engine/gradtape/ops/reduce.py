@@ -1,30 +1,267 @@
-"""Reductions."""
+"""Sums, means and products."""
 
 from __future__ import annotations
 
 from typing import Any
 
-from .._define import Array, op
-from .._dtypes import dtype as DType  # noqa: N812
+from .._backend import backend_of
+from .._define import Array, method, op
+from .._dtypes import DTYPE_OF, parse_dtype
+from .._dtypes import dtype as DType
+from .._tensor import Tensor, wrap
+from ._operand import HIDDEN
+from ._reduction import (
+    as_dims,
+    axes_of,
+    count_in,
+    finish,
+    in_dtype,
+    restored,
+    spread_back,
+    values_of,
+    wide,
+)
+from ._signature import ABSENT, dim_argument
+from ._view import composed
+
+# ---- sum ----
 
 
-def expand_reduced(F, grad, shape, dim, keepdim):
-    if dim is not None and not keepdim and shape:
-        dims = (dim,) if isinstance(dim, int) else tuple(dim)
-        kept = {d % len(shape) for d in dims} or set(range(len(shape)))
-        grad = F.reshape(grad, tuple(1 if i in kept else n for i, n in enumerate(shape)))
-    return F.expand(grad, shape)
+def _sum_kernel(xp: Any, self: Array, dim: Any = None, keepdim: bool = False) -> Any:
+    axes = axes_of(dim, self.ndim)
+    found = xp.add.reduce(self, axis=axes, dtype=wide(self))
+    if self.dtype.kind not in "biu":
+        found = xp.asarray(found).astype(self.dtype, copy=False)
+    return finish(xp, found, self.shape, axes, keepdim)
 
 
-@op({"self": lambda F, grad, self_shape, dim, keepdim: expand_reduced(F, grad, self_shape, dim, keepdim)})
-def sum(xp: Any, self: Array, dim: Any = None, keepdim: bool = False, *, dtype: DType | None = None) -> Any:
-    """Add up elements."""
-    axis = tuple(dim) if isinstance(dim, list | tuple) else dim
-    return xp.sum(self, axis=axis or None if axis == () else axis, keepdims=keepdim, dtype=None if dtype is None else dtype.numpy)
+@op(
+    {"self": lambda F, grad, self_shape: F.expand(grad, self_shape)},
+    name="sum",
+    key="_sum_all",
+    out=True,
+    **HIDDEN,
+)
+def _sum_all(xp: Any, self: Array, *, dtype: DType | None = None) -> Any:
+    return _sum_kernel(xp, in_dtype(self, dtype))
 
 
-@op({"self": lambda F, grad: F.conj(grad)})
-def conj(xp: Any, self: Array) -> Any:
-    if type(self) is float or self.dtype.kind != "c":
-        return self
-    return xp.conj(self)
+@op(
+    {
+        "self": lambda F, grad, self_shape, dim, keepdim: spread_back(
+            F, grad, self_shape, dim, keepdim
+        )
+    },
+    name="sum",
+    key="_sum_dims",
+    node="SumBackward1",
+    out=True,
+    **HIDDEN,
+)
+def _sum_dims(
+    xp: Any, self: Array, dim: Any, keepdim: bool, *, dtype: DType | None = None
+) -> Any:
+    return _sum_kernel(xp, in_dtype(self, dtype), dim, keepdim)
+
+
+@method(function=True)
+@composed(_sum_kernel)
+def sum(
+    input: Tensor,
+    dim: Any = ABSENT,
+    keepdim: bool = False,
+    *,
+    dtype: Any = None,
+    out: Tensor | None = None,
+    axis: Any = ABSENT,
+    keepdims: Any = ABSENT,
+) -> Tensor:
+    """Add up all elements, or those along one or several dimensions.
+
+    Integers and bools add up to int64.
+    """
+    dim, keepdim = dim_argument(dim, axis, keepdim, keepdims)
+    kind = None if dtype is None else parse_dtype(dtype, "sum")
+    if dim is ABSENT:
+        return _sum_all(input, dtype=kind, out=out)
+    return _sum_dims(input, as_dims(dim), keepdim, dtype=kind, out=out)
+
+
+# ---- mean ----
+
+
+def _mean_kernel(xp: Any, self: Array, dim: Any = None, keepdim: bool = False) -> Any:
+    axes = axes_of(dim, self.ndim)
+    total = xp.asarray(xp.add.reduce(self, axis=axes, dtype=wide(self)))
+    found = xp.divide(total, max(count_in(self.shape, dim), 0)).astype(self.dtype)
+    return finish(xp, found, self.shape, axes, keepdim)
+
+
+def _check_mean(name: str, self: Tensor, *options: Any) -> None:
+    given = options[-1]
+    dtype = given or DTYPE_OF[self._data.dtype]
+    if not (dtype.is_floating_point or dtype.is_complex):
+        what = "dtype" if given else "input dtype"
+        raise RuntimeError(
+            f"{name}(): could not infer output dtype. {what.capitalize()} must be "
+            f"either a floating point or complex dtype. Got: {dtype.cpp_name}"
+        )
+
+
+@op(
+    {
+        "self": lambda F, grad, self_shape: (
+            F.expand(grad, self_shape) / count_in(self_shape, None)
+        )
+    },
+    name="mean",
+    key="_mean_all",
+    check=_check_mean,
+    out=True,
+    **HIDDEN,
+)
+def _mean_all(xp: Any, self: Array, *, dtype: DType | None = None) -> Any:
+    return _mean_kernel(xp, in_dtype(self, dtype))
+
+
+@op(
+    {
+        "self": lambda F, grad, self_shape, dim, keepdim: (
+            spread_back(F, grad, self_shape, dim, keepdim) / count_in(self_shape, dim)
+        )
+    },
+    name="mean",
+    key="_mean_dims",
+    node="MeanBackward1",
+    check=_check_mean,
+    out=True,
+    **HIDDEN,
+)
+def _mean_dims(
+    xp: Any, self: Array, dim: Any, keepdim: bool, *, dtype: DType | None = None
+) -> Any:
+    return _mean_kernel(xp, in_dtype(self, dtype), dim, keepdim)
+
+
+@method(function=True)
+@composed(_mean_kernel)
+def mean(
+    input: Tensor,
+    dim: Any = ABSENT,
+    keepdim: bool = False,
+    *,
+    dtype: Any = None,
+    out: Tensor | None = None,
+    axis: Any = ABSENT,
+    keepdims: Any = ABSENT,
+) -> Tensor:
+    """Average all elements, or those along one or several dimensions.
+
+    Raises RuntimeError for integers; ``dtype`` says what to average in.
+    """
+    dim, keepdim = dim_argument(dim, axis, keepdim, keepdims)
+    kind = None if dtype is None else parse_dtype(dtype, "mean")
+    if dim is ABSENT:
+        return _mean_all(input, dtype=kind, out=out)
+    return _mean_dims(input, as_dims(dim), keepdim, dtype=kind, out=out)
+
+
+# ---- prod ----
+
+
+def _prod_kernel(xp: Any, self: Array, dim: Any = None, keepdim: bool = False) -> Any:
+    axes = axes_of(dim, self.ndim)
+    found = xp.multiply.reduce(self, axis=axes, dtype=wide(self))
+    if self.dtype.kind not in "biu":
+        found = xp.asarray(found).astype(self.dtype, copy=False)
+    return finish(xp, found, self.shape, axes, keepdim)
+
+
+def on_diagonal(F: Any, like: Any, n: int) -> Any:
+    """Return a square mask of the diagonal, raw or a tensor as the formula needs."""
+    mask = backend_of(values_of(like)).xp.eye(n, dtype=bool)
+    return mask if F.raw else wrap(mask)
+
+
+def _others_backward(F: Any, grad: Any, self: Any, dim: int) -> Any:
+    """Differentiate the product of all others: leave two out, for every pair."""
+    last = F.transpose(self, dim, -1)
+    shape = tuple(last.shape)
+    same = on_diagonal(F, self, shape[-1])
+    rows = F.expand(F.unsqueeze(last, -2), (*shape, shape[-1]))
+    pairs = F._product_of_others(F.where(same, 1.0, rows), -1)
+    grads = F.unsqueeze(F.transpose(grad, dim, -1), -1)
+    back = F.sum(F.where(same, 0.0, grads * F.conj(pairs)), -2, False)
+    return F.transpose(back, dim, -1)
+
+
+@op({"self": _others_backward}, **HIDDEN)
+def _product_of_others(xp: Any, self: Array, dim: int) -> Any:
+    """Multiply, for each element, all the others along a dimension."""
+    last = xp.moveaxis(self, dim, -1)
+    before, after = xp.ones_like(last), xp.ones_like(last)
+    before[..., 1:] = xp.cumprod(last[..., :-1], -1)
+    after[..., :-1] = xp.cumprod(last[..., :0:-1], -1)[..., ::-1]
+    return xp.moveaxis(before * after, -1, dim)
+
+
+def _prod_backward(
+    F: Any, grad: Any, self: Any, result: Any, dim: Any, keepdim: bool
+) -> Any:
+    shape = tuple(self.shape)
+    grad = restored(F, grad, shape, dim, keepdim)
+    if not (values_of(self) == 0).any():
+        return grad * F.conj(restored(F, result, shape, dim, keepdim) / self)
+    if dim is None and len(shape) != 1:
+        flat = F.reshape(self, (-1,))
+        return grad * F.conj(F.reshape(F._product_of_others(flat, 0), shape))
+    return grad * F.conj(F._product_of_others(self, 0 if dim is None else dim))
+
+
+@op(
+    {
+        "self": lambda F, grad, self, result: _prod_backward(
+            F, grad, self, result, None, False
+        )
+    },
+    name="prod",
+    key="_prod_all",
+    out=True,
+    **HIDDEN,
+)
+def _prod_all(xp: Any, self: Array, *, dtype: DType | None = None) -> Any:
+    return _prod_kernel(xp, in_dtype(self, dtype))
+
+
+@op(
+    {"self": _prod_backward},
+    name="prod",
+    key="_prod_dim",
+    node="ProdBackward1",
+    out=True,
+    **HIDDEN,
+)
+def _prod_dim(
+    xp: Any, self: Array, dim: int, keepdim: bool, *, dtype: DType | None = None
+) -> Any:
+    return _prod_kernel(xp, in_dtype(self, dtype), dim, keepdim)
+
+
+@method(function=True)
+@composed(_prod_kernel)
+def prod(
+    input: Tensor,
+    dim: Any = ABSENT,
+    keepdim: bool = False,
+    *,
+    dtype: Any = None,
+    out: Tensor | None = None,
+    axis: Any = ABSENT,
+    keepdims: Any = ABSENT,
+) -> Tensor:
+    """Multiply all elements, or those along one dimension."""
+    dim, keepdim = dim_argument(dim, axis, keepdim, keepdims)
+    kind = None if dtype is None else parse_dtype(dtype, "prod")
+    if dim is ABSENT or dim is None:
+        return _prod_all(input, dtype=kind, out=out)
+    return _prod_dim(input, int(dim), keepdim, dtype=kind, out=out)

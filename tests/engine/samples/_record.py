@@ -60,6 +60,7 @@ class OpSample:
     layouts: tuple[Layout, ...] = LAYOUTS
     errors: Callable[[Make], Iterable[Sample]] | None = None  # calls both must refuse
     frozen: tuple[int, ...] = ()  # positions of float arguments that need no gradient
+    derived: bool = True  # False: PyTorch has no derivative for it
     gradcheck: bool = True
     gradgradcheck: bool = True
     double: bool = True  # compare double backward with PyTorch

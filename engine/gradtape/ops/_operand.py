@@ -1,0 +1,120 @@
+"""What the pointwise families share: kinds of operands, and refusing some of them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from .._define import FUNCTIONS
+from .._dtypes import DTYPE_OF, result_type_of
+from .._op import Check
+from .._tensor import Tensor
+
+
+def operand_of(value: Any) -> Any:
+    """Return an operand as promotion sees it: (dtype, ndim), or a Python number."""
+    if isinstance(value, Tensor):
+        return value.dtype, value._data.ndim
+    return value.item() if hasattr(value, "item") else value
+
+
+def kind_of(*values: Any) -> str:
+    """Return the NumPy kind ("b", "i", "u", "f", "c") that operands compute in."""
+    found = result_type_of([operand_of(v) for v in values if v is not None])
+    return "f" if found.is_floating_point else found.numpy.kind
+
+
+def number(value: Any) -> Any:
+    """Return a number argument, which may come as a 0-d tensor or NumPy scalar."""
+    return value.item() if hasattr(value, "item") else value
+
+
+def not_implemented(label: str, *values: Any) -> NotImplementedError:
+    """Build PyTorch's error for a dtype that one of its kernels leaves out."""
+    found = result_type_of([operand_of(v) for v in values if v is not None])
+    return NotImplementedError(f"\"{label}\" not implemented for '{found.cpp_name}'")
+
+
+def leaves_out(kinds: str, label: str) -> Check:
+    """Return a check that refuses operands of the dtype kinds that a kernel lacks."""
+
+    def check(_name: str, *args: Any) -> None:
+        operands = [a for a in args if isinstance(a, Tensor)]
+        if kind_of(*operands) in kinds:
+            raise not_implemented(label, *operands)
+
+    return check
+
+
+def refuses(kinds: str, sentence: str, error: type[Exception] = RuntimeError) -> Check:
+    """Return a check that refuses operands of some dtype kinds with a sentence."""
+
+    def check(name: str, *args: Any) -> None:
+        if kind_of(*(a for a in args if isinstance(a, Tensor))) in kinds:
+            raise error(sentence.format(name=name))
+
+    return check
+
+
+def same_dtype(label: str, first: Tensor, **others: Any) -> None:
+    """Refuse tensors of another dtype than the first, in PyTorch's words."""
+    for name, other in others.items():
+        if isinstance(other, Tensor) and other.dtype is not first.dtype:
+            raise RuntimeError(
+                f"expected dtype {c_name(first)} for `{name}` but got dtype "
+                f"{c_name(other)}"
+            )
+
+
+def c_name(tensor: Tensor) -> str:
+    """Return the C name of a tensor's dtype, as some sentences say it."""
+    name = DTYPE_OF[tensor._data.dtype].cpp_name
+    return _C_NAMES.get(name, name)
+
+
+_C_NAMES = {
+    "Bool": "bool",
+    "Byte": "unsigned char",
+    "Char": "signed char",
+    "Double": "double",
+    "Float": "float",
+    "Half": "c10::Half",
+    "Int": "int",
+    "Long": "long int",
+    "Short": "short int",
+}
+
+
+POINTWISE: dict[str, Any] = {"promotion": "common", "pointwise": True, "out": True}
+"""Facts of an op that works element by element and broadcasts its operands."""
+
+HIDDEN: dict[str, Any] = {"method": False, "function": False}
+"""For ops that only derivatives or other functions of ours call."""
+
+
+def aliases(**names: str) -> None:
+    """Give functions, methods and in-place methods a second name: ``new="old"``."""
+    for new, old in names.items():
+        if old in FUNCTIONS:
+            FUNCTIONS[new] = FUNCTIONS[old]
+        for mark in ("", "_"):
+            if hasattr(Tensor, old + mark):
+                setattr(Tensor, new + mark, getattr(Tensor, old + mark))
+
+
+def is_complex(value: Any) -> bool:
+    """Tell whether a formula's value, raw or a tensor, is complex."""
+    array = value._data if isinstance(value, Tensor) else value
+    return array.dtype.kind == "c"
+
+
+UNDERIVED = "NotImplemented"
+"""PyTorch's name for the node of an op that has no derivative."""
+
+
+def underived(name: str, *tensors: str) -> dict[str, Any]:
+    """Return derivatives that refuse: an op PyTorch records without being able to."""
+
+    def refuse(F: Any, grad: Any) -> Any:
+        raise RuntimeError(f"derivative for aten::{name} is not implemented")
+
+    return dict.fromkeys(tensors, refuse)

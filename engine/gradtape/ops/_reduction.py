@@ -1,0 +1,106 @@
+"""What the reductions share: which axes, which shape, and the way back."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from .._dtypes import DTYPE_OF
+from .._dtypes import dtype as DType
+from .._op import Check
+from .._tensor import Tensor
+from ._arguments import is_integer, wrap_dim, wrap_dims
+
+Dims = int | tuple[int, ...] | list[int] | None
+
+
+def axes_of(dim: Dims, ndim: int) -> tuple[int, ...]:
+    """Return the axes that ``dim`` means; None and () mean all of them."""
+    if dim is None:
+        return tuple(range(ndim))
+    found = wrap_dims(dim, ndim)
+    return found[:ndim] if found else tuple(range(ndim))
+
+
+def kept_shape(shape: tuple[int, ...], axes: tuple[int, ...]) -> tuple[int, ...]:
+    """Return the shape with the reduced axes kept as 1."""
+    return tuple(1 if i in axes else n for i, n in enumerate(shape))
+
+
+def finish(xp: Any, found: Any, shape: tuple[int, ...], axes: Any, keep: bool) -> Any:
+    """Lay a result out row by row, as PyTorch does, and put kept axes back."""
+    found = xp.asarray(found)
+    if not found.flags.c_contiguous:
+        found = found.copy(order="C")
+    return found.reshape(kept_shape(shape, axes)) if keep else found
+
+
+def restored(F: Any, value: Any, shape: Any, dim: Dims, keepdim: bool) -> Any:
+    """Give a result, or its gradient, the reduced axes back with size 1."""
+    if keepdim or not shape:
+        return value
+    return F.reshape(value, kept_shape(shape, axes_of(dim, len(shape))))
+
+
+def spread_back(F: Any, grad: Any, shape: Any, dim: Dims, keepdim: bool) -> Any:
+    """Give every element of the input the gradient of its sum."""
+    shape = tuple(shape)
+    return F.expand(restored(F, grad, shape, dim, keepdim), shape)
+
+
+def count_in(shape: Any, dim: Dims) -> int:
+    """Return how many elements go into one."""
+    count = 1
+    for axis in axes_of(dim, len(shape)):
+        count *= shape[axis]
+    return count
+
+
+def as_dims(dim: Any) -> Any:
+    """Return a dim argument as the node keeps it: a tuple, or None."""
+    if dim is None:
+        return None
+    return (int(dim),) if is_integer(dim) else tuple(int(d) for d in dim)
+
+
+def wide(array: Any) -> Any:
+    """Return the dtype in which sums of an array run: half precision needs more."""
+    if array.dtype.itemsize == 2 and array.dtype.kind in "fV":
+        return "float32"
+    return "int64" if array.dtype.kind in "bui" else array.dtype
+
+
+def in_dtype(array: Any, dtype: DType | None) -> Any:
+    """Return the array in the dtype asked for."""
+    return array if dtype is None else array.astype(dtype.numpy, copy=False)
+
+
+def values_of(value: Any) -> Any:
+    """Return the raw array of what a formula was given."""
+    return value._data if isinstance(value, Tensor) else value
+
+
+def name_of(array: Any) -> str:
+    """Return the name of a dtype that C++ sentences use."""
+    return DTYPE_OF[values_of(array).dtype].cpp_name
+
+
+def needs_elements(label: str, one_axis: bool = True) -> Check:
+    """Return a check that refuses to pick an element where there is none."""
+
+    def check(name: str, self: Any, dim: Any = None, *_: Any) -> None:
+        data = self._data
+        if data.size:
+            return
+        if dim is None or dim == ():
+            raise (RuntimeError if one_axis else IndexError)(
+                f"{label}(): Expected reduction dim to be specified for "
+                "input.numel() == 0. Specify the reduction dim with the 'dim' argument."
+            )
+        for axis in (dim,) if is_integer(dim) else dim:
+            if data.ndim and data.shape[wrap_dim(axis, data.ndim)] == 0:
+                raise IndexError(
+                    f"{label}(): Expected reduction dim {wrap_dim(axis, data.ndim)} "
+                    "to have non-zero size."
+                )
+
+    return check

@@ -1,0 +1,75 @@
+"""relu, sigmoid and threshold. What only networks use lives in ``nn``."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from .._define import Array, op, pointwise
+from .._inplace import inplace
+from ._operand import HIDDEN, POINTWISE, refuses
+
+
+@op(
+    {
+        "grad_output": lambda F, grad, self, threshold: F.threshold_backward(
+            grad, self, threshold
+        ),
+        "self": lambda F, grad: F.zeros_like(grad),
+    },
+    promotion="common",
+    **HIDDEN,
+)
+def threshold_backward(
+    xp: Any, grad_output: Array, self: Array, threshold: float
+) -> Any:
+    """Let a gradient pass where ``self`` is above the threshold, or NaN."""
+    return xp.where(self <= threshold, 0, grad_output)
+
+
+relu = pointwise(
+    "relu",
+    lambda xp, self: xp.maximum(self, 0),
+    {"self": lambda F, grad, result: F.threshold_backward(grad, result, 0)},
+    check=refuses("b", "Boolean inputs not supported for relu"),
+    out=False,
+)
+
+
+@op(
+    {
+        "self": lambda F, grad, self, threshold: F.threshold_backward(
+            grad, self, threshold
+        )
+    },
+    **POINTWISE,
+)
+def threshold(xp: Any, self: Array, threshold: float, value: float) -> Any:
+    """Keep what is above the threshold; put ``value`` in the place of the rest."""
+    return xp.where(self <= threshold, self.dtype.type(value), self)
+
+
+def _sigmoid(xp: Any, self: Any) -> Any:
+    return xp.reciprocal(1 + xp.exp(-self))
+
+
+sigmoid = pointwise(
+    "sigmoid",
+    _sigmoid,
+    {"self": lambda F, grad, result: F.sigmoid_backward(grad, result)},
+    promotion="float",
+)
+
+pointwise(
+    "sigmoid_backward",
+    lambda xp, grad, output: grad * xp.conj((1 - output) * output),
+    {
+        "self": lambda F, grad, other: F.sigmoid_backward(grad, other),
+        "other": lambda F, grad, self, other: grad * self * (1 - 2 * other),
+    },
+    arity=2,
+    method=False,
+    function=False,
+    out=False,
+)
+
+inplace("relu", "sigmoid", "threshold")

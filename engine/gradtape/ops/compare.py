@@ -1,0 +1,115 @@
+"""Comparisons, logic, bits: ops whose results carry no gradient."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from .._define import Array, Operand, method, op, pointwise
+from .._dtypes import DTYPE_OF
+from .._inplace import inplace
+from .._tensor import Tensor
+from ._operand import HIDDEN, POINTWISE, aliases, leaves_out
+
+for _name, _ufunc in {
+    "eq": "equal",
+    "ne": "not_equal",
+    "lt": "less",
+    "le": "less_equal",
+    "gt": "greater",
+    "ge": "greater_equal",
+    "logical_and": "logical_and",
+    "logical_or": "logical_or",
+    "logical_xor": "logical_xor",
+}.items():
+    pointwise(_name, _ufunc, {}, arity=2, promotion="compare")
+    inplace(_name)
+
+for _name in ("isnan", "isinf", "isfinite"):
+    pointwise(_name, _name, {}, promotion="compare", out=False)
+for _name, _ufunc in {"signbit": "signbit", "logical_not": "logical_not"}.items():
+    pointwise(_name, _ufunc, {}, promotion="compare")
+inplace("logical_not")
+
+
+# ---- closeness ----
+
+
+@op({}, **HIDDEN)
+def _isclose(
+    xp: Any, self: Array, other: Array, rtol: float, atol: float, equal_nan: bool
+) -> Any:
+    close = self == other
+    if equal_nan and self.dtype.kind in "fc":
+        close |= xp.isnan(self) & xp.isnan(other)
+    if rtol == 0 and atol == 0:
+        return close
+    # In the tensors' own dtype, as PyTorch computes it.
+    allowed = atol + xp.abs(rtol * other)
+    apart = xp.abs(self - other)
+    return close | (xp.isfinite(apart) & (apart <= allowed))
+
+
+@method(function=True)
+def isclose(
+    input: Tensor,
+    other: Tensor,
+    rtol: float = 1e-05,
+    atol: float = 1e-08,
+    equal_nan: bool = False,
+) -> Tensor:
+    """Tell where ``|input - other| <= atol + rtol * |other|``."""
+    if input._data.dtype != other._data.dtype:
+        a, b = (DTYPE_OF[t._data.dtype].cpp_name for t in (input, other))
+        raise RuntimeError(f"{a} did not match {b}")
+    for name, value in (("rtol", rtol), ("atol", atol)):
+        if value < 0:
+            raise RuntimeError(
+                f"{name} must be greater than or equal to zero, but got {value:g}"
+            )
+    return _isclose(input, other, rtol, atol, equal_nan)
+
+
+@method(function=True)
+def allclose(
+    input: Tensor,
+    other: Tensor,
+    rtol: float = 1e-05,
+    atol: float = 1e-08,
+    equal_nan: bool = False,
+) -> bool:
+    """Tell whether isclose() holds everywhere."""
+    return bool(isclose(input, other, rtol, atol, equal_nan)._data.all())
+
+
+@method(function=True)
+def equal(input: Tensor, other: Tensor) -> bool:
+    """Tell whether two tensors have the same shape and elements."""
+    a, b = input._data, other._data
+    return a.shape == b.shape and bool((a == b).all())
+
+
+# ---- bits ----
+
+
+def _bitwise(name: str, ufunc: str, label: str, kinds: str) -> None:
+    def kernel(xp: Any, self: Operand, other: Operand) -> Any:
+        return getattr(xp, ufunc)(self, other)
+
+    op({}, name=name, check=leaves_out(kinds, label), **POINTWISE)(kernel)
+    inplace(name)
+
+
+for _name in ("and", "or", "xor"):
+    _bitwise(f"bitwise_{_name}", f"bitwise_{_name}", f"bitwise_{_name}_cpu", "fc")
+_bitwise("bitwise_left_shift", "left_shift", "lshift_cpu", "fcb")
+_bitwise("bitwise_right_shift", "right_shift", "rshift_cpu", "fcb")
+
+
+@op({}, check=leaves_out("fc", "bitwise_not_cpu"), **POINTWISE)
+def bitwise_not(xp: Any, self: Array) -> Any:
+    """Flip every bit; of a bool, its value."""
+    return xp.invert(self)
+
+
+inplace("bitwise_not")
+aliases(greater="gt", greater_equal="ge", less="lt", less_equal="le", not_equal="ne")

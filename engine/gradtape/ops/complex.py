@@ -1,0 +1,91 @@
+"""Conjugates and the parts of complex tensors; real tensors pass through unchanged."""
+
+from __future__ import annotations
+
+from operator import methodcaller
+from typing import Any
+
+import numpy as np
+
+from .._define import Array, method, op, public, raw_ops, tensor_ops
+from .._tensor import Tensor
+from .parts import select
+from .reinterpret import view_as_real
+
+
+@op(
+    {"self": lambda F, grad: F.conj(grad)},
+    name="conj",
+    method=False,
+    function=False,
+)
+def _conjugated(xp: Any, self: Array) -> Any:
+    """Conjugate a complex tensor."""
+    return self.conjugate()
+
+
+@public
+@method()
+def conj(input: Tensor) -> Tensor:
+    """Return the complex conjugate; a real tensor is returned itself."""
+    return _conjugated(input) if input._data.dtype.kind == "c" else input
+
+
+@public
+@method()
+def resolve_conj(input: Tensor) -> Tensor:
+    """Return the tensor itself: conjugates are never lazy here."""
+    return input
+
+
+def _conj_operand(value: Any) -> Any:
+    return conj(value) if isinstance(value, Tensor) else value.conjugate()
+
+
+# Formulas conjugate whatever they meet, numbers too, on the hottest path there is.
+# NumPy's method answers a real array with the array itself, in 40 ns.
+tensor_ops.conj = _conj_operand
+raw_ops(np.empty(0)).conj = methodcaller("conjugate")
+
+
+@op({"self": lambda F, grad: grad}, name="real", view="", method=False, function=False)
+def _real_part(xp: Any, self: Array) -> Any:
+    """See the real parts."""
+    return self.real
+
+
+@op(
+    {"self": lambda F, grad: grad * 1j},
+    name="imag",
+    view="",
+    method=False,
+    function=False,
+)
+def _imaginary_part(xp: Any, self: Array) -> Any:
+    """See the imaginary parts."""
+    return self.imag
+
+
+@public
+def real(input: Tensor) -> Tensor:
+    """Return a view of the real parts; a real tensor is returned itself."""
+    if input._data.dtype.kind != "c":
+        return input
+    return select(view_as_real(input), -1, 0)
+
+
+@public
+def imag(input: Tensor) -> Tensor:
+    """Return a view of the imaginary parts.
+
+    Raises RuntimeError for a real tensor.
+    """
+    if input._data.dtype.kind != "c":
+        raise RuntimeError(
+            "imag is not implemented for tensors with non-complex dtypes."
+        )
+    return select(view_as_real(input), -1, 1)
+
+
+Tensor.real = property(real)
+Tensor.imag = property(imag)

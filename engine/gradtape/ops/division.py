@@ -1,0 +1,139 @@
+"""Quotients and what is left over."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from .._define import Array, Operand, method, op, pointwise
+from .._fast import Option
+from .._inplace import inplace
+from .._tensor import Tensor
+from ._operand import HIDDEN, POINTWISE, UNDERIVED, aliases, leaves_out, underived
+
+
+def check_divisor(self: Any, other: Any) -> None:
+    """Refuse to divide integers by zero, in PyTorch's words."""
+    if self.dtype.kind in "iub" and not other.all():
+        raise RuntimeError("ZeroDivisionError")
+
+
+def floor_quotient(xp: Any, self: Any, other: Any) -> Any:
+    """Divide and round down; integers by zero are refused."""
+    check_divisor(self, other)
+    if self.dtype.kind != "f":
+        return self // other
+    # NumPy gives NaN for x // 0 where PyTorch gives the infinity of the quotient.
+    return xp.where(other == 0, self / other, self // other)
+
+
+def trunc_quotient(xp: Any, self: Any, other: Any) -> Any:
+    """Divide and round towards zero; integers by zero are refused."""
+    check_divisor(self, other)
+    if self.dtype.kind == "f":
+        return xp.trunc(self / other)
+    quotient = self // other
+    # Integers round down in NumPy: one more where that was not towards zero.
+    upward = (quotient < 0) & (quotient * other != self)
+    return quotient + upward.astype(self.dtype)
+
+
+# ---- div, with a rounding mode or without ----
+
+
+def _check_mode(_name: str, self: Any, other: Any, rounding_mode: Any) -> None:
+    if rounding_mode not in ("trunc", "floor"):
+        raise RuntimeError(
+            "div expected rounding_mode to be one of None, 'trunc', or 'floor' but "
+            f"found '{rounding_mode}'"
+        )
+    leaves_out("b", f"div_{rounding_mode}_cpu")("div", self, other)
+
+
+@op(
+    {
+        "self": lambda F, grad, other, rounding_mode: F.zeros_like(grad),
+        "other": lambda F, grad, self, other, rounding_mode: F.zeros_like(grad),
+    },
+    name="div",
+    key="_div_rounded",
+    node="DivBackward2",
+    check=_check_mode,
+    **POINTWISE,
+    **HIDDEN,
+)
+def _div_rounded(xp: Any, self: Operand, other: Operand, *, rounding_mode: Any) -> Any:
+    quotient = floor_quotient if rounding_mode == "floor" else trunc_quotient
+    return quotient(xp, self, other)
+
+
+div = pointwise(
+    "div",
+    "true_divide",
+    {
+        "self": lambda F, grad, other: grad / F.conj(other),
+        "other": lambda F, grad, self, other: -grad * F.conj((self / other) / other),
+    },
+    arity=2,
+    promotion="float",
+    option=Option("rounding_mode", None, _div_rounded),
+)
+
+
+@op(
+    underived("floor_divide", "self", "other"),
+    node=UNDERIVED,
+    check=leaves_out("b", "div_floor_cpu"),
+    **POINTWISE,
+)
+def floor_divide(xp: Any, self: Operand, other: Operand) -> Any:
+    """Divide and round down; no gradient flows."""
+    return floor_quotient(xp, self, other)
+
+
+# ---- remainder, fmod ----
+
+
+def _rest(name: str, mode: str) -> tuple[Any, Any]:
+    """Declare the two forms of an op that PyTorch derives differently by divisor."""
+
+    def kernel(xp: Any, self: Operand, other: Operand) -> Any:
+        check_divisor(self, other)
+        return getattr(xp, name)(self, other)
+
+    facts = {"name": name, "check": leaves_out("b", f"{name}_cpu")}
+    facts |= {**POINTWISE, **HIDDEN}
+    by_number = op({"self": lambda F, grad: grad}, key=f"_{name}_number", **facts)
+    by_tensor = op(
+        {
+            "self": lambda F, grad: grad,
+            "other": lambda F, grad, self, other: (
+                -grad * F._div_rounded(self, other, rounding_mode=mode)
+            ),
+        },
+        key=f"_{name}_tensor",
+        node=f"{name.capitalize()}Backward1",
+        **facts,
+    )
+    return by_number(kernel), by_tensor(kernel)
+
+
+_remainder_number, _remainder_tensor = _rest("remainder", "floor")
+_fmod_number, _fmod_tensor = _rest("fmod", "trunc")
+
+
+@method(function=True)
+def remainder(input: Any, other: Any, *, out: Tensor | None = None) -> Tensor:
+    """Return the rest of a division rounded down; it has the divisor's sign."""
+    form = _remainder_tensor if isinstance(other, Tensor) else _remainder_number
+    return form(input, other, out=out)
+
+
+@method(function=True)
+def fmod(input: Tensor, other: Any, *, out: Tensor | None = None) -> Tensor:
+    """Return the rest of a division rounded to zero; it has the dividend's sign."""
+    form = _fmod_tensor if isinstance(other, Tensor) else _fmod_number
+    return form(input, other, out=out)
+
+
+inplace("div", "floor_divide", "_remainder_tensor", "_fmod_tensor")
+aliases(divide="div", true_divide="div")

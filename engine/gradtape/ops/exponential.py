@@ -1,0 +1,111 @@
+"""Exponentials, logarithms, roots and reciprocals."""
+
+from __future__ import annotations
+
+from math import log as _log
+from typing import Any
+
+from .._define import Array, op, pointwise
+from .._inplace import inplace
+from ._operand import POINTWISE, leaves_out
+
+LN2, LN10 = _log(2.0), _log(10.0)
+
+# ---- roots ----
+
+sqrt = pointwise(
+    "sqrt",
+    "sqrt",
+    {"self": lambda F, grad, result: grad / (2 * F.conj(result))},
+    promotion="float",
+)
+rsqrt = pointwise(
+    "rsqrt",
+    lambda xp, self: xp.reciprocal(xp.sqrt(self)),
+    {"self": lambda F, grad, result: -0.5 * grad * F.conj(result * result * result)},
+    promotion="float",
+)
+reciprocal = pointwise(
+    "reciprocal",
+    "reciprocal",
+    {"self": lambda F, grad, result: -grad * F.conj(result * result)},
+    promotion="float",
+)
+
+# ---- exponentials ----
+
+exp = pointwise(
+    "exp",
+    "exp",
+    {"self": lambda F, grad, result: grad * F.conj(result)},
+    promotion="float",
+)
+exp2 = pointwise(
+    "exp2",
+    "exp2",
+    {"self": lambda F, grad, result: grad * F.conj(result) * LN2},
+    promotion="float",
+)
+expm1 = pointwise(
+    "expm1",
+    "expm1",
+    {"self": lambda F, grad, result: grad * (F.conj(result) + 1)},
+    promotion="float",
+)
+
+# ---- logarithms ----
+
+log = pointwise(
+    "log",
+    "log",
+    {"self": lambda F, grad, self: grad / F.conj(self)},
+    promotion="float",
+)
+log2 = pointwise(
+    "log2",
+    "log2",
+    {"self": lambda F, grad, self: grad / (F.conj(self) * LN2)},
+    promotion="float",
+)
+log10 = pointwise(
+    "log10",
+    "log10",
+    {"self": lambda F, grad, self: grad / (F.conj(self) * LN10)},
+    promotion="float",
+)
+log1p = pointwise(
+    "log1p",
+    "log1p",
+    {"self": lambda F, grad, self: grad / F.conj(self + 1)},
+    promotion="float",
+)
+
+
+@op(
+    {
+        "self": lambda F, grad, self, other: grad / (1 + F.exp(other - self)),
+        "other": lambda F, grad, self, other: grad / (1 + F.exp(self - other)),
+    },
+    check=leaves_out("biu", "logaddexp_cpu"),
+    **POINTWISE,
+)
+def logaddexp(xp: Any, self: Array, other: Array) -> Any:
+    """Return the logarithm of the sum of two exponentials."""
+    return xp.logaddexp(self, other)
+
+
+@op(
+    {
+        "self": lambda F, grad, self, other: grad / (1 + F.exp2(other - self)),
+        "other": lambda F, grad, self, other: grad / (1 + F.exp2(self - other)),
+    },
+    check=leaves_out("biu", "logaddexp2_cpu"),
+    **POINTWISE,
+)
+def logaddexp2(xp: Any, self: Array, other: Array) -> Any:
+    """Return the base-2 logarithm of the sum of two powers of 2."""
+    return xp.logaddexp2(self, other)
+
+
+inplace("sqrt", "rsqrt", "reciprocal", "exp", "exp2", "expm1")
+inplace("log", "log2", "log10", "log1p")

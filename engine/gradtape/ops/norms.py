@@ -1,0 +1,169 @@
+"""Norms, distances and logsumexp."""
+
+from __future__ import annotations
+
+from math import inf
+from typing import Any
+
+from .._define import Array, method, op
+from .._dtypes import DTYPE_OF, parse_dtype
+from .._dtypes import dtype as DType
+from .._tensor import Tensor
+from ._operand import HIDDEN, number
+from ._reduction import as_dims, axes_of, finish, in_dtype, restored, wide
+from ._signature import ABSENT, dim_argument
+
+
+def norm_backward(
+    F: Any, grad: Any, self: Any, p: float, norm: Any, dim: Any, keepdim: bool
+) -> Any:
+    """Return the gradient of a p-norm, zero where PyTorch makes it so."""
+    shape = tuple(self.shape)
+    grad = restored(F, grad, shape, dim, keepdim)
+    norm = restored(F, norm, shape, dim, keepdim)
+    if p == 0:
+        return F.zeros_like(self)
+    if p == 1:
+        return F.sgn(self) * grad
+    if p == 2:
+        return grad * F.where(norm == 0, 0.0, self / norm)
+    if p in (inf, -inf):
+        size = F.abs(self)
+        mask = (size == norm) | F.isnan(size)
+        count = F.sum(mask, axes_of(dim, len(shape)), True) if shape else F.sum(mask)
+        return F.sgn(self) * ((grad / count) * mask)
+    if p < 1:
+        steep = F.sgn(self) * F.where(self == 0, 0.0, F.abs(self) ** (p - 1))
+        return steep * grad * norm ** (1 - p)
+    scale = F.where(norm == 0, 0.0, grad / norm ** (p - 1))
+    if p < 2:
+        return F.sgn(self) * F.abs(self) ** (p - 1) * scale
+    return self * F.abs(self) ** (p - 2) * scale
+
+
+def _norm_of(xp: Any, self: Any, p: float, axes: Any) -> Any:
+    size = xp.abs(self).astype(wide(xp.abs(self)), copy=False)
+    if p == inf:
+        return xp.maximum.reduce(size, axis=axes, initial=0)
+    if p == -inf:
+        return xp.minimum.reduce(size, axis=axes, initial=inf)
+    if p == 0:
+        return xp.add.reduce(size != 0, axis=axes, dtype=size.dtype)
+    if p == 1:
+        return xp.add.reduce(size, axis=axes)
+    if p == 2:
+        return xp.sqrt(xp.add.reduce(size * size, axis=axes))
+    return xp.add.reduce(size**p, axis=axes) ** (1 / p)
+
+
+def _check_norm(_name: str, self: Tensor, _p: Any, dim: Any, _k: Any, dt: Any) -> None:
+    kind = DTYPE_OF[self._data.dtype]
+    if not (kind.is_floating_point or kind.is_complex):
+        raise RuntimeError(
+            "linalg.vector_norm: Expected a floating point or complex tensor as input. "
+            f"Got {kind.cpp_name}"
+        )
+
+
+@op(
+    {
+        "self": lambda F, grad, self, result, ord, dim, keepdim: norm_backward(
+            F, grad, self, ord, result, dim, keepdim
+        )
+    },
+    check=_check_norm,
+    out=True,
+    **HIDDEN,
+)
+def linalg_vector_norm(
+    xp: Any,
+    self: Array,
+    ord: float = 2,
+    dim: Any = None,
+    keepdim: bool = False,
+    dtype: DType | None = None,
+) -> Any:
+    """Return the p-norm over all or some dimensions."""
+    data = in_dtype(self, dtype)
+    axes = axes_of(dim, data.ndim)
+    found = xp.asarray(_norm_of(xp, data, ord, axes))
+    real = data.real.dtype if data.dtype.kind == "c" else data.dtype
+    return finish(xp, found.astype(real), data.shape, axes, keepdim)
+
+
+@method(function=True)
+def norm(
+    input: Tensor,
+    p: Any = "fro",
+    dim: Any = None,
+    keepdim: bool = False,
+    out: Tensor | None = None,
+    dtype: Any = None,
+) -> Tensor:
+    """Return the p-norm of the elements; "fro" is the 2-norm."""
+    if p == "nuc":
+        raise NotImplementedError("the nuclear norm needs singular values")
+    order = 2.0 if p in ("fro", None) else float(number(p))
+    kind = None if dtype is None else parse_dtype(dtype, "norm")
+    return linalg_vector_norm(input, order, as_dims(dim), keepdim, kind, out=out)
+
+
+@op(
+    {
+        "self": lambda F, grad, self, other, result, p: norm_backward(
+            F, grad, self - other, p, result, None, False
+        ),
+        "other": lambda F, grad, self, other, result, p: -norm_backward(
+            F, grad, self - other, p, result, None, False
+        ),
+    },
+    promotion="common",
+)
+def dist(xp: Any, self: Array, other: Array, p: float = 2) -> Any:
+    """Return the p-norm of the difference of two tensors."""
+    apart = self - other
+    found = xp.asarray(_norm_of(xp, apart, p, tuple(range(apart.ndim))))
+    return found.astype(self.dtype)
+
+
+# ---- logsumexp ----
+
+
+@op(
+    {
+        "self": lambda F, grad, self, result, dim, keepdim: (
+            restored(F, grad, tuple(self.shape), dim, keepdim)
+            * F.exp(self - restored(F, result, tuple(self.shape), dim, keepdim))
+        )
+    },
+    name="logsumexp",
+    key="_logsumexp",
+    promotion="float",
+    out=True,
+    **HIDDEN,
+)
+def _logsumexp(xp: Any, self: Array, dim: Any, keepdim: bool) -> Any:
+    axes = axes_of(dim, self.ndim)
+    if self.size:
+        top = xp.maximum.reduce(self, axis=axes, keepdims=True)
+        top = xp.where(xp.isfinite(top), top, 0)
+    else:
+        top = self.dtype.type(0)
+    total = xp.log(xp.add.reduce(xp.exp(self - top), axis=axes, keepdims=True))
+    found = xp.asarray(total + top).astype(self.dtype, copy=False)
+    return finish(xp, found.squeeze(axes), self.shape, axes, keepdim)
+
+
+@method(function=True)
+def logsumexp(
+    input: Tensor,
+    dim: Any = ABSENT,
+    keepdim: bool = False,
+    *,
+    out: Tensor | None = None,
+    axis: Any = ABSENT,
+    keepdims: Any = ABSENT,
+) -> Tensor:
+    """Return the logarithm of the sum of exponentials along dimensions."""
+    dim, keepdim = dim_argument(dim, axis, keepdim, keepdims)
+    return _logsumexp(input, as_dims(dim), keepdim, out=out)

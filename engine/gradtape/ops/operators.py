@@ -1,0 +1,138 @@
+"""Python's operators on tensors. Unknown operands get NotImplemented, as Python wants."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+from typing import Any
+
+from .. import _errors
+from .._define import FUNCTIONS, OPS, raw_ops, tensor_ops
+from .._fast import OPERANDS, bind_pointwise
+from .._tensor import Tensor
+from .arithmetic import rsub
+from .power import pow as power
+
+import numpy as np
+
+_RAW = raw_ops(np.empty(0))
+
+# The hottest calls there are: the operator is the op's own straight-line code.
+for _name, _op in {
+    "add": "add",
+    "radd": "add",
+    "sub": "sub",
+    "mul": "mul",
+    "rmul": "mul",
+    "truediv": "div",
+    "eq": "eq",
+    "ne": "ne",
+    "lt": "lt",
+    "le": "le",
+    "gt": "gt",
+    "ge": "ge",
+}.items():
+    _bound = bind_pointwise(OPS[_op], getattr(_RAW, _op), operator=True)
+    setattr(Tensor, f"__{_name}__", _bound)
+
+
+def _deferring(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Answer NotImplemented to an operand that is no tensor and no number."""
+
+    @functools.wraps(function)
+    def operator(self: Tensor, other: Any, /) -> Any:
+        return function(self, other) if isinstance(other, OPERANDS) else NotImplemented
+
+    return operator
+
+
+def _reflected(function: Callable[..., Any]) -> Callable[..., Any]:
+    return lambda self, other: function(other, self)
+
+
+_BINARY: dict[str, Callable[..., Any]] = {
+    "rsub": rsub,
+    "rtruediv": lambda self, other: self.reciprocal() * other,
+    "floordiv": FUNCTIONS["floor_divide"],
+    "rfloordiv": _reflected(FUNCTIONS["floor_divide"]),
+    "mod": FUNCTIONS["remainder"],
+    "rmod": _reflected(FUNCTIONS["remainder"]),
+    "pow": power,
+    "rpow": _reflected(power),
+    "and": FUNCTIONS["bitwise_and"],
+    "rand": FUNCTIONS["bitwise_and"],
+    "or": FUNCTIONS["bitwise_or"],
+    "ror": FUNCTIONS["bitwise_or"],
+    "xor": FUNCTIONS["bitwise_xor"],
+    "rxor": FUNCTIONS["bitwise_xor"],
+    "lshift": FUNCTIONS["bitwise_left_shift"],
+    "rlshift": _reflected(FUNCTIONS["bitwise_left_shift"]),
+    "rshift": FUNCTIONS["bitwise_right_shift"],
+    "rrshift": _reflected(FUNCTIONS["bitwise_right_shift"]),
+    "matmul": lambda self, other: tensor_ops.matmul(self, other),
+    "rmatmul": lambda self, other: tensor_ops.matmul(other, self),
+}
+for _name, _function in _BINARY.items():
+    setattr(Tensor, f"__{_name}__", _deferring(_function))
+
+for _name, _method in {
+    "add": "add_",
+    "sub": "sub_",
+    "mul": "mul_",
+    "truediv": "div_",
+    "floordiv": "floor_divide_",
+    "mod": "remainder_",
+    "pow": "pow_",
+    "and": "bitwise_and_",
+    "or": "bitwise_or_",
+    "xor": "bitwise_xor_",
+    "lshift": "bitwise_left_shift_",
+    "rshift": "bitwise_right_shift_",
+}.items():
+    setattr(Tensor, f"__i{_name}__", _deferring(getattr(Tensor, _method)))
+
+Tensor.__neg__ = Tensor.neg
+Tensor.__pos__ = Tensor.positive
+Tensor.__abs__ = Tensor.abs
+
+
+def _invert(self: Tensor) -> Tensor:
+    if self._data.dtype.kind not in "biu":
+        raise TypeError(
+            "~ (operator.invert) is only implemented on integer and Boolean-type "
+            "tensors"
+        )
+    return self.bitwise_not()
+
+
+Tensor.__invert__ = _invert
+
+# ---- a tensor of one element as a Python number ----
+
+
+def _as_bool(self: Tensor) -> bool:
+    if self._data.size != 1:
+        what = "no values" if self._data.size == 0 else "more than one value"
+        raise RuntimeError(_errors.BOOL_AMBIGUOUS.format(what=what))
+    return bool(self._data.reshape(())[()])
+
+
+def _single(self: Tensor) -> Any:
+    if self._data.size != 1:
+        raise ValueError("only one element tensors can be converted to Python scalars")
+    return self._data.reshape(())[()]
+
+
+def _as_index(self: Tensor) -> int:
+    if self._data.size != 1 or self._data.dtype.kind not in "biu":
+        raise TypeError(
+            "only integer tensors of a single element can be converted to an index"
+        )
+    return int(self._data.reshape(())[()])
+
+
+Tensor.__bool__ = _as_bool
+Tensor.__float__ = lambda self: float(_single(self))
+Tensor.__int__ = lambda self: int(_single(self))
+Tensor.__complex__ = lambda self: complex(_single(self))
+Tensor.__index__ = _as_index

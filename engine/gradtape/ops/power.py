@@ -1,0 +1,138 @@
+"""Powers, in the three forms that PyTorch derives differently."""
+
+from __future__ import annotations
+
+from math import inf, log, nan
+from typing import Any
+
+from .._define import OPS, Array, Operand, method, op, public
+from .._dtypes import complex128, float64
+from .._inplace import in_place
+from .._tensor import Tensor
+from ._operand import HIDDEN, POINTWISE, is_complex, kind_of, number
+
+_NEGATIVE = "Integers to negative integer powers are not allowed."
+
+
+def _power(xp: Any, self: Any, exponent: Any) -> Any:
+    if self.dtype.kind not in "iub":
+        return self**exponent
+    if self.dtype.kind == "b":
+        return self | ~exponent
+    # NumPy refuses all negative exponents; PyTorch rounds the fraction to 0 or ±1.
+    found = self ** xp.maximum(exponent, 0)
+    odd = xp.where(exponent % 2 == 0, 1, self)
+    fraction = xp.where(xp.abs(self) == 1, odd, 0)
+    return xp.where(exponent < 0, fraction, found).astype(self.dtype, copy=False)
+
+
+def _check_exponent(_name: str, self: Any, exponent: Any) -> None:
+    if kind_of(self, exponent) in "iub" and exponent < 0:
+        raise RuntimeError(_NEGATIVE)
+
+
+def _pow_backward(F: Any, grad: Any, self: Any, exponent: Any) -> Any:
+    if exponent == 0:
+        return F.zeros_like(grad)
+    return grad * F.conj(exponent * self ** (exponent - 1))
+
+
+def _pow_backward_self(F: Any, grad: Any, self: Any, exponent: Any) -> Any:
+    slope = grad * F.conj(exponent * F._pow_tensors(self, exponent - 1))
+    return F.where(exponent == 0, 0.0, slope)
+
+
+def _pow_backward_exponent(
+    F: Any, grad: Any, self: Any, exponent: Any, result: Any
+) -> Any:
+    # At a zero base the slope is 0 where the power is 0 or 1, as in PyTorch.
+    flat = (self == 0) & (exponent == 0 if is_complex(exponent) else exponent >= 0)
+    return F.where(flat, 0.0, grad * F.conj(result * F.log(self)))
+
+
+def _pow_backward_number(
+    F: Any, grad: Any, self: Any, exponent: Any, result: Any
+) -> Any:
+    if isinstance(self, complex):
+        return grad * F.conj(result * F.log(0 * result + self))
+    slope = -inf if self == 0 else log(self) if self > 0 else nan
+    if self == 0:
+        return F.where(exponent >= 0, 0.0, grad * (result * slope))
+    return grad * (result * slope)
+
+
+_FACTS = {**POINTWISE, **HIDDEN, "name": "pow"}
+
+
+@op(
+    {"self": _pow_backward},
+    key="_pow_number",
+    check=_check_exponent,
+    **_FACTS,
+)
+def _pow_number(xp: Any, self: Array, exponent: Operand) -> Any:
+    if self.dtype.kind in "fc":
+        return self ** exponent.item()  # NumPy has short cuts for 2, 0.5 and -1
+    return _power(xp, self, exponent)
+
+
+@op(
+    {"self": _pow_backward_self, "exponent": _pow_backward_exponent},
+    key="_pow_tensors",
+    node="PowBackward1",
+    **_FACTS,
+)
+def _pow_tensors(xp: Any, self: Array, exponent: Array) -> Any:
+    return _power(xp, self, exponent)
+
+
+@op(
+    {"exponent": _pow_backward_number},
+    key="_pow_of_number",
+    node="PowBackward2",
+    **_FACTS,
+)
+def _pow_of_number(xp: Any, self: Operand, exponent: Array) -> Any:
+    return _power(xp, self, exponent)
+
+
+@method(function=True)
+def pow(input: Any, exponent: Any, *, out: Tensor | None = None) -> Tensor:
+    """Raise to a power; base or exponent may be a number."""
+    if not isinstance(exponent, Tensor):
+        return _pow_number(input, number(exponent), out=out)
+    if isinstance(input, Tensor):
+        return _pow_tensors(input, exponent, out=out)
+    return _pow_of_number(number(input), exponent, out=out)
+
+
+@method()
+def pow_(self: Tensor, exponent: Any) -> Tensor:
+    """In-place version of pow()."""
+    form = _tensors_in_place if isinstance(exponent, Tensor) else _number_in_place
+    return form(self, exponent)
+
+
+_tensors_in_place = in_place(OPS["_pow_tensors"])
+_number_in_place = in_place(OPS["_pow_number"])
+
+
+@method(function=True)
+def square(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """Multiply each element with itself."""
+    return pow(input, 2, out=out)
+
+
+@method()
+def square_(self: Tensor) -> Tensor:
+    """In-place version of square()."""
+    return pow_(self, 2)
+
+
+@method(function=True)
+def float_power(input: Any, exponent: Any) -> Tensor:
+    """Raise to a power in double precision."""
+    kinds = [kind_of(v) for v in (input, exponent)]
+    wide = complex128 if "c" in kinds else float64
+    base, power = (v.to(wide) if isinstance(v, Tensor) else v for v in (input, exponent))
+    return pow(base, power)

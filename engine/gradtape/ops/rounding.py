@@ -1,0 +1,121 @@
+"""Rounding, and replacing what is not a number. The slope of a staircase is zero."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from .._define import OPS, Array, method, op, pointwise
+from .._inplace import in_place, inplace
+from .._tensor import Tensor
+from ._operand import HIDDEN, POINTWISE, UNDERIVED, aliases, leaves_out, underived
+
+
+def _staircase(name: str, ufunc: str) -> Any:
+    def general(xp: Any, self: Array) -> Any:
+        return xp.positive(self) if self.dtype.kind in "iu" else getattr(xp, ufunc)(self)
+
+    return pointwise(
+        name,
+        ufunc,
+        {"self": lambda F, grad: F.zeros_like(grad)},
+        general=general,
+        check=leaves_out("b", f"{name}_vml_cpu"),
+    )
+
+
+floor = _staircase("floor", "floor")
+ceil = _staircase("ceil", "ceil")
+trunc = _staircase("trunc", "trunc")
+
+
+@op(
+    {"self": lambda F, grad: F.zeros_like(grad)},
+    check=leaves_out("b", "round_vml_cpu"),
+    name="round",
+    key="_round",
+    **POINTWISE,
+    **HIDDEN,
+)
+def _round(xp: Any, self: Array) -> Any:
+    return xp.positive(self) if self.dtype.kind in "iu" else xp.rint(self)
+
+
+@op(
+    {"self": lambda F, grad: F.zeros_like(grad)},
+    name="round",
+    key="_round_decimals",
+    node="RoundBackward1",
+    check=lambda name, self, decimals: leaves_out("biu", "round_cpu")(name, self),
+    **POINTWISE,
+    **HIDDEN,
+)
+def _round_decimals(xp: Any, self: Array, *, decimals: int) -> Any:
+    # As PyTorch: scale, round half to even, scale back, in the tensor's own dtype.
+    scale = self.dtype.type(10.0 ** abs(decimals))
+    if decimals > 0:
+        return xp.rint(self * scale) / scale
+    return xp.rint(self / scale) * scale
+
+
+@method(function=True)
+def round(input: Tensor, *, decimals: int = 0, out: Tensor | None = None) -> Tensor:
+    """Round half to even, to ``decimals`` digits after the point."""
+    if decimals == 0:
+        return _round(input, out=out)
+    return _round_decimals(input, decimals=decimals, out=out)
+
+
+@method()
+def round_(self: Tensor, *, decimals: int = 0) -> Tensor:
+    """In-place version of round()."""
+    if decimals == 0:
+        return _round_in_place(self)
+    return _round_decimals_in_place(self, decimals=decimals)
+
+
+@op({"self": lambda F, grad: grad}, check=leaves_out("biu", "frac_cpu"), **POINTWISE)
+def frac(xp: Any, self: Array) -> Any:
+    """Return what is after the point, with the sign."""
+    return self - xp.trunc(self)
+
+
+@op(
+    {"self": lambda F, grad, self, nan, posinf, neginf: grad * F.isfinite(self)},
+    **POINTWISE,
+)
+def nan_to_num(
+    xp: Any,
+    self: Array,
+    nan: float | None = None,
+    posinf: float | None = None,
+    neginf: float | None = None,
+) -> Any:
+    """Replace NaN by 0 and infinities by the largest numbers, or by what is given."""
+    if self.dtype.kind not in "fc":
+        return self | self if self.dtype.kind == "b" else xp.positive(self)
+    return xp.nan_to_num(self, nan=nan or 0.0, posinf=posinf, neginf=neginf)
+
+
+def _check_heaviside(_name: str, self: Any, values: Any) -> None:
+    if self.dtype is not values.dtype:
+        raise RuntimeError(
+            "heaviside is not yet implemented for tensors with different dtypes."
+        )
+
+
+@op(
+    underived("heaviside", "self", "values"),
+    node=UNDERIVED,
+    check=_check_heaviside,
+    **POINTWISE,
+)
+def heaviside(xp: Any, self: Array, values: Array) -> Any:
+    """Return 0 below zero, 1 above it, and ``values`` at zero; NaN counts as 1."""
+    step = (~(self < 0)).astype(self.dtype)
+    return xp.where(self == 0, values, step)
+
+
+_round_in_place = in_place(OPS["_round"])
+_round_decimals_in_place = in_place(OPS["_round_decimals"])
+inplace("floor", "ceil", "trunc", "frac", "nan_to_num", "heaviside")
+aliases(fix="trunc")

@@ -1,0 +1,196 @@
+"""Running sums, products and extremes along a dimension."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from .. import return_types
+from .._backend import backend_of
+from .._define import ABSENT, OPS, Array, method, op
+from .._dtypes import parse_dtype
+from .._dtypes import dtype as DType
+from .._inplace import in_place
+from .._tensor import Tensor, wrap
+from ._arguments import wrap_dim
+from ._operand import HIDDEN
+from ._reduction import in_dtype, values_of, wide
+from .reduce import on_diagonal
+
+
+def _scanned(ufunc: Any, self: Any, dim: int) -> Any:
+    axis = wrap_dim(dim, self.ndim)
+    kind = wide(self)
+    if self.ndim == 0:
+        found = self.astype(kind)
+    else:
+        found = ufunc.accumulate(self, axis=axis, dtype=kind)
+    if self.dtype.kind not in "biu":
+        found = found.astype(self.dtype, copy=False)
+    return found if found.flags.c_contiguous else found.copy(order="C")
+
+
+# ---- cumsum ----
+
+
+@op(
+    {"self": lambda F, grad, dim: F._reverse_cumsum(grad, dim)},
+    name="cumsum",
+    key="_cumsum",
+    out=True,
+    **HIDDEN,
+)
+def _cumsum(xp: Any, self: Array, dim: int, *, dtype: DType | None = None) -> Any:
+    return _scanned(xp.add, in_dtype(self, dtype), dim)
+
+
+@op({"self": lambda F, grad, dim: F._cumsum(grad, dim)}, **HIDDEN)
+def _reverse_cumsum(xp: Any, self: Array, dim: int) -> Any:
+    """Add up from the end of a dimension to its beginning."""
+    if self.ndim == 0:
+        return self.copy()
+    return xp.flip(_scanned(xp.add, xp.flip(self, dim), dim), dim)
+
+
+# ---- cumprod ----
+
+
+def _upto(F: Any, like: Any, n: int) -> Any:
+    """Return a square mask: may element k (row) be part of product i (column)?"""
+    mask = backend_of(values_of(like)).xp.tri(n, dtype=bool).T
+    return mask if F.raw else wrap(mask)
+
+
+def _cumprod_backward(F: Any, grad: Any, self: Any, result: Any, dim: int) -> Any:
+    if not tuple(self.shape) or not values_of(self).size:
+        return grad
+    if not (values_of(self) == 0).any():
+        weighted = grad * F.conj(result)
+        return F._reverse_cumsum(weighted, dim) / F.conj(self)
+    # With zeros, leave each element out of all the products it is part of.
+    last = F.transpose(self, dim, -1)
+    n = last.shape[-1]
+    rows = F.expand(F.unsqueeze(last, -2), (*last.shape, n))
+    products = F._cumprod(F.where(on_diagonal(F, self, n), 1.0, rows), -1)
+    grads = F.unsqueeze(F.transpose(grad, dim, -1), -2)
+    parts = F.where(_upto(F, self, n), grads * F.conj(products), 0.0)
+    return F.transpose(F.sum(parts, -1, False), dim, -1)
+
+
+@op({"self": _cumprod_backward}, name="cumprod", key="_cumprod", out=True, **HIDDEN)
+def _cumprod(xp: Any, self: Array, dim: int, *, dtype: DType | None = None) -> Any:
+    return _scanned(xp.multiply, in_dtype(self, dtype), dim)
+
+
+# ---- logcumsumexp, cummax, cummin ----
+
+
+def _logcumsumexp_backward(F: Any, grad: Any, self: Any, result: Any, dim: int) -> Any:
+    up = F._reverse_logcumsumexp(F.log(F.clamp_min(grad, 0.0)) - result, dim)
+    down = F._reverse_logcumsumexp(F.log(F.clamp_min(-grad, 0.0)) - result, dim)
+    return F.exp(up + self) - F.exp(down + self)
+
+
+@op({"self": _logcumsumexp_backward}, out=True)
+def logcumsumexp(xp: Any, self: Array, dim: int) -> Any:
+    """Return the logarithm of the running sum of exponentials."""
+    return _scanned(xp.logaddexp, self, dim)
+
+
+def _reverse_backward(F: Any, grad: Any, self: Any, result: Any, dim: int) -> Any:
+    weighted = F._cumsum(grad * F.exp(-result), dim)
+    return F.where(F.isinf(self), 0.0, weighted * F.exp(self))
+
+
+@op({"self": _reverse_backward}, **HIDDEN)
+def _reverse_logcumsumexp(xp: Any, self: Array, dim: int) -> Any:
+    if self.ndim == 0:
+        return self.copy()
+    return xp.flip(_scanned(xp.logaddexp, xp.flip(self, dim), dim), dim)
+
+
+def _running(name: str, ufunc: str, better: str) -> Any:
+    def kernel(xp: Any, self: Array, dim: int) -> Any:
+        axis = wrap_dim(dim, self.ndim)
+        if self.ndim == 0:
+            return self.copy(), xp.zeros((), "int64")
+        values = getattr(xp, ufunc).accumulate(self, axis=axis)
+        # A new place wherever an element equals the extreme so far: the last of ties.
+        same = self == values
+        if self.dtype.kind == "f":
+            same |= xp.isnan(self)
+        steps = xp.arange(self.shape[axis])
+        along = steps.reshape([-1 if i == axis else 1 for i in range(self.ndim)])
+        places = xp.maximum.accumulate(xp.where(same, along, 0), axis=axis)
+        return tuple(xp.ascontiguousarray(v) for v in (values, places))
+
+    declared = op(
+        {
+            "self": lambda F, grad, self, result1, dim: F._add_picked(
+                grad[0], result1, dim
+            )
+        },
+        name=name,
+        key=f"_{name}",
+        outputs=2,
+        out=True,
+        **HIDDEN,
+    )(kernel)
+    kind = getattr(return_types, name)
+
+    def running(
+        input: Tensor, dim: Any = ABSENT, *, out: Any = None, axis: Any = ABSENT
+    ) -> Any:
+        return kind(declared(input, dim if axis is ABSENT else axis, out=out))
+
+    running.__name__ = running.__qualname__ = name
+    running.__doc__ = f"Return the {better} so far along a dimension, and its places."
+    return method(name, function=True)(running)
+
+
+@op(
+    {
+        "self": lambda F, grad, indices, dim: F._take_picked(grad, indices, dim)
+        if tuple(grad.shape)
+        else grad
+    },
+    **HIDDEN,
+)
+def _add_picked(xp: Any, self: Array, indices: Array, dim: int) -> Any:
+    """Add gradients up where elements were picked, some of them several times."""
+    if self.ndim == 0:
+        return self.copy()
+    found = xp.zeros_like(self)
+    at = list(xp.indices(self.shape, sparse=True))
+    at[dim] = indices
+    xp.add.at(found, tuple(at), self)
+    return found
+
+
+cummax = _running("cummax", "maximum", "largest")
+cummin = _running("cummin", "minimum", "smallest")
+
+
+# ---- public forms ----
+
+
+def _public(name: str, form: Any, says: str) -> None:
+    def scan(
+        input: Tensor,
+        dim: Any = ABSENT,
+        *,
+        dtype: Any = None,
+        out: Tensor | None = None,
+        axis: Any = ABSENT,
+    ) -> Tensor:
+        dim = dim if axis is ABSENT else axis
+        kind = None if dtype is None else parse_dtype(dtype, name)
+        return form(input, dim, dtype=kind, out=out)
+
+    scan.__name__ = scan.__qualname__ = name
+    scan.__doc__ = says
+    method(name, function=True)(scan)
+    method(f"{name}_")(in_place(OPS[f"_{name}"]))
+
+
+_public("cumsum", _cumsum, "Add up step by step along a dimension.")
+_public("cumprod", _cumprod, "Multiply step by step along a dimension.")

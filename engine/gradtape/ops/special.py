@@ -1,0 +1,154 @@
+"""Error functions, the gamma family and xlogy, from SciPy."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from math import inf, log, nan, pi, sqrt
+from typing import Any
+
+import numpy as np
+
+from .._define import FUNCTIONS, Array, Operand, method, op, pointwise
+from .._inplace import inplace
+from .._tensor import Tensor
+from ._operand import HIDDEN, POINTWISE
+
+_TWO_OVER_ROOT_PI = 2.0 / sqrt(pi)
+
+
+def _special(name: str) -> Callable[..., Any]:
+    """Return a kernel that calls SciPy's, or CuPy's, special function."""
+
+    def kernel(xp: Any, *arrays: Any) -> Any:
+        found = getattr(_library(xp), name)(*arrays)
+        return found.astype(arrays[-1].dtype, copy=False)
+
+    return kernel
+
+
+def _library(xp: Any) -> Any:
+    if xp is np:
+        from scipy import special
+    else:
+        from cupyx.scipy import special
+    return special
+
+
+erf = pointwise(
+    "erf",
+    _special("erf"),
+    {"self": lambda F, grad, self: grad * (_TWO_OVER_ROOT_PI * F.exp(-(self * self)))},
+    promotion="float",
+)
+erfc = pointwise(
+    "erfc",
+    _special("erfc"),
+    {"self": lambda F, grad, self: grad * (-_TWO_OVER_ROOT_PI * F.exp(-(self * self)))},
+    promotion="float",
+)
+
+
+def _erfinv_backward(F: Any, grad: Any, self: Any) -> Any:
+    found = F.erfinv(self)
+    return grad * (F.exp(found * found) / _TWO_OVER_ROOT_PI)
+
+
+erfinv = pointwise(
+    "erfinv", _special("erfinv"), {"self": _erfinv_backward}, promotion="float"
+)
+lgamma = pointwise(
+    "lgamma",
+    _special("gammaln"),
+    {"self": lambda F, grad, self: grad * F.digamma(self)},
+    promotion="float",
+)
+digamma = pointwise(
+    "digamma",
+    _special("psi"),
+    {"self": lambda F, grad, self: grad * F._polygamma(self, 1)},
+    promotion="float",
+)
+
+
+@op(
+    {"self": lambda F, grad, self, n: grad * F._polygamma(self, n + 1)},
+    name="polygamma",
+    key="_polygamma",
+    **{**POINTWISE, "promotion": "float"},
+    **HIDDEN,
+)
+def _polygamma(xp: Any, self: Array, n: int) -> Any:
+    special = _library(xp)
+    if n == 0:
+        found = special.psi(self)
+    else:
+        found = (-1.0) ** (n + 1) * special.gamma(n + 1.0) * special.zeta(n + 1.0, self)
+    return found.astype(self.dtype, copy=False)
+
+
+def polygamma(n: int, input: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """Return the n-th derivative of digamma()."""
+    if n < 0:
+        raise RuntimeError("polygamma(n, x) does not support negative n.")
+    return _polygamma(input, n, out=out)
+
+
+# ---- xlogy: three forms, as either side may be a number ----
+
+
+def _xlogy_self(F: Any, grad: Any, self: Any, other: Any) -> Any:
+    silent = (self == 0) & (other <= 0)
+    return F.where(silent, 0.0, grad * F.log(other))
+
+
+def _xlogy_kernel(xp: Any, self: Operand, other: Operand) -> Any:
+    found = xp.where(self == 0, 0, self * xp.log(other))
+    return xp.where(xp.isnan(other), xp.nan, found).astype(other.dtype, copy=False)
+
+
+def _log(number: float) -> float:
+    """Return the logarithm as arrays have it: of 0 and below too."""
+    if number > 0:
+        return log(number)
+    return -inf if number == 0 else nan
+
+
+_FACTS = {**POINTWISE, **HIDDEN, "name": "xlogy", "promotion": "float"}
+_xlogy_tensors = op(
+    {
+        "self": _xlogy_self,
+        "other": lambda F, grad, self, other: grad * self / other,
+    },
+    key="_xlogy_tensors",
+    **_FACTS,
+)(_xlogy_kernel)
+_xlogy_of_number = op(
+    {"other": lambda F, grad, self, other: grad * self / other},
+    key="_xlogy_of_number",
+    node="XlogyBackward1",
+    **_FACTS,
+)(_xlogy_kernel)
+_xlogy_by_number = op(
+    {
+        "self": lambda F, grad, self, other: F.where(
+            (self == 0) & (other <= 0), 0.0, grad * _log(other)
+        )
+    },
+    key="_xlogy_by_number",
+    node="XlogyBackward2",
+    **_FACTS,
+)(_xlogy_kernel)
+
+
+@method(function=True)
+def xlogy(input: Any, other: Any, *, out: Tensor | None = None) -> Tensor:
+    """Return ``input * log(other)``, which is 0 where ``input`` is 0."""
+    if not isinstance(input, Tensor):
+        return _xlogy_of_number(input, other, out=out)
+    form = _xlogy_tensors if isinstance(other, Tensor) else _xlogy_by_number
+    return form(input, other, out=out)
+
+
+FUNCTIONS["polygamma"] = polygamma
+method("polygamma")(lambda self, n: polygamma(n, self))
+inplace("erf", "erfc", "erfinv", "lgamma", "digamma", "_xlogy_tensors")

@@ -1,0 +1,133 @@
+"""Circular and hyperbolic functions and their inverses."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from .._define import Array, op, pointwise
+from .._inplace import inplace
+from ._operand import POINTWISE, aliases, leaves_out
+
+# ---- circular ----
+
+sin = pointwise(
+    "sin",
+    "sin",
+    {"self": lambda F, grad, self: grad * F.conj(F.cos(self))},
+    promotion="float",
+)
+cos = pointwise(
+    "cos",
+    "cos",
+    {"self": lambda F, grad, self: grad * -F.conj(F.sin(self))},
+    promotion="float",
+)
+tan = pointwise(
+    "tan",
+    "tan",
+    {"self": lambda F, grad, result: grad * F.conj(1 + result * result)},
+    promotion="float",
+)
+asin = pointwise(
+    "asin",
+    "arcsin",
+    {"self": lambda F, grad, self: grad * F.conj(F.rsqrt(1 - self * self))},
+    promotion="float",
+)
+acos = pointwise(
+    "acos",
+    "arccos",
+    {"self": lambda F, grad, self: grad * -F.conj(F.rsqrt(1 - self * self))},
+    promotion="float",
+)
+atan = pointwise(
+    "atan",
+    "arctan",
+    {"self": lambda F, grad, self: grad / F.conj(self * self + 1)},
+    promotion="float",
+)
+atan2 = pointwise(
+    "atan2",
+    "arctan2",
+    {
+        "self": lambda F, grad, self, other: (
+            grad * other * F.reciprocal(self * self + other * other)
+        ),
+        "other": lambda F, grad, self, other: (
+            grad * -self * F.reciprocal(self * self + other * other)
+        ),
+    },
+    arity=2,
+    promotion="float",
+)
+
+
+@op(
+    {
+        "self": lambda F, grad, self, result: grad * (self / result),
+        "other": lambda F, grad, other, result: grad * (other / result),
+    },
+    check=leaves_out("biu", "hypot_cpu"),
+    **POINTWISE,
+)
+def hypot(xp: Any, self: Array, other: Array) -> Any:
+    """Return the length of the hypotenuse over two sides."""
+    return xp.hypot(self, other)
+
+
+# ---- hyperbolic ----
+
+sinh = pointwise(
+    "sinh",
+    "sinh",
+    {"self": lambda F, grad, self: grad * F.conj(F.cosh(self))},
+    promotion="float",
+)
+cosh = pointwise(
+    "cosh",
+    "cosh",
+    {"self": lambda F, grad, self: grad * F.conj(F.sinh(self))},
+    promotion="float",
+)
+tanh = pointwise(
+    "tanh",
+    "tanh",
+    {"self": lambda F, grad, result: F.tanh_backward(grad, result)},
+    promotion="float",
+)
+asinh = pointwise(
+    "asinh",
+    "arcsinh",
+    {"self": lambda F, grad, self: grad * F.conj(F.rsqrt(self * self + 1))},
+    promotion="float",
+)
+acosh = pointwise(
+    "acosh",
+    "arccosh",
+    {"self": lambda F, grad, self: grad * F.conj(F.rsqrt(self * self - 1))},
+    promotion="float",
+)
+atanh = pointwise(
+    "atanh",
+    "arctanh",
+    {"self": lambda F, grad, self: grad * F.conj(F.reciprocal(1 - self * self))},
+    promotion="float",
+)
+
+pointwise(
+    "tanh_backward",
+    lambda xp, grad, output: grad * (1 - xp.conj(output * output)),
+    {
+        "self": lambda F, grad, other: F.tanh_backward(grad, other),
+        "other": lambda F, grad, self, other: grad * (-2 * other * self),
+    },
+    arity=2,
+    method=False,
+    function=False,
+    out=False,
+)
+
+inplace("sin", "cos", "tan", "asin", "acos", "atan", "atan2", "hypot")
+inplace("sinh", "cosh", "tanh", "asinh", "acosh", "atanh")
+aliases(arcsin="asin", arccos="acos", arctan="atan", arctan2="atan2")
+aliases(arcsinh="asinh", arccosh="acosh", arctanh="atanh")

@@ -1,0 +1,59 @@
+"""Named results of ops with several outputs: tuples whose items have names too."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from operator import itemgetter
+from typing import Any, ClassVar
+
+
+class NamedResult(tuple[Any, ...]):
+    """A tuple of tensors whose items are also attributes, printed with their names."""
+
+    __slots__ = ()
+    _fields: ClassVar[tuple[str, ...]] = ()
+    n_fields: ClassVar[int] = 0
+    n_sequence_fields: ClassVar[int] = 0
+    n_unnamed_fields: ClassVar[int] = 0
+
+    def __new__(cls, items: Iterable[Any]) -> NamedResult:
+        found = tuple(items)
+        if len(found) != len(cls._fields):
+            raise TypeError(
+                f"{cls.__module__}.{cls.__name__}() takes a {len(cls._fields)}-sequence "
+                f"({len(found)}-sequence given)"
+            )
+        return super().__new__(cls, found)
+
+    def __repr__(self) -> str:
+        items = (f"{n}={v!r}" for n, v in zip(self._fields, self, strict=True))
+        return f"torch.return_types.{type(self).__name__}(\n" + ",\n".join(items) + ")"
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return type(self), (tuple(self),)
+
+
+def _named(name: str, *fields: str) -> type[NamedResult]:
+    body: dict[str, Any] = {
+        "__slots__": (),
+        "__doc__": f"What ``{name}`` returns: {', '.join(fields)}.",
+        "__module__": __name__,
+        "_fields": fields,
+        "n_fields": len(fields),
+        "n_sequence_fields": len(fields),
+    }
+    body |= {field: property(itemgetter(i)) for i, field in enumerate(fields)}
+    return type(name, (NamedResult,), body)
+
+
+aminmax = _named("aminmax", "min", "max")
+cummax = _named("cummax", "values", "indices")
+cummin = _named("cummin", "values", "indices")
+kthvalue = _named("kthvalue", "values", "indices")
+max = _named("max", "values", "indices")  # noqa: A001 - PyTorch's name
+median = _named("median", "values", "indices")
+min = _named("min", "values", "indices")  # noqa: A001 - PyTorch's name
+mode = _named("mode", "values", "indices")
+nanmedian = _named("nanmedian", "values", "indices")
+sort = _named("sort", "values", "indices")
+topk = _named("topk", "values", "indices")
