@@ -49,6 +49,7 @@ from . import (
     rounding,
     scan,
     scatter,
+    scatter_reduce,
     sequences,
     softmax,
     special,

@@ -68,7 +68,11 @@ def spread(
         given = (named[name],)
     if not given:
         return ()
-    if len(given) == 1 and not is_integer(given[0]):
+    if not is_integer(given[0]):
+        if len(given) > 1 and isinstance(given[0], list | tuple):
+            raise TypeError(
+                f"{function}() takes 1 positional argument but {len(given)} were given"
+            )
         return sizes(given[0], function, name)
     return sizes(given, function, name)
 

@@ -43,7 +43,9 @@ def inferred_size(size: Sizes, numel: int) -> Sizes:
                 raise RuntimeError("only one dimension can be inferred")
             free = dim
         elif length < 0:
-            raise RuntimeError(f"invalid shape dimension {length}")
+            raise RuntimeError(
+                f"invalid shape dimension {length} at index {dim} of shape {list(size)}"
+            )
         else:
             known *= length
     if free is None:
@@ -186,8 +188,7 @@ def expanded(at: Geometry, size: Sizes, implicit: bool = False) -> Geometry:
     ndim, lead = len(size), len(size) - len(at.size)
     if lead < 0:
         raise RuntimeError(
-            f"expand({{{list(at.size)}}}, size={list(size)}): the number of sizes "
-            f"provided ({ndim}) must be greater or equal to the number of dimensions "
+            f"the number of sizes provided ({ndim}) must be greater or equal to the number of dimensions "
             f"in the tensor ({len(at.size)})"
         )
     lengths, strides = [0] * ndim, [0] * ndim
@@ -212,11 +213,9 @@ def _expanded_dim(
                 f"non-existing dimension {d}"
             )
         return length, step
-    if target < 0:
-        raise RuntimeError(f"The expanded size of the tensor ({target}) isn't allowed")
     if length == target:
         return length, step
-    if length != 1:
+    if length != 1 or target < 0:
         raise RuntimeError(
             f"The expanded size of the tensor ({target}) must match the existing size "
             f"({length}) at non-singleton dimension {d}.  Target sizes: {list(size)}.  "

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
-from .._backend import NUMPY, cupy_backend
+from .._backend import NUMPY, backend_of, cupy_backend
 from .._device import default_device
 from .._device import device as Device
 from .._dtypes import dtype as DType
 from .._out import store
-from .._random_target import memory_order
 from .._tensor import Tensor, wrap
 
 _NO_GRADIENTS = (
@@ -50,8 +50,53 @@ def deliver(array: Any, out: Tensor | None, requires_grad: bool = False) -> Tens
         return made(array, requires_grad)
     if not isinstance(out, Tensor):  # pyright: ignore[reportUnnecessaryIsInstance]
         raise TypeError(f"argument 'out' must be Tensor, not {type(out).__name__}")
-    store(out, array, "copy")
+    if out._data.shape != array.shape:
+        fresh = backend_of(out._data).xp.empty(array.shape, out._data.dtype)
+        out._storage.owner, out._storage._pointer = fresh, None
+        out._data, out._view = fresh, None
+    store(out, array, "out")
     return out
+
+
+def memory_order(
+    shape: tuple[int, ...], operands: Sequence[tuple[int, ...]]
+) -> list[int]:
+    """Return the dimensions of a result from the outermost in memory to the innermost.
+
+    The strides of the operands decide, earlier operands first; a stride of 0 has no
+    say, and where none has, the dimensions stay in their order.
+    """
+    inner_first = list(range(len(shape)))[::-1]
+    for i in range(1, len(shape)):
+        moving = i
+        for j in range(i - 1, -1, -1):
+            turn = _compare(shape, operands, inner_first[j], inner_first[moving])
+            if turn < 0:
+                break
+            if turn > 0:
+                inner_first[j], inner_first[moving] = inner_first[moving], inner_first[j]
+                moving = j
+    return inner_first[::-1]
+
+
+def _compare(shape: Any, operands: Any, a: int, b: int) -> int:
+    for strides in operands:
+        if strides[a] == 0 or strides[b] == 0:
+            continue
+        if strides[a] != strides[b]:
+            return -1 if strides[a] < strides[b] else 1
+        if shape[a] > shape[b]:
+            return 1
+    return 0
+
+
+def row_major(xp: Any, array: Any) -> Any:
+    """Return an array in row-major order with the strides that a new one would have.
+
+    NumPy leaves any stride to dimensions of size 1.
+    """
+    dense = xp.ascontiguousarray(array)
+    return dense.reshape(-1).reshape(array.shape) if 1 in array.shape else dense
 
 
 def empty_like_array(xp: Any, array: Any, dtype: DType | None = None) -> Any:
@@ -59,7 +104,7 @@ def empty_like_array(xp: Any, array: Any, dtype: DType | None = None) -> Any:
     kind = array.dtype if dtype is None else dtype.numpy
     if array.flags.c_contiguous or array.ndim < 2 or not array.size:
         return xp.empty(array.shape, kind)
-    order = memory_order(array)
+    order = memory_order(array.shape, [array.strides])
     dense = xp.empty(tuple(array.shape[d] for d in order), kind)
     places = [order.index(d) for d in range(array.ndim)]
     return dense.transpose(places)

@@ -14,6 +14,7 @@ from .._dtypes import DTYPE_OF, get_default_dtype, parse_dtype, promote_types
 from .._dtypes import dtype as DType
 from .._mode import mode
 from .._tensor import Tensor, wrap
+from ._warn import warn_once
 from ._place import made, module_on
 from .create import in_range, kind_of_number
 
@@ -148,7 +149,7 @@ def _flattened(data: Any) -> tuple[list[Any], tuple[int, ...]]:
     level: list[Any] = list(data)
     shape = [len(level)]
     if any(isinstance(item, np.ndarray) and item.ndim for item in level):
-        warnings.warn(_LIST_OF_ARRAYS, UserWarning, stacklevel=5)
+        warn_once(_LIST_OF_ARRAYS, stacklevel=5)
     while level and not isinstance(level[0], int | float) and _is_sequence(level[0]):
         if isinstance(level[0], Tensor):
             raise ValueError(_ONE_ELEMENT)
@@ -250,7 +251,7 @@ def share(array: Any) -> Tensor:
     if type(array) is not np.ndarray:
         array = array.view(np.ndarray)
     if not array.flags.writeable:
-        warnings.warn(_READ_ONLY, UserWarning, stacklevel=3)
+        warn_once(_READ_ONLY, stacklevel=3)
     return wrap(array)
 
 

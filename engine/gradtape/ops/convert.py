@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from typing import Any
 
 from .._apply import apply
@@ -26,6 +25,7 @@ from .._dtypes import (
 )
 from .._dtypes import dtype as DType
 from .._tensor import Tensor, wrap_alias
+from ._warn import warn_once
 from ._place import empty_like_array, module_on
 
 contiguous_format = "torch.contiguous_format"
@@ -121,7 +121,7 @@ def _to_copy(xp: Any, self: Array, dtype: DType, dense: bool = True) -> Any:
 
 def warn_discards(stacklevel: int) -> None:
     """Warn that a cast loses imaginary parts."""
-    warnings.warn(_DISCARDS, UserWarning, stacklevel=stacklevel)
+    warn_once(_DISCARDS, stacklevel)
 
 
 def cast(self: Tensor, dtype: DType, copy: bool = False) -> Tensor:

@@ -181,8 +181,9 @@ def in_range(value: Any, kind: DType) -> Any:
         return value
     if isinstance(value, complex):
         if value.imag:
+            name = _c_name(kind, wide=True)
             raise RuntimeError(
-                f"value cannot be converted to type {_c_name(kind)} without overflow"
+                f"value cannot be converted to type {name} without overflow"
             )
         value = value.real
     if kind.is_floating_point:
@@ -200,10 +201,10 @@ def in_range(value: Any, kind: DType) -> Any:
     return value + limits.max + 1 if value < limits.min else value
 
 
-def _c_name(kind: DType) -> str:
+def _c_name(kind: DType, wide: bool = False) -> str:
     if kind.is_floating_point:
         return {2: "at::Half", 4: "float", 8: "double"}[kind.itemsize]
-    return kind.name
+    return f"{kind.name}_t" if wide else kind.name
 
 
 @public

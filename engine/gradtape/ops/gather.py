@@ -27,7 +27,9 @@ def _check_index(xp: Any, name: str, index: Any, length: int, dim: int) -> None:
         )
 
 
-def _box(xp: Any, name: str, self: Any, dim: int, index: Any) -> tuple[int, Any]:
+def _box(
+    xp: Any, name: str, self: Any, dim: int, index: Any, src: Any = None
+) -> tuple[int, Any]:
     """Return the dimension and the part of ``self`` that ``index`` lies over."""
     d = wrap_dim(dim, self.ndim)
     if max(index.ndim, 1) != max(self.ndim, 1):
@@ -37,7 +39,7 @@ def _box(xp: Any, name: str, self: Any, dim: int, index: Any) -> tuple[int, Any]
         )
     for i, (n, m) in enumerate(zip(index.shape, self.shape, strict=False)):
         if i != d and n > m:
-            raise RuntimeError(_size_error(name, i, index.shape, self.shape, d))
+            raise RuntimeError(_size_error(name, i, index.shape, self.shape, d, src))
     _check_index(xp, name, index, self.shape[d] if self.ndim else 1, d)
     box = tuple(
         slice(None) if i == d else slice(0, n) for i, n in enumerate(index.shape)
@@ -45,7 +47,9 @@ def _box(xp: Any, name: str, self: Any, dim: int, index: Any) -> tuple[int, Any]
     return d, box
 
 
-def _size_error(name: str, at: int, index: Sizes, mine: Sizes, dim: int) -> str:
+def _size_error(
+    name: str, at: int, index: Sizes, mine: Sizes, dim: int, src: Any
+) -> str:
     if name == "gather":
         return (
             f"Size does not match at dimension {at} expected index {list(index)} to be "
@@ -54,6 +58,7 @@ def _size_error(name: str, at: int, index: Sizes, mine: Sizes, dim: int) -> str:
     return (
         f"Expected index {list(index)} to be no larger than self {list(mine)} apart "
         f"from dimension {dim}"
+        + ("" if src is None else f" and to be no larger size than src {list(src.shape)}")
     )
 
 
@@ -80,9 +85,21 @@ def _places(xp: Any, index: Any, d: int) -> tuple[Any, ...]:
     return tuple(places)
 
 
-def _same_dtype(name: str, self: Any, src: Any) -> None:
+def same_dtype(name: str, self: Any, src: Any) -> None:
+    """Refuse a source of another dtype, in PyTorch's words."""
     if self.dtype != src.dtype:
         raise RuntimeError(f"{name}(): Expected self.dtype to be equal to src.dtype")
+
+
+def check_places(
+    xp: Any, self: Any, dim: int, index: Any, src: Any
+) -> tuple[tuple[Any, ...], Any]:
+    """Return where a scatter writes, as index arrays, and the part of ``src`` it takes."""
+    d, _ = _box(xp, "scatter", self, dim, index, src)
+    index = index.reshape(index.shape or (1,))
+    _check_source(index, src, d, self)
+    part = src.reshape(src.shape or (1,))[tuple(slice(0, n) for n in index.shape)]
+    return _places(xp, index, d), part
 
 
 # ---- gather and scatter ----
@@ -120,7 +137,7 @@ def _scattered(xp: Any, name: str, self: Any, dim: int, index: Any, src: Any) ->
     result = self.copy()
     if not index.size:
         return result
-    d, _ = _box(xp, name, self, dim, index)
+    d, _ = _box(xp, name, self, dim, index, src if hasattr(src, "shape") else None)
     if not self.ndim:
         result[...] = src.reshape(-1)[-1] if hasattr(src, "reshape") else src
         return result
@@ -145,7 +162,7 @@ def _scattered(xp: Any, name: str, self: Any, dim: int, index: Any, src: Any) ->
 )
 def _scatter_src(xp: Any, self: Array, dim: int, index: Array, src: Array) -> Any:
     """Write the elements of ``src`` at the places ``index`` names along ``dim``."""
-    _same_dtype("scatter", self, src)
+    same_dtype("scatter", self, src)
     return _scattered(xp, "scatter", self, dim, index, src)
 
 
@@ -171,17 +188,15 @@ def _scatter_value(xp: Any, self: Array, dim: int, index: Array, value: Any) -> 
 )
 def scatter_add(xp: Any, self: Array, dim: int, index: Array, src: Array) -> Any:
     """Add the elements of ``src`` at the places ``index`` names along ``dim``."""
-    _same_dtype("scatter", self, src)
+    same_dtype("scatter", self, src)
     result = self.copy()
     if not index.size:
         return result
-    d, _ = _box(xp, "scatter", self, dim, index)
+    d, _ = _box(xp, "scatter", self, dim, index, src)
     if not self.ndim:
         return result + src.reshape(-1).sum()
-    index = index.reshape(index.shape or (1,))
-    _check_source(index, src, d, self)
-    part = src.reshape(src.shape or (1,))[tuple(slice(0, n) for n in index.shape)]
-    xp.add.at(result, _places(xp, index, d), part)
+    places, part = check_places(xp, self, dim, index, src)
+    xp.add.at(result, places, part)
     return result
 
 
@@ -236,24 +251,26 @@ def _check_added(xp: Any, name: str, self: Any, d: int, index: Any, source: Any)
         theirs, mine = DTYPE_OF[source.dtype].cpp_name, DTYPE_OF[self.dtype].cpp_name
         if name == "index_add":
             raise RuntimeError(
-                f"{name}(): self ({mine}) and source ({theirs}) must have the same "
+                f"{name}_(): self ({mine}) and source ({theirs}) must have the same "
                 "scalar type"
             )
         raise RuntimeError(
-            f"{name}(): self and source expected to have the same dtype, but got (self) "
+            f"{name}_(): self and source expected to have the same dtype, but got (self) "
             f"{mine} and (source) {theirs}"
         )
     if source.ndim and self.ndim and source.shape[d] != places.size:
         raise RuntimeError(
-            f"{name}(): Number of indices ({places.size}) should be equal to "
+            f"{name}_(): Number of indices ({places.size}) should be equal to "
             f"source.size(dim): ({source.shape[d]}), for dim: {d}"
         )
     length = self.shape[d] if self.ndim else 1
     for position in (int(n) for n in places[(places < 0) | (places >= length)]):
         if name == "index_add":
-            raise RuntimeError("index out of range in self")
+            raise RuntimeError(
+                f"index {position} is out of bounds for dimension {d} with size {length}"
+            )
         raise IndexError(
-            f"index {position} is out of bounds for dimension {d} with size {length}"
+            f"{name}_(): index {position} is out of bounds for dimension {d} with size {length}"
         )
     return places
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
-from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -12,12 +10,14 @@ from .._apply import apply
 from .._backend import backend_of
 from .._define import OPS, Array, method, op
 from .._errors import legacy_type_name
+from .._mode import mode
 from .._tensor import Tensor, wrap
+from ._warn import warn_once
+from ._place import memory_order, row_major
 from ._writing import written
-from .build import array_from
 from .create import in_range
 from .index_basic import Indices, read_index
-from .movement import expand
+from .movement import expanded
 from .write import copy_, fill_
 
 Sizes = tuple[int, ...]
@@ -35,7 +35,32 @@ Sizes = tuple[int, ...]
 )
 def _index(xp: Any, self: Array, places: tuple[Any, ...]) -> Any:
     """Gather at index arrays, one per indexed dimension; slices stand for the others."""
-    return self[places]
+    return laid_out(xp, self[places], self, places)
+
+
+def laid_out(xp: Any, found: Any, source: Any, places: tuple[Any, ...]) -> Any:
+    """Copy what NumPy gathered into the memory order that PyTorch gives it.
+
+    NumPy moves the indexed dimensions of its copy to the front of memory; PyTorch keeps
+    the order that the operands suggest, row-major for a row-major source.
+    """
+    if source.flags.c_contiguous:
+        return row_major(xp, found)
+    arrays = [(d, p) for d, p in enumerate(places) if not isinstance(p, slice)]
+    ndim = max(p.ndim for _, p in arrays)
+    first, last = arrays[0][0], arrays[-1][0]
+    start = first if last - first + 1 == len(arrays) else 0
+    indexed = {d for d, _ in arrays}
+    rest = [s for d, s in enumerate(source.strides) if d not in indexed]
+    operands = [(*rest[:start], *(0,) * ndim, *rest[start:])]
+    for _, place in arrays:
+        steps = (*(0,) * (ndim - place.ndim), *place.strides)
+        lengths = (*(1,) * (ndim - place.ndim), *place.shape)
+        wide = (0 if n == 1 else s for n, s in zip(lengths, steps, strict=True))
+        operands.append((*(0,) * start, *wide, *(0,) * (len(rest) - start)))
+    order = memory_order(found.shape, operands)
+    dense = row_major(xp, found.transpose(order))
+    return dense.transpose([order.index(d) for d in range(found.ndim)])
 
 
 @op(
@@ -79,11 +104,10 @@ def _in_front(places: tuple[Any, ...]) -> tuple[Any, ...]:
 
 def _check_mask(array: Any, shape: Sizes, dim: int) -> None:
     if array.dtype != bool:
-        warnings.warn(
+        warn_once(
             "indexing with dtype torch.uint8 is now deprecated, please use a dtype "
             "torch.bool instead.",
-            UserWarning,
-            stacklevel=6,
+            stacklevel=5,
         )
     for k, length in enumerate(array.shape):
         if length != shape[dim + k]:
@@ -270,36 +294,29 @@ def index_put(
 @method("__setitem__")
 def setitem(self: Tensor, index: Any, value: Any) -> None:
     """Write into the part of a tensor that an index expression selects."""
-    if index is Ellipsis:
-        view, left = self, []
-    else:
-        view, left = read_index(self, index)
-    source = _as_value(self, value)
+    view, left = read_index(self, index, writing=True)
+    source = as_value(self, value)
     if not left:
         _write_view(view, source)
         return
     places = places_of(view, left)
     shape = source._data.shape
     lead = next((i for i, n in enumerate(shape) if n != 1), len(shape))
-    wanted = _indexed_shape(view, places)
-    if lead and len(shape) > len(wanted):
-        source = source.view(shape[min(lead, len(shape) - len(wanted)) :])
-    if source.dtype is not view.dtype:
-        source = source.to(view.dtype)
+    if lead:
+        source = source.view(shape[lead:])
     put_at(view, places, source, False)
 
 
-def _as_value(self: Tensor, value: Any) -> Tensor:
+def as_value(self: Tensor, value: Any) -> Tensor:
+    """Return what is to be written as a tensor; numbers take this tensor's dtype."""
     if isinstance(value, Tensor):
         return value
     if isinstance(value, bool | int | float | complex | np.generic):
         number = value.item() if isinstance(value, np.generic) else value
-        if isinstance(number, complex) and not self.dtype.is_complex:
-            raise TypeError("can't convert complex to float")
-        array = backend_of(self._data).xp.full((), in_range(number, self.dtype), self._data.dtype)
-        return wrap(array)
-    if isinstance(value, np.ndarray | list | tuple | Sequence):
-        return wrap(array_from(value, self.dtype))
+        xp = backend_of(self._data).xp
+        return wrap(
+            mode.run(xp.full, (), in_range(number, self.dtype), self._data.dtype)
+        )
     raise TypeError(
         f"can't assign a {type(value).__name__} to a {legacy_type_name(self.dtype)}"
     )
@@ -316,4 +333,4 @@ def _write_view(view: Tensor, source: Tensor) -> None:
         first = next((i for i, n in enumerate(shape) if n != 1), len(shape))
         if first:
             source = source.view(shape[first:])
-        copy_(view, expand(source, wanted))
+        copy_(view, expanded(source, wanted))

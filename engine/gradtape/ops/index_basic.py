@@ -6,6 +6,7 @@ lists, which ``index_advanced`` gathers in one go.
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Sequence
 from operator import index as to_int
 from typing import Any
@@ -29,21 +30,26 @@ _NOT_AN_INDEX = (
 )
 
 
-def read_index(self: Tensor, index: Any) -> tuple[Tensor, Indices]:
+def read_index(
+    self: Tensor, index: Any, writing: bool = False
+) -> tuple[Tensor, Indices]:
     """Apply the basic part of an index; return the view and the index tensors left.
 
     The list has one entry per dimension of the view, up to the last that is indexed;
     a mask of k dimensions stands at the first of them and is followed by k - 1 Nones.
+    For ``writing``, an index that selects everything gives the tensor itself.
     """
     if isinstance(index, int) and not isinstance(index, bool):
         return _selected(self, 0, index, 0), []
     if isinstance(index, slice):
-        return _sliced(self, 0, index, always=True), []
+        return _sliced(self, 0, index, always=not writing), []
     items = index if isinstance(index, tuple) else _items(index)
     items = [_normal(item) for item in items]
     _check_count(self, items)
     view, left = _Reader(self, items).read()
-    return (_alias(self), left) if view is self and not left else (view, left)
+    if view is self and not left and not writing:
+        view = _alias(self)
+    return view, left
 
 
 class _Reader:
@@ -99,8 +105,6 @@ def _items(index: Any) -> Sequence[Any]:
 
 
 def _warn_of_sequence() -> None:
-    import warnings  # noqa: PLC0415
-
     warnings.warn(
         "Using a non-tuple sequence for multidimensional indexing is deprecated and "
         "will be changed in pytorch 2.9; use x[tuple(seq)] instead of x[seq]. In "

@@ -12,6 +12,7 @@ from .._dtypes import DTYPE_OF, promote_types
 from .._out import write_out
 from .._tensor import Tensor
 from ._arguments import tensor_list, wrap_dim
+from ._warn import warn_once
 from .movement import expand, reshape, unsqueeze
 
 Sizes = tuple[int, ...]
@@ -269,13 +270,9 @@ def meshgrid(*tensors: Any, indexing: str | None = None) -> tuple[Tensor, ...]:
     ``indexing`` is "ij" (the default, with a warning) or "xy".
     """
     if indexing is None:
-        import warnings  # noqa: PLC0415
-
-        warnings.warn(
+        warn_once(
             "torch.meshgrid: in an upcoming release, it will be required to pass the "
-            "indexing argument.",
-            UserWarning,
-            stacklevel=2,
+            "indexing argument."
         )
         indexing = "ij"
     if indexing not in ("ij", "xy"):

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+
 from .._apply import apply, broadcast_error
 from .._backend import backend_of
 from .._define import OPS, Array, method, op
@@ -25,12 +27,18 @@ def _check_mask(xp: Any, name: str, mask: Any) -> None:
                 "masked_fill_ only supports boolean masks, but got mask with dtype "
                 f"{DTYPE_OF[mask.dtype]}"
             )
-        raise RuntimeError(
-            f"{name}: expected BoolTensor for mask, but got {DTYPE_OF[mask.dtype]}"
-        )
+        raise RuntimeError(f"{name}: expected BoolTensor for mask")
+
+
+def _check_shapes(mask: Any, self: Any) -> None:
+    try:
+        np.broadcast_shapes(mask.shape, self.shape)
+    except ValueError:
+        raise broadcast_error(mask.shape, self.shape) from None
 
 
 def _masked(xp: Any, self: Any, mask: Any, value: Any) -> Any:
+    _check_shapes(mask, self)
     _check_mask(xp, "masked_fill", mask)
     return xp.where(mask, xp.asarray(value).astype(self.dtype), self)
 
@@ -105,10 +113,8 @@ def masked_fill_(self: Tensor, mask: Tensor, value: Any) -> Tensor:
 def masked_select(xp: Any, self: Array, mask: Array) -> Any:
     """Return, in one row, the elements where the mask is true."""
     _check_mask(xp, "masked_select", mask)
-    try:
-        whole, where = xp.broadcast_arrays(self, mask)
-    except ValueError:
-        raise broadcast_error(self.shape, mask.shape) from None
+    _check_shapes(mask, self)
+    whole, where = xp.broadcast_arrays(self, mask)
     return whole[where]
 
 
@@ -129,7 +135,7 @@ def masked_scatter(xp: Any, self: Array, mask: Array, source: Array) -> Any:
     _check_mask(xp, "masked_scatter", mask)
     if self.dtype != source.dtype:
         raise RuntimeError(
-            "masked_scatter_: expected self and source to have same dtypes but got "
+            "masked_scatter: expected self and source to have same dtypes but got"
             f"{DTYPE_OF[self.dtype].cpp_name} and {DTYPE_OF[source.dtype].cpp_name}"
         )
     whole, where = xp.broadcast_arrays(self, mask)
@@ -230,7 +236,7 @@ def nonzero(input: Tensor, *, out: Tensor | None = None, as_tuple: bool = False)
     """
     data = check_tensor(input, "nonzero")._data
     if as_tuple:
-        return tuple(made(p) for p in (data if data.ndim else data.reshape(1)).nonzero())
+        return nonzero(input if data.ndim else input.reshape(1)).unbind(1)
     if not data.ndim:
         return zeros(int(bool(data)), 0, dtype=int64)
     rows = _transposed_rows(data.nonzero())

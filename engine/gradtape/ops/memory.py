@@ -134,6 +134,7 @@ def resize_(self: Tensor, *size: Any, memory_format: Any = None, **named: Any) -
     wanted = spread(size, "resize_", "size", named)
     if self.requires_grad:
         raise RuntimeError("cannot resize variables that require grad")
+    note_write(self, "resize_")
     if wanted != self._data.shape:
         _place(self, Geometry(wanted, contiguous_strides(wanted), self.storage_offset()))
     return self

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 from typing import Any
 
+from .._apply import broadcast_error
 from .._define import Array, method, op, public
 from .._dtypes import dtype as DType
 from .._strided import geometry_of
 from .._tensor import Tensor
 from . import _geometry as at
+from .._errors import legacy_type_name
 from .._size import Size
 from ._arguments import check_tensor, is_integer, spread, wrap_dim
+from ._warn import warn_once
 from ._view import composed, view_op
 
 Sizes = tuple[int, ...]
@@ -55,7 +58,15 @@ def _view(self: Tensor, *size: Any, dtype: DType | None = None) -> Tensor:
         from .reinterpret import view_dtype  # noqa: PLC0415 - it needs this file
 
         return view_dtype(self, dtype or size[0])
+    if not size and not self.numel() == 1:
+        raise TypeError(_NO_SIZE)
     return view(self, spread(size, "view"))
+
+
+_NO_SIZE = (
+    "view() received an invalid combination of arguments - got (), but expected one "
+    "of:\n * (torch.dtype dtype)\n * (tuple of ints size)\n"
+)
 
 
 @method(function=True)
@@ -338,27 +349,44 @@ def _expand(self: Tensor, *size: Any, implicit: bool = False, **named: Any) -> T
     >>> torch.zeros(3, 1).expand(-1, 4).stride()
     (1, 0)
     """
-    return expand(self, spread(size, "expand", "size", named), implicit)
+    return expanded(self, spread(size, "expand", "size", named))
+
+
+def expanded(self: Tensor, size: Sizes) -> Tensor:
+    """Expand, and name the tensor in the error where sizes are missing."""
+    if len(size) < self.dim():
+        raise RuntimeError(
+            f"expand({legacy_type_name(self.dtype)}{{{list(self._data.shape)}}}, "
+            f"size={list(size)}): the number of sizes provided ({len(size)}) must be "
+            "greater or equal to the number of dimensions in the tensor "
+            f"({self.dim()})"
+        )
+    return expand(self, size)
 
 
 @method()
 def expand_as(self: Tensor, other: Tensor) -> Tensor:
     """Repeat dimensions of size 1 so that the shape is that of ``other``."""
-    return expand(self, other._data.shape)
+    return expanded(self, other._data.shape)
 
 
 @method(function=True)
 def broadcast_to(input: Tensor, size: Any) -> Tensor:  # noqa: A002
     """Repeat dimensions of size 1 so that the shape is ``size``."""
-    return expand(input, spread((size,), "broadcast_to"))
+    return expanded(input, spread((size,), "broadcast_to"))
 
 
 @public
 def broadcast_tensors(*tensors: Any) -> tuple[Tensor, ...]:
     """Expand tensors to the shape they broadcast to."""
     given = tensors[0] if len(tensors) == 1 and not isinstance(tensors[0], Tensor) else tensors
-    shape = broadcast_shapes(*(t._data.shape for t in given))
-    return tuple(expand(t, tuple(shape)) for t in given)
+    shape: tuple[int, ...] = ()
+    for tensor in given:
+        try:
+            shape = tuple(broadcast_shapes(shape, tensor._data.shape))
+        except RuntimeError:
+            raise broadcast_error(shape, tensor._data.shape) from None
+    return tuple(expand(t, shape) for t in given)
 
 
 @public
@@ -369,7 +397,7 @@ def broadcast_shapes(*shapes: Any) -> Any:
     """
     sized = [(s,) if is_integer(s) else tuple(s) for s in shapes]
     found = [1] * max((len(s) for s in sized), default=0)
-    for shape in sized:
+    for position, shape in enumerate(sized):
         for d in range(-1, -1 - len(shape), -1):
             if shape[d] < 0:
                 raise RuntimeError(
@@ -380,7 +408,10 @@ def broadcast_shapes(*shapes: Any) -> Any:
                 continue
             if found[d] != 1:
                 raise RuntimeError(
-                    "Shape mismatch: objects cannot be broadcast to a single shape"
+                    f"Attempting to broadcast a dimension of length {shape[d]} at {d}! "
+                    f"Mismatching argument at index {position} had {shape}; but "
+                    "expected shape should be broadcastable to "
+                    f"{[found[i] for i in range(-1, -1 - len(found), -1)][::-1]}"
                 )
             found[d] = shape[d]
     return Size(found)
@@ -390,10 +421,29 @@ def broadcast_shapes(*shapes: Any) -> Any:
 
 
 def _reversed(self: Tensor) -> Tensor:
+    if self.dim() == 0:
+        warn_once(
+            "Tensor.T is deprecated on 0-D tensors. This function is the identity in "
+            "these cases."
+        )
+    elif self.dim() != 2:
+        warn_once(
+            "The use of `x.T` on tensors of dimension other than 2 to reverse their "
+            "shape is deprecated and it will throw an error in a future release. "
+            "Consider `x.mT` to transpose batches of matrices or "
+            "`x.permute(*torch.arange(x.ndim - 1, -1, -1))` to reverse the dimensions "
+            "of a tensor."
+        )
     return permute(self, tuple(range(self.dim() - 1, -1, -1)))
 
 
 def _matrices_transposed(self: Tensor) -> Tensor:
+    if self.dim() == 0:
+        warn_once(
+            "Tensor.mT is deprecated on 0-D tensors. This function is the identity in "
+            "these cases."
+        )
+        return self
     if self.dim() < 2:
         raise RuntimeError(
             "tensor.mT is only supported on matrices or batches of matrices. Got "
@@ -404,3 +454,29 @@ def _matrices_transposed(self: Tensor) -> Tensor:
 
 Tensor.T = property(_reversed, doc="The tensor with its dimensions reversed.")
 Tensor.mT = property(_matrices_transposed, doc="Matrices, each transposed.")
+
+
+@method(function=True)
+def adjoint(input: Tensor) -> Tensor:  # noqa: A002
+    """Return matrices, each transposed and conjugated."""
+    if input.dim() < 2:
+        raise RuntimeError(
+            "tensor.adjoint() is only supported on matrices or batches of matrices. Got "
+            f"{input.dim()}-D tensor."
+        )
+    turned = transpose(input, -2, -1)
+    return turned.conj() if input.dtype.is_complex else turned
+
+
+def _hermitian(self: Tensor) -> Tensor:
+    if self.dim() != 2:
+        hint = " For batches of matrices, consider using tensor.mH" * (self.dim() > 2)
+        raise RuntimeError(
+            "tensor.H is only supported on matrices (2-D tensors). Got "
+            f"{self.dim()}-D tensor.{hint}"
+        )
+    return adjoint(self)
+
+
+Tensor.H = property(_hermitian, doc="The matrix, transposed and conjugated.")
+Tensor.mH = property(adjoint, doc="Matrices, each transposed and conjugated.")

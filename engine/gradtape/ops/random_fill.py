@@ -10,14 +10,14 @@ import numpy as np
 from .. import _random_fill as fill
 from .. import _random_integers as integers
 from .._backend import backend_of
-from .._define import Array, method, op
+from .._define import Array, method, node_name, op
 from .._generator import Generator
 from .._tensor import Tensor
 from ._writing import written
 
 
 def _fill_random(
-    self: Tensor, name: str, draw_into: Callable[[Any], Any]
+    self: Tensor, name: str, draw_into: Callable[[Any], Any], overload: Any = ""
 ) -> Tensor:
     """Fill a tensor's memory with what ``draw_into`` draws into a host array."""
     backend = backend_of(self._data)
@@ -28,10 +28,10 @@ def _fill_random(
         else:
             data[...] = backend.xp.asarray(draw_into(backend.to_host(data)))
 
-    return written(f"{name}_", f"_fill_{name}", (self,), (), store)
+    return written(f"{name}_", f"_fill_{name}{overload}", (self,), (), store)
 
 
-def _declare_fill(name: str) -> None:
+def _declare_fill(name: str, number: int = 0) -> None:
     """Declare the derivative of a random fill: what was there before is lost."""
 
     def kernel(xp: Any, self: Array) -> Any:
@@ -41,7 +41,8 @@ def _declare_fill(name: str) -> None:
     op(
         {"self": lambda F, grad: F.zeros_like(grad)},
         name=name,
-        key=f"_fill_{name}",
+        key=f"_fill_{name}{number or ''}",
+        node=f"{node_name(name)[:-1]}{number}",
         method=False,
         function=False,
     )(kernel)
@@ -52,6 +53,10 @@ for _name in (
     *("log_normal", "bernoulli"),
 ):
     _declare_fill(_name)
+_declare_fill("random", 1)
+_declare_fill("random", 2)
+_declare_fill("bernoulli", 1)
+_declare_fill("bernoulli", 2)
 
 
 @method()
@@ -98,6 +103,7 @@ def random_(
         self,
         "random",
         lambda a: integers.random_(a, first or 0, to, generator, whole_range=whole),
+        2 if whole else "" if first else 1,
     )
 
 
@@ -154,5 +160,8 @@ def bernoulli_(
     """Fill with ones with probability ``p``, a number or a tensor of them."""
     chance = p._data if isinstance(p, Tensor) else p
     return _fill_random(
-        self, "bernoulli", lambda a: fill.bernoulli_(a, chance, generator)
+        self,
+        "bernoulli",
+        lambda a: fill.bernoulli_(a, chance, generator),
+        1 if isinstance(p, Tensor) else 2,
     )

@@ -6,7 +6,8 @@ from typing import Any
 
 from .._apply import argument_error
 from .._backend import backend_of
-from .._define import OPS, Array, op, public, tensor_ops
+from .._define import OPS, Array, method, op, public, tensor_ops
+from .._dtypes import DTYPE_OF
 from .._dtypes import dtype as DType
 from .._strided import Geometry, geometry_of
 from .._tensor import Tensor
@@ -46,7 +47,10 @@ def view_dtype(self: Tensor, dtype: DType) -> Tensor:
         if not at.size:
             raise RuntimeError(_ZERO_DIM.format(mine.cpp_name, dtype.cpp_name))
         at = _joined(self, at, dtype)
-    return _as_dtype(self, at, dtype)
+    view = _as_dtype(self, at, dtype)
+    assert view._view is not None
+    view._view.base = None  # bits have no gradient
+    return view
 
 
 _ZERO_DIM = (
@@ -160,3 +164,55 @@ def view_as_complex(input: Tensor) -> Tensor:  # noqa: A002
 
 tensor_ops.view_as_real = view_as_real
 tensor_ops.view_as_complex = lambda grad: view_as_complex(grad.contiguous())
+
+
+@public
+@method()
+def is_conj(input: Tensor) -> bool:  # noqa: A002
+    """Tell whether the tensor is a lazy conjugate; never, here."""
+    return False
+
+
+@public
+@method()
+def is_neg(input: Tensor) -> bool:  # noqa: A002
+    """Tell whether the tensor is a lazy negative; never, here."""
+    return False
+
+
+@method(function=True)
+def resolve_neg(input: Tensor) -> Tensor:  # noqa: A002
+    """Return the tensor itself: negatives are never lazy here."""
+    return input
+
+
+@op(
+    {
+        ("real", "imag"): lambda F, grad: (F.real(grad), F.imag(grad)),
+    },
+    name="complex",
+    out=True,
+    method=False,
+)
+def complex_of(xp: Any, real: Array, imag: Array) -> Any:
+    """Put two real tensors together as the parts of a complex one.
+
+    >>> import gradtape as torch
+    >>> torch.complex(torch.tensor([1.0]), torch.tensor([2.0]))
+    tensor([1.+2.j])
+    """
+    if real.dtype != imag.dtype:
+        raise RuntimeError(
+            "Expected object of scalar type "
+            f"{DTYPE_OF[real.dtype].cpp_name} but got scalar type "
+            f"{DTYPE_OF[imag.dtype].cpp_name} for second argument"
+        )
+    if real.dtype.kind != "f":
+        raise RuntimeError(
+            "Expected both inputs to be Half, Float or Double tensors but got "
+            f"{DTYPE_OF[real.dtype].cpp_name} and {DTYPE_OF[imag.dtype].cpp_name}"
+        )
+    kind = DTYPE_OF[real.dtype].to_complex().numpy
+    whole = xp.empty(xp.broadcast_shapes(real.shape, imag.shape), kind)
+    whole.real, whole.imag = real, imag
+    return whole

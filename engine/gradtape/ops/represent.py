@@ -34,6 +34,9 @@ def _always(value: Any) -> property:
     return property(lambda self: value)
 
 
+strided = "torch.strided"
+Tensor.layout = _always(strided)
+
 # What PyTorch has kinds of and this engine has not.
 Tensor.is_meta = Tensor.is_sparse = Tensor.is_quantized = _always(False)
 Tensor.is_mkldnn = Tensor.is_nested = Tensor.is_xpu = Tensor.is_mps = _always(False)

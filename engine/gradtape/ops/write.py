@@ -10,7 +10,8 @@ from .._define import Array, method, op
 from .._dtypes import DTYPE_OF
 from .._errors import BROADCAST_OUTPUT, shape_text
 from .._mode import mode
-from .._tensor import Tensor
+from .._tensor import Tensor, wrap
+from .._views import check_inplace
 from ._arguments import check_tensor
 from ._writing import written
 from .convert import warn_discards
@@ -35,6 +36,7 @@ def _copy(xp: Any, self: Array, src: Array) -> Any:
     {"self": lambda F, grad: F.zeros_like(grad)},
     name="fill",
     key="_fill_number",
+    node="FillBackward2",
     method=False,
     function=False,
 )
@@ -47,7 +49,7 @@ def _fill(xp: Any, self: Array, value: Any) -> Any:
     {"self": lambda F, grad: F.zeros_like(grad), "value": lambda F, grad: F.sum(grad)},
     name="fill",
     key="_fill_tensor",
-    node="FillBackward1",
+    node="FillBackward3",
     method=False,
     function=False,
 )
@@ -66,7 +68,7 @@ def zero(xp: Any, self: Array) -> Any:
 
 
 @method("copy_")
-def copy_(self: Tensor, src: Tensor, non_blocking: bool = False) -> Tensor:
+def copy_(self: Tensor, src: Any, non_blocking: bool = False) -> Tensor:
     """Copy the values of ``src`` here, broadcast and cast to this tensor.
 
     >>> import gradtape as torch
@@ -74,7 +76,10 @@ def copy_(self: Tensor, src: Tensor, non_blocking: bool = False) -> Tensor:
     tensor([[1., 2.],
             [1., 2.]])
     """
+    if isinstance(src, int | float | complex):
+        src = wrap(backend_of(self._data).xp.asarray(src))
     check_tensor(src, "copy_", "other")
+    check_inplace(self, mode.grad and (self.requires_grad or src.requires_grad))
     check_broadcast(self, src)
     values = value_for(self, src)
 
