@@ -60,8 +60,8 @@ NO_GRAD_VIEW_INPLACE: Final = (
 )
 
 UNUSED_INPUT: Final = (
-    "One of the differentiated Tensors appears to not have been used in the graph. "
-    "Set allow_unused=True if this is the desired behavior."
+    "The differentiated Tensor at index {index} appears to not have been used in the "
+    "graph. Set allow_unused=True if this is the desired behavior."
 )
 
 INPUT_NO_GRAD: Final = "One of the differentiated Tensors does not require grad"

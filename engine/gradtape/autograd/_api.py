@@ -106,9 +106,9 @@ def grad(
     )
     allow = materialize_grads if allow_unused is None else allow_unused
     results: list[Any] = []
-    for tensor, each in zip(starts, found, strict=True):
+    for index, (tensor, each) in enumerate(zip(starts, found, strict=True)):
         if each is None and not allow:
-            raise RuntimeError(_errors.UNUSED_INPUT)
+            raise RuntimeError(_errors.UNUSED_INPUT.format(index=index))
         if each is None and materialize_grads:
             each = backend_of(tensor._data).xp.zeros_like(tensor._data)
         results.append(each if each is None or create_graph else _as_tensor(each))
