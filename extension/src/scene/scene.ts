@@ -42,11 +42,26 @@ export function buildScene(
     const height = placement.height[item] ?? 0;
     const x = (placement.x[item] ?? 0) - width / 2;
     const y = (placement.y[item] ?? 0) - height / 2;
-    return { ...content, item, x, y, width, height };
+    const { shape, id, title, subtitle, badges, isBad, isRoot } = content;
+    // Written out: spreading the content takes ten times as long.
+    return {
+      shape,
+      id,
+      title,
+      subtitle,
+      badges,
+      isBad,
+      isRoot,
+      item,
+      x,
+      y,
+      width,
+      height,
+    };
   });
   const boxBounds = new Float32Array(4 * boxes.length);
   boxes.forEach(({ x, y, width, height }, item) => {
-    boxBounds.set([x, y, x + width, y + height], 4 * item);
+    setBounds(boxBounds, item, x, y, x + width, y + height);
   });
   const edgeBounds = boundsOfEdges(placement);
   return {
@@ -118,10 +133,28 @@ function boundsOfEdges({ points, starts, overlay }: Placement): Float32Array {
       bottom = Math.max(bottom, points[i + 1] ?? 0);
     }
     const margin = overlay[edge] === 1 ? CURVE_MARGIN : 0;
-    bounds.set(
-      [left - margin, top - margin, right + margin, bottom + margin],
-      4 * edge,
+    setBounds(
+      bounds,
+      edge,
+      left - margin,
+      top - margin,
+      right + margin,
+      bottom + margin,
     );
   }
   return bounds;
+}
+
+function setBounds(
+  bounds: Float32Array,
+  index: number,
+  left: number,
+  top: number,
+  right: number,
+  bottom: number,
+): void {
+  bounds[4 * index] = left;
+  bounds[4 * index + 1] = top;
+  bounds[4 * index + 2] = right;
+  bounds[4 * index + 3] = bottom;
 }
