@@ -2,6 +2,7 @@
 
 from . import (
     activation,
+    activation_pieces,
     activation_smooth,
     arithmetic,
     build,

@@ -7,6 +7,7 @@ from typing import Any
 from .._define import Array, op, pointwise
 from .._inplace import inplace
 from ._operand import HIDDEN, POINTWISE, refuses
+from ._select import keep
 
 
 @op(
@@ -23,7 +24,7 @@ def threshold_backward(
     xp: Any, grad_output: Array, self: Array, threshold: float
 ) -> Any:
     """Let a gradient pass where ``self`` is above the threshold, or NaN."""
-    return xp.where(self <= threshold, 0, grad_output)
+    return keep(xp, ~(self <= threshold), grad_output)
 
 
 relu = pointwise(

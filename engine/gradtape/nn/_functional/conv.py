@@ -1,0 +1,304 @@
+"""Convolutions, linear maps, windows and borders as functions."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from ..._apply import argument_error
+from ..._define import FUNCTIONS, OPS
+from ..._tensor import Tensor
+from ...ops._conv_checks import check_convolution, check_transposed
+from ...ops._windows import spread
+from ...ops.conv import col2im, convolution, im2col
+from ...ops.linear import linear as linear
+from ...ops.pad import constant_pad_nd
+
+_SAME_STRIDED = "padding='same' is not supported for strided convolutions"
+
+
+def _batched(input: Tensor, dims: int, name: str) -> tuple[Tensor, bool]:
+    """Give an unbatched input a batch of one; refuse other ranks."""
+    if not isinstance(input, Tensor):
+        raise argument_error(OPS["convolution"], "input", 1, input)
+    if input.dim() == dims + 2:
+        return input, False
+    if input.dim() == dims + 1:
+        return input.unsqueeze(0), True
+    raise RuntimeError(
+        f"Expected {dims + 1}D (unbatched) or {dims + 2}D (batched) input to {name}, "
+        f"but got input of size: {list(input.shape)}"
+    )
+
+
+def _convolve(
+    name: str,
+    input: Tensor,
+    weight: Tensor,
+    bias: Tensor | None,
+    stride: Any,
+    padding: Any,
+    dilation: Any,
+    groups: int,
+) -> Tensor:
+    dims = int(name[-2])
+    batch, single = _batched(input, dims, name)
+    steps = spread(stride, dims, "stride", "convolution")
+    gaps = spread(dilation, dims, "dilation", "convolution")
+    if isinstance(padding, str):
+        batch, border = _named_padding(batch, weight, padding, steps, gaps)
+    else:
+        border = spread(padding, dims, "padding", "convolution")
+    check_convolution(batch, weight, bias, steps, border, gaps, groups)
+    found = convolution(
+        batch, weight, bias, steps, border, gaps, False, (0,) * dims, groups
+    )
+    return found.squeeze(0) if single else found
+
+
+def _named_padding(
+    batch: Tensor,
+    weight: Tensor,
+    padding: str,
+    stride: Sequence[int],
+    dilation: Sequence[int],
+) -> tuple[Tensor, tuple[int, ...]]:
+    """Turn "same" or "valid" into numbers; an uneven border is added at once."""
+    dims = len(stride)
+    if padding == "valid":
+        return batch, (0,) * dims
+    if padding != "same":
+        raise RuntimeError(f"Invalid padding string: '{padding}'")
+    if any(s != 1 for s in stride):
+        raise RuntimeError(_SAME_STRIDED)
+    totals = [d * (k - 1) for d, k in zip(dilation, weight.shape[2:], strict=True)]
+    border = tuple(total // 2 for total in totals)
+    if any(total % 2 for total in totals):
+        extra: list[int] = []
+        for total in reversed(totals):
+            extra += [0, total % 2]
+        batch = constant_pad_nd(batch, tuple(extra), 0)
+    return batch, border
+
+
+def conv1d(
+    input: Tensor,
+    weight: Tensor,
+    bias: Tensor | None = None,
+    stride: Any = 1,
+    padding: Any = 0,
+    dilation: Any = 1,
+    groups: int = 1,
+) -> Tensor:
+    """Convolve (N, C, length) with weights (out, C / groups, kernel)."""
+    return _convolve("conv1d", input, weight, bias, stride, padding, dilation, groups)
+
+
+def conv2d(
+    input: Tensor,
+    weight: Tensor,
+    bias: Tensor | None = None,
+    stride: Any = 1,
+    padding: Any = 0,
+    dilation: Any = 1,
+    groups: int = 1,
+) -> Tensor:
+    """Convolve (N, C, height, width) with weights (out, C / groups, kh, kw).
+
+    ``padding`` is a number, one per dimension, "same" or "valid".
+
+    >>> import gradtape as torch
+    >>> image, kernel = torch.ones(1, 1, 3, 3), torch.ones(1, 1, 2, 2)
+    >>> torch.nn.functional.conv2d(image, kernel)
+    tensor([[[[4., 4.],
+              [4., 4.]]]])
+    """
+    return _convolve("conv2d", input, weight, bias, stride, padding, dilation, groups)
+
+
+def conv3d(
+    input: Tensor,
+    weight: Tensor,
+    bias: Tensor | None = None,
+    stride: Any = 1,
+    padding: Any = 0,
+    dilation: Any = 1,
+    groups: int = 1,
+) -> Tensor:
+    """Convolve (N, C, depth, height, width)."""
+    return _convolve("conv3d", input, weight, bias, stride, padding, dilation, groups)
+
+
+def _transposed(
+    name: str,
+    input: Tensor,
+    weight: Tensor,
+    bias: Tensor | None,
+    stride: Any,
+    padding: Any,
+    output_padding: Any,
+    groups: int,
+    dilation: Any,
+) -> Tensor:
+    dims = int(name[-2])
+    batch, single = _batched(input, dims, name)
+    steps = spread(stride, dims, "stride", "convolution")
+    border = spread(padding, dims, "padding", "convolution")
+    extra = spread(output_padding, dims, "output_padding", "convolution")
+    gaps = spread(dilation, dims, "dilation", "convolution")
+    check_transposed(batch, weight, bias, steps, border, gaps, extra, groups)
+    found = convolution(batch, weight, bias, steps, border, gaps, True, extra, groups)
+    return found.squeeze(0) if single else found
+
+
+def conv_transpose1d(
+    input: Tensor,
+    weight: Tensor,
+    bias: Tensor | None = None,
+    stride: Any = 1,
+    padding: Any = 0,
+    output_padding: Any = 0,
+    groups: int = 1,
+    dilation: Any = 1,
+) -> Tensor:
+    """Spread each input value over a window: the adjoint of conv1d."""
+    how = (stride, padding, output_padding, groups, dilation)
+    return _transposed("conv_transpose1d", input, weight, bias, *how)
+
+
+def conv_transpose2d(
+    input: Tensor,
+    weight: Tensor,
+    bias: Tensor | None = None,
+    stride: Any = 1,
+    padding: Any = 0,
+    output_padding: Any = 0,
+    groups: int = 1,
+    dilation: Any = 1,
+) -> Tensor:
+    """Spread each input value over a window: the adjoint of conv2d."""
+    how = (stride, padding, output_padding, groups, dilation)
+    return _transposed("conv_transpose2d", input, weight, bias, *how)
+
+
+def conv_transpose3d(
+    input: Tensor,
+    weight: Tensor,
+    bias: Tensor | None = None,
+    stride: Any = 1,
+    padding: Any = 0,
+    output_padding: Any = 0,
+    groups: int = 1,
+    dilation: Any = 1,
+) -> Tensor:
+    """Spread each input value over a window: the adjoint of conv3d."""
+    how = (stride, padding, output_padding, groups, dilation)
+    return _transposed("conv_transpose3d", input, weight, bias, *how)
+
+
+for _function in (
+    conv1d,
+    conv2d,
+    conv3d,
+    conv_transpose1d,
+    conv_transpose2d,
+    conv_transpose3d,
+):
+    FUNCTIONS[_function.__name__] = _function
+
+
+def bilinear(
+    input1: Tensor, input2: Tensor, weight: Tensor, bias: Tensor | None = None
+) -> Tensor:
+    """Return ``input1 @ weight[k] @ input2`` for each output k, plus bias."""
+    first = input1.unsqueeze(-2).unsqueeze(-2)  # (…, 1, 1, in1)
+    found = first.matmul(weight).squeeze(-2)  # (…, out, in2)
+    found = (found * input2.unsqueeze(-2)).sum(-1)
+    return found if bias is None else found + bias
+
+
+# ---- windows and borders ----
+
+
+def unfold(
+    input: Tensor,
+    kernel_size: Any,
+    dilation: Any = 1,
+    padding: Any = 0,
+    stride: Any = 1,
+) -> Tensor:
+    """List the windows of images as columns: (N, C * kernel, windows)."""
+    names = ("kernel_size", "dilation", "padding", "stride")
+    given = (kernel_size, dilation, padding, stride)
+    pairs = [spread(v, 2, n, "unfold") for v, n in zip(given, names, strict=True)]
+    return im2col(input, *pairs)
+
+
+def fold(
+    input: Tensor,
+    output_size: Any,
+    kernel_size: Any,
+    dilation: Any = 1,
+    padding: Any = 0,
+    stride: Any = 1,
+) -> Tensor:
+    """Add up windows where they overlap: the adjoint of unfold."""
+    names = ("output_size", "kernel_size", "dilation", "padding", "stride")
+    given = (output_size, kernel_size, dilation, padding, stride)
+    pairs = [spread(v, 2, n, "fold") for v, n in zip(given, names, strict=True)]
+    return col2im(input, *pairs)
+
+
+def pad(
+    input: Tensor, pad: Sequence[int], mode: str = "constant", value: float | None = None
+) -> Tensor:
+    """Surround the last dimensions; ``pad`` lists (before, after), last one first.
+
+    ``mode`` is "constant", "reflect", "replicate" or "circular".
+    """
+    widths = tuple(int(p) for p in pad)
+    if mode == "constant":
+        return constant_pad_nd(input, widths, 0 if value is None else value)
+    if value is not None and value != 0:
+        raise RuntimeError(
+            f"Padding mode \"{mode}\" doesn't take in value argument"
+        )
+    dims = len(widths) // 2
+    if input.dim() not in (dims + 1, dims + 2) or dims not in (1, 2, 3):
+        raise NotImplementedError(
+            "Only 2D, 3D, 4D, 5D padding with non-constant padding are supported for "
+            "now"
+        )
+    if mode == "circular":
+        return _circular(input, widths)
+    kinds = {"reflect": "reflection", "replicate": "replication"}
+    if mode not in kinds:
+        raise NotImplementedError(f"Unrecognised padding mode {mode}")
+    from ..._define import tensor_ops  # noqa: PLC0415 - by a name made here
+
+    return getattr(tensor_ops, f"{kinds[mode]}_pad{dims}d")(input, widths)
+
+
+def _circular(input: Tensor, widths: tuple[int, ...]) -> Tensor:
+    """Continue each dimension with what is at its other end."""
+    cat = FUNCTIONS["cat"]
+    for back in range(len(widths) // 2):
+        before, after = widths[2 * back : 2 * back + 2]
+        dim = input.dim() - 1 - back
+        size = input.shape[dim]
+        if before > size or after > size:
+            raise RuntimeError(
+                "Padding value causes wrapping around more than once."
+            )
+        if before + after + size < 0:
+            raise RuntimeError(
+                "Negative padding value is resulting in an empty dimension"
+            )
+        begin, end = max(-before, 0), size - max(-after, 0)
+        parts = [input.narrow(dim, begin, end - begin)]
+        if before > 0:
+            parts.insert(0, input.narrow(dim, size - before, before))
+        if after > 0:
+            parts.append(input.narrow(dim, 0, after))
+        input = cat(parts, dim) if len(parts) > 1 else parts[0]
+    return input

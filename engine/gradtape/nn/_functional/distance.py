@@ -1,0 +1,42 @@
+"""Distances and similarities of vectors."""
+
+from __future__ import annotations
+
+from ..._define import FUNCTIONS
+from ..._mode import no_grad
+from ..._tensor import Tensor
+
+
+def normalize(
+    input: Tensor,
+    p: float = 2.0,
+    dim: int | tuple[int, ...] = 1,
+    eps: float = 1e-12,
+    out: Tensor | None = None,
+) -> Tensor:
+    """Divide by the norm along a dimension, so that it becomes 1."""
+    size = input.norm(p, dim, keepdim=True).clamp_min(eps).expand_as(input)
+    return FUNCTIONS["div"](input, size) if out is None else FUNCTIONS["div"](
+        input, size, out=out
+    )
+
+
+def cosine_similarity(
+    x1: Tensor, x2: Tensor, dim: int = 1, eps: float = 1e-8
+) -> Tensor:
+    """Return the cosine of the angle between vectors along a dimension."""
+    first, second = FUNCTIONS["broadcast_tensors"](x1, x2)
+    norms: list[Tensor] = []
+    for tensor in (first, second):
+        size = FUNCTIONS["linalg_vector_norm"](tensor, 2, dim, True).clone()
+        with no_grad():  # eps keeps from dividing by zero; it is not differentiated
+            size.clamp_min_(eps)
+        norms.append(size)
+    return ((first / norms[0]) * (second / norms[1])).sum(dim)
+
+
+def pairwise_distance(
+    x1: Tensor, x2: Tensor, p: float = 2.0, eps: float = 1e-6, keepdim: bool = False
+) -> Tensor:
+    """Return the p-norm of the differences along the last dimension."""
+    return (x1 - x2 + eps).norm(p, -1, keepdim=keepdim)

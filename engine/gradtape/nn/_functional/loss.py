@@ -1,0 +1,317 @@
+"""Losses as functions: regression, bits and divergences."""
+
+from __future__ import annotations
+
+import math
+import warnings
+from typing import Any
+
+from ..._define import FUNCTIONS
+from ..._mode import no_grad
+from ..._tensor import Tensor
+from ...ops import loss as kernels
+from ...ops import loss_binary as binary
+
+_SIZES = (
+    "Using a target size ({target}) that is different to the input size ({input}). "
+    "This will likely lead to incorrect results due to broadcasting. Please ensure "
+    "they have the same size."
+)
+_REDUCTIONS = {"none": 0, "mean": 1, "sum": 2}
+
+
+def reduction_number(reduction: str) -> int:
+    """Return PyTorch's number for a reduction; raise ValueError for others."""
+    found = _REDUCTIONS.get(reduction)
+    if found is None:
+        if reduction == "elementwise_mean":
+            warnings.warn(
+                "reduction='elementwise_mean' is deprecated. Please use "
+                "reduction='mean' instead.",
+                UserWarning,
+                stacklevel=3,
+            )
+            return 1
+        raise ValueError(f"{reduction} is not a valid value for reduction")
+    return found
+
+
+def legacy_reduction(
+    size_average: bool | None, reduce: bool | None, reduction: str
+) -> str:
+    """Translate the switches from before ``reduction``, with PyTorch's warning."""
+    if size_average is None and reduce is None:
+        return reduction
+    averaged = True if size_average is None else size_average
+    found = "none" if reduce is False else "mean" if averaged else "sum"
+    warnings.warn(
+        "size_average and reduce args will be deprecated, please use "
+        f"reduction='{found}' instead.",
+        UserWarning,
+        stacklevel=4,
+    )
+    return found
+
+
+def reduce_losses(losses: Tensor, reduction: str) -> Tensor:
+    """Average or add up losses that a composed function computed."""
+    number = reduction_number(reduction)
+    if number == kernels.NONE:
+        return losses
+    return losses.mean() if number == kernels.MEAN else losses.sum()
+
+
+def _warn_sizes(input: Tensor, target: Tensor) -> None:
+    if input._data.shape != target._data.shape:
+        warnings.warn(
+            _SIZES.format(target=target.size(), input=input.size()),
+            UserWarning,
+            stacklevel=4,
+        )
+
+
+def _paired(input: Tensor, target: Tensor) -> tuple[Any, ...]:
+    """Warn about unlike sizes and broadcast the operands to one shape."""
+    _warn_sizes(input, target)
+    if input._data.shape == target._data.shape:
+        return input, target
+    return FUNCTIONS["broadcast_tensors"](input, target)
+
+
+def mse_loss(
+    input: Tensor,
+    target: Tensor,
+    size_average: bool | None = None,
+    reduce: bool | None = None,
+    reduction: str = "mean",
+    weight: Tensor | None = None,
+) -> Tensor:
+    """Return the mean of squared differences.
+
+    >>> import gradtape as torch
+    >>> torch.nn.functional.mse_loss(torch.tensor([1.0, 2.0]), torch.tensor([3.0, 2.0]))
+    tensor(2.)
+    """
+    reduction = legacy_reduction(size_average, reduce, reduction)
+    left, right = _paired(input, target)
+    if weight is not None:
+        return _weighted(kernels.mse_loss(left, right, 0), weight, input, reduction)
+    return kernels.mse_loss(*_promoted(left, right), reduction_number(reduction))
+
+
+def _promoted(left: Tensor, right: Tensor) -> tuple[Tensor, Tensor]:
+    if left.dtype is right.dtype:
+        return left, right
+    common = FUNCTIONS["result_type"](left, right)
+    return left.to(common), right.to(common)
+
+
+def _weighted(losses: Tensor, weight: Tensor, input: Tensor, reduction: str) -> Tensor:
+    if weight.size() != input.size():
+        raise ValueError("Weights and input must have the same size.")
+    losses = losses * weight
+    if reduction == "none":
+        return losses
+    if reduction == "sum":
+        return losses.sum()
+    if reduction == "mean":
+        return losses.sum() / weight.sum()
+    raise ValueError(
+        f"Invalid reduction mode: {reduction}. Expected one of 'none', 'mean', 'sum'."
+    )
+
+
+def l1_loss(
+    input: Tensor,
+    target: Tensor,
+    size_average: bool | None = None,
+    reduce: bool | None = None,
+    reduction: str = "mean",
+    weight: Tensor | None = None,
+) -> Tensor:
+    """Return the mean of absolute differences."""
+    reduction = legacy_reduction(size_average, reduce, reduction)
+    left, right = _paired(input, target)
+    losses = (left - right).abs()
+    if weight is not None:
+        return _weighted(losses, weight, input, reduction)
+    return reduce_losses(losses, reduction)
+
+
+def smooth_l1_loss(
+    input: Tensor,
+    target: Tensor,
+    size_average: bool | None = None,
+    reduce: bool | None = None,
+    reduction: str = "mean",
+    beta: float = 1.0,
+) -> Tensor:
+    """Square differences below ``beta``, take larger ones as they are."""
+    reduction = legacy_reduction(size_average, reduce, reduction)
+    left, right = _paired(input, target)
+    if beta < 0:
+        raise RuntimeError("smooth_l1_loss does not support negative values for beta.")
+    if beta == 0.0:
+        return reduce_losses((left - right).abs(), reduction)
+    return kernels.smooth_l1_loss(left, right, reduction_number(reduction), beta)
+
+
+def huber_loss(
+    input: Tensor,
+    target: Tensor,
+    reduction: str = "mean",
+    delta: float = 1.0,
+    weight: Tensor | None = None,
+) -> Tensor:
+    """Square differences below ``delta``, take larger ones times ``delta``."""
+    left, right = _paired(input, target)
+    if weight is not None:
+        losses = kernels.huber_loss(left, right, 0, delta)
+        return _weighted(losses, weight, input, reduction)
+    return kernels.huber_loss(left, right, reduction_number(reduction), delta)
+
+
+def soft_margin_loss(
+    input: Tensor,
+    target: Tensor,
+    size_average: bool | None = None,
+    reduce: bool | None = None,
+    reduction: str = "mean",
+) -> Tensor:
+    """Return the mean of ``log(1 + exp(-target * input))``."""
+    reduction = legacy_reduction(size_average, reduce, reduction)
+    return kernels.soft_margin_loss(input, target, reduction_number(reduction))
+
+
+# ---- bits ----
+
+
+def binary_cross_entropy(
+    input: Tensor,
+    target: Tensor,
+    weight: Tensor | None = None,
+    size_average: bool | None = None,
+    reduce: bool | None = None,
+    reduction: str = "mean",
+) -> Tensor:
+    """Compare probabilities with bits.
+
+    Raises ValueError for unlike sizes, RuntimeError for values outside [0, 1].
+    """
+    reduction = legacy_reduction(size_average, reduce, reduction)
+    if target.size() != input.size():
+        raise ValueError(
+            f"Using a target size ({target.size()}) that is different to the input "
+            f"size ({input.size()}) is deprecated. Please ensure they have the same "
+            "size."
+        )
+    if weight is not None:
+        weight = weight.expand(tuple(target.shape))
+    number = reduction_number(reduction)
+    return binary.binary_cross_entropy(input, target, weight, number)
+
+
+def binary_cross_entropy_with_logits(
+    input: Tensor,
+    target: Tensor,
+    weight: Tensor | None = None,
+    size_average: bool | None = None,
+    reduce: bool | None = None,
+    reduction: str = "mean",
+    pos_weight: Tensor | None = None,
+) -> Tensor:
+    """Compare logits with bits; raise ValueError for unlike sizes."""
+    reduction = legacy_reduction(size_average, reduce, reduction)
+    if target.size() != input.size():
+        raise ValueError(
+            f"Target size ({target.size()}) must be the same as input size "
+            f"({input.size()})"
+        )
+    return binary.binary_cross_entropy_with_logits(
+        input, target, weight, pos_weight, reduction_number(reduction)
+    )
+
+
+# ---- divergences ----
+
+
+def kl_div(
+    input: Tensor,
+    target: Tensor,
+    size_average: bool | None = None,
+    reduce: bool | None = None,
+    reduction: str = "mean",
+    log_target: bool = False,
+) -> Tensor:
+    """Return the Kullback-Leibler divergence of log-probabilities from ``target``."""
+    reduction = legacy_reduction(size_average, reduce, reduction)
+    if reduction == "mean":
+        warnings.warn(
+            "reduction: 'mean' divides the total loss by both the batch size and the "
+            "support size.'batchmean' divides only by the batch size, and aligns with "
+            "the KL div math definition.'mean' behavior will be changed to the same as "
+            "'batchmean' in the next major release.",
+            UserWarning,
+            stacklevel=2,
+        )
+    if log_target:
+        losses = target.exp() * (target - input)
+    else:
+        losses = target.xlogy(target) - target * input
+    if reduction == "batchmean":
+        total = losses.sum()
+        return total / input.shape[0] if input.dim() != 0 else total
+    return reduce_losses(losses, reduction)
+
+
+def poisson_nll_loss(
+    input: Tensor,
+    target: Tensor,
+    log_input: bool = True,
+    full: bool = False,
+    size_average: bool | None = None,
+    eps: float = 1e-8,
+    reduce: bool | None = None,
+    reduction: str = "mean",
+) -> Tensor:
+    """Return the negative log likelihood of counts under Poisson rates."""
+    reduction = legacy_reduction(size_average, reduce, reduction)
+    if log_input:
+        losses = input.exp() - target * input
+    else:
+        losses = input - target * (input + eps).log()
+    if full:
+        stirling = target * target.log() - target + 0.5 * (2 * math.pi * target).log()
+        losses = losses + stirling.masked_fill(target <= 1, 0)
+    return reduce_losses(losses, reduction)
+
+
+def gaussian_nll_loss(
+    input: Tensor,
+    target: Tensor,
+    var: Tensor | float,
+    full: bool = False,
+    eps: float = 1e-6,
+    reduction: str = "mean",
+) -> Tensor:
+    """Return the negative log likelihood of values under normal distributions."""
+    if not isinstance(var, Tensor):
+        if var < 0:
+            raise ValueError("var has negative entry/entries")
+        var = var * FUNCTIONS["ones_like"](input)
+    elif (var._data < 0).any():
+        raise ValueError("var has negative entry/entries")
+    if var.size() != input.size():
+        if tuple(input.shape[:-1]) == tuple(var.shape):
+            var = var.unsqueeze(-1)
+        elif input.shape[:-1] != var.shape[:-1] or var.shape[-1] != 1:
+            raise ValueError("var is of incorrect size")
+    if reduction not in _REDUCTIONS:
+        raise ValueError(reduction + " is not valid")
+    var = var.clone()
+    with no_grad():  # the floor is no part of the derivative
+        var.clamp_(min=eps)
+    losses = 0.5 * (var.log() + (input - target) ** 2 / var)
+    if full:
+        losses = losses + 0.5 * math.log(2 * math.pi)
+    return reduce_losses(losses, reduction)

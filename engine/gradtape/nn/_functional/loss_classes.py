@@ -1,0 +1,339 @@
+"""Losses over classes and over pairs of vectors."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from ..._define import FUNCTIONS
+from ..._tensor import Tensor
+from ...ops import loss_classes as kernels
+from ...ops.softmax import log_softmax
+from .distance import pairwise_distance
+from .loss import legacy_reduction, reduce_losses, reduction_number
+
+
+def nll_loss(
+    input: Tensor,
+    target: Tensor,
+    weight: Tensor | None = None,
+    size_average: bool | None = None,
+    ignore_index: int = -100,
+    reduce: bool | None = None,
+    reduction: str = "mean",
+) -> Tensor:
+    """Return the mean of the negated values at each sample's class.
+
+    ``input`` holds log-probabilities, (N, C) or (N, C, …); ``target`` class indices.
+    """
+    reduction = legacy_reduction(size_average, reduce, reduction)
+    number = reduction_number(reduction)
+    if input.dim() < 1:
+        raise ValueError(
+            f"Expected 1 or more dimensions (got {input.dim()})"
+        )
+    if input.dim() != 1 and input.shape[0] != (target.shape or (0,))[0]:
+        raise ValueError(
+            f"Expected input batch_size ({input.shape[0]}) to match target batch_size "
+            f"({target.shape[0] if target.dim() else 0})."
+        )
+    if input.dim() <= 2:
+        return kernels.nll_loss(input, target, weight, number, ignore_index)[0]
+    if input.dim() == 4:
+        return kernels.nll_loss2d(input, target, weight, number, ignore_index)[0]
+    return _nll_flat(input, target, weight, number, ignore_index)
+
+
+def _nll_flat(
+    input: Tensor, target: Tensor, weight: Tensor | None, number: int, ignore: int
+) -> Tensor:
+    """Bring any number of dimensions behind the classes to two."""
+    samples, classes, *rest = input.shape
+    if tuple(target.shape[1:]) != tuple(rest):
+        raise ValueError(
+            f"Expected target size {[samples, *rest]}, got {list(target.shape)}"
+        )
+    flat = input.contiguous().view(samples, classes, 1, -1)
+    index = target.contiguous().view(samples, 1, -1)
+    found = kernels.nll_loss2d(flat, index, weight, number, ignore)[0]
+    return found.view((samples, *rest)) if number == 0 else found
+
+
+def cross_entropy(
+    input: Tensor,
+    target: Tensor,
+    weight: Tensor | None = None,
+    size_average: bool | None = None,
+    ignore_index: int = -100,
+    reduce: bool | None = None,
+    reduction: str = "mean",
+    label_smoothing: float = 0.0,
+) -> Tensor:
+    """Compare logits with class indices, or with probabilities of classes.
+
+    >>> import gradtape as torch
+    >>> logits = torch.tensor([[0.0, 0.0]])
+    >>> torch.nn.functional.cross_entropy(logits, torch.tensor([1]))
+    tensor(0.6931)
+    """
+    reduction = legacy_reduction(size_average, reduce, reduction)
+    if not 0.0 <= label_smoothing <= 1.0:
+        raise RuntimeError(
+            f"label_smoothing must be between 0.0 and 1.0. Got: {label_smoothing:g}"
+        )
+    dim = 0 if input.dim() == 1 else 1
+    if input.shape == target.shape:
+        return _from_probabilities(
+            input, target, weight, ignore_index, reduction, label_smoothing, dim
+        )
+    logs = log_softmax(input, dim)
+    if label_smoothing > 0.0:
+        return _smoothed(
+            logs, target, weight, ignore_index, reduction, label_smoothing, dim
+        )
+    return nll_loss(
+        logs, target, weight, ignore_index=ignore_index, reduction=reduction
+    )
+
+
+def _from_probabilities(
+    input: Tensor,
+    target: Tensor,
+    weight: Tensor | None,
+    ignore_index: int,
+    reduction: str,
+    smoothing: float,
+    dim: int,
+) -> Tensor:
+    if not target.dtype.is_floating_point:
+        raise RuntimeError(
+            "Expected floating point type for target with class probabilities, got "
+            f"{target.dtype.cpp_name}"
+        )
+    if ignore_index >= 0:
+        raise RuntimeError(
+            "ignore_index is not supported for floating point target"
+        )
+    logs = log_softmax(input, dim)
+    classes = input.shape[dim]
+    if smoothing > 0.0:
+        target = target * (1 - smoothing) + smoothing / classes
+    losses = logs * target
+    if weight is not None:
+        losses = losses * _along(weight, input.dim(), dim)
+    if reduction == "none":
+        return -losses.sum(dim)
+    total = -losses.sum()
+    if reduction == "sum":
+        return total
+    reduction_number(reduction)
+    return total / max(input.numel() // classes, 1)
+
+
+def _along(weight: Tensor, ndim: int, dim: int) -> Tensor:
+    shape = [1] * ndim
+    shape[dim] = weight.shape[0]
+    return weight.view(tuple(shape))
+
+
+def _smoothed(
+    logs: Tensor,
+    target: Tensor,
+    weight: Tensor | None,
+    ignore_index: int,
+    reduction: str,
+    smoothing: float,
+    dim: int,
+) -> Tensor:
+    """Mix the loss at the class with the mean loss over all classes."""
+    hard = nll_loss(logs, target, weight, ignore_index=ignore_index, reduction=reduction)
+    weighted = logs if weight is None else logs * _along(weight, logs.dim(), dim)
+    even = -weighted.sum(dim)
+    ignored = target == ignore_index
+    even = even.masked_fill(ignored, 0.0)
+    if reduction == "sum":
+        even = even.sum()
+    elif reduction == "mean":
+        if weight is not None:
+            shares = weight.gather(0, target.masked_fill(ignored, 0).flatten())
+            shares = shares.masked_fill(ignored.flatten(), 0.0)
+            even = even.sum() / shares.sum()
+        else:
+            even = even.sum() / (target.numel() - ignored.sum())
+    classes = logs.shape[dim]
+    return hard * (1 - smoothing) + even * (smoothing / classes)
+
+
+def multi_margin_loss(
+    input: Tensor,
+    target: Tensor,
+    p: int = 1,
+    margin: float = 1.0,
+    weight: Tensor | None = None,
+    size_average: bool | None = None,
+    reduce: bool | None = None,
+    reduction: str = "mean",
+) -> Tensor:
+    """Punish classes that come within a margin of the right one; ``p`` is 1 or 2."""
+    reduction = legacy_reduction(size_average, reduce, reduction)
+    if p not in (1, 2):
+        raise ValueError("only p == 1 and p == 2 supported")
+    if weight is not None and weight.dim() != 1:
+        raise ValueError("weight must be one-dimensional")
+    number = reduction_number(reduction)
+    return kernels.multi_margin_loss(input, target, p, margin, weight, number)
+
+
+def multilabel_soft_margin_loss(
+    input: Tensor,
+    target: Tensor,
+    weight: Tensor | None = None,
+    size_average: bool | None = None,
+    reduce: bool | None = None,
+    reduction: str = "mean",
+) -> Tensor:
+    """Compare logits with several labels at once, class by class."""
+    reduction = legacy_reduction(size_average, reduce, reduction)
+    from ...ops.activation_smooth import log_sigmoid  # noqa: PLC0415 - one user
+
+    losses = -(target * log_sigmoid(input) + (1 - target) * log_sigmoid(-input))
+    if weight is not None:
+        losses = losses * weight
+    return reduce_losses(losses.sum(-1) / input.shape[-1], reduction)
+
+
+# ---- pairs and triples ----
+
+
+def hinge_embedding_loss(
+    input: Tensor,
+    target: Tensor,
+    margin: float = 1.0,
+    size_average: bool | None = None,
+    reduce: bool | None = None,
+    reduction: str = "mean",
+) -> Tensor:
+    """Draw in distances of like pairs (1), push apart those of unlike ones (-1)."""
+    reduction = legacy_reduction(size_average, reduce, reduction)
+    where, zeros = FUNCTIONS["where"], FUNCTIONS["zeros_like"](input)
+    pushed = where(target == 1, zeros, (margin - input).clamp_min(0))
+    drawn = where(target == -1, zeros, input)
+    return reduce_losses(pushed + drawn, reduction)
+
+
+def margin_ranking_loss(
+    input1: Tensor,
+    input2: Tensor,
+    target: Tensor,
+    margin: float = 0,
+    size_average: bool | None = None,
+    reduce: bool | None = None,
+    reduction: str = "mean",
+) -> Tensor:
+    """Ask the first input to be larger where the target is 1, smaller where -1."""
+    reduction = legacy_reduction(size_average, reduce, reduction)
+    if input1.dim() != input2.dim() or input1.dim() != target.dim():
+        raise RuntimeError(
+            "margin_ranking_loss : All input tensors should have same dimension but "
+            f"got sizes: input1: {input1.size()}, input2: {input2.size()}, target: "
+            f"{target.size()} "
+        )
+    losses = (-target * (input1 - input2) + margin).clamp_min(0)
+    return reduce_losses(losses, reduction)
+
+
+def cosine_embedding_loss(
+    input1: Tensor,
+    input2: Tensor,
+    target: Tensor,
+    margin: float = 0,
+    size_average: bool | None = None,
+    reduce: bool | None = None,
+    reduction: str = "mean",
+) -> Tensor:
+    """Ask pairs to point the same way (1) or apart by a margin (-1)."""
+    reduction = legacy_reduction(size_average, reduce, reduction)
+    dim = target.dim()
+    product = (input1 * input2).sum(dim)
+    squares = [(t * t).sum(dim) + 1e-12 for t in (input1, input2)]
+    cosine = product / (squares[0] * squares[1]).sqrt()
+    where, zeros = FUNCTIONS["where"], FUNCTIONS["zeros_like"](cosine)
+    drawn = where(target == 1, 1 - cosine, zeros)
+    pushed = where(target == -1, (cosine - margin).clamp_min(0), zeros)
+    return reduce_losses(drawn + pushed, reduction)
+
+
+def triplet_margin_loss(
+    anchor: Tensor,
+    positive: Tensor,
+    negative: Tensor,
+    margin: float = 1.0,
+    p: float = 2,
+    eps: float = 1e-6,
+    swap: bool = False,
+    size_average: bool | None = None,
+    reduce: bool | None = None,
+    reduction: str = "mean",
+) -> Tensor:
+    """Ask the anchor to be nearer to the positive than to the negative."""
+    reduction = legacy_reduction(size_average, reduce, reduction)
+    if margin <= 0:
+        raise ValueError(f"margin must be greater than 0, got {margin}")
+
+    def distance(a: Tensor, b: Tensor) -> Tensor:
+        return pairwise_distance(a, b, p, eps)
+
+    return _triplet(anchor, positive, negative, distance, margin, swap, reduction)
+
+
+def triplet_margin_with_distance_loss(
+    anchor: Tensor,
+    positive: Tensor,
+    negative: Tensor,
+    *,
+    distance_function: Callable[[Tensor, Tensor], Tensor] | None = None,
+    margin: float = 1.0,
+    swap: bool = False,
+    reduction: str = "mean",
+) -> Tensor:
+    """Do what ``triplet_margin_loss`` does, with a distance of the caller's."""
+    if reduction not in ("mean", "sum", "none"):
+        raise ValueError(f"{reduction} is not a valid value for reduction")
+    if margin <= 0:
+        raise ValueError(f"margin must be greater than 0, got {margin}")
+    distance = pairwise_distance if distance_function is None else distance_function
+    return _triplet(anchor, positive, negative, distance, margin, swap, reduction)
+
+
+def _triplet(
+    anchor: Tensor,
+    positive: Tensor,
+    negative: Tensor,
+    distance: Callable[..., Any],
+    margin: float,
+    swap: bool,
+    reduction: str,
+) -> Tensor:
+    near, far = distance(anchor, positive), distance(anchor, negative)
+    if swap:
+        far = FUNCTIONS["minimum"](far, distance(positive, negative))
+    return reduce_losses((margin + near - far).clamp_min(0), reduction)
+
+
+def multilabel_margin_loss(
+    input: Tensor,
+    target: Tensor,
+    size_average: bool | None = None,
+    reduce: bool | None = None,
+    reduction: str = "mean",
+) -> Tensor:
+    """Ask all target classes to lead all others by a margin of 1.
+
+    ``target`` lists classes per sample, ended by -1.
+    """
+    reduction = legacy_reduction(size_average, reduce, reduction)
+    return kernels.multilabel_margin_loss(
+        input, target, reduction_number(reduction)
+    )[0]
+
+

@@ -1,0 +1,195 @@
+"""Normalisation layers as functions."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+from ..._define import FUNCTIONS
+from ..._dtypes import finfo
+from ..._tensor import Tensor
+from ...ops import norm as ops
+from .pool import avg_pool2d, avg_pool3d
+
+
+def _verify_batch_size(shape: Sequence[int]) -> None:
+    count = math.prod(shape) // shape[1] if shape[1] else 0
+    if count == 1:
+        raise ValueError(
+            "Expected more than 1 value per channel when training, got input size "
+            f"torch.Size({list(shape)})"
+        )
+
+
+def batch_norm(
+    input: Tensor,
+    running_mean: Tensor | None,
+    running_var: Tensor | None,
+    weight: Tensor | None = None,
+    bias: Tensor | None = None,
+    training: bool = False,
+    momentum: float = 0.1,
+    eps: float = 1e-5,
+) -> Tensor:
+    """Normalise each channel of (N, C, …) by the batch's or the running statistics.
+
+    Raises ValueError in training with a single value per channel.
+    """
+    if training:
+        _verify_batch_size(input.shape)
+    elif running_mean is None or running_var is None:
+        raise RuntimeError(
+            "Expected running_mean and running_var to be defined when training=False"
+        )
+    channels = input.shape[1]
+    for name, tensor in (
+        ("running_mean", running_mean),
+        ("running_var", running_var),
+        ("weight", weight),
+        ("bias", bias),
+    ):
+        if tensor is not None and tensor.numel() != channels:
+            raise RuntimeError(
+                f"{name} should contain {channels} elements not {tensor.numel()}"
+            )
+    return ops.native_batch_norm(
+        input, weight, bias, running_mean, running_var, training, momentum, eps
+    )[0]
+
+
+def instance_norm(
+    input: Tensor,
+    running_mean: Tensor | None = None,
+    running_var: Tensor | None = None,
+    weight: Tensor | None = None,
+    bias: Tensor | None = None,
+    use_input_stats: bool = True,
+    momentum: float = 0.1,
+    eps: float = 1e-5,
+) -> Tensor:
+    """Normalise each channel of each sample by its own statistics."""
+    if use_input_stats:
+        _verify_instance_size(input.shape)
+    elif running_mean is None or running_var is None:
+        raise RuntimeError(
+            "Expected running_mean and running_var to be defined when "
+            "use_input_stats is false"
+        )
+    shape = tuple(input.shape)
+    samples, channels = shape[:2]
+    flat = input.contiguous().view((1, samples * channels, *shape[2:]))
+    repeated = [
+        None if t is None else t.repeat(samples)
+        for t in (weight, bias, running_mean, running_var)
+    ]
+    found = ops.native_batch_norm(flat, *repeated, use_input_stats, momentum, eps)[0]
+    for running, each in zip((running_mean, running_var), repeated[2:], strict=True):
+        if running is not None and each is not None and use_input_stats:
+            running.copy_(each.view(samples, channels).mean(0))
+    return found.view(shape)
+
+
+def _verify_instance_size(shape: Sequence[int]) -> None:
+    if math.prod(shape[2:]) == 1:
+        raise ValueError(
+            "Expected more than 1 spatial element when training, got input size "
+            f"torch.Size({list(shape)})"
+        )
+
+
+def _check_normalized(input: Tensor, shape: tuple[int, ...]) -> None:
+    if tuple(input.shape[input.dim() - len(shape) :]) != shape or not shape:
+        stars = "".join(f", {n}" for n in shape)
+        raise RuntimeError(
+            f"Given normalized_shape={list(shape)}, expected input with shape "
+            f"[*{stars}], but got input of size{list(input.shape)}"
+        )
+
+
+def layer_norm(
+    input: Tensor,
+    normalized_shape: Sequence[int],
+    weight: Tensor | None = None,
+    bias: Tensor | None = None,
+    eps: float = 1e-5,
+) -> Tensor:
+    """Normalise each sample over its last dimensions."""
+    shape = tuple(normalized_shape)
+    for name, tensor in (("weight", weight), ("bias", bias)):
+        if tensor is not None and tuple(tensor.shape) != shape:
+            raise RuntimeError(
+                f"Expected {name} to be of same shape as normalized_shape, but got "
+                f"{name} of shape {list(tensor.shape)} and normalized_shape = "
+                f"{list(shape)}"
+            )
+    _check_normalized(input, shape)
+    return ops.native_layer_norm(input, shape, weight, bias, eps)[0]
+
+
+def rms_norm(
+    input: Tensor,
+    normalized_shape: Sequence[int],
+    weight: Tensor | None = None,
+    eps: float | None = None,
+) -> Tensor:
+    """Divide each sample by the root of its mean square over the last dimensions."""
+    shape = tuple(normalized_shape)
+    _check_normalized(input, shape)
+    dims = tuple(range(input.dim() - len(shape), input.dim()))
+    floor = finfo(input.dtype).eps if eps is None else eps
+    found = input * (input.pow(2).mean(dims, keepdim=True) + floor).rsqrt()
+    return found if weight is None else found * weight
+
+
+def group_norm(
+    input: Tensor,
+    num_groups: int,
+    weight: Tensor | None = None,
+    bias: Tensor | None = None,
+    eps: float = 1e-5,
+) -> Tensor:
+    """Normalise groups of channels of each sample."""
+    if input.dim() < 2:
+        raise RuntimeError(
+            f"Expected at least 2 dimensions for input tensor but received {input.dim()}"
+        )
+    samples, channels, *spatial = input.shape
+    if channels % num_groups:
+        raise RuntimeError(
+            "Expected number of channels in input to be divisible by num_groups, but "
+            f"got input of shape {list(input.shape)} and num_groups={num_groups}"
+        )
+    _verify_batch_size([samples * channels // num_groups, num_groups, *spatial])
+    size = math.prod(spatial)
+    return ops.native_group_norm(
+        input.contiguous(), weight, bias, samples, channels, size, num_groups, eps
+    )[0]
+
+
+def local_response_norm(
+    input: Tensor,
+    size: int,
+    alpha: float = 1e-4,
+    beta: float = 0.75,
+    k: float = 1.0,
+) -> Tensor:
+    """Divide by a power of the mean square over neighbouring channels."""
+    if input.dim() < 3:
+        raise ValueError(
+            "Expected 3D or higher dimensionality                          input (got "
+            f"{input.dim()} dimensions)"
+        )
+    if input.numel() == 0:
+        return input
+    square = input.mul(input).unsqueeze(1)
+    before, after = size // 2, (size - 1) // 2
+    pad = FUNCTIONS["constant_pad_nd"]
+    if input.dim() == 3:
+        square = pad(square, (0, 0, before, after), 0)
+        mean = avg_pool2d(square, (size, 1), stride=1).squeeze(1)
+    else:
+        sizes = tuple(input.shape)
+        square = square.view((sizes[0], 1, sizes[1], sizes[2], -1))
+        square = pad(square, (0, 0, 0, 0, before, after), 0)
+        mean = avg_pool3d(square, (size, 1, 1), stride=1).squeeze(1).view(sizes)
+    return input / mean.mul(alpha).add(k).pow(beta)

@@ -1,0 +1,183 @@
+"""Embeddings as functions, and rearranging channels and pixels."""
+
+from __future__ import annotations
+
+
+from ..._define import FUNCTIONS
+from ..._mode import no_grad
+from ..._tensor import Tensor
+from ..._inplace import note_write
+from ...ops import embedding as ops
+
+
+def embedding(
+    input: Tensor,
+    weight: Tensor,
+    padding_idx: int | None = None,
+    max_norm: float | None = None,
+    norm_type: float = 2.0,
+    scale_grad_by_freq: bool = False,
+    sparse: bool = False,
+) -> Tensor:
+    """Return a row of ``weight`` for each index.
+
+    ``padding_idx`` names a row that gets no gradient. ``max_norm`` scales longer rows
+    down, in place.
+    """
+    if padding_idx is not None:
+        rows = weight.shape[0]
+        if not -rows <= padding_idx < rows:
+            raise AssertionError("Padding_idx must be within num_embeddings")
+        padding_idx %= rows
+    else:
+        padding_idx = -1
+    if max_norm is not None:
+        _renormalise(weight, input, max_norm, norm_type)
+    return ops.embedding(weight, input, padding_idx, scale_grad_by_freq, sparse)
+
+
+def _renormalise(weight: Tensor, indices: Tensor, limit: float, p: float) -> None:
+    """Scale the rows that are looked up and too long down to the limit."""
+    with no_grad():
+        rows = FUNCTIONS["unique"](indices)._data
+        found = weight._data[rows]
+        sizes = (abs(found) ** p).sum(1) ** (1 / p)
+        long = sizes > limit
+        if long.any():
+            scale = limit / (sizes[long] + 1e-7)
+            weight._data[rows[long]] = found[long] * scale[:, None]
+            note_write(weight, "embedding_renorm_")
+
+
+def embedding_bag(
+    input: Tensor,
+    weight: Tensor,
+    offsets: Tensor | None = None,
+    max_norm: float | None = None,
+    norm_type: float = 2,
+    scale_grad_by_freq: bool = False,
+    mode: str = "mean",
+    sparse: bool = False,
+    per_sample_weights: Tensor | None = None,
+    include_last_offset: bool = False,
+    padding_idx: int | None = None,
+) -> Tensor:
+    """Return sums, means or maxima of rows, bag by bag.
+
+    Bags are the rows of a 2-D ``input``, or begin at ``offsets`` of a 1-D one.
+    """
+    bags = _bags(input, offsets, include_last_offset)
+    if per_sample_weights is not None and mode != "sum":
+        raise NotImplementedError(
+            "embedding_bag: per_sample_weights was not None. per_sample_weights is only "
+            f"supported for mode='sum' (got mode='{mode}'). Please open a feature "
+            "request on GitHub."
+        )
+    if mode not in ("sum", "mean", "max"):
+        raise ValueError("mode has to be one of sum, mean or max")
+    flat = input.reshape(-1)
+    rows = embedding(
+        flat, weight, padding_idx, max_norm, norm_type, scale_grad_by_freq, sparse
+    )
+    if per_sample_weights is not None:
+        rows = rows * per_sample_weights.reshape(-1).unsqueeze(1)
+    kept = [_without_padding(flat, part, padding_idx, weight) for part in bags]
+    found = [_bag(rows, part, mode) for part in kept]
+    return FUNCTIONS["stack"](found) if found else rows[:0]
+
+
+def _bags(input: Tensor, offsets: Tensor | None, last: bool) -> list[range]:
+    if input.dim() == 2:
+        if offsets is not None:
+            raise ValueError(
+                "if input is 2D, then offsets has to be None, as input is treated is a "
+                "mini-batch of fixed length sequences. However, found offsets of type "
+                f"{type(offsets)}"
+            )
+        count, size = input.shape
+        return [range(i * size, (i + 1) * size) for i in range(count)]
+    if input.dim() != 1:
+        raise ValueError(
+            f"input has to be 1D or 2D Tensor, but got Tensor of dimension {input.dim()}"
+        )
+    if offsets is None:
+        raise ValueError("offsets has to be a 1D Tensor but got None")
+    if offsets.dim() != 1:
+        raise ValueError("offsets has to be a 1D Tensor")
+    begins = [int(n) for n in offsets._data]
+    ends = [*begins[1:], int(input.shape[0])]
+    pairs = list(zip(begins, ends, strict=True))
+    return [range(b, e) for b, e in (pairs[:-1] if last else pairs)]
+
+
+def _without_padding(
+    flat: Tensor, bag: range, padding_idx: int | None, weight: Tensor
+) -> list[int]:
+    if padding_idx is None:
+        return list(bag)
+    skipped = padding_idx % weight.shape[0]
+    return [i for i in bag if int(flat._data[i]) != skipped]
+
+
+def _bag(rows: Tensor, places: list[int], mode: str) -> Tensor:
+    if not places:
+        return rows[:0].sum(0)
+    part = rows[places[0] : places[-1] + 1]
+    if len(places) != places[-1] - places[0] + 1:
+        part = rows[FUNCTIONS["tensor"](places)]
+    if mode == "max":
+        return part.max(0)[0]
+    return part.sum(0) if mode == "sum" else part.mean(0)
+
+
+def one_hot(tensor: Tensor, num_classes: int = -1) -> Tensor:
+    """Return rows with a 1 at each index and 0 elsewhere.
+
+    >>> import gradtape as torch
+    >>> torch.nn.functional.one_hot(torch.tensor([1, 0]))
+    tensor([[0, 1],
+            [1, 0]])
+    """
+    return ops.one_hot(tensor, num_classes)
+
+
+# ---- rearranging ----
+
+
+def pixel_shuffle(input: Tensor, upscale_factor: int) -> Tensor:
+    """Turn (…, C r², H, W) into (…, C, H r, W r)."""
+    r = upscale_factor
+    *lead, channels, height, width = input.shape
+    if channels % (r * r):
+        raise RuntimeError(
+            "pixel_shuffle expects its input's 'channel' dimension to be divisible by "
+            f"the square of upscale_factor, but input.size(-3)={channels} is not "
+            f"divisible by {r * r}"
+        )
+    split = input.reshape(*lead, channels // (r * r), r, r, height, width)
+    n = len(lead)
+    order = (*range(n), n, n + 3, n + 1, n + 4, n + 2)
+    return split.permute(order).reshape(
+        *lead, channels // (r * r), height * r, width * r
+    )
+
+
+def pixel_unshuffle(input: Tensor, downscale_factor: int) -> Tensor:
+    """Turn (…, C, H r, W r) into (…, C r², H, W)."""
+    r = downscale_factor
+    *lead, channels, height, width = input.shape
+    split = input.reshape(*lead, channels, height // r, r, width // r, r)
+    n = len(lead)
+    order = (*range(n), n, n + 2, n + 4, n + 1, n + 3)
+    return split.permute(order).reshape(
+        *lead, channels * r * r, height // r, width // r
+    )
+
+
+def channel_shuffle(input: Tensor, groups: int) -> Tensor:
+    """Take channels from each group in turn."""
+    samples, channels, *rest = input.shape
+    split = input.reshape(samples, groups, channels // groups, *rest)
+    return split.transpose(1, 2).reshape(samples, channels, *rest)
+
+

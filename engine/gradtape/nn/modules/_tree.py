@@ -1,0 +1,270 @@
+"""The tree of modules: walking it, finding things by path, converting what it holds."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any, TypeVar
+
+from ..._device import device as Device
+from ..._dtypes import dtype as DType
+from ..._mode import no_grad
+from ..._tensor import Tensor
+from ..parameter import Parameter
+from ._registry import Registry
+
+M = TypeVar("M", bound="Tree")
+
+_COMPLEX_WARNING = (
+    "Complex modules are a new feature under active development whose design may "
+    "change, and some modules might not work as expected when using complex tensors "
+    "as parameters or buffers. Please file an issue at "
+    "https://github.com/pytorch/pytorch/issues/new?template=bug-report.yml if a "
+    "complex module does not work as expected."
+)
+
+
+class Tree(Registry):
+    """Iteration over a module and all modules below it."""
+
+    # ---- by path ----
+
+    def get_submodule(self, target: str) -> Any:
+        """Return the submodule at a dotted path; raise AttributeError if none is."""
+        module: Any = self
+        for name in target.split(".") if target else ():
+            if not hasattr(module, name):
+                raise AttributeError(
+                    f"{module._get_name()} has no attribute `{name}`"
+                )
+            module = getattr(module, name)
+            if not isinstance(module, Tree):
+                raise AttributeError(f"`{name}` is not an nn.Module")
+        return module
+
+    def set_submodule(self, target: str, module: Any, strict: bool = False) -> None:
+        """Put a module at a dotted path; with ``strict`` one must be there already."""
+        if target == "":
+            raise ValueError("Cannot set the submodule without a target name!")
+        if not isinstance(module, Tree):
+            raise ValueError(f"`module` is not an nn.Module, found {type(module)}")
+        path, _, name = target.rpartition(".")
+        parent = self.get_submodule(path)
+        if strict and not hasattr(parent, name):
+            raise AttributeError(f"{parent._get_name()} has no attribute `{name}`")
+        if hasattr(parent, name) and not isinstance(getattr(parent, name), Tree):
+            raise AttributeError(f"`{name}` is not an nn.Module")
+        setattr(parent, name, module)
+
+    def get_parameter(self, target: str) -> Parameter:
+        """Return the parameter at a dotted path."""
+        found = self._at(target)
+        if not isinstance(found, Parameter):
+            raise AttributeError(f"`{target.rpartition('.')[2]}` is not an nn.Parameter")
+        return found
+
+    def get_buffer(self, target: str) -> Tensor:
+        """Return the buffer at a dotted path."""
+        found = self._at(target)
+        path, _, name = target.rpartition(".")
+        if name not in self.get_submodule(path)._buffers:
+            raise AttributeError(f"`{name}` is not a buffer")
+        return found
+
+    def _at(self, target: str) -> Any:
+        path, _, name = target.rpartition(".")
+        module = self.get_submodule(path)
+        if not hasattr(module, name):
+            raise AttributeError(f"{module._get_name()} has no attribute `{name}`")
+        return getattr(module, name)
+
+    # ---- iteration ----
+
+    def children(self) -> Iterator[Any]:
+        """Yield the modules directly below this one, each once."""
+        for _, module in self.named_children():
+            yield module
+
+    def named_children(self) -> Iterator[tuple[str, Any]]:
+        """Yield (name, module) for the modules directly below this one."""
+        seen: set[Any] = set()
+        for name, module in self._modules.items():
+            if module is not None and module not in seen:
+                seen.add(module)
+                yield name, module
+
+    def modules(self, remove_duplicate: bool = True) -> Iterator[Any]:
+        """Yield this module and all below it."""
+        for _, module in self.named_modules(remove_duplicate=remove_duplicate):
+            yield module
+
+    def named_modules(
+        self,
+        memo: set[Any] | None = None,
+        prefix: str = "",
+        remove_duplicate: bool = True,
+    ) -> Iterator[tuple[str, Any]]:
+        """Yield (dotted path, module) for this module and all below it."""
+        seen = set() if memo is None else memo
+        if self in seen:
+            return
+        if remove_duplicate:
+            seen.add(self)
+        yield prefix, self
+        for name, module in self._modules.items():
+            if module is not None:
+                path = f"{prefix}.{name}" if prefix else name
+                yield from module.named_modules(seen, path, remove_duplicate)
+
+    def parameters(self, recurse: bool = True) -> Iterator[Any]:
+        """Yield the parameters of this module and, with ``recurse``, of all below."""
+        for _, parameter in self.named_parameters(recurse=recurse):
+            yield parameter
+
+    def named_parameters(
+        self, prefix: str = "", recurse: bool = True, remove_duplicate: bool = True
+    ) -> Iterator[tuple[str, Any]]:
+        """Yield (dotted path, parameter)."""
+        yield from self._named_members(
+            lambda module: module._parameters.items(), prefix, recurse, remove_duplicate
+        )
+
+    def buffers(self, recurse: bool = True) -> Iterator[Tensor]:
+        """Yield the buffers of this module and, with ``recurse``, of all below."""
+        for _, buffer in self.named_buffers(recurse=recurse):
+            yield buffer
+
+    def named_buffers(
+        self, prefix: str = "", recurse: bool = True, remove_duplicate: bool = True
+    ) -> Iterator[tuple[str, Tensor]]:
+        """Yield (dotted path, buffer)."""
+        yield from self._named_members(
+            lambda module: module._buffers.items(), prefix, recurse, remove_duplicate
+        )
+
+    def _named_members(
+        self,
+        get_members_fn: Callable[[Any], Iterable[tuple[str, Any]]],
+        prefix: str = "",
+        recurse: bool = True,
+        remove_duplicate: bool = True,
+    ) -> Iterator[tuple[str, Any]]:
+        seen: set[Any] = set()
+        modules: Iterable[tuple[str, Any]] = [(prefix, self)]
+        if recurse:
+            modules = self.named_modules(
+                prefix=prefix, remove_duplicate=remove_duplicate
+            )
+        for path, module in modules:
+            for name, member in get_members_fn(module):
+                if member is None or member in seen:
+                    continue
+                if remove_duplicate:
+                    seen.add(member)
+                yield (f"{path}.{name}" if path else name), member
+
+    # ---- changes to all that is held ----
+
+    def apply(self: M, fn: Callable[[Any], Any]) -> M:
+        """Call ``fn`` on every module, children before their parents."""
+        for module in self.children():
+            module.apply(fn)
+        fn(self)
+        return self
+
+    def _apply(self: M, fn: Callable[[Tensor], Tensor], recurse: bool = True) -> M:
+        if recurse:
+            for module in self.children():
+                module._apply(fn)
+        for parameter in self._parameters.values():
+            if parameter is not None:
+                _replace(parameter, fn)
+        for name, buffer in self._buffers.items():
+            if buffer is not None:
+                self._buffers[name] = fn(buffer)
+        return self
+
+    def to(self: M, *args: Any, **kwargs: Any) -> M:
+        """Move to a device or to a floating-point dtype, in place.
+
+        Accepts ``to(device)``, ``to(dtype)``, ``to(device, dtype)`` and ``to(tensor)``.
+        Raises TypeError for a dtype that is not a floating-point or complex one.
+        """
+        device, dtype = _parse_to(*args, **kwargs)
+        if dtype is not None:
+            if not (dtype.is_floating_point or dtype.is_complex):
+                raise TypeError(
+                    "nn.Module.to only accepts floating point or complex dtypes, but "
+                    f"got desired dtype={dtype}"
+                )
+            if dtype.is_complex:
+                warnings.warn(_COMPLEX_WARNING, UserWarning, stacklevel=2)
+
+        def convert(tensor: Tensor) -> Tensor:
+            inexact = tensor.dtype.is_floating_point or tensor.dtype.is_complex
+            wanted = dtype if inexact else None
+            if device is not None:
+                tensor = tensor.to(device)
+            return tensor if wanted is None else tensor.to(wanted)
+
+        return self._apply(convert)
+
+    def cpu(self: M) -> M:
+        """Move everything to the CPU."""
+        return self._apply(lambda t: t.cpu())
+
+    def cuda(self: M, device: Any = None) -> M:
+        """Move everything to a CUDA device."""
+        return self._apply(lambda t: t.cuda(device))
+
+    def type(self: M, dst_type: Any) -> M:
+        """Cast all parameters and buffers to one dtype."""
+        return self._apply(lambda t: t.type(dst_type))
+
+    def float(self: M) -> M:
+        """Cast floating-point parameters and buffers to float32."""
+        return self._apply(lambda t: t.float() if _is_float(t) else t)
+
+    def double(self: M) -> M:
+        """Cast floating-point parameters and buffers to float64."""
+        return self._apply(lambda t: t.double() if _is_float(t) else t)
+
+    def half(self: M) -> M:
+        """Cast floating-point parameters and buffers to float16."""
+        return self._apply(lambda t: t.half() if _is_float(t) else t)
+
+    def bfloat16(self: M) -> M:
+        """Cast floating-point parameters and buffers to bfloat16."""
+        return self._apply(lambda t: t.bfloat16() if _is_float(t) else t)
+
+    def share_memory(self: M) -> M:
+        """Move parameters and buffers to shared memory."""
+        return self._apply(lambda t: t.share_memory_())
+
+
+def _is_float(tensor: Tensor) -> bool:
+    return tensor.dtype.is_floating_point
+
+
+def _replace(parameter: Tensor, fn: Callable[[Tensor], Tensor]) -> None:
+    """Give a parameter, and its gradient, converted memory; it stays the same object."""
+    gradient = parameter.grad
+    with no_grad():
+        parameter.data = fn(parameter)
+        if gradient is not None:
+            gradient.data = fn(gradient)
+
+
+def _parse_to(*args: Any, **kwargs: Any) -> tuple[Any, Any]:
+    device, dtype = kwargs.get("device"), kwargs.get("dtype")
+    tensor = kwargs.get("tensor")
+    for arg in args:
+        if isinstance(arg, Tensor):
+            tensor = arg
+        elif isinstance(arg, DType):
+            dtype = arg
+        elif arg is not None and not isinstance(arg, bool):
+            device = arg
+    if tensor is not None:
+        device, dtype = tensor.device, tensor.dtype
+    return None if device is None else Device(device), dtype

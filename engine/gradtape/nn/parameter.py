@@ -1,0 +1,122 @@
+"""Parameter and Buffer: the tensors that a module keeps."""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from typing import Any, ClassVar
+
+import numpy as np
+
+from .._dtypes import get_default_dtype
+from .._node import new_object
+from .._tensor import Tensor, view_info, wrap
+
+__all__ = ["Buffer", "Parameter"]
+
+
+class _MarkedMeta(type):
+    """Let ``isinstance`` accept tensors that carry the class's mark."""
+
+    mark: str
+
+    def __instancecheck__(cls, instance: Any) -> bool:
+        if super().__instancecheck__(instance):
+            return True
+        mark = cls.__dict__.get("mark")
+        return (
+            mark is not None
+            and isinstance(instance, Tensor)
+            and getattr(instance, mark, False)
+        )
+
+
+class Parameter(Tensor, metaclass=_MarkedMeta):
+    """A leaf tensor that a module lists among its parameters.
+
+    It shares memory and version with ``data``.
+
+    >>> import gradtape as torch
+    >>> torch.nn.Parameter(torch.ones(2))
+    Parameter containing:
+    tensor([1., 1.], requires_grad=True)
+    """
+
+    mark: ClassVar[str] = "_is_param"
+
+    def __new__(cls, data: Tensor | None = None, requires_grad: bool = True) -> Any:
+        """Make a parameter over the memory of ``data``."""
+        if data is None:
+            data = _empty()
+        if type(data) is not Tensor and not issubclass(type(data), Parameter):
+            other: Any = data.detach().requires_grad_(requires_grad)
+            other._is_param = True
+            return other
+        return _alias(cls, data, requires_grad)
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Parameter:
+        found = memo.get(id(self))
+        if found is None:
+            found = type(self)(self.data.clone(), self.requires_grad)
+            memo[id(self)] = found
+        return found
+
+    def __repr__(self) -> str:
+        return "Parameter containing:\n" + super().__repr__()
+
+    def __reduce_ex__(self, proto: Any) -> tuple[Any, ...]:
+        state = dict(self.__dict__)
+        parts = (type(self), self.data, self.requires_grad, OrderedDict(), state)
+        return _rebuild_parameter, parts
+
+
+class Buffer(Tensor, metaclass=_MarkedMeta):
+    """A tensor that a module keeps with its state, but does not train.
+
+    ``persistent=False`` leaves it out of ``state_dict()``.
+    """
+
+    mark: ClassVar[str] = "_is_buffer"
+    persistent: bool
+
+    def __new__(cls, data: Tensor | None = None, *, persistent: bool = True) -> Any:
+        """Return a plain tensor over ``data``'s memory, marked as a buffer."""
+        if data is None:
+            data = _empty()
+        found: Any = data.detach().requires_grad_(data.requires_grad)
+        found.persistent = persistent
+        found._is_buffer = True
+        return found
+
+
+def is_lazy(param: Any) -> bool:
+    """Tell whether the parameter still waits for its shape: never, here."""
+    del param
+    return False
+
+
+def _empty() -> Tensor:
+    return wrap(np.empty((0,), get_default_dtype().numpy))
+
+
+def _alias(cls: type, data: Tensor, requires_grad: bool) -> Any:
+    """Make a leaf of class ``cls`` that shares memory and version with ``data``."""
+    leaf = new_object(cls)
+    leaf._data = data._data
+    leaf._storage = data._storage
+    leaf._needs = False
+    leaf._grad = leaf._grad_fn = leaf._view = leaf._extra = None
+    leaf._nr = 0
+    offset = data.storage_offset()
+    if offset:  # most parameters fill their storage: they need no view record
+        leaf._view = view_info(None, offset, "", data._storage.version)
+    leaf.requires_grad = requires_grad
+    return leaf
+
+
+def _rebuild_parameter(
+    cls: type, data: Tensor, requires_grad: bool, hooks: Any, state: dict[str, Any]
+) -> Any:
+    del hooks  # kept for the layout of older files
+    leaf = _alias(cls, data, requires_grad)
+    leaf.__dict__.update(state)
+    return leaf

@@ -1,0 +1,120 @@
+"""Refusing convolutions that cannot be, in PyTorch's words."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from .._errors import legacy_type_name
+from .._tensor import Tensor
+
+_KERNEL_TOO_BIG = (
+    "Calculated padded input size per channel: ({padded}). Kernel size: ({kernel}). "
+    "Kernel size can't be greater than actual input size"
+)
+
+
+def _common(
+    input: Tensor,  # noqa: A002
+    weight: Tensor,
+    bias: Tensor | None,
+    stride: tuple[int, ...],
+    padding: tuple[int, ...],
+    dilation: tuple[int, ...],
+    groups: int,
+    outputs: int,
+) -> None:
+    if weight.dtype is not input.dtype:
+        raise RuntimeError(
+            f"Input type ({legacy_type_name(input.dtype)}) and weight type "
+            f"({legacy_type_name(weight.dtype)}) should be the same"
+        )
+    if bias is not None and bias.dtype is not input.dtype:
+        raise RuntimeError(
+            f"Input type ({legacy_type_name(input.dtype)}) and bias type "
+            f"({legacy_type_name(bias.dtype)}) should be the same"
+        )
+    if any(p < 0 for p in padding):
+        raise RuntimeError("negative padding is not supported")
+    if any(s <= 0 for s in stride):
+        raise RuntimeError("non-positive stride is not supported")
+    if any(d <= 0 for d in dilation):
+        raise RuntimeError("dilation should be greater than zero")
+    if groups <= 0:
+        raise RuntimeError("non-positive groups is not supported")
+    if weight.dim() != input.dim():
+        raise RuntimeError(
+            f"Expected {weight.dim()}-dimensional input for "
+            f"{weight.dim()}-dimensional weight {list(weight.shape)}, but got "
+            f"{input.dim()}-dimensional input of size {list(input.shape)} instead"
+        )
+    if bias is not None and (bias.dim() != 1 or bias.shape[0] != outputs):
+        kind = "transposed=1, weight" if outputs != weight.shape[0] else "weight"
+        raise RuntimeError(
+            f"Given {kind} of size {list(weight.shape)}, expected bias to be "
+            f"1-dimensional with {outputs} elements, but got bias of size "
+            f"{list(bias.shape)} instead"
+        )
+
+
+def check_convolution(
+    input: Tensor,  # noqa: A002
+    weight: Tensor,
+    bias: Tensor | None,
+    stride: tuple[int, ...],
+    padding: tuple[int, ...],
+    dilation: tuple[int, ...],
+    groups: int,
+) -> None:
+    """Refuse sizes, types and options that do not fit together."""
+    how = (stride, padding, dilation, groups)
+    _common(input, weight, bias, *how, weight.shape[0] if weight.dim() else 0)
+    sizes = list(weight.shape)
+    if sizes[0] < groups or sizes[0] % groups:
+        words = "at least" if sizes[0] < groups else "divisible by"
+        raise RuntimeError(
+            f"Given groups={groups}, expected weight to be {words} {groups} at "
+            f"dimension 0, but got weight of size {sizes} instead"
+        )
+    channels = sizes[1] * groups
+    if input.shape[1] != channels:
+        raise RuntimeError(
+            f"Given groups={groups}, weight of size {sizes}, expected "
+            f"input{list(input.shape)} to have {channels} channels, but got "
+            f"{input.shape[1]} channels instead"
+        )
+    padded = [n + 2 * p for n, p in zip(input.shape[2:], padding, strict=True)]
+    reach = [d * (k - 1) + 1 for k, d in zip(sizes[2:], dilation, strict=True)]
+    if any(p < r for p, r in zip(padded, reach, strict=True)):
+        raise RuntimeError(
+            _KERNEL_TOO_BIG.format(
+                padded=" x ".join(map(str, padded)), kernel=" x ".join(map(str, reach))
+            )
+        )
+
+
+def check_transposed(
+    input: Tensor,  # noqa: A002
+    weight: Tensor,
+    bias: Tensor | None,
+    stride: tuple[int, ...],
+    padding: tuple[int, ...],
+    dilation: tuple[int, ...],
+    output_padding: tuple[int, ...],
+    groups: int,
+) -> None:
+    """Refuse a transposed convolution whose parts do not fit together."""
+    outputs = weight.shape[1] * groups if weight.dim() > 1 else 0
+    _common(input, weight, bias, stride, padding, dilation, groups, outputs)
+    if input.shape[1] != weight.shape[0]:
+        raise RuntimeError(
+            f"Given transposed=1, weight of size {list(weight.shape)}, expected "
+            f"input{list(input.shape)} to have {weight.shape[0]} channels, but got "
+            f"{input.shape[1]} channels instead"
+        )
+    for extra, step, gap in zip(output_padding, stride, dilation, strict=True):
+        if extra >= step and extra >= gap:
+            raise RuntimeError(
+                "output padding must be smaller than either stride or dilation, but "
+                f"got output_padding: {list(output_padding)}, stride: {list(stride)}, "
+                f"dilation: {list(dilation)}"
+            )

@@ -1,0 +1,120 @@
+"""Convolution on arrays: copies into columns, and one matrix product per block.
+
+Samples are taken in blocks whose columns stay in the cache; a block of one sample
+makes no difference to the result.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ._windows import Sizes, Window, columns, fold, volume
+
+BLOCK = 1 << 20
+"""Elements of columns made at once."""
+
+
+def _blocks(samples: int, each: int) -> list[slice]:
+    step = max(1, BLOCK // max(each, 1))
+    return [slice(i, min(i + step, samples)) for i in range(0, samples, step)]
+
+
+def _is_pointwise(window: Window) -> bool:
+    ones = (1,) * len(window.kernel)
+    return (
+        window.kernel == ones
+        and window.stride == ones
+        and not any(window.padding)
+    )
+
+
+def forward(
+    xp: Any, input: Any, weight: Any, bias: Any, window: Window, groups: int  # noqa: A002
+) -> Any:
+    """Convolve (N, C, *spatial) with (O, C / groups, *kernel)."""
+    samples, spatial = input.shape[0], input.shape[2:]
+    outputs = window.outputs(spatial)
+    out, depth, size = weight.shape[0], volume(weight.shape[1:]), volume(outputs)
+    if _is_pointwise(window) and groups == 1:
+        flat = input.reshape(samples, -1, size)
+        found = xp.matmul(weight.reshape(out, depth), flat)
+        if bias is not None:
+            found += bias[:, None]
+        return found.reshape(samples, out, *outputs)
+    found = xp.empty((samples, out, size), input.dtype)
+    kernels = weight.reshape(groups, out // groups, depth)
+    for block in _blocks(samples, groups * depth * size):
+        seen = columns(xp, input[block], window, outputs)
+        seen = seen.reshape(groups, depth, -1)
+        made = xp.dot(kernels[0], seen[0]) if groups == 1 else xp.matmul(kernels, seen)
+        made = made.reshape(out, -1, size).swapaxes(0, 1)
+        if bias is None:
+            found[block] = made
+        else:
+            xp.add(made, bias[:, None], found[block])
+    return found.reshape(samples, out, *outputs)
+
+
+def _by_channel(xp: Any, grad: Any, size: int) -> Any:
+    """Turn (n, O, *outputs) into (O, n * size), contiguous."""
+    samples, out = grad.shape[:2]
+    turned = grad.reshape(samples, out, size).swapaxes(0, 1)
+    return xp.ascontiguousarray(turned).reshape(out, -1)
+
+
+def input_gradient(
+    xp: Any, grad: Any, weight: Any, spatial: Sizes, window: Window, groups: int
+) -> Any:
+    """Send a gradient (N, O, *outputs) back to the input, (N, C, *spatial)."""
+    return gradients(xp, grad, None, weight, spatial, window, groups)[0]
+
+
+def weight_gradient(
+    xp: Any, grad: Any, input: Any, weight: Any, window: Window, groups: int  # noqa: A002
+) -> Any:
+    """Send a gradient (N, O, *outputs) back to the weight."""
+    spatial = input.shape[2:]
+    return gradients(xp, grad, input, weight, spatial, window, groups, False)[1]
+
+
+def gradients(
+    xp: Any,
+    grad: Any,
+    input: Any,  # noqa: A002
+    weight: Any,
+    spatial: Sizes,
+    window: Window,
+    groups: int,
+    into_input: bool = True,
+) -> tuple[Any, Any]:
+    """Return the gradients of input and weight; the second only if ``input`` is given.
+
+    ``weight`` gives the values for the first and the shape for the second.
+    """
+    samples, out, outputs = grad.shape[0], grad.shape[1], grad.shape[2:]
+    depth, size = volume(weight.shape[1:]), volume(outputs)
+    channels = weight.shape[1] * groups
+    kernels = weight.reshape(groups, out // groups, depth).swapaxes(1, 2)
+    found = xp.empty((samples, channels, *spatial), grad.dtype) if into_input else None
+    total: Any = None
+    for block in _blocks(samples, groups * depth * size):
+        part = _by_channel(xp, grad[block], size).reshape(groups, out // groups, -1)
+        if input is not None:
+            seen = columns(xp, input[block], window, outputs)
+            seen = seen.reshape(groups, depth, -1).swapaxes(1, 2)
+            made = xp.dot(part[0], seen[0]) if groups == 1 else xp.matmul(part, seen)
+            total = made if total is None else xp.add(total, made, total)
+        if found is not None:
+            cols = xp.dot(kernels[0], part[0]) if groups == 1 else xp.matmul(
+                kernels, part
+            )
+            count = grad[block].shape[0]
+            cols = cols.reshape(channels, *window.kernel, count, *outputs)
+            found[block] = fold(xp, cols, spatial, window, outputs).swapaxes(0, 1)
+    if input is not None:
+        total = (
+            xp.zeros(weight.shape, grad.dtype)
+            if total is None
+            else total.reshape(weight.shape)
+        )
+    return found, total

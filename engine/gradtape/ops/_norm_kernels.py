@@ -1,0 +1,243 @@
+"""Normalisation on arrays, each pass in as few sweeps over memory as NumPy allows.
+
+Sums over the innermost dimension go through BLAS: a product with ones is three times
+as fast as ``sum`` and as accurate. 16-bit input is computed in float32.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+Shape = tuple[int, ...]
+
+
+def _wide(array: Any) -> Any:
+    return array.astype("float32") if array.dtype.itemsize == 2 else array
+
+
+def _inner_sums(xp: Any, array: Any) -> Any:
+    """Sum over the last dimension."""
+    return xp.matmul(array, xp.ones(array.shape[-1], array.dtype))
+
+
+def _inner_dots(xp: Any, first: Any, second: Any) -> Any:
+    """Sum products over the last dimension."""
+    return xp.matmul(first[..., None, :], second[..., :, None])[..., 0, 0]
+
+
+def _cast(array: Any, dtype: Any) -> Any:
+    return array if array.dtype == dtype else array.astype(dtype)
+
+
+# ---- batch: statistics per channel, over samples and space ----
+
+
+def _by_channel(array: Any) -> Any:
+    samples, channels = array.shape[:2]
+    return array.reshape(samples, channels, -1)
+
+
+def _channel_sum(xp: Any, flat: Any) -> Any:
+    return _inner_sums(xp, flat).sum(0) if flat.shape[2] > 1 else flat[..., 0].sum(0)
+
+
+def _channel_dot(xp: Any, first: Any, second: Any) -> Any:
+    if first.shape[2] == 1:
+        return xp.einsum("nc,nc->c", first[..., 0], second[..., 0])
+    return _inner_dots(xp, first, second).sum(0)
+
+
+def batch_forward(
+    xp: Any,
+    input: Any,  # noqa: A002
+    weight: Any,
+    bias: Any,
+    running_mean: Any,
+    running_var: Any,
+    training: bool,
+    eps: float,
+) -> tuple[Any, Any, Any, Any]:
+    """Return output, mean, inverse deviation and variance.
+
+    All but the output are empty in evaluation.
+    """
+    flat = _by_channel(_wide(input))
+    count = flat.shape[0] * flat.shape[2]
+    if training:
+        mean = _channel_sum(xp, flat) / flat.dtype.type(count)
+        centred = flat - mean[:, None]
+        var = _channel_dot(xp, centred, centred) / flat.dtype.type(count)
+        invstd = 1 / xp.sqrt(var + flat.dtype.type(eps))
+    else:
+        mean = _wide(running_mean)
+        invstd = 1 / xp.sqrt(_wide(running_var) + eps)
+        centred = flat - mean[:, None]
+    scale = invstd if weight is None else invstd * weight
+    found = xp.multiply(centred, scale[:, None], centred)
+    if bias is not None:
+        xp.add(found, _wide(bias)[:, None], found)
+    output = _cast(found, input.dtype).reshape(input.shape)
+    if not training:
+        nothing = xp.empty((0,), flat.dtype)
+        return output, nothing, nothing.copy(), nothing.copy()
+    return output, mean, invstd, var
+
+
+def batch_backward(
+    xp: Any,
+    grad: Any,
+    input: Any,  # noqa: A002
+    weight: Any,
+    running_mean: Any,
+    running_var: Any,
+    mean: Any,
+    invstd: Any,
+    training: bool,
+    eps: float,
+    into_input: bool,
+) -> tuple[Any, Any, Any]:
+    """Return the gradients of input, weight and bias."""
+    if not training:
+        mean = _wide(running_mean)
+        invstd = 1 / xp.sqrt(_wide(running_var) + eps)
+    flat, outer = _by_channel(_wide(input)), _by_channel(_wide(grad))
+    centred = flat - mean[:, None]
+    into_bias = _channel_sum(xp, outer)
+    dots = _channel_dot(xp, outer, centred)
+    into_weight = dots * invstd
+    found = None
+    if into_input:
+        scale = invstd if weight is None else invstd * weight
+        if training:
+            count = flat.dtype.type(flat.shape[0] * flat.shape[2])
+            slope = dots * invstd * invstd / count
+            found = xp.multiply(centred, slope[:, None], centred)
+            xp.subtract(outer, found, found)
+            found -= (into_bias / count)[:, None]
+            found *= scale[:, None]
+        else:
+            found = outer * scale[:, None]
+        found = _cast(found, input.dtype).reshape(input.shape)
+    kind = input.dtype if weight is None else weight.dtype
+    return found, _cast(into_weight, kind), _cast(into_bias, kind)
+
+
+# ---- layer: statistics per sample, over the last dimensions ----
+
+
+def layer_forward(
+    xp: Any,
+    input: Any,  # noqa: A002
+    normalized_shape: Shape,
+    weight: Any,
+    bias: Any,
+    eps: float,
+) -> tuple[Any, Any, Any]:
+    """Return output, mean and inverse deviation."""
+    size = math.prod(normalized_shape)
+    lead = input.shape[: input.ndim - len(normalized_shape)]
+    rows = _wide(input).reshape(-1, size) if size else _wide(input).reshape(0, 0)
+    mean = _inner_sums(xp, rows)[:, None] / rows.dtype.type(size or 1)
+    centred = rows - mean
+    var = _inner_dots(xp, centred, centred)[:, None] / rows.dtype.type(size or 1)
+    invstd = 1 / xp.sqrt(var + rows.dtype.type(eps))
+    found = xp.multiply(centred, invstd, centred)
+    if weight is not None:
+        found *= _wide(weight).reshape(-1)
+    if bias is not None:
+        found += _wide(bias).reshape(-1)
+    shape = (*lead, *(1,) * len(normalized_shape))
+    output = _cast(found, input.dtype).reshape(input.shape)
+    return output, mean.reshape(shape), invstd.reshape(shape)
+
+
+def layer_backward(
+    xp: Any,
+    grad: Any,
+    input: Any,  # noqa: A002
+    normalized_shape: Shape,
+    mean: Any,
+    rstd: Any,
+    weight: Any,
+    into_input: bool,
+) -> tuple[Any, Any, Any]:
+    """Return the gradients of input, weight and bias."""
+    size = math.prod(normalized_shape)
+    rows, outer = _wide(input).reshape(-1, size), _wide(grad).reshape(-1, size)
+    mean, rstd = mean.reshape(-1, 1), rstd.reshape(-1, 1)
+    normal = rows - mean
+    normal *= rstd
+    into_weight = xp.einsum("rs,rs->s", outer, normal).reshape(normalized_shape)
+    into_bias = outer.sum(0).reshape(normalized_shape)
+    found = None
+    if into_input:
+        scaled = outer if weight is None else outer * _wide(weight).reshape(-1)
+        found = _rows_backward(xp, scaled, normal, rstd)
+        found = _cast(found, input.dtype).reshape(input.shape)
+    kind = input.dtype if weight is None else weight.dtype
+    return found, _cast(into_weight, kind), _cast(into_bias, kind)
+
+
+def _rows_backward(xp: Any, grad: Any, normal: Any, rstd: Any) -> Any:
+    """Send a gradient through the normalisation of rows; ``normal`` is overwritten."""
+    size = grad.dtype.type(grad.shape[-1])
+    dots = _inner_dots(xp, grad, normal)[..., None] / size
+    means = _inner_sums(xp, grad)[..., None] / size
+    found = xp.multiply(normal, dots, normal)
+    xp.subtract(grad, found, found)
+    found -= means
+    found *= rstd
+    return found
+
+
+# ---- group: statistics per sample and group of channels ----
+
+
+def group_forward(
+    xp: Any, input: Any, weight: Any, bias: Any, group: int, eps: float  # noqa: A002
+) -> tuple[Any, Any, Any]:
+    """Return output, mean and inverse deviation."""
+    samples, channels = input.shape[:2]
+    rows = _wide(input).reshape(samples, group, -1)
+    size = rows.dtype.type(rows.shape[2])
+    mean = _inner_sums(xp, rows) / size
+    centred = rows - mean[..., None]
+    var = _inner_dots(xp, centred, centred) / size
+    invstd = 1 / xp.sqrt(var + rows.dtype.type(eps))
+    centred *= invstd[..., None]
+    found = centred.reshape(samples, channels, -1)
+    if weight is not None:
+        found *= _wide(weight)[:, None]
+    if bias is not None:
+        found += _wide(bias)[:, None]
+    return _cast(found, input.dtype).reshape(input.shape), mean, invstd
+
+
+def group_backward(
+    xp: Any,
+    grad: Any,
+    input: Any,  # noqa: A002
+    mean: Any,
+    rstd: Any,
+    weight: Any,
+    group: int,
+    into_input: bool,
+) -> tuple[Any, Any, Any]:
+    """Return the gradients of input, weight and bias."""
+    samples, channels = input.shape[:2]
+    rows = _wide(input).reshape(samples, group, -1)
+    normal = rows - mean[..., None]
+    normal *= rstd[..., None]
+    outer = _by_channel(_wide(grad))
+    flat = normal.reshape(outer.shape)
+    into_weight = _channel_dot(xp, outer, flat)
+    into_bias = _channel_sum(xp, outer)
+    found = None
+    if into_input:
+        scaled = outer if weight is None else outer * _wide(weight)[:, None]
+        grouped = scaled.reshape(samples, group, -1)
+        found = _rows_backward(xp, grouped, normal, rstd[..., None])
+        found = _cast(found, input.dtype).reshape(input.shape)
+    kind = input.dtype if weight is None else weight.dtype
+    return found, _cast(into_weight, kind), _cast(into_bias, kind)

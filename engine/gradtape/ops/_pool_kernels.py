@@ -1,0 +1,176 @@
+"""Pooling on arrays (N, C, *spatial): running maxima, divisors, scatter and gather."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Sequence
+from typing import Any
+
+from ._windows import Sizes, Window, padded, volume
+
+
+def trailing(window: Window, spatial: Sizes, outputs: Sizes) -> Sizes:
+    """Return how much border the last windows need behind each dimension."""
+    each = zip(
+        spatial, outputs, window.stride, window.padding, window.reach, strict=True
+    )
+    return tuple(max(p, (n - 1) * s + r - size - p) for size, n, s, p, r in each)
+
+
+def _lowest(xp: Any, dtype: Any) -> Any:
+    return -xp.inf if dtype.kind == "f" else xp.iinfo(dtype).min
+
+
+def largest(xp: Any, array: Any, window: Window, ceil_mode: bool) -> tuple[Any, Any]:
+    """Return each window's largest value and its flat index in the plane.
+
+    NaN counts as larger than anything. Of equal values the first is taken.
+    """
+    spatial = array.shape[2:]
+    outputs = window.outputs(spatial, ceil_mode)
+    after = trailing(window, spatial, outputs)
+    wide = padded(xp, array, window.padding, after, _lowest(xp, array.dtype))
+    taps = list(window.taps(outputs))
+    small = xp.uint8 if len(taps) < 256 else xp.int32
+    best = chosen = None
+    for number, (_, seen) in enumerate(taps):
+        values = wide[(slice(None), slice(None), *seen)]
+        if best is None:
+            best = values.copy()
+            chosen = xp.zeros(best.shape, small)
+            continue
+        larger = xp.greater(values, best)
+        if array.dtype.kind == "f":
+            xp.logical_or(larger, values != values, larger)  # noqa: PLR0124 - NaN
+        xp.maximum(best, values, best)
+        # Taps are numbered upwards, so the largest number is the last that won.
+        xp.maximum(chosen, larger.view(xp.uint8) * small(number), chosen)
+    return best, _indices(xp, chosen, window, spatial, outputs)
+
+
+def _indices(
+    xp: Any, chosen: Any, window: Window, spatial: Sizes, outputs: Sizes
+) -> Any:
+    """Turn tap numbers into flat indices of the plane without its border."""
+    steps = [volume(spatial[i + 1 :]) for i in range(len(spatial))]
+    origin = xp.zeros((1,) * len(spatial), xp.int64)
+    for dim, step in enumerate(steps):
+        begins = xp.arange(outputs[dim]) * window.stride[dim] - window.padding[dim]
+        shape = [1] * len(spatial)
+        shape[dim] = -1
+        origin = origin + (begins * step).reshape(shape)
+    offsets = [
+        sum(p * d * s for p, d, s in zip(place, window.dilation, steps, strict=True))
+        for place in itertools.product(*(range(k) for k in window.kernel))
+    ]
+    found = xp.take(xp.asarray(offsets, xp.int64), chosen)
+    return xp.add(found, origin, found)
+
+
+def _linear(xp: Any, indices: Any, plane: int, dims: int) -> Any:
+    """Return indices into the whole array from indices into each plane."""
+    planes = volume(indices.shape[: indices.ndim - dims])
+    begins = xp.arange(planes, dtype=xp.int64)[:, None] * plane
+    return (indices.reshape(planes, -1) + begins).reshape(-1)
+
+
+def _dims(shape: Sequence[int], indices: Any) -> int:
+    """Return how many dimensions a plane has: those behind the common ones."""
+    del indices
+    return 3 if len(shape) == 5 else 2
+
+
+def scatter(
+    xp: Any, values: Any, indices: Any, shape: Sizes, overlap: bool
+) -> Any:
+    """Add values to empty planes at flat indices; ``overlap``: some meet in a cell."""
+    dims = _dims(shape, indices)
+    linear = _linear(xp, indices, volume(shape[-dims:]), dims)
+    total = volume(shape)
+    flat = xp.ascontiguousarray(values).reshape(-1)
+    if overlap:
+        found = xp.bincount(linear, flat, minlength=total).astype(values.dtype)
+    else:
+        found = xp.zeros(total, values.dtype)
+        found[linear] = flat
+    return found.reshape(shape)
+
+
+def gather(xp: Any, planes: Any, indices: Any) -> Any:
+    """Read planes at flat indices."""
+    dims = _dims(planes.shape, indices)
+    linear = _linear(xp, indices, volume(planes.shape[-dims:]), dims)
+    return xp.ascontiguousarray(planes).reshape(-1)[linear].reshape(indices.shape)
+
+
+def divisors(
+    xp: Any,
+    window: Window,
+    spatial: Sizes,
+    outputs: Sizes,
+    count_include_pad: bool,
+    divisor_override: int | None,
+) -> Any:
+    """Return by what each window's sum is divided: one number, or one per window."""
+    if divisor_override is not None:
+        return divisor_override
+    counts: list[Any] = []
+    for size, count, step, pad, kernel in zip(
+        spatial, outputs, window.stride, window.padding, window.kernel, strict=True
+    ):
+        begin = xp.arange(count) * step - pad
+        end = xp.minimum(begin + kernel, size + pad)
+        if not count_include_pad:
+            begin, end = xp.maximum(begin, 0), xp.minimum(end, size)
+        counts.append(end - begin)
+    if all(int(c.min()) == int(c.max()) for c in counts if c.size):
+        return volume([int(c[0]) if c.size else 1 for c in counts])
+    found = counts[0]
+    for each in counts[1:]:
+        found = found[..., None] * each
+    return found
+
+
+# ---- adaptive: cells that cover the plane whatever its size ----
+
+
+def _bounds(size: int, count: int) -> list[tuple[int, int]]:
+    return [(i * size // count, -(-(i + 1) * size // count)) for i in range(count)]
+
+
+def adaptive_matrices(xp: Any, array: Any, outputs: Sizes) -> list[Any]:
+    """Return, per spatial dimension, the matrix that takes means over its cells."""
+    found: list[Any] = []
+    for size, count in zip(array.shape[-len(outputs) :], outputs, strict=True):
+        matrix = xp.zeros((count, size), array.dtype)
+        for row, (begin, end) in enumerate(_bounds(size, count)):
+            matrix[row, begin:end] = 1 / (end - begin)
+        found.append(matrix)
+    return found
+
+
+def along(xp: Any, array: Any, matrices: Sequence[Any]) -> Any:
+    """Apply one matrix along each of the last dimensions."""
+    dims = len(matrices)
+    for number, matrix in enumerate(matrices):
+        axis = array.ndim - dims + number
+        turned = xp.moveaxis(array, axis, -1)
+        array = xp.moveaxis(xp.matmul(turned, matrix.T), -1, axis)
+    return xp.ascontiguousarray(array)
+
+
+def adaptive_cells(xp: Any, array: Any, outputs: Sizes) -> tuple[Any, Any]:
+    """Return each cell's largest value and its flat index in the plane."""
+    dims = len(outputs)
+    spatial, lead = array.shape[-dims:], array.shape[:-dims]
+    numbers = xp.arange(volume(spatial)).reshape(spatial)
+    found = xp.empty((*lead, *outputs), array.dtype)
+    indices = xp.empty((*lead, *outputs), xp.int64)
+    bounds = [_bounds(s, n) for s, n in zip(spatial, outputs, strict=True)]
+    for cell in itertools.product(*(range(n) for n in outputs)):
+        seen = tuple(slice(*bounds[dim][i]) for dim, i in enumerate(cell))
+        part = array[(..., *seen)].reshape(*lead, -1)
+        at = part.argmax(-1)
+        found[(..., *cell)] = xp.take_along_axis(part, at[..., None], -1)[..., 0]
+        indices[(..., *cell)] = numbers[seen].reshape(-1)[at]
+    return found, indices

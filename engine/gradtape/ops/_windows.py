@@ -1,0 +1,135 @@
+"""Sliding windows over the spatial dimensions of (N, C, *spatial) arrays."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Iterator, Sequence
+from typing import Any, NamedTuple
+
+from .._backend import backend_of
+
+Sizes = tuple[int, ...]
+
+
+class Window(NamedTuple):
+    """Where windows lie: one number per spatial dimension in each field."""
+
+    kernel: Sizes
+    stride: Sizes
+    padding: Sizes
+    dilation: Sizes
+
+    @property
+    def reach(self) -> Sizes:
+        """From a window's first cell to its last, in cells, per dimension."""
+        pairs = zip(self.kernel, self.dilation, strict=True)
+        return tuple(d * (k - 1) + 1 for k, d in pairs)
+
+    def outputs(self, spatial: Sizes, ceil_mode: bool = False) -> Sizes:
+        """Return how many windows fit along each dimension."""
+        found: list[int] = []
+        for size, reach, step, pad in zip(
+            spatial, self.reach, self.stride, self.padding, strict=True
+        ):
+            room = size + 2 * pad - reach
+            count = (-(-room // step) if ceil_mode else room // step) + 1
+            if ceil_mode and (count - 1) * step >= size + pad:
+                count -= 1  # the last window must begin inside
+            found.append(count)
+        return tuple(found)
+
+    def taps(self, outputs: Sizes) -> Iterator[tuple[Sizes, tuple[slice, ...]]]:
+        """Yield (place in the kernel, what all windows see there), row by row."""
+        for place in itertools.product(*(range(k) for k in self.kernel)):
+            yield (
+                place,
+                tuple(
+                    slice(p * d, p * d + (n - 1) * s + 1, s)
+                    for p, d, s, n in zip(
+                        place, self.dilation, self.stride, outputs, strict=True
+                    )
+                ),
+            )
+
+
+def padded(
+    xp: Any,
+    array: Any,
+    before: Sequence[int],
+    after: Sequence[int],
+    value: Any = 0,
+) -> Any:
+    """Return the array with a border of ``value`` around its spatial dimensions."""
+    if not any(before) and not any(after):
+        return array
+    spatial = array.shape[2:]
+    shape = array.shape[:2] + tuple(
+        n + b + a for n, b, a in zip(spatial, before, after, strict=True)
+    )
+    found = xp.zeros(shape, array.dtype) if value == 0 else xp.full(
+        shape, value, array.dtype
+    )
+    inner = tuple(slice(b, b + n) for b, n in zip(before, spatial, strict=True))
+    found[(slice(None), slice(None), *inner)] = array
+    return found
+
+
+def columns(xp: Any, array: Any, window: Window, outputs: Sizes) -> Any:
+    """Lay out what every window sees: (C, *kernel, N, *outputs), in one copy.
+
+    Channels and kernel places come first, so that a convolution is one product of
+    the weight, as (out, C * kernel), with these columns.
+    """
+    array = padded(xp, array, window.padding, window.padding)
+    if not array.flags.c_contiguous:
+        array = xp.ascontiguousarray(array)
+    item = array.itemsize
+    batch, channel, *steps = (s // item for s in array.strides)
+    shape = (array.shape[1], *window.kernel, array.shape[0], *outputs)
+    strides = (
+        channel,
+        *(s * d for s, d in zip(steps, window.dilation, strict=True)),
+        batch,
+        *(s * t for s, t in zip(steps, window.stride, strict=True)),
+    )
+    flat = array.reshape(-1)
+    return backend_of(array).strided(flat, shape, strides, 0).copy()
+
+
+def fold(xp: Any, cols: Any, spatial: Sizes, window: Window, outputs: Sizes) -> Any:
+    """Add up columns where their windows overlap: the adjoint of :func:`columns`.
+
+    Returns (C, N, *spatial).
+    """
+    channels, batch = cols.shape[0], cols.shape[1 + len(spatial)]
+    full = tuple(n + 2 * p for n, p in zip(spatial, window.padding, strict=True))
+    found = xp.zeros((channels, batch, *full), cols.dtype)
+    every = (slice(None), slice(None))
+    for place, seen in window.taps(outputs):
+        target = found[(*every, *seen)]
+        xp.add(target, cols[(slice(None), *place)], target)
+    inner = tuple(
+        slice(p, p + n) for p, n in zip(window.padding, spatial, strict=True)
+    )
+    return found[(*every, *inner)]
+
+
+def spread(value: Any, count: int, name: str, function: str) -> Sizes:
+    """Repeat a single number per dimension, or check how many were given."""
+    if isinstance(value, int):
+        return (value,) * count
+    given = tuple(int(v) for v in value)
+    if len(given) == 1:
+        return given * count
+    if len(given) != count:
+        raise RuntimeError(
+            f"expected {name} to be a single integer value or a list of {count} values "
+            f"to match the {function} dimensions, but got {name}={list(given)}"
+        )
+    return given
+
+
+def volume(sizes: Sequence[int]) -> int:
+    """Return the product of sizes."""
+    return math.prod(sizes)

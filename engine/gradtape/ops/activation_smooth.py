@@ -1,0 +1,293 @@
+"""Smooth activations: gelu, silu, mish, softplus, logsigmoid; and glu, prelu, rrelu."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from .._define import OPS, Array, op
+from .._inplace import inplace
+from ._select import check_floating
+
+_ROOT_HALF = math.sqrt(0.5)
+_INV_ROOT_TAU = 1 / math.sqrt(2 * math.pi)
+_TANH_INNER = math.sqrt(2 / math.pi)
+_TANH_CUBIC = 0.044715
+
+
+def _sigmoid(xp: Any, x: Any) -> Any:
+    """Return 1 / (1 + exp(-x)), in one buffer."""
+    found = xp.negative(x)
+    xp.exp(found, found)
+    found += 1
+    return xp.reciprocal(found, found)
+
+
+# ---- gelu ----
+
+
+def _normal_cdf(xp: Any, x: Any) -> Any:
+    return 0.5 * (1 + OPS["erf"].kernel(xp, x * _ROOT_HALF))
+
+
+def _tanh_argument(x: Any) -> Any:
+    return _TANH_INNER * (x + _TANH_CUBIC * x * x * x)
+
+
+@op(
+    {"self": lambda F, grad, self, approximate: F.gelu_backward(grad, self, approximate)},
+    method=False,
+    function=False,
+)
+def gelu(xp: Any, self: Array, *, approximate: str = "none") -> Any:
+    """Multiply by the chance that a normal number is smaller."""
+    if approximate not in ("none", "tanh"):
+        raise RuntimeError("approximate argument must be either none or tanh.")
+    check_floating(self, "GeluKernelImpl")
+    if approximate == "tanh":
+        return 0.5 * self * (1 + xp.tanh(_tanh_argument(self)))
+    return self * _normal_cdf(xp, self)
+
+
+def _gelu_curvature(F: Any, grad: Any, x: Any, approximate: str) -> Any:
+    if approximate == "none":
+        return grad * F.exp(x * x * -0.5) * (2 - x * x) * _INV_ROOT_TAU
+    tanh = F.tanh(_tanh_argument(x))
+    slope = _TANH_INNER * (1 + 3 * _TANH_CUBIC * x * x)
+    bend = _TANH_INNER * 6 * _TANH_CUBIC * x
+    sech2 = 1 - tanh * tanh
+    return grad * sech2 * (slope + x * bend * 0.5 - x * tanh * slope * slope)
+
+
+@op(
+    {
+        "grad_output": lambda F, grad, self, approximate: F.gelu_backward(
+            grad, self, approximate
+        ),
+        "self": lambda F, grad, grad_output, self, approximate: _gelu_curvature(
+            F, grad * grad_output, self, approximate
+        ),
+    },
+    method=False,
+    function=False,
+)
+def gelu_backward(
+    xp: Any, grad_output: Array, self: Array, approximate: str = "none"
+) -> Any:
+    """Multiply the gradient by the slope of gelu."""
+    if approximate == "none":
+        density = xp.exp(self * self * -0.5) * _INV_ROOT_TAU
+        return grad_output * (_normal_cdf(xp, self) + self * density)
+    tanh = xp.tanh(_tanh_argument(self))
+    inner = _TANH_INNER * (1 + 3 * _TANH_CUBIC * self * self)
+    return grad_output * 0.5 * ((1 + tanh) + self * (1 - tanh * tanh) * inner)
+
+
+# ---- silu, mish ----
+
+
+@op(
+    {"self": lambda F, grad, self: F.silu_backward(grad, self)},
+    method=False,
+    function=False,
+)
+def silu(xp: Any, self: Array) -> Any:
+    """Return ``x * sigmoid(x)``."""
+    check_floating(self, "silu_cpu")
+    found = _sigmoid(xp, self)
+    return xp.multiply(found, self, found)
+
+
+def _silu_curvature(F: Any, grad: Any, x: Any) -> Any:
+    s = F.sigmoid(x)
+    return grad * s * (1 - s) * (2 + x * (1 - 2 * s))
+
+
+@op(
+    {
+        "grad_output": lambda F, grad, self: F.silu_backward(grad, self),
+        "self": lambda F, grad, grad_output, self: _silu_curvature(
+            F, grad * grad_output, self
+        ),
+    },
+    method=False,
+    function=False,
+)
+def silu_backward(xp: Any, grad_output: Array, self: Array) -> Any:
+    """Multiply the gradient by the slope of silu."""
+    s = _sigmoid(xp, self)
+    slope = 1 - s
+    slope *= self
+    slope += 1
+    slope *= s
+    return xp.multiply(slope, grad_output, slope)
+
+
+def _softplus(xp: Any, x: Any) -> Any:
+    return xp.logaddexp(x, x.dtype.type(0))
+
+
+@op(
+    {"self": lambda F, grad, self: F.mish_backward(grad, self)},
+    method=False,
+    function=False,
+)
+def mish(xp: Any, self: Array) -> Any:
+    """Return ``x * tanh(softplus(x))``."""
+    check_floating(self, "mish_cpu")
+    return self * xp.tanh(_softplus(xp, self))
+
+
+def _mish_curvature(F: Any, grad: Any, x: Any) -> Any:
+    s, t = F.sigmoid(x), F.tanh(F.softplus(x))
+    return grad * s * (1 - t * t) * (2 + x * (1 - s) - 2 * x * s * t)
+
+
+@op(
+    {
+        "grad_output": lambda F, grad, self: F.mish_backward(grad, self),
+        "self": lambda F, grad, grad_output, self: _mish_curvature(
+            F, grad * grad_output, self
+        ),
+    },
+    method=False,
+    function=False,
+)
+def mish_backward(xp: Any, grad_output: Array, self: Array) -> Any:
+    """Multiply the gradient by the slope of mish."""
+    t = xp.tanh(_softplus(xp, self))
+    return grad_output * (t + self * _sigmoid(xp, self) * (1 - t * t))
+
+
+# ---- softplus, logsigmoid ----
+
+
+@op(
+    {"self": lambda F, grad, self, beta, threshold: F.softplus_backward(
+        grad, self, beta, threshold
+    )},
+    method=False,
+    function=False,
+)
+def softplus(xp: Any, self: Array, beta: float = 1, threshold: float = 20) -> Any:
+    """Return ``log(1 + exp(beta * x)) / beta``; the identity far to the right."""
+    check_floating(self, "softplus_cpu")
+    inner = self if beta == 1 else self * beta
+    return xp.where(inner > threshold, self, xp.log1p(xp.exp(inner)) / beta)
+
+
+def _softplus_curvature(F: Any, grad: Any, x: Any, beta: Any, threshold: Any) -> Any:
+    s = F.sigmoid(x * beta)
+    return grad * s * (1 - s) * beta * (x * beta <= threshold)
+
+
+@op(
+    {
+        "grad_output": lambda F, grad, self, beta, threshold: F.softplus_backward(
+            grad, self, beta, threshold
+        ),
+        "self": lambda F, grad, grad_output, self, beta, threshold: _softplus_curvature(
+            F, grad * grad_output, self, beta, threshold
+        ),
+    },
+    method=False,
+    function=False,
+)
+def softplus_backward(
+    xp: Any, grad_output: Array, self: Array, beta: float, threshold: float
+) -> Any:
+    """Multiply the gradient by the slope of softplus."""
+    inner = self if beta == 1 else self * beta
+    found = _sigmoid(xp, inner)
+    found *= grad_output
+    xp.copyto(found, grad_output, where=inner > threshold)
+    return found
+
+
+@op(
+    {"self": lambda F, grad, self: F.log_sigmoid_backward(grad, self)},
+    method=False,
+    function=False,
+)
+def log_sigmoid(xp: Any, self: Array) -> Any:
+    """Return ``log(sigmoid(x))`` without overflow."""
+    check_floating(self, "log_sigmoid_cpu")
+    return xp.negative(_softplus(xp, -self))
+
+
+@op(
+    {
+        "grad_output": lambda F, grad, self: F.log_sigmoid_backward(grad, self),
+        "self": lambda F, grad, grad_output, self: (
+            -grad * grad_output * F.sigmoid(self) * F.sigmoid(-self)
+        ),
+    },
+    method=False,
+    function=False,
+)
+def log_sigmoid_backward(xp: Any, grad_output: Array, self: Array) -> Any:
+    """Multiply the gradient by ``sigmoid(-x)``."""
+    return grad_output * _sigmoid(xp, -self)
+
+
+# ---- glu, prelu, rrelu ----
+
+
+def _halves(F: Any, tensor: Any, dim: int) -> tuple[Any, Any]:
+    size = tensor.shape[dim] // 2
+    return F.narrow(tensor, dim, 0, size), F.narrow(tensor, dim, size, size)
+
+
+def _glu_derivative(F: Any, grad: Any, self: Any, dim: int) -> Any:
+    value, gate = _halves(F, self, dim)
+    s = F.sigmoid(gate)
+    return F.cat([grad * s, grad * value * s * (1 - s)], dim)
+
+
+@op({"self": _glu_derivative}, method=False, function=False)
+def glu(xp: Any, self: Array, dim: int = -1) -> Any:
+    """Multiply one half along a dimension by the sigmoid of the other."""
+    if self.ndim == 0:
+        raise RuntimeError("glu does not support 0-dimensional tensors")
+    size = self.shape[dim]
+    if size % 2:
+        raise RuntimeError(
+            f"Halving dimension must be even, but dimension {dim % self.ndim} is size "
+            f"{size}"
+        )
+    value, gate = xp.split(self, 2, axis=dim)
+    return value * _sigmoid(xp, gate)
+
+
+@op(
+    {
+        "self": lambda F, grad, self, weight: F.where(self > 0, grad, weight * grad),
+        "weight": lambda F, grad, self: F.where(self > 0, grad * 0, self * grad),
+    },
+    node="PreluKernelBackward0",
+    method=False,
+    function=False,
+)
+def _prelu_kernel(xp: Any, self: Array, weight: Array) -> Any:
+    """Multiply what is negative by a weight that has the input's rank."""
+    return xp.where(self > 0, self, weight * self)
+
+
+@op(
+    {"self": lambda F, grad, noise: grad * noise},
+    method=False,
+    function=False,
+)
+def rrelu_with_noise(
+    xp: Any,
+    self: Array,
+    noise: Array,
+    lower: float = 1 / 8,
+    upper: float = 1 / 3,
+    training: bool = False,
+) -> Any:
+    """Multiply by slopes that were drawn where the input is negative, 1 elsewhere."""
+    return self * noise
+
+
+inplace("silu", "mish", "rrelu_with_noise")

@@ -1,0 +1,136 @@
+"""Looking up rows of a table by index, one at a time or in bags; one-hot rows."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from .._define import Array, op
+from .._dtypes import DTYPE_OF
+
+
+def _check_indices(name: str, indices: Any) -> None:
+    if indices.dtype.name not in ("int64", "int32"):
+        kind = DTYPE_OF[indices.dtype].cpp_name
+        raise RuntimeError(
+            "Expected tensor for argument #1 'indices' to have one of the following "
+            f"scalar types: Long, Int; but got torch.{_tensor_name(kind)} instead "
+            f"(while checking arguments for {name})"
+        )
+
+
+def _tensor_name(kind: str) -> str:
+    return f"{kind}Tensor"
+
+
+@op(
+    {
+        "weight": lambda F, grad, weight_shape, indices, padding_idx, scale_grad_by_freq: (
+            F.embedding_dense_backward(
+                grad, indices, weight_shape[0], padding_idx, scale_grad_by_freq
+            )
+        )
+    },
+    method=False,
+)
+def embedding(
+    xp: Any,
+    weight: Array,
+    indices: Array,
+    padding_idx: int = -1,
+    scale_grad_by_freq: bool = False,
+    sparse: bool = False,
+) -> Any:
+    """Return a row of ``weight`` for each index.
+
+    Raises IndexError for an index outside of the table.
+    """
+    if weight.ndim != 2:
+        raise RuntimeError("'weight' must be 2-D")
+    _check_indices("embedding", indices)
+    if indices.size and (indices.min() < 0 or indices.max() >= weight.shape[0]):
+        raise IndexError("index out of range in self")
+    return xp.take(weight, indices, axis=0)
+
+
+@op(
+    {
+        "grad_output": lambda F, grad, indices, padding_idx, scale_grad_by_freq: (
+            F._embedding_rows(grad, indices, padding_idx, scale_grad_by_freq)
+        )
+    },
+    method=False,
+    function=False,
+)
+def embedding_dense_backward(
+    xp: Any,
+    grad_output: Array,
+    indices: Array,
+    num_weights: int,
+    padding_idx: int,
+    scale_grad_by_freq: bool,
+) -> Any:
+    """Add each looked-up row's gradient to the table's."""
+    width = grad_output.shape[-1]
+    found = xp.zeros((num_weights, width), grad_output.dtype)
+    flat = indices.reshape(-1)
+    rows = grad_output.reshape(-1, width)
+    if padding_idx >= 0:
+        kept = flat != padding_idx
+        flat, rows = flat[kept], rows[kept]
+    if not flat.size:
+        return found
+    # Sorted, equal indices are neighbours: one reduceat adds them up.
+    order = xp.argsort(flat, kind="stable")
+    ordered = flat[order]
+    begins = xp.concatenate(
+        [xp.zeros(1, xp.int64), xp.nonzero(ordered[1:] != ordered[:-1])[0] + 1]
+    )
+    sums = xp.add.reduceat(rows[order], begins, axis=0)
+    if scale_grad_by_freq:
+        counts = xp.diff(xp.concatenate([begins, xp.asarray([flat.size])]))
+        sums = sums / counts[:, None].astype(sums.dtype)
+    found[ordered[begins]] = sums
+    return found
+
+
+@op(
+    {
+        "self": lambda F, grad, self_shape, indices, padding_idx, scale_grad_by_freq: (
+            F.embedding_dense_backward(
+                grad, indices, self_shape[0], padding_idx, scale_grad_by_freq
+            )
+        )
+    },
+    method=False,
+    function=False,
+)
+def _embedding_rows(
+    xp: Any, self: Array, indices: Array, padding_idx: int, scale_grad_by_freq: bool
+) -> Any:
+    """Read rows the way their gradients are added: the adjoint of the backward."""
+    found = xp.take(self, indices, axis=0)
+    if scale_grad_by_freq:
+        counts = xp.bincount(indices.reshape(-1), minlength=self.shape[0])
+        found = found / counts[indices][..., None].astype(found.dtype)
+    if padding_idx >= 0:
+        found[indices == padding_idx] = 0
+    return found
+
+
+@op({}, method=False, function=False)
+def one_hot(xp: Any, self: Array, num_classes: int = -1) -> Any:
+    """Return rows with a 1 at the index and 0 elsewhere."""
+    if self.dtype.name != "int64":
+        raise RuntimeError(
+            "one_hot is only applicable to index tensor of type LongTensor."
+        )
+    if not self.size and num_classes <= 0:
+        raise RuntimeError("Can not infer total number of classes from empty tensor.")
+    if self.size and self.min() < 0:
+        raise RuntimeError("Class values must be non-negative.")
+    classes = int(self.max()) + 1 if num_classes == -1 else num_classes
+    if self.size and self.max() >= classes:
+        raise RuntimeError("Class values must be smaller than num_classes.")
+    found = xp.zeros((*self.shape, classes), xp.int64)
+    xp.put_along_axis(found, self[..., None], 1, -1)
+    return found

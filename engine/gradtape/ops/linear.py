@@ -1,0 +1,217 @@
+"""``matmul`` of any ranks and ``linear``, composed of matrix products as PyTorch does.
+
+Which products, and which views around them, shows in the recorded graph; a viewer of
+PyTorch's graphs finds the same nodes here.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from .._apply import argument_error, broadcast_error
+from .._define import OPS, Array, method, op, public
+from .._tensor import Tensor
+from ._view import composed
+from .matmul import addmm, bmm, dot, mm, mv
+from .movement import _unsafe_view, reshape, t, transpose, unsqueeze, view
+
+
+@op(
+    {"self": lambda F, grad, self_shape: F.reshape(grad, self_shape)},
+    node="SqueezeBackward4",
+    method=False,
+    function=False,
+)
+def _squeeze_product(xp: Any, self: Array, dim: int) -> Any:
+    """Drop a dimension of a product that nobody else sees."""
+    return self.reshape(self.shape[:dim] + self.shape[dim + 1 :])
+
+
+@method("matmul", function=True)
+@composed(lambda xp, input, other: xp.matmul(input, other))
+def matmul(input: Tensor, other: Tensor) -> Tensor:  # noqa: A002
+    """Multiply vectors, matrices or batches of matrices.
+
+    A vector on the left is a row, on the right a column. Leading dimensions are
+    broadcast. Raises RuntimeError where inner sizes differ.
+
+    >>> import gradtape as torch
+    >>> torch.matmul(torch.ones(2, 3), torch.ones(3))
+    tensor([3., 3.])
+    """
+    _check_operands("matmul", input, other)
+    m, n = input._data.ndim, other._data.ndim
+    if m == 2 and n == 2:
+        return mm(input, other)
+    if m == 1 and n == 1:
+        return dot(input, other)
+    if m == 2 and n == 1:
+        return mv(input, other)
+    if m == 1 and n == 2:
+        return _squeeze_product(mm(unsqueeze(input, 0), other), 0)
+    if _can_fold(input, other):
+        return _folded(input, other)
+    return _batched(input, other)
+
+
+def _check_operands(name: str, first: Any, second: Any) -> None:
+    for place, tensor in (("input", first), ("other", second)):
+        if not isinstance(tensor, Tensor):
+            error = argument_error(OPS["mm"], place, 1 + (place == "other"), tensor)
+            raise TypeError(str(error).replace("mm()", f"{name}()", 1))
+    if first.dim() == 0 or second.dim() == 0:
+        raise RuntimeError(
+            f"both arguments to {name} need to be at least 1D, but they are "
+            f"{first.dim()}D and {second.dim()}D"
+        )
+
+
+def _can_fold(first: Tensor, second: Tensor) -> bool:
+    """Tell whether a batch and a matrix are better one product of two matrices."""
+    large, small = (first, second) if first.dim() >= second.dim() else (second, first)
+    if large.dim() < 3 or small.dim() > 2:
+        return False
+    if small.requires_grad:
+        return True  # else the backward would need a large sum
+    if first.dim() == 2:
+        return False
+    if not large.numel():
+        return True
+    turned = large if large is first else transpose(large, -2, -1)
+    shape, strides = turned.shape, turned.stride()
+    return all(
+        strides[i] == strides[i + 1] * shape[i + 1] for i in range(len(shape) - 2)
+    )
+
+
+def _folded(first: Tensor, second: Tensor) -> Tensor:
+    large_first = first.dim() >= second.dim()
+    if large_first:
+        large, small = first, second
+    else:
+        large = transpose(second, -2, -1)
+        small = t(first) if first.dim() == 2 else first
+    lead = tuple(large.shape[:-1])
+    rows = reshape(large, (math.prod(lead), large.shape[-1]))
+    if small.dim() == 1:
+        return _unsafe_view(mv(rows, small), lead)
+    found = _unsafe_view(mm(rows, small), (*lead, small.shape[1]))
+    return found if large_first else transpose(found, -2, -1).contiguous()
+
+
+def _batched(first: Tensor, second: Tensor) -> Tensor:
+    m, n = first.dim(), second.dim()
+    batch1, batch2 = tuple(first.shape[:-2]), tuple(second.shape[:-2])
+    if m == n == 3 and batch1 != batch2:
+        if batch1[0] == 1 and first.requires_grad:
+            return matmul(first.squeeze(0), second)
+        if batch2[0] == 1 and second.requires_grad:
+            return matmul(first, second.squeeze(0))
+    batch = _broadcast(batch1, batch2)
+    count = math.prod(batch)
+    left = tuple(first.shape[-2:]) if m > 1 else (1, first.shape[-1])
+    right = tuple(second.shape[-2:]) if n > 1 else (second.shape[-1], 1)
+    lefts = reshape(first.expand((*batch, *left)), (count, *left))
+    if n == 1:
+        flat = reshape(second.expand((*batch, right[0])), (count, right[0]))
+        found = bmm(lefts, unsqueeze(flat, 2)).squeeze(-1)
+        return _unsafe_view(found, (*batch, left[0]))
+    rights = reshape(second.expand((*batch, *right)), (count, *right))
+    size = (*batch, left[0], right[1]) if m > 1 else (*batch, right[1])
+    return _unsafe_view(bmm(lefts, rights), size)
+
+
+def _broadcast(first: tuple[int, ...], second: tuple[int, ...]) -> tuple[int, ...]:
+    ndim = max(len(first), len(second))
+    pairs = zip(
+        (1,) * (ndim - len(first)) + first,
+        (1,) * (ndim - len(second)) + second,
+        strict=True,
+    )
+    sizes: list[int] = []
+    for a, b in pairs:
+        if a != b and 1 not in (a, b):
+            raise broadcast_error(first, second)
+        sizes.append(b if a == 1 else a)
+    return tuple(sizes)
+
+
+def linear(input: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:  # noqa: A002
+    """Return ``input @ weight.T + bias`` for inputs of any rank.
+
+    ``weight`` is (out, in). Raises RuntimeError where sizes do not meet.
+    """
+    _check_operands("linear", input, weight)
+    array = input._data
+    if bias is None:
+        return matmul(input, t(weight))
+    if array.ndim == 2:
+        return addmm(bias, input, t(weight))
+    if array.flags.c_contiguous and weight.dim() == 2:
+        rows = view(input, (-1, array.shape[-1]))
+        found = addmm(bias, rows, t(weight))
+        return view(found, (*array.shape[:-1], weight.shape[0]))
+    return matmul(input, t(weight)).add_(bias)
+
+
+@public
+@method("outer")
+def outer(input: Tensor, vec2: Tensor) -> Tensor:  # noqa: A002
+    """Multiply each element of one vector with each of another."""
+    for name, tensor in (("self", input), ("vec2", vec2)):
+        if tensor.dim() != 1:
+            raise RuntimeError(
+                f"outer: Expected 1-D argument {name}, but got {tensor.dim()}-D"
+            )
+    return reshape(input, (input.shape[0], 1)) * vec2
+
+
+ger = outer
+
+
+@public
+@method("inner")
+def inner(input: Tensor, other: Tensor) -> Tensor:  # noqa: A002
+    """Sum products over the last dimension of both tensors."""
+    if input.dim() == 0 or other.dim() == 0:
+        return input * other
+    if input.shape[-1] != other.shape[-1]:
+        raise RuntimeError(
+            "inner() the last dimension must match on both input tensors but got "
+            f"shapes {list(input.shape)} and {list(other.shape)}"
+        )
+    return tensordot(input, other, ([-1], [-1]))
+
+
+@public
+def tensordot(a: Tensor, b: Tensor, dims: Any = 2) -> Tensor:
+    """Sum products over pairs of dimensions.
+
+    ``dims`` is how many, last of ``a`` with first of ``b``, or two lists of them.
+    """
+    if isinstance(dims, int):
+        if dims < 0:
+            raise RuntimeError(f"tensordot expects dims >= 0, but got dims={dims}")
+        over_a = list(range(a.dim() - dims, a.dim()))
+        over_b = list(range(dims))
+    else:
+        over_a, over_b = [[int(d) for d in each] for each in dims]
+    over_a = [d % a.dim() for d in over_a]
+    over_b = [d % b.dim() for d in over_b]
+    for da, db in zip(over_a, over_b, strict=True):
+        if a.shape[da] != b.shape[db]:
+            raise RuntimeError(
+                "contracted dimensions need to match, but first has size "
+                f"{a.shape[da]} in dim {da} and second has size {b.shape[db]} in dim "
+                f"{db}"
+            )
+    free_a = [d for d in range(a.dim()) if d not in over_a]
+    free_b = [d for d in range(b.dim()) if d not in over_b]
+    shared = math.prod(a.shape[d] for d in over_a)
+    rows, columns = [a.shape[d] for d in free_a], [b.shape[d] for d in free_b]
+    left = a.permute((*free_a, *over_a)).reshape(math.prod(rows), shared)
+    right = b.permute((*over_b, *free_b)).reshape(shared, math.prod(columns))
+    if not rows and not columns:
+        return dot(left.reshape(shared), right.reshape(shared)).reshape(())
+    return reshape(mm(left, right), (*rows, *columns))

@@ -1,0 +1,292 @@
+"""Negative log likelihood of class indices, and the margin losses over classes."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from .._define import Array, op
+from .._dtypes import DTYPE_OF
+from .loss import MEAN, NONE, reduced
+
+
+def _check(self: Any, target: Any, weight: Any, ignore_index: int) -> None:
+    classes = self.shape[1 if self.ndim > 1 else 0]
+    if target.dtype.kind not in "iu":
+        raise RuntimeError(
+            "expected scalar type Long but found "
+            f"{DTYPE_OF[target.dtype].cpp_name}"
+        )
+    if self.shape[:1] + self.shape[2:] != target.shape and self.ndim > 1:
+        raise ValueError(
+            f"Expected input batch_size ({self.shape[0]}) to match target batch_size "
+            f"({target.shape[0] if target.ndim else 0})."
+        )
+    if weight is not None and (weight.ndim != 1 or weight.size != classes):
+        raise RuntimeError(
+            "weight tensor should be defined either for all "
+            f"{classes} classes or no classes but got weight tensor of shape: "
+            f"{list(weight.shape)}"
+        )
+    bad = (target != ignore_index) & ((target < 0) | (target >= classes))
+    if bad.any():
+        raise IndexError(f"Target {int(target[bad].flat[0])} is out of bounds.")
+
+
+def _classes_last(xp: Any, self: Any) -> Any:
+    """Return the input as (…, classes), whatever dimensions lie behind the classes."""
+    return xp.moveaxis(self, 1, -1) if self.ndim > 2 else self
+
+
+def _shares(xp: Any, target: Any, weight: Any, ignore_index: int, dtype: Any) -> Any:
+    """Return the weight of each sample and the class to read for it."""
+    counted = target != ignore_index
+    index = xp.where(counted, target, 0)
+    if weight is None:
+        return counted.astype(dtype), index
+    return weight[index] * counted, index
+
+
+def _derivative(
+    F: Any,
+    grad: Any,
+    self: Any,
+    target: Any,
+    weight: Any,
+    result1: Any,
+    reduction: int,
+    ignore_index: int,
+) -> Any:
+    return F.nll_loss_backward(
+        grad[0], self, target, weight, reduction, ignore_index, result1
+    )
+
+
+def _nll_loss(
+    xp: Any, self: Any, target: Any, weight: Any, reduction: int, ignore_index: int
+) -> tuple[Any, Any]:
+    _check(self, target, weight, ignore_index)
+    shares, index = _shares(xp, target, weight, ignore_index, self.dtype)
+    rows = _classes_last(xp, self)
+    picked = xp.take_along_axis(rows, index[..., None], -1)[..., 0]
+    losses = -picked * shares
+    losses = xp.where(shares == 0, losses.dtype.type(0), losses)
+    total = shares.sum(dtype=self.dtype)
+    if reduction == NONE:
+        return losses, xp.zeros((), self.dtype)
+    found = losses.sum(dtype=self.dtype)
+    return (found / total if reduction == MEAN else found), total
+
+
+@op(
+    {"self": _derivative},
+    node="NllLossBackward0",
+    outputs=2,
+    method=False,
+    function=False,
+)
+def nll_loss(
+    xp: Any,
+    self: Array,
+    target: Array,
+    weight: Array | None = None,
+    reduction: int = MEAN,
+    ignore_index: int = -100,
+) -> Any:
+    """Pick each sample's value at its class; return loss and total weight.
+
+    Raises IndexError for a class that does not exist.
+    """
+    return _nll_loss(xp, self, target, weight, reduction, ignore_index)
+
+
+@op(
+    {"self": _derivative},
+    node="NllLoss2DBackward0",
+    outputs=2,
+    method=False,
+    function=False,
+)
+def nll_loss2d(
+    xp: Any,
+    self: Array,
+    target: Array,
+    weight: Array | None = None,
+    reduction: int = MEAN,
+    ignore_index: int = -100,
+) -> Any:
+    """Pick each pixel's value at its class; return loss and total weight."""
+    return _nll_loss(xp, self, target, weight, reduction, ignore_index)
+
+
+@op(
+    {
+        "grad_output": lambda F, grad, target, weight, reduction, ignore_index: (
+            F.nll_loss(grad, target, weight, reduction, ignore_index)[0]
+        )
+    },
+    method=False,
+    function=False,
+)
+def nll_loss_backward(
+    xp: Any,
+    grad_output: Array,
+    self: Array,
+    target: Array,
+    weight: Array | None,
+    reduction: int,
+    ignore_index: int,
+    total_weight: Array,
+) -> Any:
+    """Put each sample's share of the gradient at its class."""
+    shares, index = _shares(xp, target, weight, ignore_index, self.dtype)
+    scale = grad_output / total_weight if reduction == MEAN else grad_output
+    values = xp.where(shares == 0, self.dtype.type(0), -shares * scale)
+    found = xp.zeros(self.shape, self.dtype)
+    rows = _classes_last(xp, found)
+    xp.put_along_axis(rows, index[..., None], values[..., None], -1)
+    return found
+
+
+# ---- margins ----
+
+
+def _margins(xp: Any, self: Any, target: Any, margin: float) -> tuple[Any, Any, Any]:
+    rows = self.reshape(1, -1) if self.ndim < 2 else self
+    index = target.reshape(-1, 1)
+    own = xp.take_along_axis(rows, index, 1)
+    gap = xp.maximum(margin - own + rows, 0)
+    xp.put_along_axis(gap, index, 0, 1)
+    return rows, index, gap
+
+
+@op(
+    {
+        "self": lambda F, grad, self, target, p, margin, weight, reduction: (
+            F._multi_margin_loss_backward(
+                grad, self, target, p, margin, weight, reduction
+            )
+        )
+    },
+    method=False,
+    function=False,
+)
+def multi_margin_loss(
+    xp: Any,
+    self: Array,
+    target: Array,
+    p: int = 1,
+    margin: float = 1.0,
+    weight: Array | None = None,
+    reduction: int = MEAN,
+) -> Any:
+    """Punish classes that come within a margin of the right one."""
+    rows, index, gap = _margins(xp, self, target, margin)
+    losses = gap if p == 1 else gap * gap
+    if weight is not None:
+        losses = losses * weight[index]
+    each = losses.sum(1) / rows.shape[1]
+    return reduced(xp, each if self.ndim > 1 else each[0], reduction)
+
+
+@op(
+    {
+        "grad_output": lambda F, grad, self, target, p, margin, weight, reduction: (
+            _margin_adjoint(F, grad, self, target, p, margin, weight, reduction)
+        )
+    },
+    method=False,
+    function=False,
+)
+def _multi_margin_loss_backward(
+    xp: Any,
+    grad_output: Array,
+    self: Array,
+    target: Array,
+    p: int,
+    margin: float,
+    weight: Array | None,
+    reduction: int,
+) -> Any:
+    """Pull the right class up and those within the margin down."""
+    rows, index, gap = _margins(xp, self, target, margin)
+    slope = (gap > 0).astype(self.dtype) if p == 1 else 2 * gap
+    if weight is not None:
+        slope = slope * weight[index]
+    xp.put_along_axis(slope, index, -slope.sum(1, keepdims=True), 1)
+    slope /= rows.shape[1]
+    if reduction == MEAN:
+        slope /= rows.shape[0]
+    scale = grad_output.reshape(-1, 1) if reduction == NONE else grad_output
+    return (slope * scale).reshape(self.shape)
+
+
+def _margin_adjoint(
+    F: Any, grad: Any, self: Any, target: Any, p: int, margin: float, weight: Any,
+    reduction: int,
+) -> Any:
+    ones = F.ones_like(self)
+    slope = F._multi_margin_loss_backward(
+        F.sum(ones) * 0 + 1, self, target, p, margin, weight, 2
+    )
+    found = grad * slope
+    if reduction == NONE:
+        return F.sum(found, -1)
+    total = F.sum(found)
+    return total / self.shape[0] if reduction == MEAN and len(self.shape) > 1 else total
+
+
+def _labels(xp: Any, self: Any, target: Any) -> tuple[Any, Any, Any]:
+    """Return rows, the labels before the first -1 (and if they count), and their set."""
+    rows = self.reshape(1, -1) if self.ndim < 2 else self
+    listed = target.reshape(rows.shape)
+    counted = xp.logical_and.accumulate(listed >= 0, axis=1)
+    chosen = xp.zeros(rows.shape, self.dtype)
+    sample, place = xp.nonzero(counted)
+    chosen[sample, listed[sample, place]] = 1
+    return rows, xp.where(counted, listed, -1), chosen
+
+
+@op(
+    {
+        "self": lambda F, grad, self, target, reduction: (
+            F._multilabel_margin_loss_backward(grad[0], self, target, reduction)
+        )
+    },
+    outputs=2,
+    method=False,
+    function=False,
+)
+def multilabel_margin_loss(
+    xp: Any, self: Array, target: Array, reduction: int = MEAN
+) -> Any:
+    """Punish classes that come within 1 of a target class; return loss and targets."""
+    rows, listed, chosen = _labels(xp, self, target)
+    losses = xp.zeros(rows.shape[0], self.dtype)
+    for place in range(rows.shape[1]):
+        index = listed[:, place]
+        own = xp.take_along_axis(rows, xp.maximum(index, 0)[:, None], 1)
+        gap = xp.maximum(1 - own + rows, 0) * (1 - chosen)
+        losses += gap.sum(1) * (index >= 0)
+    losses /= rows.shape[1]
+    return reduced(xp, losses if self.ndim > 1 else losses[0], reduction), chosen
+
+
+@op({}, method=False, function=False)
+def _multilabel_margin_loss_backward(
+    xp: Any, grad_output: Array, self: Array, target: Array, reduction: int
+) -> Any:
+    """Pull target classes up and those within 1 of them down."""
+    rows, listed, chosen = _labels(xp, self, target)
+    slope = xp.zeros(rows.shape, self.dtype)
+    for place in range(rows.shape[1]):
+        index = xp.maximum(listed[:, place], 0)[:, None]
+        own = xp.take_along_axis(rows, index, 1)
+        inside = (1 - own + rows > 0) * (1 - chosen) * (listed[:, place : place + 1] >= 0)
+        slope += inside
+        sums = xp.take_along_axis(slope, index, 1) - inside.sum(1, keepdims=True)
+        xp.put_along_axis(slope, index, sums, 1)
+    slope /= rows.shape[1]
+    if reduction == MEAN:
+        slope /= rows.shape[0]
+    scale = grad_output.reshape(-1, 1) if reduction == NONE else grad_output
+    return (slope * scale).reshape(self.shape)

@@ -1,0 +1,280 @@
+"""Matrix products: the BLAS-backed ops, and ``matmul`` composed of them.
+
+Derivatives ask BLAS for the transposed product in the layout that the operand had, so
+the gradient of ``weight.t()`` arrives contiguous at ``weight`` without a copy.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from .._define import Array, op
+from .._errors import legacy_type_name
+from .._dtypes import DTYPE_OF
+from ._product import (
+    adjoint,
+    check_batches,
+    check_expandable,
+    check_matrices,
+    check_vectors,
+    conj,
+    product,
+    scaled,
+)
+
+
+def _into_left(F: Any, grad: Any, right: Any, shape: Any, strides: Any) -> Any:
+    """Return grad · rightᴴ, column-major where the left operand was."""
+    if strides == (1, shape[0]) and shape[1] != 1:
+        return F.t(F.mm(conj(F, right), F.t(grad)))
+    return F.mm(grad, adjoint(F, right))
+
+
+def _into_right(F: Any, grad: Any, left: Any, shape: Any, strides: Any) -> Any:
+    """Return leftᴴ · grad, column-major where the right operand was."""
+    if strides == (1, shape[0]) and shape[1] != 1:
+        return F.t(F.mm(F.t(grad), conj(F, left)))
+    return F.mm(adjoint(F, left), grad)
+
+
+@op(
+    {
+        "self": lambda F, grad, mat2, self_shape, self_strides: _into_left(
+            F, grad, mat2, self_shape, self_strides
+        ),
+        "mat2": lambda F, grad, self, mat2_shape, mat2_strides: _into_right(
+            F, grad, self, mat2_shape, mat2_strides
+        ),
+    }
+)
+def mm(xp: Any, self: Array, mat2: Array) -> Any:
+    """Multiply two matrices.
+
+    Raises RuntimeError where they are no matrices, or their sizes do not meet.
+
+    >>> import gradtape as torch
+    >>> torch.mm(torch.ones(2, 3), torch.ones(3, 1))
+    tensor([[3.],
+            [3.]])
+    """
+    for name, matrix in (("self", self), ("mat2", mat2)):
+        if matrix.ndim != 2:
+            raise RuntimeError(f"{name} must be a matrix")
+    check_matrices(self, mat2)
+    return product(xp, self, mat2, "addmm_impl_cpu_")
+
+
+@op(
+    {
+        "self": lambda F, grad, beta: scaled(grad, beta),
+        "mat1": lambda F, grad, mat2, mat1_shape, mat1_strides, alpha: scaled(
+            _into_left(F, grad, mat2, mat1_shape, mat1_strides), alpha
+        ),
+        "mat2": lambda F, grad, mat1, mat2_shape, mat2_strides, alpha: scaled(
+            _into_right(F, grad, mat1, mat2_shape, mat2_strides), alpha
+        ),
+    }
+)
+def addmm(
+    xp: Any, self: Array, mat1: Array, mat2: Array, *, beta: Any = 1, alpha: Any = 1
+) -> Any:
+    """Return ``beta * self + alpha * mat1 @ mat2``; ``self`` is broadcast."""
+    for name, matrix in (("mat1", mat1), ("mat2", mat2)):
+        if matrix.ndim != 2:
+            raise RuntimeError(f"{name} must be a matrix, got {matrix.ndim}-D tensor")
+    if not self.dtype == mat1.dtype == mat2.dtype:
+        other = mat1 if self.dtype == mat2.dtype else mat2
+        raise RuntimeError(
+            "self and mat2 must have the same dtype, but got "
+            f"{_plain_name(self)} and {_plain_name(other)}"
+        )
+    check_matrices(mat1, mat2)
+    check_expandable(self, (mat1.shape[0], mat2.shape[1]))
+    return _added(xp, self, product(xp, mat1, mat2, "addmm_impl_cpu_"), beta, alpha)
+
+
+def _added(xp: Any, self: Any, found: Any, beta: Any, alpha: Any) -> Any:
+    """Return ``beta * self + alpha * found``, computed in the memory of ``found``."""
+    dtype = found.dtype
+    if alpha != 1:
+        xp.multiply(found, dtype.type(alpha), found)
+    if beta == 1:
+        xp.add(found, self, found)
+    elif beta != 0:  # 0 * nan would spread
+        xp.add(found, xp.multiply(self, dtype.type(beta)), found)
+    return found
+
+
+def _plain_name(array: Any) -> str:
+    return legacy_type_name(DTYPE_OF[array.dtype])[6:].removesuffix("Tensor")
+
+
+@op(
+    {
+        "self": lambda F, grad, vec: F.mul(F.unsqueeze(grad, 1), conj(F, vec)),
+        "vec": lambda F, grad, self: F.mv(adjoint(F, self), grad),
+    }
+)
+def mv(xp: Any, self: Array, vec: Array) -> Any:
+    """Multiply a matrix with a vector."""
+    _check_matrix_vector(self, vec, vec)
+    return product(xp, self, vec, "addmv_impl_cpu")
+
+
+@op(
+    {
+        "self": lambda F, grad, beta: scaled(grad, beta),
+        "mat": lambda F, grad, vec, alpha: scaled(
+            F.mul(F.unsqueeze(grad, 1), conj(F, vec)), alpha
+        ),
+        "vec": lambda F, grad, mat, alpha: scaled(F.mv(adjoint(F, mat), grad), alpha),
+    }
+)
+def addmv(
+    xp: Any, self: Array, mat: Array, vec: Array, *, beta: Any = 1, alpha: Any = 1
+) -> Any:
+    """Return ``beta * self + alpha * mat @ vec``."""
+    _check_matrix_vector(mat, vec, self)
+    if self.ndim and self.size not in (1, mat.shape[0]):
+        raise _size_mismatch(self.size, mat, vec)
+    return _added(xp, self, product(xp, mat, vec, "addmv_impl_cpu"), beta, alpha)
+
+
+def _check_matrix_vector(mat: Any, vec: Any, self: Any) -> None:
+    if mat.ndim != 2 or vec.ndim != 1 or self.ndim > 1:
+        raise RuntimeError(
+            "vector + matrix @ vector expected, got "
+            f"{self.ndim}, {mat.ndim}, {vec.ndim}"
+        )
+    if mat.shape[1] != vec.shape[0]:
+        raise _size_mismatch(mat.shape[0] if self is vec else self.size, mat, vec)
+    if not self.dtype == mat.dtype == vec.dtype:
+        names = [_plain_name(a) for a in (self, mat, vec)]
+        raise RuntimeError(
+            "addmv input tensors must have the same dtype, but got "
+            f"{names[0]}, {names[1]}, and {names[2]}"
+        )
+
+
+def _size_mismatch(size: int, mat: Any, vec: Any) -> RuntimeError:
+    rows, columns = mat.shape
+    return RuntimeError(
+        f"size mismatch, got input ({size}), mat ({rows}x{columns}), "
+        f"vec ({vec.shape[0]})"
+    )
+
+
+@op(
+    {
+        "self": lambda F, grad, tensor: F.mul(grad, conj(F, tensor)),
+        "tensor": lambda F, grad, self: F.mul(grad, conj(F, self)),
+    }
+)
+def dot(xp: Any, self: Array, tensor: Array) -> Any:
+    """Return the sum of products of two vectors."""
+    check_vectors("dot", self, tensor)
+    return product(xp, self, tensor, "dot")
+
+
+@op(
+    {
+        "self": lambda F, grad, other: F.mul(conj(F, grad), other),
+        "other": lambda F, grad, self: F.mul(grad, self),
+    }
+)
+def vdot(xp: Any, self: Array, other: Array) -> Any:
+    """Return the sum of products of two vectors, the first one conjugated."""
+    check_vectors("vdot", self, other)
+    left = self.conj() if self.dtype.kind == "c" else self
+    return product(xp, left, other, "vdot")
+
+
+def _batch_adjoint(F: Any, matrices: Any) -> Any:
+    return F.transpose(conj(F, matrices), 1, 2)
+
+
+@op(
+    {
+        "self": lambda F, grad, mat2: F.bmm(grad, _batch_adjoint(F, mat2)),
+        "mat2": lambda F, grad, self: F.bmm(_batch_adjoint(F, self), grad),
+    }
+)
+def bmm(xp: Any, self: Array, mat2: Array) -> Any:
+    """Multiply matrices pairwise: (b, n, m) with (b, m, p) gives (b, n, p)."""
+    check_batches(self, mat2)
+    return product(xp, self, mat2, "bmm")
+
+
+@op(
+    {
+        "self": lambda F, grad, beta: scaled(grad, beta),
+        "batch1": lambda F, grad, batch2, alpha: scaled(
+            F.bmm(grad, _batch_adjoint(F, batch2)), alpha
+        ),
+        "batch2": lambda F, grad, batch1, alpha: scaled(
+            F.bmm(_batch_adjoint(F, batch1), grad), alpha
+        ),
+    }
+)
+def baddbmm(
+    xp: Any,
+    self: Array,
+    batch1: Array,
+    batch2: Array,
+    *,
+    beta: Any = 1,
+    alpha: Any = 1,
+) -> Any:
+    """Return ``beta * self + alpha * bmm(batch1, batch2)``; ``self`` is broadcast."""
+    check_batches(batch1, batch2)
+    check_expandable(self, (*batch1.shape[:2], batch2.shape[2]))
+    return _added(xp, self, product(xp, batch1, batch2, "baddbmm"), beta, alpha)
+
+
+def _each(F: Any, grad: Any, batch: Any) -> Any:
+    """Hand the gradient of a sum over the batch to each of its terms."""
+    return F.expand(F.unsqueeze(grad, 0), (batch.shape[0], *grad.shape))
+
+
+@op(
+    {
+        "self": lambda F, grad, beta: scaled(grad, beta),
+        "batch1": lambda F, grad, batch2, alpha: scaled(
+            F.bmm(_each(F, grad, batch2), _batch_adjoint(F, batch2)), alpha
+        ),
+        "batch2": lambda F, grad, batch1, alpha: scaled(
+            F.bmm(_batch_adjoint(F, batch1), _each(F, grad, batch1)), alpha
+        ),
+    }
+)
+def addbmm(
+    xp: Any,
+    self: Array,
+    batch1: Array,
+    batch2: Array,
+    *,
+    beta: Any = 1,
+    alpha: Any = 1,
+) -> Any:
+    """Return ``beta * self + alpha * (sum of the products of all pairs)``."""
+    check_batches(batch1, batch2)
+    check_expandable(self, (batch1.shape[1], batch2.shape[2]))
+    found = product(xp, batch1, batch2, "addbmm").sum(0)
+    return _added(xp, self, found, beta, alpha)
+
+
+@op(
+    {
+        "self": lambda F, grad, beta: scaled(grad, beta),
+        "vec1": lambda F, grad, vec2, alpha: scaled(F.mv(grad, conj(F, vec2)), alpha),
+        "vec2": lambda F, grad, vec1, alpha: scaled(
+            F.mv(F.t(grad), conj(F, vec1)), alpha
+        ),
+    }
+)
+def addr(
+    xp: Any, self: Array, vec1: Array, vec2: Array, *, beta: Any = 1, alpha: Any = 1
+) -> Any:
+    """Return ``beta * self + alpha * outer(vec1, vec2)``; ``self`` is broadcast."""
+    check_expandable(self, (vec1.shape[0], vec2.shape[0]))
+    return _added(xp, self, xp.multiply(vec1[:, None], vec2), beta, alpha)

@@ -1,0 +1,152 @@
+"""Borders around tensors: constant, reflected, replicated."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from .._define import Array, op
+from ._windows import Sizes
+
+_NEGATIVE = (
+    "The input size {size}, plus negative padding {begin} and {end} resulted in a "
+    "negative output size, which is invalid. Check dimension {dim} of your input."
+)
+
+
+def _pairs(pad: Sizes) -> list[tuple[int, int]]:
+    """Return (before, after) per dimension, last dimension first, as PyTorch lists it."""
+    return [(pad[i], pad[i + 1]) for i in range(0, len(pad), 2)]
+
+
+@op(
+    {
+        "self": lambda F, grad, pad: F.constant_pad_nd(
+            grad, tuple(-p for p in pad), 0
+        )
+    },
+    node="ConstantPadNdBackward0",
+    method=False,
+)
+def constant_pad_nd(xp: Any, self: Array, pad: Sizes, value: float = 0) -> Any:
+    """Surround the last dimensions with a value; negative widths cut."""
+    if len(pad) % 2 or len(pad) > 2 * self.ndim:
+        raise RuntimeError(
+            "Length of pad should be no more than twice the number of dimensions of "
+            f"the input. Pad length is {len(pad)} while the input has {self.ndim} "
+            "dimensions."
+        )
+    shape = list(self.shape)
+    source, target = [slice(None)] * self.ndim, [slice(None)] * self.ndim
+    for back, (begin, end) in enumerate(_pairs(pad)):
+        dim = self.ndim - 1 - back
+        size = shape[dim]
+        shape[dim] = size + begin + end
+        if shape[dim] < 0:
+            raise RuntimeError(
+                _NEGATIVE.format(size=size, begin=begin, end=end, dim=dim)
+            )
+        source[dim] = slice(max(-begin, 0), size - max(-end, 0))
+        target[dim] = slice(max(begin, 0), shape[dim] - max(end, 0))
+    found = xp.full(tuple(shape), value, self.dtype)
+    found[tuple(target)] = self[tuple(source)]
+    return found
+
+
+def _take(xp: Any, self: Any, padding: Sizes, reflect: bool) -> Any:
+    found = self
+    for back, (begin, end) in enumerate(_pairs(padding)):
+        axis = self.ndim - 1 - back
+        found = xp.take(
+            found, _sources(xp, self.shape[axis], begin, end, reflect), axis=axis
+        )
+    return found
+
+
+def _sources(xp: Any, size: int, begin: int, end: int, reflect: bool) -> Any:
+    """Return, for each cell of a padded dimension, which cell it repeats."""
+    index = xp.arange(-begin, size + end)
+    if not reflect:
+        return xp.clip(index, 0, size - 1)
+    index = xp.abs(index)
+    return xp.where(index >= size, 2 * (size - 1) - index, index)
+
+
+def _add_back(xp: Any, grad: Any, shape: Sizes, padding: Sizes, reflect: bool) -> Any:
+    found = grad
+    for back, (begin, end) in enumerate(_pairs(padding)):
+        axis = len(shape) - 1 - back
+        index = _sources(xp, shape[axis], begin, end, reflect)
+        size = found.shape[:axis] + (shape[axis],) + found.shape[axis + 1 :]
+        into = xp.zeros(size, grad.dtype)
+        moved = xp.moveaxis(into, axis, 0)
+        xp.add.at(moved, index, xp.moveaxis(found, axis, 0))
+        found = into
+    return found
+
+
+@op(
+    {
+        "grad_output": lambda F, grad, padding, reflect: F._border(
+            grad, padding, reflect
+        )
+    },
+    method=False,
+    function=False,
+)
+def _border_backward(
+    xp: Any, grad_output: Array, shape: Sizes, padding: Sizes, reflect: bool
+) -> Any:
+    """Add the gradients of repeated cells to the cells they repeat."""
+    return _add_back(xp, grad_output, shape, padding, reflect)
+
+
+@op(
+    {
+        "self": lambda F, grad, self_shape, padding, reflect: F._border_backward(
+            grad, tuple(self_shape), padding, reflect
+        )
+    },
+    method=False,
+    function=False,
+)
+def _border(xp: Any, self: Array, padding: Sizes, reflect: bool) -> Any:
+    """Repeat cells around the last dimensions."""
+    return _take(xp, self, padding, reflect)
+
+
+def _check_reflect(self: Any, padding: Sizes) -> None:
+    for back, (begin, end) in enumerate(_pairs(padding)):
+        dim = self.ndim - 1 - back
+        size = self.shape[dim]
+        if begin >= size or end >= size:
+            raise RuntimeError(
+                "Argument #4: Padding size should be less than the corresponding input "
+                f"dimension, but got: padding ({begin}, {end}) at dimension {dim} of "
+                f"input {list(self.shape)}"
+            )
+
+
+def _declare(kind: str, dims: int) -> None:
+    reflect = kind == "reflection"
+
+    def kernel(xp: Any, self: Array, padding: Sizes) -> Any:
+        if reflect:
+            _check_reflect(self, padding)
+        return _take(xp, self, padding, reflect)
+
+    def derivative(F: Any, grad: Any, self: Any, padding: Any) -> Any:
+        return F._border_backward(grad, tuple(self.shape), padding, reflect)
+
+    kernel.__name__ = f"{kind}_pad{dims}d"
+    kernel.__doc__ = f"Surround the last {dims} dimensions by {kind}."
+    op(
+        {"self": derivative},
+        node=f"{kind.capitalize()}Pad{dims}DBackward0",
+        method=False,
+        function=False,
+    )(kernel)
+
+
+for _dims in (1, 2, 3):
+    _declare("reflection", _dims)
+    _declare("replication", _dims)

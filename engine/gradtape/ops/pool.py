@@ -1,0 +1,378 @@
+"""Max pooling with indices, average pooling, and their adaptive forms."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from .._define import Array, op
+from ._pool_kernels import (
+    adaptive_cells,
+    adaptive_matrices,
+    along,
+    divisors,
+    gather,
+    largest,
+    scatter,
+    trailing,
+)
+from ._windows import Sizes, Window, padded
+
+# ---- max ----
+
+
+def _max_derivative(
+    F: Any,
+    grad: Any,
+    self: Any,
+    kernel_size: Any,
+    stride: Any,
+    padding: Any,
+    dilation: Any,
+    ceil_mode: Any,
+    result1: Any,
+) -> Any:
+    return F._max_pool_backward(
+        grad[0], self, result1, _overlap(kernel_size, stride, dilation)
+    )
+
+
+def _overlap(kernel: Sizes, stride: Sizes, dilation: Sizes) -> bool:
+    reach = Window(kernel, stride, kernel, dilation).reach
+    return any(r > s for r, s in zip(reach, stride, strict=True))
+
+
+def _max_pool(
+    xp: Any,
+    self: Any,
+    kernel_size: Sizes,
+    stride: Sizes,
+    padding: Sizes,
+    dilation: Sizes,
+    ceil_mode: bool,
+) -> tuple[Any, Any]:
+    window = Window(kernel_size, stride, padding, dilation)
+    batch = self if self.ndim == 2 + len(kernel_size) else self[None]
+    found, indices = largest(xp, batch, window, ceil_mode)
+    return (found, indices) if batch is self else (found[0], indices[0])
+
+
+@op(
+    {"self": _max_derivative},
+    node="MaxPool2DWithIndicesBackward0",
+    outputs=2,
+    method=False,
+    function=False,
+)
+def max_pool2d_with_indices(
+    xp: Any,
+    self: Array,
+    kernel_size: Sizes,
+    stride: Sizes,
+    padding: Sizes,
+    dilation: Sizes,
+    ceil_mode: bool,
+) -> Any:
+    """Return the largest value of each window, and where in its plane it was."""
+    return _max_pool(xp, self, kernel_size, stride, padding, dilation, ceil_mode)
+
+
+@op(
+    {"self": _max_derivative},
+    node="MaxPool3DWithIndicesBackward0",
+    outputs=2,
+    method=False,
+    function=False,
+)
+def max_pool3d_with_indices(
+    xp: Any,
+    self: Array,
+    kernel_size: Sizes,
+    stride: Sizes,
+    padding: Sizes,
+    dilation: Sizes,
+    ceil_mode: bool,
+) -> Any:
+    """Return the largest value of each window, and where in its volume it was."""
+    return _max_pool(xp, self, kernel_size, stride, padding, dilation, ceil_mode)
+
+
+@op(
+    {"grad_output": lambda F, grad, indices: F._pool_gather(grad, indices)},
+    node="MaxPool2DWithIndicesBackwardBackward0",
+    method=False,
+    function=False,
+)
+def _max_pool_backward(
+    xp: Any, grad_output: Array, self: Array, indices: Array, overlap: bool
+) -> Any:
+    """Send each window's gradient to its largest value."""
+    return scatter(xp, grad_output, indices, self.shape, overlap)
+
+
+@op(
+    {
+        "self": lambda F, grad, self_shape, indices: F._pool_scatter(
+            grad, indices, self_shape
+        )
+    },
+    method=False,
+    function=False,
+)
+def _pool_gather(xp: Any, self: Array, indices: Array) -> Any:
+    """Read each plane at flat indices."""
+    return gather(xp, self, indices)
+
+
+@op(
+    {"self": lambda F, grad, indices: F._pool_gather(grad, indices)},
+    method=False,
+    function=False,
+)
+def _pool_scatter(xp: Any, self: Array, indices: Array, shape: Sizes) -> Any:
+    """Add values to empty planes at flat indices."""
+    return scatter(xp, self, indices, shape, overlap=True)
+
+
+def _unpool(xp: Any, self: Any, indices: Any, output_size: Sizes) -> Any:
+    shape = (*self.shape[: self.ndim - len(output_size)], *output_size)
+    return scatter(xp, self, indices, shape, overlap=False)
+
+
+@op(
+    {"self": lambda F, grad, indices: F._pool_gather(grad, indices)},
+    node="MaxUnpool2DBackward0",
+    method=False,
+    function=False,
+)
+def max_unpool2d(xp: Any, self: Array, indices: Array, output_size: Sizes) -> Any:
+    """Put values back where max pooling took them from; zeros elsewhere."""
+    return _unpool(xp, self, indices, output_size)
+
+
+@op(
+    {"self": lambda F, grad, indices: F._pool_gather(grad, indices)},
+    node="MaxUnpool3DBackward0",
+    method=False,
+    function=False,
+)
+def max_unpool3d(xp: Any, self: Array, indices: Array, output_size: Sizes) -> Any:
+    """Put values back where max pooling took them from; zeros elsewhere."""
+    return _unpool(xp, self, indices, output_size)
+
+
+def _adaptive_max(xp: Any, self: Any, output_size: Sizes) -> tuple[Any, Any]:
+    return adaptive_cells(xp, self, output_size)
+
+
+@op(
+    {
+        "self": lambda F, grad, self, result1: F._max_pool_backward(
+            grad[0], self, result1, True
+        )
+    },
+    node="AdaptiveMaxPool2DBackward0",
+    outputs=2,
+    method=False,
+    function=False,
+)
+def adaptive_max_pool2d(xp: Any, self: Array, output_size: Sizes) -> Any:
+    """Return the largest value of each of the cells that cover the plane."""
+    return _adaptive_max(xp, self, output_size)
+
+
+@op(
+    {
+        "self": lambda F, grad, self, result1: F._max_pool_backward(
+            grad[0], self, result1, True
+        )
+    },
+    node="AdaptiveMaxPool3DBackward0",
+    outputs=2,
+    method=False,
+    function=False,
+)
+def adaptive_max_pool3d(xp: Any, self: Array, output_size: Sizes) -> Any:
+    """Return the largest value of each of the cells that cover the volume."""
+    return _adaptive_max(xp, self, output_size)
+
+
+# ---- average ----
+
+
+def _average_derivative(
+    F: Any,
+    grad: Any,
+    self_shape: Any,
+    kernel_size: Any,
+    stride: Any,
+    padding: Any,
+    ceil_mode: Any,
+    count_include_pad: Any,
+    divisor_override: Any,
+) -> Any:
+    return F._avg_pool_backward(
+        grad,
+        tuple(self_shape),
+        kernel_size,
+        stride,
+        padding,
+        ceil_mode,
+        count_include_pad,
+        divisor_override,
+    )
+
+
+def _average(
+    xp: Any,
+    self: Any,
+    kernel_size: Sizes,
+    stride: Sizes,
+    padding: Sizes,
+    ceil_mode: bool,
+    count_include_pad: bool,
+    divisor_override: int | None,
+) -> Any:
+    window = Window(kernel_size, stride, padding, (1,) * len(kernel_size))
+    batch = self if self.ndim == 2 + len(kernel_size) else self[None]
+    spatial = batch.shape[2:]
+    outputs = window.outputs(spatial, ceil_mode)
+    after = trailing(window, spatial, outputs)
+    wide = padded(xp, batch, padding, after)
+    found: Any = None
+    for _, seen in window.taps(outputs):
+        part = wide[(slice(None), slice(None), *seen)]
+        found = part.copy() if found is None else xp.add(found, part, found)
+    by = divisors(xp, window, spatial, outputs, count_include_pad, divisor_override)
+    found /= by if isinstance(by, int) else by.astype(found.dtype)
+    return found if batch is self else found[0]
+
+
+@op({"self": _average_derivative}, node="AvgPool2DBackward0", method=False, function=False)
+def avg_pool2d(
+    xp: Any,
+    self: Array,
+    kernel_size: Sizes,
+    stride: Sizes,
+    padding: Sizes,
+    ceil_mode: bool,
+    count_include_pad: bool,
+    divisor_override: int | None,
+) -> Any:
+    """Return the mean of each window."""
+    return _average(
+        xp,
+        self,
+        kernel_size,
+        stride,
+        padding,
+        ceil_mode,
+        count_include_pad,
+        divisor_override,
+    )
+
+
+@op({"self": _average_derivative}, node="AvgPool3DBackward0", method=False, function=False)
+def avg_pool3d(
+    xp: Any,
+    self: Array,
+    kernel_size: Sizes,
+    stride: Sizes,
+    padding: Sizes,
+    ceil_mode: bool,
+    count_include_pad: bool,
+    divisor_override: int | None,
+) -> Any:
+    """Return the mean of each window."""
+    return _average(
+        xp,
+        self,
+        kernel_size,
+        stride,
+        padding,
+        ceil_mode,
+        count_include_pad,
+        divisor_override,
+    )
+
+
+@op(
+    {
+        "grad_output": lambda F, grad, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override: (
+            (F.avg_pool2d if len(kernel_size) == 2 else F.avg_pool3d)(
+                grad,
+                kernel_size,
+                stride,
+                padding,
+                ceil_mode,
+                count_include_pad,
+                divisor_override,
+            )
+        )
+    },
+    node="AvgPool2DBackwardBackward0",
+    method=False,
+    function=False,
+)
+def _avg_pool_backward(
+    xp: Any,
+    grad_output: Array,
+    shape: Sizes,
+    kernel_size: Sizes,
+    stride: Sizes,
+    padding: Sizes,
+    ceil_mode: bool,
+    count_include_pad: bool,
+    divisor_override: int | None,
+) -> Any:
+    """Share each window's gradient among what it covers."""
+    window = Window(kernel_size, stride, padding, (1,) * len(kernel_size))
+    dims = len(kernel_size)
+    spatial, lead = shape[-dims:], shape[:-dims]
+    outputs = window.outputs(spatial, ceil_mode)
+    by = divisors(xp, window, spatial, outputs, count_include_pad, divisor_override)
+    part = grad_output / (by if isinstance(by, int) else by.astype(grad_output.dtype))
+    after = trailing(window, spatial, outputs)
+    full = tuple(n + b + a for n, b, a in zip(spatial, padding, after, strict=True))
+    found = xp.zeros((*lead, *full), grad_output.dtype)
+    for _, seen in window.taps(outputs):
+        target = found[(..., *seen)]
+        xp.add(target, part, target)
+    inner = tuple(slice(p, p + n) for p, n in zip(padding, spatial, strict=True))
+    return xp.ascontiguousarray(found[(..., *inner)])
+
+
+def _adaptive_derivative(F: Any, grad: Any, self: Any) -> Any:
+    return F._adaptive_avg_pool_backward(grad, tuple(self.shape))
+
+
+@op({"self": _adaptive_derivative}, node="AdaptiveAvgPool2DBackward0", method=False, function=False)
+def adaptive_avg_pool2d(xp: Any, self: Array, output_size: Sizes) -> Any:
+    """Return the mean of each of the cells that cover the plane."""
+    return along(xp, self, adaptive_matrices(xp, self, output_size))
+
+
+@op({"self": _adaptive_derivative}, node="AdaptiveAvgPool3DBackward0", method=False, function=False)
+def adaptive_avg_pool3d(xp: Any, self: Array, output_size: Sizes) -> Any:
+    """Return the mean of each of the cells that cover the volume."""
+    return along(xp, self, adaptive_matrices(xp, self, output_size))
+
+
+def _adaptive_adjoint(F: Any, grad: Any, grad_output_shape: Any, shape: Any) -> Any:
+    dims = len(shape) - 1 if len(shape) < 4 else len(shape) - 2
+    pool = F.adaptive_avg_pool3d if dims == 3 else F.adaptive_avg_pool2d
+    return pool(grad, tuple(grad_output_shape[-dims:]))
+
+
+@op(
+    {"grad_output": _adaptive_adjoint},
+    node="AdaptiveAvgPool2DBackwardBackward0",
+    method=False,
+    function=False,
+)
+def _adaptive_avg_pool_backward(xp: Any, grad_output: Array, shape: Sizes) -> Any:
+    """Share each cell's gradient among what it covers."""
+    dims = 2 if len(shape) < 5 else 3
+    outputs = grad_output.shape[-dims:]
+    like = xp.empty((0, *shape[-dims:]), grad_output.dtype)
+    matrices = adaptive_matrices(xp, like, outputs)
+    return along(xp, grad_output, [m.T for m in matrices])

@@ -1,0 +1,133 @@
+"""softmax and log_softmax along one dimension."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from .._define import Array, method, op
+from .._dtypes import dtype as DType
+from .._tensor import Tensor
+from ._arguments import check_tensor, wrap_dim
+from ._product import scalar_name
+
+
+def _shifted(xp: Any, self: Any, dim: int, name: str) -> tuple[Any, int]:
+    """Subtract the largest value along the dimension, so that exp stays finite."""
+    if self.dtype.kind in "iub":
+        last = wrap_dim(dim, self.ndim) == self.ndim - 1
+        kernel = f"{name}_lastdim_kernel_impl" if last else f"{name}_kernel_impl"
+        raise NotImplementedError(
+            f"\"{kernel}\" not implemented for '{scalar_name(self)}'"
+        )
+    axis = wrap_dim(dim, self.ndim)
+    if self.ndim == 0:
+        return xp.zeros_like(self), axis
+    if not self.size:
+        return xp.empty(self.shape, self.dtype), axis
+    highest = xp.max(self, axis=axis, keepdims=True)
+    return xp.subtract(self, highest, xp.empty(self.shape, self.dtype)), axis
+
+
+def _total(xp: Any, array: Any, axis: int) -> Any:
+    return xp.sum(array, axis=axis, keepdims=True) if array.ndim else array
+
+
+@op(
+    {"self": lambda F, grad, result, dim: F._softmax_backward_data(grad, result, dim)},
+    name="softmax",
+    key="_softmax",
+    method=False,
+    function=False,
+)
+def _softmax(xp: Any, self: Array, dim: int) -> Any:
+    found, axis = _shifted(xp, self, dim, "softmax")
+    xp.exp(found, found)
+    return xp.divide(found, _total(xp, found, axis), found)
+
+
+@op(
+    {
+        "grad_output": lambda F, grad, output, dim: F._softmax_backward_data(
+            grad, output, dim
+        ),
+        "output": lambda F, grad, grad_output, output, dim: (
+            grad * grad_output
+            - F.sum(grad * output, dim, True) * grad_output
+            - F.sum(grad_output * output, dim, True) * grad
+        ),
+    },
+    node="SoftmaxBackwardDataBackward0",
+    method=False,
+    function=False,
+)
+def _softmax_backward_data(
+    xp: Any, grad_output: Array, output: Array, dim: int
+) -> Any:
+    """Return ``(grad - sum(grad * output)) * output``."""
+    found = xp.multiply(grad_output, output)
+    total = _total(xp, found, wrap_dim(dim, found.ndim))
+    return xp.subtract(found, output * total, found)
+
+
+@op(
+    {"self": lambda F, grad, result, dim: F._log_softmax_backward_data(
+        grad, result, dim
+    )},
+    name="log_softmax",
+    key="_log_softmax",
+    method=False,
+    function=False,
+)
+def _log_softmax(xp: Any, self: Array, dim: int) -> Any:
+    found, axis = _shifted(xp, self, dim, "log_softmax")
+    total = _total(xp, xp.exp(found), axis)
+    return xp.subtract(found, xp.log(total), found)
+
+
+@op(
+    {
+        "grad_output": lambda F, grad, output, dim: (
+            grad - F.sum(grad * F.exp(output), dim, True)
+        ),
+        "output": lambda F, grad, grad_output, output, dim: (
+            -F.sum(grad_output, dim, True) * F.exp(output) * grad
+        ),
+    },
+    node="LogSoftmaxBackwardDataBackward0",
+    method=False,
+    function=False,
+)
+def _log_softmax_backward_data(
+    xp: Any, grad_output: Array, output: Array, dim: int
+) -> Any:
+    """Return ``grad - exp(output) * sum(grad)``."""
+    found = xp.exp(output)
+    found *= _total(xp, grad_output, wrap_dim(dim, found.ndim))
+    return xp.subtract(grad_output, found, found)
+
+
+def _cast(name: str, input: Any, dim: Any, dtype: DType | None) -> Tensor:  # noqa: A002
+    tensor = check_tensor(input, name)
+    if not isinstance(dim, int):
+        raise TypeError(
+            f"{name}() received an invalid combination of arguments - dim must be int"
+        )
+    wrap_dim(dim, tensor.dim())
+    return tensor if dtype is None else tensor.to(dtype)
+
+
+@method("softmax", function=True)
+def softmax(input: Tensor, dim: int, dtype: DType | None = None) -> Tensor:  # noqa: A002
+    """Return values in (0, 1) that sum to 1 along a dimension.
+
+    >>> import gradtape as torch
+    >>> torch.softmax(torch.zeros(2), 0)
+    tensor([0.5000, 0.5000])
+    """
+    return _softmax(_cast("softmax", input, dim, dtype), dim)
+
+
+@method("log_softmax", function=True)
+def log_softmax(input: Tensor, dim: int, dtype: DType | None = None) -> Tensor:  # noqa: A002
+    """Return the logarithm of softmax, computed without overflow."""
+    return _log_softmax(_cast("log_softmax", input, dim, dtype), dim)
