@@ -1,0 +1,141 @@
+"""A real JupyterLab server for one test session, and what a user does in its page."""
+
+from __future__ import annotations
+
+import os
+import re
+import secrets
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from threading import Thread
+
+import nbformat
+from playwright.sync_api import Page
+
+ROOT = Path(__file__).resolve().parents[2]
+_ADDRESS = re.compile(r"(http://127\.0\.0\.1:\d+)/lab")
+
+
+@dataclass(frozen=True)
+class Lab:
+    """A running server: its address, its token, the folder that it shows."""
+
+    address: str
+    token: str
+    folder: Path
+
+    def write(self, name: str, *cells: str) -> None:
+        """Put a notebook of code cells into the folder."""
+        notebook = nbformat.v4.new_notebook(
+            cells=[nbformat.v4.new_code_cell(cell) for cell in cells],
+            metadata={"kernelspec": {"name": "python3", "display_name": "Python 3"}},
+        )
+        nbformat.write(notebook, self.folder / name)
+
+    def read(self, name: str) -> nbformat.NotebookNode:
+        return nbformat.read(self.folder / name, as_version=4)
+
+    def open(self, page: Page, name: str) -> None:
+        """Open a notebook alone in the window."""
+        page.goto(f"{self.address}/lab/tree/{name}?token={self.token}&reset")
+        page.wait_for_function("window.jupyterapp?.shell.currentWidget?.content?.model")
+
+
+def run_all(page: Page) -> None:
+    """Run all cells once the kernel is there; without one, JupyterLab would ask."""
+    kernel = "jupyterapp.shell.currentWidget.sessionContext.session?.kernel"
+    page.wait_for_function(f"{kernel}?.status === 'idle'")
+    command(page, "notebook:run-all-cells")
+
+
+def command(page: Page, name: str, arguments: object = None) -> None:
+    """Execute a command of JupyterLab and wait until it is done."""
+    page.evaluate(
+        "([name, arguments]) => jupyterapp.commands.execute(name, arguments)",
+        [name, arguments or {}],
+    )
+
+
+@contextmanager
+def serve(folder: Path, *, plugin: bool = True, kernels: bool = True) -> Iterator[Lab]:
+    """Run JupyterLab on a free port, with settings and trust of its own."""
+    state = folder / ".state"
+    token = secrets.token_hex(16)
+    with subprocess.Popen(
+        [*_command(folder, token), *([] if kernels else _NO_KERNELS)],
+        env=_environment(state, plugin=plugin),
+        cwd=folder,
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
+    ) as process:
+        try:
+            yield Lab(_wait_for_address(process), token, folder)
+        finally:
+            _stop(process)
+
+
+_NO_KERNELS = [
+    "--KernelSpecManager.ensure_native_kernel=False",
+    "--KernelSpecManager.allowed_kernelspecs={'none'}",
+]
+
+
+def _command(folder: Path, token: str) -> list[str]:
+    return [
+        *(sys.executable, "-m", "jupyterlab", "--no-browser", "--allow-root"),
+        *("--ip=127.0.0.1", "--port=0", f"--ServerApp.root_dir={folder}"),
+        f"--IdentityProvider.token={token}",
+        # The plugin as it was just built, whatever an installation holds.
+        f"--LabApp.extra_labextensions_path={folder / '.state' / 'labextensions'}",
+        "--LabApp.expose_app_in_browser=True",
+    ]
+
+
+def _environment(state: Path, *, plugin: bool) -> dict[str, str]:
+    extensions = state / "labextensions"
+    extensions.mkdir(parents=True)
+    (extensions / "gradviz").symlink_to(ROOT / "gradviz" / "labextension")
+    config = state / "config" / "labconfig"
+    config.mkdir(parents=True)
+    disabled = ["@jupyterlab/apputils-extension:announcements"]  # asks a server
+    disabled += [] if plugin else ["gradviz"]
+    names = ", ".join(f'"{name}": true' for name in disabled)
+    (config / "page_config.json").write_text(f'{{"disabledExtensions": {{{names}}}}}')
+    return os.environ | {
+        "JUPYTER_CONFIG_DIR": str(state / "config"),
+        "JUPYTER_DATA_DIR": str(state / "data"),
+        "JUPYTER_RUNTIME_DIR": str(state / "runtime"),
+        "JUPYTERLAB_SETTINGS_DIR": str(state / "settings"),
+        "JUPYTERLAB_WORKSPACES_DIR": str(state / "workspaces"),
+        "IPYTHONDIR": str(state / "ipython"),
+        "PYTHONPATH": f"{ROOT}{os.pathsep}{ROOT / 'engine'}",
+    }
+
+
+def _wait_for_address(process: subprocess.Popen[str]) -> str:
+    """Read the log until it names the address; go on reading, or the pipe fills up."""
+    assert process.stderr is not None
+    log: list[str] = []
+    for line in process.stderr:
+        log.append(line)
+        if found := _ADDRESS.search(line):
+            Thread(target=process.stderr.read, daemon=True).start()
+            return found[1]
+    raise RuntimeError("JupyterLab did not start:\n" + "".join(log))
+
+
+def _stop(process: subprocess.Popen[str]) -> None:
+    """Let the server shut its kernels down; end its process group if it does not."""
+    process.terminate()
+    try:
+        process.wait(timeout=30)
+    except subprocess.TimeoutExpired:
+        os.killpg(process.pid, signal.SIGKILL)
