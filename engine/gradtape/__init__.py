@@ -3,8 +3,9 @@
 from typing import TYPE_CHECKING as _TYPE_CHECKING
 from typing import Any as _Any
 
-from . import ops as ops  # first: it gives Tensor its methods
 from . import autograd as autograd
+from . import ops as ops  # first: it gives Tensor its methods
+from . import optim as optim
 from ._define import FUNCTIONS as _FUNCTIONS
 from ._device import device as device
 from ._device import set_default_device as set_default_device
@@ -47,9 +48,9 @@ cdouble = complex128
 cfloat = complex64
 chalf = complex32
 double = float64
-float = float32  # noqa: A001 - PyTorch's names
+float = float32
 half = float16
-int = int32  # noqa: A001
+int = int32
 long = int64
 short = int16
 

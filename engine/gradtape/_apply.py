@@ -10,6 +10,7 @@ import numpy as np
 
 from . import _errors
 from ._dtypes import DTYPE_OF, get_default_dtype, result_type_of
+from ._layout import laid_out
 from ._mode import mode
 from ._node import (
     Node,
@@ -28,14 +29,14 @@ from ._tensor import Tensor, edge_of, wrap, wrap_view
 
 _ndarray = np.ndarray
 _get_frame = sys._getframe
-_NUMBERS = (float, int, bool, complex)
+_NUMBERS = (float, int, bool, complex, np.generic)
 
 
 def finish(node: Node, output: Tensor, depth: int = 2) -> None:
     """Fill in what every node records and make ``output`` its only output."""
     data = output._data
     node.seq = next_sequence_nr()
-    node.scope = mode.scope
+    node.scope = mode.now.scope
     node.extra = None
     key = (data.shape, data.strides, data.dtype)
     node.layout = known_layouts.get(key) or layout_of(data)
@@ -59,14 +60,16 @@ def apply(op: Op, args: tuple[Any, ...], params: tuple[Any, ...]) -> Any:
     if op.promotion != "none":
         arrays = promote(op, args, arrays)
     try:
-        found = mode.run(op.invoke, xp, arrays, params)
+        found = mode.now.run(op.invoke, xp, arrays, params)
     except ValueError as error:
         if op.pointwise and "broadcast" in str(error):
             raise broadcast_error(*(np.shape(a) for a in arrays)) from None
         raise
+    if op.pointwise:
+        found = laid_out(xp, as_array(found), arrays)
     outputs = wrap_outputs(op, args, found)
     node = None
-    if mode.grad and op.formulas:
+    if mode.now.grad and op.formulas:
         node = record(op, args, params, outputs)
     if observers:
         notify(OpCalled(op.name, (*args, *params), outputs, node))
@@ -84,7 +87,7 @@ def arrays_of(op: Op, args: Sequence[Any]) -> tuple[list[Any], Any]:
         elif op.listed == position:
             arrays.append([_array_in(op, position, t) for t in arg])
             first = arg[0] if first is None and len(arg) else first
-        elif isinstance(arg, (*_NUMBERS, np.generic)) or (
+        elif (position in op.numbers and isinstance(arg, _NUMBERS)) or (
             arg is None and position in op.optional
         ):
             arrays.append(arg)
@@ -167,7 +170,7 @@ def as_array(found: Any) -> Any:
 
 
 def _from_scalar(found: Any) -> Any:
-    return np.asarray(found) if isinstance(found, (np.generic, *_NUMBERS)) else found
+    return np.asarray(found) if isinstance(found, _NUMBERS) else found
 
 
 def wrap_outputs(op: Op, args: Sequence[Any], found: Any) -> tuple[Tensor, ...]:

@@ -14,7 +14,7 @@ from typing import Any
 from ._accumulate import accumulate
 from ._define import raw_ops, tensor_ops
 from ._mode import mode
-from ._node import AccumulateGrad, Node
+from ._node import LARGE, AccumulateGrad, Node
 from ._node_hooks import run_leaf_hooks, run_post_hooks, run_pre_hooks
 from ._observe import (
     BackwardBegan,
@@ -24,7 +24,7 @@ from ._observe import (
     notify,
     observers,
 )
-from ._ownership import LARGE, is_fresh
+from ._ownership import is_fresh
 from ._reduce import fit
 from ._site import caller_site
 from ._tensor import Tensor
@@ -198,18 +198,19 @@ def _walk(run: Run, order: list[Node], needed: set[Node] | None) -> None:
                 continue
             if raw and out is not None:
                 layout = following.layout  # None: several outputs, or a leaf
+                if (  # deliver()'s commonest case, inlined
+                    layout is not None
+                    and not layout[3]
+                    and following not in arriving
+                    and out.dtype is layout[2]
+                    and out.shape == layout[0]
+                ):
+                    arriving[following] = out
+                    continue
                 if out.size > LARGE:
                     owned = node in run.owned and node.extra is None
                     fresh = is_fresh(node, grad, owned, out, outgoing)
                     deliver(following, number, out, fresh)
-                    continue
-                if (  # deliver()'s commonest case, inlined
-                    layout is not None
-                    and out.shape == layout[0]
-                    and out.dtype is layout[2]
-                    and following not in arriving
-                ):
-                    arriving[following] = out
                     continue
             deliver(following, number, out)
         if ready:

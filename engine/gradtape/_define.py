@@ -269,10 +269,7 @@ def compile_function(
         heads.append("out=None")
         guards.append(f"if out is not None: return _write_out{call}, out)")
     lines = "".join(f"    {guard}\n" for guard in guards)
-    source = (
-        f"def {name}({', '.join(heads)}):\n{lines}"
-        f"    return _execute{call})\n"
-    )
+    source = f"def {name}({', '.join(heads)}):\n{lines}    return _execute{call})\n"
     exec(compile(source, f"<gradtape op {name}>", "exec"), scope)
     return scope[name]
 
@@ -282,9 +279,7 @@ _SECOND_NAMES = {"dim": "axis", "keepdim": "keepdims"}
 
 
 def _missing(function: str, name: str) -> TypeError:
-    return TypeError(
-        f'{function}() missing 1 required positional arguments: "{name}"'
-    )
+    return TypeError(f'{function}() missing 1 required positional arguments: "{name}"')
 
 
 def _compile_invoke(record: Op) -> Callable[..., Any]:

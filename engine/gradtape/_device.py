@@ -37,7 +37,7 @@ device() received an invalid combination of arguments - got ({0}), but expected 
 """
 
 
-class device:  # noqa: N801  (PyTorch's name)
+class device:
     """Name a place for tensors: a type such as "cpu" or "cuda", and maybe an index.
 
     Used in `with`, new tensors inside the block are made on it. Raises RuntimeError
@@ -56,7 +56,7 @@ class device:  # noqa: N801  (PyTorch's name)
 
     def __new__(
         cls,
-        type: str | int | device | None = None,  # noqa: A002  (PyTorch's name)
+        type: str | int | device | None = None,
         index: int | None = None,
         *,
         device: str | int | device | None = None,

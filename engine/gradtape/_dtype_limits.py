@@ -25,7 +25,7 @@ _FLOAT_LAYOUT: Final = {
 }
 
 
-class finfo:  # noqa: N801  (PyTorch's name)
+class finfo:
     """Describe the limits of a floating-point type (the default one if none is given).
 
     A complex type is described by its parts.
@@ -37,7 +37,7 @@ class finfo:  # noqa: N801  (PyTorch's name)
     __slots__ = ("bits", "dtype", "eps", "max", "min", "resolution", "tiny")
     __hash__ = None  # type: ignore[assignment]  # as PyTorch's: compared by value
 
-    def __init__(self, type: dtype | None = None) -> None:  # noqa: A002
+    def __init__(self, type: dtype | None = None) -> None:
         given = get_default_dtype() if type is None else type
         require_dtype(given, "finfo", "type", 1)
         real = given.to_real()
@@ -72,7 +72,7 @@ class finfo:  # noqa: N801  (PyTorch's name)
         )
 
 
-class iinfo:  # noqa: N801  (PyTorch's name)
+class iinfo:
     """Describe the limits of an integer type.
 
     >>> from gradtape._dtypes import int8
@@ -83,7 +83,7 @@ class iinfo:  # noqa: N801  (PyTorch's name)
     __slots__ = ("bits", "dtype", "max", "min")
     __hash__ = None  # type: ignore[assignment]  # as PyTorch's: compared by value
 
-    def __init__(self, type: dtype) -> None:  # noqa: A002
+    def __init__(self, type: dtype) -> None:
         require_dtype(type, "iinfo", "type", 1)
         if type.is_floating_point or type.is_complex:
             raise TypeError(

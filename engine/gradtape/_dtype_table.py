@@ -16,7 +16,7 @@ _NO_BFLOAT16 = (
 )
 
 
-class dtype:  # noqa: N801  (PyTorch's name)
+class dtype:
     """Name the type of a tensor's elements.
 
     There is one object per type, so `is` compares types. `numpy` is the NumPy

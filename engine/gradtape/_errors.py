@@ -29,7 +29,7 @@ GRAD_SHAPE: Final = (
 
 MODIFIED: Final = (
     "one of the variables needed for gradient computation has been modified by an "
-    "inplace operation: [{kind} {shape}]{producer}, is at version {now}; expected "
+    "inplace operation: [{kind} {shape}]{producer} is at version {now}; expected "
     "version {saved} instead. Hint: enable anomaly detection to find the operation "
     "that failed to compute its gradient, with "
     "torch.autograd.set_detect_anomaly(True, check_nan=False)."
@@ -80,23 +80,24 @@ GRAD_SIZE: Final = (
 
 GRAD_DTYPE: Final = (
     "attempting to assign a gradient with dtype '{grad}' to a tensor with grad_dtype "
-    "'{own}'. The gradient must match the tensor's grad_dtype (defaults to the tensor's "
-    "dtype). You can set the tensor's grad_dtype attribute with a specific dtype, or "
+    "'{own}'. The gradient must match the tensor's grad_dtype (defaults to the "
+    "tensor's dtype). You can set the tensor's grad_dtype attribute with a specific dtype, or "
     "None to allow any dtype. Set grad_dtype with caution. Diverging the dtypes of a "
     "tensor and its gradient may break downstream systems that assume they match."
 )
 
 GRAD_DEVICE: Final = (
     "attempting to assign a gradient with device type '{grad}' to a tensor with device "
-    "type '{own}'. Please ensure that the gradient and the tensor are on the same device"
+    "type '{own}'. Please ensure that the gradient and the tensor are on the same "
+    "device"
 )
 
 CREATE_GRAPH_CYCLE: Final = (
     "Using backward() with create_graph=True will create a reference cycle between the "
     "parameter and its gradient which can cause a memory leak. We recommend using "
     "autograd.grad when creating the graph to avoid this. If you have to use this "
-    "function, make sure to reset the .grad fields of your parameters to None after use "
-    "to break the cycle and avoid the leak."
+    "function, make sure to reset the .grad fields of your parameters to None after "
+    "use to break the cycle and avoid the leak."
 )
 
 NOT_DIFFERENTIABLE_DTYPE: Final = (

@@ -16,6 +16,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ._apply import apply, as_array, broadcast_error, metas_of
+from ._layout import laid_out
 from ._mode import mode
 from ._node import (
     SavedTensor,
@@ -39,7 +40,8 @@ def {name}(input{option}):
     a = input._data
     if type(a) is not ndarray or a.dtype.kind != "f":
         return fallback(op, (input,), ())
-    out = mode.run(kernel, a)
+    now = mode.now
+    out = now.run(kernel, a)
 """
 
 _BINARY = """
@@ -60,16 +62,19 @@ def {name}(input, other{option}):
             return fallback(op, (input, other), ())
     if kind not in {kinds!r} or type(a) is not ndarray:
         return fallback(op, (input, other), ())
+    now = mode.now
     try:
-        out = mode.run(kernel, a, b)
+        out = now.run(kernel, a, b)
     except ValueError:
         raise broadcast_error(a.shape, getattr(b, "shape", ())) from None
+    if paired and a.strides != b.strides and type(out) is ndarray:
+        out = laid_out(numpy, out, (a, b))
 """
 
 _WRAP = """
     if type(out) is not ndarray:
         out = as_array(out)
-    storage = new_object(Storage)
+    storage = Storage()
     storage.owner = out
     storage.version = 0
     storage.id = identity = next_id()
@@ -84,18 +89,18 @@ _WRAP = """
 """
 
 _UNARY_EDGES = """
-    if mode.grad:
+    if now.grad:
         first = input._grad_fn
         if first is None or input._view is not None:
             first = edge_of(input)
         if first is not None:
-            node = new_object(node_type)
+            node = node_type()
             node.nodes = (first,)
             node.numbers = one_zero if input._nr == 0 else (input._nr,)
 """
 
 _BINARY_EDGES = """
-    if mode.grad:
+    if now.grad:
         first = input._grad_fn
         if first is None or input._view is not None:
             first = edge_of(input)
@@ -104,7 +109,7 @@ _BINARY_EDGES = """
         else:
             second = None
         if first is not None or second is not None:
-            node = new_object(node_type)
+            node = node_type()
             node.nodes = (first, second)
             if input._nr == 0 and (second is None or other._nr == 0):
                 node.numbers = two_zeros
@@ -115,7 +120,7 @@ _BINARY_EDGES = """
 _RECORD = """{saved}
             node.params = {params}
             node.seq = next_sequence_nr()
-            node.scope = mode.scope
+            node.scope = now.scope
             node.extra = None
             node.layout = known_layouts.get(
                 (out.shape, out.strides, out.dtype)
@@ -218,12 +223,14 @@ _SCOPE: dict[str, Any] = {
     "get_frame": sys._getframe,
     "internal_files": internal_files,
     "known_layouts": known_layouts,
+    "laid_out": laid_out,
     "layout_of": layout_of,
     "metas_of": metas_of,
     "mode": mode,
     "ndarray": np.ndarray,
     "new_object": new_object,
     "next_id": next_id,
+    "numpy": np,
     "next_sequence_nr": next_sequence_nr,
     "notify": notify,
     "observers": observers,
@@ -255,7 +262,7 @@ def _saved_source(op: Op) -> str:
 _SAVE = """
             saved_{slot} = {otherwise}
             if ({wanted}){condition}:
-                saved_{slot} = new_object(SavedTensor)
+                saved_{slot} = SavedTensor()
                 saved_{slot}.array = {array}
                 saved_{slot}.storage = kept = {storage}
                 saved_{slot}.version = kept.version

@@ -10,11 +10,11 @@ from ._apply import arrays_of, as_array, broadcast_error, make_node, promote
 from ._backend import backend_of
 from ._define import OPS, method
 from ._dtypes import DTYPE_OF, can_cast
+from ._errors import legacy_type_name
 from ._mode import mode
 from ._node import Node, SavedTensor, save_output
 from ._observe import OpCalled, StorageWritten, notify, observers
 from ._op import Op
-from ._errors import legacy_type_name
 from ._site import caller_site
 from ._tensor import Tensor, wrap
 from ._views import check_inplace, rebase_history

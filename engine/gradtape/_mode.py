@@ -20,17 +20,14 @@ if TYPE_CHECKING:
 F = TypeVar("F", bound=Callable[..., Any])
 
 
-class Mode(threading.local):
-    """The switches of one thread. Each thread starts with gradients on.
+class Switches:
+    """What one thread has switched on, and how it runs kernels."""
 
-    Class attributes are the defaults; threading.local makes assignments private
-    to the thread that makes them.
-    """
-
-    grad: bool = True
-    scope: Scope | None = None
+    __slots__ = ("grad", "run", "scope")
 
     def __init__(self) -> None:
+        self.grad = True
+        self.scope: Scope | None = None
         # Kernels run in a context of their own where NumPy's floating-point warnings
         # are off, as in PyTorch. The user's NumPy settings stay untouched, and it
         # costs 0.02 µs a call; np.errstate costs 0.8.
@@ -38,6 +35,41 @@ class Mode(threading.local):
         context.run(np.seterr, all="ignore")
         self.run = context.run
         """Call a kernel quietly. Kernels must not call back into user code."""
+
+
+class Mode(threading.local):
+    """The switches of the current thread; each thread starts with gradients on.
+
+    The hot path takes ``now`` once, because each look at a thread-local costs 0.03 µs.
+    """
+
+    now: Switches
+
+    def __init__(self) -> None:
+        self.now = Switches()
+
+    @property
+    def run(self) -> Callable[..., Any]:
+        """Call a kernel quietly; see :class:`Switches`."""
+        return self.now.run
+
+    @property
+    def grad(self) -> bool:
+        """Whether operations are recorded."""
+        return self.now.grad
+
+    @grad.setter
+    def grad(self, enabled: bool) -> None:
+        self.now.grad = enabled
+
+    @property
+    def scope(self) -> Scope | None:
+        """The module call that operations belong to."""
+        return self.now.scope
+
+    @scope.setter
+    def scope(self, scope: Scope | None) -> None:
+        self.now.scope = scope
 
 
 mode = Mode()
@@ -130,7 +162,7 @@ class _GradMode(_Decorator):
         switch_grad_mode(self.previous)
 
 
-class no_grad(_GradMode):  # noqa: N801 - PyTorch's name
+class no_grad(_GradMode):
     """Stop recording inside the block or the decorated function.
 
     >>> import gradtape as torch
@@ -144,7 +176,7 @@ class no_grad(_GradMode):  # noqa: N801 - PyTorch's name
     enabled = False
 
 
-class enable_grad(_GradMode):  # noqa: N801 - PyTorch's name
+class enable_grad(_GradMode):
     """Record inside the block even where an outer block switched recording off.
 
     >>> import gradtape as torch
@@ -158,7 +190,7 @@ class enable_grad(_GradMode):  # noqa: N801 - PyTorch's name
     enabled = True
 
 
-class set_grad_enabled(_Decorator):  # noqa: N801 - PyTorch's name
+class set_grad_enabled(_Decorator):
     """Switch recording at once; used in ``with``, restore the old mode at its end.
 
     >>> import gradtape as torch

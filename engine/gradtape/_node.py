@@ -31,7 +31,11 @@ class Layout(NamedTuple):
     shape: tuple[int, ...]
     strides: tuple[int, ...]
     dtype: Any  # the array library's dtype
+    large: bool  # whether it pays to know who owns such memory; see _ownership
 
+
+LARGE = 1024
+"""Elements from which owning a buffer pays; below, a copy costs less than asking."""
 
 known_layouts: dict[Any, Layout] = {}
 _LAYOUTS_KEPT = 65_536
@@ -44,7 +48,7 @@ def layout_of(array: Any) -> Layout:
     if found is None:
         if len(known_layouts) >= _LAYOUTS_KEPT:
             known_layouts.clear()
-        found = known_layouts[key] = Layout(*key)
+        found = known_layouts[key] = Layout(*key, large=array.size > LARGE)
     return found
 
 
@@ -82,7 +86,8 @@ class Node:
     ``nodes`` and ``numbers`` are the next functions: per forward input the node that
     made it (None where no gradient goes) and which of its outputs it was. ``layout`` is
     that of the only output; with several, and for leaves, it is None and ``several``
-    is set. ``saved`` is None once the graph was freed. Subclasses, one per op, carry the derivative.
+    is set. ``saved`` is None once the graph was freed. Subclasses, one per op, carry
+    the derivative.
     """
 
     __slots__ = (

@@ -71,6 +71,7 @@ class Op:
     family: str = ""
     key: str = ""  # where the name has several overloads, this one's own
     optional: frozenset[int] = frozenset()  # positions of tensors that may be None
+    numbers: frozenset[int] = frozenset()  # positions of tensors that may be numbers
     out: bool = False  # the function takes out=
     check: Check | None = None  # (name, *args, *options) refuses before promotion
     edges: tuple[int, ...] = ()  # positions of tensors with a derivative
@@ -113,6 +114,9 @@ def read_op(
     op.key = op.key or op.name
     op.optional = frozenset(
         i for i, n in enumerate(tensors) if marks[n].endswith("| None")
+    )
+    op.numbers = frozenset(
+        i for i, n in enumerate(tensors) if marks[n].startswith("Operand")
     )
     _read_formulas(op, derivatives)
     return op

@@ -27,9 +27,7 @@ _RESIZED = (
 )
 
 
-def write_out(
-    op: Op, args: tuple[Any, ...], options: tuple[Any, ...], out: Any
-) -> Any:
+def write_out(op: Op, args: tuple[Any, ...], options: tuple[Any, ...], out: Any) -> Any:
     """Run ``op`` and store its result, or results, in ``out``, which is returned.
 
     Raises RuntimeError where a gradient would be lost or the dtype does not fit.

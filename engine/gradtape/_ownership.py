@@ -7,9 +7,6 @@ from typing import Any
 
 from ._node import Node, SavedTensor
 
-LARGE = 1024
-"""Elements from which owning a buffer pays; below, a copy costs less than asking."""
-
 
 def is_fresh(
     node: Node, grad: Any, grad_owned: bool, out: Any, outgoing: Sequence[Any]

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from ._dtypes import DTYPE_OF
+from ._mode import mode
 from ._node import Layout
 
 
@@ -14,6 +15,10 @@ def fit(F: Any, grad: Any, layout: Layout) -> Any:
     This is the one place where broadcasting is undone, as in PyTorch's engine.
     Raises RuntimeError where the gradient's shape cannot come from the layout's.
     """
+    return mode.run(_fit, F, grad, layout) if F.raw else _fit(F, grad, layout)
+
+
+def _fit(F: Any, grad: Any, layout: Layout) -> Any:
     shape = layout.shape
     if tuple(grad.shape) != shape:
         grad = sum_to(F, grad, shape)

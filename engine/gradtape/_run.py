@@ -11,6 +11,7 @@ from ._mode import mode
 from ._node import Node, SavedTensor
 from ._op import Op
 
+
 def check_version(node: Node, saved: SavedTensor) -> Any:
     """Return the array that was saved, unless it was overwritten since."""
     if saved.storage.version != saved.version:
@@ -29,7 +30,7 @@ def modified_error(node: Node, saved: SavedTensor) -> RuntimeError:
     if source is not None:
         number = 0 if saved.tensor is None else saved.tensor._nr
         name = _errors.op_of_node(source.name())
-        producer = f", which is output {number} of {name}"
+        producer = f", which is output {number} of {name},"
     error = RuntimeError(
         _errors.MODIFIED.format(
             kind=_errors.legacy_type_name(dtype),
@@ -80,7 +81,7 @@ def _bind_one_saved(op: Op) -> Callable[..., tuple[Any, ...]]:
             raise RuntimeError(_errors.BACKWARD_TWICE)
         value = F.unpack(self, saved[0])
         if F.raw:
-            return (mode.run(function, F, grad, value),)
+            return (mode.now.run(function, F, grad, value),)
         return (function(F, grad, value),)
 
     return run
@@ -93,7 +94,7 @@ def _bind_none_saved(op: Op) -> Callable[..., tuple[Any, ...]]:
         values = (*self.params, (True,))
         picked = [values[i] for i in picks]
         if F.raw:
-            return (mode.run(function, F, grad, *picked),)
+            return (mode.now.run(function, F, grad, *picked),)
         return (function(F, grad, *picked),)
 
     return run
@@ -109,7 +110,8 @@ def _bind_pair(op: Op) -> Callable[..., tuple[Any, ...]]:
         saved = self.saved
         if saved is None:
             raise RuntimeError(_errors.BACKWARD_TWICE)
-        call = mode.run if F.raw else _call
+        raw = F.raw
+        call = mode.now.run if raw else _call
         into_first = into_second = None
         if first is not None:
             if f_pick is None:
@@ -117,7 +119,10 @@ def _bind_pair(op: Op) -> Callable[..., tuple[Any, ...]]:
             else:
                 value = saved[f_pick]
                 if type(value) is SavedTensor:
-                    value = F.unpack(self, value)
+                    if raw and value.version == value.storage.version:
+                        value = value.array  # as check_version does, a call less
+                    else:
+                        value = F.unpack(self, value)
                 into_first = call(f, F, grad, value)
         if second is not None:
             if h_pick is None:
@@ -149,7 +154,9 @@ def _bind_general(op: Op) -> Callable[..., tuple[Any, ...]]:
             picked = [values[i] for i in formula.picks]
             call = formula.function
             found = (
-                mode.run(call, F, grad, *picked) if F.raw else call(F, grad, *picked)
+                mode.now.run(call, F, grad, *picked)
+                if F.raw
+                else call(F, grad, *picked)
             )
             if formula.joint:
                 for i, g in zip(formula.edges, found, strict=True):

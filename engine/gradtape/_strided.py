@@ -108,7 +108,7 @@ def _as_strided(xp: Any, self: Array, inner: Geometry, outer: Geometry) -> Any:
 @public
 @method("as_strided")
 def as_strided(
-    input: Tensor,  # noqa: A002 - PyTorch's name
+    input: Tensor,
     size: tuple[int, ...],
     stride: tuple[int, ...],
     storage_offset: int | None = None,
