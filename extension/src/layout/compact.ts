@@ -86,43 +86,45 @@ export function compact(
   constraints: Constraints,
   spine: number,
 ): Float64Array {
-  const x = new Float64Array(count).fill(Number.NEGATIVE_INFINITY);
-  const isSettled = new Uint8Array(count);
-  const packLeftwards = (block: number, fallback: number) => {
-    let most = Number.POSITIVE_INFINITY;
-    const { right, to, gap } = constraints;
-    for (let i = right.starts[block] ?? 0; i < (right.starts[block + 1] ?? 0); i++) {
-      const each = right.items[i] ?? 0;
-      const other = to[each] ?? 0;
-      if (isSettled[other] === 0) continue;
-      most = Math.min(most, (x[other] ?? 0) - (gap[each] ?? 0));
-    }
-    if (most === Number.POSITIVE_INFINITY && Number.isNaN(fallback)) return;
-    x[block] = most === Number.POSITIVE_INFINITY ? fallback : most;
-    isSettled[block] = 1;
-  };
-  const { order } = constraints;
+  const x = new Float64Array(count).fill(Number.NaN);
   if (count === 0) return x;
   x[spine] = 0;
-  isSettled[spine] = 1;
-  for (let i = count - 1; i >= 0; i--) {
-    const block = order[i] ?? 0;
-    if (isSettled[block] === 0) packLeftwards(block, Number.NaN);
+  packRight(constraints, x);
+  packLeft(constraints, x);
+  packRight(constraints, x, 0);
+  return x;
+}
+
+/** Put blocks without a place as far right as their settled right neighbours allow;
+ * those without such neighbours at `otherwise`, or leave them. */
+function packRight(
+  { order, right, to, gap }: Constraints,
+  x: Float64Array,
+  otherwise = Number.NaN,
+): void {
+  for (let index = order.length - 1; index >= 0; index--) {
+    const block = order[index] ?? 0;
+    if (!Number.isNaN(x[block])) continue;
+    let most = Number.POSITIVE_INFINITY;
+    for (let i = right.starts[block] ?? 0; i < (right.starts[block + 1] ?? 0); i++) {
+      const each = right.items[i] ?? 0;
+      const limit = (x[to[each] ?? 0] ?? 0) - (gap[each] ?? 0);
+      if (limit < most) most = limit; // never for NaN: that neighbour has no place yet
+    }
+    x[block] = most === Number.POSITIVE_INFINITY ? otherwise : most;
   }
-  const { left, from, gap } = constraints;
+}
+
+/** Put blocks without a place as far left as their settled left neighbours allow. */
+function packLeft({ order, left, from, gap }: Constraints, x: Float64Array): void {
   for (const block of order) {
-    if (isSettled[block] === 1) continue;
+    if (!Number.isNaN(x[block])) continue;
     let least = Number.NEGATIVE_INFINITY;
     for (let i = left.starts[block] ?? 0; i < (left.starts[block + 1] ?? 0); i++) {
       const each = left.items[i] ?? 0;
-      least = Math.max(least, (x[from[each] ?? 0] ?? 0) + (gap[each] ?? 0));
+      const limit = (x[from[each] ?? 0] ?? 0) + (gap[each] ?? 0);
+      if (limit > least) least = limit;
     }
-    x[block] = least;
-    if (least > Number.NEGATIVE_INFINITY) isSettled[block] = 1;
+    if (least > Number.NEGATIVE_INFINITY) x[block] = least;
   }
-  for (let i = count - 1; i >= 0; i--) {
-    const block = order[i] ?? 0;
-    if (isSettled[block] === 0) packLeftwards(block, 0);
-  }
-  return x;
 }

@@ -5,70 +5,95 @@ const DUMMY_WIDTH = 6;
 
 /** Add one chain of dummies per bundle: edges from one point share it. */
 export function addDummies(graph: LocalGraph, ranking: Ranking): Layered {
-  const { rank, style } = ranking;
-  const firstDummy = new Int32Array(graph.bundleCount).fill(-1);
-  const length = chainLengths(graph, ranking);
-  let count = graph.count;
-  for (let bundle = 0; bundle < graph.bundleCount; bundle++) {
-    const dummies = length[bundle] ?? 0;
-    if (dummies > 0) firstDummy[bundle] = count;
-    count += dummies;
+  const builder = new Builder(graph, ranking);
+  for (let edge = 0; edge < ranking.style.length; edge++) {
+    if (ranking.style[edge] === SHORT) builder.addEdge(edge);
   }
-  const allRanks = new Int32Array(count);
-  allRanks.set(rank);
-  const width = new Float64Array(count).fill(DUMMY_WIDTH);
-  width.set(graph.width);
-  const segments = new SegmentList();
-  const segmentInto = new Int32Array(count).fill(-1);
-  const lastSegment = new Int32Array(style.length).fill(-1);
-  const started = new Uint8Array(graph.bundleCount);
-  for (let edge = 0; edge < style.length; edge++) {
-    if (style[edge] !== SHORT) continue;
+  return builder.finish();
+}
+
+class Builder {
+  private readonly length: Int32Array;
+  private readonly firstDummy: Int32Array;
+  private readonly isStarted: Uint8Array;
+  private readonly rank: Int32Array;
+  private readonly segmentInto: Int32Array;
+  private readonly lastSegment: Int32Array;
+  private readonly source: number[] = [];
+  private readonly target: number[] = [];
+  private readonly sourceOffset: number[] = [];
+  private readonly targetOffset: number[] = [];
+
+  constructor(
+    private readonly graph: LocalGraph,
+    private readonly ranking: Ranking,
+  ) {
+    this.length = chainLengths(graph, ranking);
+    this.firstDummy = new Int32Array(graph.bundleCount).fill(-1);
+    this.isStarted = new Uint8Array(graph.bundleCount);
+    let count = graph.count;
+    for (let bundle = 0; bundle < graph.bundleCount; bundle++) {
+      const dummies = this.length[bundle] ?? 0;
+      if (dummies > 0) this.firstDummy[bundle] = count;
+      count += dummies;
+    }
+    this.rank = new Int32Array(count);
+    this.rank.set(ranking.rank);
+    this.segmentInto = new Int32Array(count).fill(-1);
+    this.lastSegment = new Int32Array(ranking.style.length).fill(-1);
+  }
+
+  addEdge(edge: number): void {
+    const { graph, rank } = this;
     const source = graph.source[edge] ?? 0;
     const target = graph.target[edge] ?? 0;
     const bundle = graph.bundle[edge] ?? 0;
-    const first = firstDummy[bundle] ?? -1;
-    const sourceOffset = graph.sourceOffset[edge] ?? 0;
-    if (first >= 0 && started[bundle] === 0) {
-      started[bundle] = 1;
-      segmentInto[first] = segments.add(source, first, sourceOffset, 0);
-      const dummies = length[bundle] ?? 0;
-      for (let step = 0; step < dummies; step++) {
-        allRanks[first + step] = (rank[source] ?? 0) + 1 + step;
-        if (step === 0) continue;
-        segmentInto[first + step] = segments.add(first + step - 1, first + step, 0, 0);
-      }
-    }
+    const offset = graph.sourceOffset[edge] ?? 0;
+    const first = this.firstDummy[bundle] ?? -1;
+    if (first >= 0 && this.isStarted[bundle] === 0)
+      this.addChain(bundle, source, offset);
     const between = (rank[target] ?? 0) - (rank[source] ?? 0) - 1;
-    const targetOffset = graph.targetOffset[edge] ?? 0;
-    lastSegment[edge] =
+    const arrival = graph.targetOffset[edge] ?? 0;
+    this.lastSegment[edge] =
       between === 0
-        ? segments.add(source, target, sourceOffset, targetOffset)
-        : segments.add(first + between - 1, target, 0, targetOffset);
+        ? this.addSegment(source, target, offset, arrival)
+        : this.addSegment(first + between - 1, target, 0, arrival);
   }
-  return {
-    graph,
-    ranking,
-    count,
-    rank: allRanks,
-    width,
-    segmentSource: Int32Array.from(segments.source),
-    segmentTarget: Int32Array.from(segments.target),
-    segmentSourceOffset: Float64Array.from(segments.sourceOffset),
-    segmentTargetOffset: Float64Array.from(segments.targetOffset),
-    lastSegment,
-    segmentInto,
-    firstDummy,
-  };
-}
 
-class SegmentList {
-  readonly source: number[] = [];
-  readonly target: number[] = [];
-  readonly sourceOffset: number[] = [];
-  readonly targetOffset: number[] = [];
+  finish(): Layered {
+    const { graph, ranking, rank, lastSegment, segmentInto, firstDummy } = this;
+    const width = new Float64Array(rank.length).fill(DUMMY_WIDTH);
+    width.set(graph.width);
+    return {
+      graph,
+      ranking,
+      count: rank.length,
+      rank,
+      width,
+      segmentSource: Int32Array.from(this.source),
+      segmentTarget: Int32Array.from(this.target),
+      segmentSourceOffset: Float64Array.from(this.sourceOffset),
+      segmentTargetOffset: Float64Array.from(this.targetOffset),
+      lastSegment,
+      segmentInto,
+      firstDummy,
+    };
+  }
 
-  add(
+  private addChain(bundle: number, source: number, offset: number): void {
+    this.isStarted[bundle] = 1;
+    const first = this.firstDummy[bundle] ?? 0;
+    const end = first + (this.length[bundle] ?? 0);
+    for (let dummy = first; dummy < end; dummy++) {
+      this.rank[dummy] = (this.rank[source] ?? 0) + 1 + dummy - first;
+      this.segmentInto[dummy] =
+        dummy === first
+          ? this.addSegment(source, dummy, offset, 0)
+          : this.addSegment(dummy - 1, dummy, 0, 0);
+    }
+  }
+
+  private addSegment(
     source: number,
     target: number,
     sourceOffset: number,

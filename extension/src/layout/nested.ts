@@ -94,12 +94,11 @@ function layoutLevel(
     if (local.pin[vertex] === -1) coordinates.y[vertex] = -frame.top;
   }
   const starts = routeEdges(layered, coordinates, work.points);
-  for (let i = 0; i < pieces.length; i++) {
-    const piece = pieces[i] ?? 0;
+  pieces.forEach((piece, i) => {
     work.pieceStart[piece] = starts[i] ?? 0;
     work.pieceEnd[piece] = starts[i + 1] ?? 0;
     work.pieceStyle[piece] = ranking.style[i] ?? 0;
-  }
+  });
   for (let i = 0; i < vertices.length; i++) {
     const vertex = vertices[i] ?? 0;
     work.x[vertex] = (coordinates.x[i] ?? 0) + frame.left;
@@ -202,62 +201,70 @@ function frameOf(
   };
 }
 
-/** Add up the positions of the boxes around each item and join the pieces of edges. */
+/** Put the levels into one another. */
 function assemble(
   work: Work,
   bounds: { readonly width: number; readonly height: number },
 ): Placement {
-  const { graph, levels } = work;
+  const items = work.graph.parent.length;
+  const corners = findCorners(work);
+  const { points, starts, overlay, upward } = joinPieces(work, corners);
+  checkRoutes(points, starts, overlay);
+  const width = Float32Array.from(work.width.subarray(0, items));
+  const height = Float32Array.from(work.height.subarray(0, items));
+  return {
+    x: width.map((each, item) => (corners.left[item + 1] ?? 0) + each / 2),
+    y: height.map((each, item) => (corners.top[item + 1] ?? 0) + each / 2),
+    width,
+    height,
+    points,
+    starts,
+    overlay,
+    bounds: { width: bounds.width, height: bounds.height },
+    stats: { ranks: work.ranks, crossings: work.crossings, upward },
+  };
+}
+
+/** Per level: the top left corner of its item in the whole picture. */
+interface Corners {
+  readonly left: Float64Array;
+  readonly top: Float64Array;
+}
+
+function findCorners({ graph, x, y, width, height }: Work): Corners {
   const items = graph.parent.length;
   const left = new Float64Array(items + 1);
-  const above = new Float64Array(items + 1);
-  const x = new Float32Array(items);
-  const y = new Float32Array(items);
+  const top = new Float64Array(items + 1);
   for (let item = 0; item < items; item++) {
     const around = (graph.parent[item] ?? -1) + 1;
-    const centerX = (left[around] ?? 0) + (work.x[item] ?? 0);
-    const centerY = (above[around] ?? 0) + (work.y[item] ?? 0);
-    x[item] = centerX;
-    y[item] = centerY;
-    left[item + 1] = centerX - (work.width[item] ?? 0) / 2;
-    above[item + 1] = centerY - (work.height[item] ?? 0) / 2;
+    left[item + 1] = (left[around] ?? 0) + (x[item] ?? 0) - (width[item] ?? 0) / 2;
+    top[item + 1] = (top[around] ?? 0) + (y[item] ?? 0) - (height[item] ?? 0) / 2;
   }
-  const edges = graph.source.length;
+  return { left, top };
+}
+
+function joinPieces(work: Work, corners: Corners) {
+  const { levels, pieceStart, pieceEnd, pieceStyle } = work;
+  const edges = work.graph.source.length;
   const points = new PointList();
   const starts = new Int32Array(edges + 1);
   const overlay = new Uint8Array(edges);
   let upward = 0;
   for (let edge = 0; edge < edges; edge++) {
     starts[edge] = points.begin();
-    let rises = false;
-    for (const piece of rowOf(levels.pieces, edge)) {
+    const pieces = rowOf(levels.pieces, edge);
+    for (const piece of pieces) {
       const level = levels.level[levels.from[piece] ?? 0] ?? 0;
-      const dx = (left[level] ?? 0) + (work.frameLeft[level] ?? 0);
-      const dy = (above[level] ?? 0) + (work.frameTop[level] ?? 0);
-      for (
-        let i = work.pieceStart[piece] ?? 0;
-        i < (work.pieceEnd[piece] ?? 0);
-        i += 2
-      ) {
+      const dx = (corners.left[level] ?? 0) + (work.frameLeft[level] ?? 0);
+      const dy = (corners.top[level] ?? 0) + (work.frameTop[level] ?? 0);
+      const end = pieceEnd[piece] ?? 0;
+      for (let i = pieceStart[piece] ?? 0; i < end; i += 2) {
         points.add(work.points.at(i) + dx, work.points.at(i + 1) + dy);
       }
-      if (work.pieceStyle[piece] !== SHORT) overlay[edge] = 1;
-      rises = rises || work.pieceStyle[piece] === UPWARD;
     }
-    if (rises) upward++;
+    if (pieces.some((piece) => pieceStyle[piece] !== SHORT)) overlay[edge] = 1;
+    if (pieces.some((piece) => pieceStyle[piece] === UPWARD)) upward++;
   }
   starts[edges] = points.length;
-  const placement: Placement = {
-    x,
-    y,
-    width: Float32Array.from(work.width.subarray(0, items)),
-    height: Float32Array.from(work.height.subarray(0, items)),
-    points: points.toArray(),
-    starts,
-    overlay,
-    bounds: { width: bounds.width, height: bounds.height },
-    stats: { ranks: work.ranks, crossings: work.crossings, upward },
-  };
-  checkRoutes(placement.points, starts, overlay);
-  return placement;
+  return { points: points.toArray(), starts, overlay, upward };
 }

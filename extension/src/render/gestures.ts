@@ -22,12 +22,11 @@ export function listenToGestures(
   events: GestureEvents,
   signal: AbortSignal,
 ): void {
-  const pointers = new Map<number, Point>();
-  let travelled = 0;
   const place = (event: MouseEvent): Point => {
     const bounds = element.getBoundingClientRect();
     return { x: event.clientX - bounds.left, y: event.clientY - bounds.top };
   };
+  const pressed = new Pressed(events);
   const listen = <Name extends keyof HTMLElementEventMap>(
     name: Name,
     handle: (event: HTMLElementEventMap[Name]) => void,
@@ -36,38 +35,57 @@ export function listenToGestures(
 
   listen("pointerdown", (event) => {
     if (event.pointerType === "mouse" && event.button > 1) return;
-    if (pointers.size === 0) travelled = 0;
-    pointers.set(event.pointerId, place(event));
+    pressed.begin(event.pointerId, place(event));
     element.setPointerCapture?.(event.pointerId);
   });
   listen("pointermove", (event) => {
-    const now = place(event);
-    const before = pointers.get(event.pointerId);
-    if (before === undefined) {
-      if (event.pointerType === "mouse") events.onHover(now);
-      return;
-    }
-    travelled += Math.hypot(now.x - before.x, now.y - before.y);
-    if (pointers.size > 1) pinch(pointers, event.pointerId, now, events);
-    else if (travelled >= CLICK_SLOP) {
-      events.onDragging(true);
-      events.onPan(now.x - before.x, now.y - before.y);
-    }
-    if (travelled >= CLICK_SLOP || pointers.size > 1)
-      pointers.set(event.pointerId, now);
+    if (pressed.has(event.pointerId)) pressed.move(event.pointerId, place(event));
+    else if (event.pointerType === "mouse") events.onHover(place(event));
   });
-  const release = (event: PointerEvent, isClick: boolean) => {
-    if (!pointers.delete(event.pointerId)) return;
-    if (isClick && travelled < CLICK_SLOP && event.button === 0) {
+  listen("pointerup", (event) => {
+    if (pressed.end(event.pointerId) && event.button === 0)
       events.onClick(place(event));
-    }
-    if (pointers.size === 0) events.onDragging(false);
-  };
-  listen("pointerup", (event) => release(event, true));
-  listen("pointercancel", (event) => release(event, false));
+  });
+  listen("pointercancel", (event) => pressed.end(event.pointerId));
   listen("pointerleave", () => events.onHover(null));
   listen("dblclick", (event) => events.onDoubleClick(place(event)));
   listen("wheel", (event) => onWheel(event, place(event), events), false);
+}
+
+/** The pointers that are down, and whether they have moved far enough to be no click. */
+class Pressed {
+  private readonly pointers = new Map<number, Point>();
+  private hasDragged = false;
+
+  constructor(private readonly events: GestureEvents) {}
+
+  has(id: number): boolean {
+    return this.pointers.has(id);
+  }
+
+  begin(id: number, at: Point): void {
+    if (this.pointers.size === 0) this.hasDragged = false;
+    this.pointers.set(id, at);
+  }
+
+  move(id: number, to: Point): void {
+    const before = this.pointers.get(id);
+    if (before === undefined) return;
+    const isFar = Math.hypot(to.x - before.x, to.y - before.y) >= CLICK_SLOP;
+    if (!this.hasDragged && !isFar && this.pointers.size === 1) return;
+    this.hasDragged = true;
+    this.events.onDragging(true);
+    if (this.pointers.size > 1) pinch(this.pointers, id, to, this.events);
+    else this.events.onPan(to.x - before.x, to.y - before.y);
+    this.pointers.set(id, to);
+  }
+
+  /** True when the pointer went up where it went down, more or less: a click. */
+  end(id: number): boolean {
+    if (!this.pointers.delete(id)) return false;
+    if (this.pointers.size === 0) this.events.onDragging(false);
+    return !this.hasDragged;
+  }
 }
 
 /** The middle of two fingers pans, their distance zooms. */

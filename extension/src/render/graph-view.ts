@@ -13,7 +13,7 @@ import { type Direction, neighbourOf } from "../scene/walk.js";
 import { Camera } from "./camera.js";
 import { Surface } from "./canvas.js";
 import { listenToGestures } from "./gestures.js";
-import { createLayoutClient, type LayoutClient } from "./layout-client.js";
+import { LayoutClient } from "./layout-client.js";
 import { paint } from "./paint.js";
 import { Picture, type SceneNews } from "./picture.js";
 import { createTextMetrics, type TextMetrics } from "./text-metrics.js";
@@ -64,7 +64,7 @@ export function createGraphView(host: HTMLElement, events: GraphViewEvents): Gra
 
 class CanvasGraphView implements GraphView {
   private readonly lifetime = new AbortController();
-  private readonly layouts: LayoutClient = createLayoutClient();
+  private readonly layouts = new LayoutClient();
   private readonly surface: Surface;
   private readonly camera: Camera;
   private readonly text: TextMetrics;

@@ -3,7 +3,7 @@ import { afterEach, expect, test, vi } from "vitest";
 import { chain, uniformSizes } from "../layout/graphs.test-util.js";
 import { layout, type Placement } from "../layout/index.js";
 import type { LayoutReply, LayoutRequest } from "../layout/worker.js";
-import { createLayoutClient } from "./layout-client.js";
+import { LayoutClient } from "./layout-client.js";
 
 afterEach(() => vi.unstubAllGlobals());
 
@@ -48,7 +48,7 @@ function stubWorker(): FakeWorker[] {
   return FakeWorker.all;
 }
 
-function run(client: ReturnType<typeof createLayoutClient>, job: typeof small) {
+function run(client: LayoutClient, job: typeof small) {
   const placements: Placement[] = [];
   const errors: unknown[] = [];
   client.run(
@@ -61,14 +61,14 @@ function run(client: ReturnType<typeof createLayoutClient>, job: typeof small) {
 
 test("a small graph is laid out at once, without a worker", () => {
   const workers = stubWorker();
-  const { placements } = run(createLayoutClient(), small);
+  const { placements } = run(new LayoutClient(), small);
   expect(placements.map(({ bounds }) => bounds.height)).toEqual([192]);
   expect(workers).toEqual([]);
 });
 
 test("a large graph goes to the worker; only the newest answer counts", () => {
   const workers = stubWorker();
-  const client = createLayoutClient();
+  const client = new LayoutClient();
   const first = run(client, large);
   const second = run(client, large);
   workers[0]?.answer(0);
@@ -80,7 +80,7 @@ test("a large graph goes to the worker; only the newest answer counts", () => {
 
 test("where a policy forbids the worker, the layout runs here", () => {
   const workers = stubWorker();
-  const client = createLayoutClient();
+  const client = new LayoutClient();
   const { placements, errors } = run(client, large);
   workers[0]?.onerror?.({ preventDefault: () => {} });
   expect([placements.length, errors.length]).toEqual([1, 0]);
@@ -90,11 +90,11 @@ test("where a policy forbids the worker, the layout runs here", () => {
 
 test("without workers at all, the layout runs here", () => {
   vi.stubGlobal("Worker", undefined);
-  expect(run(createLayoutClient(), large).placements.length).toBe(1);
+  expect(run(new LayoutClient(), large).placements.length).toBe(1);
 });
 
 test("an error of the layout is told", () => {
-  const { errors } = run(createLayoutClient(), {
+  const { errors } = run(new LayoutClient(), {
     ...small,
     sizes: { width: new Float32Array(1), height: new Float32Array(1) },
   });

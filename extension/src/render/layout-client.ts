@@ -13,84 +13,78 @@ export interface LayoutJob {
   readonly options: Partial<LayoutOptions>;
 }
 
-export interface LayoutClient {
-  /** Lay out, and call back once; a newer job silences the older ones. The call back
-   * comes before `run` returns when the graph is small. */
-  run(job: LayoutJob, done: (placement: Placement) => void, failed: Failed): void;
-  dispose(): void;
-}
-
+type Done = (placement: Placement) => void;
 type Failed = (error: unknown) => void;
 
-export function createLayoutClient(): LayoutClient {
-  let worker: Worker | null = null;
-  let url = "";
-  let isBroken = false;
-  let latest = 0;
+export class LayoutClient {
+  private worker: Worker | null = null;
+  private url = "";
+  private isForbidden = false;
+  private latest = 0;
 
-  const here = (
-    job: LayoutJob,
-    done: (placement: Placement) => void,
-    failed: Failed,
-  ) => {
-    let placement: Placement;
-    try {
-      placement = layout(job.graph, job.sizes, job.options);
-    } catch (error) {
-      failed(error);
+  /** Lay out, and call back once; a newer job silences the older ones. The call back
+   * comes before `run` returns when the graph is small. */
+  run(job: LayoutJob, done: Done, failed: Failed): void {
+    this.latest++;
+    const id = this.latest;
+    const isSmall = job.graph.parent.length < SYNCHRONOUS_ITEMS;
+    const worker = isSmall ? null : this.start();
+    if (worker === null) {
+      runHere(job, done, failed);
       return;
     }
-    done(placement);
-  };
-  const stop = () => {
-    worker?.terminate();
-    worker = null;
-    if (url !== "") URL.revokeObjectURL(url);
-    url = "";
-  };
-  const start = (): Worker | null => {
-    if (typeof Worker === "undefined") return null;
-    url = URL.createObjectURL(new Blob([workerSource], { type: "text/javascript" }));
+    worker.onmessage = ({ data }: MessageEvent<LayoutReply>) => {
+      if (data.id !== this.latest) return;
+      if ("placement" in data) done(data.placement);
+      else failed(new Error(data.error));
+    };
+    // Where a policy forbids workers, the error comes after the start.
+    worker.onerror = (event) => {
+      event.preventDefault();
+      this.stop();
+      this.isForbidden = true;
+      if (id === this.latest) runHere(job, done, failed);
+    };
+    const request: LayoutRequest = { id, ...plain(job) };
+    worker.postMessage(request);
+  }
+
+  dispose(): void {
+    this.latest++;
+    this.stop();
+  }
+
+  private start(): Worker | null {
+    if (this.worker !== null) return this.worker;
+    if (this.isForbidden || typeof Worker === "undefined") return null;
+    const script = new Blob([workerSource], { type: "text/javascript" });
+    this.url = URL.createObjectURL(script);
     try {
-      return new Worker(url);
+      this.worker = new Worker(this.url);
     } catch {
-      return null; // some sandboxes forbid workers at once
+      this.stop(); // some sandboxes forbid workers at once
+      this.isForbidden = true;
     }
-  };
-  return {
-    run(job, done, failed) {
-      latest++;
-      const id = latest;
-      if (isBroken || job.graph.parent.length < SYNCHRONOUS_ITEMS) {
-        here(job, done, failed);
-        return;
-      }
-      worker ??= start();
-      if (worker === null) {
-        isBroken = true;
-        here(job, done, failed);
-        return;
-      }
-      worker.onmessage = ({ data }: MessageEvent<LayoutReply>) => {
-        if (data.id !== latest) return;
-        if ("placement" in data) done(data.placement);
-        else failed(new Error(data.error));
-      };
-      // Where a policy forbids workers, the error comes after the start.
-      worker.onerror = (event) => {
-        event.preventDefault();
-        stop();
-        isBroken = true;
-        if (id === latest) here(job, done, failed);
-      };
-      const request: LayoutRequest = { id, ...plain(job) };
-      worker.postMessage(request);
-    },
-    dispose() {
-      latest++;
-      stop();
-    },
-  };
+    return this.worker;
+  }
+
+  private stop(): void {
+    this.worker?.terminate();
+    this.worker = null;
+    if (this.url !== "") URL.revokeObjectURL(this.url);
+    this.url = "";
+  }
+}
+
+function runHere(job: LayoutJob, done: Done, failed: Failed): void {
+  let placement: Placement;
+  try {
+    placement = layout(job.graph, job.sizes, job.options);
+  } catch (error) {
+    failed(error);
+    return;
+  }
+  done(placement);
 }
 
 /** Only what the layout reads: the rest of a visible graph would be copied for nothing. */

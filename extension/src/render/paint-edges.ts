@@ -81,7 +81,9 @@ function colourOf(frame: Frame, edge: number, look: EdgeLook): string {
     bad: theme.bad,
     cut: theme.edgeCut,
   };
-  const colour = colours[look.kind];
+  // Long curves over the picture are many and lie over each other: they stay pale.
+  const isPale = scene.placement.overlay[edge] === 1 && look.kind !== "bad";
+  const colour = isPale ? theme.edgeStill : colours[look.kind];
   const { source, target } = scene.visible;
   const isOut =
     isFaded(frame, source[edge] ?? -1) && isFaded(frame, target[edge] ?? -1);

@@ -37,28 +37,7 @@ export function buildScene(
   contents: readonly BoxContent[],
   placement: Placement,
 ): Scene {
-  const boxes = contents.map((content, item): Box => {
-    const width = placement.width[item] ?? 0;
-    const height = placement.height[item] ?? 0;
-    const x = (placement.x[item] ?? 0) - width / 2;
-    const y = (placement.y[item] ?? 0) - height / 2;
-    const { shape, id, title, subtitle, badges, isBad, isRoot } = content;
-    // Written out: spreading the content takes ten times as long.
-    return {
-      shape,
-      id,
-      title,
-      subtitle,
-      badges,
-      isBad,
-      isRoot,
-      item,
-      x,
-      y,
-      width,
-      height,
-    };
-  });
+  const boxes = contents.map((content, item) => placeBox(content, item, placement));
   const boxBounds = new Float32Array(4 * boxes.length);
   boxes.forEach(({ x, y, width, height }, item) => {
     setBounds(boxBounds, item, x, y, x + width, y + height);
@@ -75,6 +54,27 @@ export function buildScene(
     boxGrid: buildGrid(boxes.length, boxBounds),
     edgeGrid: buildGrid(visible.source.length, edgeBounds),
     bounds: { x: 0, y: 0, ...placement.bounds },
+  };
+}
+
+/** Written out, because spreading the content takes ten times as long. */
+function placeBox(content: BoxContent, item: number, placement: Placement): Box {
+  const width = placement.width[item] ?? 0;
+  const height = placement.height[item] ?? 0;
+  const { shape, id, title, subtitle, badges, isBad, isRoot } = content;
+  return {
+    shape,
+    id,
+    title,
+    subtitle,
+    badges,
+    isBad,
+    isRoot,
+    item,
+    x: (placement.x[item] ?? 0) - width / 2,
+    y: (placement.y[item] ?? 0) - height / 2,
+    width,
+    height,
   };
 }
 
