@@ -42,3 +42,20 @@ export const DETAIL = {
 export function isFaded(frame: Frame, item: number): boolean {
   return frame.matches !== null && !frame.matches.has(item);
 }
+
+/** How many open scopes are around an item. */
+function depthOf({ scene }: Frame, item: number): number {
+  let depth = 0;
+  let around = scene.visible.parent[item] ?? -1;
+  while (around >= 0) {
+    depth++;
+    around = scene.visible.parent[around] ?? -1;
+  }
+  return depth;
+}
+
+/** The fill of an open scope. */
+export function frameFill(frame: Frame, item: number): string {
+  const { frames, background } = frame.theme;
+  return frames[Math.min(depthOf(frame, item), frames.length - 1)] ?? background;
+}

@@ -172,7 +172,7 @@ function paintWords(context: CanvasRenderingContext2D, frame: Frame, box: Box): 
   const room = box.width - 16 - marker;
   const middle = box.x + (box.width + marker) / 2;
   const hasTwoLines = isFull && box.subtitle !== "";
-  const size = isFull ? METRICS.titleSize : FAR_TITLE_SIZE;
+  const size = isFull ? METRICS.titleSize : farTitleSize(frame, box, room);
   const lines = hasTwoLines ? size + SUBTITLE_GAP + METRICS.subtitleSize : size;
   const baseline = box.y + (box.height - lines) / 2 + size * 0.86;
   context.fillStyle = fade(isGhost ? theme.muted : colours.title);
@@ -184,6 +184,13 @@ function paintWords(context: CanvasRenderingContext2D, frame: Frame, box: Box): 
   context.font = text.font(METRICS.subtitleSize, false);
   const subtitle = text.fit(box.subtitle, METRICS.subtitleSize, false, room);
   context.fillText(subtitle, middle, baseline + SUBTITLE_GAP + METRICS.subtitleSize);
+}
+
+/** As large as fits, in the room that the second line does not take. */
+function farTitleSize({ text }: Frame, box: Box, room: number): number {
+  const width = text.measure(box.title, METRICS.titleSize, true);
+  const size = Math.floor((METRICS.titleSize * room) / Math.max(width, 1));
+  return Math.min(FAR_TITLE_SIZE, Math.max(METRICS.titleSize, size));
 }
 
 /** A triangle that points right: there is something to open. */

@@ -1,13 +1,10 @@
-// Paints what is written over the picture: badges, labels of edges, titles of scopes.
+// Paints what is written beside boxes and edges: badges, and shapes of tensors.
 import { intersects, type Rect } from "../geometry/rect.js";
 import { METRICS } from "../scene/boxes.js";
-import type { FrameTitle } from "../scene/frame-titles.js";
-import { DETAIL, type Frame, isFaded } from "./frame.js";
-import { printable } from "./text-metrics.js";
+import { DETAIL, type Frame, frameFill, isFaded } from "./frame.js";
 
 const BADGE = { height: 15, padding: 5, gap: 3, overlap: 6, clear: 12 };
-const EDGE_LABEL = { size: 10, aside: 6, below: 12, above: 14, height: 13 };
-const TITLE = { marker: 9, left: 10, gap: 7, plate: 4 };
+const EDGE_LABEL = { size: 10, aside: 6, below: 12, above: 14, height: 13, padding: 2 };
 
 export function paintBadges(context: CanvasRenderingContext2D, frame: Frame): void {
   const { scene, theme, text, view } = frame;
@@ -50,7 +47,6 @@ export function paintBadges(context: CanvasRenderingContext2D, frame: Frame): vo
 export function paintEdgeLabels(context: CanvasRenderingContext2D, frame: Frame): void {
   const { scene, theme, text, view } = frame;
   if (view.scale < DETAIL.edgeLabels) return;
-  const { points, starts } = scene.placement;
   const placed: Rect[] = [];
   const written = new Set<string>();
   context.textAlign = "left";
@@ -61,25 +57,11 @@ export function paintEdgeLabels(context: CanvasRenderingContext2D, frame: Frame)
     const source = scene.visible.source[edge] ?? -1;
     const target = scene.visible.target[edge] ?? -1;
     if (label === "" || (isFaded(frame, source) && isFaded(frame, target))) return;
-    const start = starts[edge] ?? 0;
-    const end = starts[edge + 1] ?? 0;
-    const isAlone = hasOneLabel(frame, source);
-    const key = isAlone ? `${source}` : `${source} ${target} ${label}`;
+    const isShared = hasOneLabel(frame, source);
+    const key = isShared ? `${source}` : `${source} ${target}`;
     if (written.has(key)) return;
     written.add(key);
-    const at = isAlone ? start : end - 2;
-    const width = text.measure(label, EDGE_LABEL.size, false);
-    // Beside the line, on the side that it does not bend to.
-    const bendsRight = (points[isAlone ? at + 2 : at - 2] ?? 0) > (points[at] ?? 0) + 1;
-    const aside = bendsRight ? -EDGE_LABEL.aside - width : EDGE_LABEL.aside;
-    const x = (points[at] ?? 0) + aside;
-    const y = (points[at + 1] ?? 0) + (isAlone ? EDGE_LABEL.below : -EDGE_LABEL.above);
-    const area = {
-      x: x - 2,
-      y: y - EDGE_LABEL.height / 2,
-      width: width + 4,
-      height: EDGE_LABEL.height,
-    };
+    const area = labelArea(frame, edge, label, isShared);
     if (placed.some((other) => intersects(area, other))) return;
     placed.push(area);
     context.globalAlpha = 0.86;
@@ -87,8 +69,30 @@ export function paintEdgeLabels(context: CanvasRenderingContext2D, frame: Frame)
     context.fillRect(area.x, area.y, area.width, area.height);
     context.globalAlpha = 1;
     context.fillStyle = scene.edges[edge]?.kind === "bad" ? theme.bad : theme.muted;
-    context.fillText(label, x, y + 0.5);
+    const middle = area.y + area.height / 2 + 0.5;
+    context.fillText(label, area.x + EDGE_LABEL.padding, middle);
   });
+}
+
+/** Beside the line, on the side that it does not bend to. */
+function labelArea(frame: Frame, edge: number, label: string, atStart: boolean): Rect {
+  const { points, starts } = frame.scene.placement;
+  const { size, height, padding } = EDGE_LABEL;
+  const end = starts[edge + 1] ?? 0;
+  const at = atStart ? (starts[edge] ?? 0) : end - 2;
+  const next = atStart ? at + 2 : at - 2;
+  const x = points[at] ?? 0;
+  const width = frame.text.measure(label, size, false) + 2 * padding;
+  const bendsRight = (points[next] ?? 0) > x + 1;
+  const aside = EDGE_LABEL.aside - padding;
+  const middle =
+    (points[at + 1] ?? 0) + (atStart ? EDGE_LABEL.below : -EDGE_LABEL.above);
+  return {
+    x: bendsRight ? x - aside - width : x + aside,
+    y: middle - height / 2,
+    width,
+    height,
+  };
 }
 
 function hasOneLabel({ scene }: Frame, item: number): boolean {
@@ -104,73 +108,6 @@ function hasOneLabel({ scene }: Frame, item: number): boolean {
 
 /** The colour behind the content of the scope around an item. */
 function backgroundAt(frame: Frame, item: number): string {
-  const depth = depthOf(frame, item) - 1;
-  return depth < 0 ? frame.theme.background : frameFill(frame.theme.frames, depth);
-}
-
-/** How many open scopes are around an item. */
-export function depthOf({ scene }: Frame, item: number): number {
-  let depth = 0;
-  let around = scene.visible.parent[item] ?? -1;
-  while (around >= 0) {
-    depth++;
-    around = scene.visible.parent[around] ?? -1;
-  }
-  return depth;
-}
-
-export function frameFill(frames: readonly string[], depth: number): string {
-  return frames[Math.min(depth, frames.length - 1)] ?? "#888888";
-}
-
-/** Titles are painted in screen space, so that they stay readable from afar. */
-export function paintFrameTitles(
-  context: CanvasRenderingContext2D,
-  frame: Frame,
-  titles: readonly FrameTitle[],
-): void {
-  const { theme, text } = frame;
-  context.textAlign = "left";
-  context.textBaseline = "middle";
-  for (const { box, bar, fontSize, isFloating } of titles) {
-    const left = bar.x + TITLE.left;
-    const room = bar.width - 2 * TITLE.left - TITLE.marker - TITLE.gap;
-    if (room < 12) continue;
-    const title = text.fit(box.title, fontSize, true, room);
-    const titleWidth = text.measure(title, fontSize, true);
-    const rest = room - titleWidth - TITLE.gap;
-    const needed = text.measure(box.subtitle, fontSize - 1, false);
-    const kind = needed <= rest ? printable(box.subtitle) : "";
-    const kindWidth = kind === "" ? 0 : needed + TITLE.gap;
-    const words = TITLE.marker + TITLE.gap + titleWidth + kindWidth;
-    const middle = bar.y + bar.height / 2;
-    const isOut = isFaded(frame, box.item);
-    const fade = (colour: string) => (isOut ? theme.faded(colour) : colour);
-    // A plate behind the words: edges pass under them.
-    context.beginPath();
-    const plate = isFloating ? bar.height - 4 : fontSize + TITLE.plate;
-    context.roundRect(left - 5, middle - plate / 2, words + 10, plate, 5);
-    context.fillStyle = fade(frameFill(theme.frames, depthOf(frame, box.item)));
-    context.fill();
-    if (isFloating) {
-      context.strokeStyle = fade(theme.frameBorder);
-      context.lineWidth = 1;
-      context.stroke();
-    }
-    context.fillStyle = fade(theme.muted);
-    context.beginPath();
-    context.moveTo(left, middle - 2.5);
-    context.lineTo(left + TITLE.marker, middle - 2.5);
-    context.lineTo(left + TITLE.marker / 2, middle + 4);
-    context.closePath();
-    context.fill();
-    context.fillStyle = fade(theme.text);
-    context.font = text.font(fontSize, true);
-    const titleX = left + TITLE.marker + TITLE.gap;
-    context.fillText(title, titleX, middle + 0.5);
-    if (kind === "") continue;
-    context.fillStyle = fade(theme.muted);
-    context.font = text.font(fontSize - 1, false);
-    context.fillText(kind, titleX + titleWidth + TITLE.gap, middle + 0.5);
-  }
+  const around = frame.scene.visible.parent[item] ?? -1;
+  return around < 0 ? frame.theme.background : frameFill(frame, around);
 }

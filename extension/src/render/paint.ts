@@ -1,16 +1,11 @@
 // Paints one frame: frames of open scopes, edges, boxes, highlights, words.
 import { intersects } from "../geometry/rect.js";
 import { frameTitles } from "../scene/frame-titles.js";
-import { DETAIL, type Frame, isFaded } from "./frame.js";
+import { DETAIL, type Frame, frameFill, isFaded } from "./frame.js";
 import { paintBoxes } from "./paint-boxes.js";
 import { paintEdges, paintHighlights } from "./paint-edges.js";
-import {
-  depthOf,
-  frameFill,
-  paintBadges,
-  paintEdgeLabels,
-  paintFrameTitles,
-} from "./paint-labels.js";
+import { paintBadges, paintEdgeLabels } from "./paint-labels.js";
+import { paintFrameTitles } from "./paint-titles.js";
 
 const FRAME_RADIUS = 12;
 
@@ -42,7 +37,7 @@ function paintFrames(context: CanvasRenderingContext2D, frame: Frame): void {
     context.beginPath();
     if (view.scale < DETAIL.shapes) context.rect(box.x, box.y, box.width, box.height);
     else context.roundRect(box.x, box.y, box.width, box.height, FRAME_RADIUS);
-    context.fillStyle = fade(frameFill(theme.frames, depthOf(frame, item)));
+    context.fillStyle = fade(frameFill(frame, item));
     context.fill();
     context.strokeStyle = fade(theme.frameBorder);
     context.lineWidth = Math.max(1, 0.6 / view.scale);

@@ -10,7 +10,9 @@ export interface FrameTitle {
   /** In screen space; the whole width of the frame that can be seen. */
   readonly bar: Rect;
   readonly fontSize: number;
-  /** The bar lies over the content, and must hide it. */
+  /** It sticks to the top of the screen, away from its place. */
+  readonly isStuck: boolean;
+  /** The bar lies over the content, because it sticks or because the frame is small. */
   readonly isFloating: boolean;
 }
 
@@ -18,6 +20,8 @@ const BAR = { least: 20, most: METRICS.frameTitle };
 const FONT = { least: 11, most: 13, world: 12 };
 /** Frames smaller than this on the screen have no title. */
 const LEAST = { width: 64, height: 48 };
+/** A title does not stick when less than this of its frame is left: it would hide it. */
+const LEAST_LEFT = 110;
 
 export function frameTitles(
   scene: Scene,
@@ -39,9 +43,9 @@ export function frameTitles(
     if (frame.width < LEAST.width || frame.height < LEAST.height) return;
     if (!intersects(frame, window)) return;
     const above = bottomOf.get(scene.visible.parent[item] ?? -1) ?? 0;
-    const lowest = frame.y + frame.height - height;
-    const y = Math.min(lowest, Math.max(frame.y, above));
-    if (y + height <= 0) return;
+    const y = Math.max(frame.y, above);
+    const isStuck = y > frame.y + 1;
+    if (isStuck && frame.y + frame.height - y < LEAST_LEFT) return;
     bottomOf.set(item, y + height);
     const left = Math.max(0, frame.x);
     const right = Math.min(screen.width, frame.x + frame.width);
@@ -49,7 +53,8 @@ export function frameTitles(
       box,
       bar: { x: left, y, width: right - left, height },
       fontSize,
-      isFloating: y > frame.y + 1 || METRICS.frameTitle * view.scale < BAR.least,
+      isStuck,
+      isFloating: isStuck || METRICS.frameTitle * view.scale < BAR.least,
     });
   });
   return titles;

@@ -240,20 +240,23 @@ describe("titles of open scopes", () => {
     expect(titles.some(({ isFloating }) => isFloating)).toBe(false);
   });
 
-  test("stick to the top of the screen, one below the other", () => {
-    const inside = boxOf(open, 4);
-    const view = { scale: 1, x: 0, y: -inside.y };
+  test("stick to the top of the screen while one reads inside", () => {
+    const view = { scale: 1, x: 0, y: -boxOf(open, 2).y };
     const titles = frameTitles(open, view, screen);
-    expect(titles.map(({ box, bar }) => [box.title, bar.y])).toEqual([
-      ["net", 0],
-      ["fc2", 30],
+    const told = titles.map(({ box, isStuck }) => [box.title, isStuck]);
+    expect(told).toEqual([
+      ["net", true],
+      ["fc2", false],
     ]);
-    const frame = titles[1]?.box ?? inside;
-    const leaving = { ...view, y: 40 - frame.y - frame.height };
-    const last = frameTitles(open, leaving, screen).at(-1);
-    expect(last?.bar.y).toBe(10); // 40 less its height: it leaves with its frame
+    expect(titles[0]?.bar.y).toBe(0);
     const hit = hitTitle(titles, { x: (titles[0]?.bar.x ?? 0) + 20, y: 5 });
     expect(hit).toEqual({ kind: "scope", scope: 0, isOpen: true });
+  });
+
+  test("leave when little of their frame is left to hide", () => {
+    const view = { scale: 1, x: 0, y: 30 - boxOf(open, 4).y };
+    const titles = frameTitles(open, view, screen);
+    expect(titles.map(({ box }) => box.title)).not.toContain("fc2");
   });
 });
 
