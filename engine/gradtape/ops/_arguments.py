@@ -99,7 +99,9 @@ def wrap_dims(dims: Any, ndim: int) -> Sizes:
     for dim in given:
         found = wrap_dim(dim, ndim)
         if found in wrapped:
-            raise RuntimeError(f"dim {found} appears multiple times in the list of dims")
+            raise RuntimeError(
+                f"dim {found} appears multiple times in the list of dims"
+            )
         wrapped.append(found)
     return tuple(wrapped)
 

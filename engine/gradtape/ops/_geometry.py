@@ -106,6 +106,11 @@ def viewed(at: Geometry, size: Sizes) -> Geometry:
     return Geometry(size, strides, at.offset)
 
 
+def placed(at: Geometry, size: Sizes, stride: Sizes) -> Geometry:
+    """Return the geometry of a size and strides that were worked out before."""
+    return Geometry(size, stride, at.offset)
+
+
 def same(at: Geometry) -> Geometry:
     """Return the geometry itself."""
     return at
@@ -158,7 +163,9 @@ def unsqueezed(at: Geometry, dim: Any) -> Geometry:
     d = wrap_dim(dim, len(at.size) + 1)
     step = at.size[d] * at.stride[d] if d < len(at.size) else 1
     return Geometry(
-        (*at.size[:d], 1, *at.size[d:]), (*at.stride[:d], step, *at.stride[d:]), at.offset
+        (*at.size[:d], 1, *at.size[d:]),
+        (*at.stride[:d], step, *at.stride[d:]),
+        at.offset,
     )
 
 
@@ -265,9 +272,7 @@ def diagonalized(at: Geometry, offset: int, dim1: Any, dim2: Any) -> Geometry:
     """Take the diagonal of two dimensions; it becomes the last dimension."""
     i, j = wrap_dim(dim1, len(at.size)), wrap_dim(dim2, len(at.size))
     if i == j:
-        raise RuntimeError(
-            f"diagonal dimensions cannot be identical {dim1}, {dim2}"
-        )
+        raise RuntimeError(f"diagonal dimensions cannot be identical {dim1}, {dim2}")
     rows = at.size[i] - max(-offset, 0)
     columns = at.size[j] - max(offset, 0)
     count = max(min(rows, columns), 0)

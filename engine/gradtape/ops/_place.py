@@ -12,9 +12,8 @@ from .._dtypes import dtype as DType
 from .._out import store
 from .._tensor import Tensor, wrap
 
-_NO_GRADIENTS = (
-    "Only Tensors of floating point and complex dtype can require gradients"
-)
+_NO_GRADIENTS = "Only Tensors of floating point and complex dtype can require gradients"
+
 
 def module_on(where: Any) -> Any:
     """Return the array module whose arrays live on a device.
@@ -74,7 +73,10 @@ def memory_order(
             if turn < 0:
                 break
             if turn > 0:
-                inner_first[j], inner_first[moving] = inner_first[moving], inner_first[j]
+                inner_first[j], inner_first[moving] = (
+                    inner_first[moving],
+                    inner_first[j],
+                )
                 moving = j
     return inner_first[::-1]
 
@@ -95,7 +97,7 @@ def row_major(xp: Any, array: Any) -> Any:
 
     NumPy leaves any stride to dimensions of size 1.
     """
-    dense = xp.ascontiguousarray(array)
+    dense = array if array.flags.c_contiguous else xp.ascontiguousarray(array)
     return dense.reshape(-1).reshape(array.shape) if 1 in array.shape else dense
 
 
@@ -108,3 +110,10 @@ def empty_like_array(xp: Any, array: Any, dtype: DType | None = None) -> Any:
     dense = xp.empty(tuple(array.shape[d] for d in order), kind)
     places = [order.index(d) for d in range(array.ndim)]
     return dense.transpose(places)
+
+
+def dense_copy(xp: Any, array: Any) -> Any:
+    """Return a copy that lies as the array does, without gaps."""
+    copy = empty_like_array(xp, array)
+    copy[...] = array
+    return copy

@@ -14,8 +14,8 @@ from .._dtypes import DTYPE_OF, get_default_dtype, parse_dtype, promote_types
 from .._dtypes import dtype as DType
 from .._mode import mode
 from .._tensor import Tensor, wrap
-from ._warn import warn_once
 from ._place import made, module_on
+from ._warn import warn_once
 from .create import in_range, kind_of_number
 
 _COPY_OF_TENSOR = (
@@ -88,7 +88,9 @@ def _built(
         warnings.warn(_COPY_OF_TENSOR.format(name), UserWarning, stacklevel=3)
         source = data._data
         where = data.device if device is None else device
-        array = module_on(where).array(source, source.dtype if dtype is None else kind.numpy)
+        array = module_on(where).array(
+            source, source.dtype if dtype is None else kind.numpy
+        )
         return made(array, requires_grad)
     array = array_from(data, kind)
     xp = module_on(device)
@@ -182,7 +184,7 @@ def _filled(leaves: list[Any], shape: tuple[int, ...], kind: DType | None) -> An
         kind = _common_kind(kinds)
     if complex in kinds and not kind.is_complex:
         raise TypeError("must be real number, not complex")
-    if not kind.is_floating_point and not kind.is_complex or int in kinds:
+    if (not kind.is_floating_point and not kind.is_complex) or int in kinds:
         leaves = [_fits(value, kind) for value in leaves]
     return mode.run(np.array, leaves, kind.numpy).reshape(shape)
 
@@ -293,7 +295,9 @@ def asarray(
     found = as_tensor(obj, dtype, device)
     shared = found is obj or (
         isinstance(obj, Tensor | np.ndarray)
-        and np.may_share_memory(found._data, np.asarray(obj.detach() if isinstance(obj, Tensor) else obj))
+        and np.may_share_memory(
+            found._data, np.asarray(obj.detach() if isinstance(obj, Tensor) else obj)
+        )
     )
     if copy is False and not shared:
         raise ValueError("can't alias arbitrary sequence into a tensor.")
@@ -314,4 +318,6 @@ def frombuffer(
 ) -> Tensor:
     """Return a 1-D tensor that shares the memory of a Python buffer."""
     kind = parse_dtype(dtype, "frombuffer")
-    return share(np.frombuffer(buffer, kind.numpy, count, offset)).requires_grad_(requires_grad)
+    return share(np.frombuffer(buffer, kind.numpy, count, offset)).requires_grad_(
+        requires_grad
+    )

@@ -25,11 +25,9 @@ from .._dtypes import (
 )
 from .._dtypes import dtype as DType
 from .._tensor import Tensor, wrap_alias
+from ._place import dense_copy, empty_like_array, module_on
 from ._warn import warn_once
-from ._place import empty_like_array, module_on
-
-contiguous_format = "torch.contiguous_format"
-preserve_format = "torch.preserve_format"
+from .formats import preserve_format
 
 _DISCARDS = "Casting complex values to real discards the imaginary part"
 
@@ -42,13 +40,11 @@ def _clone(xp: Any, self: Array, dense: bool = True) -> Any:
     """Copy the tensor; with ``dense``, in the memory order it has."""
     if not dense or self.flags.c_contiguous:
         return self.copy()
-    copy = empty_like_array(xp, self)
-    copy[...] = self
-    return copy
+    return dense_copy(xp, self)
 
 
 @method(function=True)
-def clone(input: Tensor, *, memory_format: Any = None) -> Tensor:  # noqa: A002
+def clone(input: Tensor, *, memory_format: Any = None) -> Tensor:
     """Return a copy; gradients flow through to the original.
 
     >>> import gradtape as torch
@@ -187,7 +183,7 @@ def _target(
 )
 def _onto_device(xp: Any, self: Array, index: int | None = None) -> Any:
     """Copy from the host to a CUDA device."""
-    from .._backend import cupy_backend  # noqa: PLC0415
+    from .._backend import cupy_backend
 
     cupy = cupy_backend().xp
     with cupy.cuda.Device(index or 0):
@@ -266,19 +262,18 @@ for _name, _dtype in _SHORT_NAMES.items():
 
 
 @method(function=True)
-def is_floating_point(input: Tensor) -> bool:  # noqa: A002
+def is_floating_point(input: Tensor) -> bool:
     """Tell whether the elements are floats."""
     return input.dtype.is_floating_point
 
 
 @method(function=True)
-def is_complex(input: Tensor) -> bool:  # noqa: A002
+def is_complex(input: Tensor) -> bool:
     """Tell whether the elements are complex numbers."""
     return input.dtype.is_complex
 
 
 @method(function=True)
-def is_signed(input: Tensor) -> bool:  # noqa: A002
+def is_signed(input: Tensor) -> bool:
     """Tell whether the elements can be negative."""
     return input.dtype.is_signed
-

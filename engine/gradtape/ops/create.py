@@ -247,7 +247,7 @@ def eye(
 # ---- of the shape of another tensor ----
 
 
-def new_like(input: Any, function: str, dtype: Any, device: Any, fill: Any) -> Any:  # noqa: A002
+def new_like(input: Any, function: str, dtype: Any, device: Any, fill: Any) -> Any:
     """Return an array like a tensor's, filled with a value unless it is None."""
     source = check_tensor(input, function)
     kind = None if dtype is None else parse_dtype(dtype, function)
@@ -273,12 +273,12 @@ def _ones_like(xp: Any, self: Array) -> Any:
 @op({}, name="_new_zeros", method=False, function=False)
 def _new_zeros(xp: Any, self: Array, size: Sizes) -> Any:
     """Return zeros of the argument's dtype, of another shape."""
-    return xp.zeros(size, self.dtype)
+    return xp.zeros(tuple(size), self.dtype)
 
 
 @public
 def zeros_like(
-    input: Tensor,  # noqa: A002
+    input: Tensor,
     *,
     dtype: Any = None,
     layout: Any = None,
@@ -292,7 +292,7 @@ def zeros_like(
 
 @public
 def ones_like(
-    input: Tensor,  # noqa: A002
+    input: Tensor,
     *,
     dtype: Any = None,
     layout: Any = None,
@@ -306,7 +306,7 @@ def ones_like(
 
 @public
 def empty_like(
-    input: Tensor,  # noqa: A002
+    input: Tensor,
     *,
     dtype: Any = None,
     layout: Any = None,
@@ -320,7 +320,7 @@ def empty_like(
 
 @public
 def full_like(
-    input: Tensor,  # noqa: A002
+    input: Tensor,
     fill_value: Any,
     *,
     dtype: Any = None,

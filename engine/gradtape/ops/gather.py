@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from .._define import Array, method, op
+from .._define import Array, op
 from .._dtypes import DTYPE_OF
 from .._inplace import inplace
-from .._tensor import Tensor
 from ._arguments import wrap_dim
+from ._place import dense_copy, row_major
 
 Sizes = tuple[int, ...]
 
@@ -58,7 +58,11 @@ def _size_error(
     return (
         f"Expected index {list(index)} to be no larger than self {list(mine)} apart "
         f"from dimension {dim}"
-        + ("" if src is None else f" and to be no larger size than src {list(src.shape)}")
+        + (
+            ""
+            if src is None
+            else f" and to be no larger size than src {list(src.shape)}"
+        )
     )
 
 
@@ -107,8 +111,8 @@ def check_places(
 
 @op(
     {
-        "self": lambda F, grad, self_shape, dim, index: F.scatter_add(
-            F._new_zeros(grad, self_shape), dim, index, grad
+        "self": lambda F, grad, self, dim, index: F.scatter_add(
+            F._new_zeros(grad, self.shape), dim, index, grad
         )
     },
     out=True,
@@ -130,7 +134,7 @@ def gather(
         return xp.full(index.shape, self)
     if not index.ndim:
         return self[int(index)].copy()
-    return xp.take_along_axis(self[box], index, d)
+    return row_major(xp, xp.take_along_axis(self[box], index, d))
 
 
 def _scattered(xp: Any, name: str, self: Any, dim: int, index: Any, src: Any) -> Any:
@@ -259,6 +263,11 @@ def _check_added(xp: Any, name: str, self: Any, d: int, index: Any, source: Any)
             f"{mine} and (source) {theirs}"
         )
     if source.ndim and self.ndim and source.shape[d] != places.size:
+        if name == "index_copy":
+            raise IndexError(
+                f"{name}_(): Number of indices ({places.size}) should be equal to "
+                f"source.size(dim) ({source.shape[d]})"
+            )
         raise RuntimeError(
             f"{name}_(): Number of indices ({places.size}) should be equal to "
             f"source.size(dim): ({source.shape[d]}), for dim: {d}"
@@ -278,8 +287,9 @@ def _check_added(xp: Any, name: str, self: Any, d: int, index: Any, source: Any)
 @op(
     {
         "self": lambda F, grad: grad,
-        "source": lambda F, grad, dim, index, alpha: F.index_select(grad, dim, index)
-        * alpha,
+        "source": lambda F, grad, source, dim, index, alpha: F.expand(
+            F.index_select(grad, dim, index) * alpha, source.shape
+        ),
     },
     out=True,
 )
@@ -299,7 +309,9 @@ def index_add(
 @op(
     {
         "self": lambda F, grad, dim, index: F._index_fill_value(grad, dim, index, 0),
-        "source": lambda F, grad, dim, index: F.index_select(grad, dim, index),
+        "source": lambda F, grad, source, dim, index: F.expand(
+            F.index_select(grad, dim, index), source.shape
+        ),
     },
     out=True,
 )
@@ -324,9 +336,15 @@ def _filled(xp: Any, self: Any, dim: int, index: Any, value: Any) -> Any:
         raise IndexError(
             f"index {int(wrong[0])} is out of bounds for dimension {d} with size {length}"
         )
-    result = self.copy()
+    result = dense_copy(xp, self)
     result[_at(self, d, places) if self.ndim else ...] = value
     return result
+
+
+@op({}, method=False, function=False)
+def _distinct(xp: Any, self: Array) -> Any:
+    """Return the positions without repetition."""
+    return xp.unique(self)
 
 
 @op(
@@ -344,7 +362,9 @@ def _index_fill_value(xp: Any, self: Array, dim: int, index: Array, value: Any) 
 @op(
     {
         "self": lambda F, grad, dim, index: F._index_fill_value(grad, dim, index, 0),
-        "value": lambda F, grad, dim, index: F.sum(F.index_select(grad, dim, index)),
+        "value": lambda F, grad, dim, index: F.sum(
+            F.index_select(grad, dim, F._distinct(index))
+        ),
     },
     name="index_fill",
     key="_index_fill_tensor",

@@ -11,9 +11,11 @@ from .._backend import backend_of
 from .._define import OPS, Array, method, op
 from .._errors import legacy_type_name
 from .._mode import mode
+from .._strided import Geometry
 from .._tensor import Tensor, wrap
+from ._geometry import view_strides
+from ._place import dense_copy, memory_order, row_major
 from ._warn import warn_once
-from ._place import memory_order, row_major
 from ._writing import written
 from .create import in_range
 from .index_basic import Indices, read_index
@@ -53,12 +55,15 @@ def laid_out(xp: Any, found: Any, source: Any, places: tuple[Any, ...]) -> Any:
     indexed = {d for d, _ in arrays}
     rest = [s for d, s in enumerate(source.strides) if d not in indexed]
     operands = [(*rest[:start], *(0,) * ndim, *rest[start:])]
+    shape = found.shape
     for _, place in arrays:
-        steps = (*(0,) * (ndim - place.ndim), *place.strides)
-        lengths = (*(1,) * (ndim - place.ndim), *place.shape)
-        wide = (0 if n == 1 else s for n, s in zip(lengths, steps, strict=True))
-        operands.append((*(0,) * start, *wide, *(0,) * (len(rest) - start)))
-    order = memory_order(found.shape, operands)
+        wide = xp.broadcast_to(place, shape[start : start + ndim])
+        where = Geometry(wide.shape, wide.strides, 0)
+        ones = (*(1,) * start, *wide.shape, *(1,) * (len(rest) - start))
+        steps = view_strides(where, ones) or (0,) * len(shape)
+        lasting = zip(steps, ones, shape, strict=True)
+        operands.append(tuple(0 if n == 1 != m else s for s, n, m in lasting))
+    order = memory_order(shape, operands)
     dense = row_major(xp, found.transpose(order))
     return dense.transpose([order.index(d) for d in range(found.ndim)])
 
@@ -120,7 +125,9 @@ def _check_mask(array: Any, shape: Sizes, dim: int) -> None:
 
 def _checked_positions(array: Any, length: int, dim: int) -> Any:
     if array.dtype not in (np.int64, np.int32):
-        raise IndexError("tensors used as indices must be long, int, byte or bool tensors")
+        raise IndexError(
+            "tensors used as indices must be long, int, byte or bool tensors"
+        )
     wrong = (array < -length) | (array >= length)
     if wrong.any():
         raise IndexError(
@@ -160,9 +167,9 @@ def broadcast_refused(places: tuple[Any, ...]) -> IndexError:
 
 @op(
     {
-        "self": lambda F, grad, places, accumulate: grad
-        if accumulate
-        else F._index_put_number(grad, places),
+        "self": lambda F, grad, places, accumulate: (
+            grad if accumulate else F._index_put_number(grad, places)
+        ),
         "values": lambda F, grad, places: F.index(grad, places),
     },
     name="index_put",
@@ -173,7 +180,7 @@ def _index_put(
     xp: Any, self: Array, values: Array, places: Any, accumulate: bool
 ) -> Any:
     """Copy the argument, with ``values`` written at, or added to, the index arrays."""
-    result = self.copy()
+    result = dense_copy(xp, self)
     store_at(xp, result, places, values, accumulate)
     return result
 
@@ -203,7 +210,9 @@ def store_at(xp: Any, data: Any, places: Any, values: Any, accumulate: bool) -> 
 def _indexed_shape(view: Tensor, places: tuple[Any, ...]) -> Sizes:
     """Return the shape that indexing gives, without touching any element."""
     try:
-        return np.broadcast_to(np.empty((), bool), view._data.shape)[_on_host(places)].shape
+        return np.broadcast_to(np.empty((), bool), view._data.shape)[
+            _on_host(places)
+        ].shape
     except IndexError:
         raise broadcast_refused(places) from None
 
@@ -243,7 +252,9 @@ def put_at(
     def store(data: Any) -> None:
         store_at(xp, data, places, array, accumulate)
 
-    return written("index_put_", "index_put", (target, values), (places, accumulate), store)
+    return written(
+        "index_put_", "index_put", (target, values), (places, accumulate), store
+    )
 
 
 def _read_indices(self: Tensor, indices: Any) -> tuple[Any, ...]:
@@ -280,7 +291,7 @@ def index_put_(
 
 @method(function=True)
 def index_put(
-    input: Tensor,  # noqa: A002
+    input: Tensor,
     indices: Any,
     values: Tensor,
     accumulate: bool = False,

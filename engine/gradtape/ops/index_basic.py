@@ -129,7 +129,7 @@ def _normal(item: Any) -> Any:
     if hasattr(item, "__index__") and not isinstance(item, np.ndarray):
         return to_int(item)
     if isinstance(item, np.ndarray | Sequence):
-        from .build import array_from  # noqa: PLC0415 - that file imports this one's
+        from .build import array_from
 
         array = array_from(item, None)
         if not array.size and not isinstance(item, np.ndarray):

@@ -7,11 +7,13 @@ from collections.abc import Sequence
 from typing import Any
 
 from .._apply import apply
+from .._backend import backend_of
 from .._define import FUNCTIONS, OPS, Arrays, op, public, tensor_ops
 from .._dtypes import DTYPE_OF, promote_types
 from .._out import write_out
-from .._tensor import Tensor
+from .._tensor import Tensor, wrap
 from ._arguments import tensor_list, wrap_dim
+from ._place import row_major
 from ._warn import warn_once
 from .movement import expand, reshape, unsqueeze
 
@@ -59,7 +61,8 @@ def _cat(xp: Any, tensors: Arrays, dim: int = 0) -> Any:
     kind = _common_dtype(tensors)
     if any(a.shape == (0,) for a in tensors):  # PyTorch skips these, of old habit
         tensors = [a for a in tensors if a.shape != (0,)] or tensors[:1]
-    return xp.concatenate([a.astype(kind, copy=False) for a in tensors], dim)
+    whole = xp.concatenate([a.astype(kind, copy=False) for a in tensors], dim)
+    return row_major(xp, whole)
 
 
 @public
@@ -75,7 +78,8 @@ def cat(
     tensor([0., 1., 1.])
     """
     given = tensor_list(tensors, "cat")
-    dim = _check_cat(given, dim if axis is None else axis)
+    dim = dim if axis is None else axis
+    _check_cat(given, dim)
     if out is not None:
         return write_out(OPS["cat"], (given,), (dim,), out)
     return apply(OPS["cat"], (given,), (dim,))
@@ -85,7 +89,7 @@ tensor_ops.cat = cat
 FUNCTIONS["concat"] = FUNCTIONS["concatenate"] = cat
 
 
-def _check_cat(tensors: list[Tensor], dim: int) -> int:
+def _check_cat(tensors: list[Tensor], dim: int) -> None:
     if not tensors:
         raise ValueError("torch.cat(): expected a non-empty list of Tensors")
     for position, tensor in enumerate(tensors):
@@ -112,7 +116,6 @@ def _check_cat(tensors: list[Tensor], dim: int) -> int:
                     f"size {n} but got size {m} for tensor number {position} in the "
                     "list."
                 )
-    return at
 
 
 # ---- stack ----
@@ -131,7 +134,8 @@ def _check_cat(tensors: list[Tensor], dim: int) -> int:
 def _stack(xp: Any, tensors: Arrays, dim: int = 0) -> Any:
     """Join tensors of one shape along a new dimension."""
     kind = _common_dtype(tensors)
-    return xp.stack([a.astype(kind, copy=False) for a in tensors], dim)
+    whole = xp.stack([a.astype(kind, copy=False) for a in tensors], dim)
+    return row_major(xp, whole)
 
 
 @public
@@ -151,7 +155,8 @@ def stack(
     if not given:
         raise RuntimeError("stack expects a non-empty TensorList")
     first = given[0]._data.shape
-    dim = wrap_dim(dim if axis is None else axis, len(first) + 1)
+    dim = dim if axis is None else axis
+    wrap_dim(dim, len(first) + 1)
     for position, tensor in enumerate(given):
         if tensor._data.shape != first:
             raise RuntimeError(
@@ -280,7 +285,11 @@ def meshgrid(*tensors: Any, indexing: str | None = None) -> tuple[Tensor, ...]:
             'torch.meshgrid: indexing must be one of "xy" or "ij", but received: '
             f"{indexing}"
         )
-    given = tensors[0] if len(tensors) == 1 and not isinstance(tensors[0], Tensor) else tensors
+    given = (
+        tensors[0]
+        if len(tensors) == 1 and not isinstance(tensors[0], Tensor)
+        else tensors
+    )
     vectors = tensor_list(tuple(given), "meshgrid")
     if not vectors:
         raise RuntimeError("meshgrid expects a non-empty TensorList")
@@ -299,7 +308,6 @@ def meshgrid(*tensors: Any, indexing: str | None = None) -> tuple[Tensor, ...]:
         for i, v in enumerate(vectors)
     ]
     if swap:
-        grids = [g.swapdims(0, 1) for g in grids]
         grids[0], grids[1] = grids[1], grids[0]
     return tuple(grids)
 
@@ -315,17 +323,23 @@ def cartesian_prod(*tensors: Tensor) -> Tensor:
 
 @public
 def combinations(
-    input: Tensor,  # noqa: A002
+    input: Tensor,
     r: int = 2,
     with_replacement: bool = False,
 ) -> Tensor:
     """Return every choice of ``r`` elements of a vector, one per row."""
-    pick = itertools.combinations_with_replacement if with_replacement else itertools.combinations
-    chosen = list(pick(range(input.numel()), r))
-    if not chosen or not r:
-        return input.new_empty((0, r) if r else (0,))
-    from .build import tensor  # noqa: PLC0415 - that file needs this one's
-
-    columns = [tensor(column) for column in zip(*chosen, strict=True)]
-    return stack([input[column] for column in columns], 1)
-
+    if input.dim() != 1:
+        raise RuntimeError(
+            f"Expect a 1D vector, but got shape {list(input._data.shape)}"
+        )
+    if r < 0:
+        raise RuntimeError(f"Expect a non-negative number, but got {r}")
+    if not r:
+        return input.new_empty(0)
+    xp = backend_of(input._data).xp
+    places = xp.meshgrid(*[xp.arange(input.numel())] * r, indexing="ij")
+    mask = xp.ones((input.numel(),) * r, bool)
+    for before, after in itertools.pairwise(places):
+        mask &= before <= after if with_replacement else before < after
+    grids = meshgrid(*[input] * r, indexing="ij")
+    return stack([tensor_ops.masked_select(g, wrap(mask)) for g in grids], 1)

@@ -24,9 +24,9 @@ from .._dtypes import dtype as DType
 from .._errors import legacy_type_name
 from .._tensor import Tensor
 from ._arguments import is_integer, sizes
+from ._place import made
 from .build import array_from
 from .convert import cast
-from ._place import made
 from .create import empty
 
 

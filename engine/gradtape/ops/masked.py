@@ -11,9 +11,10 @@ from .._backend import backend_of
 from .._define import OPS, Array, method, op
 from .._dtypes import DTYPE_OF, int64
 from .._inplace import inplace, write
+from .._random_target import CPP_TYPE
 from .._tensor import Tensor
 from ._arguments import check_tensor
-from ._place import deliver, made
+from ._place import deliver, dense_copy, made, row_major
 from .create import in_range, zeros
 from .movement import broadcast_shapes
 
@@ -25,7 +26,7 @@ def _check_mask(xp: Any, name: str, mask: Any) -> None:
         if name == "masked_fill":
             raise RuntimeError(
                 "masked_fill_ only supports boolean masks, but got mask with dtype "
-                f"{DTYPE_OF[mask.dtype]}"
+                f"{CPP_TYPE[DTYPE_OF[mask.dtype]]}"
             )
         raise RuntimeError(f"{name}: expected BoolTensor for mask")
 
@@ -40,14 +41,13 @@ def _check_shapes(mask: Any, self: Any) -> None:
 def _masked(xp: Any, self: Any, mask: Any, value: Any) -> Any:
     _check_shapes(mask, self)
     _check_mask(xp, "masked_fill", mask)
-    return xp.where(mask, xp.asarray(value).astype(self.dtype), self)
+    return row_major(xp, xp.where(mask, xp.asarray(value).astype(self.dtype), self))
 
 
 @op(
     {"self": lambda F, grad, mask: F._masked_fill_value(grad, mask, 0)},
     name="masked_fill",
     key="_masked_fill_value",
-    pointwise=True,
     method=False,
     function=False,
 )
@@ -64,7 +64,6 @@ def _masked_fill_value(xp: Any, self: Array, mask: Array, value: Any) -> Any:
     name="masked_fill",
     key="_masked_fill_tensor",
     node="MaskedFillBackward1",
-    pointwise=True,
     method=False,
     function=False,
 )
@@ -85,7 +84,7 @@ def _masked_fill_call(self: Tensor, mask: Tensor, value: Any) -> tuple[Any, ...]
 
 
 @method(function=True)
-def masked_fill(input: Tensor, mask: Tensor, value: Any) -> Tensor:  # noqa: A002
+def masked_fill(input: Tensor, mask: Tensor, value: Any) -> Tensor:
     """Write one number where the mask is true; mask and tensor broadcast.
 
     >>> import gradtape as torch
@@ -104,8 +103,8 @@ def masked_fill_(self: Tensor, mask: Tensor, value: Any) -> Tensor:
 
 @op(
     {
-        "self": lambda F, grad, self_shape, mask: F.masked_scatter(
-            F._new_zeros(grad, _broadcast(self_shape, mask.shape)), mask, grad
+        "self": lambda F, grad, self, mask: F.masked_scatter(
+            F._new_zeros(grad, _broadcast(self.shape, mask.shape)), mask, grad
         )
     },
     out=True,
@@ -147,7 +146,15 @@ def masked_scatter(xp: Any, self: Array, mask: Array, source: Array) -> Any:
     return result
 
 
-@op({"self": lambda F, grad, self_shape: F.view(F.slice(F.view(grad, (-1,)), 0, 0, self_shape[0], 1), self_shape)}, method=False, function=False)
+@op(
+    {
+        "self": lambda F, grad, self_shape: F.view(
+            F.slice(F.view(grad, (-1,)), 0, 0, self_shape[0], 1), self_shape
+        )
+    },
+    method=False,
+    function=False,
+)
 def _padded(xp: Any, self: Array, size: tuple[int, ...]) -> Any:
     """Put a row of elements at the front of zeros of a size."""
     whole = xp.zeros(size, self.dtype)
@@ -179,8 +186,8 @@ def _row_places(index: Any, numel: int) -> Any:
 
 @op(
     {
-        "self": lambda F, grad, self_shape, index: F.put(
-            F._new_zeros(grad, self_shape), index, grad, True
+        "self": lambda F, grad, self, index: F.put(
+            F._new_zeros(grad, self.shape), index, grad, True
         )
     },
     out=True,
@@ -188,15 +195,17 @@ def _row_places(index: Any, numel: int) -> Any:
 def take(xp: Any, self: Array, index: Array) -> Any:
     """Take elements by their places in a row, in the shape of ``index``."""
     places = _row_places(index, self.size)
-    return self.reshape(-1)[places].reshape(index.shape)
+    return row_major(xp, self.reshape(-1)[places])
 
 
 @op(
     {
-        "self": lambda F, grad, index, source, accumulate: grad
-        if accumulate
-        else F.put(grad, index, F.zeros_like(source), False),
-        "source": lambda F, grad, index, source: F.reshape(F.take(grad, index), source.shape),
+        "self": lambda F, grad, index, source, accumulate: (
+            grad if accumulate else F.put(grad, index, F.zeros_like(source), False)
+        ),
+        "source": lambda F, grad, index, source: F.reshape(
+            F.take(grad, index), source.shape
+        ),
     }
 )
 def put(
@@ -214,7 +223,9 @@ def put(
         xp.add.at(row, places, source.reshape(-1))
     else:
         row[places] = source.reshape(-1)
-    return row.reshape(self.shape)
+    result = dense_copy(xp, self)
+    result[...] = row.reshape(self.shape)
+    return result
 
 
 inplace("put")
@@ -224,7 +235,7 @@ inplace("put")
 
 
 @method(function=True)
-def nonzero(input: Tensor, *, out: Tensor | None = None, as_tuple: bool = False) -> Any:  # noqa: A002
+def nonzero(input: Tensor, *, out: Tensor | None = None, as_tuple: bool = False) -> Any:
     """Return where the elements are not zero: one row of positions per element.
 
     With ``as_tuple``, one vector of positions per dimension.
@@ -250,7 +261,6 @@ def _transposed_rows(columns: Any) -> Any:
 
 
 @method(function=True)
-def argwhere(input: Tensor) -> Tensor:  # noqa: A002
+def argwhere(input: Tensor) -> Tensor:
     """Return where the elements are not zero, one row of positions per element."""
     return nonzero(input)
-

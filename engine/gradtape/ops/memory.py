@@ -126,7 +126,9 @@ def _place(self: Tensor, at: Geometry) -> None:
 
 
 @method()
-def resize_(self: Tensor, *size: Any, memory_format: Any = None, **named: Any) -> Tensor:
+def resize_(
+    self: Tensor, *size: Any, memory_format: Any = None, **named: Any
+) -> Tensor:
     """Give the tensor another size; the elements in memory stay, new ones are zero.
 
     Raises RuntimeError for a tensor that requires grad.
@@ -136,7 +138,9 @@ def resize_(self: Tensor, *size: Any, memory_format: Any = None, **named: Any) -
         raise RuntimeError("cannot resize variables that require grad")
     note_write(self, "resize_")
     if wanted != self._data.shape:
-        _place(self, Geometry(wanted, contiguous_strides(wanted), self.storage_offset()))
+        _place(
+            self, Geometry(wanted, contiguous_strides(wanted), self.storage_offset())
+        )
     return self
 
 
@@ -272,4 +276,3 @@ def _dlpack(self: Tensor, **options: Any) -> Any:
 @method("__dlpack_device__")
 def _dlpack_device(self: Tensor) -> Any:
     return self._data.__dlpack_device__()
-

@@ -7,14 +7,15 @@ from typing import Any
 from .._apply import broadcast_error
 from .._define import Array, method, op, public
 from .._dtypes import dtype as DType
+from .._errors import legacy_type_name
+from .._size import Size
 from .._strided import geometry_of
 from .._tensor import Tensor
 from . import _geometry as at
-from .._errors import legacy_type_name
-from .._size import Size
 from ._arguments import check_tensor, is_integer, spread, wrap_dim
-from ._warn import warn_once
 from ._view import composed, view_op
+from ._warn import warn_once
+from .formats import contiguous_format
 
 Sizes = tuple[int, ...]
 
@@ -29,6 +30,17 @@ Sizes = tuple[int, ...]
 )
 def view(xp: Any, self: Array, size: Sizes) -> Any:
     """Look at the same memory in another shape."""
+    return self.reshape(size)
+
+
+@view_op(
+    at.placed,
+    {"self": lambda F, grad, self_shape: F.reshape(grad, self_shape)},
+    method=False,
+    function=False,
+)
+def _reshape_alias(xp: Any, self: Array, size: Sizes, stride: Sizes) -> Any:
+    """Look at the same memory in another shape whose strides are known."""
     return self.reshape(size)
 
 
@@ -55,7 +67,7 @@ def _view(self: Tensor, *size: Any, dtype: DType | None = None) -> Tensor:
             [2, 3]])
     """
     if dtype is not None or (len(size) == 1 and isinstance(size[0], DType)):
-        from .reinterpret import view_dtype  # noqa: PLC0415 - it needs this file
+        from .reinterpret import view_dtype
 
         return view_dtype(self, dtype or size[0])
     if not size and not self.numel() == 1:
@@ -71,7 +83,7 @@ _NO_SIZE = (
 
 @method(function=True)
 @composed(lambda xp, self, shape: self.reshape(shape))
-def reshape(input: Tensor, *shape: Any, **named: Any) -> Tensor:  # noqa: A002
+def reshape(input: Tensor, *shape: Any, **named: Any) -> Tensor:
     """Return the elements in another shape: a view where strides allow, or a copy.
 
     Raises RuntimeError where the shape has another number of elements.
@@ -83,9 +95,12 @@ def reshape(input: Tensor, *shape: Any, **named: Any) -> Tensor:  # noqa: A002
     check_tensor(input, "reshape")
     wanted = spread(shape, "reshape", "shape", named)
     size = at.inferred_size(wanted, input.numel())
-    if at.view_strides(geometry_of(input), size) is not None:
+    if input._data.flags.c_contiguous:
         return view(input, size)
-    return _unsafe_view(input.clone(), size)
+    steps = at.view_strides(geometry_of(input), size)
+    if steps is not None:
+        return _reshape_alias(input, size, steps)
+    return _unsafe_view(input.clone(memory_format=contiguous_format), size)
 
 
 @method()
@@ -101,7 +116,7 @@ def reshape_as(self: Tensor, other: Tensor) -> Tensor:
 
 
 @method(function=True)
-def flatten(input: Tensor, start_dim: int = 0, end_dim: int = -1) -> Tensor:  # noqa: A002
+def flatten(input: Tensor, start_dim: int = 0, end_dim: int = -1) -> Tensor:
     """Merge a range of dimensions into one.
 
     Raises RuntimeError where ``start_dim`` comes after ``end_dim``.
@@ -113,7 +128,9 @@ def flatten(input: Tensor, start_dim: int = 0, end_dim: int = -1) -> Tensor:  # 
     shape = check_tensor(input, "flatten")._data.shape
     first, last = wrap_dim(start_dim, len(shape)), wrap_dim(end_dim, len(shape))
     if first > last:
-        raise RuntimeError("flatten() has invalid args: start_dim cannot come after end_dim")
+        raise RuntimeError(
+            "flatten() has invalid args: start_dim cannot come after end_dim"
+        )
     if not shape:
         return reshape(input, (1,))
     if first == last:
@@ -125,13 +142,13 @@ def flatten(input: Tensor, start_dim: int = 0, end_dim: int = -1) -> Tensor:  # 
 
 
 @method(function=True)
-def ravel(input: Tensor) -> Tensor:  # noqa: A002
+def ravel(input: Tensor) -> Tensor:
     """Return the elements in one dimension."""
     return input.contiguous().view(-1)
 
 
 @method(function=True)
-def unflatten(input: Tensor, dim: int, sizes: Any) -> Tensor:  # noqa: A002
+def unflatten(input: Tensor, dim: int, sizes: Any) -> Tensor:
     """Divide one dimension into several, one of which may be -1."""
     shape = check_tensor(input, "unflatten")._data.shape
     d = wrap_dim(dim, len(shape))
@@ -197,7 +214,7 @@ def _inverse(dims: Sizes) -> Sizes:
 
 
 @method("permute", function=True)
-def _permute(input: Tensor, *dims: Any, **named: Any) -> Tensor:  # noqa: A002
+def _permute(input: Tensor, *dims: Any, **named: Any) -> Tensor:
     """Put the dimensions in another order.
 
     Raises RuntimeError unless every dimension is named once.
@@ -211,7 +228,7 @@ def _permute(input: Tensor, *dims: Any, **named: Any) -> Tensor:  # noqa: A002
 
 
 @method("movedim", "moveaxis", function=True)
-def movedim(input: Tensor, source: Any, destination: Any) -> Tensor:  # noqa: A002
+def movedim(input: Tensor, source: Any, destination: Any) -> Tensor:
     """Move dimensions to other places; the rest keep their order."""
     ndim = input.dim()
     sources = (source,) if isinstance(source, int) else tuple(source)
@@ -308,7 +325,7 @@ def _squeeze_dims(xp: Any, self: Array, dim: Sizes) -> Any:
 
 
 @method(function=True)
-def squeeze(input: Tensor, dim: Any = None) -> Tensor:  # noqa: A002
+def squeeze(input: Tensor, dim: Any = None) -> Tensor:
     """Drop dimensions of size 1: all of them, or those named.
 
     >>> import gradtape as torch
@@ -327,15 +344,16 @@ def squeeze(input: Tensor, dim: Any = None) -> Tensor:  # noqa: A002
 
 
 @view_op(
-    at.expanded, {"self": lambda F, grad: grad}, method=False, function=False
+    at.expanded,
+    {"self": lambda F, grad, self_shape: grad},
+    method=False,
+    function=False,
 )
 def expand(xp: Any, self: Array, size: Sizes, implicit: bool = False) -> Any:
     """Repeat dimensions of size 1 without copying; -1 keeps a size."""
     if -1 in size:
         lead = len(size) - self.ndim
-        size = tuple(
-            self.shape[d - lead] if n == -1 else n for d, n in enumerate(size)
-        )
+        size = tuple(self.shape[d - lead] if n == -1 else n for d, n in enumerate(size))
     return self if self.shape == size else xp.broadcast_to(self, size)
 
 
@@ -371,7 +389,7 @@ def expand_as(self: Tensor, other: Tensor) -> Tensor:
 
 
 @method(function=True)
-def broadcast_to(input: Tensor, size: Any) -> Tensor:  # noqa: A002
+def broadcast_to(input: Tensor, size: Any) -> Tensor:
     """Repeat dimensions of size 1 so that the shape is ``size``."""
     return expanded(input, spread((size,), "broadcast_to"))
 
@@ -379,7 +397,11 @@ def broadcast_to(input: Tensor, size: Any) -> Tensor:  # noqa: A002
 @public
 def broadcast_tensors(*tensors: Any) -> tuple[Tensor, ...]:
     """Expand tensors to the shape they broadcast to."""
-    given = tensors[0] if len(tensors) == 1 and not isinstance(tensors[0], Tensor) else tensors
+    given = (
+        tensors[0]
+        if len(tensors) == 1 and not isinstance(tensors[0], Tensor)
+        else tensors
+    )
     shape: tuple[int, ...] = ()
     for tensor in given:
         try:
@@ -457,7 +479,7 @@ Tensor.mT = property(_matrices_transposed, doc="Matrices, each transposed.")
 
 
 @method(function=True)
-def adjoint(input: Tensor) -> Tensor:  # noqa: A002
+def adjoint(input: Tensor) -> Tensor:
     """Return matrices, each transposed and conjugated."""
     if input.dim() < 2:
         raise RuntimeError(

@@ -9,8 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from .._apply import argument_error
-from .._define import OPS, Array, method, op, public, tensor_ops
+from .._define import OPS, Array, method, op
 from .._strided import Geometry, geometry_of
 from .._tensor import Tensor
 from . import _geometry as at
@@ -105,7 +104,7 @@ def slice_backward(
 
 
 @method(function=True)
-def narrow(input: Tensor, dim: int, start: Any, length: int) -> Tensor:  # noqa: A002
+def narrow(input: Tensor, dim: int, start: Any, length: int) -> Tensor:
     """Take ``length`` positions of a dimension, beginning at ``start``.
 
     Raises RuntimeError where they reach past the end.
@@ -154,9 +153,7 @@ def diagonal(
 
 
 @op(
-    {
-        "self": lambda F, grad, offset, dim1, dim2: F.diagonal(grad, offset, dim1, dim2)
-    },
+    {"self": lambda F, grad, offset, dim1, dim2: F.diagonal(grad, offset, dim1, dim2)},
     method=False,
     function=False,
 )
@@ -311,7 +308,9 @@ def _fill(F: Any, grad: Sequence[Any], shape: Sizes, dim: int) -> list[Any]:
 
 
 @method("split", function=True)
-def split(tensor: Tensor, split_size_or_sections: Any = None, dim: int = 0, **named: Any) -> tuple[Tensor, ...]:
+def split(
+    tensor: Tensor, split_size_or_sections: Any = None, dim: int = 0, **named: Any
+) -> tuple[Tensor, ...]:
     """Cut a dimension into pieces, of one size or of the given sizes.
 
     >>> import gradtape as torch
@@ -339,7 +338,7 @@ def split(tensor: Tensor, split_size_or_sections: Any = None, dim: int = 0, **na
 
 
 @method("split_with_sizes", function=True)
-def _split_sizes(input: Tensor, split_sizes: Any, dim: int = 0) -> tuple[Tensor, ...]:  # noqa: A002
+def _split_sizes(input: Tensor, split_sizes: Any, dim: int = 0) -> tuple[Tensor, ...]:
     """Cut a dimension into pieces of the given sizes."""
     wanted = tuple(split_sizes)
     if not input.dim():
@@ -361,14 +360,12 @@ def _split_sizes(input: Tensor, split_sizes: Any, dim: int = 0) -> tuple[Tensor,
 
 
 @method("unbind", function=True)
-def _unbind(input: Tensor, dim: int = 0) -> tuple[Tensor, ...]:  # noqa: A002
+def _unbind(input: Tensor, dim: int = 0) -> tuple[Tensor, ...]:
     """Return every position of a dimension as a tensor of its own."""
     where = geometry_of(check_tensor(input, "unbind"))
     d = wrap_dim(dim, len(where.size))
     if not where.size:
-        raise IndexError(
-            f"Dimension specified as {dim} but tensor has no dimensions"
-        )
+        raise IndexError(f"Dimension specified as {dim} but tensor has no dimensions")
     views = tuple(
         look(input, at.selected(where, d, i), "multi_output")
         for i in range(where.size[d])
@@ -377,7 +374,7 @@ def _unbind(input: Tensor, dim: int = 0) -> tuple[Tensor, ...]:  # noqa: A002
 
 
 @method(function=True)
-def chunk(input: Tensor, chunks: int, dim: int = 0) -> tuple[Tensor, ...]:  # noqa: A002
+def chunk(input: Tensor, chunks: int, dim: int = 0) -> tuple[Tensor, ...]:
     """Cut a dimension into at most ``chunks`` pieces of one size."""
     if not input.dim():
         raise RuntimeError("chunk expects at least a 1-dimensional tensor")
@@ -395,7 +392,7 @@ def chunk(input: Tensor, chunks: int, dim: int = 0) -> tuple[Tensor, ...]:  # no
 
 @method(function=True)
 def tensor_split(
-    input: Tensor,  # noqa: A002
+    input: Tensor,
     indices_or_sections: Any = None,
     dim: int = 0,
     **named: Any,
@@ -429,7 +426,7 @@ def tensor_split(
 def _split_along(name: str, least: int, dims: tuple[int, int]) -> None:
     """Declare hsplit, vsplit or dsplit: tensor_split along a fixed dimension."""
 
-    def cut(input: Tensor, *given: Any, **named: Any) -> tuple[Tensor, ...]:  # noqa: A002
+    def cut(input: Tensor, *given: Any, **named: Any) -> tuple[Tensor, ...]:
         ndim = input.dim()
         if ndim < least:
             raise RuntimeError(

@@ -18,13 +18,13 @@ def is_tensor(obj: Any) -> bool:
 @public
 def is_storage(obj: Any) -> bool:
     """Tell whether an object is a tensor's storage."""
-    from .memory import UntypedStorage  # noqa: PLC0415 - its only use
+    from .memory import UntypedStorage
 
     return isinstance(obj, UntypedStorage)
 
 
 @public
-def numel(input: Tensor) -> int:  # noqa: A002
+def numel(input: Tensor) -> int:
     """Return the number of elements."""
     return input.numel()
 

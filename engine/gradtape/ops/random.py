@@ -183,7 +183,7 @@ def randperm(
     return deliver(_on_device(array, device), out, requires_grad)
 
 
-def _like(input: Any, function: str, dtype: Any, device: Any) -> Any:  # noqa: A002
+def _like(input: Any, function: str, dtype: Any, device: Any) -> Any:
     source = check_tensor(input, function)
     kind = None if dtype is None else parse_dtype(dtype, function)
     host = backend_of(source._data).to_host(source._data)
@@ -192,7 +192,7 @@ def _like(input: Any, function: str, dtype: Any, device: Any) -> Any:  # noqa: A
 
 @public
 def rand_like(
-    input: Tensor,  # noqa: A002
+    input: Tensor,
     *,
     generator: Generator | None = None,
     dtype: Any = None,
@@ -203,12 +203,14 @@ def rand_like(
 ) -> Tensor:
     """Return uniform numbers in [0, 1) in the tensor's shape and dtype."""
     array, where = _like(input, "rand_like", dtype, device)
-    return made(_on_device(fill.uniform_(array, 0.0, 1.0, generator), where), requires_grad)
+    return made(
+        _on_device(fill.uniform_(array, 0.0, 1.0, generator), where), requires_grad
+    )
 
 
 @public
 def randn_like(
-    input: Tensor,  # noqa: A002
+    input: Tensor,
     *,
     generator: Generator | None = None,
     dtype: Any = None,
@@ -219,12 +221,14 @@ def randn_like(
 ) -> Tensor:
     """Return standard normal numbers in the tensor's shape and dtype."""
     array, where = _like(input, "randn_like", dtype, device)
-    return made(_on_device(fill.normal_(array, 0.0, 1.0, generator), where), requires_grad)
+    return made(
+        _on_device(fill.normal_(array, 0.0, 1.0, generator), where), requires_grad
+    )
 
 
 @public
 def randint_like(
-    input: Tensor,  # noqa: A002
+    input: Tensor,
     *given: Any,
     low: int | None = None,
     high: int | None = None,
@@ -239,14 +243,20 @@ def randint_like(
     array, where = _like(input, "randint_like", dtype, device)
     first, last, _ = _bounds_and_size(list(given), low, high, (), "randint_like")
     return made(
-        _on_device(integers.random_(array, first, last, generator), where), requires_grad
+        _on_device(integers.random_(array, first, last, generator), where),
+        requires_grad,
     )
 
 
 # ---- samples ----
 
 
-@op({"self": lambda F, grad: F.zeros_like(grad)}, name="bernoulli", method=False, function=False)
+@op(
+    {"self": lambda F, grad: F.zeros_like(grad)},
+    name="bernoulli",
+    method=False,
+    function=False,
+)
 def _bernoulli(xp: Any, self: Array, generator: Any) -> Any:
     """Draw ones with the probabilities that the tensor holds."""
     host = backend_of(self).to_host(self)
@@ -256,7 +266,7 @@ def _bernoulli(xp: Any, self: Array, generator: Any) -> Any:
 
 @method("bernoulli", function=True)
 def bernoulli(
-    input: Tensor,  # noqa: A002
+    input: Tensor,
     p: Any = None,
     *,
     generator: Generator | None = None,
@@ -270,7 +280,7 @@ def bernoulli(
     return apply(OPS["bernoulli"], (input,), (generator,))
 
 
-def empty_of(input: Tensor) -> Tensor:  # noqa: A002
+def empty_of(input: Tensor) -> Tensor:
     """Return a tensor without values that lies as ``input`` does."""
     xp = backend_of(input._data).xp
     return wrap(empty_like_array(xp, input._data))
@@ -278,7 +288,7 @@ def empty_of(input: Tensor) -> Tensor:  # noqa: A002
 
 @method("multinomial", function=True)
 def multinomial(
-    input: Tensor,  # noqa: A002
+    input: Tensor,
     num_samples: int,
     replacement: bool = False,
     *,

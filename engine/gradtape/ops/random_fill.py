@@ -120,9 +120,7 @@ def exponential_(
 @method()
 def geometric_(self: Tensor, p: float, *, generator: Generator | None = None) -> Tensor:
     """Fill with the number of trials up to the first success."""
-    return _fill_random(
-        self, "geometric", lambda a: fill.geometric_(a, p, generator)
-    )
+    return _fill_random(self, "geometric", lambda a: fill.geometric_(a, p, generator))
 
 
 @method()

@@ -8,9 +8,10 @@ from .._define import Array, method, op, public
 from .._dtypes import int64, parse_dtype
 from .._tensor import Tensor
 from ._arguments import check_tensor, is_integer, spread, wrap_dim, wrap_dims
-from ._place import empty_like_array, made, module_on
-from .movement import expand, reshape, unsqueeze
+from ._place import empty_like_array, made, module_on, row_major
+from .formats import contiguous_format
 from .movement import _unsafe_view as unsafe_view
+from .movement import expand, reshape, unsqueeze
 
 Sizes = tuple[int, ...]
 
@@ -44,7 +45,12 @@ def _repeat(xp: Any, self: Array, repeats: Sizes) -> Any:
     """Repeat the tensor along each dimension, new ones in front."""
     return xp.ascontiguousarray(xp.tile(self, repeats)).reshape(
         [
-            n * (1 if d < len(repeats) - self.ndim else self.shape[d + self.ndim - len(repeats)])
+            n
+            * (
+                1
+                if d < len(repeats) - self.ndim
+                else self.shape[d + self.ndim - len(repeats)]
+            )
             for d, n in enumerate(repeats)
         ]
     )
@@ -65,14 +71,19 @@ def repeat(self: Tensor, *repeats: Any, **named: Any) -> Tensor:
             "Number of dimensions of repeat dims can not be smaller than number of "
             "dimensions of tensor"
         )
+    padded = (1,) * (len(times) - self.dim()) + self._data.shape
     for n in times:
         if n < 0:
-            raise RuntimeError(f"Trying to create tensor with negative dimension {n}: {list(times)}")
+            size = [m * n for m, n in zip(padded, times, strict=True)]
+            wrong = next(m for m in size if m < 0)
+            raise RuntimeError(
+                f"Trying to create tensor with negative dimension {wrong}: {size}"
+            )
     return _repeat(self, times)
 
 
 @method(function=True)
-def tile(input: Tensor, *dims: Any, **named: Any) -> Tensor:  # noqa: A002
+def tile(input: Tensor, *dims: Any, **named: Any) -> Tensor:
     """Repeat the tensor along its last dimensions, as NumPy's tile does."""
     times = spread(dims, "tile", "dims", named)
     missing = check_tensor(input, "tile").dim() - len(times)
@@ -81,7 +92,7 @@ def tile(input: Tensor, *dims: Any, **named: Any) -> Tensor:  # noqa: A002
 
 @method(function=True)
 def repeat_interleave(
-    input: Tensor,  # noqa: A002
+    input: Tensor,
     repeats: Any = None,
     dim: int | None = None,
     *,
@@ -106,7 +117,7 @@ def repeat_interleave(
         size = source._data.shape or (1,)
         widened = unsqueeze(source if source.dim() else source.view(1), d + 1)
         whole = expand(widened, (*size[: d + 1], repeats, *size[d + 1 :]))
-        return whole.clone(memory_format="torch.contiguous_format").flatten(d, d + 1)
+        return whole.clone(memory_format=contiguous_format).flatten(d, d + 1)
     counts = repeats if isinstance(repeats, Tensor) else made(xp.asarray(repeats))
     if counts.dim() > 1:
         raise RuntimeError("repeats must be 0-dim or 1-dim tensor")
@@ -152,7 +163,7 @@ def _as_input_lies(xp: Any, values: Any, like: Any) -> Any:
 
 
 @method("flip", function=True)
-def flip(input: Tensor, *dims: Any, **named: Any) -> Tensor:  # noqa: A002
+def flip(input: Tensor, *dims: Any, **named: Any) -> Tensor:
     """Reverse the order of some dimensions.
 
     >>> import gradtape as torch
@@ -164,7 +175,7 @@ def flip(input: Tensor, *dims: Any, **named: Any) -> Tensor:  # noqa: A002
 
 
 @method(function=True)
-def fliplr(input: Tensor) -> Tensor:  # noqa: A002
+def fliplr(input: Tensor) -> Tensor:
     """Reverse the second dimension."""
     if input.dim() < 2:
         raise RuntimeError("Input must be >= 2-d.")
@@ -172,7 +183,7 @@ def fliplr(input: Tensor) -> Tensor:  # noqa: A002
 
 
 @method(function=True)
-def flipud(input: Tensor) -> Tensor:  # noqa: A002
+def flipud(input: Tensor) -> Tensor:
     """Reverse the first dimension."""
     if input.dim() < 1:
         raise RuntimeError("Input must be >= 1-d.")
@@ -197,14 +208,14 @@ def _roll(xp: Any, self: Array, shifts: Sizes, dims: Sizes = ()) -> Any:
 
 
 @method("roll", function=True)
-def roll(input: Tensor, shifts: Any, dims: Any = None) -> Tensor:  # noqa: A002
+def roll(input: Tensor, shifts: Any, dims: Any = None) -> Tensor:
     """Move elements along dimensions; those that leave come in at the other end."""
     check_tensor(input, "roll")
     by = (shifts,) if is_integer(shifts) else tuple(shifts)
     along = () if dims is None else (dims,) if is_integer(dims) else tuple(dims)
     if not by:
         raise RuntimeError("`shifts` required")
-    if not along and len(by) != 1 or along and len(along) != len(by):
+    if (not along and len(by) != 1) or (along and len(along) != len(by)):
         raise RuntimeError(
             f"shifts and dimensions must align. shifts: {len(by)}, dims:{len(along)}"
         )
@@ -228,16 +239,18 @@ def _rot90(xp: Any, self: Array, k: int = 1, dims: Sizes = (0, 1)) -> Any:
     if turns == 0:
         return self.copy()
     turned = xp.flip(self, second if turns == 1 else first)
-    dense = turned.copy()
+    dense = _as_input_lies(xp, turned, self)
     return xp.swapaxes(dense, first, second)
 
 
 @method("rot90", function=True)
-def rot90(input: Tensor, k: int = 1, dims: Any = (0, 1)) -> Tensor:  # noqa: A002
+def rot90(input: Tensor, k: int = 1, dims: Any = (0, 1)) -> Tensor:
     """Turn the plane of two dimensions by ``k`` quarter turns."""
     ndim = check_tensor(input, "rot90").dim()
     if len(dims) != 2:
-        raise RuntimeError(f"expected total rotation dims == 2, but got dims = {len(dims)}")
+        raise RuntimeError(
+            f"expected total rotation dims == 2, but got dims = {len(dims)}"
+        )
     if ndim < 2:
         raise RuntimeError(f"expected total dims >= 2, but got total dims = {ndim}")
     if dims[0] == dims[1] or abs(dims[0] - dims[1]) == ndim:
@@ -261,14 +274,14 @@ def tril(xp: Any, self: Array, diagonal: int = 0) -> Any:
             [1., 1.]])
     """
     _check_matrix(self, "tril")
-    return xp.tril(self, diagonal)
+    return row_major(xp, xp.tril(self, diagonal))
 
 
 @op({"self": lambda F, grad, diagonal: F.triu(grad, diagonal)}, out=True)
 def triu(xp: Any, self: Array, diagonal: int = 0) -> Any:
     """Keep the elements of matrices on and above a diagonal; zero the others."""
     _check_matrix(self, "triu")
-    return xp.triu(self, diagonal)
+    return row_major(xp, xp.triu(self, diagonal))
 
 
 def _check_matrix(array: Any, name: str) -> None:
@@ -276,11 +289,7 @@ def _check_matrix(array: Any, name: str) -> None:
         raise RuntimeError(f"{name}: input tensor must have at least 2 dimensions")
 
 
-@op(
-    {
-        "self": lambda F, grad, offset, dim1, dim2: F.diagonal(grad, offset, dim1, dim2)
-    }
-)
+@op({"self": lambda F, grad, offset, dim1, dim2: F.diagonal(grad, offset, dim1, dim2)})
 def diag_embed(
     xp: Any, self: Array, offset: int = 0, dim1: int = -2, dim2: int = -1
 ) -> Any:
@@ -313,7 +322,7 @@ def diagonal_copy(
 
 
 @method(function=True)
-def diag(input: Tensor, diagonal: int = 0) -> Tensor:  # noqa: A002
+def diag(input: Tensor, diagonal: int = 0) -> Tensor:
     """Make a vector the diagonal of a matrix, or copy the diagonal of one."""
     ndim = check_tensor(input, "diag").dim()
     if ndim not in (1, 2):
@@ -324,7 +333,7 @@ def diag(input: Tensor, diagonal: int = 0) -> Tensor:  # noqa: A002
 
 
 @method(function=True)
-def diagflat(input: Tensor, offset: int = 0) -> Tensor:  # noqa: A002
+def diagflat(input: Tensor, offset: int = 0) -> Tensor:
     """Make all elements the diagonal of a matrix."""
     return diag(input.contiguous().view(-1), offset)
 
@@ -370,7 +379,7 @@ def _triangle(
 
 
 @method(function=True)
-def kron(input: Tensor, other: Tensor) -> Tensor:  # noqa: A002
+def kron(input: Tensor, other: Tensor) -> Tensor:
     """Return the Kronecker product: every element of one times the whole other."""
     ndim = max(input.dim(), other.dim())
     a = (1,) * (ndim - input.dim()) + input._data.shape
@@ -384,11 +393,10 @@ def kron(input: Tensor, other: Tensor) -> Tensor:  # noqa: A002
 @public
 def vander(x: Tensor, N: int | None = None, increasing: bool = False) -> Tensor:  # noqa: N803
     """Return the powers of a vector's elements, one row per element."""
-    from .build import tensor  # noqa: PLC0415 - that file needs this one's
+    from .build import tensor
 
     if x.dim() != 1:
         raise RuntimeError("x must be a one-dimensional tensor.")
     count = x.numel() if N is None else N
     powers = range(count) if increasing else range(count - 1, -1, -1)
     return x.unsqueeze(-1) ** tensor(list(powers))
-

@@ -53,9 +53,7 @@ def view_dtype(self: Tensor, dtype: DType) -> Tensor:
     return view
 
 
-_ZERO_DIM = (
-    "self.dim() cannot be 0 to view {} as {} (different element sizes)"
-)
+_ZERO_DIM = "self.dim() cannot be 0 to view {} as {} (different element sizes)"
 
 
 def _check_last(self: Tensor, at: Geometry, dtype: DType) -> None:
@@ -68,7 +66,9 @@ def _check_last(self: Tensor, at: Geometry, dtype: DType) -> None:
 
 def _joined(self: Tensor, at: Geometry, dtype: DType) -> Geometry:
     ratio = dtype.itemsize // self.dtype.itemsize
-    names = f"to view {self.dtype.cpp_name} as {dtype.cpp_name} (different element sizes)"
+    names = (
+        f"to view {self.dtype.cpp_name} as {dtype.cpp_name} (different element sizes)"
+    )
     if at.size[-1] % ratio:
         raise RuntimeError(
             f"self.size(-1) must be divisible by {ratio} {names}, but got {at.size[-1]}"
@@ -117,7 +117,7 @@ def _view_as_complex(xp: Any, self: Array) -> Any:
 
 
 @public
-def view_as_real(input: Tensor) -> Tensor:  # noqa: A002
+def view_as_real(input: Tensor) -> Tensor:
     """Look at complex numbers as pairs of real ones, in a new last dimension.
 
     >>> import gradtape as torch
@@ -135,7 +135,7 @@ def view_as_real(input: Tensor) -> Tensor:  # noqa: A002
 
 
 @public
-def view_as_complex(input: Tensor) -> Tensor:  # noqa: A002
+def view_as_complex(input: Tensor) -> Tensor:
     """Look at pairs of real numbers, in the last dimension, as complex ones.
 
     Raises RuntimeError where the pairs do not lie together.
@@ -153,7 +153,9 @@ def view_as_complex(input: Tensor) -> Tensor:  # noqa: A002
     if at.stride[-1] != 1:
         raise RuntimeError("Tensor must have a last dimension with stride 1")
     if any(s % 2 for s in at.stride[:-1]):
-        raise RuntimeError("Tensor must have a stride divisible by 2 for all but last dimension")
+        raise RuntimeError(
+            "Tensor must have a stride divisible by 2 for all but last dimension"
+        )
     if at.offset % 2:
         raise RuntimeError("Tensor must have a storage_offset divisible by 2")
     steps = tuple(s // 2 for s in at.stride[:-1])
@@ -168,20 +170,20 @@ tensor_ops.view_as_complex = lambda grad: view_as_complex(grad.contiguous())
 
 @public
 @method()
-def is_conj(input: Tensor) -> bool:  # noqa: A002
+def is_conj(input: Tensor) -> bool:
     """Tell whether the tensor is a lazy conjugate; never, here."""
     return False
 
 
 @public
 @method()
-def is_neg(input: Tensor) -> bool:  # noqa: A002
+def is_neg(input: Tensor) -> bool:
     """Tell whether the tensor is a lazy negative; never, here."""
     return False
 
 
 @method(function=True)
-def resolve_neg(input: Tensor) -> Tensor:  # noqa: A002
+def resolve_neg(input: Tensor) -> Tensor:
     """Return the tensor itself: negatives are never lazy here."""
     return input
 

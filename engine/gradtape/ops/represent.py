@@ -8,6 +8,7 @@ from .._backend import backend_of
 from .._define import method
 from .._printing import tensor_str
 from .._tensor import Tensor
+from .formats import strided
 
 
 @method("__repr__")
@@ -34,7 +35,6 @@ def _always(value: Any) -> property:
     return property(lambda self: value)
 
 
-strided = "torch.strided"
 Tensor.layout = _always(strided)
 
 # What PyTorch has kinds of and this engine has not.

@@ -15,7 +15,7 @@ Call = tuple[str, tuple[Any, ...], tuple[Any, ...]]
 
 
 def _scatter_call(
-    input: Tensor,  # noqa: A002
+    input: Tensor,
     dim: int,
     index: Tensor,
     src: Any,
@@ -37,7 +37,7 @@ def _scatter_call(
 
 @method(function=True)
 def scatter(
-    input: Tensor,  # noqa: A002
+    input: Tensor,
     dim: int,
     index: Tensor,
     src: Any = None,
@@ -70,7 +70,7 @@ def scatter_(
     return write(OPS[name], tensors, options)
 
 
-def _index_fill_call(input: Tensor, dim: int, index: Tensor, value: Any) -> Call:  # noqa: A002
+def _index_fill_call(input: Tensor, dim: int, index: Tensor, value: Any) -> Call:
     if isinstance(value, Tensor):
         if value.dim():
             raise RuntimeError(
@@ -82,7 +82,7 @@ def _index_fill_call(input: Tensor, dim: int, index: Tensor, value: Any) -> Call
 
 
 @method(function=True)
-def index_fill(input: Tensor, dim: int, index: Tensor, value: Any) -> Tensor:  # noqa: A002
+def index_fill(input: Tensor, dim: int, index: Tensor, value: Any) -> Tensor:
     """Write one number at the positions of a dimension that ``index`` names."""
     name, tensors, options = _index_fill_call(input, dim, index, value)
     return apply(OPS[name], tensors, options)
@@ -97,13 +97,13 @@ def index_fill_(self: Tensor, dim: int, index: Tensor, value: Any) -> Tensor:
 
 @method(function=True)
 def take_along_dim(
-    input: Tensor,  # noqa: A002
+    input: Tensor,
     indices: Tensor,
     dim: int | None = None,
 ) -> Tensor:
     """Gather along a dimension, or from all elements in a row where it is None."""
     if dim is None:
-        return tensor_ops.gather(input.view(-1), 0, indices.view(-1))
+        return tensor_ops.gather(input.reshape(-1), 0, indices.reshape(-1))
     if input.dim() != indices.dim():
         raise RuntimeError(
             "torch.take_along_dim(): input and indices should have the same number of "

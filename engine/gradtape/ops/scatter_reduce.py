@@ -76,7 +76,10 @@ def _dtype_of(grad: Any) -> Any:
 
 @op(
     {
-        ("self", "src"): lambda F, grad, self, index, src, result, dim, reduce, include_self: (
+        (
+            "self",
+            "src",
+        ): lambda F, grad, self, index, src, result, dim, reduce, include_self: (
             _gradients(F, grad, self, index, src, result, dim, reduce, include_self)
         )
     },
@@ -127,7 +130,7 @@ def _start(xp: Any, reduce: str, kind: Any) -> Any:
 
 @method(function=True)
 def scatter_reduce(
-    input: Tensor,  # noqa: A002
+    input: Tensor,
     dim: int,
     index: Tensor,
     src: Tensor,

@@ -51,7 +51,9 @@ def arange(
     else:
         count = math.ceil((last - first) / by)
     if kind.name == "bool" or kind.is_complex:
-        raise NotImplementedError(f"\"arange_cpu\" not implemented for '{kind.cpp_name}'")
+        raise NotImplementedError(
+            f"\"arange_cpu\" not implemented for '{kind.cpp_name}'"
+        )
     array = _spaced(module_on(device), first, by, count, kind)
     return deliver(array, out, requires_grad)
 
@@ -75,12 +77,16 @@ def _check_range(start: Any, end: Any, step: Any) -> None:
 
 def _spaced(xp: Any, start: Any, step: Any, count: int, kind: DType) -> Any:
     if not kind.is_floating_point:
-        return xp.arange(count, dtype=kind.numpy) * kind.numpy.type(step) + kind.numpy.type(start)
-    return mode.run((start + xp.arange(count, dtype="float64") * step).astype, kind.numpy)
+        return xp.arange(count, dtype=kind.numpy) * kind.numpy.type(
+            step
+        ) + kind.numpy.type(start)
+    return mode.run(
+        (start + xp.arange(count, dtype="float64") * step).astype, kind.numpy
+    )
 
 
 @public
-def range(  # noqa: A001 - PyTorch's name
+def range(
     start: Any = 0,
     end: Any = None,
     step: Any = 1,
@@ -106,7 +112,9 @@ def range(  # noqa: A001 - PyTorch's name
     kind = float_dtype(dtype, "range") if out is None else out.dtype
     _check_range(first, last, by)
     count = math.floor((last - first) / by) + 1
-    return deliver(_spaced(module_on(device), first, by, count, kind), out, requires_grad)
+    return deliver(
+        _spaced(module_on(device), first, by, count, kind), out, requires_grad
+    )
 
 
 @public
@@ -132,13 +140,17 @@ def linspace(
         raise RuntimeError("number of steps must be non-negative")
     first, last = _number(start), _number(end)
     kind = _between_kind((first, last), dtype, out, "linspace")
-    return deliver(_between(module_on(device), first, last, steps, kind), out, requires_grad)
+    return deliver(
+        _between(module_on(device), first, last, steps, kind), out, requires_grad
+    )
 
 
 def _between_kind(numbers: Any, dtype: Any, out: Any, function: str) -> DType:
     if dtype is None and out is None and any(isinstance(n, complex) for n in numbers):
         return get_default_dtype().to_complex()
-    return out.dtype if out is not None and dtype is None else float_dtype(dtype, function)
+    return (
+        out.dtype if out is not None and dtype is None else float_dtype(dtype, function)
+    )
 
 
 def _between(xp: Any, start: Any, end: Any, steps: int, kind: DType) -> Any:

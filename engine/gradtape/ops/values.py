@@ -73,7 +73,7 @@ def _array(self: Tensor, dtype: Any = None, copy: bool | None = None) -> Any:
 def _array_wrap(
     self: Tensor, array: Any, context: Any = None, return_scalar: bool = False
 ) -> Tensor:
-    from .build import from_numpy  # noqa: PLC0415 - that file needs this one's item
+    from .build import from_numpy
 
     return from_numpy(np.asarray(array).copy())
 

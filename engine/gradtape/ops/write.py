@@ -98,7 +98,9 @@ def check_broadcast(self: Tensor, src: Tensor) -> None:
         if m != n and 1 not in (m, n):
             raise broadcast_error(mine, theirs)
     lead = len(theirs) - len(mine)
-    if lead > 0 or any(n != 1 and m == 1 for m, n in zip(mine[::-1], theirs[::-1], strict=False)):
+    if lead > 0 or any(
+        n != 1 and m == 1 for m, n in zip(mine[::-1], theirs[::-1], strict=False)
+    ):
         whole = [*theirs[: max(lead, 0)], *mine[: max(-lead, 0)]]
         pairs = zip(mine[max(-lead, 0) :], theirs[max(lead, 0) :], strict=True)
         whole += [n if m == 1 else m for m, n in pairs]

@@ -1,0 +1,42 @@
+"""Names for memory formats and layouts, which PyTorch's signatures ask for.
+
+This engine has one layout, strided, and keeps images in the order they are given.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+
+class Named:
+    """A value that is nothing but its name."""
+
+    __slots__ = ("_name",)
+
+    def __init__(self, name: str) -> None:
+        self._name = name
+
+    def __repr__(self) -> str:
+        return f"torch.{self._name}"
+
+    def __reduce__(self) -> str:
+        return self._name
+
+
+class memory_format(Named):
+    """An order of the dimensions in memory."""
+
+    __slots__ = ()
+
+
+class layout(Named):
+    """A way to store tensors."""
+
+    __slots__ = ()
+
+
+contiguous_format: Final = memory_format("contiguous_format")
+preserve_format: Final = memory_format("preserve_format")
+channels_last: Final = memory_format("channels_last")
+channels_last_3d: Final = memory_format("channels_last_3d")
+strided: Final = layout("strided")
