@@ -12,6 +12,7 @@ const BORDER = { normal: 1.3, bad: 2.4, root: 2.4, hovered: 2 };
 const RING = { gap: 3, width: 2.4 };
 const FAR_TITLE_SIZE = 17; // larger, while there is room that shapes do not take yet
 const SUBTITLE_GAP = 3;
+const FAR_MARK = 5; // CSS pixels of NaN, Inf and matches in the far view
 
 export function paintBoxes(context: CanvasRenderingContext2D, frame: Frame): void {
   if (frame.view.scale < DETAIL.shapes) {
@@ -33,11 +34,11 @@ export function paintBoxes(context: CanvasRenderingContext2D, frame: Frame): voi
 
 /** Plain rectangles, at most one per pixel: 100,000 boxes cost what the screen holds. */
 function paintFarBoxes(context: CanvasRenderingContext2D, frame: Frame): void {
-  const { scene, view, size, theme } = frame;
+  const { scene, view, size } = frame;
   const columns = Math.ceil(size.width);
   const rows = Math.ceil(size.height);
   const taken = new Uint8Array(columns * rows);
-  const least = 1 / view.scale;
+  const pixel = 1 / view.scale;
   let colour = "";
   scene.boxGrid.query(frame.world, (item) => {
     const box = scene.boxes[item];
@@ -47,20 +48,28 @@ function paintFarBoxes(context: CanvasRenderingContext2D, frame: Frame): void {
     const isInside = column >= 0 && row >= 0 && column < columns && row < rows;
     const isNotable = box.isBad || frame.matches?.has(item) === true;
     if (isInside && !isNotable) {
-      const pixel = row * columns + column;
-      if (taken[pixel] === 1) return;
-      taken[pixel] = 1;
+      const place = row * columns + column;
+      if (taken[place] === 1) return;
+      taken[place] = 1;
     }
-    const solid = box.isBad ? theme.bad : coloursOf(frame, box).solid;
-    const wanted = isFaded(frame, item) ? theme.faded(solid) : solid;
+    const wanted = farColour(frame, box);
     if (wanted !== colour) {
       colour = wanted;
       context.fillStyle = colour;
     }
-    const width = Math.max(box.width, least);
-    const height = Math.max(box.height, least);
+    const smallest = isNotable ? FAR_MARK * pixel : pixel;
+    const width = Math.max(box.width, smallest);
+    const height = Math.max(box.height, smallest);
     context.fillRect(box.x, box.y, width, height);
   });
+}
+
+function farColour(frame: Frame, box: Box): string {
+  const { theme, matches } = frame;
+  if (box.isBad) return theme.bad;
+  if (matches?.has(box.item)) return theme.match;
+  const { solid } = coloursOf(frame, box);
+  return matches === null ? solid : theme.faded(solid);
 }
 
 function coloursOf(frame: Frame, box: Box): BoxColours {
