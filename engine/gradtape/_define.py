@@ -124,6 +124,7 @@ def pointwise(
     check: Check | None = None,
     option: Option | None = None,
     out: bool = True,
+    numbers: bool = True,
 ) -> Callable[..., Any]:
     """Declare an op that NumPy has as a ufunc: no options, one or two operands.
 
@@ -155,6 +156,8 @@ def pointwise(
         out=out,
         check=check,
     )
+    if not numbers:
+        record.numbers = frozenset()
     _make_node_type(record)
     fast = kernel_of(np)
     setattr(_numpy_ops, name, fast)
@@ -218,6 +221,7 @@ def _make_node_type(record: Op) -> None:
             "slots": record.saves,
             "param_names": record.param_names,
             "run": bind_run(record),
+            "second_names": {n: f"result{i}" for i, n in enumerate(record.output_names)},
         },
     )
 

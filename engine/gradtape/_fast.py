@@ -181,6 +181,7 @@ def bind_pointwise(
         "kernel": kernel,
         "node_type": op.node_type,
         "fallback": _apply_or_defer if operator else apply,
+        "plain_numbers": frozenset((float, int) if 1 in op.numbers else ()),
     }
     if option is not None:
         scope |= {"_default": option.default, "_other": option.function}
@@ -234,7 +235,6 @@ _SCOPE: dict[str, Any] = {
     "next_sequence_nr": next_sequence_nr,
     "notify": notify,
     "observers": observers,
-    "plain_numbers": frozenset((float, int)),
     "one_zero": (0,),
     "two_zeros": (0, 0),
     "write_out": write_out,

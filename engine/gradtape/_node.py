@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import math
 import weakref
 from collections.abc import Callable
 from types import CodeType
@@ -201,14 +202,23 @@ class Node:
     def _saved(self, slot: str) -> Any:
         from ._define import tensor_ops
 
+        slot = type(self).second_names.get(slot, slot)
+        if slot.endswith("_sym_sizes"):
+            slot = slot.removesuffix("sym_sizes") + "shape"
+        elif slot.endswith("_sym_numel"):
+            return math.prod(self._saved(slot.removesuffix("sym_numel") + "shape"))
+
         if slot in self.slots:
             return self.unpack(tensor_ops)[self.slots.index(slot)]
         names = type(self).param_names
-        if slot in names:
-            return self.params[names.index(slot)]
+        stem = slot.removesuffix("_sym_sizes")
+        meant = slot if stem == slot else f"{stem}_shape"
+        if meant in names:
+            return self.params[names.index(meant)]
         raise AttributeError(f"'{self.name()}' object has no attribute '_saved_{slot}'")
 
     param_names: ClassVar[tuple[str, ...]] = ()
+    second_names: ClassVar[dict[str, str]] = {}  # "indices": "result1"
 
     def __repr__(self) -> str:
         return f"<{self.name()} object at {id(self):#x}>"

@@ -66,6 +66,7 @@ class Op:
     promotion: Promotion = "none"
     view: str | None = None  # None, "" for one view, "multi_output"
     pointwise: bool = False
+    output_names: tuple[str, ...] = ()  # where PyTorch has better ones than result0
     outputs: int | None = 1  # None: as many as the kernel returns
     differentiable: tuple[int, ...] = (0,)  # outputs that carry gradients
     family: str = ""

@@ -106,8 +106,9 @@ class Ours(Engine):
         if not array.size:
             return wrap(np.empty_like(array, order="C"))
         flat, offset = _memory(array)
-        if array.size == flat.size and array.flags.c_contiguous:
-            return wrap(flat.reshape(array.shape))
+        whole = flat.reshape(array.shape) if flat.size == array.size else None
+        if whole is not None and whole.strides == array.strides:
+            return wrap(whole)
         steps = tuple(s // array.itemsize for s in array.strides)
         return wrap_alias(NUMPY.strided(flat, array.shape, steps, offset), wrap(flat))
 

@@ -84,7 +84,11 @@ def name_of(array: Any) -> str:
     return DTYPE_OF[values_of(array).dtype].cpp_name
 
 
-def needs_elements(label: str, one_axis: bool = True) -> Check:
+def needs_elements(
+    label: str,
+    error: type[Exception] = RuntimeError,
+    advice: str = " Specify the reduction dim with the 'dim' argument.",
+) -> Check:
     """Return a check that refuses to pick an element where there is none."""
 
     def check(name: str, self: Any, dim: Any = None, *_: Any) -> None:
@@ -92,9 +96,9 @@ def needs_elements(label: str, one_axis: bool = True) -> Check:
         if data.size:
             return
         if dim is None or dim == ():
-            raise (RuntimeError if one_axis else IndexError)(
+            raise error(
                 f"{label}(): Expected reduction dim to be specified for "
-                "input.numel() == 0. Specify the reduction dim with the 'dim' argument."
+                f"input.numel() == 0.{advice}"
             )
         for axis in (dim,) if is_integer(dim) else dim:
             if data.ndim and data.shape[wrap_dim(axis, data.ndim)] == 0:

@@ -16,7 +16,12 @@ def keep(xp: Any, mask: Any, array: Any) -> Any:
     ``where`` takes. Multiplying would let NaN and infinity through.
     """
     bits = _BITS.get(array.itemsize)
-    if array.dtype.kind != "f" or bits is None or mask.shape != array.shape:
+    if (
+        array.dtype.kind != "f"
+        or bits is None
+        or mask.shape != array.shape
+        or not array.ndim
+    ):
         return xp.where(mask, array, array.dtype.type(0))
     ones = xp.negative(mask.view(xp.int8)).astype(bits)
     return xp.bitwise_and(ones, array.view(bits), ones).view(array.dtype)

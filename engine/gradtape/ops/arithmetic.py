@@ -62,7 +62,9 @@ def _scaled(grad: Any, alpha: Any) -> Any:
 
 
 def _times(xp: Any, other: Any, alpha: Any) -> Any:
-    return other if alpha == 1 else other * xp.asarray(number(alpha)).astype(other.dtype)
+    return (
+        other if alpha == 1 else other * xp.asarray(number(alpha)).astype(other.dtype)
+    )
 
 
 @op(
@@ -234,6 +236,4 @@ def sgn(xp: Any, self: Array) -> Any:
 
 
 inplace("add_scaled", "sub_scaled", "mul", "neg", "abs", "sign", "sgn")
-aliases(
-    absolute="abs", multiply="mul", negative="neg", subtract="sub"
-)
+aliases(absolute="abs", multiply="mul", negative="neg", subtract="sub")

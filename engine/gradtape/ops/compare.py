@@ -17,11 +17,12 @@ for _name, _ufunc in {
     "le": "less_equal",
     "gt": "greater",
     "ge": "greater_equal",
-    "logical_and": "logical_and",
-    "logical_or": "logical_or",
-    "logical_xor": "logical_xor",
 }.items():
     pointwise(_name, _ufunc, {}, arity=2, promotion="compare")
+    inplace(_name)
+
+for _name in ("logical_and", "logical_or", "logical_xor"):
+    pointwise(_name, _name, {}, arity=2, promotion="compare", numbers=False)
     inplace(_name)
 
 for _name in ("isnan", "isinf", "isfinite"):

@@ -79,15 +79,33 @@ div = pointwise(
 )
 
 
-@op(
-    underived("floor_divide", "self", "other"),
-    node=UNDERIVED,
-    check=leaves_out("b", "div_floor_cpu"),
-    **POINTWISE,
-)
-def floor_divide(xp: Any, self: Operand, other: Operand) -> Any:
-    """Divide and round down; no gradient flows."""
+def _floor_divide(key: str, *derived: str) -> Any:
+    return op(
+        underived("floor_divide", *derived),
+        name="floor_divide",
+        key=key,
+        node=UNDERIVED,
+        check=leaves_out("b", "div_floor_cpu"),
+        **POINTWISE,
+        **HIDDEN,
+    )
+
+
+@_floor_divide("_floor_divide_number", "self")
+def _floor_divide_number(xp: Any, self: Operand, other: Operand) -> Any:
     return floor_quotient(xp, self, other)
+
+
+@_floor_divide("_floor_divide_tensor", "self", "other")
+def _floor_divide_tensor(xp: Any, self: Operand, other: Operand) -> Any:
+    return floor_quotient(xp, self, other)
+
+
+@method(function=True)
+def floor_divide(input: Any, other: Any, *, out: Tensor | None = None) -> Tensor:
+    """Divide and round down; no gradient flows."""
+    form = _floor_divide_tensor if isinstance(other, Tensor) else _floor_divide_number
+    return form(input, other, out=out)
 
 
 # ---- remainder, fmod ----
@@ -135,5 +153,5 @@ def fmod(input: Tensor, other: Any, *, out: Tensor | None = None) -> Tensor:
     return form(input, other, out=out)
 
 
-inplace("div", "floor_divide", "_remainder_tensor", "_fmod_tensor")
+inplace("div", "_floor_divide_tensor", "_remainder_tensor", "_fmod_tensor")
 aliases(divide="div", true_divide="div")

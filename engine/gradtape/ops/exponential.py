@@ -78,6 +78,7 @@ log1p = pointwise(
     "log1p",
     {"self": lambda F, grad, self: grad / F.conj(self + 1)},
     promotion="float",
+    node="Log1PBackward0",
 )
 
 

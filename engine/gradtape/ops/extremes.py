@@ -23,8 +23,12 @@ _NO_COMPLEX = refuses("c", "{name} not implemented for complex tensors.")
 
 @op(
     {
-        "self": lambda F, grad, self, other: _halved(F, grad, self, other, self < other),
-        "other": lambda F, grad, self, other: _halved(F, grad, self, other, self > other),
+        "self": lambda F, grad, self, other: _halved(
+            F, grad, self, other, self < other
+        ),
+        "other": lambda F, grad, self, other: _halved(
+            F, grad, self, other, self > other
+        ),
     },
     check=_NO_COMPLEX,
     **POINTWISE,
@@ -36,8 +40,12 @@ def maximum(xp: Any, self: Array, other: Array) -> Any:
 
 @op(
     {
-        "self": lambda F, grad, self, other: _halved(F, grad, self, other, self > other),
-        "other": lambda F, grad, self, other: _halved(F, grad, self, other, self < other),
+        "self": lambda F, grad, self, other: _halved(
+            F, grad, self, other, self > other
+        ),
+        "other": lambda F, grad, self, other: _halved(
+            F, grad, self, other, self < other
+        ),
     },
     check=_NO_COMPLEX,
     **POINTWISE,
@@ -115,9 +123,13 @@ def _clamp_bounds(F: Any, grad: Any, self: Any, min: Any, max: Any) -> Any:
     """Return the gradients of both bounds: of each where it was the result."""
     low = high = None
     if min is not None:
-        low = F.where(self < min if max is None else (self < min) & (min < max), grad, 0.0)
+        low = F.where(
+            self < min if max is None else (self < min) & (min < max), grad, 0.0
+        )
     if max is not None:
-        high = F.where(self > max if min is None else (self > max) | (max < min), grad, 0.0)
+        high = F.where(
+            self > max if min is None else (self > max) | (max < min), grad, 0.0
+        )
     return low, high
 
 

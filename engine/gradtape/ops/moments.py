@@ -21,7 +21,8 @@ _NO_FREEDOM = (
 def _check(name: str, self: Tensor, dim: Any, correction: Any, _keep: bool) -> None:
     kind = DTYPE_OF[self._data.dtype]
     if not (kind.is_floating_point or kind.is_complex):
-        raise RuntimeError(f"{name} only support floating point and complex dtypes")
+        who = name if "_" in name else "std and var"
+        raise RuntimeError(f"{who} only support floating point and complex dtypes")
     if count_in(self._data.shape, dim) - _corrected(correction) <= 0:
         warnings.warn(_NO_FREEDOM.format(name=name), UserWarning, stacklevel=5)
 
@@ -62,9 +63,11 @@ def _var_backward(
     shape = tuple(self.shape)
     scale = _freedom(shape, dim, correction)
     apart = self - F.mean(self, dim, True)
-    return (2.0 / scale if scale else float("inf")) * restored(
-        F, grad, shape, dim, keepdim
-    ) * apart
+    return (
+        (2.0 / scale if scale else float("inf"))
+        * restored(F, grad, shape, dim, keepdim)
+        * apart
+    )
 
 
 def _std_backward(
@@ -134,6 +137,8 @@ def _arguments(
         dim, unbiased = None, dim
     if unbiased is not ABSENT:
         correction = int(unbiased)
+    elif correction is None and dim is not None:
+        correction = 1
     return as_dims(dim), correction, keep
 
 

@@ -22,7 +22,7 @@ def norm_backward(
     grad = restored(F, grad, shape, dim, keepdim)
     norm = restored(F, norm, shape, dim, keepdim)
     if p == 0:
-        return F.zeros_like(self)
+        return None
     if p == 1:
         return F.sgn(self) * grad
     if p == 2:
@@ -113,8 +113,8 @@ def norm(
         "self": lambda F, grad, self, other, result, p: norm_backward(
             F, grad, self - other, p, result, None, False
         ),
-        "other": lambda F, grad, self, other, result, p: -norm_backward(
-            F, grad, self - other, p, result, None, False
+        "other": lambda F, grad, self, other, result, p: norm_backward(
+            F, -grad, self - other, p, result, None, False
         ),
     },
     promotion="common",

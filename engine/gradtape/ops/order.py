@@ -6,12 +6,14 @@ from typing import Any
 
 from .. import return_types
 from .._define import ABSENT, Array, method, op
+from .._layout import laid_out
 from .._tensor import Tensor
 from ._arguments import wrap_dim
 from ._operand import HIDDEN
 from ._reduction import finish, values_of
 from .reduce_extremes import picked_backward
 
+_NAMES = ("values", "indices")
 _PICKED = {
     "self": lambda F, grad, result1, self_shape, dim: picked_backward(
         F, grad, result1, self_shape, dim, True
@@ -41,14 +43,22 @@ def _take(xp: Any, self: Any, places: Any, axis: int) -> Any:
 # ---- sort, argsort ----
 
 
-@op(_PICKED, name="sort", key="_sort", outputs=2, out=True, **HIDDEN)
-def _sort(xp: Any, self: Array, dim: int, descending: bool) -> Any:
+def _sort_kernel(xp: Any, self: Array, dim: int, descending: bool) -> Any:
     axis = wrap_dim(dim, self.ndim)
     if self.ndim == 0:
         return self.copy(), xp.zeros((), "int64")
     places = _sorted_places(xp, self, axis, descending)
     values = xp.take_along_axis(self, places, axis)
-    return values, places.astype("int64", copy=False)
+    found = (values, places.astype("int64", copy=False))
+    return tuple(laid_out(xp, v, [self]) for v in found)
+
+
+_SORT: dict[str, Any] = {"name": "sort", "outputs": 2, "output_names": _NAMES}
+_SORT |= {"out": True, **HIDDEN}
+_sort = op(_PICKED, key="_sort", **_SORT)(_sort_kernel)
+_sort_stable = op(_PICKED, key="_sort_stable", node="SortBackward1", **_SORT)(
+    _sort_kernel
+)
 
 
 @method(function=True)
@@ -64,7 +74,8 @@ def sort(
 
     Errors: IndexError for a dimension the tensor does not have.
     """
-    return return_types.sort(_sort(input, dim, bool(descending), out=out))
+    form = _sort if stable is None else _sort_stable
+    return return_types.sort(form(input, dim, bool(descending), out=out))
 
 
 @method(function=True)
@@ -84,7 +95,15 @@ def msort(input: Tensor) -> Tensor:
 # ---- topk, kthvalue ----
 
 
-@op(_PICKED, name="topk", key="_topk", outputs=2, out=True, **HIDDEN)
+@op(
+    _PICKED,
+    name="topk",
+    key="_topk",
+    outputs=2,
+    output_names=_NAMES,
+    out=True,
+    **HIDDEN,
+)
 def _topk(xp: Any, self: Array, k: int, dim: int, largest: bool) -> Any:
     axis = wrap_dim(dim, self.ndim)
     if not 0 <= k <= (self.shape[axis] if self.ndim else 1):
@@ -119,7 +138,15 @@ def _one(xp: Any, self: Any, places: Any, axis: int, keepdim: bool) -> Any:
     )
 
 
-@op(_PICKED_ONE, name="kthvalue", key="_kthvalue", outputs=2, out=True, **HIDDEN)
+@op(
+    _PICKED_ONE,
+    name="kthvalue",
+    key="_kthvalue",
+    outputs=2,
+    output_names=_NAMES,
+    out=True,
+    **HIDDEN,
+)
 def _kthvalue(xp: Any, self: Array, k: int, dim: int, keepdim: bool) -> Any:
     axis = wrap_dim(dim, self.ndim)
     if not 1 <= k <= (self.shape[axis] if self.ndim else 1):
@@ -190,6 +217,7 @@ def _declare_median(name: str, skip_nan: bool) -> Any:
         key=f"_{name}_dim",
         node=f"{title}Backward1",
         outputs=2,
+        output_names=_NAMES,
         out=True,
         **HIDDEN,
     )(along)

@@ -34,7 +34,9 @@ def _check_exponent(_name: str, self: Any, exponent: Any) -> None:
 def _pow_backward(F: Any, grad: Any, self: Any, exponent: Any) -> Any:
     if exponent == 0:
         return F.zeros_like(grad)
-    return grad * F.conj(exponent * self ** (exponent - 1))
+    if exponent == 2:
+        return grad * F.conj(2 * self)
+    return grad * F.conj(exponent * F._pow_number(self, exponent - 1))
 
 
 def _pow_backward_self(F: Any, grad: Any, self: Any, exponent: Any) -> Any:
@@ -47,7 +49,7 @@ def _pow_backward_exponent(
 ) -> Any:
     # At a zero base the slope is 0 where the power is 0 or 1, as in PyTorch.
     flat = (self == 0) & (exponent == 0 if is_complex(exponent) else exponent >= 0)
-    return F.where(flat, 0.0, grad * F.conj(result * F.log(self)))
+    return grad * F.where(flat, 0.0, F.conj(result * F.log(self)))
 
 
 def _pow_backward_number(
@@ -57,7 +59,7 @@ def _pow_backward_number(
         return grad * F.conj(result * F.log(0 * result + self))
     slope = -inf if self == 0 else log(self) if self > 0 else nan
     if self == 0:
-        return F.where(exponent >= 0, 0.0, grad * (result * slope))
+        return grad * F.where(exponent >= 0, 0.0, result * slope)
     return grad * (result * slope)
 
 
@@ -72,7 +74,10 @@ _FACTS = {**POINTWISE, **HIDDEN, "name": "pow"}
 )
 def _pow_number(xp: Any, self: Array, exponent: Operand) -> Any:
     if self.dtype.kind in "fc":
-        return self ** exponent.item()  # NumPy has short cuts for 2, 0.5 and -1
+        power = number(exponent)
+        if power == -0.5:
+            return xp.reciprocal(xp.sqrt(self))  # of -0: -inf, as in PyTorch
+        return self**power  # NumPy has short cuts for 2, 0.5 and -1
     return _power(xp, self, exponent)
 
 
@@ -90,10 +95,11 @@ def _pow_tensors(xp: Any, self: Array, exponent: Array) -> Any:
     {"exponent": _pow_backward_number},
     key="_pow_of_number",
     node="PowBackward2",
-    **_FACTS,
+    **{**_FACTS, "pointwise": False},
 )
 def _pow_of_number(xp: Any, self: Operand, exponent: Array) -> Any:
-    return _power(xp, self, exponent)
+    # PyTorch lays this form out row by row, whatever the exponent's layout.
+    return xp.asarray(_power(xp, self, exponent), order="C")
 
 
 @method(function=True)
@@ -134,5 +140,7 @@ def float_power(input: Any, exponent: Any) -> Tensor:
     """Raise to a power in double precision."""
     kinds = [kind_of(v) for v in (input, exponent)]
     wide = complex128 if "c" in kinds else float64
-    base, power = (v.to(wide) if isinstance(v, Tensor) else v for v in (input, exponent))
+    base, power = (
+        v.to(wide) if isinstance(v, Tensor) else v for v in (input, exponent)
+    )
     return pow(base, power)

@@ -101,9 +101,9 @@ def _check_mean(name: str, self: Tensor, *options: Any) -> None:
     given = options[-1]
     dtype = given or DTYPE_OF[self._data.dtype]
     if not (dtype.is_floating_point or dtype.is_complex):
-        what = "dtype" if given else "input dtype"
+        what = "Optional" if given else "Input"
         raise RuntimeError(
-            f"{name}(): could not infer output dtype. {what.capitalize()} must be "
+            f"{name}(): could not infer output dtype. {what} dtype must be "
             f"either a floating point or complex dtype. Got: {dtype.cpp_name}"
         )
 
@@ -212,6 +212,8 @@ def _prod_backward(
     grad = restored(F, grad, shape, dim, keepdim)
     if not (values_of(self) == 0).any():
         return grad * F.conj(restored(F, result, shape, dim, keepdim) / self)
+    if F.raw and dim is None and (self == 0).sum() > 1:
+        return F.zeros_like(self)
     if dim is None and len(shape) != 1:
         flat = F.reshape(self, (-1,))
         return grad * F.conj(F.reshape(F._product_of_others(flat, 0), shape))

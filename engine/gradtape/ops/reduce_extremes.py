@@ -9,6 +9,7 @@ from .._define import Array, method, op
 from .._tensor import Tensor
 from ._operand import HIDDEN
 from ._reduction import (
+    as_dims,
     axes_of,
     finish,
     needs_elements,
@@ -16,13 +17,12 @@ from ._reduction import (
     values_of,
 )
 from ._signature import ABSENT, dim_argument
+from ._view import composed
 
 # ---- amax, amin: gradients split evenly among ties ----
 
 
-def _shared(
-    F: Any, grad: Any, self: Any, result: Any, dim: Any, keepdim: bool
-) -> Any:
+def _shared(F: Any, grad: Any, self: Any, result: Any, dim: Any, keepdim: bool) -> Any:
     shape = tuple(self.shape)
     mask = restored(F, result, shape, dim, keepdim) == self
     count = F.sum(mask, axes_of(dim, len(shape)), True) if shape else F.sum(mask)
@@ -35,13 +35,30 @@ def _extreme(name: str, ufunc: str) -> Any:
         found = getattr(xp, ufunc).reduce(self, axis=axes)
         return finish(xp, found, self.shape, axes, keepdim)
 
-    kernel.__doc__ = f"Return the {ufunc} over all or some dimensions; NaN wins."
-    return op(
+    declared = op(
         {"self": _shared},
         name=name,
-        check=needs_elements(name, one_axis=False),
+        key=f"_{name}",
+        check=needs_elements(name),
         out=True,
+        **HIDDEN,
     )(kernel)
+
+    def extreme(
+        input: Tensor,
+        dim: Any = (),
+        keepdim: bool = False,
+        *,
+        out: Tensor | None = None,
+        axis: Any = ABSENT,
+        keepdims: Any = ABSENT,
+    ) -> Tensor:
+        dim, keepdim = dim_argument(dim, axis, keepdim, keepdims)
+        return declared(input, as_dims(dim) or (), keepdim, out=out)
+
+    extreme.__name__ = extreme.__qualname__ = name
+    extreme.__doc__ = f"Return the {ufunc} over all or some dimensions; NaN wins."
+    return method(name, function=True)(composed(kernel)(extreme))
 
 
 amax = _extreme("amax", "maximum")
@@ -64,6 +81,7 @@ def _aminmax_backward(
     name="aminmax",
     key="_aminmax",
     outputs=2,
+    output_names=("min", "max"),
     differentiable=(0, 1),
     check=needs_elements("aminmax"),
     **HIDDEN,
@@ -178,6 +196,7 @@ def _picking(name: str) -> Any:
         name=name,
         key=f"_{name}_dim",
         outputs=2,
+        output_names=("values", "indices"),
         check=needs_elements(name),
         out=True,
         **HIDDEN,
@@ -223,7 +242,8 @@ def _locating(name: str) -> Any:
 
     kernel.__doc__ = f"Return the place of the {name}imum: the first one of several."
     label = f"arg{name}"
-    return op({}, name=label, check=needs_elements(label), out=True)(kernel)
+    check = needs_elements(label, IndexError, advice="")
+    return op({}, name=label, check=check, out=True)(kernel)
 
 
 argmax = _locating("max")

@@ -12,7 +12,9 @@ from ._operand import HIDDEN, POINTWISE, UNDERIVED, aliases, leaves_out, underiv
 
 def _staircase(name: str, ufunc: str) -> Any:
     def general(xp: Any, self: Array) -> Any:
-        return xp.positive(self) if self.dtype.kind in "iu" else getattr(xp, ufunc)(self)
+        return (
+            xp.positive(self) if self.dtype.kind in "iu" else getattr(xp, ufunc)(self)
+        )
 
     return pointwise(
         name,
@@ -110,9 +112,8 @@ def _check_heaviside(_name: str, self: Any, values: Any) -> None:
     **POINTWISE,
 )
 def heaviside(xp: Any, self: Array, values: Array) -> Any:
-    """Return 0 below zero, 1 above it, and ``values`` at zero; NaN counts as 1."""
-    step = (~(self < 0)).astype(self.dtype)
-    return xp.where(self == 0, values, step)
+    """Return 0 below zero, 1 above it, and ``values`` at zero; 0 for NaN."""
+    return xp.where(self == 0, values, (self > 0).astype(self.dtype))
 
 
 _round_in_place = in_place(OPS["_round"])

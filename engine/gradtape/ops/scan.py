@@ -85,8 +85,8 @@ def _cumprod(xp: Any, self: Array, dim: int, *, dtype: DType | None = None) -> A
 
 
 def _logcumsumexp_backward(F: Any, grad: Any, self: Any, result: Any, dim: int) -> Any:
-    up = F._reverse_logcumsumexp(F.log(F.clamp_min(grad, 0.0)) - result, dim)
-    down = F._reverse_logcumsumexp(F.log(F.clamp_min(-grad, 0.0)) - result, dim)
+    up = F._reverse_logcumsumexp(F.log(F._clamp_min_number(grad, 0.0)) - result, dim)
+    down = F._reverse_logcumsumexp(F.log(F._clamp_min_number(-grad, 0.0)) - result, dim)
     return F.exp(up + self) - F.exp(down + self)
 
 
@@ -132,6 +132,7 @@ def _running(name: str, ufunc: str, better: str) -> Any:
         name=name,
         key=f"_{name}",
         outputs=2,
+        output_names=("values", "indices"),
         out=True,
         **HIDDEN,
     )(kernel)
@@ -149,9 +150,9 @@ def _running(name: str, ufunc: str, better: str) -> Any:
 
 @op(
     {
-        "self": lambda F, grad, indices, dim: F._take_picked(grad, indices, dim)
-        if tuple(grad.shape)
-        else grad
+        "self": lambda F, grad, indices, dim: (
+            F._take_picked(grad, indices, dim) if tuple(grad.shape) else grad
+        )
     },
     **HIDDEN,
 )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from math import inf, log, nan, pi, sqrt
+from math import pi, sqrt
 from typing import Any
 
 import numpy as np
@@ -56,9 +56,17 @@ def _erfinv_backward(F: Any, grad: Any, self: Any) -> Any:
 erfinv = pointwise(
     "erfinv", _special("erfinv"), {"self": _erfinv_backward}, promotion="float"
 )
+
+
+def _lgamma(xp: Any, self: Array) -> Any:
+    found = xp.asarray(_special("gammaln")(xp, self))
+    xp.copyto(found, xp.inf, where=xp.isinf(self))
+    return found
+
+
 lgamma = pointwise(
     "lgamma",
-    _special("gammaln"),
+    _lgamma,
     {"self": lambda F, grad, self: grad * F.digamma(self)},
     promotion="float",
 )
@@ -68,6 +76,20 @@ digamma = pointwise(
     {"self": lambda F, grad, self: grad * F._polygamma(self, 1)},
     promotion="float",
 )
+
+
+def _trigamma(xp: Any, self: Any) -> Any:
+    """Compute polygamma(1) by PyTorch's series; SciPy's ends at negative numbers."""
+    mirrored = self < 0.5
+    x = xp.where(mirrored, 1 - self, self)
+    found = xp.where(mirrored, -((self.dtype.type(pi) / xp.sin(pi * self)) ** 2), 0)
+    for _ in range(6):
+        found = found + 1 / (x * x)
+        x = x + 1
+    inner = 1 / (x * x)
+    series = inner * (1 / 6 - inner * (1 / 30 - inner * (1 / 42)))
+    found = found + (1 + 1 / (2 * x) + series) / x
+    return xp.where(mirrored, -found, found)
 
 
 @op(
@@ -81,8 +103,11 @@ def _polygamma(xp: Any, self: Array, n: int) -> Any:
     special = _library(xp)
     if n == 0:
         found = special.psi(self)
+    elif n == 1:
+        found = _trigamma(xp, self)
     else:
         found = (-1.0) ** (n + 1) * special.gamma(n + 1.0) * special.zeta(n + 1.0, self)
+        found = xp.where(self == xp.inf, xp.nan, found)  # as PyTorch's series
     return found.astype(self.dtype, copy=False)
 
 
@@ -98,19 +123,13 @@ def polygamma(n: int, input: Tensor, *, out: Tensor | None = None) -> Tensor:
 
 def _xlogy_self(F: Any, grad: Any, self: Any, other: Any) -> Any:
     silent = (self == 0) & (other <= 0)
-    return F.where(silent, 0.0, grad * F.log(other))
+    return F.where(silent, 0.0, F._xlogy_tensors(grad, other))
 
 
 def _xlogy_kernel(xp: Any, self: Operand, other: Operand) -> Any:
     found = xp.where(self == 0, 0, self * xp.log(other))
-    return xp.where(xp.isnan(other), xp.nan, found).astype(other.dtype, copy=False)
-
-
-def _log(number: float) -> float:
-    """Return the logarithm as arrays have it: of 0 and below too."""
-    if number > 0:
-        return log(number)
-    return -inf if number == 0 else nan
+    kind = getattr(other, "dtype", None) or self.dtype
+    return xp.where(xp.isnan(other), xp.nan, found).astype(kind, copy=False)
 
 
 _FACTS = {**POINTWISE, **HIDDEN, "name": "xlogy", "promotion": "float"}
@@ -131,7 +150,7 @@ _xlogy_of_number = op(
 _xlogy_by_number = op(
     {
         "self": lambda F, grad, self, other: F.where(
-            (self == 0) & (other <= 0), 0.0, grad * _log(other)
+            (self == 0) & (other <= 0), 0.0, F._xlogy_by_number(grad, other)
         )
     },
     key="_xlogy_by_number",

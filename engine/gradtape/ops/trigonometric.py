@@ -46,19 +46,27 @@ atan = pointwise(
     {"self": lambda F, grad, self: grad / F.conj(self * self + 1)},
     promotion="float",
 )
+
+
+def _inverse(F: Any, square: Any) -> Any:
+    """Return the reciprocal; 0 at the origin, where no angle is defined."""
+    return F.where(square == 0, 0.0, F.reciprocal(square))
+
+
 atan2 = pointwise(
     "atan2",
     "arctan2",
     {
         "self": lambda F, grad, self, other: (
-            grad * other * F.reciprocal(self * self + other * other)
+            grad * other * _inverse(F, self * self + other * other)
         ),
         "other": lambda F, grad, self, other: (
-            grad * -self * F.reciprocal(self * self + other * other)
+            grad * -self * _inverse(F, self * self + other * other)
         ),
     },
     arity=2,
     promotion="float",
+    numbers=False,
 )
 
 

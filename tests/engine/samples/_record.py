@@ -115,8 +115,8 @@ class Make:
     def distinct(self, *shape: int, gap: float = 0.25) -> Any:
         """Return values no two of which are closer than ``gap``: no ties, no kinks."""
         count = int(np.prod(shape, dtype=int))
-        steps = self._random.permutation(count) - count // 2
-        spaced = (steps + 0.5) * gap if self.inexact else np.abs(steps)
+        steps = self._random.permutation(count)
+        spaced = (steps - count // 2 + 0.5) * gap if self.inexact else steps
         return np.asarray(spaced.reshape(shape), self.dtype)
 
     def special(self) -> Any:

@@ -109,8 +109,17 @@ OPS = (
     OpSample("div", rounded("floor"), NO_BOOL, variant="floor", out=True, inplace=True),
     OpSample("div", rounded("trunc"), NO_BOOL, variant="trunc", out=True, inplace=True),
     OpSample("true_divide", binary(0.5, 3)),
-    OpSample("floor_divide", never_zero, NO_BOOL, errors=divisor_refused, derived=False, out=True),
-    OpSample("remainder", rest, NO_BOOL, errors=divisor_refused, inplace=True, out=True),
+    OpSample(
+        "floor_divide",
+        never_zero,
+        NO_BOOL,
+        errors=divisor_refused,
+        derived=False,
+        out=True,
+    ),
+    OpSample(
+        "remainder", rest, NO_BOOL, errors=divisor_refused, inplace=True, out=True
+    ),
     OpSample("fmod", rest, NO_BOOL, errors=divisor_refused, inplace=True, out=True),
     OpSample("neg", unary(), NO_BOOL, errors=one_refused, inplace=True, out=True),
     OpSample("abs", unary(), NO_BOOL, errors=one_refused, inplace=True, out=True),
