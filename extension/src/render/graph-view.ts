@@ -2,7 +2,6 @@
 import type { Rect } from "../geometry/rect.js";
 import { type Point, rectToWorld } from "../geometry/transform.js";
 import { buildGraph } from "../graph/build.js";
-import type { ColorBy } from "../graph/color-by.js";
 import { cycleSentence } from "../graph/cycle.js";
 import { SnapshotError } from "../ir/errors.js";
 import type { Snapshot } from "../ir/types.js";
@@ -17,41 +16,14 @@ import { LayoutClient } from "./layout-client.js";
 import { paint } from "./paint.js";
 import { Picture, type SceneNews } from "./picture.js";
 import { createTextMetrics, type TextMetrics } from "./text-metrics.js";
+import type {
+  ColorBy,
+  GraphView,
+  GraphViewEvents,
+  GraphViewState,
+} from "./view-types.js";
 
-export type { ColorBy };
-
-export interface GraphViewState {
-  readonly collapsed: ReadonlySet<number>;
-  readonly selected: number | null;
-  readonly selectedEdge: number | null;
-  readonly hovered: number | null;
-  readonly matches: ReadonlySet<number>;
-  readonly colorBy: ColorBy;
-  readonly theme: "light" | "dark";
-}
-
-export interface GraphViewEvents {
-  onSelect(node: number | null): void;
-  onSelectEdge(edge: number | null): void;
-  onHover(node: number | null): void;
-  onToggleScope(scope: number): void;
-  onLayout(info: { boxes: number; millis: number }): void;
-}
-
-export interface GraphView {
-  /** Show another snapshot; throws SnapshotError when it is not a graph. */
-  setSnapshot(snapshot: Snapshot): void;
-  setState(state: GraphViewState): void;
-  /** Show the whole graph. */
-  fit(): void;
-  zoomBy(factor: number): void;
-  panBy(dx: number, dy: number): void;
-  /** Bring a node, or the closed scope that hides it, into view. */
-  reveal(node: number): void;
-  /** The nearest visible node in a direction, for arrow keys. */
-  neighbour(node: number, direction: Direction): number | null;
-  dispose(): void;
-}
+export type { ColorBy, GraphView, GraphViewEvents, GraphViewState };
 
 const EDGE_REACH = 6; // CSS pixels
 const DOUBLE_CLICK_MILLIS = 350;

@@ -15,10 +15,10 @@ import { boxOfNode, buildScene, mergedEdge, type Scene } from "../scene/scene.js
 import { type Tone, toneItems, toneNodes } from "../scene/tones.js";
 import { parseColour } from "./colour.js";
 import type { Frame } from "./frame.js";
-import type { GraphViewState } from "./graph-view.js";
 import type { LayoutClient } from "./layout-client.js";
 import type { TextMetrics } from "./text-metrics.js";
 import { createTheme, type Theme } from "./theme.js";
+import type { GraphViewState } from "./view-types.js";
 
 export interface SceneNews {
   /** Boxes that can be seen, open scopes not counted. */

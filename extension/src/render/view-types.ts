@@ -1,0 +1,39 @@
+// What the rest of the app and the graph view say to each other.
+import type { ColorBy } from "../graph/color-by.js";
+import type { Snapshot } from "../ir/types.js";
+import type { Direction } from "../scene/walk.js";
+
+export type { ColorBy };
+
+export interface GraphViewState {
+  readonly collapsed: ReadonlySet<number>;
+  readonly selected: number | null;
+  readonly selectedEdge: number | null;
+  readonly hovered: number | null;
+  readonly matches: ReadonlySet<number>;
+  readonly colorBy: ColorBy;
+  readonly theme: "light" | "dark";
+}
+
+export interface GraphViewEvents {
+  onSelect(node: number | null): void;
+  onSelectEdge(edge: number | null): void;
+  onHover(node: number | null): void;
+  onToggleScope(scope: number): void;
+  onLayout(info: { boxes: number; millis: number }): void;
+}
+
+export interface GraphView {
+  /** Show another snapshot; throws SnapshotError when it is not a graph. */
+  setSnapshot(snapshot: Snapshot): void;
+  setState(state: GraphViewState): void;
+  /** Show the whole graph. */
+  fit(): void;
+  zoomBy(factor: number): void;
+  panBy(dx: number, dy: number): void;
+  /** Bring a node, or the closed scope that hides it, into view. */
+  reveal(node: number): void;
+  /** The nearest visible node in a direction, for arrow keys. */
+  neighbour(node: number, direction: Direction): number | null;
+  dispose(): void;
+}
