@@ -5,6 +5,7 @@ from typing import Any as _Any
 
 from . import autograd as autograd
 from . import ops as ops  # first: it gives Tensor its methods
+from . import nn as nn
 from . import optim as optim
 from ._define import FUNCTIONS as _FUNCTIONS
 from ._device import device as device

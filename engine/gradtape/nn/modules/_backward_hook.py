@@ -52,7 +52,7 @@ def _pass_through(tensors: Sequence[Tensor]) -> tuple[Node, list[Tensor]]:
     node.numbers = tuple(t._nr for t in tensors)
     node.saved, node.params = (), ()
     finish(node, twins[0], 2)
-    node.layouts = tuple(layout_of(t._data)[0] for t in twins)
+    node.layout, node.several = None, tuple(layout_of(t._data) for t in twins)
     node.storage_ids = tuple(t._storage.id for t in twins)
     for number, (twin, tensor) in enumerate(zip(twins, tensors, strict=True)):
         if tensor.requires_grad:

@@ -1,0 +1,145 @@
+"""Layers that surround their input with a border."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ..._tensor import Tensor
+from .. import functional as F
+from ._module import Module
+from ._sizes import ntuple
+
+
+class _Pad(Module):
+    """A border of one kind around the last ``dims`` dimensions."""
+
+    dims: int
+    mode: str
+
+    def __init__(self, padding: Any) -> None:
+        super().__init__()
+        self.padding = ntuple(padding, 2 * self.dims)
+
+    def forward(self, input: Tensor) -> Tensor:
+        """Return the input with its border."""
+        return F.pad(input, self.padding, self.mode)
+
+    def extra_repr(self) -> str:
+        """Return the widths."""
+        return f"{self.padding}"
+
+
+class _ConstantPad(Module):
+    dims: int
+
+    def __init__(self, padding: Any, value: float) -> None:
+        super().__init__()
+        self.padding = ntuple(padding, 2 * self.dims)
+        self.value = value
+
+    def forward(self, input: Tensor) -> Tensor:
+        """Return the input with its border."""
+        return F.pad(input, self.padding, "constant", self.value)
+
+    def extra_repr(self) -> str:
+        """Return widths and value."""
+        return f"padding={self.padding}, value={self.value}"
+
+
+class ConstantPad1d(_ConstantPad):
+    """Surround the last dimension with a value."""
+
+    dims = 1
+
+
+class ConstantPad2d(_ConstantPad):
+    """Surround the last two dimensions with a value."""
+
+    dims = 2
+
+
+class ConstantPad3d(_ConstantPad):
+    """Surround the last three dimensions with a value."""
+
+    dims = 3
+
+
+class _ZeroPad(_ConstantPad):
+    def __init__(self, padding: Any) -> None:
+        super().__init__(padding, 0.0)
+
+    def extra_repr(self) -> str:
+        """Return the widths."""
+        return f"{self.padding}"
+
+
+class ZeroPad1d(_ZeroPad):
+    """Surround the last dimension with zeros."""
+
+    dims = 1
+
+
+class ZeroPad2d(_ZeroPad):
+    """Surround the last two dimensions with zeros."""
+
+    dims = 2
+
+
+class ZeroPad3d(_ZeroPad):
+    """Surround the last three dimensions with zeros."""
+
+    dims = 3
+
+
+class ReflectionPad1d(_Pad):
+    """Mirror the last dimension at its ends."""
+
+    dims, mode = 1, "reflect"
+
+
+class ReflectionPad2d(_Pad):
+    """Mirror the last two dimensions at their ends."""
+
+    dims, mode = 2, "reflect"
+
+
+class ReflectionPad3d(_Pad):
+    """Mirror the last three dimensions at their ends."""
+
+    dims, mode = 3, "reflect"
+
+
+class ReplicationPad1d(_Pad):
+    """Repeat the ends of the last dimension."""
+
+    dims, mode = 1, "replicate"
+
+
+class ReplicationPad2d(_Pad):
+    """Repeat the ends of the last two dimensions."""
+
+    dims, mode = 2, "replicate"
+
+
+class ReplicationPad3d(_Pad):
+    """Repeat the ends of the last three dimensions."""
+
+    dims, mode = 3, "replicate"
+
+
+class CircularPad1d(_Pad):
+    """Continue the last dimension with its other end."""
+
+    dims, mode = 1, "circular"
+
+
+class CircularPad2d(_Pad):
+    """Continue the last two dimensions with their other ends."""
+
+    dims, mode = 2, "circular"
+
+
+class CircularPad3d(_Pad):
+    """Continue the last three dimensions with their other ends."""
+
+    dims, mode = 3, "circular"

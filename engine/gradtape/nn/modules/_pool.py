@@ -1,0 +1,344 @@
+"""Pooling layers."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from ..._tensor import Tensor
+from .. import functional as F
+from ._module import Module
+from ._sizes import ntuple
+
+# ---- max ----
+
+
+class _MaxPool(Module):
+    """The largest value of each window; ``pool`` is the function for the rank."""
+
+    pool: Any
+
+    def __init__(
+        self,
+        kernel_size: Any,
+        stride: Any = None,
+        padding: Any = 0,
+        dilation: Any = 1,
+        return_indices: bool = False,
+        ceil_mode: bool = False,
+    ) -> None:
+        super().__init__()
+        self.kernel_size = kernel_size
+        self.stride = kernel_size if stride is None else stride
+        self.padding = padding
+        self.dilation = dilation
+        self.return_indices = return_indices
+        self.ceil_mode = ceil_mode
+
+    def forward(self, input: Tensor) -> Any:
+        """Return the maxima, with their places where ``return_indices`` is set."""
+        return type(self).pool(
+            input,
+            self.kernel_size,
+            self.stride,
+            self.padding,
+            self.dilation,
+            ceil_mode=self.ceil_mode,
+            return_indices=self.return_indices,
+        )
+
+    def extra_repr(self) -> str:
+        """Return the window as PyTorch prints it."""
+        return (
+            f"kernel_size={self.kernel_size}, stride={self.stride}, "
+            f"padding={self.padding}, dilation={self.dilation}, "
+            f"ceil_mode={self.ceil_mode}"
+        )
+
+
+class MaxPool1d(_MaxPool):
+    """Return the largest value of each window of (N, C, length)."""
+
+    pool = staticmethod(F.max_pool1d)
+
+
+class MaxPool2d(_MaxPool):
+    """Return the largest value of each window of (N, C, height, width).
+
+    >>> import gradtape as torch
+    >>> torch.nn.MaxPool2d(2)(torch.ones(1, 1, 4, 4)).shape
+    torch.Size([1, 1, 2, 2])
+    """
+
+    pool = staticmethod(F.max_pool2d)
+
+
+class MaxPool3d(_MaxPool):
+    """Return the largest value of each window of (N, C, depth, height, width)."""
+
+    pool = staticmethod(F.max_pool3d)
+
+
+class _MaxUnpool(Module):
+    """Puts maxima back; ``unpool`` is the function for the rank."""
+
+    dims: int
+    unpool: Any
+
+    def __init__(self, kernel_size: Any, stride: Any = None, padding: Any = 0) -> None:
+        super().__init__()
+        self.kernel_size = ntuple(kernel_size, self.dims)
+        self.stride = ntuple(kernel_size if stride is None else stride, self.dims)
+        self.padding = ntuple(padding, self.dims)
+
+    def forward(
+        self, input: Tensor, indices: Tensor, output_size: Sequence[int] | None = None
+    ) -> Tensor:
+        """Return planes with each value at its index and zeros elsewhere."""
+        return type(self).unpool(
+            input, indices, self.kernel_size, self.stride, self.padding, output_size
+        )
+
+    def extra_repr(self) -> str:
+        """Return the window as PyTorch prints it."""
+        return (
+            f"kernel_size={self.kernel_size}, stride={self.stride}, "
+            f"padding={self.padding}"
+        )
+
+
+class MaxUnpool1d(_MaxUnpool):
+    """Undo MaxPool1d as far as its indices tell."""
+
+    dims = 1
+    unpool = staticmethod(F.max_unpool1d)
+
+
+class MaxUnpool2d(_MaxUnpool):
+    """Undo MaxPool2d as far as its indices tell."""
+
+    dims = 2
+    unpool = staticmethod(F.max_unpool2d)
+
+
+class MaxUnpool3d(_MaxUnpool):
+    """Undo MaxPool3d as far as its indices tell."""
+
+    dims = 3
+    unpool = staticmethod(F.max_unpool3d)
+
+
+# ---- average ----
+
+
+class AvgPool1d(Module):
+    """Return the mean of each window of (N, C, length)."""
+
+    def __init__(
+        self,
+        kernel_size: Any,
+        stride: Any = None,
+        padding: Any = 0,
+        ceil_mode: bool = False,
+        count_include_pad: bool = True,
+    ) -> None:
+        super().__init__()
+        self.kernel_size = ntuple(kernel_size, 1)
+        self.stride = ntuple(kernel_size if stride is None else stride, 1)
+        self.padding = ntuple(padding, 1)
+        self.ceil_mode = ceil_mode
+        self.count_include_pad = count_include_pad
+
+    def forward(self, input: Tensor) -> Tensor:
+        """Return the means."""
+        return F.avg_pool1d(
+            input,
+            self.kernel_size,
+            self.stride,
+            self.padding,
+            self.ceil_mode,
+            self.count_include_pad,
+        )
+
+    def extra_repr(self) -> str:
+        """Return the window as PyTorch prints it."""
+        return (
+            f"kernel_size={self.kernel_size}, stride={self.stride}, "
+            f"padding={self.padding}"
+        )
+
+
+class _AvgPool(Module):
+    """The mean of each window; ``pool`` is the function for the rank."""
+
+    pool: Any
+
+    def __init__(
+        self,
+        kernel_size: Any,
+        stride: Any = None,
+        padding: Any = 0,
+        ceil_mode: bool = False,
+        count_include_pad: bool = True,
+        divisor_override: int | None = None,
+    ) -> None:
+        super().__init__()
+        self.kernel_size = kernel_size
+        self.stride = kernel_size if stride is None else stride
+        self.padding = padding
+        self.ceil_mode = ceil_mode
+        self.count_include_pad = count_include_pad
+        self.divisor_override = divisor_override
+
+    def forward(self, input: Tensor) -> Tensor:
+        """Return the means."""
+        return type(self).pool(
+            input,
+            self.kernel_size,
+            self.stride,
+            self.padding,
+            self.ceil_mode,
+            self.count_include_pad,
+            self.divisor_override,
+        )
+
+    def extra_repr(self) -> str:
+        """Return the window as PyTorch prints it."""
+        return (
+            f"kernel_size={self.kernel_size}, stride={self.stride}, "
+            f"padding={self.padding}"
+        )
+
+
+class AvgPool2d(_AvgPool):
+    """Return the mean of each window of (N, C, height, width)."""
+
+    pool = staticmethod(F.avg_pool2d)
+
+
+class AvgPool3d(_AvgPool):
+    """Return the mean of each window of (N, C, depth, height, width)."""
+
+    pool = staticmethod(F.avg_pool3d)
+
+
+class _LPPool(Module):
+    """The p-norm of each window; ``pool`` is the function for the rank."""
+
+    pool: Any
+
+    def __init__(
+        self,
+        norm_type: float,
+        kernel_size: Any,
+        stride: Any = None,
+        ceil_mode: bool = False,
+    ) -> None:
+        super().__init__()
+        self.norm_type = norm_type
+        self.kernel_size = kernel_size
+        self.stride = stride
+        self.ceil_mode = ceil_mode
+
+    def forward(self, input: Tensor) -> Tensor:
+        """Return the norms."""
+        return type(self).pool(
+            input, float(self.norm_type), self.kernel_size, self.stride, self.ceil_mode
+        )
+
+    def extra_repr(self) -> str:
+        """Return the options as PyTorch prints them."""
+        return (
+            f"norm_type={self.norm_type}, kernel_size={self.kernel_size}, "
+            f"stride={self.stride}, ceil_mode={self.ceil_mode}"
+        )
+
+
+class LPPool1d(_LPPool):
+    """Return the p-norm of each window of (N, C, length)."""
+
+    pool = staticmethod(F.lp_pool1d)
+
+
+class LPPool2d(_LPPool):
+    """Return the p-norm of each window of (N, C, height, width)."""
+
+    pool = staticmethod(F.lp_pool2d)
+
+
+class LPPool3d(_LPPool):
+    """Return the p-norm of each window of (N, C, depth, height, width)."""
+
+    pool = staticmethod(F.lp_pool3d)
+
+
+# ---- adaptive ----
+
+
+class _AdaptiveAvgPool(Module):
+    pool: Any
+
+    def __init__(self, output_size: Any) -> None:
+        super().__init__()
+        self.output_size = output_size
+
+    def forward(self, input: Tensor) -> Tensor:
+        """Return the means of as many cells as asked for."""
+        return type(self).pool(input, self.output_size)
+
+    def extra_repr(self) -> str:
+        """Return the size asked for."""
+        return f"output_size={self.output_size}"
+
+
+class AdaptiveAvgPool1d(_AdaptiveAvgPool):
+    """Average (N, C, length) down to a given length."""
+
+    pool = staticmethod(F.adaptive_avg_pool1d)
+
+
+class AdaptiveAvgPool2d(_AdaptiveAvgPool):
+    """Average (N, C, height, width) down to a given size."""
+
+    pool = staticmethod(F.adaptive_avg_pool2d)
+
+
+class AdaptiveAvgPool3d(_AdaptiveAvgPool):
+    """Average (N, C, depth, height, width) down to a given size."""
+
+    pool = staticmethod(F.adaptive_avg_pool3d)
+
+
+class _AdaptiveMaxPool(Module):
+    pool: Any
+
+    def __init__(self, output_size: Any, return_indices: bool = False) -> None:
+        super().__init__()
+        self.output_size = output_size
+        self.return_indices = return_indices
+
+    def forward(self, input: Tensor) -> Any:
+        """Return the largest values of as many cells as asked for."""
+        return type(self).pool(input, self.output_size, self.return_indices)
+
+    def extra_repr(self) -> str:
+        """Return the size asked for."""
+        return f"output_size={self.output_size}"
+
+
+class AdaptiveMaxPool1d(_AdaptiveMaxPool):
+    """Take maxima of (N, C, length) down to a given length."""
+
+    pool = staticmethod(F.adaptive_max_pool1d)
+
+
+class AdaptiveMaxPool2d(_AdaptiveMaxPool):
+    """Take maxima of (N, C, height, width) down to a given size."""
+
+    pool = staticmethod(F.adaptive_max_pool2d)
+
+
+class AdaptiveMaxPool3d(_AdaptiveMaxPool):
+    """Take maxima of (N, C, depth, height, width) down to a given size."""
+
+    pool = staticmethod(F.adaptive_max_pool3d)
