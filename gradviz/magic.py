@@ -85,6 +85,7 @@ class GradvizMagics(Magics):
             loss = criterion(model(images), labels)
             loss.backward()
         """
+        __tracebackhide__ = True  # the user's own error needs no frame of ours
         options, rest = self._parse(line)
         if cell is not None:
             if rest:
@@ -111,7 +112,7 @@ class GradvizMagics(Magics):
     # ---- a line ---------------------------------------------------------------------
 
     def _show(self, options: Any, expression: str) -> None:
-        __tracebackhide__ = True  # the user's own error needs no frame of ours
+        __tracebackhide__ = True
         value = self._evaluate(expression)
         snapshot = _sentences(self._from_user_frame, lambda: as_snapshot(value))
         title = options.title or snapshot.title or expression

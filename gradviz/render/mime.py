@@ -58,7 +58,7 @@ def mimebundle(snapshot: ir.Snapshot) -> dict[str, Any]:
     forms: dict[str, Any] = {TEXT: text}
     document = ir_json.dumps(snapshot)
     if len(document) <= MAX_JSON:
-        forms[SNAPSHOT] = json.loads(document)
+        forms[SNAPSHOT] = _parse(document)
     page = _framed_page(snapshot, text)
     if page is not None and len(page) <= MAX_HTML:
         forms[HTML] = page
@@ -67,6 +67,15 @@ def mimebundle(snapshot: ir.Snapshot) -> dict[str, Any]:
         if len(picture) <= MAX_SVG:
             forms[SVG] = picture
     return forms
+
+
+def _parse(document: str) -> dict[str, Any]:
+    parsed = json.loads(document)
+    if "\\ud" not in document:
+        return parsed
+    # Notebooks are UTF-8, which has no place for half of a surrogate pair.
+    text = json.dumps(parsed, ensure_ascii=False).encode("utf-8", "replace")
+    return json.loads(text)
 
 
 def _framed_page(snapshot: ir.Snapshot, text: str) -> str | None:
