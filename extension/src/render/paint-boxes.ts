@@ -189,7 +189,8 @@ function paintWords(context: CanvasRenderingContext2D, frame: Frame, box: Box): 
   context.fillText(text.fit(box.title, size, true, room), middle, baseline);
   if (box.shape === "stack") paintMarker(context, box, fade(colours.title));
   if (!hasTwoLines) return;
-  context.fillStyle = fade(isGhost ? theme.muted : colours.subtitle);
+  const second = box.isBad ? theme.text : colours.subtitle; // readable on the hatch
+  context.fillStyle = fade(isGhost ? theme.muted : second);
   context.font = text.font(METRICS.subtitleSize, false);
   const subtitle = text.fit(box.subtitle, METRICS.subtitleSize, false, room);
   context.fillText(subtitle, middle, baseline + SUBTITLE_GAP + METRICS.subtitleSize);

@@ -21,10 +21,11 @@ export function paintBadges(context: CanvasRenderingContext2D, frame: Frame): vo
       (badge) => text.measure(badge.text, METRICS.badgeSize, true) + 2 * BADGE.padding,
     );
     const all = widths.reduce((sum, width) => sum + width + BADGE.gap, 0);
-    // At the right corner, and clear of the arrow that arrives in the middle.
+    // At the right corner, and clear of an arrow that arrives in the middle.
     const clear = box.x + box.width / 2 + BADGE.clear + all;
-    let right = Math.max(box.x + box.width + BADGE.overlap, clear);
-    for (const [index, badge] of badges.entries()) {
+    const corner = box.x + box.width + BADGE.overlap;
+    let right = hasInput(frame, item) ? Math.max(corner, clear) : corner;
+    for (const [index, badge] of [...badges.entries()].reverse()) {
       const width = widths[index] ?? 0;
       const y = box.y - BADGE.height / 2 - 1;
       context.beginPath();
@@ -40,6 +41,11 @@ export function paintBadges(context: CanvasRenderingContext2D, frame: Frame): vo
       right -= width + BADGE.gap;
     }
   });
+}
+
+function hasInput({ scene }: Frame, item: number): boolean {
+  const edges = scene.edgesOfItem.get(item) ?? [];
+  return edges.some((edge) => scene.visible.target[edge] === item);
 }
 
 /** Write beside each edge which tensor it carries: where the edge leaves, once for all

@@ -1,7 +1,7 @@
 // The boxes of a scene: what each shows, and how much room it needs.
 import type { Graph } from "../graph/build.js";
 import type { VisibleGraph } from "../graph/collapse.js";
-import { badValues } from "../graph/gradients.js";
+import { type BadValues, badValues } from "../graph/gradients.js";
 import type { OpNode, Snapshot } from "../ir/types.js";
 import type { Sizes } from "../layout/index.js";
 import { nodeLabel, scopeKind, scopeLabel } from "./labels.js";
@@ -103,28 +103,35 @@ function shapeOf(node: OpNode): BoxShape {
   return node.kind === "cut" ? "ghost" : "rect";
 }
 
+/** "freed" is left out: after a backward it holds for almost every node. */
 function badgesOf(snapshot: Snapshot, node: OpNode): Badge[] {
-  const { nans, infs } = badValues(snapshot, node);
-  const badges: Badge[] = [];
-  if (nans > 0) badges.push({ text: "NaN", isBad: true });
-  if (infs > 0) badges.push({ text: "Inf", isBad: true });
-  for (const flag of node.flags) badges.push({ text: flag, isBad: false });
-  if (node.hooks.length > 0) badges.push({ text: "hook", isBad: false });
-  return badges;
+  const words = node.flags.filter((flag) => flag !== "freed");
+  if (node.hooks.length > 0) words.push("hook");
+  return listBadges(badValues(snapshot, node), words);
+}
+
+function listBadges({ nans, infs }: BadValues, words: readonly string[]): Badge[] {
+  const badges = words.map((text) => ({ text, isBad: false }));
+  if (nans + infs === 0) return badges;
+  const text = nans > 0 && infs > 0 ? "NaN Inf" : nans > 0 ? "NaN" : "Inf";
+  return [{ text, isBad: true }, ...badges];
 }
 
 /** A closed scope shows the bad news of what it hides, and none of the rest. */
 function badgesOfScopes(graph: Graph, visible: VisibleGraph): Map<number, Badge[]> {
-  const badges = new Map<number, Badge[]>();
-  graph.snapshot.nodes.forEach((node, id) => {
+  const { snapshot } = graph;
+  const news = new Map<number, { nans: number; infs: number; words: string[] }>();
+  snapshot.nodes.forEach((node, id) => {
     const item = visible.itemOfNode[id] ?? -1;
     if ((visible.scope[item] ?? -1) < 0) return;
-    const known = badges.get(item) ?? [];
-    for (const badge of badgesOf(graph.snapshot, node)) {
-      const isNews = badge.isBad || badge.text === "modified";
-      if (isNews && !known.some(({ text }) => text === badge.text)) known.push(badge);
-    }
-    badges.set(item, known);
+    const known = news.get(item) ?? { nans: 0, infs: 0, words: [] };
+    const { nans, infs } = badValues(snapshot, node);
+    known.nans += nans;
+    known.infs += infs;
+    if (node.flags.includes("modified")) known.words = ["modified"];
+    news.set(item, known);
   });
-  return badges;
+  return new Map(
+    Array.from(news, ([item, { words, ...bad }]) => [item, listBadges(bad, words)]),
+  );
 }
