@@ -44,19 +44,28 @@ LEAF_VIEW_INPLACE: Final = (
     "operation."
 )
 
-MULTI_VIEW_INPLACE: Final = (
-    "Output {number} of {node} is a view and is being modified inplace. This view is "
-    "the output of a function that returns multiple views. Such functions do not "
-    "allow the output views to be modified inplace. You should replace the inplace "
-    "operation by an out-of-place one."
+VIEW_INPLACE: Final = "Output {number} of {node} is a view and {what} modified inplace. "
+
+UNRECORDED_VIEW_INPLACE: Final = (
+    "A view was created in no_grad mode and {what} modified inplace with grad mode "
+    "enabled. "
 )
 
-NO_GRAD_VIEW_INPLACE: Final = (
-    "A view was created in no_grad mode and is being modified inplace with grad mode "
-    "enabled. Given that this use case is ambiguous and error-prone, it is forbidden. "
-    "You can clarify your code by moving both the view and the inplace either both "
-    "inside the no_grad block (if you don't want the inplace to be tracked) or both "
-    "outside (if you want the inplace to be tracked)."
+WRITTEN_ITSELF: Final = "is being"
+
+WRITTEN_ELSEWHERE: Final = "its base or another view of its base has been"
+
+MULTI_VIEW_ADVICE: Final = (
+    "This view is the output of a function that returns multiple views. Such functions "
+    "do not allow the output views to be modified inplace. You should replace the "
+    "inplace operation by an out-of-place one."
+)
+
+NO_GRAD_VIEW_ADVICE: Final = (
+    "Given that this use case is ambiguous and error-prone, it is forbidden. You can "
+    "clarify your code by moving both the view and the inplace either both inside the "
+    "no_grad block (if you don't want the inplace to be tracked) or both outside (if "
+    "you want the inplace to be tracked)."
 )
 
 UNUSED_INPUT: Final = (

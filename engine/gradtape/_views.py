@@ -54,6 +54,8 @@ def regenerate_view(view: Tensor) -> None:
     if base is None or not base.requires_grad:
         info.version = version
         return
+    if info.kind:
+        raise _view_error(view, info.kind, _errors.WRITTEN_ELSEWHERE)
     node = new_object(OPS["as_strided"].node_type)
     node.nodes, node.numbers = (edge_of(base),), (base._nr,)
     node.saved = ()
@@ -72,20 +74,25 @@ def check_inplace(target: Tensor, needs_grad: bool) -> None:
         return
     info = target._view
     if info is not None and info.base is not None:
-        if info.kind == "multi_output" or info.kind == "no_grad":
-            _refuse_view(target, info.kind)
+        if info.kind:
+            raise _view_error(target, info.kind, _errors.WRITTEN_ITSELF)
         if target.requires_grad and info.base.is_leaf:
             raise RuntimeError(_errors.LEAF_VIEW_INPLACE)
     if target.requires_grad and target.is_leaf:
         raise RuntimeError(_errors.LEAF_INPLACE)
 
 
-def _refuse_view(target: Tensor, kind: str) -> None:
+def _view_error(view: Tensor, kind: str, what: str) -> RuntimeError:
+    """Build PyTorch's error for a write that a view's history cannot take in."""
+    node = view._grad_fn
+    if node is None or kind == "no_grad":
+        start = _errors.UNRECORDED_VIEW_INPLACE.format(what=what)
+    else:
+        name = _errors.op_of_node(node.name())
+        start = _errors.VIEW_INPLACE.format(number=view._nr, node=name, what=what)
     if kind == "no_grad":
-        raise RuntimeError(_errors.NO_GRAD_VIEW_INPLACE)
-    node = target.grad_fn
-    name = "None" if node is None else _errors.op_of_node(node.name())
-    raise RuntimeError(_errors.MULTI_VIEW_INPLACE.format(number=target._nr, node=name))
+        return RuntimeError(start + _errors.NO_GRAD_VIEW_ADVICE)
+    return RuntimeError(start + _errors.MULTI_VIEW_ADVICE)
 
 
 def rebase_history(target: Tensor, node: Node) -> None:

@@ -35,9 +35,9 @@ class NumpyBackend:
         offset: int,
     ) -> Any:
         item = flat.itemsize
-        view = np.ndarray(
-            shape, flat.dtype, flat, offset * item, tuple(s * item for s in strides)
-        )
+        start = 0 if 0 in shape else offset * item  # an empty view may begin anywhere
+        steps = tuple(s * item for s in strides)
+        view = np.ndarray(shape, flat.dtype, flat, start, steps)
         view.flags.writeable = flat.flags.writeable
         return view
 
