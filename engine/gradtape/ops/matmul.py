@@ -11,6 +11,7 @@ from typing import Any
 from .._define import Array, op
 from .._errors import legacy_type_name
 from .._dtypes import DTYPE_OF
+from ._place import array_like
 from ._product import (
     adjoint,
     check_batches,
@@ -142,9 +143,9 @@ def addmv(
 
 def _check_matrix_vector(mat: Any, vec: Any, self: Any) -> None:
     if mat.ndim != 2 or vec.ndim != 1 or self.ndim > 1:
+        rank = 1 if self is vec else self.ndim
         raise RuntimeError(
-            "vector + matrix @ vector expected, got "
-            f"{self.ndim}, {mat.ndim}, {vec.ndim}"
+            f"vector + matrix @ vector expected, got {rank}, {mat.ndim}, {vec.ndim}"
         )
     if mat.shape[1] != vec.shape[0]:
         raise _size_mismatch(mat.shape[0] if self is vec else self.size, mat, vec)
@@ -231,19 +232,19 @@ def baddbmm(
     return _added(xp, self, product(xp, batch1, batch2, "baddbmm"), beta, alpha)
 
 
-def _each(F: Any, grad: Any, batch: Any) -> Any:
+def _each(F: Any, grad: Any, shape: Any) -> Any:
     """Hand the gradient of a sum over the batch to each of its terms."""
-    return F.expand(F.unsqueeze(grad, 0), (batch.shape[0], *grad.shape))
+    return F.expand(F.unsqueeze(grad, 0), (shape[0], *grad.shape))
 
 
 @op(
     {
         "self": lambda F, grad, beta: scaled(grad, beta),
-        "batch1": lambda F, grad, batch2, alpha: scaled(
-            F.bmm(_each(F, grad, batch2), _batch_adjoint(F, batch2)), alpha
+        "batch1": lambda F, grad, batch2, batch2_shape, alpha: scaled(
+            F.bmm(_each(F, grad, batch2_shape), _batch_adjoint(F, batch2)), alpha
         ),
-        "batch2": lambda F, grad, batch1, alpha: scaled(
-            F.bmm(_batch_adjoint(F, batch1), _each(F, grad, batch1)), alpha
+        "batch2": lambda F, grad, batch1, batch1_shape, alpha: scaled(
+            F.bmm(_batch_adjoint(F, batch1), _each(F, grad, batch1_shape)), alpha
         ),
     }
 )
@@ -277,4 +278,6 @@ def addr(
 ) -> Any:
     """Return ``beta * self + alpha * outer(vec1, vec2)``; ``self`` is broadcast."""
     check_expandable(self, (vec1.shape[0], vec2.shape[0]))
-    return _added(xp, self, xp.multiply(vec1[:, None], vec2), beta, alpha)
+    size = (vec1.shape[0], vec2.shape[0])
+    into = empty_like_array(xp, self) if self.shape == size else None
+    return _added(xp, self, xp.multiply(vec1[:, None], vec2, into), beta, alpha)
