@@ -203,19 +203,25 @@ class Node:
         from ._define import tensor_ops
 
         slot = type(self).second_names.get(slot, slot)
-        if slot.endswith("_sym_sizes"):
-            slot = slot.removesuffix("sym_sizes") + "shape"
-        elif slot.endswith("_sym_numel"):
-            return math.prod(self._saved(slot.removesuffix("sym_numel") + "shape"))
-
+        stem, symbolic, kind = slot.partition("_sym_")
+        if symbolic:
+            return self._saved_size(stem, kind)
         if slot in self.slots:
             return self.unpack(tensor_ops)[self.slots.index(slot)]
         names = type(self).param_names
-        stem = slot.removesuffix("_sym_sizes")
-        meant = slot if stem == slot else f"{stem}_shape"
-        if meant in names:
-            return self.params[names.index(meant)]
+        if slot in names:
+            return self.params[names.index(slot)]
         raise AttributeError(f"'{self.name()}' object has no attribute '_saved_{slot}'")
+
+    def _saved_size(self, stem: str, kind: str) -> Any:
+        """Return a size under PyTorch's name: self_sym_sizes, weight_sym_argsize_0…"""
+        if kind == "strides":
+            return self._saved(f"{stem}_strides")
+        shape = self._saved(f"{stem}_shape")
+        if kind == "numel":
+            return math.prod(shape)
+        _, one, place = kind.partition("argsize_")
+        return shape[int(place.replace("minus_", "-"))] if one else shape
 
     param_names: ClassVar[tuple[str, ...]] = ()
     second_names: ClassVar[dict[str, str]] = {}  # "indices": "result1"
