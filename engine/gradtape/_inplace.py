@@ -86,6 +86,8 @@ def note_write(target: Tensor, name: str) -> None:
 def check_overlap(target: Tensor) -> None:
     """Refuse to write where several elements share one cell (an expanded tensor)."""
     data = target._data
+    if not data.size:
+        return
     for size, stride in zip(data.shape, data.strides, strict=True):
         if size > 1 and stride == 0:
             raise RuntimeError(_errors.OVERLAPPING_WRITE)

@@ -154,7 +154,7 @@ class Tensor:
         """Return the steps in elements, or the step of one dimension."""
         data = self._data
         item = data.itemsize
-        if data.size or self._view is not None:
+        if data.size or any(data.strides):
             strides = tuple(s // item for s in data.strides)
         else:  # NumPy writes zeros for empty arrays of its own
             steps = itertools.accumulate(
@@ -393,7 +393,11 @@ def wrap_view(array: Any, source: Tensor, kind: str = "") -> Tensor:
     view = tensor._view
     assert view is not None
     view.base = source if source._base is None else source._base
-    view.kind = kind if kind or mode.grad else "no_grad"
+    if not mode.grad:
+        kind = "no_grad"
+    elif not kind and source._base is not None and source._view is not None:
+        kind = source._view.kind  # what must not be written stays so in its views
+    view.kind = kind
     return tensor
 
 

@@ -199,6 +199,8 @@ def expanded(at: Geometry, size: Sizes, implicit: bool = False) -> Geometry:
             f"in the tensor ({len(at.size)})"
         )
     lengths, strides = [0] * ndim, [0] * ndim
+    if not at.size and all(n >= 0 for n in size):
+        return Geometry(size, tuple(strides), at.offset)
     for d in range(ndim - 1, -1, -1):
         if d >= lead:
             length, step = at.size[d - lead], at.stride[d - lead]

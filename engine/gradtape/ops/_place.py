@@ -101,7 +101,7 @@ def row_major(xp: Any, array: Any) -> Any:
     return dense.reshape(-1).reshape(array.shape) if 1 in array.shape else dense
 
 
-def empty_like_array(xp: Any, array: Any, dtype: DType | None = None) -> Any:
+def array_like(xp: Any, array: Any, dtype: DType | None = None) -> Any:
     """Return a new array of the shape and memory order of another."""
     kind = array.dtype if dtype is None else dtype.numpy
     if array.flags.c_contiguous or array.ndim < 2 or not array.size:
@@ -114,6 +114,6 @@ def empty_like_array(xp: Any, array: Any, dtype: DType | None = None) -> Any:
 
 def dense_copy(xp: Any, array: Any) -> Any:
     """Return a copy that lies as the array does, without gaps."""
-    copy = empty_like_array(xp, array)
+    copy = array_like(xp, array)
     copy[...] = array
     return copy

@@ -84,8 +84,7 @@ def look(source: Tensor, at: Geometry, kind: str = "", array: Any = None) -> Ten
         wanted = source._data.dtype
         if flat.dtype is not wanted:
             flat = flat.view(wanted)
-        offset = 0 if 0 in at.size else at.offset
-        array = backend_of(flat).strided(flat, at.size, at.stride, offset)
+        array = backend_of(flat).strided(flat, *at)
     view = wrap_shared(array, storage)
     info = source._view
     base = source if info is None or info.base is None else info.base

@@ -25,7 +25,7 @@ from .._dtypes import (
 )
 from .._dtypes import dtype as DType
 from .._tensor import Tensor, wrap_alias
-from ._place import dense_copy, empty_like_array, module_on
+from ._place import array_like, dense_copy, module_on
 from ._warn import warn_once
 from .formats import preserve_format
 
@@ -110,7 +110,7 @@ def _to_copy(xp: Any, self: Array, dtype: DType, dense: bool = True) -> Any:
         self = self != 0 if kind.kind == "b" else self.real
     if not dense or self.flags.c_contiguous:
         return self.astype(kind, "C")
-    copy = empty_like_array(xp, self, dtype)
+    copy = array_like(xp, self, dtype)
     copy[...] = self
     return copy
 

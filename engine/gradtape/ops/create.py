@@ -17,7 +17,7 @@ from .._mode import mode
 from .._strided import Geometry
 from .._tensor import Tensor
 from ._arguments import check_tensor, float_dtype, sizes, spread
-from ._place import deliver, empty_like_array, made, module_on
+from ._place import array_like, deliver, made, module_on
 
 Sizes = tuple[int, ...]
 
@@ -252,7 +252,7 @@ def new_like(input: Any, function: str, dtype: Any, device: Any, fill: Any) -> A
     source = check_tensor(input, function)
     kind = None if dtype is None else parse_dtype(dtype, function)
     xp = module_on(source.device if device is None else device)
-    array = empty_like_array(xp, source._data, kind)
+    array = array_like(xp, source._data, kind)
     if fill is not None:
         mode.run(array.fill, in_range(fill, DTYPE_OF[array.dtype]))
     return array

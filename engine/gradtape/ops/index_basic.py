@@ -151,20 +151,14 @@ def _check_count(self: Tensor, items: list[Any]) -> None:
     ndim = self.dim()
     if sum(map(_dims_of, items)) <= ndim:
         return
-    if not ndim:
-        first = next(item for item in items if _dims_of(item))
-        if isinstance(first, slice):
-            raise IndexError("slice() cannot be applied to a 0-dim tensor.")
-        if isinstance(first, int):
-            raise IndexError(_ZERO_DIM)
     raise IndexError(_TOO_MANY.format(ndim))
 
 
 def _selected(view: Tensor, dim: int, index: int, position: int) -> Tensor:
     shape = view._data.shape
-    if not shape:
+    if not shape and index == 0:
         raise IndexError(_ZERO_DIM)
-    length = shape[dim]
+    length = shape[dim] if shape else 0
     if not -length <= index < length:
         raise IndexError(
             f"index {index} is out of bounds for dimension {position} with size {length}"

@@ -117,8 +117,7 @@ def _place(self: Tensor, at: Geometry) -> None:
         larger[: flat.size] = flat
         own.owner, own._pointer = larger, None
         flat = larger
-    start = 0 if 0 in at.size else at.offset
-    self._data = backend_of(flat).strided(flat, at.size, at.stride, start)
+    self._data = backend_of(flat).strided(flat, *at)
     if self._view is not None:
         self._view.offset = at.offset
     elif at.offset:

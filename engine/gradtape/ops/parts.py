@@ -219,7 +219,13 @@ def unfold_backward(
 # ---- pieces ----
 
 
-def _pieces(F: Any, grad: Sequence[Any], shape: Sizes, dim: int, lengths: Any) -> Any:
+def _as_list(grad: Any) -> Sequence[Any]:
+    """Return the gradients of the pieces; of a single piece it comes bare."""
+    return grad if isinstance(grad, list) else [grad]
+
+
+def _pieces(F: Any, grad: Any, shape: Sizes, dim: int, lengths: Any) -> Any:
+    grad = _as_list(grad)
     like = next(g for g in grad if g is not None)
     d = dim % len(shape)
     whole = [
@@ -300,7 +306,8 @@ def unbind(xp: Any, self: Array, dim: int = 0) -> Any:
     return tuple(xp.moveaxis(self, dim, 0))
 
 
-def _fill(F: Any, grad: Sequence[Any], shape: Sizes, dim: int) -> list[Any]:
+def _fill(F: Any, grad: Any, shape: Sizes, dim: int) -> list[Any]:
+    grad = _as_list(grad)
     like = next(g for g in grad if g is not None)
     d = dim % len(shape)
     size = (*shape[:d], *shape[d + 1 :])
@@ -365,7 +372,7 @@ def _unbind(input: Tensor, dim: int = 0) -> tuple[Tensor, ...]:
     where = geometry_of(check_tensor(input, "unbind"))
     d = wrap_dim(dim, len(where.size))
     if not where.size:
-        raise IndexError(f"Dimension specified as {dim} but tensor has no dimensions")
+        raise IndexError(f"Dimension specified as {d} but tensor has no dimensions")
     views = tuple(
         look(input, at.selected(where, d, i), "multi_output")
         for i in range(where.size[d])

@@ -21,7 +21,7 @@ from .._mode import no_grad
 from .._out import write_out
 from .._tensor import Tensor, wrap
 from ._arguments import as_integer, check_tensor, float_dtype, sizes
-from ._place import deliver, empty_like_array, made, module_on
+from ._place import array_like, deliver, made, module_on
 from .create import checked_size
 
 Generator.wrap_state = wrap  # type: ignore[assignment] - states are tensors here
@@ -187,7 +187,7 @@ def _like(input: Any, function: str, dtype: Any, device: Any) -> Any:
     source = check_tensor(input, function)
     kind = None if dtype is None else parse_dtype(dtype, function)
     host = backend_of(source._data).to_host(source._data)
-    return empty_like_array(np, host, kind), source.device if device is None else device
+    return array_like(np, host, kind), source.device if device is None else device
 
 
 @public
@@ -260,7 +260,7 @@ def randint_like(
 def _bernoulli(xp: Any, self: Array, generator: Any) -> Any:
     """Draw ones with the probabilities that the tensor holds."""
     host = backend_of(self).to_host(self)
-    found = fill.bernoulli_(empty_like_array(np, host), host, generator)
+    found = fill.bernoulli_(array_like(np, host), host, generator)
     return found if xp is np else xp.asarray(found)
 
 
@@ -283,7 +283,7 @@ def bernoulli(
 def empty_of(input: Tensor) -> Tensor:
     """Return a tensor without values that lies as ``input`` does."""
     xp = backend_of(input._data).xp
-    return wrap(empty_like_array(xp, input._data))
+    return wrap(array_like(xp, input._data))
 
 
 @method("multinomial", function=True)

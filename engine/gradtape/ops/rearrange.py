@@ -8,7 +8,7 @@ from .._define import Array, method, op, public
 from .._dtypes import int64, parse_dtype
 from .._tensor import Tensor
 from ._arguments import check_tensor, is_integer, spread, wrap_dim, wrap_dims
-from ._place import empty_like_array, made, module_on, row_major
+from ._place import array_like, made, module_on, row_major
 from .formats import contiguous_format
 from .movement import _unsafe_view as unsafe_view
 from .movement import expand, reshape, unsqueeze
@@ -157,7 +157,7 @@ def _flip(xp: Any, self: Array, dims: Sizes) -> Any:
 
 
 def _as_input_lies(xp: Any, values: Any, like: Any) -> Any:
-    fresh = empty_like_array(xp, like)
+    fresh = array_like(xp, like)
     fresh[...] = values
     return fresh
 

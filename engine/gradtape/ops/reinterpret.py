@@ -21,9 +21,7 @@ def _scaled(at: Geometry, factor: int) -> Geometry:
 
 def _as_dtype(source: Tensor, at: Geometry, dtype: DType) -> Tensor:
     flat = source._storage.flat().view("uint8").view(dtype.numpy)
-    start = 0 if 0 in at.size else at.offset
-    array = backend_of(flat).strided(flat, at.size, at.stride, start)
-    return look(source, at, array=array)
+    return look(source, at, array=backend_of(flat).strided(flat, *at))
 
 
 def view_dtype(self: Tensor, dtype: DType) -> Tensor:
