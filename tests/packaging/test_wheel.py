@@ -15,6 +15,8 @@ from pathlib import Path
 
 import pytest
 
+from tools import frontend
+
 pytestmark = [
     pytest.mark.slow,
     # One worker builds; the others would build the same again.
@@ -72,6 +74,7 @@ def run(*command: object, cwd: Path, **variables: str) -> str:
 @pytest.fixture(scope="session")
 def wheel(root: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The wheel, built from this checkout."""
+    frontend.build(root)  # as `make test` does; without Node the hook could not
     folder = tmp_path_factory.mktemp("wheel")
     build = (sys.executable, "-m", "build", "--no-isolation", "--wheel")
     run(*build, "--outdir", folder, root, cwd=folder)
@@ -82,6 +85,7 @@ def wheel(root: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="session")
 def sdist(root: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The source distribution, built from this checkout."""
+    frontend.build(root)
     folder = tmp_path_factory.mktemp("sdist")
     build = (sys.executable, "-m", "build", "--no-isolation", "--sdist")
     run(*build, "--outdir", folder, root, cwd=folder)
