@@ -124,6 +124,7 @@ def pointwise(
     check: Check | None = None,
     option: Option | None = None,
     out: bool = True,
+    out_rule: str = "",
     numbers: bool = True,
 ) -> Callable[..., Any]:
     """Declare an op that NumPy has as a ufunc: no options, one or two operands.
@@ -154,6 +155,7 @@ def pointwise(
         pointwise=True,
         family="pointwise",
         out=out,
+        out_rule=out_rule,
         check=check,
     )
     if not numbers:

@@ -44,6 +44,7 @@ def write(op: Op, args: tuple[Any, ...], params: tuple[Any, ...]) -> Tensor:
     needs = mode.grad and any(t.requires_grad for t in args if isinstance(t, Tensor))
     check_inplace(target, needs)
     check_overlap(target)
+    check_partial_overlap(target, args)
     promoted = promote(op, args, arrays) if op.promotion != "none" else arrays
     try:
         found = as_array(mode.run(op.invoke, xp, promoted, params))
@@ -91,6 +92,34 @@ def check_overlap(target: Tensor) -> None:
     for size, stride in zip(data.shape, data.strides, strict=True):
         if size > 1 and stride == 0:
             raise RuntimeError(_errors.OVERLAPPING_WRITE)
+
+
+def check_partial_overlap(target: Tensor, args: tuple[Any, ...]) -> None:
+    """Refuse operands that share some, but not all, cells with what is written."""
+    storage = target._storage
+    for arg in args:
+        if not isinstance(arg, Tensor) or arg._storage is not storage:
+            continue
+        if arg is target or not arg._data.ndim:
+            continue
+        mine, theirs = _dense_span(target), _dense_span(arg)
+        if mine is None or theirs is None:
+            continue
+        same = mine == theirs and target._data.strides == arg._data.strides
+        if not same and mine[0] < theirs[1] and theirs[0] < mine[1]:
+            raise RuntimeError(_errors.PARTIAL_OVERLAP)
+
+
+def _dense_span(tensor: Tensor) -> tuple[int, int] | None:
+    """Return the cells a tensor fills, from and to; None if it leaves gaps or is empty."""
+    data = tensor._data
+    item = data.itemsize
+    steps = [(n, s // item) for n, s in zip(data.shape, data.strides, strict=True)]
+    length = 1 + sum((n - 1) * s for n, s in steps)
+    if not data.size or length != data.size or any(n > 1 and not s for n, s in steps):
+        return None
+    start = tensor.storage_offset()
+    return start, start + length
 
 
 def _check_fits(target: Tensor, found: Any) -> None:

@@ -74,6 +74,7 @@ class Op:
     optional: frozenset[int] = frozenset()  # positions of tensors that may be None
     numbers: frozenset[int] = frozenset()  # positions of tensors that may be numbers
     out: bool = False  # the function takes out=
+    out_rule: str = ""  # the sentence, where out= must have the result's own dtype
     check: Check | None = None  # (name, *args, *options) refuses before promotion
     edges: tuple[int, ...] = ()  # positions of tensors with a derivative
     saves: tuple[str, ...] = ()  # slots: tensors and results that formulas ask for

@@ -46,13 +46,19 @@ def write_out(op: Op, args: tuple[Any, ...], options: tuple[Any, ...], out: Any)
     for target, result in zip(
         targets, (results,) if op.outputs == 1 else results, strict=True
     ):
-        store(target, result._data, op.name)
+        store(target, result._data, op)
     return out
 
 
-def store(target: Tensor, value: Any, name: str) -> None:
+def store(target: Tensor, value: Any, op: Op) -> None:
     """Copy a result into an ``out=`` tensor, which takes the result's shape."""
     result = DTYPE_OF[value.dtype]
+    if op.out_rule and result is not target.dtype:
+        raise RuntimeError(
+            op.out_rule.format(
+                name=op.name, result=result.cpp_name, out=target.dtype.cpp_name
+            )
+        )
     if not can_cast(result, target.dtype):
         raise RuntimeError(
             _errors.CAST_REFUSED.format(
@@ -62,7 +68,7 @@ def store(target: Tensor, value: Any, name: str) -> None:
     if target._data.shape != value.shape:
         _resize(target, value)
     target._data[...] = value
-    target._storage.bump(f"{name}(out=)", caller_site())
+    target._storage.bump(f"{op.name}(out=)", caller_site())
 
 
 def _resize(target: Tensor, value: Any) -> None:

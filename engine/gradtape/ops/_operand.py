@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from .._define import FUNCTIONS
+from .._define import FUNCTIONS, OPS
 from .._dtypes import DTYPE_OF, result_type_of
+from .._inplace import in_place
 from .._op import Check
 from .._tensor import Tensor
 
@@ -87,6 +88,9 @@ _C_NAMES = {
 POINTWISE: dict[str, Any] = {"promotion": "common", "pointwise": True, "out": True}
 """Facts of an op that works element by element and broadcasts its operands."""
 
+OWN_DTYPE = "Found dtype {out} but expected {result}"
+"""For ops whose out= must have the dtype of the result."""
+
 HIDDEN: dict[str, Any] = {"method": False, "function": False}
 """For ops that only derivatives or other functions of ours call."""
 
@@ -105,6 +109,18 @@ def is_complex(value: Any) -> bool:
     """Tell whether a formula's value, raw or a tensor, is complex."""
     array = value._data if isinstance(value, Tensor) else value
     return array.dtype.kind == "c"
+
+
+def in_place_by_operand(name: str, number: str, tensor: str) -> None:
+    """Install ``name_``, which takes one of two ops by what the operand is."""
+    by_number, by_tensor = in_place(OPS[number]), in_place(OPS[tensor])
+
+    def write(self: Tensor, other: Any) -> Tensor:
+        return (by_tensor if isinstance(other, Tensor) else by_number)(self, other)
+
+    write.__name__ = write.__qualname__ = f"{name}_"
+    write.__doc__ = f"In-place version of {name}()."
+    setattr(Tensor, f"{name}_", write)
 
 
 UNDERIVED = "NotImplemented"

@@ -11,6 +11,7 @@ from .._tensor import Tensor
 from ._arguments import check_tensor
 from ._operand import (
     HIDDEN,
+    OWN_DTYPE,
     POINTWISE,
     aliases,
     is_complex,
@@ -180,12 +181,14 @@ neg = pointwise(
     "negative",
     {"self": lambda F, grad: -grad},
     check=refuses("b", _NO_BOOL_NEGATION),
+    out_rule=OWN_DTYPE,
 )
 abs = pointwise(
     "abs",
     "absolute",
     {"self": lambda F, grad, self: grad * F.sgn(self)},
     check=leaves_out("b", "abs_cpu"),
+    out_rule=OWN_DTYPE,
 )
 _NO_BOOL_PLUS = "The `+` operator, on a bool tensor is not supported."
 
@@ -209,7 +212,7 @@ def sign_of(xp: Any, array: Any) -> Any:
     return found
 
 
-@op({"self": lambda F, grad: F.zeros_like(grad)}, **POINTWISE)
+@op({"self": lambda F, grad: F.zeros_like(grad)}, out_rule=OWN_DTYPE, **POINTWISE)
 def sign(xp: Any, self: Array) -> Any:
     """Return -1, 0 or 1 by the sign of each element."""
     return sign_of(xp, self)
@@ -225,6 +228,7 @@ def _sgn_backward(F: Any, grad: Any, self: Any, result: Any) -> Any:
 
 @op(
     {"self": lambda F, grad, self, result: _sgn_backward(F, grad, self, result)},
+    out_rule=OWN_DTYPE,
     **POINTWISE,
 )
 def sgn(xp: Any, self: Array) -> Any:

@@ -8,7 +8,32 @@ from .._define import Array, Operand, method, op, pointwise
 from .._dtypes import DTYPE_OF
 from .._inplace import inplace
 from .._tensor import Tensor
-from ._operand import HIDDEN, POINTWISE, aliases, leaves_out
+from ._operand import (
+    HIDDEN,
+    OWN_DTYPE,
+    POINTWISE,
+    aliases,
+    in_place_by_operand,
+    leaves_out,
+)
+
+
+def _compare_in_place(name: str, ufunc: str) -> None:
+    """Install ``name_``, which unlike the comparison itself has a derivative: zero."""
+
+    def kernel(xp: Any, self: Operand, other: Operand) -> Any:
+        return getattr(xp, ufunc)(self, other)
+
+    def nothing(F: Any, grad: Any) -> Any:
+        return F.zeros_like(grad)
+
+    facts = {"name": name, "promotion": "compare", "pointwise": True, **HIDDEN}
+    number, tensor = f"_{name}_number", f"_{name}_tensor"
+    op({"self": nothing}, key=number, **facts)(kernel)
+    node = f"{name.capitalize()}Backward1"
+    op({"self": nothing, "other": nothing}, key=tensor, node=node, **facts)(kernel)
+    in_place_by_operand(name, number, tensor)
+
 
 for _name, _ufunc in {
     "eq": "equal",
@@ -19,7 +44,7 @@ for _name, _ufunc in {
     "ge": "greater_equal",
 }.items():
     pointwise(_name, _ufunc, {}, arity=2, promotion="compare")
-    inplace(_name)
+    _compare_in_place(_name, _ufunc)
 
 for _name in ("logical_and", "logical_or", "logical_xor"):
     pointwise(_name, _name, {}, arity=2, promotion="compare", numbers=False)
@@ -106,7 +131,7 @@ _bitwise("bitwise_left_shift", "left_shift", "lshift_cpu", "fcb")
 _bitwise("bitwise_right_shift", "right_shift", "rshift_cpu", "fcb")
 
 
-@op({}, check=leaves_out("fc", "bitwise_not_cpu"), **POINTWISE)
+@op({}, check=leaves_out("fc", "bitwise_not_cpu"), out_rule=OWN_DTYPE, **POINTWISE)
 def bitwise_not(xp: Any, self: Array) -> Any:
     """Flip every bit; of a bool, its value."""
     return xp.invert(self)

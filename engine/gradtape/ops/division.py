@@ -4,11 +4,19 @@ from __future__ import annotations
 
 from typing import Any
 
-from .._define import Array, Operand, method, op, pointwise
+from .._define import OPS, Array, Operand, method, op, pointwise
 from .._fast import Option
-from .._inplace import inplace
+from .._inplace import in_place
 from .._tensor import Tensor
-from ._operand import HIDDEN, POINTWISE, UNDERIVED, aliases, leaves_out, underived
+from ._operand import (
+    HIDDEN,
+    POINTWISE,
+    UNDERIVED,
+    aliases,
+    in_place_by_operand,
+    leaves_out,
+    underived,
+)
 
 
 def check_divisor(self: Any, other: Any) -> None:
@@ -153,5 +161,18 @@ def fmod(input: Tensor, other: Any, *, out: Tensor | None = None) -> Tensor:
     return form(input, other, out=out)
 
 
-inplace("div", "_floor_divide_tensor", "_remainder_tensor", "_fmod_tensor")
+for _name in ("floor_divide", "remainder", "fmod"):
+    in_place_by_operand(_name, f"_{_name}_number", f"_{_name}_tensor")
+
+
+@method()
+def div_(self: Tensor, other: Any, *, rounding_mode: str | None = None) -> Tensor:
+    """In-place version of div()."""
+    if rounding_mode is None:
+        return _div_in_place(self, other)
+    return _div_rounded_in_place(self, other, rounding_mode=rounding_mode)
+
+
+_div_in_place = in_place(OPS["div"])
+_div_rounded_in_place = in_place(OPS["_div_rounded"])
 aliases(divide="div", true_divide="div")

@@ -5,9 +5,16 @@ from __future__ import annotations
 from typing import Any
 
 from .._define import OPS, Array, Operand, method, op
-from .._inplace import in_place, inplace
+from .._inplace import in_place
 from .._tensor import Tensor
-from ._operand import HIDDEN, POINTWISE, aliases, refuses
+from ._operand import (
+    HIDDEN,
+    OWN_DTYPE,
+    POINTWISE,
+    aliases,
+    in_place_by_operand,
+    refuses,
+)
 
 _NO_BOUNDS = "torch.clamp: At least one of 'min' or 'max' must not be None"
 
@@ -109,6 +116,7 @@ def _between(self: Any, low: Any, high: Any) -> Any:
     },
     name="clamp",
     key="_clamp_numbers",
+    out_rule=OWN_DTYPE,
     node="ClampBackward1",
     **POINTWISE,
     **HIDDEN,
@@ -155,6 +163,7 @@ def _clamp_tensors(
     {"self": lambda F, grad, self, min: F.where(self >= min, grad, 0.0)},
     name="clamp_min",
     key="_clamp_min_number",
+    out_rule=OWN_DTYPE,
     **POINTWISE,
     **HIDDEN,
 )
@@ -181,6 +190,7 @@ def _clamp_min_tensor(xp: Any, self: Array, min: Array) -> Any:
     {"self": lambda F, grad, self, max: F.where(self <= max, grad, 0.0)},
     name="clamp_max",
     key="_clamp_max_number",
+    out_rule=OWN_DTYPE,
     **POINTWISE,
     **HIDDEN,
 )
@@ -250,5 +260,6 @@ def clamp_max(input: Tensor, max: Any, *, out: Tensor | None = None) -> Tensor:
 
 _FORMS = {"_clamp_numbers": _clamp_numbers, "_clamp_tensors": _clamp_tensors}
 _IN_PLACE = {name: in_place(OPS[name]) for name in _FORMS}
-inplace("_clamp_min_tensor", "_clamp_max_tensor")
+for _name in ("clamp_min", "clamp_max"):
+    in_place_by_operand(_name, f"_{_name}_number", f"_{_name}_tensor")
 aliases(clip="clamp")

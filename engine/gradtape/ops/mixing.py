@@ -10,6 +10,7 @@ from .._inplace import in_place, inplace
 from .._tensor import Tensor
 from ._operand import (
     HIDDEN,
+    OWN_DTYPE,
     POINTWISE,
     kind_of,
     not_implemented,
@@ -37,6 +38,7 @@ def _check_condition(_name: str, condition: Any, *_operands: Any) -> None:
     promotion="rest",
     pointwise=True,
     check=_check_condition,
+    out_rule="Expected out type to be {result} but got {out}",
     out=True,
     **HIDDEN,
 )
@@ -108,6 +110,7 @@ def _lerp_number(xp: Any, self: Array, end: Array, weight: Any) -> Any:
     key="_lerp_tensor",
     node="LerpBackward1",
     check=_check_lerp,
+    out_rule=OWN_DTYPE,
     **POINTWISE,
     **HIDDEN,
 )

@@ -5,11 +5,17 @@ from __future__ import annotations
 from math import inf, log, nan
 from typing import Any
 
-from .._define import OPS, Array, Operand, method, op, public
+from .._define import Array, Operand, method, op, public
 from .._dtypes import complex128, float64
-from .._inplace import in_place
 from .._tensor import Tensor
-from ._operand import HIDDEN, POINTWISE, is_complex, kind_of, number
+from ._operand import (
+    HIDDEN,
+    POINTWISE,
+    in_place_by_operand,
+    is_complex,
+    kind_of,
+    number,
+)
 
 _NEGATIVE = "Integers to negative integer powers are not allowed."
 
@@ -112,15 +118,7 @@ def pow(input: Any, exponent: Any, *, out: Tensor | None = None) -> Tensor:
     return _pow_of_number(number(input), exponent, out=out)
 
 
-@method()
-def pow_(self: Tensor, exponent: Any) -> Tensor:
-    """In-place version of pow()."""
-    form = _tensors_in_place if isinstance(exponent, Tensor) else _number_in_place
-    return form(self, exponent)
-
-
-_tensors_in_place = in_place(OPS["_pow_tensors"])
-_number_in_place = in_place(OPS["_pow_number"])
+in_place_by_operand("pow", "_pow_number", "_pow_tensors")
 
 
 @method(function=True)
@@ -132,7 +130,7 @@ def square(input: Tensor, *, out: Tensor | None = None) -> Tensor:
 @method()
 def square_(self: Tensor) -> Tensor:
     """In-place version of square()."""
-    return pow_(self, 2)
+    return self.pow_(2)
 
 
 @method(function=True)

@@ -40,6 +40,10 @@ def _extreme(name: str, ufunc: str) -> Any:
         name=name,
         key=f"_{name}",
         check=needs_elements(name),
+        out_rule=(
+            "Expected the dtype for input and out to match, but got {result} for "
+            "input's dtype and {out} for out's dtype."
+        ),
         out=True,
         **HIDDEN,
     )(kernel)

@@ -7,7 +7,15 @@ from typing import Any
 from .._define import OPS, Array, method, op, pointwise
 from .._inplace import in_place, inplace
 from .._tensor import Tensor
-from ._operand import HIDDEN, POINTWISE, UNDERIVED, aliases, leaves_out, underived
+from ._operand import (
+    HIDDEN,
+    OWN_DTYPE,
+    POINTWISE,
+    UNDERIVED,
+    aliases,
+    leaves_out,
+    underived,
+)
 
 
 def _staircase(name: str, ufunc: str) -> Any:
@@ -22,6 +30,7 @@ def _staircase(name: str, ufunc: str) -> Any:
         {"self": lambda F, grad: F.zeros_like(grad)},
         general=general,
         check=leaves_out("b", f"{name}_vml_cpu"),
+        out_rule=OWN_DTYPE,
     )
 
 
@@ -33,6 +42,7 @@ trunc = _staircase("trunc", "trunc")
 @op(
     {"self": lambda F, grad: F.zeros_like(grad)},
     check=leaves_out("b", "round_vml_cpu"),
+    out_rule=OWN_DTYPE,
     name="round",
     key="_round",
     **POINTWISE,
@@ -47,6 +57,7 @@ def _round(xp: Any, self: Array) -> Any:
     name="round",
     key="_round_decimals",
     node="RoundBackward1",
+    out_rule=OWN_DTYPE,
     check=lambda name, self, decimals: leaves_out("biu", "round_cpu")(name, self),
     **POINTWISE,
     **HIDDEN,
@@ -75,7 +86,12 @@ def round_(self: Tensor, *, decimals: int = 0) -> Tensor:
     return _round_decimals_in_place(self, decimals=decimals)
 
 
-@op({"self": lambda F, grad: grad}, check=leaves_out("biu", "frac_cpu"), **POINTWISE)
+@op(
+    {"self": lambda F, grad: grad},
+    check=leaves_out("biu", "frac_cpu"),
+    out_rule=OWN_DTYPE,
+    **POINTWISE,
+)
 def frac(xp: Any, self: Array) -> Any:
     """Return what is after the point, with the sign."""
     return self - xp.trunc(self)
@@ -83,6 +99,7 @@ def frac(xp: Any, self: Array) -> Any:
 
 @op(
     {"self": lambda F, grad, self, nan, posinf, neginf: grad * F.isfinite(self)},
+    out_rule="nan_to_num: dtype of out: {out} should be same as input: {result}",
     **POINTWISE,
 )
 def nan_to_num(

@@ -11,7 +11,7 @@ import numpy as np
 from .._define import FUNCTIONS, Array, Operand, method, op, pointwise
 from .._inplace import inplace
 from .._tensor import Tensor
-from ._operand import HIDDEN, POINTWISE
+from ._operand import HIDDEN, POINTWISE, in_place_by_operand
 
 _TWO_OVER_ROOT_PI = 2.0 / sqrt(pi)
 
@@ -170,4 +170,5 @@ def xlogy(input: Any, other: Any, *, out: Tensor | None = None) -> Tensor:
 
 FUNCTIONS["polygamma"] = polygamma
 method("polygamma")(lambda self, n: polygamma(n, self))
-inplace("erf", "erfc", "erfinv", "lgamma", "digamma", "_xlogy_tensors")
+inplace("erf", "erfc", "erfinv", "lgamma", "digamma")
+in_place_by_operand("xlogy", "_xlogy_by_number", "_xlogy_tensors")

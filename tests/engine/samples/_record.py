@@ -69,6 +69,7 @@ class OpSample:
     strides: bool = True
     inplace: bool = False  # also `name_`, a method
     out: bool = False  # also with out=
+    out_casts: bool = True  # out= of other dtypes too
     rtol: float = 0.0  # looser than the dtype's own tolerance, with a reason beside it
     variant: str = ""  # tells two entries of one op apart
 
