@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Page, expect
+from playwright.sync_api import expect
 
 import gradviz
+from gradviz.render.mime import mimebundle
 from tests.browser.conftest import PATIENCE_MS, Watched
-from tests.browser.lab import Lab, command, run_all, serve
+from tests.browser.lab import ROOT, Lab, command, run_all, serve
+from tests.gradviz import samples
 
 pytestmark = pytest.mark.slow
 
@@ -40,10 +43,6 @@ def expected_nodes() -> int:
     with gradviz.record() as recorder:
         exec(PROGRAM, {"torch": gradtape})
     return len(recorder.snapshot().nodes)
-
-
-def shown_counts(page: Page) -> list[str]:
-    return page.get_by_test_id("node-count").all_inner_texts()
 
 
 def test_a_recorded_cell_shows_its_graph_and_so_does_the_saved_notebook(
@@ -77,3 +76,126 @@ def test_a_recorded_cell_shows_its_graph_and_so_does_the_saved_notebook(
         expect(reopened.page.get_by_test_id("box-count")).to_be_visible()
         reopened.page.screenshot(path=tmp_path / "reopened.png")
         assert reopened.errors == []
+
+
+def test_every_view_is_its_own_and_a_cell_that_runs_again_has_one(
+    lab: Lab, new_page: Callable[..., Watched]
+):
+    lab.write("views.ipynb", LOAD, PROGRAM, "%gradviz loss", "%gradviz hidden * 2")
+    watched = new_page(height=1700)
+    lab.open(watched.page, "views.ipynb")
+    run_all(watched.page)
+    counts = watched.page.get_by_test_id("node-count")
+    expect(counts).to_have_text(["6 nodes", "6 nodes"])
+    watched.page.get_by_test_id("search").first.click()
+    watched.page.keyboard.type("ExpBackward0\n")
+    headings = watched.page.get_by_test_id("inspector").get_by_role("heading", level=2)
+    expect(headings).to_have_text(["ExpBackward0", "hidden * 2"])
+    run_all(watched.page)
+    expect(headings).to_have_text(["loss", "hidden * 2"])
+    expect(counts).to_have_text(["6 nodes", "6 nodes"])
+    assert watched.errors == []
+
+
+def test_the_view_follows_the_theme_of_jupyterlab(
+    lab: Lab, new_page: Callable[..., Watched], tmp_path: Path
+):
+    lab.write("theme.ipynb", LOAD, f"%%gradviz\n{PROGRAM}")
+    watched = new_page()
+    lab.open(watched.page, "theme.ipynb")
+    run_all(watched.page)
+    expect(watched.page.get_by_test_id("box-count")).to_be_visible()
+    inspector = watched.page.get_by_test_id("inspector")
+    expect(inspector).to_have_css("color-scheme", "light")
+    command(watched.page, "apputils:change-theme", {"theme": "JupyterLab Dark"})
+    expect(inspector).to_have_css("color-scheme", "dark")
+    expect(watched.page.locator("#jupyterlab-splash")).to_have_count(0)
+    watched.page.screenshot(path=tmp_path / "dark.png")
+    command(watched.page, "apputils:change-theme", {"theme": "JupyterLab Light"})
+    expect(inspector).to_have_css("color-scheme", "light")
+    assert watched.errors == []
+
+
+def test_a_click_on_a_place_selects_the_expression_in_its_cell(
+    lab: Lab, new_page: Callable[..., Watched]
+):
+    lab.write("reveal.ipynb", LOAD, f"%%gradviz\n{PROGRAM}", "'the last cell'")
+    watched = new_page(height=1200)
+    lab.open(watched.page, "reveal.ipynb")
+    run_all(watched.page)
+    watched.page.get_by_test_id("search").click()
+    watched.page.keyboard.type("ExpBackward0\n")
+    source = watched.page.get_by_test_id("source")
+    expect(source.locator("mark")).to_have_text("(x * w + 1.0).exp()")
+    expect(source.get_by_role("button")).to_have_text(re.compile(r"In\[2\]:4"))
+    source.get_by_role("button").click()
+    watched.page.wait_for_function(
+        """() => {
+            const notebook = jupyterapp.shell.currentWidget.content;
+            const { editor } = notebook.activeCell;
+            const { start, end } = editor.getSelection();
+            const selected = editor.getLine(start.line)?.slice(start.column, end.column);
+            return notebook.activeCellIndex === 1 && selected === "(x * w + 1.0).exp()";
+        }"""
+    )
+    assert watched.errors == []
+
+
+def test_nothing_is_cut_off_in_an_output_of_forty_characters(
+    lab: Lab, new_page: Callable[..., Watched], tmp_path: Path
+):
+    lab.write("narrow.ipynb", LOAD, f"%%gradviz\n{PROGRAM}")
+    watched = new_page(width=500)
+    lab.open(watched.page, "narrow.ipynb")
+    command(watched.page, "application:toggle-left-area")
+    run_all(watched.page)
+    expect(watched.page.get_by_test_id("box-count")).to_be_visible()
+    watched.page.screenshot(path=tmp_path / "narrow.png")
+    for part in ("status", "inspector", "breadcrumb"):
+        sizes = watched.page.get_by_test_id(part).evaluate(
+            "element => [element.scrollWidth, element.clientWidth]"
+        )
+        assert sizes[0] <= sizes[1], part
+        assert sizes[1] < 420
+    assert watched.errors == []
+
+
+def test_without_the_plugin_the_widget_fetches_the_view_once(
+    new_page: Callable[..., Watched], tmp_path: Path
+):
+    with serve(tmp_path, plugin=False) as plain:
+        plain.write("plain.ipynb", LOAD, PROGRAM, *["%gradviz loss"] * 2)
+        watched = new_page(height=1700)
+        sent: list[int] = []
+        watched.page.on(
+            "websocket",
+            lambda socket: socket.on(
+                "framereceived", lambda data: sent.append(len(data))
+            ),
+        )
+        plain.open(watched.page, "plain.ipynb")
+        run_all(watched.page)
+        counts = watched.page.get_by_test_id("node-count")
+        expect(counts).to_have_text(["6 nodes", "6 nodes"])
+        expect(watched.page.get_by_test_id("box-count")).to_have_count(2)
+        expect(watched.page.locator(".jupyter-widgets")).to_have_count(2)
+        bundle = (ROOT / "gradviz/render/static/gradviz.js").stat().st_size
+        assert sum(size > bundle for size in sent) == 1
+        watched.page.screenshot(path=tmp_path / "plain.png")
+        assert watched.errors == []
+
+
+def test_the_html_form_needs_neither_kernel_nor_plugin(
+    new_page: Callable[..., Watched], tmp_path: Path
+):
+    snapshot = samples.cnn()
+    form = mimebundle(snapshot)["text/html"]
+    (tmp_path / "saved.html").write_text(form, encoding="utf-8")
+    watched = new_page()
+    watched.page.context.set_offline(True)
+    watched.page.goto((tmp_path / "saved.html").as_uri())
+    frame = watched.page.frame_locator("iframe")
+    count = f"{len(snapshot.nodes)} nodes"
+    expect(frame.get_by_test_id("node-count")).to_have_text(count)
+    expect(frame.get_by_test_id("box-count")).to_be_visible()
+    assert watched.errors == []
