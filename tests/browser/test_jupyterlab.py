@@ -134,7 +134,8 @@ def test_a_click_on_a_place_selects_the_expression_in_its_cell(
             const notebook = jupyterapp.shell.currentWidget.content;
             const { editor } = notebook.activeCell;
             const { start, end } = editor.getSelection();
-            const selected = editor.getLine(start.line)?.slice(start.column, end.column);
+            const line = editor.getLine(start.line) ?? "";
+            const selected = line.slice(start.column, end.column);
             return notebook.activeCellIndex === 1 && selected === "(x * w + 1.0).exp()";
         }"""
     )
@@ -178,7 +179,7 @@ def test_without_the_plugin_the_widget_fetches_the_view_once(
         counts = watched.page.get_by_test_id("node-count")
         expect(counts).to_have_text(["6 nodes", "6 nodes"])
         expect(watched.page.get_by_test_id("box-count")).to_have_count(2)
-        expect(watched.page.locator(".jupyter-widgets")).to_have_count(2)
+        assert watched.page.evaluate("Object.keys(gradvizBundles).length") == 1
         bundle = (ROOT / "gradviz/render/static/gradviz.js").stat().st_size
         assert sum(size > bundle for size in sent) == 1
         watched.page.screenshot(path=tmp_path / "plain.png")
