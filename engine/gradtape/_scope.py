@@ -13,7 +13,7 @@ class Scope:
     Two calls of one module are two scopes: an unrolled cell is no cycle.
     """
 
-    __slots__ = ("_name", "kind", "module", "parent")
+    __slots__ = ("__weakref__", "_name", "kind", "module", "parent")
 
     def __init__(self, module: Any, parent: Scope | None) -> None:
         self.module = weakref.ref(module)
