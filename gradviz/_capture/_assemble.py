@@ -58,7 +58,7 @@ class _Assembly:
     def op_node(self, raw: RawNode, iterations: dict[int, int]) -> ir.OpNode:
         flags = [
             *(["freed"] if raw.is_freed() else []),
-            *(["modified"] if any(_stale(s) for s in raw.saved) else []),
+            *(["modified"] if any(_stale(raw, s) for s in raw.saved) else []),
         ]
         return ir.OpNode(
             name=raw.name,
@@ -103,7 +103,7 @@ class _Assembly:
                 slot=saved.slot,
                 tensor=self.tensors.add(saved.tensor),
                 version_saved=saved.version,
-                version_now=_version_now(saved),
+                version_now=_version_now(raw, saved),
                 freed=raw.is_freed(),
                 hooked=saved.hooked,
             )
@@ -239,13 +239,19 @@ def _look_again(nodes: list[RawNode]) -> None:
                 tensor.storage.refresh(tensor.storage)
 
 
-def _stale(saved: RawSaved) -> bool:
-    return _version_now(saved) != saved.version
+def _stale(node: RawNode, saved: RawSaved) -> bool:
+    return _version_now(node, saved) != saved.version
 
 
-def _version_now(saved: RawSaved) -> int:
+def _version_now(node: RawNode, saved: RawSaved) -> int:
+    """Return the version; for what was released after use, the one it was used at.
+
+    An optimizer step after backward() writes the weights, which harms nobody then.
+    """
     storage = saved.tensor.storage
-    return saved.version if storage is None else storage.version
+    if storage is None or node.is_freed():
+        return saved.version
+    return storage.version
 
 
 def _iterations(nodes: list[RawNode]) -> dict[int, int]:

@@ -325,8 +325,8 @@ def _short(value: Any) -> str:
 
 
 @cache
-def _formulas_by_name(name: str) -> str:
-    op = OPS[name]
+def _formulas_by_key(key: str) -> str:
+    op = OPS[key]
     lines: list[str] = []
     for formula in op.formulas:
         target = ", ".join(op.tensors[i] for i in formula.inputs)
@@ -336,4 +336,4 @@ def _formulas_by_name(name: str) -> str:
 
 
 def _formula_of(op: Op) -> str:
-    return _formulas_by_name(op.name)
+    return _formulas_by_key(op.key)

@@ -345,3 +345,15 @@ def test_empty_and_bad_values_record():
     bad = [s for s in snapshot.statistics if s.nans]
     assert bad
     assert bad[0].minimum is None
+
+
+def test_writes_after_the_graph_was_freed_are_no_harm():
+    w = gt.ones(3, requires_grad=True)
+    optimizer = gt.optim.SGD([w], lr=0.1)
+
+    def program():
+        (w * w).sum().backward()
+        optimizer.step()
+
+    mul = node_named(recorded(program), "MulBackward0")
+    assert "modified" not in mul.flags
