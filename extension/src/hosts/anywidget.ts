@@ -1,14 +1,14 @@
 // The host of a notebook widget: the snapshot lies in a model that the kernel keeps.
 import { mount } from "../app.js";
 import type { PageApi } from "./model.js";
-import { askToReveal, CELL_HEIGHT, followModel, readModel } from "./notebook.js";
+import { CELL_HEIGHT, followModel, readModel, revealIn } from "./notebook.js";
 
 /** Show a model's snapshots inside `el`; the answer removes the view. */
 export const widget: PageApi["widget"] = ({ model, el }) => {
   const transport = {
     initial: readModel(model),
     onSnapshot: followModel.bind(null, model),
-    reveal: askToReveal.bind(null, el),
+    ...revealIn(el),
   };
   return mount(el, transport, { height: CELL_HEIGHT }).dispose;
 };

@@ -6,7 +6,13 @@ import { Widget } from "@lumino/widgets";
 import { type Mounted, mount } from "../app.js";
 import { parseSnapshot } from "../ir/parse.js";
 import { type Place, reveal } from "./jupyterlab-reveal.js";
-import { askToReveal, CELL_HEIGHT, followKey, REVEAL_EVENT } from "./notebook.js";
+import {
+  CELL_HEIGHT,
+  followKey,
+  REVEAL_EVENT,
+  REVEAL_MARK,
+  revealIn,
+} from "./notebook.js";
 
 const MIME = "application/vnd.gradviz+json";
 const WIDGET_MIME = "application/vnd.jupyter.widget-view+json";
@@ -23,7 +29,7 @@ class SnapshotRenderer extends Widget {
     const transport = {
       initial: Promise.resolve(data[MIME]).then(parseSnapshot),
       onSnapshot: followKey.bind(null, view?.model_id),
-      reveal: askToReveal.bind(null, this.node),
+      ...revealIn(this.node),
     };
     this.#mounted = mount(this.node, transport, { height: CELL_HEIGHT });
   }
@@ -54,6 +60,7 @@ export default {
       RANK,
     );
     if (notebooks === null) return;
+    document.documentElement.dataset[REVEAL_MARK] = "";
     document.addEventListener(REVEAL_EVENT, (event) => {
       void reveal(app, notebooks, (event as CustomEvent<Place>).detail);
     });

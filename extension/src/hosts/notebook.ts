@@ -1,7 +1,7 @@
 // What both notebook hosts share: snapshots of a living widget, and the wish to see code.
 import { decodeSnapshot, SnapshotError } from "../ir/decode.js";
 import type { Snapshot } from "../ir/types.js";
-import type { RevealTarget } from "../state/transport.js";
+import type { Transport } from "../state/transport.js";
 import { inflate } from "./inflate.js";
 import { MODEL_EVENT, page, SNAPSHOT_TRAIT, type WidgetModel } from "./model.js";
 
@@ -10,6 +10,9 @@ export const CELL_HEIGHT = "520px";
 
 /** Sent from the view when the user clicks a place in their code; bubbles. */
 export const REVEAL_EVENT = "gradviz:reveal";
+
+/** Set on the page's root element by whoever listens for the event. */
+export const REVEAL_MARK = "gradvizReveal";
 
 const DAMAGED = "The graph did not arrive whole from the kernel; run the cell again.";
 
@@ -64,11 +67,16 @@ export function followKey(
   };
 }
 
-/** Ask the page around `el` to show where the user wrote something. */
-export function askToReveal(el: HTMLElement, target: RevealTarget): void {
-  const { file, line, end_line, column, end_column, cell_id } = target;
-  const detail = { file, line, end_line, column, end_column, cell_id };
-  el.dispatchEvent(
-    new CustomEvent(REVEAL_EVENT, { detail, bubbles: true, composed: true }),
-  );
+/** How a view asks the page to show where the user wrote something.
+ *
+ * Empty where nobody listens, as in VS Code: a link that does nothing is worse than none. */
+export function revealIn(el: HTMLElement): Pick<Transport, "reveal"> {
+  if (!(REVEAL_MARK in el.ownerDocument.documentElement.dataset)) return {};
+  return {
+    reveal({ file, line, end_line, column, end_column, cell_id }) {
+      const detail = { file, line, end_line, column, end_column, cell_id };
+      const options = { detail, bubbles: true, composed: true };
+      el.dispatchEvent(new CustomEvent(REVEAL_EVENT, options));
+    },
+  };
 }
