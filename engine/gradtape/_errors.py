@@ -141,6 +141,12 @@ OVERLAPPING_WRITE: Final = (
     "operation."
 )
 
+PARTIAL_OVERLAP: Final = (
+    "unsupported operation: some elements of the input tensor and the written-to "
+    "tensor refer to a single memory location. Please clone() the tensor before "
+    "performing the operation."
+)
+
 NON_LEAF_GRAD: Final = (
     "The .grad attribute of a Tensor that is not a leaf Tensor is being accessed. Its "
     ".grad attribute won't be populated during autograd.backward(). If you indeed want "
@@ -177,4 +183,4 @@ def legacy_type_name(dtype: Any) -> str:
 
 def op_of_node(name: str) -> str:
     """Strip what all node names end in: ``Split`` for ``SplitBackward0``."""
-    return name.rstrip("0123456789").removesuffix("Backward")
+    return name.replace("Backward", "").removesuffix("0")

@@ -44,7 +44,7 @@ def write(op: Op, args: tuple[Any, ...], params: tuple[Any, ...]) -> Tensor:
     needs = mode.grad and any(t.requires_grad for t in args if isinstance(t, Tensor))
     check_inplace(target, needs)
     check_overlap(target)
-    check_partial_overlap(target, args)
+    check_partial_overlap(op, target, args)
     promoted = promote(op, args, arrays) if op.promotion != "none" else arrays
     try:
         found = as_array(mode.run(op.invoke, xp, promoted, params))
@@ -94,13 +94,16 @@ def check_overlap(target: Tensor) -> None:
             raise RuntimeError(_errors.OVERLAPPING_WRITE)
 
 
-def check_partial_overlap(target: Tensor, args: tuple[Any, ...]) -> None:
-    """Refuse operands that share some, but not all, cells with what is written."""
+def check_partial_overlap(op: Op, target: Tensor, args: tuple[Any, ...]) -> None:
+    """Refuse operands that share some, but not all, cells with what is written.
+
+    A tensor called ``value`` stands for a number, which is read before.
+    """
     storage = target._storage
-    for arg in args:
+    for name, arg in zip(op.tensors, args, strict=False):
         if not isinstance(arg, Tensor) or arg._storage is not storage:
             continue
-        if arg is target or not arg._data.ndim:
+        if arg is target or name == "value":
             continue
         mine, theirs = _dense_span(target), _dense_span(arg)
         if mine is None or theirs is None:

@@ -205,7 +205,7 @@ class Node:
         slot = type(self).second_names.get(slot, slot)
         stem, symbolic, kind = slot.partition("_sym_")
         if symbolic:
-            return self._saved_size(stem, kind)
+            return self._size_meant(stem, kind)
         if slot in self.slots:
             return self.unpack(tensor_ops)[self.slots.index(slot)]
         names = type(self).param_names
@@ -213,7 +213,7 @@ class Node:
             return self.params[names.index(slot)]
         raise AttributeError(f"'{self.name()}' object has no attribute '_saved_{slot}'")
 
-    def _saved_size(self, stem: str, kind: str) -> Any:
+    def _size_meant(self, stem: str, kind: str) -> Any:
         """Return a size under PyTorch's name: self_sym_sizes, weight_sym_argsize_0…"""
         if kind == "strides":
             return self._saved(f"{stem}_strides")

@@ -154,7 +154,7 @@ class Tensor:
         """Return the steps in elements, or the step of one dimension."""
         data = self._data
         item = data.itemsize
-        if data.size or any(data.strides):
+        if data.size or self._base is not None or any(data.strides):
             strides = tuple(s // item for s in data.strides)
         else:  # NumPy writes zeros for empty arrays of its own
             steps = itertools.accumulate(

@@ -8,8 +8,11 @@ from typing import Any
 from .._backend import NUMPY, backend_of, cupy_backend
 from .._device import default_device
 from .._device import device as Device
+from .._dtypes import DTYPE_OF, can_cast
 from .._dtypes import dtype as DType
-from .._out import store
+from .._errors import CAST_REFUSED
+from .._inplace import note_write
+from .._mode import mode
 from .._tensor import Tensor, wrap
 
 _NO_GRADIENTS = "Only Tensors of floating point and complex dtype can require gradients"
@@ -53,7 +56,13 @@ def deliver(array: Any, out: Tensor | None, requires_grad: bool = False) -> Tens
         fresh = backend_of(out._data).xp.empty(array.shape, out._data.dtype)
         out._storage.owner, out._storage._pointer = fresh, None
         out._data, out._view = fresh, None
-    store(out, array, "out")
+    result = DTYPE_OF[array.dtype]
+    if not can_cast(result, out.dtype):
+        raise RuntimeError(
+            CAST_REFUSED.format(result=result.cpp_name, output=out.dtype.cpp_name)
+        )
+    mode.run(out._data.__setitem__, ..., array)
+    note_write(out, "out")
     return out
 
 
@@ -101,11 +110,26 @@ def row_major(xp: Any, array: Any) -> Any:
     return dense.reshape(-1).reshape(array.shape) if 1 in array.shape else dense
 
 
+def is_dense(array: Any) -> bool:
+    """Tell whether the elements fill their memory: no gaps, none shared."""
+    expected = array.itemsize
+    for stride, length in sorted(zip(array.strides, array.shape, strict=True)):
+        if length != 1:
+            if stride != expected:
+                return False
+            expected *= length
+    return True
+
+
 def array_like(xp: Any, array: Any, dtype: DType | None = None) -> Any:
     """Return a new array of the shape and memory order of another."""
     kind = array.dtype if dtype is None else dtype.numpy
-    if array.flags.c_contiguous or array.ndim < 2 or not array.size:
+    if array.flags.c_contiguous and 1 not in array.shape or not array.size:
         return xp.empty(array.shape, kind)
+    if is_dense(array):
+        steps = tuple(s // array.itemsize for s in array.strides)
+        flat = xp.empty(array.size, kind)
+        return backend_of(flat).strided(flat, array.shape, steps, 0)
     order = memory_order(array.shape, [array.strides])
     dense = xp.empty(tuple(array.shape[d] for d in order), kind)
     places = [order.index(d) for d in range(array.ndim)]

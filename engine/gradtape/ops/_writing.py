@@ -7,7 +7,7 @@ from typing import Any
 
 from .._apply import make_node
 from .._define import OPS
-from .._inplace import check_overlap, note_write
+from .._inplace import check_overlap, check_partial_overlap, note_write
 from .._mode import mode
 from .._observe import OpCalled, notify, observers
 from .._tensor import Tensor
@@ -31,6 +31,7 @@ def written(
     needs = mode.grad and any(t.requires_grad for t in tensors)
     check_inplace(target, needs)
     check_overlap(target)
+    check_partial_overlap(OPS[declared], target, args)
     node = make_node(OPS[declared], args, options, (target,)) if needs else None
     mode.run(store, target._data)
     note_write(target, name)

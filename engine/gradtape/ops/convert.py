@@ -25,7 +25,7 @@ from .._dtypes import (
 )
 from .._dtypes import dtype as DType
 from .._tensor import Tensor, wrap_alias
-from ._place import array_like, dense_copy, module_on
+from ._place import array_like, dense_copy, module_on, row_major
 from ._warn import warn_once
 from .formats import preserve_format
 
@@ -38,7 +38,9 @@ _DISCARDS = "Casting complex values to real discards the imaginary part"
 @op({"self": lambda F, grad: grad}, name="clone", method=False, function=False)
 def _clone(xp: Any, self: Array, dense: bool = True) -> Any:
     """Copy the tensor; with ``dense``, in the memory order it has."""
-    if not dense or self.flags.c_contiguous:
+    if not dense:
+        return row_major(xp, self.copy())
+    if self.flags.c_contiguous and 1 not in self.shape:
         return self.copy()
     return dense_copy(xp, self)
 
@@ -108,7 +110,7 @@ def _to_copy(xp: Any, self: Array, dtype: DType, dense: bool = True) -> Any:
     kind = dtype.numpy
     if self.dtype.kind == "c" and kind.kind != "c":
         self = self != 0 if kind.kind == "b" else self.real
-    if not dense or self.flags.c_contiguous:
+    if not dense or (self.flags.c_contiguous and 1 not in self.shape):
         return self.astype(kind, "C")
     copy = array_like(xp, self, dtype)
     copy[...] = self

@@ -329,8 +329,14 @@ def as_value(self: Tensor, value: Any) -> Tensor:
             mode.run(xp.full, (), in_range(number, self.dtype), self._data.dtype)
         )
     raise TypeError(
-        f"can't assign a {type(value).__name__} to a {legacy_type_name(self.dtype)}"
+        f"can't assign a {_type_name(value)} to a {legacy_type_name(self.dtype)}"
     )
+
+
+def _type_name(value: Any) -> str:
+    kind = type(value)
+    name, home = kind.__name__, kind.__module__
+    return name if home == "builtins" else f"{home}.{name}"
 
 
 def _write_view(view: Tensor, source: Tensor) -> None:

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from .._tensor import Tensor, wrap
+from ._arguments import wrap_dim
 from .movement import _alias, unsqueeze
 from .parts import select, slice_view
 
@@ -63,11 +64,9 @@ class _Reader:
 
     def read(self) -> tuple[Tensor, Indices]:
         skipped = self.source.dim() - sum(map(_dims_of, self.items))
-        seen = False
         for position, item in enumerate(self.items):
             if item is Ellipsis:
-                self.dim += 0 if seen else skipped
-                seen = True
+                self.dim += skipped  # each of them, as PyTorch counts
             elif item is None:
                 self.view = unsqueeze(self.view, self.dim)
                 self.dim += 1
@@ -175,7 +174,7 @@ def _sliced(view: Tensor, dim: int, part: slice, always: bool = False) -> Tensor
         raise ValueError("slice step cannot be zero")
     if step is not None and step < 0:
         raise ValueError("step must be greater than zero")
-    length = view._data.shape[dim]
+    length = view._data.shape[wrap_dim(dim, view._data.ndim)]
     whole = step in (None, 1) and not start and (stop is None or stop >= length)
     if whole and not always:
         return view
