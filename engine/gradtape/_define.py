@@ -7,7 +7,6 @@ See ``_op.py`` for how a declaration is read. Two op namespaces come out of it:
 from __future__ import annotations
 
 import functools
-import inspect
 from collections.abc import Callable, Mapping
 from typing import Any, TypeVar
 
@@ -15,19 +14,16 @@ import numpy as np
 
 from ._apply import apply
 from ._backend import backend_of
+from ._compile import ABSENT, compile_function, compile_invoke
 from ._fast import Option, bind_pointwise
 from ._node import Node, SavedTensor
 from ._op import Array as Array
 from ._op import Arrays as Arrays
 from ._op import Check, Derivative, Kernel, Op, Operand, Promotion, read_op
-from ._out import write_out
 from ._run import bind_run, check_version, modified_error
 from ._tensor import Tensor, wrap_shared
 
 K = TypeVar("K", bound=Callable[..., Any])
-
-ABSENT: Any = object()
-"""The default of an argument that has none, or whose second name was used."""
 
 OPS: dict[str, Op] = {}
 """Every declared op by name."""
@@ -126,6 +122,8 @@ def pointwise(
     out: bool = True,
     out_rule: str = "",
     numbers: bool = True,
+    key: str = "",
+    family: str = "pointwise",
 ) -> Callable[..., Any]:
     """Declare an op that NumPy has as a ufunc: no options, one or two operands.
 
@@ -150,10 +148,11 @@ def pointwise(
         general or (unary if arity == 1 else binary),
         {**derivatives},
         name=name,
+        key=key,
         node_name=node or node_name(name),
         promotion=promotion,
         pointwise=True,
-        family="pointwise",
+        family=family,
         out=out,
         out_rule=out_rule,
         check=check,
@@ -162,7 +161,7 @@ def pointwise(
         record.numbers = frozenset()
     _make_node_type(record)
     fast = kernel_of(np)
-    setattr(_numpy_ops, name, fast)
+    setattr(_numpy_ops, record.key, fast)
     call = bind_pointwise(record, fast, option)
     return _publish(record, call, method, function)
 
@@ -211,7 +210,7 @@ def _publish(
 
 
 def _make_node_type(record: Op) -> None:
-    record.invoke = _compile_invoke(record)
+    record.invoke = compile_invoke(record)
     record.node_type = type(
         record.node_name,
         (Node,),
@@ -223,92 +222,21 @@ def _make_node_type(record: Op) -> None:
             "slots": record.saves,
             "param_names": record.param_names,
             "run": bind_run(record),
-            "second_names": {n: f"result{i}" for i, n in enumerate(record.output_names)},
+            "second_names": {
+                n: f"result{i}" for i, n in enumerate(record.output_names)
+            },
         },
     )
 
 
-def compile_function(
-    record: Op, name: str, execute: Callable[..., Any], out: bool = False
-) -> Callable[..., Any]:
-    """Write a function with the op's real signature that calls ``execute``.
-
-    A wrapper over ``*args, **kwargs`` would bind arguments by hand, which costs more
-    than the op itself; NamedTuple and dataclasses are made the same way.
-    """
-    scope: dict[str, Any] = {
-        "_execute": execute,
-        "_op": record,
-        "_absent": ABSENT,
-        "_missing": _missing,
-    }
-    heads: list[str] = []
-    guards: list[str] = []
-    names = {n: n for n in (*record.tensors, *record.options)}
-    if record.tensors[:1] == ("self",):
-        names["self"] = "input"  # PyTorch's name; as a method it is never written
-    for p in record.parameters:
-        if p.kind is inspect.Parameter.KEYWORD_ONLY and "*" not in heads:
-            heads.append("*")
-        default = ""
-        if p.default is not inspect.Parameter.empty:
-            scope[f"_default_{p.name}"] = p.default
-            default = f"=_default_{p.name}"
-        elif p.name in _SECOND_NAMES or "=" in "".join(heads):
-            default = "=_absent"
-            if p.name not in _SECOND_NAMES:
-                guard = f"if {p.name} is _absent: raise _missing({name!r}, {p.name!r})"
-                guards.append(guard)
-        heads.append(names[p.name] + default)
-    second = [n for n in record.options if n in _SECOND_NAMES]
-    if (second or out) and "*" not in heads:
-        heads.append("*")
-    for n in second:
-        heads.append(f"{_SECOND_NAMES[n]}=_absent")
-        guards.append(f"if {_SECOND_NAMES[n]} is not _absent: {n} = {_SECOND_NAMES[n]}")
-        guards.append(f"if {n} is _absent: raise _missing({name!r}, {n!r})")
-    tensors = "".join(f"{names[n]}, " for n in record.tensors)
-    options = "".join(f"{n}, " for n in record.options)
-    call = f"(_op, ({tensors}), ({options})"
-    if out:
-        scope["_write_out"] = write_out
-        heads.append("out=None")
-        guards.append(f"if out is not None: return _write_out{call}, out)")
-    lines = "".join(f"    {guard}\n" for guard in guards)
-    source = f"def {name}({', '.join(heads)}):\n{lines}    return _execute{call})\n"
-    exec(compile(source, f"<gradtape op {name}>", "exec"), scope)
-    return scope[name]
-
-
-_SECOND_NAMES = {"dim": "axis", "keepdim": "keepdims"}
-"""NumPy's names, which PyTorch takes too."""
-
-
-def _missing(function: str, name: str) -> TypeError:
-    return TypeError(f'{function}() missing 1 required positional arguments: "{name}"')
-
-
-def _compile_invoke(record: Op) -> Callable[..., Any]:
-    """Write ``invoke(xp, tensors, options)``, which calls the kernel in its order."""
-    passes: list[str] = []
-    for p in record.parameters:
-        kind, names = (
-            ("t", record.tensors) if p.name in record.tensors else ("p", record.options)
-        )
-        key = f"{p.name}=" if p.kind is inspect.Parameter.KEYWORD_ONLY else ""
-        passes.append(f"{key}{kind}[{names.index(p.name)}]")
-    source = f"def invoke(xp, t, p):\n    return _kernel(xp, {', '.join(passes)})\n"
-    scope: dict[str, Any] = {"_kernel": record.kernel}
-    exec(compile(source, f"<gradtape op {record.name}>", "exec"), scope)
-    return scope["invoke"]
-
-
 __all__ = [
+    "ABSENT",
     "FUNCTIONS",
     "OPS",
     "Array",
     "OpSpace",
     "Operand",
+    "compile_function",
     "method",
     "node_name",
     "op",

@@ -163,14 +163,14 @@ def bind_pointwise(
     unary = len(op.tensors) == 1
     parts = [_UNARY if unary else _BINARY, _WRAP]
     if op.formulas:
-        parts += [_UNARY_EDGES if unary else _BINARY_EDGES, _RECORD]
+        parts += [_UNARY_EDGES if op.edges == (0,) else _BINARY_EDGES, _RECORD]
     args = "(input,)" if unary else "(input, other)"
     takes, guard = ("", "") if operator else _keywords(op, args, option)
     source = "".join((*parts, _RETURN)).format(
         name=op.name,
         kinds="f" if op.promotion == "float" else "fiu",
         saved=_saved_source(op),
-        params=f"metas_of(op, {args})" if op.metas else "()",
+        params=_metas_source(op, args),
         args=args,
         option=takes,
         guard=guard,
@@ -187,6 +187,12 @@ def bind_pointwise(
         scope |= {"_default": option.default, "_other": option.function}
     exec(compile(source, f"<gradtape op {op.name}>", "exec"), scope)
     return scope[op.name]
+
+
+def _metas_source(op: Op, args: str) -> str:
+    if op.metas == ("self_shape",):
+        return "(a.shape,)"
+    return f"metas_of(op, {args})" if op.metas else "()"
 
 
 def _keywords(op: Op, args: str, option: Option | None) -> tuple[str, str]:
@@ -268,7 +274,7 @@ _SAVE = """
                 saved_{slot}.version = kept.version
                 saved_{slot}.tensor = {tensor}"""
 
-_SLOTS = {
+_SLOTS: dict[str, dict[str, str]] = {
     "self": {
         "otherwise": "None",
         "condition": "",
@@ -291,3 +297,4 @@ _SLOTS = {
         "tensor": "None",
     },
 }
+_SLOTS["exponent"] = _SLOTS["other"]

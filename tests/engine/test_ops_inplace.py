@@ -31,7 +31,7 @@ def attempt(call: Callable[[], Any]) -> tuple[Any, list[str]]:
         warnings.simplefilter("always")
         try:
             result = call()
-        except Exception as error:  # noqa: BLE001 - compared by the caller
+        except Exception as error:
             result = error
     return result, [str(w.message).split(" (Triggered", 1)[0] for w in caught]
 

@@ -127,7 +127,7 @@ UNDERIVED = "NotImplemented"
 """PyTorch's name for the node of an op that has no derivative."""
 
 
-def underived(name: str, *tensors: str) -> dict[str, Any]:
+def underived(name: str, *tensors: str) -> dict[Any, Any]:
     """Return derivatives that refuse: an op PyTorch records without being able to."""
 
     def refuse(F: Any, grad: Any) -> Any:

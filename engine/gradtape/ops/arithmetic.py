@@ -138,6 +138,19 @@ def _rsub_tensor(xp: Any, self: Array, other: Array, alpha: Any = 1) -> Any:
     return other - _times(xp, self, alpha)
 
 
+_rsub_plain = pointwise(
+    "rsub",
+    lambda xp, self, other: other - self,
+    {"self": lambda F, grad: -grad},
+    arity=2,
+    node="RsubBackward1",
+    key="_rsub_plain",
+    check=_check_minus,
+    out=False,
+    **HIDDEN,
+)
+
+
 @op(
     {"self": lambda F, grad, alpha: -_scaled(grad, alpha)},
     name="rsub",
@@ -156,12 +169,19 @@ def _rsub_number(xp: Any, self: Array, other: Operand, alpha: Any = 1) -> Any:
 @public
 def rsub(input: Tensor, other: Any, *, alpha: Any = 1) -> Tensor:
     """Return ``other - alpha * input``."""
-    form = _rsub_tensor if isinstance(other, Tensor) else _rsub_number
-    return form(input, other, alpha)
+    if isinstance(other, Tensor):
+        return _rsub_tensor(input, other, alpha)
+    if alpha == 1:
+        return _rsub_plain(input, other)
+    return _rsub_number(input, other, alpha)
 
 
-for _key in ("add", "sub"):  # what a node of the hot path need not keep itself
-    setattr(OPS[_key].node_type, "_saved_alpha", 1)
+for _key in (
+    "add",
+    "sub",
+    "_rsub_plain",
+):  # what a node of the hot path need not keep itself
+    OPS[_key].node_type._saved_alpha = 1
 
 # ---- mul, signs ----
 

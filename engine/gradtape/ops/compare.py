@@ -27,7 +27,12 @@ def _compare_in_place(name: str, ufunc: str) -> None:
     def nothing(F: Any, grad: Any) -> Any:
         return F.zeros_like(grad)
 
-    facts = {"name": name, "promotion": "compare", "pointwise": True, **HIDDEN}
+    facts: dict[str, Any] = {
+        "name": name,
+        "promotion": "compare",
+        "pointwise": True,
+        **HIDDEN,
+    }
     number, tensor = f"_{name}_number", f"_{name}_tensor"
     op({"self": nothing}, key=number, **facts)(kernel)
     node = f"{name.capitalize()}Backward1"

@@ -87,5 +87,5 @@ def imag(input: Tensor) -> Tensor:
     return select(view_as_real(input), -1, 1)
 
 
-Tensor.real = property(real)
-Tensor.imag = property(imag)
+for _name, _part in {"real": real, "imag": imag}.items():
+    setattr(Tensor, _name, property(_part))

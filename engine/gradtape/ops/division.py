@@ -109,9 +109,16 @@ def _floor_divide_tensor(xp: Any, self: Operand, other: Operand) -> Any:
     return floor_quotient(xp, self, other)
 
 
+@_floor_divide("_floor_divide_of_number", "other")
+def _floor_divide_of_number(xp: Any, self: Operand, other: Operand) -> Any:
+    return floor_quotient(xp, self, other)
+
+
 @method(function=True)
 def floor_divide(input: Any, other: Any, *, out: Tensor | None = None) -> Tensor:
     """Divide and round down; no gradient flows."""
+    if not isinstance(input, Tensor):
+        return _floor_divide_of_number(input, other, out=out)
     form = _floor_divide_tensor if isinstance(other, Tensor) else _floor_divide_number
     return form(input, other, out=out)
 
@@ -126,8 +133,8 @@ def _rest(name: str, mode: str) -> tuple[Any, Any]:
         check_divisor(self, other)
         return getattr(xp, name)(self, other)
 
-    facts = {"name": name, "check": leaves_out("b", f"{name}_cpu")}
-    facts |= {**POINTWISE, **HIDDEN}
+    facts: dict[str, Any] = {"name": name, **POINTWISE, **HIDDEN}
+    facts["check"] = leaves_out("b", f"{name}_cpu")
     by_number = op({"self": lambda F, grad: grad}, key=f"_{name}_number", **facts)
     by_tensor = op(
         {
@@ -147,9 +154,25 @@ _remainder_number, _remainder_tensor = _rest("remainder", "floor")
 _fmod_number, _fmod_tensor = _rest("fmod", "trunc")
 
 
+@op(
+    underived("remainder", "other"),
+    name="remainder",
+    key="_remainder_of_number",
+    node=UNDERIVED,
+    check=leaves_out("b", "remainder_cpu"),
+    **POINTWISE,
+    **HIDDEN,
+)
+def _remainder_of_number(xp: Any, self: Operand, other: Array) -> Any:
+    check_divisor(self, other)
+    return xp.remainder(self, other)
+
+
 @method(function=True)
 def remainder(input: Any, other: Any, *, out: Tensor | None = None) -> Tensor:
     """Return the rest of a division rounded down; it has the divisor's sign."""
+    if not isinstance(input, Tensor):
+        return _remainder_of_number(input, other, out=out)
     form = _remainder_tensor if isinstance(other, Tensor) else _remainder_number
     return form(input, other, out=out)
 

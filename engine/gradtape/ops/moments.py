@@ -31,11 +31,6 @@ def _corrected(correction: Any) -> Any:
     return 1 if correction is None else correction
 
 
-def _over(value: Any, count: Any) -> Any:
-    """Divide by a count that may be zero, as floats do."""
-    return value * (1.0 / count if count else float("inf"))
-
-
 def _freedom(shape: Any, dim: Any, correction: Any) -> Any:
     return max(count_in(tuple(shape), dim) - _corrected(correction), 0)
 
@@ -106,7 +101,13 @@ def _var_mean_backward(
 
 
 def _std_mean_backward(
-    F: Any, grad: Any, self: Any, result0: Any, dim: Any, correction: Any, keepdim: bool
+    F: Any,
+    grad: Any,
+    self: Any,
+    result0: Any,
+    dim: Any,
+    correction: Any,
+    keepdim: bool,
 ) -> Any:
     into = grad[0]
     if into is not None:
@@ -114,7 +115,12 @@ def _std_mean_backward(
     return _with_mean(F, into, grad[1], self, dim, keepdim)
 
 
-_TWO = {"outputs": 2, "differentiable": (0, 1), "check": _check, **HIDDEN}
+_TWO: dict[str, Any] = {
+    "outputs": 2,
+    "differentiable": (0, 1),
+    "check": _check,
+    **HIDDEN,
+}
 
 
 @op({"self": _var_mean_backward}, name="var_mean", key="_var_mean", **_TWO)
@@ -131,7 +137,7 @@ def _std_mean(xp: Any, self: Array, dim: Any, correction: Any, keepdim: bool) ->
 def _arguments(
     dim: Any, unbiased: Any, correction: Any, keepdim: Any, axis: Any, keepdims: Any
 ) -> tuple[Any, Any, bool]:
-    """Sort out the overloads: (unbiased), (dim, unbiased, keepdim), (dim, correction)."""
+    """Sort out the overloads, by (unbiased), (dim, unbiased…) and (dim, correction)."""
     dim, keep = dim_argument(dim, axis, keepdim, keepdims)
     if isinstance(dim, bool):
         dim, unbiased = None, dim

@@ -1,4 +1,4 @@
-"""Python's operators on tensors. Unknown operands get NotImplemented, as Python wants."""
+"""Python's operators on tensors; operands they do not know get NotImplemented."""
 
 from __future__ import annotations
 
@@ -6,14 +6,15 @@ import functools
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
+
 from .. import _errors
-from .._define import FUNCTIONS, OPS, raw_ops, tensor_ops
+from .._define import FUNCTIONS, OPS, method, raw_ops, tensor_ops
 from .._fast import OPERANDS, bind_pointwise
 from .._tensor import Tensor
-from .arithmetic import rsub
+from .arithmetic import abs as absolute
+from .arithmetic import neg, positive, rsub
 from .power import pow as power
-
-import numpy as np
 
 _RAW = raw_ops(np.empty(0))
 
@@ -91,11 +92,12 @@ for _name, _method in {
 }.items():
     setattr(Tensor, f"__i{_name}__", _deferring(getattr(Tensor, _method)))
 
-Tensor.__neg__ = Tensor.neg
-Tensor.__pos__ = Tensor.positive
-Tensor.__abs__ = Tensor.abs
+method("__neg__")(neg)
+method("__abs__")(absolute)
+method("__pos__")(positive)
 
 
+@method("__invert__")
 def _invert(self: Tensor) -> Tensor:
     if self._data.dtype.kind not in "biu":
         raise TypeError(
@@ -105,11 +107,10 @@ def _invert(self: Tensor) -> Tensor:
     return self.bitwise_not()
 
 
-Tensor.__invert__ = _invert
-
 # ---- a tensor of one element as a Python number ----
 
 
+@method("__bool__")
 def _as_bool(self: Tensor) -> bool:
     if self._data.size != 1:
         what = "no values" if self._data.size == 0 else "more than one value"
@@ -123,6 +124,7 @@ def _single(self: Tensor) -> Any:
     return self._data.reshape(())[()]
 
 
+@method("__index__")
 def _as_index(self: Tensor) -> int:
     if self._data.size != 1 or self._data.dtype.kind not in "biu":
         raise TypeError(
@@ -131,8 +133,6 @@ def _as_index(self: Tensor) -> int:
     return int(self._data.reshape(())[()])
 
 
-Tensor.__bool__ = _as_bool
-Tensor.__float__ = lambda self: float(_single(self))
-Tensor.__int__ = lambda self: int(_single(self))
-Tensor.__complex__ = lambda self: complex(_single(self))
-Tensor.__index__ = _as_index
+method("__float__")(lambda self: float(_single(self)))
+method("__int__")(lambda self: int(_single(self)))
+method("__complex__")(lambda self: complex(_single(self)))

@@ -14,12 +14,12 @@ from ._reduction import finish, values_of
 from .reduce_extremes import picked_backward
 
 _NAMES = ("values", "indices")
-_PICKED = {
+_PICKED: dict[Any, Any] = {
     "self": lambda F, grad, result1, self_shape, dim: picked_backward(
         F, grad, result1, self_shape, dim, True
     )
 }
-_PICKED_ONE = {
+_PICKED_ONE: dict[Any, Any] = {
     "self": lambda F, grad, result1, self_shape, dim, keepdim: picked_backward(
         F, grad, result1, self_shape, dim, keepdim
     )
@@ -53,8 +53,13 @@ def _sort_kernel(xp: Any, self: Array, dim: int, descending: bool) -> Any:
     return tuple(laid_out(xp, v, [self]) for v in found)
 
 
-_SORT: dict[str, Any] = {"name": "sort", "outputs": 2, "output_names": _NAMES}
-_SORT |= {"out": True, **HIDDEN}
+_SORT: dict[str, Any] = {
+    "name": "sort",
+    "outputs": 2,
+    "output_names": _NAMES,
+    "out": True,
+    **HIDDEN,
+}
 _sort = op(_PICKED, key="_sort", **_SORT)(_sort_kernel)
 _sort_stable = op(_PICKED, key="_sort_stable", node="SortBackward1", **_SORT)(
     _sort_kernel

@@ -5,7 +5,7 @@ from __future__ import annotations
 from math import inf, log, nan
 from typing import Any
 
-from .._define import Array, Operand, method, op, public
+from .._define import Array, Operand, method, op, pointwise
 from .._dtypes import complex128, float64
 from .._tensor import Tensor
 from ._operand import (
@@ -69,22 +69,31 @@ def _pow_backward_number(
     return grad * (result * slope)
 
 
-_FACTS = {**POINTWISE, **HIDDEN, "name": "pow"}
+_FACTS: dict[str, Any] = {**POINTWISE, **HIDDEN, "name": "pow"}
 
 
-@op(
+def _to_number(xp: Any, self: Array, exponent: Operand) -> Any:
+    if self.dtype.kind not in "fc":
+        return _power(xp, self, exponent)
+    return _float_to_number(xp, self, number(exponent))
+
+
+def _float_to_number(xp: Any, self: Any, exponent: Any) -> Any:
+    if exponent == -0.5:
+        return xp.reciprocal(xp.sqrt(self))  # of -0: -inf, as in PyTorch
+    return self**exponent  # NumPy has short cuts for 2, 0.5 and -1
+
+
+_pow_number = pointwise(
+    "pow",
+    _float_to_number,
     {"self": _pow_backward},
+    arity=2,
     key="_pow_number",
+    general=_to_number,
     check=_check_exponent,
-    **_FACTS,
+    **HIDDEN,
 )
-def _pow_number(xp: Any, self: Array, exponent: Operand) -> Any:
-    if self.dtype.kind in "fc":
-        power = number(exponent)
-        if power == -0.5:
-            return xp.reciprocal(xp.sqrt(self))  # of -0: -inf, as in PyTorch
-        return self**power  # NumPy has short cuts for 2, 0.5 and -1
-    return _power(xp, self, exponent)
 
 
 @op(
@@ -111,6 +120,8 @@ def _pow_of_number(xp: Any, self: Operand, exponent: Array) -> Any:
 @method(function=True)
 def pow(input: Any, exponent: Any, *, out: Tensor | None = None) -> Tensor:
     """Raise to a power; base or exponent may be a number."""
+    if type(exponent) is int or type(exponent) is float:
+        return _pow_number(input, exponent, out=out)
     if not isinstance(exponent, Tensor):
         return _pow_number(input, number(exponent), out=out)
     if isinstance(input, Tensor):

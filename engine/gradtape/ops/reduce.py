@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
+from math import prod as prod_of
 from typing import Any
 
-from .._backend import backend_of
-from .._define import Array, method, op
+from .._define import Array, method, op, pointwise
 from .._dtypes import DTYPE_OF, parse_dtype
 from .._dtypes import dtype as DType
-from .._tensor import Tensor, wrap
+from .._tensor import Tensor
 from ._operand import HIDDEN
 from ._reduction import (
     as_dims,
@@ -16,9 +16,7 @@ from ._reduction import (
     count_in,
     finish,
     in_dtype,
-    restored,
     spread_back,
-    values_of,
     wide,
 )
 from ._signature import ABSENT, dim_argument
@@ -33,6 +31,27 @@ def _sum_kernel(xp: Any, self: Array, dim: Any = None, keepdim: bool = False) ->
     if self.dtype.kind not in "biu":
         found = xp.asarray(found).astype(self.dtype, copy=False)
     return finish(xp, found, self.shape, axes, keepdim)
+
+
+def _sum_kernel_of_all(xp: Any, self: Array) -> Any:
+    return _sum_kernel(xp, self)
+
+
+def _fast_total(xp: Any, self: Array) -> Any:
+    return xp.add.reduce(self, None, wide(self) if self.itemsize == 2 else None)
+
+
+_sum_plain = pointwise(
+    "sum",
+    _fast_total,
+    {"self": lambda F, grad, self_shape: F.expand(grad, self_shape)},
+    key="_sum_plain",
+    general=_sum_kernel_of_all,
+    promotion="none",
+    family="reduce",
+    out=False,
+    **HIDDEN,
+)
 
 
 @op(
@@ -80,6 +99,8 @@ def sum(
 
     Integers and bools add up to int64.
     """
+    if dim is axis is ABSENT and dtype is out:  # both None
+        return _sum_plain(input)
     dim, keepdim = dim_argument(dim, axis, keepdim, keepdims)
     kind = None if dtype is None else parse_dtype(dtype, "sum")
     if dim is ABSENT:
@@ -106,6 +127,34 @@ def _check_mean(name: str, self: Tensor, *options: Any) -> None:
             f"{name}(): could not infer output dtype. {what} dtype must be "
             f"either a floating point or complex dtype. Got: {dtype.cpp_name}"
         )
+
+
+def _mean_of_all(xp: Any, self: Array) -> Any:
+    return _mean_kernel(xp, self)
+
+
+def _fast_mean(xp: Any, self: Array) -> Any:
+    if self.itemsize == 2:
+        return _mean_kernel(xp, self)
+    return xp.add.reduce(self, None) / self.size
+
+
+_mean_plain = pointwise(
+    "mean",
+    _fast_mean,
+    {
+        "self": lambda F, grad, self_shape: F.expand(
+            grad / max(prod_of(self_shape), 1), self_shape
+        )
+    },
+    key="_mean_plain",
+    general=_mean_of_all,
+    check=lambda name, self: _check_mean(name, self, None),
+    promotion="none",
+    family="reduce",
+    out=False,
+    **HIDDEN,
+)
 
 
 @op(
@@ -159,111 +208,10 @@ def mean(
 
     Raises RuntimeError for integers; ``dtype`` says what to average in.
     """
+    if dim is axis is ABSENT and dtype is out:  # both None
+        return _mean_plain(input)
     dim, keepdim = dim_argument(dim, axis, keepdim, keepdims)
     kind = None if dtype is None else parse_dtype(dtype, "mean")
     if dim is ABSENT:
         return _mean_all(input, dtype=kind, out=out)
     return _mean_dims(input, as_dims(dim), keepdim, dtype=kind, out=out)
-
-
-# ---- prod ----
-
-
-def _prod_kernel(xp: Any, self: Array, dim: Any = None, keepdim: bool = False) -> Any:
-    axes = axes_of(dim, self.ndim)
-    found = xp.multiply.reduce(self, axis=axes, dtype=wide(self))
-    if self.dtype.kind not in "biu":
-        found = xp.asarray(found).astype(self.dtype, copy=False)
-    return finish(xp, found, self.shape, axes, keepdim)
-
-
-def on_diagonal(F: Any, like: Any, n: int) -> Any:
-    """Return a square mask of the diagonal, raw or a tensor as the formula needs."""
-    mask = backend_of(values_of(like)).xp.eye(n, dtype=bool)
-    return mask if F.raw else wrap(mask)
-
-
-def _others_backward(F: Any, grad: Any, self: Any, dim: int) -> Any:
-    """Differentiate the product of all others: leave two out, for every pair."""
-    last = F.transpose(self, dim, -1)
-    shape = tuple(last.shape)
-    same = on_diagonal(F, self, shape[-1])
-    rows = F.expand(F.unsqueeze(last, -2), (*shape, shape[-1]))
-    pairs = F._product_of_others(F.where(same, 1.0, rows), -1)
-    grads = F.unsqueeze(F.transpose(grad, dim, -1), -1)
-    back = F.sum(F.where(same, 0.0, grads * F.conj(pairs)), -2, False)
-    return F.transpose(back, dim, -1)
-
-
-@op({"self": _others_backward}, **HIDDEN)
-def _product_of_others(xp: Any, self: Array, dim: int) -> Any:
-    """Multiply, for each element, all the others along a dimension."""
-    last = xp.moveaxis(self, dim, -1)
-    before, after = xp.ones_like(last), xp.ones_like(last)
-    before[..., 1:] = xp.cumprod(last[..., :-1], -1)
-    after[..., :-1] = xp.cumprod(last[..., :0:-1], -1)[..., ::-1]
-    return xp.moveaxis(before * after, -1, dim)
-
-
-def _prod_backward(
-    F: Any, grad: Any, self: Any, result: Any, dim: Any, keepdim: bool
-) -> Any:
-    shape = tuple(self.shape)
-    grad = restored(F, grad, shape, dim, keepdim)
-    if not (values_of(self) == 0).any():
-        return grad * F.conj(restored(F, result, shape, dim, keepdim) / self)
-    if F.raw and dim is None and (self == 0).sum() > 1:
-        return F.zeros_like(self)
-    if dim is None and len(shape) != 1:
-        flat = F.reshape(self, (-1,))
-        return grad * F.conj(F.reshape(F._product_of_others(flat, 0), shape))
-    return grad * F.conj(F._product_of_others(self, 0 if dim is None else dim))
-
-
-@op(
-    {
-        "self": lambda F, grad, self, result: _prod_backward(
-            F, grad, self, result, None, False
-        )
-    },
-    name="prod",
-    key="_prod_all",
-    out=True,
-    **HIDDEN,
-)
-def _prod_all(xp: Any, self: Array, *, dtype: DType | None = None) -> Any:
-    return _prod_kernel(xp, in_dtype(self, dtype))
-
-
-@op(
-    {"self": _prod_backward},
-    name="prod",
-    key="_prod_dim",
-    node="ProdBackward1",
-    out=True,
-    **HIDDEN,
-)
-def _prod_dim(
-    xp: Any, self: Array, dim: int, keepdim: bool, *, dtype: DType | None = None
-) -> Any:
-    return _prod_kernel(xp, in_dtype(self, dtype), dim, keepdim)
-
-
-@method(function=True)
-@composed(_prod_kernel)
-def prod(
-    input: Tensor,
-    dim: Any = ABSENT,
-    keepdim: bool = False,
-    *,
-    dtype: Any = None,
-    out: Tensor | None = None,
-    axis: Any = ABSENT,
-    keepdims: Any = ABSENT,
-) -> Tensor:
-    """Multiply all elements, or those along one dimension."""
-    dim, keepdim = dim_argument(dim, axis, keepdim, keepdims)
-    kind = None if dtype is None else parse_dtype(dtype, "prod")
-    if dim is ABSENT or dim is None:
-        return _prod_all(input, dtype=kind, out=out)
-    return _prod_dim(input, int(dim), keepdim, dtype=kind, out=out)

@@ -219,7 +219,8 @@ def _picking(name: str) -> Any:
         keepdims: Any = ABSENT,
     ) -> Any:
         dim, keepdim = dim_argument(dim, axis, keepdim, keepdims)
-        other = dim if isinstance(dim, Tensor) else other
+        if isinstance(dim, Tensor):
+            other, dim = dim, ABSENT
         if other is not None:
             return getattr(input, pairwise)(other, out=out)
         if dim is ABSENT:

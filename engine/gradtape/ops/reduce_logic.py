@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from .._define import Array, method, op
-from .._dtypes import parse_dtype
 from .._dtypes import dtype as DType
+from .._dtypes import parse_dtype
 from .._tensor import Tensor
 from ._operand import HIDDEN
 from ._reduction import as_dims, axes_of, finish, in_dtype, spread_back, wide

@@ -7,14 +7,14 @@ from typing import Any
 from .. import return_types
 from .._backend import backend_of
 from .._define import ABSENT, OPS, Array, method, op
-from .._dtypes import parse_dtype
 from .._dtypes import dtype as DType
+from .._dtypes import parse_dtype
 from .._inplace import in_place
 from .._tensor import Tensor, wrap
 from ._arguments import wrap_dim
 from ._operand import HIDDEN
 from ._reduction import in_dtype, values_of, wide
-from .reduce import on_diagonal
+from .products import on_diagonal
 
 
 def _scanned(ufunc: Any, self: Any, dim: int) -> Any:

@@ -30,7 +30,7 @@ def _library(xp: Any) -> Any:
     if xp is np:
         from scipy import special
     else:
-        from cupyx.scipy import special
+        from cupyx.scipy import special  # pyright: ignore[reportMissingImports]
     return special
 
 
@@ -132,7 +132,7 @@ def _xlogy_kernel(xp: Any, self: Operand, other: Operand) -> Any:
     return xp.where(xp.isnan(other), xp.nan, found).astype(kind, copy=False)
 
 
-_FACTS = {**POINTWISE, **HIDDEN, "name": "xlogy", "promotion": "float"}
+_FACTS: dict[str, Any] = {**POINTWISE, **HIDDEN, "name": "xlogy", "promotion": "float"}
 _xlogy_tensors = op(
     {
         "self": _xlogy_self,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 
 from ._record import NUMBERS, Make, OpSample, Sample, rough, sample
-from ._shapes import binary, unary
+from ._shapes import unary
 
 NO_BOOL = tuple(d for d in NUMBERS if d != "bool")
 Calls = Callable[[Make], Iterator[Sample]]

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 
-
 import numpy as np
 
 from ._record import FLOATS, NUMBERS, Make, Named, OpSample, Sample, rough, sample
