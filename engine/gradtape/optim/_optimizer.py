@@ -155,7 +155,7 @@ class Optimizer:
     def __repr__(self) -> str:
         lines = [f"{type(self).__name__} ("]
         for number, group in enumerate(self.param_groups):
-            lines.append(f"Parameter Group {number}")
+            lines.append(f"{chr(10) if number else ''}Parameter Group {number}")
             lines += [
                 f"    {key}: {group[key]}" for key in sorted(group) if key != "params"
             ]

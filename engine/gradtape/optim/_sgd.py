@@ -7,6 +7,7 @@ from typing import Any
 from .._mode import mode
 from .._tensor import Tensor, wrap
 from ._optimizer import Group, Optimizer, Parameters, gradient_of
+from ._scaled import add_scaled
 
 
 class SGD(Optimizer):
@@ -73,7 +74,7 @@ class SGD(Optimizer):
             grad = grad + group["weight_decay"] * data
         if group["momentum"]:
             grad = self._velocity(group, param, grad)
-        data -= float(group["lr"]) * grad
+        add_scaled(data, grad, -float(group["lr"]))
 
     def _velocity(self, group: Group, param: Tensor, grad: Any) -> Any:
         state, momentum = self.state[param], group["momentum"]
@@ -82,7 +83,7 @@ class SGD(Optimizer):
             buffer = state["momentum_buffer"] = wrap(grad.copy())
         else:
             buffer._data *= momentum
-            buffer._data += (1 - group["dampening"]) * grad
+            add_scaled(buffer._data, grad, 1 - group["dampening"])
         if group["nesterov"]:
             return grad + momentum * buffer._data
         return buffer._data
