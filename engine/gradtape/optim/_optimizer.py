@@ -77,8 +77,8 @@ class Optimizer:
             params = [params]
         elif isinstance(params, set):
             raise TypeError(SETS_HAVE_NO_ORDER)
-        members = list(params)
-        if members and type(members[0]) is tuple:
+        members: list[Any] = list(params)
+        if members and isinstance(members[0], tuple):
             names, tensors = zip(*members, strict=True)
             param_group["param_names"] = list(names)
             members = list(tensors)

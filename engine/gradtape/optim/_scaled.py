@@ -32,4 +32,4 @@ def add_scaled(target: Any, array: Any, factor: float) -> None:
 def _axpy() -> dict[str, Any]:
     from scipy.linalg import blas  # 0.1 s, so not before the first step
 
-    return {"f": blas.saxpy, "d": blas.daxpy}
+    return {name: getattr(blas, f"{prefix}axpy") for name, prefix in ("fs", "dd")}
