@@ -7,7 +7,7 @@ from . import (
     arithmetic,
     build,
     compare,
-    complex,
+    conjugate,
     conv,
     convert,
     create,

@@ -35,11 +35,14 @@ def not_implemented(label: str, *values: Any) -> NotImplementedError:
     return NotImplementedError(f"\"{label}\" not implemented for '{found.cpp_name}'")
 
 
-def leaves_out(kinds: str, label: str) -> Check:
-    """Return a check that refuses operands of the dtype kinds that a kernel lacks."""
+def leaves_out(kinds: str, label: str, count: int = 2) -> Check:
+    """Return a check that refuses operands of the dtype kinds that a kernel lacks.
+
+    The first ``count`` arguments are operands; options follow.
+    """
 
     def check(_name: str, *args: Any) -> None:
-        operands = [a for a in args if isinstance(a, Tensor)]
+        operands = args[:count]
         if kind_of(*operands) in kinds:
             raise not_implemented(label, *operands)
 

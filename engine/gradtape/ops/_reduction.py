@@ -9,6 +9,7 @@ from .._dtypes import dtype as DType
 from .._op import Check
 from .._tensor import Tensor
 from ._arguments import is_integer, wrap_dim, wrap_dims
+from ._operand import not_implemented
 
 Dims = int | tuple[int, ...] | list[int] | None
 
@@ -88,11 +89,17 @@ def needs_elements(
     label: str,
     error: type[Exception] = RuntimeError,
     advice: str = " Specify the reduction dim with the 'dim' argument.",
+    lacks: str = "",
 ) -> Check:
-    """Return a check that refuses to pick an element where there is none."""
+    """Return a check that refuses to pick an element where there is none.
+
+    ``lacks`` names PyTorch's kernel, which has no order of complex numbers.
+    """
 
     def check(name: str, self: Any, dim: Any = None, *_: Any) -> None:
         data = self._data
+        if data.dtype.kind == "c" and lacks:
+            raise not_implemented(lacks, self)
         if data.size:
             return
         if dim is None or dim == ():

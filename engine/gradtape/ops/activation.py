@@ -6,7 +6,7 @@ from typing import Any
 
 from .._define import Array, op, pointwise
 from .._inplace import inplace
-from ._operand import HIDDEN, POINTWISE, refuses
+from ._operand import HIDDEN, POINTWISE, kind_of
 from ._select import keep
 
 
@@ -27,11 +27,18 @@ def threshold_backward(
     return keep(xp, ~(self <= threshold), grad_output)
 
 
+def _check_relu(_name: str, self: Any) -> None:
+    if kind_of(self) == "b":
+        raise RuntimeError("Boolean inputs not supported for relu")
+    if kind_of(self) == "c":
+        raise NotImplementedError("clamp is not supported for complex types")
+
+
 relu = pointwise(
     "relu",
     lambda xp, self: xp.maximum(self, 0),
     {"self": lambda F, grad, result: F.threshold_backward(grad, result, 0)},
-    check=refuses("b", "Boolean inputs not supported for relu"),
+    check=_check_relu,
     out=False,
 )
 

@@ -33,6 +33,10 @@ _NO_BOOL_NEGATION = (
     "Negation, the `-` operator, on a bool tensor is not supported. If you are trying "
     "to invert a mask, use the `~` or `logical_not()` operator instead."
 )
+_NO_COMPLEX_SIGN = (
+    "Unlike NumPy, torch.sign is not intended to support complex numbers. Please use "
+    "torch.sgn instead."
+)
 _ALPHA = "For {kind} input tensors, argument alpha must not be a {number} number."
 
 # ---- add, sub ----
@@ -232,7 +236,12 @@ def sign_of(xp: Any, array: Any) -> Any:
     return found
 
 
-@op({"self": lambda F, grad: F.zeros_like(grad)}, out_rule=OWN_DTYPE, **POINTWISE)
+@op(
+    {"self": lambda F, grad: F.zeros_like(grad)},
+    check=refuses("c", _NO_COMPLEX_SIGN, NotImplementedError),
+    out_rule=OWN_DTYPE,
+    **POINTWISE,
+)
 def sign(xp: Any, self: Array) -> Any:
     """Return -1, 0 or 1 by the sign of each element."""
     return sign_of(xp, self)

@@ -54,7 +54,7 @@ def _check_mode(_name: str, self: Any, other: Any, rounding_mode: Any) -> None:
             "div expected rounding_mode to be one of None, 'trunc', or 'floor' but "
             f"found '{rounding_mode}'"
         )
-    leaves_out("b", f"div_{rounding_mode}_cpu")("div", self, other)
+    leaves_out("bc", f"div_{rounding_mode}_cpu")("div", self, other)
 
 
 @op(
@@ -93,7 +93,7 @@ def _floor_divide(key: str, *derived: str) -> Any:
         name="floor_divide",
         key=key,
         node=UNDERIVED,
-        check=leaves_out("b", "div_floor_cpu"),
+        check=leaves_out("bc", "div_floor_cpu"),
         **POINTWISE,
         **HIDDEN,
     )
@@ -134,7 +134,7 @@ def _rest(name: str, mode: str) -> tuple[Any, Any]:
         return getattr(xp, name)(self, other)
 
     facts: dict[str, Any] = {"name": name, **POINTWISE, **HIDDEN}
-    facts["check"] = leaves_out("b", f"{name}_cpu")
+    facts["check"] = leaves_out("bc", f"{name}_cpu")
     by_number = op({"self": lambda F, grad: grad}, key=f"_{name}_number", **facts)
     by_tensor = op(
         {
@@ -159,7 +159,7 @@ _fmod_number, _fmod_tensor = _rest("fmod", "trunc")
     name="remainder",
     key="_remainder_of_number",
     node=UNDERIVED,
-    check=leaves_out("b", "remainder_cpu"),
+    check=leaves_out("bc", "remainder_cpu"),
     **POINTWISE,
     **HIDDEN,
 )

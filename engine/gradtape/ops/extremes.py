@@ -13,6 +13,8 @@ from ._operand import (
     POINTWISE,
     aliases,
     in_place_by_operand,
+    kind_of,
+    not_implemented,
     refuses,
 )
 
@@ -71,6 +73,7 @@ def minimum(xp: Any, self: Array, other: Array) -> Any:
             (self >= other) | F.isnan(other), 0.0, grad
         ),
     },
+    check=_NO_COMPLEX,
     **POINTWISE,
 )
 def fmax(xp: Any, self: Array, other: Array) -> Any:
@@ -87,6 +90,7 @@ def fmax(xp: Any, self: Array, other: Array) -> Any:
             (self <= other) | F.isnan(other), 0.0, grad
         ),
     },
+    check=_NO_COMPLEX,
     **POINTWISE,
 )
 def fmin(xp: Any, self: Array, other: Array) -> Any:
@@ -95,6 +99,14 @@ def fmin(xp: Any, self: Array, other: Array) -> Any:
 
 
 # ---- clamp ----
+
+
+def _check_clamp(_name: str, self: Any, *bounds: Any) -> None:
+    kinds = kind_of(self, *bounds)
+    if kinds == "c":
+        raise NotImplementedError("clamp is not supported for complex types")
+    if kinds == "b":
+        raise not_implemented("clamp_cpu", self)
 
 
 def _clamped(xp: Any, self: Any, low: Any, high: Any) -> Any:
@@ -115,6 +127,7 @@ def _between(self: Any, low: Any, high: Any) -> Any:
         )
     },
     name="clamp",
+    check=_check_clamp,
     key="_clamp_numbers",
     out_rule=OWN_DTYPE,
     node="ClampBackward1",
@@ -149,6 +162,7 @@ def _clamp_bounds(F: Any, grad: Any, self: Any, min: Any, max: Any) -> Any:
         ("min", "max"): _clamp_bounds,
     },
     name="clamp",
+    check=_check_clamp,
     key="_clamp_tensors",
     **POINTWISE,
     **HIDDEN,

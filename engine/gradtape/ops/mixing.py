@@ -13,6 +13,7 @@ from ._operand import (
     OWN_DTYPE,
     POINTWISE,
     kind_of,
+    leaves_out,
     not_implemented,
     number,
     same_dtype,
@@ -147,6 +148,7 @@ def _valued(xp: Any, value: Any, like: Any) -> Any:
         "tensor1": lambda F, grad, tensor2, value: grad * F.conj(tensor2 * value),
         "tensor2": lambda F, grad, tensor1, value: grad * F.conj(tensor1 * value),
     },
+    check=leaves_out("b", "addcmul_cpu_out", 3),
     **POINTWISE,
 )
 def addcmul(

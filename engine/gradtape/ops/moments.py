@@ -49,7 +49,10 @@ def _variance(
     real = self.real.dtype if self.dtype.kind == "c" else self.dtype
     spread = (total / _freedom(self.shape, dim, correction)).astype(real)
     middle = xp.asarray(centre).astype(self.dtype).reshape(spread.shape)
-    return tuple(finish(xp, v, self.shape, axes, keep) for v in (spread, middle))  # type: ignore[return-value]
+    return (
+        finish(xp, spread, self.shape, axes, keep),
+        finish(xp, middle, self.shape, axes, keep),
+    )
 
 
 def _var_backward(

@@ -9,7 +9,7 @@ from .._define import ABSENT, Array, method, op
 from .._layout import laid_out
 from .._tensor import Tensor
 from ._arguments import wrap_dim
-from ._operand import HIDDEN
+from ._operand import HIDDEN, leaves_out, refuses
 from ._reduction import finish, values_of
 from .reduce_extremes import picked_backward
 
@@ -57,6 +57,7 @@ _SORT: dict[str, Any] = {
     "name": "sort",
     "outputs": 2,
     "output_names": _NAMES,
+    "check": refuses("c", " Sort does not support complex dtypes on CPU"),
     "out": True,
     **HIDDEN,
 }
@@ -215,16 +216,17 @@ def _declare_median(name: str, skip_nan: bool) -> Any:
             )
         return _one(xp, self, _middle(xp, self, axis, skip_nan), axis, keepdim)
 
-    whole = op({"self": _even}, name=name, key=f"_{name}_all", **HIDDEN)(of_all)
+    check = leaves_out("bc", "median_cpu", 1)
+    facts: dict[str, Any] = {"name": name, "check": check, **HIDDEN}
+    whole = op({"self": _even}, key=f"_{name}_all", **facts)(of_all)
     by_dim = op(
         _PICKED_ONE,
-        name=name,
         key=f"_{name}_dim",
         node=f"{title}Backward1",
         outputs=2,
         output_names=_NAMES,
         out=True,
-        **HIDDEN,
+        **facts,
     )(along)
     kind = getattr(return_types, name)
 

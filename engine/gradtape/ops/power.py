@@ -14,6 +14,7 @@ from ._operand import (
     in_place_by_operand,
     is_complex,
     kind_of,
+    leaves_out,
     number,
 )
 
@@ -23,8 +24,6 @@ _NEGATIVE = "Integers to negative integer powers are not allowed."
 def _power(xp: Any, self: Any, exponent: Any) -> Any:
     if self.dtype.kind not in "iub":
         return self**exponent
-    if self.dtype.kind == "b":
-        return self | ~exponent
     # NumPy refuses all negative exponents; PyTorch rounds the fraction to 0 or ±1.
     found = self ** xp.maximum(exponent, 0)
     odd = xp.where(exponent % 2 == 0, 1, self)
@@ -99,6 +98,7 @@ _pow_number = pointwise(
 @op(
     {"self": _pow_backward_self, "exponent": _pow_backward_exponent},
     key="_pow_tensors",
+    check=leaves_out("b", "pow"),
     node="PowBackward1",
     **_FACTS,
 )

@@ -38,7 +38,7 @@ def _sum_kernel_of_all(xp: Any, self: Array) -> Any:
 
 
 def _fast_total(xp: Any, self: Array) -> Any:
-    return xp.add.reduce(self, None, wide(self) if self.itemsize == 2 else None)
+    return _sum_kernel(xp, self) if self.itemsize == 2 else xp.add.reduce(self, None)
 
 
 _sum_plain = pointwise(

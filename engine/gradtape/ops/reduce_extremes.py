@@ -39,7 +39,7 @@ def _extreme(name: str, ufunc: str) -> Any:
         {"self": _shared},
         name=name,
         key=f"_{name}",
-        check=needs_elements(name),
+        check=needs_elements(name, lacks=f"{name[1:]}_values_cpu"),
         out_rule=(
             "Expected the dtype for input and out to match, but got {result} for "
             "input's dtype and {out} for out's dtype."
@@ -187,7 +187,7 @@ def _picking(name: str) -> Any:
         name=name,
         key=f"_{name}_all",
         node=f"{title}Backward1",
-        check=needs_elements(name),
+        check=needs_elements(name, lacks=f"{name}_all"),
         out=True,
         **HIDDEN,
     )(of_all)
@@ -201,7 +201,7 @@ def _picking(name: str) -> Any:
         key=f"_{name}_dim",
         outputs=2,
         output_names=("values", "indices"),
-        check=needs_elements(name),
+        check=needs_elements(name, lacks=f"{name}_cpu"),
         out=True,
         **HIDDEN,
     )(along)
@@ -247,7 +247,14 @@ def _locating(name: str) -> Any:
 
     kernel.__doc__ = f"Return the place of the {name}imum: the first one of several."
     label = f"arg{name}"
-    check = needs_elements(label, IndexError, advice="")
+    needs = needs_elements(label, IndexError, advice="")
+
+    def check(given: str, self: Tensor, *options: Any) -> None:
+        kind = {"b": "bool", "c": "complex"}.get(self._data.dtype.kind)
+        if kind:
+            raise RuntimeError(f"{label}(): does not support {kind} input")
+        needs(given, self, *options)
+
     return op({}, name=label, check=check, out=True)(kernel)
 
 

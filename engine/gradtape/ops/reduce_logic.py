@@ -8,7 +8,7 @@ from .._define import Array, method, op
 from .._dtypes import dtype as DType
 from .._dtypes import parse_dtype
 from .._tensor import Tensor
-from ._operand import HIDDEN
+from ._operand import HIDDEN, refuses
 from ._reduction import as_dims, axes_of, finish, in_dtype, spread_back, wide
 from ._signature import ABSENT, dim_argument
 
@@ -43,7 +43,14 @@ def _nansum_backward(F: Any, grad: Any, self: Any, dim: Any, keepdim: bool) -> A
     return spread_back(F, grad, tuple(self.shape), dim, keepdim) * there
 
 
-@op({"self": _nansum_backward}, name="nansum", key="_nansum", out=True, **HIDDEN)
+@op(
+    {"self": _nansum_backward},
+    name="nansum",
+    key="_nansum",
+    check=refuses("c", "nansum on CPU does not support complex inputs"),
+    out=True,
+    **HIDDEN,
+)
 def _nansum(
     xp: Any, self: Array, dim: Any, keepdim: bool, *, dtype: DType | None = None
 ) -> Any:

@@ -6,6 +6,7 @@ from typing import Any
 
 from .._define import OPS, Array, method, op, pointwise
 from .._inplace import in_place, inplace
+from .._op import Check
 from .._tensor import Tensor
 from ._operand import (
     HIDDEN,
@@ -13,9 +14,21 @@ from ._operand import (
     POINTWISE,
     UNDERIVED,
     aliases,
+    kind_of,
     leaves_out,
     underived,
 )
+
+
+def _check_real(name: str) -> Check:
+    no_bool = leaves_out("b", f"{name}_vml_cpu")
+
+    def check(given: str, *args: Any) -> None:
+        if kind_of(args[0]) == "c":
+            raise NotImplementedError(f"{name} is not supported for complex inputs")
+        no_bool(given, *args)
+
+    return check
 
 
 def _staircase(name: str, ufunc: str) -> Any:
@@ -29,7 +42,7 @@ def _staircase(name: str, ufunc: str) -> Any:
         ufunc,
         {"self": lambda F, grad: F.zeros_like(grad)},
         general=general,
-        check=leaves_out("b", f"{name}_vml_cpu"),
+        check=_check_real(name),
         out_rule=OWN_DTYPE,
     )
 
@@ -41,7 +54,7 @@ trunc = _staircase("trunc", "trunc")
 
 @op(
     {"self": lambda F, grad: F.zeros_like(grad)},
-    check=leaves_out("b", "round_vml_cpu"),
+    check=_check_real("round"),
     out_rule=OWN_DTYPE,
     name="round",
     key="_round",
@@ -88,7 +101,7 @@ def round_(self: Tensor, *, decimals: int = 0) -> Tensor:
 
 @op(
     {"self": lambda F, grad: grad},
-    check=leaves_out("biu", "frac_cpu"),
+    check=leaves_out("biuc", "frac_cpu"),
     out_rule=OWN_DTYPE,
     **POINTWISE,
 )

@@ -11,7 +11,7 @@ import numpy as np
 from .._define import FUNCTIONS, Array, Operand, method, op, pointwise
 from .._inplace import inplace
 from .._tensor import Tensor
-from ._operand import HIDDEN, POINTWISE, in_place_by_operand
+from ._operand import HIDDEN, POINTWISE, in_place_by_operand, leaves_out
 
 _TWO_OVER_ROOT_PI = 2.0 / sqrt(pi)
 
@@ -39,12 +39,14 @@ erf = pointwise(
     _special("erf"),
     {"self": lambda F, grad, self: grad * (_TWO_OVER_ROOT_PI * F.exp(-(self * self)))},
     promotion="float",
+    check=leaves_out("c", "erf_vml_cpu"),
 )
 erfc = pointwise(
     "erfc",
     _special("erfc"),
     {"self": lambda F, grad, self: grad * (-_TWO_OVER_ROOT_PI * F.exp(-(self * self)))},
     promotion="float",
+    check=leaves_out("c", "erfc_vml_cpu"),
 )
 
 
@@ -54,7 +56,11 @@ def _erfinv_backward(F: Any, grad: Any, self: Any) -> Any:
 
 
 erfinv = pointwise(
-    "erfinv", _special("erfinv"), {"self": _erfinv_backward}, promotion="float"
+    "erfinv",
+    _special("erfinv"),
+    {"self": _erfinv_backward},
+    promotion="float",
+    check=leaves_out("c", "erfinv_vml_cpu"),
 )
 
 
@@ -69,12 +75,14 @@ lgamma = pointwise(
     _lgamma,
     {"self": lambda F, grad, self: grad * F.digamma(self)},
     promotion="float",
+    check=leaves_out("c", "lgamma_vml_cpu"),
 )
 digamma = pointwise(
     "digamma",
     _special("psi"),
     {"self": lambda F, grad, self: grad * F._polygamma(self, 1)},
     promotion="float",
+    check=leaves_out("c", "digamma_vml_cpu"),
 )
 
 
@@ -133,6 +141,7 @@ def _xlogy_kernel(xp: Any, self: Operand, other: Operand) -> Any:
 
 
 _FACTS: dict[str, Any] = {**POINTWISE, **HIDDEN, "name": "xlogy", "promotion": "float"}
+_FACTS["check"] = leaves_out("c", "xlogy_cpu")
 _xlogy_tensors = op(
     {
         "self": _xlogy_self,

@@ -66,6 +66,7 @@ atan2 = pointwise(
     },
     arity=2,
     promotion="float",
+    check=leaves_out("c", "atan2_cpu"),
     numbers=False,
 )
 
@@ -75,7 +76,7 @@ atan2 = pointwise(
         "self": lambda F, grad, self, result: grad * (self / result),
         "other": lambda F, grad, other, result: grad * (other / result),
     },
-    check=leaves_out("biu", "hypot_cpu"),
+    check=leaves_out("biuc", "hypot_cpu"),
     **POINTWISE,
 )
 def hypot(xp: Any, self: Array, other: Array) -> Any:
