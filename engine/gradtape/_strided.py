@@ -36,7 +36,13 @@ class Geometry(NamedTuple):
 
 def geometry_of(tensor: Tensor) -> Geometry:
     """Return how a tensor lies in its storage."""
-    return Geometry(tensor._data.shape, tensor.stride(), tensor.storage_offset())
+    data, info = tensor._data, tensor._view
+    if data.size:
+        item = data.itemsize
+        stride = tuple([s // item for s in data.strides])
+    else:
+        stride = tensor.stride()
+    return Geometry(data.shape, stride, 0 if info is None else info.offset)
 
 
 def _look(array: Any, buffer: Any, at: Geometry) -> Any:

@@ -24,6 +24,7 @@ from ._size import Size
 from ._storage import Storage, new_storage, next_id
 
 CPU = device("cpu")
+_new_tuple = tuple.__new__
 
 
 class ViewInfo:
@@ -93,7 +94,7 @@ class Tensor:
     @property
     def shape(self) -> Size:
         """The sizes of the dimensions."""
-        return Size(self._data.shape)
+        return _new_tuple(Size, self._data.shape)  # ints already
 
     @property
     def ndim(self) -> int:

@@ -10,14 +10,17 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from .._apply import argument_error, record
+import numpy as np
+
+from .._apply import argument_error, finish, record
 from .._backend import backend_of
 from .._define import FUNCTIONS, OPS, compile_function, op, tensor_ops
 from .._mode import mode
+from .._node import new_object
 from .._observe import OpCalled, notify, observers
 from .._op import Derivative, Kernel, Op
 from .._strided import Geometry, geometry_of
-from .._tensor import Tensor, view_info, wrap_shared
+from .._tensor import Tensor, edge_of, view_info, wrap_shared
 
 Geometric = Callable[..., Geometry]
 
@@ -40,12 +43,26 @@ def view_op(
         name = facts.get("name", kernel.__name__)
         found = OPS[name]
 
+        node_type, keeps_shape = found.node_type, bool(found.metas)
+
         def execute(_op: Op, args: tuple[Any], options: tuple[Any, ...]) -> Tensor:
             source = args[0]
             if not isinstance(source, Tensor):
                 raise argument_error(_op, "self", 1, source)
-            at = geometry(geometry_of(source), *options)
-            return recorded(_op, source, (look(source, at),), options)[0]
+            view = look(source, geometry(geometry_of(source), *options))
+            node = None
+            following = edge_of(source) if mode.grad else None
+            if following is not None:  # as record() does, for one input
+                node = new_object(node_type)
+                node.nodes, node.numbers = (following,), (source._nr,)
+                node.saved = ()
+                node.params = (
+                    (*options, source._data.shape) if keeps_shape else options
+                )
+                finish(node, view)
+            if observers:
+                notify(OpCalled(_op.name, (source, *options), (view,), node))
+            return view
 
         call = compile_function(found, name, execute)
         call.__doc__ = found.doc
@@ -80,11 +97,7 @@ def look(source: Tensor, at: Geometry, kind: str = "", array: Any = None) -> Ten
     """
     storage = source._storage
     if array is None:
-        flat = storage.flat()
-        wanted = source._data.dtype
-        if flat.dtype is not wanted:
-            flat = flat.view(wanted)
-        array = backend_of(flat).strided(flat, *at)
+        array = _array_at(storage.owner, source._data.dtype, at)
     view = wrap_shared(array, storage)
     info = source._view
     base = source if info is None or info.base is None else info.base
@@ -94,6 +107,20 @@ def look(source: Tensor, at: Geometry, kind: str = "", array: Any = None) -> Ten
         kind = info.kind  # what must not be written stays so, seen through a view
     view._view = view_info(base, at.offset, kind, storage.version)
     return view
+
+
+def _array_at(owner: Any, wanted: Any, at: Geometry) -> Any:
+    """Return an array over the memory of ``owner``, with elements of dtype ``wanted``."""
+    if type(owner) is np.ndarray and owner.dtype is wanted and owner.flags.forc:
+        size, stride, offset = at  # the common case: no array between this one and that
+        item = owner.itemsize
+        start = 0 if 0 in size else offset * item
+        return np.ndarray(size, wanted, owner, start, tuple([s * item for s in stride]))
+    backend = backend_of(owner)
+    flat = backend.flat(owner)
+    if flat.dtype is not wanted:
+        flat = flat.view(wanted)
+    return backend.strided(flat, *at)
 
 
 def recorded(
