@@ -115,6 +115,27 @@ def check_transposed(
         if extra >= step and extra >= gap:
             raise RuntimeError(
                 "output padding must be smaller than either stride or dilation, but "
-                f"got output_padding: {list(output_padding)}, stride: {list(stride)}, "
-                f"dilation: {list(dilation)}"
+                f"got {_each_axis(output_padding, stride, dilation)}"
             )
+
+
+def _each_axis(
+    output_padding: tuple[int, ...], stride: tuple[int, ...], dilation: tuple[int, ...]
+) -> str:
+    axes = ("depth", "height", "width")[-len(stride) :]
+    if len(stride) == 1:
+        axes = ("height", "width")  # PyTorch computes it as an image one pixel high
+        output_padding, stride, dilation = (
+            (first, *sizes)
+            for first, sizes in ((0, output_padding), (1, stride), (1, dilation))
+        )
+    named = (
+        ("output_padding", output_padding),
+        ("stride", stride),
+        ("dilation", dilation),
+    )
+    return " ".join(
+        f"{name}_{axis}: {size}"
+        for name, sizes in named
+        for axis, size in zip(axes, sizes, strict=True)
+    )

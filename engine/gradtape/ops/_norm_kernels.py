@@ -16,6 +16,10 @@ def _wide(array: Any) -> Any:
     return array.astype("float32") if array.dtype.itemsize == 2 else array
 
 
+def _dense(xp: Any, array: Any) -> Any:
+    return xp.ascontiguousarray(_wide(array))
+
+
 def _inner_sums(xp: Any, array: Any) -> Any:
     """Sum over the last dimension."""
     return xp.matmul(array, xp.ones(array.shape[-1], array.dtype))
@@ -62,7 +66,7 @@ def batch_forward(
 
     All but the output are empty in evaluation.
     """
-    flat = _by_channel(_wide(input))
+    flat = _by_channel(_dense(xp, input))
     count = flat.shape[0] * flat.shape[2]
     if training:
         mean = _channel_sum(xp, flat) / flat.dtype.type(count)
@@ -101,7 +105,7 @@ def batch_backward(
     if not training:
         mean = _wide(running_mean)
         invstd = 1 / xp.sqrt(_wide(running_var) + eps)
-    flat, outer = _by_channel(_wide(input)), _by_channel(_wide(grad))
+    flat, outer = _by_channel(_dense(xp, input)), _by_channel(_dense(xp, grad))
     centred = flat - mean[:, None]
     into_bias = _channel_sum(xp, outer)
     dots = _channel_dot(xp, outer, centred)
@@ -137,7 +141,7 @@ def layer_forward(
     """Return output, mean and inverse deviation."""
     size = math.prod(normalized_shape)
     lead = input.shape[: input.ndim - len(normalized_shape)]
-    rows = _wide(input).reshape(-1, size) if size else _wide(input).reshape(0, 0)
+    rows = _dense(xp, input).reshape((-1, size) if size else (0, 0))
     mean = _inner_sums(xp, rows)[:, None] / rows.dtype.type(size or 1)
     centred = rows - mean
     var = _inner_dots(xp, centred, centred)[:, None] / rows.dtype.type(size or 1)
@@ -164,7 +168,7 @@ def layer_backward(
 ) -> tuple[Any, Any, Any]:
     """Return the gradients of input, weight and bias."""
     size = math.prod(normalized_shape)
-    rows, outer = _wide(input).reshape(-1, size), _wide(grad).reshape(-1, size)
+    rows, outer = (_dense(xp, a).reshape(-1, size) for a in (input, grad))
     mean, rstd = mean.reshape(-1, 1), rstd.reshape(-1, 1)
     normal = rows - mean
     normal *= rstd
@@ -229,7 +233,7 @@ def group_backward(
     rows = _wide(input).reshape(samples, group, -1)
     normal = rows - mean[..., None]
     normal *= rstd[..., None]
-    outer = _by_channel(_wide(grad))
+    outer = _by_channel(_dense(xp, grad))
     flat = normal.reshape(outer.shape)
     into_weight = _channel_dot(xp, outer, flat)
     into_bias = _channel_sum(xp, outer)

@@ -42,9 +42,9 @@ def largest(xp: Any, array: Any, window: Window, ceil_mode: bool) -> tuple[Any, 
         larger = xp.greater(values, best)
         if array.dtype.kind == "f":
             xp.logical_or(larger, values != values, larger)  # noqa: PLR0124 - NaN
-        xp.maximum(best, values, best)
+        xp.maximum(best, values, out=best)
         # Taps are numbered upwards, so the largest number is the last that won.
-        xp.maximum(chosen, larger.view(xp.uint8) * small(number), chosen)
+        xp.maximum(chosen, larger.view(xp.uint8) * small(number), out=chosen)
     return best, _indices(xp, chosen, window, spatial, outputs)
 
 
@@ -74,17 +74,10 @@ def _linear(xp: Any, indices: Any, plane: int, dims: int) -> Any:
     return (indices.reshape(planes, -1) + begins).reshape(-1)
 
 
-def _dims(shape: Sequence[int], indices: Any) -> int:
-    """Return how many dimensions a plane has: those behind the common ones."""
-    del indices
-    return 3 if len(shape) == 5 else 2
-
-
 def scatter(
-    xp: Any, values: Any, indices: Any, shape: Sizes, overlap: bool
+    xp: Any, values: Any, indices: Any, shape: Sizes, dims: int, overlap: bool
 ) -> Any:
     """Add values to empty planes at flat indices; ``overlap``: some meet in a cell."""
-    dims = _dims(shape, indices)
     linear = _linear(xp, indices, volume(shape[-dims:]), dims)
     total = volume(shape)
     flat = xp.ascontiguousarray(values).reshape(-1)
@@ -96,9 +89,8 @@ def scatter(
     return found.reshape(shape)
 
 
-def gather(xp: Any, planes: Any, indices: Any) -> Any:
+def gather(xp: Any, planes: Any, indices: Any, dims: int) -> Any:
     """Read planes at flat indices."""
-    dims = _dims(planes.shape, indices)
     linear = _linear(xp, indices, volume(planes.shape[-dims:]), dims)
     return xp.ascontiguousarray(planes).reshape(-1)[linear].reshape(indices.shape)
 

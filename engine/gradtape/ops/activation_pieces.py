@@ -10,6 +10,7 @@ from typing import Any
 
 from .._define import Array, op
 from .._inplace import inplace
+from ._place import array_like
 from ._select import check_floating, keep
 
 # ---- leaky_relu ----
@@ -17,9 +18,10 @@ from ._select import check_floating, keep
 
 def _leaky_relu(xp: Any, self: Any, negative_slope: float) -> Any:
     check_floating(self, "leaky_relu_cpu")
-    found = xp.multiply(self, negative_slope)
+    found = array_like(xp, self)
+    xp.multiply(self, negative_slope, found)
     if 0 <= negative_slope <= 1:
-        return xp.maximum(self, found, found)
+        return xp.maximum(self, found, out=found)
     return xp.where(self > 0, self, found)
 
 
@@ -72,7 +74,8 @@ def leaky_relu_backward(
     xp: Any, grad_output: Array, self: Array, negative_slope: float
 ) -> Any:
     """Multiply the gradient by the slope where the value is not positive."""
-    found = xp.multiply(grad_output, negative_slope)
+    found = array_like(xp, grad_output)
+    xp.multiply(grad_output, negative_slope, found)
     xp.copyto(found, grad_output, where=self > 0)
     return found
 
@@ -83,7 +86,7 @@ def leaky_relu_backward(
 def _elu(xp: Any, self: Any, alpha: float, scale: float, input_scale: float) -> Any:
     check_floating(self, "elu_cpu")
     below = xp.expm1(xp.minimum(self, self.dtype.type(0)) * input_scale)
-    below *= alpha * scale
+    below = below * (alpha * scale)
     return xp.where(self > 0, self * scale if scale != 1 else self, below)
 
 
@@ -190,7 +193,8 @@ def _elu_curvature(
     below = grad * grad_output * (x < 0) * input_scale
     if is_result:
         return below
-    return below * F.exp(x * input_scale) * (alpha * scale * input_scale)
+    decay = F.exp(-F.abs(x * input_scale))  # below zero; finite above
+    return below * decay * (alpha * scale * input_scale)
 
 
 @op(
@@ -208,14 +212,15 @@ def elu_backward(
     is_result: bool,
 ) -> Any:
     """Multiply the gradient by the slope of elu, told from its input or its result."""
-    x = self_or_result
+    x, slope = self_or_result, array_like(xp, self_or_result)
     if is_result:
-        slope = xp.multiply(x + alpha * scale, input_scale)
+        xp.multiply(x + alpha * scale, input_scale, slope)
     else:
-        slope = xp.exp(xp.minimum(x, x.dtype.type(0)) * input_scale)
+        xp.exp(xp.minimum(x, x.dtype.type(0)) * input_scale, slope)
         slope *= input_scale * alpha * scale
-    xp.copyto(slope, scale, where=x > 0)
-    return xp.multiply(slope, grad_output, slope)
+    xp.copyto(slope, scale, where=~(x <= 0))  # NaN included
+    slope *= grad_output
+    return slope
 
 
 # ---- hardtanh, hardsigmoid, hardswish: cut on both sides ----
@@ -249,7 +254,7 @@ def hardtanh_backward(
     xp: Any, grad_output: Array, self: Array, min_val: float, max_val: float
 ) -> Any:
     """Let the gradient through where nothing was cut."""
-    return keep(xp, (self > min_val) & (self < max_val), grad_output)
+    return keep(xp, ~((self <= min_val) | (self >= max_val)), grad_output)
 
 
 @op(
@@ -290,11 +295,13 @@ def hardswish(xp: Any, self: Array) -> Any:
 )
 def hardswish_backward(xp: Any, grad_output: Array, self: Array) -> Any:
     """Multiply the gradient by the slope of hardswish."""
-    slope = self / 3
-    slope += slope.dtype.type(0.5)
+    slope = array_like(xp, self)
+    xp.divide(self, 3, slope)
+    slope += 0.5
     xp.copyto(slope, 0, where=self <= -3)
-    xp.copyto(slope, 1, where=self >= 3)
-    return xp.multiply(slope, grad_output, slope)
+    xp.copyto(slope, 1, where=~(self < 3))  # NaN included
+    slope *= grad_output
+    return slope
 
 
 # ---- shrinks: zero around zero ----
@@ -333,7 +340,7 @@ def softshrink(xp: Any, self: Array, lambd: float = 0.5) -> Any:
 )
 def hardshrink_backward(xp: Any, grad_output: Array, self: Array, lambd: float) -> Any:
     """Let the gradient through outside of the dead zone."""
-    return keep(xp, (self < -lambd) | (self > lambd), grad_output)
+    return keep(xp, ~((self >= -lambd) & (self <= lambd)), grad_output)
 
 
 inplace("leaky_relu_", "elu_", "celu_", "hardtanh", "hardsigmoid", "hardswish")

@@ -7,6 +7,8 @@ from typing import Any
 
 from .._define import OPS, Array, op
 from .._inplace import inplace
+from .._tensor import Tensor
+from ._place import array_like
 from ._select import check_floating
 
 _ROOT_HALF = math.sqrt(0.5)
@@ -17,7 +19,8 @@ _TANH_CUBIC = 0.044715
 
 def _sigmoid(xp: Any, x: Any) -> Any:
     """Return 1 / (1 + exp(-x)), in one buffer."""
-    found = xp.negative(x)
+    found = array_like(xp, x)
+    xp.negative(x, found)
     xp.exp(found, found)
     found += 1
     return xp.reciprocal(found, found)
@@ -95,7 +98,8 @@ def silu(xp: Any, self: Array) -> Any:
     """Return ``x * sigmoid(x)``."""
     check_floating(self, "silu_cpu")
     found = _sigmoid(xp, self)
-    return xp.multiply(found, self, found)
+    found *= self
+    return found
 
 
 def _silu_curvature(F: Any, grad: Any, x: Any) -> Any:
@@ -120,7 +124,8 @@ def silu_backward(xp: Any, grad_output: Array, self: Array) -> Any:
     slope *= self
     slope += 1
     slope *= s
-    return xp.multiply(slope, grad_output, slope)
+    slope *= grad_output
+    return slope
 
 
 def _softplus(xp: Any, x: Any) -> Any:
@@ -173,7 +178,11 @@ def softplus(xp: Any, self: Array, beta: float = 1, threshold: float = 20) -> An
     """Return ``log(1 + exp(beta * x)) / beta``; the identity far to the right."""
     check_floating(self, "softplus_cpu")
     inner = self if beta == 1 else self * beta
-    return xp.where(inner > threshold, self, xp.log1p(xp.exp(inner)) / beta)
+    found = array_like(xp, self)
+    xp.log1p(xp.exp(inner), found)
+    found /= beta
+    xp.copyto(found, self, where=inner > threshold)
+    return found
 
 
 def _softplus_curvature(F: Any, grad: Any, x: Any, beta: Any, threshold: Any) -> Any:
@@ -205,19 +214,35 @@ def softplus_backward(
 
 
 @op(
-    {"self": lambda F, grad, self: F.log_sigmoid_backward(grad, self)},
+    {
+        "self": lambda F, grad, self, result1: F.log_sigmoid_backward(
+            grad[0], self, result1
+        )
+    },
+    node="LogSigmoidBackward0",
+    outputs=2,
+    output_names=("output", "buffer"),
     method=False,
     function=False,
 )
-def log_sigmoid(xp: Any, self: Array) -> Any:
-    """Return ``log(sigmoid(x))`` without overflow."""
+def log_sigmoid_forward(xp: Any, self: Array) -> Any:
+    """Return ``log(sigmoid(x))`` without overflow, and ``exp(-|x|)``."""
     check_floating(self, "log_sigmoid_cpu")
-    return xp.negative(_softplus(xp, -self))
+    decay = xp.exp(-xp.abs(self))
+    found = xp.minimum(self, self.dtype.type(0)) - xp.log1p(decay)
+    return xp.asarray(found, order="C"), xp.asarray(decay, order="C")
+
+
+def log_sigmoid(input: Tensor) -> Tensor:  # noqa: A002
+    """Return ``log(sigmoid(x))`` without overflow."""
+    return log_sigmoid_forward(input)[0]
 
 
 @op(
     {
-        "grad_output": lambda F, grad, self: F.log_sigmoid_backward(grad, self),
+        "grad_output": lambda F, grad, self, buffer: F.log_sigmoid_backward(
+            grad, self, buffer
+        ),
         "self": lambda F, grad, grad_output, self: (
             -grad * grad_output * F.sigmoid(self) * F.sigmoid(-self)
         ),
@@ -225,9 +250,12 @@ def log_sigmoid(xp: Any, self: Array) -> Any:
     method=False,
     function=False,
 )
-def log_sigmoid_backward(xp: Any, grad_output: Array, self: Array) -> Any:
-    """Multiply the gradient by ``sigmoid(-x)``."""
-    return grad_output * _sigmoid(xp, -self)
+def log_sigmoid_backward(
+    xp: Any, grad_output: Array, self: Array, buffer: Array
+) -> Any:
+    """Multiply the gradient by ``sigmoid(-x)``; ``buffer`` is ``exp(-|x|)``."""
+    away = buffer / (1 + buffer)  # sigmoid(-|x|)
+    return grad_output * xp.where(self < 0, 1 - away, away)
 
 
 # ---- glu, prelu, rrelu ----
@@ -235,7 +263,8 @@ def log_sigmoid_backward(xp: Any, grad_output: Array, self: Array) -> Any:
 
 def _halves(F: Any, tensor: Any, dim: int) -> tuple[Any, Any]:
     size = tensor.shape[dim] // 2
-    return F.narrow(tensor, dim, 0, size), F.narrow(tensor, dim, size, size)
+    first = F.slice(tensor, dim, 0, size, 1)
+    return first, F.slice(tensor, dim, size, 2 * size, 1)
 
 
 def _glu_derivative(F: Any, grad: Any, self: Any, dim: int) -> Any:

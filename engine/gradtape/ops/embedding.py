@@ -73,7 +73,7 @@ def embedding_dense_backward(
     width = grad_output.shape[-1]
     found = xp.zeros((num_weights, width), grad_output.dtype)
     flat = indices.reshape(-1)
-    rows = grad_output.reshape(-1, width)
+    rows = grad_output.reshape(flat.size, width)
     if padding_idx >= 0:
         kept = flat != padding_idx
         flat, rows = flat[kept], rows[kept]

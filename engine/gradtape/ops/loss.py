@@ -121,7 +121,7 @@ def _smooth_curvature(
 @op(
     {
         "grad_output": lambda F, grad, self, target, reduction, beta: _reduced(
-            F, grad * F.clamp((self - target) / beta, -1.0, 1.0), reduction
+            F, grad * F._clamp_numbers((self - target) / beta, -1.0, 1.0), reduction
         ),
         ("self", "target"): lambda F, grad, grad_output, self, target, reduction, beta: (
             _smooth_curvature(F, grad * grad_output, self, target, reduction, beta)
@@ -164,7 +164,7 @@ def huber_loss(
 @op(
     {
         "grad_output": lambda F, grad, self, target, reduction, delta: _reduced(
-            F, grad * F.clamp(self - target, -delta, delta), reduction
+            F, grad * F._clamp_numbers(self - target, -delta, delta), reduction
         ),
         ("self", "target"): lambda F, grad, grad_output, self, target, reduction, delta: (
             _smooth_curvature(

@@ -122,7 +122,8 @@ def _logits_derivative(
         if pos_weight is None:
             slope = -self
         else:
-            slope = F.log_sigmoid(-self) - pos_weight * F.log_sigmoid(self)
+            on, off = (F.log_sigmoid_forward(x)[0] for x in (self, -self))
+            slope = off - pos_weight * on
         each[1] = _weighted(F, slope * grad, self, weight, reduction)
     return tuple(each)
 

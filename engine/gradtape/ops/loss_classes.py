@@ -68,7 +68,7 @@ def _nll_loss(
     shares, index = _shares(xp, target, weight, ignore_index, self.dtype)
     rows = _classes_last(xp, self)
     picked = xp.take_along_axis(rows, index[..., None], -1)[..., 0]
-    losses = -picked * shares
+    losses = xp.asarray(-picked * shares, order="C")
     losses = xp.where(shares == 0, losses.dtype.type(0), losses)
     total = shares.sum(dtype=self.dtype)
     if reduction == NONE:
@@ -81,6 +81,7 @@ def _nll_loss(
     {"self": _derivative},
     node="NllLossBackward0",
     outputs=2,
+    output_names=("output", "total_weight"),
     method=False,
     function=False,
 )
@@ -103,6 +104,7 @@ def nll_loss(
     {"self": _derivative},
     node="NllLoss2DBackward0",
     outputs=2,
+    output_names=("output", "total_weight"),
     method=False,
     function=False,
 )
@@ -248,11 +250,14 @@ def _labels(xp: Any, self: Any, target: Any) -> tuple[Any, Any, Any]:
 
 @op(
     {
-        "self": lambda F, grad, self, target, reduction: (
-            F._multilabel_margin_loss_backward(grad[0], self, target, reduction)
+        "self": lambda F, grad, self, target, reduction, result1: (
+            F._multilabel_margin_loss_backward(
+                grad[0], self, target, reduction, result1
+            )
         )
     },
     outputs=2,
+    output_names=("output", "is_target"),
     method=False,
     function=False,
 )
@@ -273,10 +278,16 @@ def multilabel_margin_loss(
 
 @op({}, method=False, function=False)
 def _multilabel_margin_loss_backward(
-    xp: Any, grad_output: Array, self: Array, target: Array, reduction: int
+    xp: Any,
+    grad_output: Array,
+    self: Array,
+    target: Array,
+    reduction: int,
+    is_target: Array,
 ) -> Any:
     """Pull target classes up and those within 1 of them down."""
-    rows, listed, chosen = _labels(xp, self, target)
+    rows, listed, _ = _labels(xp, self, target)
+    chosen = is_target.reshape(rows.shape)
     slope = xp.zeros(rows.shape, self.dtype)
     for place in range(rows.shape[1]):
         index = xp.maximum(listed[:, place], 0)[:, None]

@@ -279,5 +279,5 @@ def addr(
     """Return ``beta * self + alpha * outer(vec1, vec2)``; ``self`` is broadcast."""
     check_expandable(self, (vec1.shape[0], vec2.shape[0]))
     size = (vec1.shape[0], vec2.shape[0])
-    into = empty_like_array(xp, self) if self.shape == size else None
+    into = array_like(xp, self) if self.shape == size else None
     return _added(xp, self, xp.multiply(vec1[:, None], vec2, into), beta, alpha)

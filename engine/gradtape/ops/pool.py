@@ -31,9 +31,8 @@ def _max_derivative(
     ceil_mode: Any,
     result1: Any,
 ) -> Any:
-    return F._max_pool_backward(
-        grad[0], self, result1, _overlap(kernel_size, stride, dilation)
-    )
+    overlap = _overlap(kernel_size, stride or kernel_size, dilation)
+    return F._max_pool_backward(grad[0], self, result1, len(kernel_size), overlap)
 
 
 def _overlap(kernel: Sizes, stride: Sizes, dilation: Sizes) -> bool:
@@ -50,7 +49,7 @@ def _max_pool(
     dilation: Sizes,
     ceil_mode: bool,
 ) -> tuple[Any, Any]:
-    window = Window(kernel_size, stride, padding, dilation)
+    window = Window(kernel_size, stride or kernel_size, padding, dilation)
     batch = self if self.ndim == 2 + len(kernel_size) else self[None]
     found, indices = largest(xp, batch, window, ceil_mode)
     return (found, indices) if batch is self else (found[0], indices[0])
@@ -97,49 +96,56 @@ def max_pool3d_with_indices(
 
 
 @op(
-    {"grad_output": lambda F, grad, indices: F._pool_gather(grad, indices)},
+    {"grad_output": lambda F, grad, indices, dims: F._pool_gather(grad, indices, dims)},
     node="MaxPool2DWithIndicesBackwardBackward0",
     method=False,
     function=False,
 )
 def _max_pool_backward(
-    xp: Any, grad_output: Array, self: Array, indices: Array, overlap: bool
+    xp: Any,
+    grad_output: Array,
+    self: Array,
+    indices: Array,
+    dims: int,
+    overlap: bool,
 ) -> Any:
     """Send each window's gradient to its largest value."""
-    return scatter(xp, grad_output, indices, self.shape, overlap)
+    return scatter(xp, grad_output, indices, self.shape, dims, overlap)
 
 
 @op(
     {
-        "self": lambda F, grad, self_shape, indices: F._pool_scatter(
-            grad, indices, self_shape
+        "self": lambda F, grad, self_shape, indices, dims: F._pool_scatter(
+            grad, indices, self_shape, dims
         )
     },
     method=False,
     function=False,
 )
-def _pool_gather(xp: Any, self: Array, indices: Array) -> Any:
+def _pool_gather(xp: Any, self: Array, indices: Array, dims: int) -> Any:
     """Read each plane at flat indices."""
-    return gather(xp, self, indices)
+    return gather(xp, self, indices, dims)
 
 
 @op(
-    {"self": lambda F, grad, indices: F._pool_gather(grad, indices)},
+    {"self": lambda F, grad, indices, dims: F._pool_gather(grad, indices, dims)},
     method=False,
     function=False,
 )
-def _pool_scatter(xp: Any, self: Array, indices: Array, shape: Sizes) -> Any:
+def _pool_scatter(
+    xp: Any, self: Array, indices: Array, shape: Sizes, dims: int
+) -> Any:
     """Add values to empty planes at flat indices."""
-    return scatter(xp, self, indices, shape, overlap=True)
+    return scatter(xp, self, indices, shape, dims, overlap=True)
 
 
 def _unpool(xp: Any, self: Any, indices: Any, output_size: Sizes) -> Any:
     shape = (*self.shape[: self.ndim - len(output_size)], *output_size)
-    return scatter(xp, self, indices, shape, overlap=False)
+    return scatter(xp, self, indices, shape, len(output_size), overlap=False)
 
 
 @op(
-    {"self": lambda F, grad, indices: F._pool_gather(grad, indices)},
+    {"self": lambda F, grad, indices: F._pool_gather(grad, indices, 2)},
     node="MaxUnpool2DBackward0",
     method=False,
     function=False,
@@ -150,7 +156,7 @@ def max_unpool2d(xp: Any, self: Array, indices: Array, output_size: Sizes) -> An
 
 
 @op(
-    {"self": lambda F, grad, indices: F._pool_gather(grad, indices)},
+    {"self": lambda F, grad, indices: F._pool_gather(grad, indices, 3)},
     node="MaxUnpool3DBackward0",
     method=False,
     function=False,
@@ -167,7 +173,7 @@ def _adaptive_max(xp: Any, self: Any, output_size: Sizes) -> tuple[Any, Any]:
 @op(
     {
         "self": lambda F, grad, self, result1: F._max_pool_backward(
-            grad[0], self, result1, True
+            grad[0], self, result1, 2, True
         )
     },
     node="AdaptiveMaxPool2DBackward0",
@@ -183,7 +189,7 @@ def adaptive_max_pool2d(xp: Any, self: Array, output_size: Sizes) -> Any:
 @op(
     {
         "self": lambda F, grad, self, result1: F._max_pool_backward(
-            grad[0], self, result1, True
+            grad[0], self, result1, 3, True
         )
     },
     node="AdaptiveMaxPool3DBackward0",
@@ -202,7 +208,7 @@ def adaptive_max_pool3d(xp: Any, self: Array, output_size: Sizes) -> Any:
 def _average_derivative(
     F: Any,
     grad: Any,
-    self_shape: Any,
+    self: Any,
     kernel_size: Any,
     stride: Any,
     padding: Any,
@@ -212,7 +218,7 @@ def _average_derivative(
 ) -> Any:
     return F._avg_pool_backward(
         grad,
-        tuple(self_shape),
+        tuple(self.shape),
         kernel_size,
         stride,
         padding,
@@ -232,7 +238,8 @@ def _average(
     count_include_pad: bool,
     divisor_override: int | None,
 ) -> Any:
-    window = Window(kernel_size, stride, padding, (1,) * len(kernel_size))
+    ones = (1,) * len(kernel_size)
+    window = Window(kernel_size, stride or kernel_size, padding, ones)
     batch = self if self.ndim == 2 + len(kernel_size) else self[None]
     spatial = batch.shape[2:]
     outputs = window.outputs(spatial, ceil_mode)
@@ -325,7 +332,8 @@ def _avg_pool_backward(
     divisor_override: int | None,
 ) -> Any:
     """Share each window's gradient among what it covers."""
-    window = Window(kernel_size, stride, padding, (1,) * len(kernel_size))
+    ones = (1,) * len(kernel_size)
+    window = Window(kernel_size, stride or kernel_size, padding, ones)
     dims = len(kernel_size)
     spatial, lead = shape[-dims:], shape[:-dims]
     outputs = window.outputs(spatial, ceil_mode)
@@ -341,8 +349,9 @@ def _avg_pool_backward(
     return xp.ascontiguousarray(found[(..., *inner)])
 
 
-def _adaptive_derivative(F: Any, grad: Any, self: Any) -> Any:
-    return F._adaptive_avg_pool_backward(grad, tuple(self.shape))
+def _adaptive_derivative(F: Any, grad: Any, self: Any, output_size: Any) -> Any:
+    dims = len(output_size)
+    return F._adaptive_avg_pool_backward(grad, tuple(self.shape), dims)
 
 
 @op({"self": _adaptive_derivative}, node="AdaptiveAvgPool2DBackward0", method=False, function=False)
@@ -357,8 +366,7 @@ def adaptive_avg_pool3d(xp: Any, self: Array, output_size: Sizes) -> Any:
     return along(xp, self, adaptive_matrices(xp, self, output_size))
 
 
-def _adaptive_adjoint(F: Any, grad: Any, grad_output_shape: Any, shape: Any) -> Any:
-    dims = len(shape) - 1 if len(shape) < 4 else len(shape) - 2
+def _adaptive_adjoint(F: Any, grad: Any, grad_output_shape: Any, dims: int) -> Any:
     pool = F.adaptive_avg_pool3d if dims == 3 else F.adaptive_avg_pool2d
     return pool(grad, tuple(grad_output_shape[-dims:]))
 
@@ -369,9 +377,10 @@ def _adaptive_adjoint(F: Any, grad: Any, grad_output_shape: Any, shape: Any) -> 
     method=False,
     function=False,
 )
-def _adaptive_avg_pool_backward(xp: Any, grad_output: Array, shape: Sizes) -> Any:
+def _adaptive_avg_pool_backward(
+    xp: Any, grad_output: Array, shape: Sizes, dims: int
+) -> Any:
     """Share each cell's gradient among what it covers."""
-    dims = 2 if len(shape) < 5 else 3
     outputs = grad_output.shape[-dims:]
     like = xp.empty((0, *shape[-dims:]), grad_output.dtype)
     matrices = adaptive_matrices(xp, like, outputs)

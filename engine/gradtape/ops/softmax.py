@@ -20,11 +20,9 @@ def _shifted(xp: Any, self: Any, dim: int, name: str) -> tuple[Any, int]:
             f"\"{kernel}\" not implemented for '{scalar_name(self)}'"
         )
     axis = wrap_dim(dim, self.ndim)
-    if self.ndim == 0:
-        return xp.zeros_like(self), axis
     if not self.size:
         return xp.empty(self.shape, self.dtype), axis
-    highest = xp.max(self, axis=axis, keepdims=True)
+    highest = xp.max(self, axis=axis, keepdims=True) if self.ndim else self
     return xp.subtract(self, highest, xp.empty(self.shape, self.dtype)), axis
 
 
@@ -64,7 +62,7 @@ def _softmax_backward_data(
     xp: Any, grad_output: Array, output: Array, dim: int
 ) -> Any:
     """Return ``(grad - sum(grad * output)) * output``."""
-    found = xp.multiply(grad_output, output)
+    found = xp.multiply(grad_output, output, xp.empty(output.shape, output.dtype))
     total = _total(xp, found, wrap_dim(dim, found.ndim))
     return xp.subtract(found, output * total, found)
 
@@ -101,7 +99,7 @@ def _log_softmax_backward_data(
     xp: Any, grad_output: Array, output: Array, dim: int
 ) -> Any:
     """Return ``grad - exp(output) * sum(grad)``."""
-    found = xp.exp(output)
+    found = xp.exp(output, xp.empty(output.shape, output.dtype))
     found *= _total(xp, grad_output, wrap_dim(dim, found.ndim))
     return xp.subtract(grad_output, found, found)
 

@@ -257,6 +257,8 @@ def pad(
     ``mode`` is "constant", "reflect", "replicate" or "circular".
     """
     widths = tuple(int(p) for p in pad)
+    if len(widths) % 2:
+        raise RuntimeError("Padding length must be divisible by 2")
     if mode == "constant":
         return constant_pad_nd(input, widths, 0 if value is None else value)
     if value is not None and value != 0:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from ..._define import FUNCTIONS
 from ..._mode import no_grad
 from ..._tensor import Tensor
+from ...ops.scalar import add_number, norm
 
 
 def normalize(
@@ -39,4 +40,4 @@ def pairwise_distance(
     x1: Tensor, x2: Tensor, p: float = 2.0, eps: float = 1e-6, keepdim: bool = False
 ) -> Tensor:
     """Return the p-norm of the differences along the last dimension."""
-    return (x1 - x2 + eps).norm(p, -1, keepdim=keepdim)
+    return norm(add_number(x1 - x2, eps), float(p), -1, keepdim)

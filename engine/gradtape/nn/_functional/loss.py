@@ -11,6 +11,7 @@ from ..._mode import no_grad
 from ..._tensor import Tensor
 from ...ops import loss as kernels
 from ...ops import loss_binary as binary
+from ...ops.scalar import add_number
 
 _SIZES = (
     "Using a target size ({target}) that is different to the input size ({input}). "
@@ -279,7 +280,7 @@ def poisson_nll_loss(
     if log_input:
         losses = input.exp() - target * input
     else:
-        losses = input - target * (input + eps).log()
+        losses = input - target * add_number(input, eps).log()
     if full:
         stirling = target * target.log() - target + 0.5 * (2 * math.pi * target).log()
         losses = losses + stirling.masked_fill(target <= 1, 0)

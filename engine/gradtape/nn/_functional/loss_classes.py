@@ -8,6 +8,13 @@ from typing import Any
 from ..._define import FUNCTIONS
 from ..._tensor import Tensor
 from ...ops import loss_classes as kernels
+from ...ops.scalar import (
+    add_number,
+    as_tensor,
+    div_number,
+    mul_number,
+    sub_number,
+)
 from ...ops.softmax import log_softmax
 from .distance import pairwise_distance
 from .loss import legacy_reduction, reduce_losses, reduction_number
@@ -117,7 +124,7 @@ def _from_probabilities(
     logs = log_softmax(input, dim)
     classes = input.shape[dim]
     if smoothing > 0.0:
-        target = target * (1 - smoothing) + smoothing / classes
+        target = add_number(mul_number(target, 1 - smoothing), smoothing / classes)
     losses = logs * target
     if weight is not None:
         losses = losses * _along(weight, input.dim(), dim)
@@ -127,7 +134,7 @@ def _from_probabilities(
     if reduction == "sum":
         return total
     reduction_number(reduction)
-    return total / max(input.numel() // classes, 1)
+    return div_number(total, max(input.numel() // classes, 1))
 
 
 def _along(weight: Tensor, ndim: int, dim: int) -> Tensor:
@@ -161,7 +168,7 @@ def _smoothed(
         else:
             even = even.sum() / (target.numel() - ignored.sum())
     classes = logs.shape[dim]
-    return hard * (1 - smoothing) + even * (smoothing / classes)
+    return mul_number(hard, 1 - smoothing) + mul_number(even, smoothing / classes)
 
 
 def multi_margin_loss(
@@ -216,8 +223,9 @@ def hinge_embedding_loss(
     """Draw in distances of like pairs (1), push apart those of unlike ones (-1)."""
     reduction = legacy_reduction(size_average, reduce, reduction)
     where, zeros = FUNCTIONS["where"], FUNCTIONS["zeros_like"](input)
-    pushed = where(target == 1, zeros, (margin - input).clamp_min(0))
-    drawn = where(target == -1, zeros, input)
+    gap = FUNCTIONS["sub"](as_tensor(margin, input), input)
+    pushed = where(target != 1, gap.clamp_min(0), zeros)
+    drawn = where(target != -1, input, zeros)
     return reduce_losses(pushed + drawn, reduction)
 
 
@@ -238,7 +246,7 @@ def margin_ranking_loss(
             f"got sizes: input1: {input1.size()}, input2: {input2.size()}, target: "
             f"{target.size()} "
         )
-    losses = (-target * (input1 - input2) + margin).clamp_min(0)
+    losses = add_number(-target * (input1 - input2), margin).clamp_min(0)
     return reduce_losses(losses, reduction)
 
 
@@ -255,11 +263,12 @@ def cosine_embedding_loss(
     reduction = legacy_reduction(size_average, reduce, reduction)
     dim = target.dim()
     product = (input1 * input2).sum(dim)
-    squares = [(t * t).sum(dim) + 1e-12 for t in (input1, input2)]
+    squares = [add_number((t * t).sum(dim), 1e-12) for t in (input1, input2)]
     cosine = product / (squares[0] * squares[1]).sqrt()
     where, zeros = FUNCTIONS["where"], FUNCTIONS["zeros_like"](cosine)
-    drawn = where(target == 1, 1 - cosine, zeros)
-    pushed = where(target == -1, (cosine - margin).clamp_min(0), zeros)
+    away = FUNCTIONS["sub"](as_tensor(1, cosine), cosine)
+    drawn = where(target == 1, away, zeros)
+    pushed = where(target == -1, sub_number(cosine, margin).clamp_min(0), zeros)
     return reduce_losses(drawn + pushed, reduction)
 
 
@@ -317,7 +326,7 @@ def _triplet(
     near, far = distance(anchor, positive), distance(anchor, negative)
     if swap:
         far = FUNCTIONS["minimum"](far, distance(positive, negative))
-    return reduce_losses((margin + near - far).clamp_min(0), reduction)
+    return reduce_losses((add_number(near, margin) - far).clamp_min(0), reduction)
 
 
 def multilabel_margin_loss(

@@ -9,6 +9,7 @@ from ..._define import FUNCTIONS
 from ..._dtypes import finfo
 from ..._tensor import Tensor
 from ...ops import norm as ops
+from ...ops.scalar import add_number
 from .pool import avg_pool2d, avg_pool3d
 
 
@@ -38,9 +39,8 @@ def batch_norm(
     if training:
         _verify_batch_size(input.shape)
     elif running_mean is None or running_var is None:
-        raise RuntimeError(
-            "Expected running_mean and running_var to be defined when training=False"
-        )
+        missing = "running_mean" if running_mean is None else "running_var"
+        raise RuntimeError(f"{missing} must be defined in evaluation mode")
     channels = input.shape[1]
     for name, tensor in (
         ("running_mean", running_mean),
@@ -137,8 +137,9 @@ def rms_norm(
     _check_normalized(input, shape)
     dims = tuple(range(input.dim() - len(shape), input.dim()))
     floor = finfo(input.dtype).eps if eps is None else eps
-    found = input * (input.pow(2).mean(dims, keepdim=True) + floor).rsqrt()
-    return found if weight is None else found * weight
+    square = input.pow(2).mean(dims, keepdim=True)
+    found = input * add_number(square, floor).rsqrt()
+    return (found if weight is None else found * weight).contiguous()
 
 
 def group_norm(
@@ -161,8 +162,9 @@ def group_norm(
         )
     _verify_batch_size([samples * channels // num_groups, num_groups, *spatial])
     size = math.prod(spatial)
+    dense = [None if t is None else t.contiguous() for t in (input, weight, bias)]
     return ops.native_group_norm(
-        input.contiguous(), weight, bias, samples, channels, size, num_groups, eps
+        *dense, samples, channels, size, num_groups, eps
     )[0]
 
 
@@ -181,11 +183,11 @@ def local_response_norm(
         )
     if input.numel() == 0:
         return input
-    square = input.mul(input).unsqueeze(1)
+    square = input.mul(input)
     before, after = size // 2, (size - 1) // 2
     pad = FUNCTIONS["constant_pad_nd"]
     if input.dim() == 3:
-        square = pad(square, (0, 0, before, after), 0)
+        square = pad(square.unsqueeze(1), (0, 0, before, after), 0)
         mean = avg_pool2d(square, (size, 1), stride=1).squeeze(1)
     else:
         sizes = tuple(input.shape)

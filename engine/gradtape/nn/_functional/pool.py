@@ -28,13 +28,7 @@ def _check(
     ceil_mode: bool,
 ) -> None:
     if input.dim() not in (dims + 1, dims + 2):
-        shown = f"[{', '.join(map(str, input.shape))}]"
-        raise RuntimeError(
-            f"Expected {dims + 1}D or {dims + 2}D (batch mode) tensor with optional 0 "
-            f"dim batch size for input, but got: {shown}"
-            if dims > 1
-            else f"{name}() Expected 2D or 3D input tensor, but got {shown}"
-        )
+        raise _rank_error(input, dims, name)
     if any(k <= 0 for k in kernel):
         raise RuntimeError("kernel size should be greater than zero, but got " + _list(
             "kernel", kernel
@@ -62,6 +56,22 @@ def _check(
         )
 
 
+def _rank_error(input: Tensor, dims: int, name: str) -> Exception:
+    shown = f"[{', '.join(map(str, input.shape))}]"
+    if dims == 1:
+        return RuntimeError(f"{name}() Expected 2D or 3D input tensor, but got {shown}")
+    if name.startswith("avg"):
+        ndim = max(input.dim(), 1)
+        if input.dim() < dims:
+            return IndexError(
+                "Dimension out of range (expected to be in range of "
+                f"[{-ndim}, {ndim - 1}], but got {-dims - 1})"
+            )
+    return RuntimeError(
+        f"non-empty {dims + 1}D or {dims + 2}D (batch mode) tensor expected for input"
+    )
+
+
 def _list(name: str, sizes: Sequence[int]) -> str:
     axes = ("T", "H", "W")[-len(sizes) :]
     return " ".join(f"{name}{a}: {s}" for a, s in zip(axes, sizes, strict=True))
@@ -80,7 +90,8 @@ def _max(
     ceil_mode: bool,
 ) -> Indices:
     name = f"max_pool{dims}d"
-    if stride is None or (isinstance(stride, (list, tuple)) and not stride):
+    same = stride is None or (isinstance(stride, (list, tuple)) and not stride)
+    if same:
         stride = kernel_size
     given = _sizes(
         dims,
@@ -91,6 +102,8 @@ def _max(
         dilation=dilation,
     )
     _check(input, dims, name, *given, ceil_mode)
+    if same and dims > 1:
+        given[1] = ()  # a node says that no stride was given
     if dims == 3:
         return ops.max_pool3d_with_indices(input, *given, ceil_mode)
     if dims == 2:
@@ -221,7 +234,8 @@ def _average(
     *options: Any,
 ) -> Tensor:
     name = f"avg_pool{dims}d"
-    if stride is None or (isinstance(stride, (list, tuple)) and not stride):
+    same = stride is None or (isinstance(stride, (list, tuple)) and not stride)
+    if same:
         stride = kernel_size
     given = _sizes(
         dims, name, kernel_size=kernel_size, stride=stride, padding=padding
@@ -229,6 +243,8 @@ def _average(
     _check(input, dims, name, *given, (1,) * dims, options[0])
     if options[2] == 0:
         raise RuntimeError("divisor must be not zero")
+    if same and dims > 1:
+        given[1] = ()
     if dims == 3:
         return ops.avg_pool3d(input, *given, *options)
     if dims == 2:
