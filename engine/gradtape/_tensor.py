@@ -6,52 +6,23 @@ whose declarations add the methods (see ``_define.py``).
 
 from __future__ import annotations
 
-import itertools
-import operator
 import warnings
 import weakref
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from . import _errors
 from ._backend import backend_of
-from ._device import device
-from ._dtypes import DTYPE_OF, dtype
 from ._hooks import RemovableHandle, new_registry, register
 from ._mode import mode
-from ._node import AccumulateGrad, Node, accumulator_of, new_object
-from ._size import Size
+from ._node import Node, accumulator_of, new_object
 from ._storage import Storage, new_storage, next_id
-
-CPU = device("cpu")
-_new_tuple = tuple.__new__
-
-
-class ViewInfo:
-    """What makes a tensor a view: its base, where it starts, and how it was made."""
-
-    __slots__ = ("base", "kind", "offset", "version")
-
-    base: Tensor | None  # None: shares memory, but no gradient flows (detach)
-    offset: int  # elements from the start of the storage
-    kind: str  # "", "multi_output" or "no_grad"
-    version: int  # of the storage when grad_fn was last right
+from ._tensor_memory import TensorMemory
+from ._tensor_operators import TensorOperators
+from ._tensor_parts import TensorExtra, ViewInfo, check_grad
 
 
-class TensorExtra:
-    """What few tensors have: hooks, an accumulate node, a name."""
-
-    __slots__ = ("accumulator", "hooks", "name", "post_accumulate", "retains")
-
-    def __init__(self) -> None:
-        self.accumulator: weakref.ref[AccumulateGrad] | None = None
-        self.hooks: dict[int, Any] | None = None
-        self.post_accumulate: dict[int, Any] | None = None
-        self.retains = False
-        self.name: str | None = None
-
-
-class Tensor:
+class Tensor(TensorMemory, TensorOperators):
     """An n-dimensional array that records what was done to it.
 
     >>> import gradtape as torch
@@ -84,108 +55,6 @@ class Tensor:
     _extra: TensorExtra | None
 
     __array_priority__ = 1000  # numpy arrays leave mixed arithmetic to us
-
-    if TYPE_CHECKING:
-
-        def __getattr__(self, name: str) -> Any: ...
-
-    # ---- memory and layout ----------------------------------------------------
-
-    @property
-    def shape(self) -> Size:
-        """The sizes of the dimensions."""
-        return _new_tuple(Size, self._data.shape)  # ints already
-
-    @property
-    def ndim(self) -> int:
-        """The number of dimensions."""
-        return int(self._data.ndim)
-
-    @property
-    def dtype(self) -> dtype:
-        """The type of the elements."""
-        return DTYPE_OF[self._data.dtype]
-
-    @property
-    def device(self) -> device:
-        """Where the memory is."""
-        index = backend_of(self._data).device_index(self._data)
-        return CPU if index is None else device("cuda", index)
-
-    @property
-    def itemsize(self) -> int:
-        """Bytes per element."""
-        return int(self._data.itemsize)
-
-    @property
-    def nbytes(self) -> int:
-        """Bytes of all elements, shared memory counted as often as it is seen."""
-        return int(self._data.nbytes)
-
-    @property
-    def is_cuda(self) -> bool:
-        """Whether the memory is on a CUDA device."""
-        return backend_of(self._data).name == "cupy"
-
-    def element_size(self) -> int:
-        """Return the bytes per element."""
-        return int(self._data.itemsize)
-
-    def dim(self) -> int:
-        """Return the number of dimensions."""
-        return int(self._data.ndim)
-
-    ndimension = dim
-
-    def numel(self) -> int:
-        """Return the number of elements."""
-        return int(self._data.size)
-
-    nelement = numel
-
-    def size(self, dim: int | None = None) -> Any:
-        """Return the shape, or the size of one dimension.
-
-        Raises IndexError for a dimension the tensor does not have.
-        """
-        shape = self._data.shape
-        return Size(shape) if dim is None else shape[self._wrap_dim(dim)]
-
-    def stride(self, dim: int | None = None) -> Any:
-        """Return the steps in elements, or the step of one dimension."""
-        data = self._data
-        item = data.itemsize
-        if data.size or self._base is not None or any(data.strides):
-            strides = tuple(s // item for s in data.strides)
-        else:  # NumPy writes zeros for empty arrays of its own
-            steps = itertools.accumulate(
-                (max(n, 1) for n in data.shape[:0:-1]), operator.mul, initial=1
-            )
-            strides = tuple(steps)[::-1][: data.ndim]
-        return strides if dim is None else strides[self._wrap_dim(dim)]
-
-    def storage_offset(self) -> int:
-        """Return where in its storage the tensor begins, in elements."""
-        return 0 if self._view is None else self._view.offset
-
-    def data_ptr(self) -> int:
-        """Return the address of the first element; 0 for an empty tensor."""
-        return backend_of(self._data).pointer(self._data) if self._data.size else 0
-
-    def _wrap_dim(self, dim: int) -> int:
-        ndim = self._data.ndim
-        if not ndim:
-            raise IndexError(
-                f"Dimension specified as {dim} but tensor has no dimensions"
-            )
-        if not -ndim <= dim < ndim:
-            raise IndexError(
-                "Dimension out of range (expected to be in range of "
-                f"[{-ndim}, {ndim - 1}], but got {dim})"
-            )
-        return dim % ndim
-
-    # ---- autograd record ------------------------------------------------------
 
     @property
     def requires_grad(self) -> bool:
@@ -308,9 +177,6 @@ class Tensor:
     def _base(self) -> Tensor | None:
         return None if self._view is None else self._view.base
 
-    def _is_view(self) -> bool:
-        return self._base is not None
-
     @property
     def name(self) -> str | None:
         """A name given by the user; shown in the graph."""
@@ -344,11 +210,6 @@ class Tensor:
 
     def __hash__(self) -> int:
         return id(self)
-
-    def __len__(self) -> int:
-        if self._data.ndim == 0:
-            raise TypeError("len() of a 0-d tensor")
-        return int(self._data.shape[0])
 
 
 def wrap(array: Any) -> Tensor:
@@ -427,32 +288,6 @@ def edge_of(tensor: Tensor) -> Node | None:
     return accumulator_of(tensor) if node is None else node
 
 
-def check_grad(tensor: Tensor, grad: Tensor) -> None:
-    """Refuse a ``.grad`` that does not fit its tensor, in PyTorch's words."""
-    if not isinstance(grad, Tensor):  # pyright: ignore[reportUnnecessaryIsInstance]
-        raise TypeError(
-            f"assigned grad expected to be a Tensor or None but got grad of type "
-            f"{type(grad).__name__}"
-        )
-    if grad is tensor:
-        raise RuntimeError("can't assign Variable as its own grad")
-    if grad.device.type != tensor.device.type:
-        raise RuntimeError(
-            _errors.GRAD_DEVICE.format(grad=grad.device.type, own=tensor.device.type)
-        )
-    if grad.shape != tensor.shape:
-        raise RuntimeError(
-            _errors.GRAD_SIZE.format(grad=list(grad.shape), own=list(tensor.shape))
-        )
-    if grad.dtype is not tensor.dtype:
-        raise RuntimeError(
-            _errors.GRAD_DTYPE.format(
-                grad=_errors.scalar_type(grad.dtype).lower(),
-                own=_errors.scalar_type(tensor.dtype),
-            )
-        )
-
-
 def _no_views_yet(_tensor: Tensor) -> None:
     raise AssertionError("the view machinery is installed by _views")
 
@@ -463,5 +298,5 @@ regenerate_view: Callable[[Tensor], None] = _no_views_yet
 
 def install_regenerate(function: Callable[[Tensor], None]) -> None:
     """Let ``_views``, which needs the ops, fill in :data:`regenerate_view`."""
-    global regenerate_view  # noqa: PLW0603 - the one seam between record and ops
+    global regenerate_view
     regenerate_view = function

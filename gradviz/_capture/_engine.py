@@ -2,20 +2,27 @@
 
 from __future__ import annotations
 
-import inspect
 import weakref
-from collections.abc import Iterable, Sequence
-from functools import cache
+from collections.abc import Sequence
 from typing import Any
 
-from gradtape._define import OPS
 from gradtape._node import AccumulateGrad, Layout, Node, SavedTensor
-from gradtape._op import Op, formula_text
+from gradtape._op import Op
 from gradtape._scope import Scope
 from gradtape._storage import Storage
 from gradtape._tensor import Tensor
 from gradtape._version import __version__
 from gradtape._views import CopySlices
+from gradviz._capture._facts import (
+    arguments_of,
+    device_of,
+    formula_of,
+    hooks_of,
+    kind_of,
+    leave_as_is,
+    look_at,
+    storage_ids,
+)
 from gradviz._capture._raw import (
     RawEdge,
     RawNode,
@@ -23,11 +30,9 @@ from gradviz._capture._raw import (
     RawScope,
     RawStorage,
     RawTensor,
-    RawWrite,
 )
 
 PRODUCER = f"gradtape {__version__}"
-_LONGEST_ARGUMENT = 80
 
 
 class EngineReader:
@@ -91,25 +96,25 @@ class EngineReader:
         tensor = self.tensor(variable)
         raw = RawNode("AccumulateGrad", "accumulate", call=tensor.name or "")
         raw.outputs = [tensor]
-        raw.hooks = _hooks_of(node)
+        raw.hooks = hooks_of(node)
         self._leaves[id(variable)] = weakref.ref(variable), raw
         return raw
 
     def _op_node(self, node: Node) -> RawNode:
         inner = node.inner if isinstance(node, CopySlices) else node
         op: Op | None = getattr(type(inner), "op", None)
-        raw = RawNode(node.name(), _kind_of(node, op), call=inner.op_name)
+        raw = RawNode(node.name(), kind_of(node, op), call=inner.op_name)
         raw.site, raw.sequence = node.raw_site, node.seq
         raw.scope = self.scope(node.scope)
         raw.outputs = [
             self._output(layout, storage)
-            for layout, storage in zip(node.layouts, _storage_ids(node), strict=False)
+            for layout, storage in zip(node.layouts, storage_ids(node), strict=False)
         ]
         if op is not None:
-            raw.formula = _formula_of(op)
-            raw.arguments = _arguments_of(op, inner.params)
+            raw.formula = formula_of(op)
+            raw.arguments = arguments_of(op, inner.params)
             raw.saved = self._saved(inner, op, raw)
-        raw.hooks = _hooks_of(node)
+        raw.hooks = hooks_of(node)
         reference = weakref.ref(inner)
         kept = bool(inner.saved)
 
@@ -175,7 +180,7 @@ class EngineReader:
             strides=tuple(s // item for s in array.strides),
             offset=0,
             dtype=array.dtype.name,
-            device=_device_of(array),
+            device=device_of(array),
             storage=self.storage(storage),
             version=version,
         )
@@ -202,10 +207,10 @@ class EngineReader:
         raw = self._storages.get(storage.id)
         if raw is None:
             array = storage.owner
-            raw = RawStorage(0, _device_of(array), array.itemsize, 0, _look_at(storage))
+            raw = RawStorage(0, device_of(array), array.itemsize, 0, look_at(storage))
             self._storages[storage.id] = raw
-        elif raw.refresh is _nothing:
-            raw.refresh = _look_at(storage)
+        elif raw.refresh is leave_as_is:
+            raw.refresh = look_at(storage)
         raw.nbytes = storage.nbytes()
         raw.refresh(raw)
         return raw
@@ -216,7 +221,7 @@ class EngineReader:
         reach = 1 + sum((n - 1) * s for n, s in zip(layout.shape, strides, strict=True))
         item = layout.dtype.itemsize
         raw = RawStorage(
-            item * (0 if 0 in layout.shape else reach), "cpu", item, 0, _nothing
+            item * (0 if 0 in layout.shape else reach), "cpu", item, 0, leave_as_is
         )
         self._storages[storage_id] = raw
         return raw
@@ -233,107 +238,3 @@ class EngineReader:
             call = self._calls[key] = self._calls.get(key, 0) + 1
             raw = self._scopes[each] = RawScope(each.name, each.kind, raw, call)
         return raw
-
-
-# ---- reading single facts ------------------------------------------------------------
-
-
-def tensors_in(values: Iterable[Any]) -> list[Tensor]:
-    """Return the tensors among arguments, those in lists and tuples included."""
-    found: list[Tensor] = []
-    for value in values:
-        if isinstance(value, Tensor):
-            found.append(value)
-        elif isinstance(value, list | tuple):
-            found += [each for each in value if isinstance(each, Tensor)]
-    return found
-
-
-def _nothing(_raw: RawStorage) -> None:
-    """Leave the record of a storage that is gone as it is."""
-
-
-def _look_at(storage: Storage) -> Any:
-    reference = weakref.ref(storage)
-
-    def refresh(raw: RawStorage) -> None:
-        alive = reference()
-        if alive is None or raw.version == alive.version != 0:
-            return
-        raw.version = alive.version
-        writers = {write.version: write.node for write in raw.writes}
-        raw.writes = [
-            RawWrite(w.version, w.op, w.site, writers.get(w.version))
-            for w in alive.writes
-        ]
-
-    return refresh
-
-
-def _storage_ids(node: Node) -> tuple[int, ...]:
-    ids = node.storage_ids
-    return ids if isinstance(ids, tuple) else (ids,)
-
-
-def _device_of(array: Any) -> str:
-    device = getattr(array, "device", "cpu")
-    return "cpu" if isinstance(device, str) else f"cuda:{device.id}"
-
-
-def _kind_of(node: Node, op: Op | None) -> Any:
-    if isinstance(node, CopySlices):
-        return "inplace"
-    if op is None:
-        return "custom"
-    return "op" if op.view is None else "view"
-
-
-def _hooks_of(node: Node) -> Any:
-    reference = weakref.ref(node)
-
-    def hooks() -> tuple[str, ...]:
-        alive = reference()
-        if alive is None:
-            return ()
-        tables: list[Any] = []
-        if alive.extra is not None:
-            extra = alive.extra
-            tables += [extra.pre_hooks, extra.post_hooks, *extra.tensor_hooks.values()]
-        if isinstance(alive, AccumulateGrad) and alive.variable._extra is not None:
-            more = alive.variable._extra
-            tables += [more.hooks or {}, more.post_accumulate or {}]
-        return tuple(
-            getattr(hook, "__qualname__", type(hook).__name__)
-            for table in tables
-            for hook in table.values()
-        )
-
-    return hooks
-
-
-def _arguments_of(op: Op, params: Sequence[Any]) -> tuple[str, ...]:
-    shown = zip(op.options, params, strict=False)
-    return tuple(f"{name}={_short(value)}" for name, value in shown)
-
-
-def _short(value: Any) -> str:
-    try:
-        text = repr(value)
-    except Exception:
-        text = f"<{type(value).__name__}>"
-    return text if len(text) <= _LONGEST_ARGUMENT else text[:_LONGEST_ARGUMENT] + "…"
-
-
-@cache
-def _formulas_by_key(key: str) -> str:
-    op = OPS[key]
-    lines: list[str] = []
-    for formula in op.formulas:
-        target = ", ".join(op.tensors[i] for i in formula.inputs)
-        text = inspect.cleandoc(formula_text(formula))
-        lines.append(f"{target}: {text}")
-    return "\n".join(lines)
-
-
-def _formula_of(op: Op) -> str:
-    return _formulas_by_key(op.key)

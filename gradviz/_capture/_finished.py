@@ -29,8 +29,8 @@ def capture_graph(loss: Tensor, *, title: str) -> ir.Snapshot:
     if node is None:
         raise CaptureError(
             f"the tensor of shape {tuple(loss.shape)} has no graph: it does not "
-            "require grad, and nothing it was computed from does. Set requires_grad=True on an "
-            "input, and check that grad mode was on."
+            "require grad, and nothing it was computed from does. Set "
+            "requires_grad=True on an input, and check that grad mode was on."
         )
     reader = EngineReader()
     reader.names = names_in_frame(_caller(), Tensor)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import sys
 import threading
 import time
-import weakref
 from types import TracebackType
 from typing import Any
 
@@ -16,11 +15,13 @@ from gradtape._site import user_stack
 from gradtape._tensor import Tensor
 from gradviz import ir
 from gradviz._capture._assemble import assemble
-from gradviz._capture._engine import PRODUCER, EngineReader, tensors_in
+from gradviz._capture._engine import PRODUCER, EngineReader
+from gradviz._capture._facts import tensors_in
 from gradviz._capture._names import names_in_frame, names_in_module
 from gradviz._capture._own import is_own_file
 from gradviz._capture._raw import RawEvent, RawNode, RawSite, RawWrite, Recording
 from gradviz._capture._stats import statistics
+from gradviz._capture._summaries import Summaries
 
 MAX_NODES = 20_000
 """Finished steps are forgotten, oldest first, beyond this many nodes."""
@@ -56,7 +57,7 @@ class Recorder:
         self._forgotten = 0
         self._begun_ns = 0
         self._node_began_ns = 0
-        self._summaries: dict[int, tuple[Any, ir.Statistics]] = {}
+        self._summaries = Summaries()
         self._handle: Any = None
         self._frame: Any = None
 
@@ -159,7 +160,7 @@ class Recorder:
         if self.values:
             for raw, tensor in zip(outputs, event.outputs, strict=True):
                 if raw.statistics is None:
-                    raw.statistics = self._summary(tensor._data)
+                    raw.statistics = statistics(tensor._data)
         raw_node = None
         if event.node is not None:
             raw_node = self._read(self._outer(event))
@@ -215,7 +216,7 @@ class Recorder:
 
     def _on_enter(self, event: events.NodeEntered) -> None:
         raw = self._read(event.node)
-        raw.grad_outputs = [self._gradient(array) for array in event.gradients]
+        raw.grad_outputs = [self._summaries.of(array) for array in event.gradients]
         first = next((s for s in raw.grad_outputs if s is not None), None)
         self._add("node_enter", node=raw, statistics=first)
         self._node_began_ns = time.perf_counter_ns()
@@ -226,13 +227,13 @@ class Recorder:
         raw.elapsed_ns = ended - self._node_began_ns
         for edge in raw.edges:
             if edge.input < len(event.gradients):
-                edge.gradient = self._gradient(event.gradients[edge.input])
+                edge.gradient = self._summaries.of(event.gradients[edge.input])
         self._add("node_leave", node=raw)
 
     def _on_accumulate(self, event: events.GradAccumulated) -> None:
         raw = self._read(event.node)
         assert isinstance(event.node, AccumulateGrad)
-        summary = self._gradient(event.gradient)
+        summary = self._summaries.of(event.gradient)
         raw.grad_outputs = [summary]
         self._add("accumulate", node=raw, tensor=raw.outputs[0], statistics=summary)
 
@@ -253,26 +254,6 @@ class Recorder:
 
     def _on_module_left(self, event: events.ModuleLeft) -> None:
         self._add("module_leave", scope=self._reader.scope(event.scope))
-
-    # ---- summaries ------------------------------------------------------------------
-
-    def _gradient(self, array: Any) -> ir.Statistics | None:
-        """Summarize a gradient; one that flows on unchanged is summarized once."""
-        if array is None:
-            return None
-        known = self._summaries.get(id(array))
-        if known is not None and known[0]() is array:
-            return known[1]
-        summary = self._summary(array)
-        try:
-            reference = weakref.ref(array)
-        except TypeError:  # NumPy's scalars
-            return summary
-        self._summaries[id(array)] = reference, summary
-        return summary
-
-    def _summary(self, array: Any) -> ir.Statistics:
-        return statistics(array)
 
 
 def _ends(nodes: list[RawNode]) -> list[RawNode]:

@@ -1,0 +1,130 @@
+"""The memory side of a tensor: shape, strides, dtype, device, address."""
+
+from __future__ import annotations
+
+import itertools
+import operator
+from typing import TYPE_CHECKING, Any
+
+from ._backend import backend_of
+from ._device import device
+from ._dtypes import DTYPE_OF, dtype
+from ._size import Size
+
+if TYPE_CHECKING:
+    from ._tensor_parts import ViewInfo
+
+CPU = device("cpu")
+_new_tuple = tuple.__new__
+
+
+class TensorMemory:
+    """What can be read off a tensor's array and its place in the storage."""
+
+    __slots__ = ()
+
+    if TYPE_CHECKING:
+        _data: Any
+        _view: ViewInfo | None
+
+    @property
+    def shape(self) -> Size:
+        """The sizes of the dimensions."""
+        return _new_tuple(Size, self._data.shape)  # ints already
+
+    @property
+    def ndim(self) -> int:
+        """The number of dimensions."""
+        return int(self._data.ndim)
+
+    @property
+    def dtype(self) -> dtype:
+        """The type of the elements."""
+        return DTYPE_OF[self._data.dtype]
+
+    @property
+    def device(self) -> device:
+        """Where the memory is."""
+        index = backend_of(self._data).device_index(self._data)
+        return CPU if index is None else device("cuda", index)
+
+    @property
+    def itemsize(self) -> int:
+        """Bytes per element."""
+        return int(self._data.itemsize)
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of all elements, shared memory counted as often as it is seen."""
+        return int(self._data.nbytes)
+
+    @property
+    def is_cuda(self) -> bool:
+        """Whether the memory is on a CUDA device."""
+        return backend_of(self._data).name == "cupy"
+
+    def element_size(self) -> int:
+        """Return the bytes per element."""
+        return int(self._data.itemsize)
+
+    def dim(self) -> int:
+        """Return the number of dimensions."""
+        return int(self._data.ndim)
+
+    ndimension = dim
+
+    def numel(self) -> int:
+        """Return the number of elements."""
+        return int(self._data.size)
+
+    nelement = numel
+
+    def size(self, dim: int | None = None) -> Any:
+        """Return the shape, or the size of one dimension.
+
+        Raises IndexError for a dimension the tensor does not have.
+        """
+        shape = self._data.shape
+        return Size(shape) if dim is None else shape[self._wrap_dim(dim)]
+
+    def stride(self, dim: int | None = None) -> Any:
+        """Return the steps in elements, or the step of one dimension."""
+        data = self._data
+        item = data.itemsize
+        if data.size or self._is_view() or any(data.strides):
+            strides = tuple(s // item for s in data.strides)
+        else:  # NumPy writes zeros for empty arrays of its own
+            steps = itertools.accumulate(
+                (max(n, 1) for n in data.shape[:0:-1]), operator.mul, initial=1
+            )
+            strides = tuple(steps)[::-1][: data.ndim]
+        return strides if dim is None else strides[self._wrap_dim(dim)]
+
+    def storage_offset(self) -> int:
+        """Return where in its storage the tensor begins, in elements."""
+        return 0 if self._view is None else self._view.offset
+
+    def data_ptr(self) -> int:
+        """Return the address of the first element; 0 for an empty tensor."""
+        return backend_of(self._data).pointer(self._data) if self._data.size else 0
+
+    def _wrap_dim(self, dim: int) -> int:
+        ndim = self._data.ndim
+        if not ndim:
+            raise IndexError(
+                f"Dimension specified as {dim} but tensor has no dimensions"
+            )
+        if not -ndim <= dim < ndim:
+            raise IndexError(
+                "Dimension out of range (expected to be in range of "
+                f"[{-ndim}, {ndim - 1}], but got {dim})"
+            )
+        return dim % ndim
+
+    def _is_view(self) -> bool:
+        return self._view is not None and self._view.base is not None
+
+    def __len__(self) -> int:
+        if self._data.ndim == 0:
+            raise TypeError("len() of a 0-d tensor")
+        return int(self._data.shape[0])

@@ -1,0 +1,126 @@
+"""Single facts read off engine objects: their kind, device, arguments, formula."""
+
+from __future__ import annotations
+
+import weakref
+from collections.abc import Callable, Iterable, Sequence
+from functools import cache
+from typing import Any
+
+from gradtape._define import OPS
+from gradtape._node import AccumulateGrad, Node
+from gradtape._op import Op, formula_text
+from gradtape._storage import Storage
+from gradtape._tensor import Tensor
+from gradtape._views import CopySlices
+from gradviz import ir
+from gradviz._capture._raw import RawStorage, RawWrite
+
+_LONGEST_ARGUMENT = 80
+
+
+def tensors_in(values: Iterable[Any]) -> list[Tensor]:
+    """Return the tensors among arguments, those in lists and tuples included."""
+    found: list[Tensor] = []
+    for value in values:
+        if isinstance(value, Tensor):
+            found.append(value)
+        elif isinstance(value, list | tuple):
+            found += [each for each in value if isinstance(each, Tensor)]
+    return found
+
+
+def leave_as_is(_raw: RawStorage) -> None:
+    """Leave the record of a storage that is gone as it is."""
+
+
+def look_at(storage: Storage) -> Callable[[RawStorage], None]:
+    """Return a function that brings a record up to date, while the memory lives."""
+    reference = weakref.ref(storage)
+
+    def refresh(raw: RawStorage) -> None:
+        alive = reference()
+        if alive is None or raw.version == alive.version != 0:
+            return
+        raw.version = alive.version
+        writers = {write.version: write.node for write in raw.writes}
+        raw.writes = [
+            RawWrite(w.version, w.op, w.site, writers.get(w.version))
+            for w in alive.writes
+        ]
+
+    return refresh
+
+
+def storage_ids(node: Node) -> tuple[int, ...]:
+    """Return the storage id of each output."""
+    ids = node.storage_ids
+    return ids if isinstance(ids, tuple) else (ids,)
+
+
+def device_of(array: Any) -> str:
+    """Return the device of an array, as PyTorch writes it."""
+    device = getattr(array, "device", "cpu")
+    return "cpu" if isinstance(device, str) else f"cuda:{device.id}"
+
+
+def kind_of(node: Node, op: Op | None) -> ir.NodeKind:
+    """Say what sort of node this is."""
+    if isinstance(node, CopySlices):
+        return "inplace"
+    if op is None:
+        return "custom"
+    return "op" if op.view is None else "view"
+
+
+def hooks_of(node: Node) -> Callable[[], tuple[str, ...]]:
+    """Return a function that names the hooks on a node, while it lives."""
+    reference = weakref.ref(node)
+
+    def hooks() -> tuple[str, ...]:
+        alive = reference()
+        if alive is None:
+            return ()
+        tables: list[Any] = []
+        if alive.extra is not None:
+            extra = alive.extra
+            tables += [extra.pre_hooks, extra.post_hooks, *extra.tensor_hooks.values()]
+        if isinstance(alive, AccumulateGrad) and alive.variable._extra is not None:
+            more = alive.variable._extra
+            tables += [more.hooks or {}, more.post_accumulate or {}]
+        return tuple(
+            getattr(hook, "__qualname__", type(hook).__name__)
+            for table in tables
+            for hook in table.values()
+        )
+
+    return hooks
+
+
+def arguments_of(op: Op, params: Sequence[Any]) -> tuple[str, ...]:
+    """Write the non-tensor arguments of a call, name=value."""
+    shown = zip(op.options, params, strict=False)
+    return tuple(f"{name}={_short(value)}" for name, value in shown)
+
+
+def _short(value: Any) -> str:
+    try:
+        text = repr(value)
+    except Exception:
+        text = f"<{type(value).__name__}>"
+    return text if len(text) <= _LONGEST_ARGUMENT else text[:_LONGEST_ARGUMENT] + "…"
+
+
+@cache
+def _formulas_by_key(key: str) -> str:
+    op = OPS[key]
+    lines: list[str] = []
+    for formula in op.formulas:
+        target = ", ".join(op.tensors[i] for i in formula.inputs)
+        lines.append(f"{target}: {formula_text(formula)}")
+    return "\n".join(lines)
+
+
+def formula_of(op: Op) -> str:
+    """Write the derivatives of an op, one input a line."""
+    return _formulas_by_key(op.key)
