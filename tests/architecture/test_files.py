@@ -11,7 +11,10 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
-LIMIT = 300
+LIMIT = 330
+# Lists of independent blocks (ops, layers, samples, tests) read well a little longer.
+LIST_LIMIT = 400
+LISTS = ("engine/gradtape/ops/", "engine/gradtape/nn/", "tests/")
 # Path -> the length granted to it, with the reason beside.
 LONGER: dict[str, int] = {
     "extension/src/ir/types.ts": 1_000,  # generated from gradviz/ir.py
@@ -50,12 +53,17 @@ def text_of(name: str) -> str | None:
         return None
 
 
+def limit_of(name: str) -> int:
+    """The number of lines a file may have."""
+    return LONGER.get(name, LIST_LIMIT if name.startswith(LISTS) else LIMIT)
+
+
 def test_sources_are_short_enough_to_read():
     long = {
         name: lines
         for name in tracked()
         if name.endswith((".py", ".ts", ".tsx", ".mjs"))
-        and (lines := len((text_of(name) or "").splitlines())) > LONGER.get(name, LIMIT)
+        and (lines := len((text_of(name) or "").splitlines())) > limit_of(name)
     }
     assert not long, "\n".join(f"{name}: {lines} lines" for name, lines in long.items())
 
