@@ -2,6 +2,7 @@
 
 import { toggleScope } from "../state/actions.js";
 import { hidingScope, scopeChain } from "../state/collapse.js";
+import { visibleText } from "../state/visible-text.js";
 import { useStore } from "./context.js";
 import { Name } from "./text.js";
 
@@ -29,7 +30,9 @@ export function Breadcrumb() {
                 type="button"
                 class="link"
                 aria-expanded={!closed}
-                title={`${scope?.path} (${scope?.kind}): ${closed ? "open" : "close"} this scope`}
+                title={visibleText(
+                  `${scope?.path} (${scope?.kind}): ${closed ? "open" : "close"} this scope`,
+                )}
                 onClick={() => toggleScope(store, id)}
               >
                 <Name text={scope?.name ?? ""} />

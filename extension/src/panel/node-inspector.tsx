@@ -15,6 +15,7 @@ import {
   tensorLabel,
 } from "../state/inspect.js";
 import { receivedNorm } from "../state/rows.js";
+import { visibleCode } from "../state/visible-text.js";
 import { Boundary } from "./boundary.js";
 import { useStore } from "./context.js";
 import { GradientSection } from "./gradient-section.js";
@@ -115,7 +116,7 @@ function CallView({ details }: { details: NodeDetails }) {
         <Empty>The formula of this derivative was not recorded.</Empty>
       ) : (
         <pre class="formula" dir="ltr">
-          {node.formula}
+          {visibleCode(node.formula)}
         </pre>
       )}
     </div>

@@ -3,8 +3,9 @@ import type { Snapshot } from "../ir/types.js";
 import { goToNode } from "../state/actions.js";
 import { formatNumber, formatPlural, formatTuple } from "../state/format.js";
 import { type LeafRow, leafRows, type Trouble, troubles } from "../state/overview.js";
+import { visibleText } from "../state/visible-text.js";
 import { useStore } from "./context.js";
-import { Empty, Name, ScrollBox, Section, Tag } from "./text.js";
+import { Empty, Name, Section, Tag } from "./text.js";
 
 const SHOWN = 60;
 
@@ -36,7 +37,7 @@ function Leaf({ row: { id, name, shape, gradient } }: { row: LeafRow }) {
 function LeafTable({ rows }: { rows: readonly LeafRow[] }) {
   const rest = rows.length - SHOWN;
   return (
-    <ScrollBox label="Leaves">
+    <>
       <table class="data" data-testid="leaves">
         <thead>
           <tr>
@@ -55,7 +56,7 @@ function LeafTable({ rows }: { rows: readonly LeafRow[] }) {
       {rest > 0 && (
         <p class="muted">{`and ${formatPlural(rest, "more leaf", "more leaves")}`}</p>
       )}
-    </ScrollBox>
+    </>
   );
 }
 
@@ -108,7 +109,7 @@ function Notes({ notes }: { notes: readonly string[] }) {
       <ul class="note-list">
         {notes.map((note) => (
           <li key={note} dir="auto">
-            {note}
+            {visibleText(note)}
           </li>
         ))}
       </ul>

@@ -7,6 +7,7 @@ import {
   setWidth,
   toggleSelectedScope,
 } from "../state/actions.js";
+import { visibleText } from "../state/visible-text.js";
 import { Boundary } from "./boundary.js";
 import { Breadcrumb } from "./breadcrumb.js";
 import { CanvasHost } from "./canvas-host.js";
@@ -78,7 +79,7 @@ function Curtain() {
   if (problem !== null) {
     return (
       <p class="curtain problem" role="alert" dir="auto">
-        {problem}
+        {visibleText(problem)}
       </p>
     );
   }
@@ -89,7 +90,7 @@ function Curtain() {
       <p>This graph has no nodes: nothing that was recorded needs a gradient.</p>
       {snapshot.notes.map((note) => (
         <p key={note} class="muted" dir="auto">
-          {note}
+          {visibleText(note)}
         </p>
       ))}
     </div>

@@ -1,6 +1,7 @@
 // The line of the user's code that made a node, in its context, the expression marked.
 import { type ExcerptLine, excerpt } from "../state/excerpt.js";
 import type { Place } from "../state/inspect.js";
+import { visibleCode, visibleText } from "../state/visible-text.js";
 import { useApp } from "./context.js";
 import { OpenIcon } from "./icons.js";
 import { Empty, Name, ScrollBox } from "./text.js";
@@ -14,9 +15,9 @@ function Line({ line }: { line: ExcerptLine }) {
       <code dir="ltr">
         {line.segments.map(({ text, marked }, position) =>
           marked ? (
-            <mark key={`${line.number}-${position}`}>{text}</mark>
+            <mark key={`${line.number}-${position}`}>{visibleCode(text)}</mark>
           ) : (
-            <span key={`${line.number}-${position}`}>{text}</span>
+            <span key={`${line.number}-${position}`}>{visibleCode(text)}</span>
           ),
         )}
       </code>
@@ -27,7 +28,7 @@ function Line({ line }: { line: ExcerptLine }) {
 /** "train.py:12" with the full path as title; the name is isolated from the number. */
 export function PlaceText({ place: { site, name } }: { place: Place }) {
   return (
-    <span title={`${site.file}, line ${site.line}`}>
+    <span title={visibleText(`${site.file}, line ${site.line}`)}>
       <Name text={name} title={site.file} />
       {`:${site.line}`}
     </span>
@@ -49,7 +50,7 @@ export function PlaceLink({ place }: { place: Place }) {
     <button
       type="button"
       class="link place"
-      title={`Open ${site.file}, line ${site.line}`}
+      title={visibleText(`Open ${site.file}, line ${site.line}`)}
       onClick={() => reveal(target)}
     >
       {text}
@@ -94,7 +95,7 @@ export function StackView({ stack }: { stack: readonly Place[] }) {
   if (stack.length === 0) return null;
   return (
     <details class="stack" data-testid="stack">
-      <summary>{`Called from ${stack[0]?.label ?? ""}`}</summary>
+      <summary>{visibleText(`Called from ${stack[0]?.label ?? ""}`)}</summary>
       <ol>
         {stack.map((place, depth) => (
           <li key={depth}>
@@ -102,8 +103,8 @@ export function StackView({ stack }: { stack: readonly Place[] }) {
             <span class="muted">
               in <Name text={place.site.function} />
             </span>
-            <code dir="ltr" class="elided" title={place.site.text.trim()}>
-              {place.site.text.trim().split("\n")[0]}
+            <code dir="ltr" class="elided" title={visibleCode(place.site.text.trim())}>
+              {visibleText(place.site.text.trim().split("\n")[0] ?? "")}
             </code>
           </li>
         ))}

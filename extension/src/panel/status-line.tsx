@@ -2,6 +2,7 @@
 import { formatCount, formatPlural, formatTuple } from "../state/format.js";
 import { nodeTitle } from "../state/inspect.js";
 import { rowAt } from "../state/tables.js";
+import { visibleText } from "../state/visible-text.js";
 import { useStore } from "./context.js";
 import { Name } from "./text.js";
 
@@ -36,7 +37,7 @@ export function StatusLine() {
           {`${formatCount(boxes)} ${boxes === 1 ? "box" : "boxes"} shown`}
         </span>
       )}
-      <span class="producer" title={`Recorded by ${snapshot.producer}`}>
+      <span class="producer" title={visibleText(`Recorded by ${snapshot.producer}`)}>
         <Name text={snapshot.producer} />
       </span>
       {notes.length > 0 && (
@@ -45,7 +46,7 @@ export function StatusLine() {
           <ul>
             {notes.map((note) => (
               <li key={note} dir="auto">
-                {note}
+                {visibleText(note)}
               </li>
             ))}
           </ul>

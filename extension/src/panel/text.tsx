@@ -1,13 +1,14 @@
 // Small pieces of text: isolated names, number facts, tags, sections.
 import type { ComponentChildren, JSX } from "preact";
 import { setFolded } from "../state/actions.js";
+import { visibleText } from "../state/visible-text.js";
 import { useStore } from "./context.js";
 
 /** A name from the user's program: isolated against its direction, elided, with title. */
 export function Name({ text, title }: { text: string; title?: string }) {
   return (
-    <bdi class="name" title={title ?? text}>
-      {text}
+    <bdi class="name" title={visibleText(title ?? text)}>
+      {visibleText(text)}
     </bdi>
   );
 }
@@ -59,7 +60,7 @@ export function Tag({
 
 /** A name for places that take only plain text, such as an option: isolated by controls. */
 export function isolated(text: string): string {
-  return `\u2068${text}\u2069`;
+  return `\u2068${visibleText(text)}\u2069`;
 }
 
 /** A titled part of the inspector; once folded it stays so from node to node. */

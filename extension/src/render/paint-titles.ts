@@ -1,7 +1,7 @@
 // Paints the titles of open scopes, in screen space: they stay readable from afar.
 import type { FrameTitle } from "../scene/frame-titles.js";
+import { visibleText } from "../state/visible-text.js";
 import { type Frame, frameFill, isFaded } from "./frame.js";
-import { printable } from "./text-metrics.js";
 
 const MARKER = { width: 9, above: 2.5, below: 4 };
 const SPACE = { left: 10, gap: 7, plate: 5, least: 12 };
@@ -55,7 +55,7 @@ function fitWords({ text }: Frame, { box, bar, fontSize }: FrameTitle): Words | 
   return {
     title,
     titleWidth,
-    kind: hasKind ? printable(box.subtitle) : "",
+    kind: hasKind ? visibleText(box.subtitle) : "",
     width: MARKER.width + SPACE.gap + titleWidth + (hasKind ? kindWidth : 0),
   };
 }

@@ -102,7 +102,7 @@ describe("text", () => {
   });
 
   test("cannot turn the text around it", () => {
-    expect(text.fit("a\u202eb\nc", 13, false, 100)).toBe("a b c");
+    expect(text.fit("a\u202eb\nc", 13, false, 200)).toBe("a[U+202E]b␊c");
   });
 });
 

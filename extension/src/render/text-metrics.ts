@@ -1,5 +1,6 @@
 // Measures texts once and remembers; cuts what does not fit.
 import type { Measure } from "../scene/boxes.js";
+import { visibleText } from "../state/visible-text.js";
 
 export interface TextMetrics {
   readonly measure: Measure;
@@ -11,8 +12,6 @@ export interface TextMetrics {
 
 const MEDIUM = 600;
 const REGULAR = 400;
-/** Control characters would break lines; bidirectional overrides would turn other text. */
-const UNPRINTABLE = /[\p{Cc}\u202a-\u202e\u2066-\u2069]/gu;
 
 export function createTextMetrics(
   context: CanvasRenderingContext2D,
@@ -27,24 +26,20 @@ export function createTextMetrics(
     const known = widths.get(key);
     if (known !== undefined) return known;
     context.font = font(size, bold);
-    const { width } = context.measureText(printable(text));
+    const { width } = context.measureText(visibleText(text));
     widths.set(key, width);
     return width;
   };
   const fit = (text: string, size: number, bold: boolean, width: number) => {
-    if (measure(text, size, bold) <= width) return printable(text);
+    if (measure(text, size, bold) <= width) return visibleText(text);
     const key = `${size}${bold ? "b" : ""}${Math.floor(width)} ${text}`;
     const known = fitted.get(key);
     if (known !== undefined) return known;
-    const result = cut(printable(text), (part) => measure(part, size, bold) <= width);
+    const result = cut(visibleText(text), (part) => measure(part, size, bold) <= width);
     fitted.set(key, result);
     return result;
   };
   return { measure, font, fit };
-}
-
-export function printable(text: string): string {
-  return text.replace(UNPRINTABLE, " ");
 }
 
 /** The longest beginning that fits with an ellipsis, found by halving. */
