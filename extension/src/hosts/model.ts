@@ -12,6 +12,7 @@ export type ModelCallback = (content?: unknown, buffers?: readonly DataView[]) =
 
 /** The traits of gradviz/widget.py; the snapshot is columns in a zlib stream. */
 export const SNAPSHOT_TRAIT = "_snapshot";
+export const REVISION_TRAIT = "_revision";
 export const KEY_TRAIT = "_key";
 export const BUNDLE_TRAIT = "_bundle";
 

@@ -71,6 +71,15 @@ test("a saved output connects to its widget when the page learns of it", async (
   expect(model.listeners()).toBe(0);
 });
 
+test("a snapshot that was replaced before the page connected is not missed", async () => {
+  const callback = vi.fn();
+  const model = fakeModel({ _snapshot: packed("two"), _revision: 1 });
+  page.gradvizModels = new Map([["k1", model]]);
+  followKey("k1", callback);
+  await vi.waitFor(() => expect(callback).toHaveBeenCalledOnce());
+  expect(callback.mock.calls[0]?.[0].title).toBe("two");
+});
+
 test("a place is revealed by an event that leaves the shadow, if anyone listens", () => {
   const el = document.createElement("div");
   document.body.append(el);

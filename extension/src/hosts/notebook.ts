@@ -3,7 +3,13 @@ import { decodeSnapshot, SnapshotError } from "../ir/decode.js";
 import type { Snapshot } from "../ir/types.js";
 import type { Transport } from "../state/transport.js";
 import { inflate } from "./inflate.js";
-import { MODEL_EVENT, page, SNAPSHOT_TRAIT, type WidgetModel } from "./model.js";
+import {
+  MODEL_EVENT,
+  page,
+  REVISION_TRAIT,
+  SNAPSHOT_TRAIT,
+  type WidgetModel,
+} from "./model.js";
 
 /** CSS height of the view below a cell: the cell and its graph fit one screen. */
 export const CELL_HEIGHT = "520px";
@@ -46,7 +52,9 @@ export function followModel(
   return () => model.off(event, tell);
 }
 
-/** Follow a widget from the moment the page knows its model; none, if it never does. */
+/** Follow a widget from the moment the page knows its model; none, if it never does.
+ *
+ * What was saved with the output is old if the kernel replaced the snapshot since. */
 export function followKey(
   key: unknown,
   callback: (snapshot: Snapshot) => void,
@@ -58,6 +66,7 @@ export function followKey(
     if (model === undefined) return;
     document.removeEventListener(MODEL_EVENT, connect);
     stop = followModel(model, callback);
+    if (model.get(REVISION_TRAIT)) void readModel(model).then(callback, console.warn);
   };
   document.addEventListener(MODEL_EVENT, connect, { signal: lifetime.signal });
   connect();

@@ -1,29 +1,20 @@
 // Inputs, outputs and saved tensors as tables; a name picks the tensor for the picture.
+import type { ComponentChildren } from "preact";
 import type { TensorMeta } from "../ir/types.js";
 import { formatTuple } from "../state/format.js";
 import { type SavedUse, type TensorUse, tensorLabel } from "../state/inspect.js";
-import { Name, ScrollBox, Tag } from "./text.js";
+import { visibleText } from "../state/visible-text.js";
+import { Name, Tag } from "./text.js";
 
+// Few columns of two-line cells: they fit an inspector of 320 pixels, where a column for
+// every fact would be cut off.
 const TENSOR_COLUMNS = [
-  "Role",
-  "Name",
-  "Shape",
-  "Dtype",
-  "Strides",
-  "Offset",
-  "Storage",
-  "Version",
-  "Flags",
+  "Tensor",
+  "Shape, dtype",
+  "Strides, offset",
+  "Storage, version",
 ];
-
-const SAVED_COLUMNS = [
-  "Slot",
-  "Name",
-  "Shape",
-  "Storage",
-  "Version saved → now",
-  "State",
-];
+const SAVED_COLUMNS = ["Slot", "Shape", "Storage", "Version saved → now"];
 
 export type PickTensor = (tensor: number) => void;
 
@@ -45,7 +36,7 @@ function TensorName({ use, onPick }: { use: TensorUse; onPick: PickTensor }) {
     <button
       type="button"
       class="link"
-      title={`Show the memory layout of ${label}`}
+      title={visibleText(`Show the memory layout of ${label}`)}
       onClick={() => onPick(use.id)}
     >
       <Name text={label} />
@@ -67,6 +58,16 @@ function Head({ columns }: { columns: readonly string[] }) {
   );
 }
 
+/** The second line of a cell. */
+function Detail({ children }: { children: ComponentChildren }) {
+  return <span class="detail">{children}</span>;
+}
+
+/** "#3", as the section on storage calls it. */
+function StorageNumber({ tensor }: { tensor: TensorMeta }) {
+  return <>{tensor.storage === null ? "–" : `#${tensor.storage}`}</>;
+}
+
 export function TensorTable({
   uses,
   onPick,
@@ -75,32 +76,33 @@ export function TensorTable({
   onPick: PickTensor;
 }) {
   return (
-    <ScrollBox label="Inputs and outputs">
-      <table class="data" data-testid="tensors">
-        <Head columns={TENSOR_COLUMNS} />
-        <tbody>
-          {uses.map((use) => (
-            <tr key={use.role}>
-              <th scope="row">{use.role}</th>
-              <td>
-                <TensorName use={use} onPick={onPick} />
-              </td>
-              <td class="code">{formatTuple(use.tensor.shape)}</td>
-              <td class="code">{use.tensor.dtype}</td>
-              <td class="code">{formatTuple(use.tensor.strides)}</td>
-              <td class="number">{use.tensor.offset}</td>
-              <td class="number">
-                {use.tensor.storage === null ? "–" : `#${use.tensor.storage}`}
-              </td>
-              <td class="number">{use.tensor.version}</td>
-              <td>
-                <TensorFlags tensor={use.tensor} />
-              </td>
-            </tr>
-          ))}
-        </tbody>
-      </table>
-    </ScrollBox>
+    <table class="data" data-testid="tensors">
+      <Head columns={TENSOR_COLUMNS} />
+      <tbody>
+        {uses.map((use) => (
+          <tr key={use.role}>
+            <th scope="row">
+              <TensorName use={use} onPick={onPick} />
+              <Detail>
+                {use.role} <TensorFlags tensor={use.tensor} />
+              </Detail>
+            </th>
+            <td class="code">
+              {formatTuple(use.tensor.shape)}
+              <Detail>{use.tensor.dtype}</Detail>
+            </td>
+            <td class="code">
+              {formatTuple(use.tensor.strides)}
+              <Detail>{`offset ${use.tensor.offset}`}</Detail>
+            </td>
+            <td class="code">
+              <StorageNumber tensor={use.tensor} />
+              <Detail>{`version ${use.tensor.version}`}</Detail>
+            </td>
+          </tr>
+        ))}
+      </tbody>
+    </table>
   );
 }
 
@@ -136,32 +138,29 @@ export function SavedTable({
   onPick: PickTensor;
 }) {
   return (
-    <ScrollBox label="Saved tensors">
-      <table class="data" data-testid="saved">
-        <Head columns={SAVED_COLUMNS} />
-        <tbody>
-          {uses.map((use, position) => (
-            <tr key={`${use.role} ${position}`}>
-              <th scope="row" class="code">
+    <table class="data" data-testid="saved">
+      <Head columns={SAVED_COLUMNS} />
+      <tbody>
+        {uses.map((use, position) => (
+          <tr key={`${use.role} ${position}`}>
+            <th scope="row">
+              <code>
                 <Name text={use.role} />
-              </th>
-              <td>
-                <TensorName use={use} onPick={onPick} />
-              </td>
-              <td class="code">{formatTuple(use.tensor.shape)}</td>
-              <td class="number">
-                {use.tensor.storage === null ? "–" : `#${use.tensor.storage}`}
-              </td>
-              <td class="number">
-                <VersionChange use={use} />
-              </td>
-              <td>
-                <SavedState use={use} />
-              </td>
-            </tr>
-          ))}
-        </tbody>
-      </table>
-    </ScrollBox>
+              </code>
+              <Detail>
+                <TensorName use={use} onPick={onPick} /> <SavedState use={use} />
+              </Detail>
+            </th>
+            <td class="code">{formatTuple(use.tensor.shape)}</td>
+            <td class="code">
+              <StorageNumber tensor={use.tensor} />
+            </td>
+            <td class="number">
+              <VersionChange use={use} />
+            </td>
+          </tr>
+        ))}
+      </tbody>
+    </table>
   );
 }
