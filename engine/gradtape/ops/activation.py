@@ -71,8 +71,10 @@ pointwise(
     "sigmoid_backward",
     lambda xp, grad, output: grad * xp.conj((1 - output) * output),
     {
-        "self": lambda F, grad, other: F.sigmoid_backward(grad, other),
-        "other": lambda F, grad, self, other: grad * self * (1 - 2 * other),
+        "self": lambda F, grad, other: F.sigmoid_backward(grad, F.conj(other)),
+        "other": lambda F, grad, self, other: (
+            F.conj(grad) * self * (1 - 2 * F.conj(other))
+        ),
     },
     arity=2,
     method=False,

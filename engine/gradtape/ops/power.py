@@ -54,7 +54,8 @@ def _pow_backward_exponent(
 ) -> Any:
     # At a zero base the slope is 0 where the power is 0 or 1, as in PyTorch.
     flat = (self == 0) & (exponent == 0 if is_complex(exponent) else exponent >= 0)
-    return grad * F.where(flat, 0.0, F.conj(result * F.log(self)))
+    base = self + 0j if is_complex(result) and not is_complex(self) else self
+    return grad * F.where(flat, 0.0, F.conj(result * F.log(base)))
 
 
 def _pow_backward_number(

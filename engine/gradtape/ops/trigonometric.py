@@ -6,7 +6,7 @@ from typing import Any
 
 from .._define import Array, op, pointwise
 from .._inplace import inplace
-from ._operand import POINTWISE, aliases, leaves_out
+from ._operand import POINTWISE, aliases, is_complex, leaves_out
 
 # ---- circular ----
 
@@ -110,10 +110,18 @@ asinh = pointwise(
     {"self": lambda F, grad, self: grad * F.conj(F.rsqrt(self * self + 1))},
     promotion="float",
 )
+
+
+def _acosh_slope(F: Any, self: Any) -> Any:
+    if is_complex(self):  # the branch cut that acosh itself has
+        return F.rsqrt(self - 1) * F.rsqrt(self + 1)
+    return F.rsqrt(self * self - 1)
+
+
 acosh = pointwise(
     "acosh",
     "arccosh",
-    {"self": lambda F, grad, self: grad * F.conj(F.rsqrt(self * self - 1))},
+    {"self": lambda F, grad, self: grad * F.conj(_acosh_slope(F, self))},
     promotion="float",
 )
 atanh = pointwise(
@@ -127,8 +135,10 @@ pointwise(
     "tanh_backward",
     lambda xp, grad, output: grad * (1 - xp.conj(output * output)),
     {
-        "self": lambda F, grad, other: F.tanh_backward(grad, other),
-        "other": lambda F, grad, self, other: grad * (-2 * other * self),
+        "self": lambda F, grad, other: F.tanh_backward(grad, F.conj(other)),
+        "other": lambda F, grad, self, other: (
+            F.conj(grad) * (-2 * F.conj(other) * self)
+        ),
     },
     arity=2,
     method=False,
