@@ -44,6 +44,7 @@ class GradvizWidget(anywidget.AnyWidget):
         sync=True
     )  # the model's id, which the page cannot see
     _snapshot = traitlets.Bytes().tag(sync=True)  # columns in a zlib stream
+    _revision = traitlets.Int().tag(sync=True)  # how often the snapshot was replaced
 
     def __init__(self, x: object) -> None:
         self._shown = as_snapshot(x)
@@ -65,7 +66,9 @@ class GradvizWidget(anywidget.AnyWidget):
     @snapshot.setter
     def snapshot(self, x: object) -> None:
         self._shown = as_snapshot(x)
-        self._snapshot = ir_columns.pack(self._shown)
+        with self.hold_sync():
+            self._snapshot = ir_columns.pack(self._shown)
+            self._revision += 1
 
     def _answer(self, _: GradvizWidget, request: object, buffers: object) -> None:
         """Send the page the bundle, or a sentence that it shows in place of a view."""

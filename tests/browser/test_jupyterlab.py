@@ -142,6 +142,24 @@ def test_a_click_on_a_place_selects_the_expression_in_its_cell(
     assert watched.errors == []
 
 
+@pytest.mark.parametrize("plugin", [True, False], ids=["plugin", "plain"])
+def test_a_living_view_follows_its_widget(
+    new_page: Callable[..., Watched], tmp_path: Path, plugin: bool
+):
+    with serve(tmp_path, plugin=plugin) as server:
+        view = "from gradviz.widget import GradvizWidget\nview = GradvizWidget(loss)"
+        server.write("live.ipynb", LOAD, PROGRAM, f"{view}\nview", "view.snapshot = w")
+        watched = new_page()
+        server.open(watched.page, "live.ipynb")
+        run_all(watched.page)
+        expect(watched.page.get_by_test_id("node-count")).to_have_text("1 node")
+        # A page that is opened later sees the same.
+        command(watched.page, "docmanager:save")
+        server.open(watched.page, "live.ipynb")
+        expect(watched.page.get_by_test_id("node-count")).to_have_text("1 node")
+        assert watched.errors == []
+
+
 def test_nothing_is_cut_off_in_an_output_of_forty_characters(
     lab: Lab, new_page: Callable[..., Watched], tmp_path: Path
 ):

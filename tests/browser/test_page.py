@@ -75,6 +75,14 @@ def search(page: Page, text: str) -> None:
     page.keyboard.press("Enter")
 
 
+def hovered_at(page: Page, x: float, y: float, *, frames: int) -> str:
+    """Move the pointer and return what the status line says of the node below it."""
+    page.mouse.move(x, y)
+    for _ in range(frames):
+        page.evaluate("new Promise((resolve) => requestAnimationFrame(resolve))")
+    return " ".join(page.get_by_test_id("hovered").all_inner_texts())
+
+
 def convolutions(snapshot: ir.Snapshot) -> list[ir.OpNode]:
     return [node for node in snapshot.nodes if node.name == CONVOLUTION]
 
@@ -147,17 +155,19 @@ def test_a_click_on_the_box_selects_the_convolution(opened: Watched):
     page = opened.page
     box = page.get_by_test_id("graph").bounding_box()
     assert box is not None
-    hovered = page.get_by_test_id("hovered")
     points = (
         (box["x"] + x, box["y"] + y)
-        for y in range(10, int(box["height"]), 12)
-        for x in range(10, int(box["width"]), 24)
+        for y in range(10, int(box["height"]), 16)
+        for x in range(10, int(box["width"]), 40)
     )
-    for x, y in points:
-        page.mouse.move(x, y)
-        if hovered.count() and CONVOLUTION in hovered.inner_text():
-            page.mouse.click(x, y)
-            break
+    # The status line follows the pointer a frame later, so look twice at what is found.
+    found = next(
+        (x, y)
+        for x, y in points
+        if CONVOLUTION in hovered_at(page, x, y, frames=0)
+        and CONVOLUTION in hovered_at(page, x, y, frames=2)
+    )
+    page.mouse.click(*found)
     expect(heading(page)).to_contain_text(CONVOLUTION)
 
 
