@@ -12,6 +12,8 @@ from . import (
     convert,
     create,
     division,
+    einsum,
+    elementwise,
     embedding,
     exponential,
     extremes,
@@ -58,7 +60,9 @@ from . import (
     sequences,
     softmax,
     special,
+    statistics,
     trigonometric,
     values,
     write,
+    writing,
 )

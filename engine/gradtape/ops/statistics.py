@@ -1,0 +1,90 @@
+"""Counting and differencing: mode, diff."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from .. import return_types
+from .._define import FUNCTIONS, Array, method, op
+from .._tensor import Tensor
+from ._arguments import wrap_dim
+from ._operand import HIDDEN
+from ._reduction import finish
+from .reduce_extremes import picked_backward
+
+
+@op(
+    {
+        "self": lambda F, grad, result1, self_shape, dim, keepdim: picked_backward(
+            F, grad, result1, self_shape, dim, keepdim
+        )
+    },
+    name="mode",
+    key="_mode",
+    outputs=2,
+    output_names=("values", "indices"),
+    out=True,
+    **HIDDEN,
+)
+def _mode(xp: Any, self: Array, dim: int, keepdim: bool) -> Any:
+    axis = wrap_dim(dim, self.ndim)
+    if self.ndim == 0:
+        return self.copy(), xp.zeros((), "int64")
+    order = xp.argsort(self, axis=axis, kind="stable")
+    lines = xp.take_along_axis(self, order, axis)
+    n = self.shape[axis]
+    steps = xp.arange(n).reshape([-1 if i == axis else 1 for i in range(self.ndim)])
+    first = xp.ones(self.shape, bool)
+    along = [slice(None)] * self.ndim
+    later, earlier = list(along), list(along)
+    later[axis], earlier[axis] = slice(1, None), slice(None, -1)
+    first[tuple(later)] = lines[tuple(later)] != lines[tuple(earlier)]
+    # How far a run of equal elements has come: the longest run ends at the mode.
+    run = steps - xp.maximum.accumulate(xp.where(first, steps, 0), axis=axis)
+    at = xp.argmax(run, axis=axis, keepdims=True)
+    places = xp.take_along_axis(order, at, axis)
+    values = xp.take_along_axis(self, places, axis)
+    return tuple(
+        finish(xp, v.squeeze(axis), self.shape, (axis,), keepdim)
+        for v in (values, places.astype("int64", copy=False))
+    )
+
+
+@method(function=True)
+def mode(
+    input: Tensor, dim: int = -1, keepdim: bool = False, *, out: Any = None
+) -> Any:
+    """Return (value, index) of the most frequent element along a dimension.
+
+    Of several, the smallest; its last place.
+    """
+    return return_types.mode(_mode(input, int(dim), keepdim, out=out))
+
+
+@method(function=True)
+def diff(
+    input: Tensor,
+    n: int = 1,
+    dim: int = -1,
+    prepend: Tensor | None = None,
+    append: Tensor | None = None,
+) -> Tensor:
+    """Return the n-th differences between neighbours along a dimension.
+
+    Raises RuntimeError for a 0-d tensor, or a negative ``n``.
+    """
+    if input.dim() == 0:
+        raise RuntimeError("diff expects input to be at least one-dimensional")
+    if n < 0:
+        raise RuntimeError(f"order must be non-negative but got {n}")
+    axis = wrap_dim(dim, input.dim())
+    parts = [t for t in (prepend, input, append) if t is not None]
+    found = FUNCTIONS["cat"](parts, axis) if len(parts) > 1 else input
+    for _ in range(min(n, found.shape[axis])):
+        size = found.shape[axis] - 1
+        upper, lower = found.narrow(axis, 1, size), found.narrow(axis, 0, size)
+        if found._data.dtype.kind == "b":
+            found = upper.logical_xor(lower)
+        else:
+            found = upper - lower
+    return found
