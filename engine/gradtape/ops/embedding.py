@@ -54,8 +54,8 @@ def embedding(
 
 @op(
     {
-        "grad_output": lambda F, grad, indices, padding_idx, scale_grad_by_freq: (
-            F._embedding_rows(grad, indices, padding_idx, scale_grad_by_freq)
+        "grad_output": lambda F, grad, indices, padding_idx: (
+            F._embedding_rows(grad, indices, padding_idx)
         )
     },
     method=False,
@@ -95,23 +95,21 @@ def embedding_dense_backward(
 
 @op(
     {
-        "self": lambda F, grad, self_shape, indices, padding_idx, scale_grad_by_freq: (
+        "self": lambda F, grad, self_shape, indices, padding_idx: (
             F.embedding_dense_backward(
-                grad, indices, self_shape[0], padding_idx, scale_grad_by_freq
+                grad, indices, self_shape[0], padding_idx, False
             )
         )
     },
     method=False,
     function=False,
 )
-def _embedding_rows(
-    xp: Any, self: Array, indices: Array, padding_idx: int, scale_grad_by_freq: bool
-) -> Any:
-    """Read rows the way their gradients are added: the adjoint of the backward."""
+def _embedding_rows(xp: Any, self: Array, indices: Array, padding_idx: int) -> Any:
+    """Read rows at indices; the padding's row is zero.
+
+    As in PyTorch, how frequent an index is plays no part in the second derivative.
+    """
     found = xp.take(self, indices, axis=0)
-    if scale_grad_by_freq:
-        counts = xp.bincount(indices.reshape(-1), minlength=self.shape[0])
-        found = found / counts[indices][..., None].astype(found.dtype)
     if padding_idx >= 0:
         found[indices == padding_idx] = 0
     return found

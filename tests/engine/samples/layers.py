@@ -204,6 +204,9 @@ def embedding(make: Make) -> Iterator[Sample]:
     yield sample(make.ints(2, 3, high=4, dtype="int64"), make(5, 2))
     yield sample(np.asarray([1, 1, 4, 0]), make(5, 2))
     yield sample(np.asarray(2), make(5, 2))
+
+
+def embedding_of_none(make: Make) -> Iterator[Sample]:
     yield sample(np.zeros((0,), np.int64), make(5, 2))
 
 
@@ -281,11 +284,13 @@ OPS = (
     OpSample(F + "batch_norm", batch_norm, errors=batch_norm_refused, frozen=(1, 2)),
     OpSample(F + "layer_norm", layer_norm, errors=layer_norm_refused),
     # Groups of two values: what is left of the gradient is mostly rounding.
-    OpSample(F + "group_norm", group_norm, errors=group_norm_refused, rtol=1e-3),
+    OpSample(F + "group_norm", group_norm, errors=group_norm_refused, rtol=5e-3),
     OpSample(F + "instance_norm", instance_norm),
     OpSample(F + "rms_norm", rms_norm),
     OpSample(F + "local_response_norm", response_norm),
     OpSample(F + "embedding", embedding, errors=embedding_refused),
+    # PyTorch's second derivative fails where no index is given.
+    OpSample(F + "embedding", embedding_of_none, double=False, variant="none"),
     # A row for padding gets no gradient, and frequent ones less than their slope.
     OpSample(
         F + "embedding", embedding_unlike_slopes, gradcheck=False, gradgradcheck=False,

@@ -157,7 +157,33 @@ def vectors_refused(make: Make) -> Iterator[Sample]:
     yield sample(make(2), make(2, 2))
 
 
+def einsum(make: Make) -> Iterator[Sample]:
+    yield sample("ij,jk->ik", make(2, 3), make(3, 4))
+    yield sample("ij,jk", make(2, 3), make(3, 4))
+    yield sample("bij,bjk->bik", make(2, 3, 4), make(2, 4, 2))
+    yield sample("...ij,...jk->...ik", make(2, 2, 3), make(2, 3, 2))
+    yield sample("ii->i", make(3, 3))
+    yield sample("ii", make(3, 3))
+    yield sample("ij->ji", make(2, 3))
+    yield sample("ij->", make(2, 3))
+    yield sample("i,j->ij", make(2), make(3))
+    yield sample("i,i->", make(3), make(3))
+    yield sample("ij,j,ik->ik", make(2, 3), make(3), make(2, 4))
+    yield sample("bhqd,bhkd->bhqk", make(2, 2, 3, 2), make(2, 2, 4, 2))
+
+
+def einsum_refused(make: Make) -> Iterator[Sample]:
+    yield sample("ij,jk->ik", make(2, 3), make(4, 5))
+    yield sample("ij->ik", make(2, 3))
+    yield sample("ij,k", make(2, 3))
+    yield sample("i", make(2, 3))
+
+
 OPS = (
+    # The views around the products differ, the products do not.
+    OpSample(
+        "einsum", einsum, errors=einsum_refused, graph=False, saved=False, strides=False
+    ),
     OpSample("mm", mm, dtypes=_FLOATS, errors=mm_refused),
     OpSample("addmm", addmm, dtypes=_FLOATS, errors=addmm_refused),
     OpSample("mv", mv, dtypes=_FLOATS, errors=mv_refused),
