@@ -152,7 +152,9 @@ class GradvizMagics(Magics):
         if cell.strip():
             self.shell.run_cell(f"%%gradviz {line}\n{cell}")
             return
-        recording = _Recording(self.shell, options)
+        file, label = _running_cell(self.shell)
+        _list_as_typed(file, line)
+        recording = _Recording(options, options.title or label)
 
         def finish(error: BaseException | None) -> None:
             self._recordings.remove(recording)
@@ -173,9 +175,9 @@ class GradvizMagics(Magics):
 class _Recording:
     """One ``%%gradviz``: records until it is stopped or its cell ends, then shows."""
 
-    def __init__(self, shell: Any, options: Any) -> None:
+    def __init__(self, options: Any, title: str) -> None:
         self._html = options.html
-        self.recorder = record(title=options.title or _running_cell(shell))
+        self.recorder = record(title=title)
         self._active = True
 
     def stop(self, error: BaseException | None = None) -> bool:
@@ -198,15 +200,25 @@ class _Recording:
             print(f"gradviz could not show the graph: {reason}", file=sys.stderr)
 
 
-def _running_cell(shell: Any) -> str:
-    """Return what IPython calls the running cell, as "Cell In[3]", or nothing."""
+def _running_cell(shell: Any) -> tuple[str, str]:
+    """Return the running cell's file and what IPython calls it: "Cell In[3]"."""
     frame = sys._getframe()
     while frame is not None:
-        label = shell.compile.format_code_name(frame.f_code.co_filename)
+        file = frame.f_code.co_filename
+        label = shell.compile.format_code_name(file)
         if label:
-            return " ".join(label)
+            return file, " ".join(label)
         frame = frame.f_back
-    return ""
+    return "", ""
+
+
+def _list_as_typed(file: str, line: str) -> None:
+    """Let listings of a cell begin as the user typed it, and stay valid Python."""
+    entry: Any = linecache.cache.get(file) or (0, None, [], "")
+    size, time, lines, name = entry
+    if lines[:1] == [record_in_place([f"%%gradviz {line}\n", "pass\n"])[0]]:
+        listed = [f"# %%gradviz {line}".rstrip() + "\n", *lines[1:]]
+        linecache.cache[file] = size, time, listed, name
 
 
 def _deliver(snapshot: ir.Snapshot, html: str | None) -> None:

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import re
+import subprocess
+import sys
 from collections.abc import Callable, Iterator
+from importlib.metadata import PackageNotFoundError, distribution
 from pathlib import Path
 
 import pytest
@@ -110,6 +113,9 @@ def test_the_view_follows_the_theme_of_jupyterlab(
     command(watched.page, "apputils:change-theme", {"theme": "JupyterLab Dark"})
     expect(inspector).to_have_css("color-scheme", "dark")
     expect(watched.page.locator("#jupyterlab-splash")).to_have_count(0)
+    watched.page.get_by_test_id("search").click()
+    watched.page.keyboard.type("ExpBackward0\n")
+    expect(inspector.get_by_role("heading", level=2)).to_have_text("ExpBackward0")
     watched.page.screenshot(path=tmp_path / "dark.png")
     command(watched.page, "apputils:change-theme", {"theme": "JupyterLab Light"})
     expect(inspector).to_have_css("color-scheme", "light")
@@ -218,3 +224,18 @@ def test_the_html_form_needs_neither_kernel_nor_plugin(
     expect(frame.get_by_test_id("node-count")).to_have_text(count)
     expect(frame.get_by_test_id("box-count")).to_be_visible()
     assert watched.errors == []
+
+
+def test_an_installation_brings_the_plugin():
+    try:
+        distribution("gradviz")
+    except PackageNotFoundError:
+        pytest.skip("gradviz runs from the checkout and is not installed")
+    listed = subprocess.run(
+        [sys.executable, "-m", "jupyter", "labextension", "list"],
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    text = re.sub(r"\x1b\[\d+m", "", listed.stdout + listed.stderr)
+    assert re.search(r"^ *gradviz v\S+ +enabled +OK", text, re.MULTILINE), text

@@ -151,6 +151,17 @@ def test_the_lines_of_a_recorded_cell_are_counted_as_the_user_sees_them(cells: C
     assert graph["title"].startswith("Cell In[")
 
 
+def test_a_recorded_cell_is_listed_as_it_was_typed(
+    cells: Cells, capsys: pytest.CaptureFixture[str]
+):
+    cells.run(f"%%gradviz --title 'a  b'\n{PROGRAM}")
+    (graph,) = cells.graphs
+    (source,) = [s for s in graph["sources"] if s.get("label")]
+    assert source["text"] == f"# %%gradviz --title 'a  b'\n{PROGRAM}"
+    cells.run("%%gradviz\n1 / 0")
+    assert "      1 # %%gradviz\n----> 2 1 / 0" in capsys.readouterr().out
+
+
 def test_a_cell_that_raises_shows_its_error_and_what_was_recorded(
     cells: Cells, capsys: pytest.CaptureFixture[str]
 ):
