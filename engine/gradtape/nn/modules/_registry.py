@@ -6,6 +6,7 @@ import inspect
 from collections.abc import Callable
 from typing import Any
 
+from ..._errors import legacy_type_name
 from ..._hooks import RemovableHandle, new_registry, register
 from ..._tensor import Tensor
 from ..parameter import Buffer, Parameter
@@ -40,8 +41,7 @@ def typename(value: Any) -> str:
     """Return the name PyTorch's messages give a value's type."""
     kind = type(value)
     if isinstance(value, Tensor):
-        name = kind.__name__
-        return f"torch.nn.parameter.{name}" if name == "Parameter" else f"torch.{name}"
+        return legacy_type_name(value.dtype)
     return (
         kind.__name__
         if kind.__module__ == "builtins"
