@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import copy
+import pickle
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from .._backend import backend_of
-from .._define import method
+from .._define import method, public
 from .._dtypes import dtype as DType
 from .._inplace import note_write
 from .._storage import Storage
@@ -234,7 +236,7 @@ def _reduce(self: Tensor, protocol: Any) -> tuple[Any, ...]:
             "detach() it first."
         )
     host = backend_of(self._data).to_host(self._data)
-    values = host.copy("C").view("uint8").tobytes() if host.size else b""
+    values = host.tobytes()
     state = (self.dtype, host.shape, self.stride(), values, self._needs, self.__dict__)
     return _restored, (type(self), *state)
 
@@ -275,3 +277,39 @@ def _dlpack(self: Tensor, **options: Any) -> Any:
 @method("__dlpack_device__")
 def _dlpack_device(self: Tensor) -> Any:
     return self._data.__dlpack_device__()
+
+
+@public
+def from_dlpack(ext_tensor: Any) -> Tensor:
+    """Return a tensor that shares the memory of another library's array.
+
+    Raises BufferError where the array's memory cannot be shared.
+    """
+    return wrap(np.from_dlpack(ext_tensor))
+
+
+@public
+def save(obj: Any, f: Any) -> None:
+    """Write an object with its tensors to a file, given by path or open for bytes."""
+    if hasattr(f, "write"):
+        pickle.dump(obj, f)
+        return
+    with Path(f).open("wb") as file:
+        pickle.dump(obj, file)
+
+
+@public
+def load(f: Any, map_location: Any = None, *, weights_only: bool = False) -> Any:
+    """Read what :func:`save` wrote. As every pickle, the file may run any code.
+
+    >>> import io, gradtape as torch
+    >>> file = io.BytesIO()
+    >>> torch.save(torch.ones(2), file)
+    >>> _ = file.seek(0)
+    >>> torch.load(file)
+    tensor([1., 1.])
+    """
+    if hasattr(f, "read"):
+        return pickle.load(f)
+    with Path(f).open("rb") as file:
+        return pickle.load(file)
