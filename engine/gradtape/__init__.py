@@ -44,6 +44,13 @@ from ._print_options import set_printoptions as set_printoptions
 from ._size import Size as Size
 from ._tensor import Tensor as Tensor
 from ._version import __version__ as __version__
+from .ops.formats import channels_last as channels_last
+from .ops.formats import channels_last_3d as channels_last_3d
+from .ops.formats import contiguous_format as contiguous_format
+from .ops.formats import layout as layout
+from .ops.formats import memory_format as memory_format
+from .ops.formats import preserve_format as preserve_format
+from .ops.formats import strided as strided
 
 cdouble = complex128
 cfloat = complex64

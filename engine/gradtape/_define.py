@@ -98,7 +98,7 @@ def op(
             family=kernel.__module__.rpartition(".")[2],
             **facts,
         )
-        _make_node_type(record)
+        make_node_type(record)
         call = compile_function(record, name, apply, record.out)
         setattr(_numpy_ops, record.key, functools.partial(kernel, np))
         return _publish(record, call, method, function)
@@ -159,7 +159,7 @@ def pointwise(
     )
     if not numbers:
         record.numbers = frozenset()
-    _make_node_type(record)
+    make_node_type(record)
     fast = kernel_of(np)
     setattr(_numpy_ops, record.key, fast)
     call = bind_pointwise(record, fast, option)
@@ -209,7 +209,8 @@ def _publish(
     return call
 
 
-def _make_node_type(record: Op) -> None:
+def make_node_type(record: Op) -> None:
+    """Give a record its node class and its way to call the kernel."""
     record.invoke = compile_invoke(record)
     record.node_type = type(
         record.node_name,

@@ -66,13 +66,13 @@ def fma32(a: F32, b: float, c: float) -> F32:
     return _sum_to_odd(product, np.full_like(product, c)).astype(np.float32)
 
 
-def fma64(a: F64, b: float, c: float) -> F64:
+def fma64(a: F64, b: float, c: float | F64) -> F64:
     """Return a * b + c in float64, rounded once.
 
     The error terms must be normal numbers too: outside 1e-100 to 1e100 the last bit
     may differ.
     """
-    if c == 0.0 or b == 1.0:
+    if b == 1.0 or (isinstance(c, float) and c == 0.0):
         return a * b + c
     product, product_error = _two_product(a, np.full_like(a, b))
     high, low = _two_sum(np.full_like(a, c), product_error)

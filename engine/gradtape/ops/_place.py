@@ -124,7 +124,7 @@ def is_dense(array: Any) -> bool:
 def array_like(xp: Any, array: Any, dtype: DType | None = None) -> Any:
     """Return a new array of the shape and memory order of another."""
     kind = array.dtype if dtype is None else dtype.numpy
-    if array.flags.c_contiguous and 1 not in array.shape or not array.size:
+    if (array.flags.c_contiguous and 1 not in array.shape) or not array.size:
         return xp.empty(array.shape, kind)
     if is_dense(array):
         steps = tuple(s // array.itemsize for s in array.strides)

@@ -56,9 +56,7 @@ def view_op(
                 node = new_object(node_type)
                 node.nodes, node.numbers = (following,), (source._nr,)
                 node.saved = ()
-                node.params = (
-                    (*options, source._data.shape) if keeps_shape else options
-                )
+                node.params = (*options, source._data.shape) if keeps_shape else options
                 finish(node, view)
             if observers:
                 notify(OpCalled(_op.name, (source, *options), (view,), node))

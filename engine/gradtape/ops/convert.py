@@ -90,7 +90,7 @@ def detach_(self: Tensor) -> Tensor:
             "DistributedDataParallel (DDP) for training, and gradient_as_bucket_view "
             "is set as True, gradients are views of DDP buckets, and hence detach_() "
             "cannot be called on these gradients. To fix this error, please refer to "
-            "the Optimizer.zero_grad() function in torch/optim/optimizer.py as a "
+            "the Optimizer.zero_grad() function in torch/optim/optimizer.py as the "
             "solution."
         )
     self._grad_fn, self._nr, self._needs = None, 0, False

@@ -70,7 +70,7 @@ def laid_out(xp: Any, found: Any, source: Any, places: tuple[Any, ...]) -> Any:
 
 @op(
     {"self": lambda F, grad, places: F.index(grad, places)},
-    node="IndexPutBackward0",
+    node="IndexPutImplBackward0",
     method=False,
     function=False,
 )

@@ -439,6 +439,27 @@ def broadcast_shapes(*shapes: Any) -> Any:
     return Size(found)
 
 
+@method()
+def sum_to_size(self: Tensor, *size: Any) -> Tensor:
+    """Add up over dimensions so that the shape is ``size``: broadcasting undone.
+
+    Raises RuntimeError where ``size`` does not broadcast to the tensor's shape.
+    """
+    wanted = spread(size, "sum_to_size")
+    mine = self._data.shape
+    lead = len(mine) - len(wanted)
+    if lead < 0 or any(
+        n not in (1, m) for n, m in zip(wanted, mine[lead:], strict=True)
+    ):
+        raise RuntimeError(
+            f"size {{{list(wanted)}}} is not expandable to size {{{list(mine)}}}."
+        )
+    kept = [d + lead for d, n in enumerate(wanted) if n == 1 != mine[d + lead]]
+    dims = [*range(lead), *kept]
+    summed = self.sum(dims, True) if dims else self
+    return view(summed, wanted) if lead else summed
+
+
 # ---- attributes ----
 
 

@@ -5,7 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 from .._define import method, public
+from .._device import default_device
 from .._dtypes import result_type_of
+from .._errors import legacy_type_name
 from .._tensor import Tensor
 
 
@@ -29,10 +31,19 @@ def numel(input: Tensor) -> int:
     return input.numel()
 
 
-@method()
-def is_same_size(self: Tensor, other: Tensor) -> bool:
+@method(function=True)
+def is_same_size(input: Tensor, other: Tensor) -> bool:
     """Tell whether two tensors have the same shape."""
-    return self._data.shape == other._data.shape
+    return input._data.shape == other._data.shape
+
+
+@method(function=True)
+def is_nonzero(input: Tensor) -> bool:
+    """Tell whether a tensor's only element is not zero.
+
+    Raises RuntimeError for a tensor with more elements, or none.
+    """
+    return bool(input)
 
 
 @method()
@@ -46,10 +57,10 @@ def is_set_to(self: Tensor, tensor: Tensor) -> bool:
     )
 
 
-@method()
-def get_device(self: Tensor) -> int:
+@method(function=True)
+def get_device(input: Tensor) -> int:
     """Return the index of the CUDA device; -1 in host memory."""
-    index = self.device.index
+    index = input.device.index
     return -1 if index is None else index
 
 
@@ -59,8 +70,8 @@ def is_pinned(self: Tensor) -> bool:
     return False
 
 
-@method()
-def is_inference(self: Tensor) -> bool:
+@method(function=True)
+def is_inference(input: Tensor) -> bool:
     """Tell whether the tensor was made in inference mode; never, here."""
     return False
 
@@ -71,3 +82,45 @@ def result_type(tensor1: Any, tensor2: Any) -> Any:
     return result_type_of(
         [(t.dtype, t.dim()) if isinstance(t, Tensor) else t for t in (tensor1, tensor2)]
     )
+
+
+@public
+def typename(obj: Any) -> str:
+    """Return the name of an object's type; a tensor's is that of its dtype."""
+    if isinstance(obj, Tensor):
+        return legacy_type_name(obj.dtype)
+    kind = type(obj)
+    home = getattr(obj, "__module__", None) or kind.__module__
+    name = getattr(obj, "__qualname__", None) or kind.__qualname__
+    return name if home in ("", "builtins") else f"{home}.{name}"
+
+
+@public
+def get_default_device() -> Any:
+    """Return the device of new tensors that name none."""
+    return default_device()
+
+
+@method()
+def dim_order(self: Tensor, ambiguity_check: bool = False) -> tuple[int, ...]:
+    """Return the dimensions from the outermost in memory to the innermost."""
+    steps = self.stride()
+    return tuple(sorted(range(self.dim()), key=lambda d: -steps[d]))
+
+
+@method()
+def share_memory_(self: Tensor) -> Tensor:
+    """Return the tensor itself; its memory belongs to this process alone."""
+    return self
+
+
+@method()
+def pin_memory(self: Tensor, device: Any = None) -> Tensor:
+    """Return the tensor itself; there is nothing to lock its memory for."""
+    return self
+
+
+@method()
+def to_dense(self: Tensor, dtype: Any = None, **options: Any) -> Tensor:
+    """Return the tensor itself, which is dense, or a cast of it."""
+    return self if dtype is None else self.to(dtype)

@@ -6,6 +6,7 @@ from typing import Any
 
 from .._define import Array, method, op, public
 from .._dtypes import int64, parse_dtype
+from .._inplace import inplace
 from .._tensor import Tensor
 from ._arguments import check_tensor, is_integer, spread, wrap_dim, wrap_dims
 from ._place import array_like, made, module_on, row_major
@@ -174,6 +175,11 @@ def flip(input: Tensor, *dims: Any, **named: Any) -> Tensor:
     return _flip(input, wrap_dims(given, check_tensor(input, "flip").dim()))
 
 
+@method("__reversed__")
+def _reversed(self: Tensor) -> Tensor:
+    return _flip(self, (0,)) if self.dim() else self
+
+
 @method(function=True)
 def fliplr(input: Tensor) -> Tensor:
     """Reverse the second dimension."""
@@ -282,6 +288,9 @@ def triu(xp: Any, self: Array, diagonal: int = 0) -> Any:
     """Keep the elements of matrices on and above a diagonal; zero the others."""
     _check_matrix(self, "triu")
     return row_major(xp, xp.triu(self, diagonal))
+
+
+inplace("tril", "triu")
 
 
 def _check_matrix(array: Any, name: str) -> None:

@@ -216,3 +216,14 @@ def complex_of(xp: Any, real: Array, imag: Array) -> Any:
     whole = xp.empty(xp.broadcast_shapes(real.shape, imag.shape), kind)
     whole.real, whole.imag = real, imag
     return whole
+
+
+@public
+def polar(abs: Tensor, angle: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """Return complex numbers of the given lengths and angles.
+
+    >>> import gradtape as torch
+    >>> torch.polar(torch.tensor([2.0]), torch.tensor([0.0]))
+    tensor([2.+0.j])
+    """
+    return complex_of(abs * angle.cos(), abs * angle.sin(), out=out)

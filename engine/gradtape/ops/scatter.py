@@ -9,8 +9,14 @@ from .._define import OPS, method, tensor_ops
 from .._inplace import write
 from .._tensor import Tensor
 from . import gather as gather  # declares what is called here
+from ._warn import warn_once
 from .movement import broadcast_shapes, expand
 
+_REDUCE = (
+    "The reduce argument of torch.scatter with Tensor src is deprecated and will be "
+    "removed in a future PyTorch release. Use torch.scatter_reduce instead for more "
+    "reduction options."
+)
 Call = tuple[str, tuple[Any, ...], tuple[Any, ...]]
 
 
@@ -28,6 +34,8 @@ def _scatter_call(
         kind = {"add": "sum", "multiply": "prod"}.get(reduce)
         if kind is None:
             raise RuntimeError("reduce argument must be either add or multiply.")
+        if isinstance(src, Tensor):
+            warn_once(_REDUCE)
         whole = src if isinstance(src, Tensor) else input.new_full(index.shape, src)
         return "scatter_reduce", (input, index, whole), (dim, kind, True)
     if isinstance(src, Tensor):

@@ -6,10 +6,13 @@ import math
 import warnings
 from typing import Any
 
+import numpy as np
+
 from .._define import public
-from .._dtypes import DTYPE_OF, get_default_dtype, int64, parse_dtype
+from .._dtypes import DTYPE_OF, float64, get_default_dtype, int64, parse_dtype
 from .._dtypes import dtype as DType
 from .._mode import mode
+from .._random_math import fma32, fma64
 from .._tensor import Tensor
 from ._arguments import float_dtype
 from ._place import deliver, module_on
@@ -46,8 +49,10 @@ def arange(
     kind = _sequence_kind((first, last, by), dtype, out, "arange")
     _check_range(first, last, by)
     if not kind.is_floating_point:
+        if kind is int64 and not int(by):
+            raise ValueError("step must be nonzero")
+        count = max(0, math.ceil((last - first) / by))
         first, last, by = int(first), int(last), int(by)
-        count = max(0, -(-(last - first) // by))
     else:
         count = math.ceil((last - first) / by)
     if kind.name == "bool" or kind.is_complex:
@@ -76,13 +81,25 @@ def _check_range(start: Any, end: Any, step: Any) -> None:
 
 
 def _spaced(xp: Any, start: Any, step: Any, count: int, kind: DType) -> Any:
+    """Return ``start + i * step``, rounded where PyTorch's vector loop rounds.
+
+    It computes the first number of each vector of 32 bytes, then adds to that; numbers
+    left over at the end of the loop, which takes two vectors a turn, are computed alone.
+    """
+    number = kind.numpy.type
     if not kind.is_floating_point:
-        return xp.arange(count, dtype=kind.numpy) * kind.numpy.type(
-            step
-        ) + kind.numpy.type(start)
-    return mode.run(
-        (start + xp.arange(count, dtype="float64") * step).astype, kind.numpy
-    )
+        return xp.arange(count, dtype=kind.numpy) * number(step) + number(start)
+    places = xp.arange(count, dtype="float64")
+    if xp is not np or kind.itemsize == 2:
+        return mode.run((start + places * step).astype, kind.numpy)
+    lanes = 32 // kind.itemsize
+    lane = places % lanes
+    lane[count // (2 * lanes) * (2 * lanes) :] = 0
+    if kind is float64:
+        first = fma64(places - lane, float(step), float(start))
+        return fma64(lane, float(step), first)
+    first = mode.run((start + (places - lane) * step).astype, kind.numpy)
+    return (first + lane * step).astype(kind.numpy)
 
 
 @public
@@ -155,17 +172,26 @@ def _between_kind(numbers: Any, dtype: Any, out: Any, function: str) -> DType:
 
 def _between(xp: Any, start: Any, end: Any, steps: int, kind: DType) -> Any:
     """Count from both ends towards the middle, so that both ends are exact."""
-    inexact = kind.is_floating_point or kind.is_complex
-    work = kind.numpy if inexact and kind.itemsize > 2 else xp.dtype("float32")
     if steps <= 1:
         return xp.full((steps,), start, kind.numpy)
+    work = xp.dtype("float64") if not _is_inexact(kind) else kind.numpy
+    if work.itemsize == 2:
+        work = xp.dtype("float32")
     scalar = work.type
     step = (scalar(end) - scalar(start)) / scalar(steps - 1)
-    middle = steps // 2
-    ups = xp.arange(middle).astype(work)
-    downs = xp.arange(steps - middle - 1, -1, -1).astype(work)
-    whole = xp.concatenate([scalar(start) + step * ups, scalar(end) - step * downs])
-    return mode.run(whole.astype, kind.numpy)
+    ups = xp.arange(steps // 2).astype(work)
+    downs = xp.arange(steps - steps // 2 - 1, -1, -1).astype(work)
+    if xp is np and work.kind == "f":  # PyTorch rounds product and sum at once
+        fused = fma64 if work.itemsize == 8 else fma32
+        low = fused(ups, float(step), float(scalar(start)))
+        high = fused(downs, -float(step), float(scalar(end)))
+    else:
+        low, high = scalar(start) + step * ups, scalar(end) - step * downs
+    return mode.run(xp.concatenate([low, high]).astype, kind.numpy)
+
+
+def _is_inexact(kind: DType) -> bool:
+    return kind.is_floating_point or kind.is_complex
 
 
 @public

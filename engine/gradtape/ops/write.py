@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from .._apply import broadcast_error
 from .._backend import backend_of
-from .._define import Array, method, op
+from .._define import Array, method, op, public
 from .._dtypes import DTYPE_OF
 from .._errors import BROADCAST_OUTPUT, shape_text
-from .._mode import mode
-from .._tensor import Tensor, wrap
+from .._mode import mode, no_grad
+from .._tensor import Tensor
+from .._tensor import wrap as wrap_array
 from .._views import check_inplace
 from ._arguments import check_tensor
 from ._writing import written
@@ -77,7 +79,7 @@ def copy_(self: Tensor, src: Any, non_blocking: bool = False) -> Tensor:
             [1., 2.]])
     """
     if isinstance(src, int | float | complex):
-        src = wrap(backend_of(self._data).xp.asarray(src))
+        src = wrap_array(backend_of(self._data).xp.asarray(src))
     check_tensor(src, "copy_", "other")
     check_inplace(self, mode.grad and (self.requires_grad or src.requires_grad))
     check_broadcast(self, src)
@@ -154,3 +156,38 @@ def zero_(self: Tensor) -> Tensor:
 
 def _store_zero(data: Any) -> None:
     data[...] = 0
+
+
+@method()
+def fill_diagonal_(self: Tensor, fill_value: Any, wrap: bool = False) -> Tensor:
+    """Set the diagonal to one number; ``wrap`` goes on after the end of a tall matrix."""
+    shape = self._data.shape
+    if len(shape) < 2:
+        raise RuntimeError("dimensions must larger than 1")
+    if len(shape) > 2 and len(set(shape)) > 1:
+        raise RuntimeError("all dimensions of input must be of equal length")
+    step = sum(self.stride())
+    count = min(shape)
+    if wrap and len(shape) == 2 and shape[0] > shape[1] + 1:
+        count = -(-self.numel() // (shape[1] + 1))
+    self.as_strided((count,), (step,)).fill_(fill_value)
+    return self
+
+
+@method()
+def apply_(self: Tensor, callable: Callable[[Any], Any]) -> Tensor:
+    """Replace every element by what a Python function makes of it; slow."""
+    values = [callable(value) for value in self.flatten().tolist()]
+    xp = backend_of(self._data).xp
+    with no_grad():
+        return copy_(self, wrap_array(xp.asarray(values).reshape(self._data.shape)))
+
+
+@public
+def fill(input: Tensor, value: Any) -> Tensor:
+    """Return a tensor like ``input``, filled with one number."""
+    return fill_(input.clone(), value)
+
+
+for _writer in (fill_, zero_):
+    public(_writer)

@@ -1,0 +1,100 @@
+"""Views that change the tensor itself instead of making another: ``t_``, ``squeeze_``."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+from .._apply import finish, make_node
+from .._backend import backend_of
+from .._define import OPS, make_node_type, method
+from .._inplace import note_write
+from .._mode import mode
+from .._strided import Geometry, geometry_of
+from .._tensor import Tensor, view_info
+from .._views import check_inplace
+from . import _geometry as at
+from ._arguments import spread
+
+
+def _declare(name: str, node: str) -> None:
+    """Declare the record of an in-place view: its twin's, under PyTorch's other name."""
+    record = replace(OPS[name], key=f"{name}_inplace", node_name=node)
+    make_node_type(record)
+    OPS[record.key] = record
+
+
+_declare("transpose", "TransposeBackward1")
+_declare("t", "TBackward1")
+_declare("unsqueeze", "UnsqueezeBackward1")
+_declare("_squeeze_all", "SqueezeBackward3")
+_declare("_squeeze_dim", "SqueezeBackward4")
+_declare("_squeeze_dims", "SqueezeBackward5")
+_declare("as_strided", "AsStridedBackward1")
+
+
+def _moved(
+    self: Tensor, name: str, where: Geometry, options: tuple[Any, ...]
+) -> Tensor:
+    """Let a tensor look elsewhere; record the view ``name`` as what was done to it."""
+    needs = mode.grad and self.requires_grad
+    check_inplace(self, needs)
+    declared = OPS[f"{name}_inplace"]
+    node = make_node(declared, (self,), options, (self,)) if needs else None
+    flat = self._storage.flat()
+    if flat.dtype != self._data.dtype:
+        flat = flat.view(self._data.dtype)
+    self._data = backend_of(flat).strided(flat, *where)
+    if self._view is not None:
+        self._view.offset = where.offset
+    elif where.offset:
+        self._view = view_info(None, where.offset, "", self._storage.version)
+    note_write(self, f"{declared.name.strip('_')}_")
+    if node is not None:
+        finish(node, self)
+        self._nr = 0
+        if self._view is not None:  # no value was written: its history is right
+            self._view.version = self._storage.version
+    return self
+
+
+@method("transpose_", "swapaxes_", "swapdims_")
+def transpose_(self: Tensor, dim0: int, dim1: int) -> Tensor:
+    """In-place version of transpose()."""
+    where = at.transposed(geometry_of(self), dim0, dim1)
+    return _moved(self, "transpose", where, (dim0, dim1))
+
+
+@method()
+def t_(self: Tensor) -> Tensor:
+    """In-place version of t()."""
+    return _moved(self, "t", at.matrix_transposed(geometry_of(self)), ())
+
+
+@method()
+def unsqueeze_(self: Tensor, dim: int) -> Tensor:
+    """In-place version of unsqueeze()."""
+    return _moved(self, "unsqueeze", at.unsqueezed(geometry_of(self), dim), (dim,))
+
+
+@method()
+def squeeze_(self: Tensor, dim: Any = None) -> Tensor:
+    """In-place version of squeeze()."""
+    mine = geometry_of(self)
+    if dim is None:
+        return _moved(self, "_squeeze_all", at.squeezed(mine), ())
+    if isinstance(dim, tuple | list):
+        return _moved(self, "_squeeze_dims", at.squeezed_dims(mine, dim), (tuple(dim),))
+    return _moved(self, "_squeeze_dim", at.squeezed_dim(mine, dim), (dim,))
+
+
+@method()
+def as_strided_(
+    self: Tensor, size: Any, stride: Any, storage_offset: int | None = None
+) -> Tensor:
+    """In-place version of as_strided()."""
+    mine = geometry_of(self)
+    offset = mine.offset if storage_offset is None else storage_offset
+    where = Geometry(spread((size,), "as_strided_"), tuple(stride), offset)
+    self.as_strided(*where)  # refuses what is out of bounds
+    return _moved(self, "as_strided", where, (mine, where))
