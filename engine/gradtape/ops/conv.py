@@ -12,7 +12,7 @@ from ._windows import Sizes, Window, columns, fold, volume
 def _derivative(
     F: Any,
     grad: Any,
-    input: Any,  # noqa: A002
+    input: Any,
     weight: Any,
     bias_shape: Any,
     stride: Any,
@@ -45,7 +45,7 @@ def _derivative(
 )
 def convolution(
     xp: Any,
-    input: Array,  # noqa: A002
+    input: Array,
     weight: Array,
     bias: Array | None,
     stride: Sizes,
@@ -59,7 +59,7 @@ def convolution(
     dtype = input.dtype
     if dtype.itemsize == 2:  # BLAS has no 16-bit floats
         wide = [None if a is None else a.astype("float32") for a in (input, weight, bias)]
-        input, weight, bias = wide  # noqa: A001
+        input, weight, bias = wide
     window = Window(weight.shape[2:], stride, padding, dilation)
     if not transposed:
         found = conv.forward(xp, input, weight, bias, window, groups)
@@ -87,7 +87,7 @@ def _second_derivative(
     F: Any,
     grad: Any,
     grad_output: Any,
-    input: Any,  # noqa: A002
+    input: Any,
     weight: Any,
     stride: Any,
     padding: Any,
@@ -143,7 +143,7 @@ def _second_derivative(
 def convolution_backward(
     xp: Any,
     grad_output: Array,
-    input: Array,  # noqa: A002
+    input: Array,
     weight: Array,
     bias_shape: Any,
     stride: Sizes,
@@ -158,7 +158,7 @@ def convolution_backward(
     dtype = input.dtype
     if dtype.itemsize == 2:
         wide = [a.astype("float32") for a in (grad_output, input, weight)]
-        grad_output, input, weight = wide  # noqa: A001
+        grad_output, input, weight = wide
     window = Window(weight.shape[2:], stride, padding, dilation)
     into_input, into_weight, into_bias = output_mask
     nothing = xp.empty((0,), dtype)
@@ -194,7 +194,7 @@ def convolution_backward(
 def _channel_sums(xp: Any, grad: Any) -> Any:
     """Add up all but the channels; the inner sums by a product with ones."""
     samples, channels = grad.shape[:2]
-    flat = grad.reshape(samples, channels, -1)
+    flat = grad.reshape(samples, channels, volume(grad.shape[2:]))
     return xp.matmul(flat, xp.ones(flat.shape[2], grad.dtype)).sum(0)
 
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 import warnings
 from typing import Any
 
+import numpy as np
+
 from ..._define import FUNCTIONS, OPS, compile_function
 from ..._dtypes import dtype as DType
 from ..._generator import default_generator
@@ -195,13 +197,14 @@ def rrelu(
     """Multiply what is negative by slopes drawn at random; by their mean in evaluation."""
     if lower > upper:
         raise RuntimeError("Lower bound should be less than or equal to the upper bound")
-    if not training:
-        return leaky_relu(input, (lower + upper) / 2, inplace)
     array = input._data
-    noise = array.dtype.type(1) + array * 0
+    noise = np.ones_like(array)
     negative = array <= 0
-    drawn = default_generator.uniform64(int(negative.sum()))
-    noise[negative] = drawn * (upper - lower) + lower
+    if training:
+        drawn = default_generator.uniform64(int(negative.sum()))
+        noise[negative] = drawn * (upper - lower) + lower
+    else:
+        noise[negative] = (lower + upper) / 2
     args = (input, wrap(noise), lower, upper, training)
     if inplace:
         return _in_place("rrelu_with_noise")(*args)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 
+from ..._backend import backend_of
 from ..._define import FUNCTIONS
 from ..._mode import no_grad
 from ..._tensor import Tensor
@@ -39,7 +40,7 @@ def embedding(
 def _renormalise(weight: Tensor, indices: Tensor, limit: float, p: float) -> None:
     """Scale the rows that are looked up and too long down to the limit."""
     with no_grad():
-        rows = FUNCTIONS["unique"](indices)._data
+        rows = backend_of(weight._data).xp.unique(indices._data)
         found = weight._data[rows]
         sizes = (abs(found) ** p).sum(1) ** (1 / p)
         long = sizes > limit
