@@ -58,7 +58,7 @@ def apply(op: Op, args: tuple[Any, ...], params: tuple[Any, ...]) -> Any:
     if op.check is not None:
         op.check(op.name, *args, *params)
     if op.promotion != "none":
-        arrays = promote(op, args, arrays)
+        arrays = mode.now.run(promote, op, args, arrays)
     try:
         found = mode.now.run(op.invoke, xp, arrays, params)
     except ValueError as error:
@@ -135,6 +135,13 @@ def promote(op: Op, args: Sequence[Any], arrays: Sequence[Any]) -> list[Any]:
 
 
 def _promoted(op: Op, args: Sequence[Any], arrays: Sequence[Any]) -> list[Any]:
+    dtype = getattr(arrays[0], "dtype", None)
+    if (
+        dtype is not None
+        and (op.promotion != "float" or dtype.kind in "fc")
+        and all(getattr(a, "dtype", None) is dtype for a in arrays)
+    ):
+        return list(arrays)  # nothing to bring together
     operands = [
         (arg.dtype, arg.dim())
         if isinstance(arg, Tensor)

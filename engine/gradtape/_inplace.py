@@ -45,7 +45,9 @@ def write(op: Op, args: tuple[Any, ...], params: tuple[Any, ...]) -> Tensor:
     check_inplace(target, needs)
     check_overlap(target)
     check_partial_overlap(op, target, args)
-    promoted = promote(op, args, arrays) if op.promotion != "none" else arrays
+    promoted = arrays
+    if op.promotion != "none":
+        promoted = mode.now.run(promote, op, args, arrays)
     try:
         found = as_array(mode.run(op.invoke, xp, promoted, params))
     except ValueError as error:

@@ -57,7 +57,10 @@ def threshold(xp: Any, self: Array, threshold: float, value: float) -> Any:
 
 
 def _sigmoid(xp: Any, self: Any) -> Any:
-    return xp.reciprocal(1 + xp.exp(-self))
+    found = xp.asarray(xp.negative(self))
+    xp.exp(found, found)
+    found += 1
+    return xp.reciprocal(found, found)
 
 
 sigmoid = pointwise(

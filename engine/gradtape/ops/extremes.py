@@ -110,8 +110,14 @@ def _check_clamp(_name: str, self: Any, *bounds: Any) -> None:
 
 
 def _clamped(xp: Any, self: Any, low: Any, high: Any) -> Any:
-    found = self if low is None else xp.maximum(self, low)
-    return found if high is None else xp.minimum(found, high)
+    if low is None:
+        return xp.minimum(self, high)
+    found = xp.maximum(self, low)
+    if high is None:
+        return found
+    if found.ndim and not high.ndim:
+        return xp.minimum(found, high, out=found)  # a number: no new memory
+    return xp.minimum(found, high)
 
 
 def _between(self: Any, low: Any, high: Any) -> Any:

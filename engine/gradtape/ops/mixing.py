@@ -79,11 +79,13 @@ def _check_lerp(_name: str, self: Any, end: Any, weight: Any) -> None:
 
 def _interpolate(xp: Any, self: Any, end: Any, weight: Any) -> Any:
     # Two forms, so that both ends are met exactly.
-    near = self + weight * (end - self)
+    number = isinstance(weight, float | int | complex)
+    if number and abs(weight) < 0.5:
+        return self + weight * (end - self)
     far = end - (end - self) * (1 - weight)
-    if isinstance(weight, float | int):
-        return near if abs(weight) < 0.5 else far
-    return xp.where(xp.abs(weight) < 0.5, near, far)
+    if number:
+        return far
+    return xp.where(xp.abs(weight) < 0.5, self + weight * (end - self), far)
 
 
 @op(

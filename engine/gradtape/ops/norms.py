@@ -42,7 +42,10 @@ def norm_backward(
 
 
 def _norm_of(xp: Any, self: Any, p: float, axes: Any) -> Any:
-    size = xp.abs(self).astype(wide(xp.abs(self)), copy=False)
+    if p == 2 and self.dtype.kind == "f" and self.itemsize > 2:
+        return xp.sqrt(xp.add.reduce(self * self, axis=axes))
+    size = xp.abs(self)
+    size = size.astype(wide(size), copy=False)
     if p == inf:
         return xp.maximum.reduce(size, axis=axes, initial=0)
     if p == -inf:

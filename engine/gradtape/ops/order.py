@@ -1,247 +1,176 @@
-"""Sorting and what comes with it: argsort, topk, kthvalue, median, mode."""
+"""Views of a whole tensor with its dimensions in another order."""
 
 from __future__ import annotations
 
 from typing import Any
 
-from .. import return_types
-from .._define import ABSENT, Array, method, op
-from .._layout import laid_out
+from .._define import Array, method
 from .._tensor import Tensor
-from ._arguments import wrap_dim
-from ._operand import HIDDEN, leaves_out, refuses
-from ._reduction import finish, values_of
-from .reduce_extremes import picked_backward
+from . import _geometry as at
+from ._arguments import check_tensor, spread, wrap_dim
+from ._view import view_op
+from ._warn import warn_once
 
-_NAMES = ("values", "indices")
-_PICKED: dict[Any, Any] = {
-    "self": lambda F, grad, result1, self_shape, dim: picked_backward(
-        F, grad, result1, self_shape, dim, True
-    )
-}
-_PICKED_ONE: dict[Any, Any] = {
-    "self": lambda F, grad, result1, self_shape, dim, keepdim: picked_backward(
-        F, grad, result1, self_shape, dim, keepdim
-    )
-}
+Sizes = tuple[int, ...]
 
 
-def _sorted_places(xp: Any, self: Any, axis: int, descending: bool) -> Any:
-    """Return the places in sorted order, stable; NaN counts as the largest."""
-    if not descending:
-        return xp.argsort(self, axis=axis, kind="stable")
-    backwards = xp.flip(self, axis)
-    found = xp.argsort(backwards, axis=axis, kind="stable")
-    return self.shape[axis] - 1 - xp.flip(found, axis)
 
-
-def _take(xp: Any, self: Any, places: Any, axis: int) -> Any:
-    values = xp.take_along_axis(self, places, axis)
-    return tuple(xp.ascontiguousarray(v) for v in (values, places.astype("int64")))
-
-
-# ---- sort, argsort ----
-
-
-def _sort_kernel(xp: Any, self: Array, dim: int, descending: bool) -> Any:
-    axis = wrap_dim(dim, self.ndim)
-    if self.ndim == 0:
-        return self.copy(), xp.zeros((), "int64")
-    places = _sorted_places(xp, self, axis, descending)
-    values = xp.take_along_axis(self, places, axis)
-    found = (values, places.astype("int64", copy=False))
-    return tuple(laid_out(xp, v, [self]) for v in found)
-
-
-_SORT: dict[str, Any] = {
-    "name": "sort",
-    "outputs": 2,
-    "output_names": _NAMES,
-    "check": refuses("c", " Sort does not support complex dtypes on CPU"),
-    "out": True,
-    **HIDDEN,
-}
-_sort = op(_PICKED, key="_sort", **_SORT)(_sort_kernel)
-_sort_stable = op(_PICKED, key="_sort_stable", node="SortBackward1", **_SORT)(
-    _sort_kernel
+@view_op(
+    at.transposed,
+    {"self": lambda F, grad, dim0, dim1: F.transpose(grad, dim0, dim1)},
 )
+def transpose(xp: Any, self: Array, dim0: int, dim1: int) -> Any:
+    """Swap two dimensions.
 
-
-@method(function=True)
-def sort(
-    input: Tensor,
-    dim: int = -1,
-    descending: bool = False,
-    *,
-    stable: bool | None = None,
-    out: Any = None,
-) -> Any:
-    """Return (values, indices) sorted along a dimension. Always stable.
-
-    Errors: IndexError for a dimension the tensor does not have.
+    >>> import gradtape as torch
+    >>> torch.zeros(2, 3, 4).transpose(0, 2).shape
+    torch.Size([4, 3, 2])
     """
-    form = _sort if stable is None else _sort_stable
-    return return_types.sort(form(input, dim, bool(descending), out=out))
+    return self.swapaxes(dim0, dim1) if self.ndim else self
 
 
-@method(function=True)
-def argsort(
-    input: Tensor, dim: int = -1, descending: bool = False, *, stable: bool = False
-) -> Tensor:
-    """Return the indices that sort along a dimension."""
-    return _sort(input.detach(), dim, bool(descending))[1]
+for _name in ("swapaxes", "swapdims"):
+    method(_name, function=True)(transpose)
 
 
-@method(function=True)
-def msort(input: Tensor) -> Tensor:
-    """Sort along the first dimension."""
-    return _sort(input, 0, False)[0]
+@view_op(at.matrix_transposed, {"self": lambda F, grad: F.t(grad)})
+def t(xp: Any, self: Array) -> Any:
+    """Swap the two dimensions of a matrix.
+
+    Raises RuntimeError for more than two dimensions.
+    """
+    return self.T
 
 
-# ---- topk, kthvalue ----
-
-
-@op(
-    _PICKED,
-    name="topk",
-    key="_topk",
-    outputs=2,
-    output_names=_NAMES,
-    out=True,
-    **HIDDEN,
+@view_op(
+    at.permuted,
+    {"self": lambda F, grad, dims: F.permute(grad, _inverse(dims))},
+    method=False,
+    function=False,
 )
-def _topk(xp: Any, self: Array, k: int, dim: int, largest: bool) -> Any:
-    axis = wrap_dim(dim, self.ndim)
-    if not 0 <= k <= (self.shape[axis] if self.ndim else 1):
-        raise RuntimeError("selected index k out of range")
-    if self.ndim == 0:
-        return self.copy(), xp.zeros((), "int64")
-    places = _sorted_places(xp, self, axis, largest)
-    first = xp.take(places, xp.arange(k), axis)
-    return _take(xp, self, first, axis)
+def permute(xp: Any, self: Array, dims: Sizes) -> Any:
+    """Put the dimensions in another order."""
+    return self.transpose(dims)
 
 
-@method(function=True)
-def topk(
-    input: Tensor,
-    k: int,
-    dim: int = -1,
-    largest: bool = True,
-    sorted: bool = True,
-    *,
-    out: Any = None,
-) -> Any:
-    """Return (values, indices) of the ``k`` largest or smallest, in order."""
-    return return_types.topk(_topk(input, int(k), dim, bool(largest), out=out))
+def _inverse(dims: Sizes) -> Sizes:
+    places = {d % len(dims): i for i, d in enumerate(dims)}
+    return tuple(places[d] for d in range(len(dims)))
 
 
-def _one(xp: Any, self: Any, places: Any, axis: int, keepdim: bool) -> Any:
-    """Return (values, places) of one place per line of an axis."""
-    values = xp.take_along_axis(self, places, axis)
-    return tuple(
-        finish(xp, v.squeeze(axis), self.shape, (axis,), keepdim)
-        for v in (values, places.astype("int64", copy=False))
+@method("permute", function=True)
+def _permute(input: Tensor, *dims: Any, **named: Any) -> Tensor:
+    """Put the dimensions in another order.
+
+    Raises RuntimeError unless every dimension is named once.
+
+    >>> import gradtape as torch
+    >>> torch.zeros(2, 3, 4).permute(2, 0, 1).shape
+    torch.Size([4, 2, 3])
+    """
+    check_tensor(input, "permute")
+    return permute(input, spread(dims, "permute", "dims", named))
+
+
+@method("movedim", "moveaxis", function=True)
+def movedim(input: Tensor, source: Any, destination: Any) -> Tensor:
+    """Move dimensions to other places; the rest keep their order."""
+    ndim = input.dim()
+    sources = (source,) if isinstance(source, int) else tuple(source)
+    targets = (destination,) if isinstance(destination, int) else tuple(destination)
+    if len(sources) != len(targets):
+        raise RuntimeError(
+            f"movedim: Invalid source or destination dims: source ({list(sources)} "
+            f"dims) should contain the same number of dims as destination "
+            f"({list(targets)} dims)"
+        )
+    moved = _distinct(sources, ndim, "source", source)
+    places = _distinct(targets, ndim, "destination", destination)
+    if not ndim:
+        return _alias(input)
+    rest = iter(d for d in range(ndim) if d not in moved)
+    order = dict(zip(places, moved, strict=True))
+    return permute(
+        input, tuple(order[d] if d in order else next(rest) for d in range(ndim))
     )
 
 
-@op(
-    _PICKED_ONE,
-    name="kthvalue",
-    key="_kthvalue",
-    outputs=2,
-    output_names=_NAMES,
-    out=True,
-    **HIDDEN,
+def _distinct(dims: Sizes, ndim: int, name: str, given: Any) -> Sizes:
+    wrapped = tuple(wrap_dim(d, ndim) for d in dims)
+    if len(set(wrapped)) != len(wrapped):
+        raise RuntimeError(f"movedim: repeated dim in `{name}` ({list(dims)})")
+    return wrapped
+
+
+@view_op(
+    at.same, {"self": lambda F, grad: grad}, name="alias", method=False, function=False
 )
-def _kthvalue(xp: Any, self: Array, k: int, dim: int, keepdim: bool) -> Any:
-    axis = wrap_dim(dim, self.ndim)
-    if not 1 <= k <= (self.shape[axis] if self.ndim else 1):
-        raise RuntimeError(
-            f"kthvalue(): selected number k out of range for dimension {axis}"
+def _alias(xp: Any, self: Array) -> Any:
+    """Look at the same tensor through a new one."""
+    return self
+
+
+
+
+# ---- attributes ----
+
+def _reversed(self: Tensor) -> Tensor:
+    if self.dim() == 0:
+        warn_once(
+            "Tensor.T is deprecated on 0-D tensors. This function is the identity in "
+            "these cases."
         )
-    if self.ndim == 0:
-        return self.copy(), xp.zeros((), "int64")
-    places = _sorted_places(xp, self, axis, False)
-    return _one(xp, self, xp.take(places, [k - 1], axis), axis, keepdim)
+    elif self.dim() != 2:
+        warn_once(
+            "The use of `x.T` on tensors of dimension other than 2 to reverse their "
+            "shape is deprecated and it will throw an error in a future release. "
+            "Consider `x.mT` to transpose batches of matrices or "
+            "`x.permute(*torch.arange(x.ndim - 1, -1, -1))` to reverse the dimensions "
+            "of a tensor."
+        )
+    return permute(self, tuple(range(self.dim() - 1, -1, -1)))
+
+
+def _matrices_transposed(self: Tensor) -> Tensor:
+    if self.dim() == 0:
+        warn_once(
+            "Tensor.mT is deprecated on 0-D tensors. This function is the identity in "
+            "these cases."
+        )
+        return self
+    if self.dim() < 2:
+        raise RuntimeError(
+            "tensor.mT is only supported on matrices or batches of matrices. Got "
+            f"{self.dim()}-D tensor."
+        )
+    return transpose(self, -2, -1)
+
+
+Tensor.T = property(_reversed, doc="The tensor with its dimensions reversed.")
+Tensor.mT = property(_matrices_transposed, doc="Matrices, each transposed.")
 
 
 @method(function=True)
-def kthvalue(
-    input: Tensor, k: int, dim: int = -1, keepdim: bool = False, *, out: Any = None
-) -> Any:
-    """Return (value, index) of the k-th smallest element along a dimension."""
-    return return_types.kthvalue(_kthvalue(input, int(k), dim, keepdim, out=out))
+def adjoint(input: Tensor) -> Tensor:
+    """Return matrices, each transposed and conjugated."""
+    if input.dim() < 2:
+        raise RuntimeError(
+            "tensor.adjoint() is only supported on matrices or batches of matrices. Got "
+            f"{input.dim()}-D tensor."
+        )
+    turned = transpose(input, -2, -1)
+    return turned.conj() if input.dtype.is_complex else turned
 
 
-# ---- median ----
+def _hermitian(self: Tensor) -> Tensor:
+    if self.dim() != 2:
+        hint = " For batches of matrices, consider using tensor.mH" * (self.dim() > 2)
+        raise RuntimeError(
+            "tensor.H is only supported on matrices (2-D tensors). Got "
+            f"{self.dim()}-D tensor.{hint}"
+        )
+    return adjoint(self)
 
 
-def _middle(xp: Any, self: Any, axis: int, skip_nan: bool) -> Any:
-    """Return the place of the lower median of each line, with its axis kept."""
-    n = self.shape[axis]
-    places = _sorted_places(xp, self, axis, False)
-    if self.dtype.kind != "f":
-        return xp.take(places, [(n - 1) // 2], axis)
-    nans = xp.isnan(self).sum(axis, keepdims=True)
-    if skip_nan:
-        return xp.take_along_axis(places, xp.maximum((n - nans - 1) // 2, 0), axis)
-    # A NaN, sorted behind the numbers, is the median of its line; the first one.
-    at = xp.where(nans > 0, n - nans, (n - 1) // 2)
-    return xp.take_along_axis(places, at, axis)
-
-
-def _even(F: Any, grad: Any, self: Any, result: Any) -> Any:
-    mask = self == result
-    if values_of(self).dtype.kind == "f":
-        mask = mask | (F.isnan(self) & F.isnan(result))
-    return mask * (grad / F.sum(mask))
-
-
-def _declare_median(name: str, skip_nan: bool) -> Any:
-    title = name.capitalize()
-
-    def of_all(xp: Any, self: Array) -> Any:
-        flat = self.reshape(-1)
-        if not flat.size:
-            return xp.asarray(xp.nan, self.dtype)
-        return flat[_middle(xp, flat, 0, skip_nan)[0]]
-
-    def along(xp: Any, self: Array, dim: int, keepdim: bool) -> Any:
-        axis = wrap_dim(dim, self.ndim)
-        if self.ndim == 0:
-            return self.copy(), xp.zeros((), "int64")
-        if not self.shape[axis]:
-            raise IndexError(
-                f"median(): Expected reduction dim {axis} to have non-zero size."
-            )
-        return _one(xp, self, _middle(xp, self, axis, skip_nan), axis, keepdim)
-
-    check = leaves_out("bc", "median_cpu", 1)
-    facts: dict[str, Any] = {"name": name, "check": check, **HIDDEN}
-    whole = op({"self": _even}, key=f"_{name}_all", **facts)(of_all)
-    by_dim = op(
-        _PICKED_ONE,
-        key=f"_{name}_dim",
-        node=f"{title}Backward1",
-        outputs=2,
-        output_names=_NAMES,
-        out=True,
-        **facts,
-    )(along)
-    kind = getattr(return_types, name)
-
-    def median(
-        input: Tensor, dim: Any = ABSENT, keepdim: bool = False, *, out: Any = None
-    ) -> Any:
-        if dim is ABSENT:
-            return whole(input)
-        return kind(by_dim(input, int(dim), keepdim, out=out))
-
-    median.__name__ = median.__qualname__ = name
-    median.__doc__ = "Return the median, the lower of two; along a dimension, with its "
-    median.__doc__ += "place. NaN is stepped over." if skip_nan else "place. NaN wins."
-    return method(name, function=True)(median)
-
-
-median = _declare_median("median", skip_nan=False)
-nanmedian = _declare_median("nanmedian", skip_nan=True)
+Tensor.H = property(_hermitian, doc="The matrix, transposed and conjugated.")
+Tensor.mH = property(adjoint, doc="Matrices, each transposed and conjugated.")
