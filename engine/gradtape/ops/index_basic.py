@@ -15,7 +15,8 @@ import numpy as np
 
 from .._tensor import Tensor, wrap
 from ._arguments import wrap_dim
-from .movement import _alias, unsqueeze
+from .movement import unsqueeze
+from .order import _alias
 from .parts import select, slice_view
 
 Indices = list[Tensor | None]

@@ -14,7 +14,8 @@ from .._define import OPS, Array, method, op, public
 from .._tensor import Tensor
 from ._view import composed
 from .matmul import addmm, bmm, dot, mm, mv
-from .movement import _unsafe_view, reshape, t, transpose, unsqueeze, view
+from .movement import _unsafe_view, reshape, unsqueeze, view
+from .order import t, transpose
 
 
 @op(
@@ -30,7 +31,7 @@ def _squeeze_product(xp: Any, self: Array, dim: int) -> Any:
 
 @method("matmul", function=True)
 @composed(lambda xp, input, other: xp.matmul(input, other))
-def matmul(input: Tensor, other: Tensor) -> Tensor:  # noqa: A002
+def matmul(input: Tensor, other: Tensor) -> Tensor:
     """Multiply vectors, matrices or batches of matrices.
 
     A vector on the left is a row, on the right a column. Leading dimensions are
@@ -137,7 +138,7 @@ def _broadcast(first: tuple[int, ...], second: tuple[int, ...]) -> tuple[int, ..
     return tuple(sizes)
 
 
-def linear(input: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:  # noqa: A002
+def linear(input: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
     """Return ``input @ weight.T + bias`` for inputs of any rank.
 
     ``weight`` is (out, in). Raises RuntimeError where sizes do not meet.
@@ -157,7 +158,7 @@ def linear(input: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
 
 @public
 @method("outer")
-def outer(input: Tensor, vec2: Tensor) -> Tensor:  # noqa: A002
+def outer(input: Tensor, vec2: Tensor) -> Tensor:
     """Multiply each element of one vector with each of another."""
     for name, tensor in (("self", input), ("vec2", vec2)):
         if tensor.dim() != 1:
@@ -172,7 +173,7 @@ ger = outer
 
 @public
 @method("inner")
-def inner(input: Tensor, other: Tensor) -> Tensor:  # noqa: A002
+def inner(input: Tensor, other: Tensor) -> Tensor:
     """Sum products over the last dimension of both tensors."""
     if input.dim() == 0 or other.dim() == 0:
         return input * other

@@ -15,8 +15,8 @@ from .._random_target import CPP_TYPE
 from .._tensor import Tensor
 from ._arguments import check_tensor
 from ._place import deliver, dense_copy, made, row_major
+from .broadcast import broadcast_shapes
 from .create import in_range, zeros
-from .movement import broadcast_shapes
 
 # ---- masks ----
 

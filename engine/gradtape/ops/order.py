@@ -14,7 +14,6 @@ from ._warn import warn_once
 Sizes = tuple[int, ...]
 
 
-
 @view_op(
     at.transposed,
     {"self": lambda F, grad, dim0, dim1: F.transpose(grad, dim0, dim1)},
@@ -110,9 +109,8 @@ def _alias(xp: Any, self: Array) -> Any:
     return self
 
 
-
-
 # ---- attributes ----
+
 
 def _reversed(self: Tensor) -> Tensor:
     if self.dim() == 0:

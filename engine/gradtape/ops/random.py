@@ -12,19 +12,17 @@ import numpy as np
 from .. import _random_fill as fill
 from .. import _random_integers as integers
 from .. import _random_sample as draw
-from .._apply import apply
 from .._backend import backend_of
-from .._define import OPS, Array, method, op, public
+from .._define import public
 from .._dtypes import int64, parse_dtype
 from .._generator import Generator, default_generator
-from .._mode import no_grad
-from .._out import write_out
 from .._tensor import Tensor, wrap
 from ._arguments import as_integer, check_tensor, float_dtype, sizes
 from ._place import array_like, deliver, made, module_on
 from .create import checked_size
 
 Generator.wrap_state = wrap  # type: ignore[assignment] - states are tensors here
+
 
 # ---- the default generator ----
 
@@ -68,12 +66,12 @@ def set_rng_state(new_state: Tensor) -> None:
 # ---- new tensors ----
 
 
-def _on_device(array: Any, device: Any) -> Any:
+def on_device(array: Any, device: Any) -> Any:
     xp = module_on(device)
     return array if xp is np else xp.asarray(array)
 
 
-def _kind(dtype: Any, out: Tensor | None, function: str) -> Any:
+def draw_kind(dtype: Any, out: Tensor | None, function: str) -> Any:
     if dtype is None and out is not None:
         return out.dtype
     return float_dtype(dtype, function)
@@ -93,8 +91,8 @@ def rand(
 ) -> Tensor:
     """Return uniform numbers in [0, 1)."""
     shape = checked_size(given, "rand", size)
-    array = draw.rand(shape, _kind(dtype, out, "rand"), generator)
-    return deliver(_on_device(array, device), out, requires_grad)
+    array = draw.rand(shape, draw_kind(dtype, out, "rand"), generator)
+    return deliver(on_device(array, device), out, requires_grad)
 
 
 @public
@@ -111,8 +109,8 @@ def randn(
 ) -> Tensor:
     """Return standard normal numbers."""
     shape = checked_size(given, "randn", size)
-    array = draw.randn(shape, _kind(dtype, out, "randn"), generator)
-    return deliver(_on_device(array, device), out, requires_grad)
+    array = draw.randn(shape, draw_kind(dtype, out, "randn"), generator)
+    return deliver(on_device(array, device), out, requires_grad)
 
 
 @public
@@ -138,7 +136,7 @@ def randint(
     if dtype is None and out is not None:
         kind = out.dtype
     array = draw.randint(first, last, shape, kind, generator)
-    return deliver(_on_device(array, device), out, requires_grad)
+    return deliver(on_device(array, device), out, requires_grad)
 
 
 def _bounds_and_size(
@@ -180,7 +178,7 @@ def randperm(
     """Return the integers from 0 to n - 1 in random order."""
     kind = int64 if dtype is None else parse_dtype(dtype, "randperm")
     array = draw.randperm(n, kind, generator)
-    return deliver(_on_device(array, device), out, requires_grad)
+    return deliver(on_device(array, device), out, requires_grad)
 
 
 def _like(input: Any, function: str, dtype: Any, device: Any) -> Any:
@@ -204,7 +202,7 @@ def rand_like(
     """Return uniform numbers in [0, 1) in the tensor's shape and dtype."""
     array, where = _like(input, "rand_like", dtype, device)
     return made(
-        _on_device(fill.uniform_(array, 0.0, 1.0, generator), where), requires_grad
+        on_device(fill.uniform_(array, 0.0, 1.0, generator), where), requires_grad
     )
 
 
@@ -222,7 +220,7 @@ def randn_like(
     """Return standard normal numbers in the tensor's shape and dtype."""
     array, where = _like(input, "randn_like", dtype, device)
     return made(
-        _on_device(fill.normal_(array, 0.0, 1.0, generator), where), requires_grad
+        on_device(fill.normal_(array, 0.0, 1.0, generator), where), requires_grad
     )
 
 
@@ -243,96 +241,6 @@ def randint_like(
     array, where = _like(input, "randint_like", dtype, device)
     first, last, _ = _bounds_and_size(list(given), low, high, (), "randint_like")
     return made(
-        _on_device(integers.random_(array, first, last, generator), where),
+        on_device(integers.random_(array, first, last, generator), where),
         requires_grad,
     )
-
-
-# ---- samples ----
-
-
-@op(
-    {"self": lambda F, grad: F.zeros_like(grad)},
-    name="bernoulli",
-    method=False,
-    function=False,
-)
-def _bernoulli(xp: Any, self: Array, generator: Any) -> Any:
-    """Draw ones with the probabilities that the tensor holds."""
-    host = backend_of(self).to_host(self)
-    found = fill.bernoulli_(array_like(np, host), host, generator)
-    return found if xp is np else xp.asarray(found)
-
-
-@method("bernoulli", function=True)
-def bernoulli(
-    input: Tensor,
-    p: Any = None,
-    *,
-    generator: Generator | None = None,
-    out: Tensor | None = None,
-) -> Tensor:
-    """Draw ones with the probabilities that the tensor holds, or with ``p``."""
-    if p is not None:
-        return empty_of(input).bernoulli_(p, generator=generator)
-    if out is not None:
-        return write_out(OPS["bernoulli"], (input,), (generator,), out)
-    return apply(OPS["bernoulli"], (input,), (generator,))
-
-
-def empty_of(input: Tensor) -> Tensor:
-    """Return a tensor without values that lies as ``input`` does."""
-    xp = backend_of(input._data).xp
-    return wrap(array_like(xp, input._data))
-
-
-@method("multinomial", function=True)
-def multinomial(
-    input: Tensor,
-    num_samples: int,
-    replacement: bool = False,
-    *,
-    generator: Generator | None = None,
-    out: Tensor | None = None,
-) -> Tensor:
-    """Draw category numbers with the weights in each row."""
-    host = backend_of(input._data).to_host(input._data)
-    found = draw.multinomial(host, num_samples, replacement, generator)
-    return deliver(_on_device(found, input.device), out)
-
-
-@public
-def normal(
-    mean: Any,
-    std: Any = 1.0,
-    size: Any = None,
-    *,
-    generator: Generator | None = None,
-    out: Tensor | None = None,
-    dtype: Any = None,
-    layout: Any = None,
-    device: Any = None,
-    pin_memory: bool = False,
-    requires_grad: bool = False,
-) -> Tensor:
-    """Draw normal numbers; mean and deviation are numbers, or tensors of them.
-
-    Raises RuntimeError for a negative deviation.
-    """
-    tensors = [t for t in (mean, std) if isinstance(t, Tensor)]
-    if not tensors:
-        shape = () if size is None else checked_size((size,), "normal")
-        kind = _kind(dtype, out, "normal")
-        array = fill.normal_(np.empty(shape, kind.numpy), mean, std, generator)
-        return deliver(_on_device(array, device), out, requires_grad)
-    if isinstance(std, Tensor):
-        if std._data.size and (std._data < 0).any():
-            raise RuntimeError("normal expects all elements of std >= 0.0")
-    elif std < 0:
-        raise RuntimeError(f"normal expects std >= 0.0, but found std {std:g}")
-    shape = tuple(np.broadcast_shapes(*(t._data.shape for t in tensors)))
-    standard = np.empty(shape, tensors[0]._data.dtype)
-    fill.normal_(standard, 0.0, 1.0, generator)
-    found = wrap(_on_device(standard, tensors[0].device))
-    with no_grad():
-        return deliver((found * std + mean)._data, out)

@@ -1,20 +1,20 @@
-"""Copies with the elements in other places: repeat, flip, roll, tril, diag and such."""
+"""Copies with the elements in other places: repeat, flip, roll, kron and such."""
 
 from __future__ import annotations
 
 from typing import Any
 
 from .._define import Array, method, op, public
-from .._dtypes import int64, parse_dtype
-from .._inplace import inplace
 from .._tensor import Tensor
 from ._arguments import check_tensor, is_integer, spread, wrap_dim, wrap_dims
-from ._place import array_like, made, module_on, row_major
+from ._place import array_like, made, module_on
+from .broadcast import expand
 from .formats import contiguous_format
 from .movement import _unsafe_view as unsafe_view
-from .movement import expand, reshape, unsqueeze
+from .movement import reshape, unsqueeze
 
 Sizes = tuple[int, ...]
+
 
 # ---- repeated ----
 
@@ -267,124 +267,7 @@ def rot90(input: Tensor, k: int = 1, dims: Any = (0, 1)) -> Tensor:
     return _rot90(input, k, tuple(wrap_dim(d, ndim) for d in dims))
 
 
-# ---- triangles, diagonals ----
-
-
-@op({"self": lambda F, grad, diagonal: F.tril(grad, diagonal)}, out=True)
-def tril(xp: Any, self: Array, diagonal: int = 0) -> Any:
-    """Keep the elements of matrices on and below a diagonal; zero the others.
-
-    >>> import gradtape as torch
-    >>> torch.ones(2, 2).tril()
-    tensor([[1., 0.],
-            [1., 1.]])
-    """
-    _check_matrix(self, "tril")
-    return row_major(xp, xp.tril(self, diagonal))
-
-
-@op({"self": lambda F, grad, diagonal: F.triu(grad, diagonal)}, out=True)
-def triu(xp: Any, self: Array, diagonal: int = 0) -> Any:
-    """Keep the elements of matrices on and above a diagonal; zero the others."""
-    _check_matrix(self, "triu")
-    return row_major(xp, xp.triu(self, diagonal))
-
-
-inplace("tril", "triu")
-
-
-def _check_matrix(array: Any, name: str) -> None:
-    if array.ndim < 2:
-        raise RuntimeError(f"{name}: input tensor must have at least 2 dimensions")
-
-
-@op({"self": lambda F, grad, offset, dim1, dim2: F.diagonal(grad, offset, dim1, dim2)})
-def diag_embed(
-    xp: Any, self: Array, offset: int = 0, dim1: int = -2, dim2: int = -1
-) -> Any:
-    """Put the last dimension on the diagonal of two new ones, in zeros."""
-    ndim = self.ndim + 1
-    i, j = wrap_dim(dim1, ndim), wrap_dim(dim2, ndim)
-    if i == j:
-        raise RuntimeError(f"diagonal dimensions cannot be identical {dim1}, {dim2}")
-    length = self.shape[-1] + abs(offset)
-    whole = xp.zeros((*self.shape[:-1], length, length), self.dtype)
-    steps = xp.arange(self.shape[-1])
-    whole[..., steps + max(-offset, 0), steps + max(offset, 0)] = self
-    return xp.ascontiguousarray(xp.moveaxis(whole, (-2, -1), (i, j)))
-
-
-@op(
-    {
-        "self": lambda F, grad, self_shape, offset, dim1, dim2: F.diagonal_backward(
-            grad, self_shape, offset, dim1, dim2
-        )
-    },
-    node="DiagonalBackward0_copy",
-    method=False,
-)
-def diagonal_copy(
-    xp: Any, self: Array, offset: int = 0, dim1: int = 0, dim2: int = 1
-) -> Any:
-    """Copy the diagonal of two dimensions."""
-    return xp.diagonal(self, offset, dim1, dim2).copy()
-
-
-@method(function=True)
-def diag(input: Tensor, diagonal: int = 0) -> Tensor:
-    """Make a vector the diagonal of a matrix, or copy the diagonal of one."""
-    ndim = check_tensor(input, "diag").dim()
-    if ndim not in (1, 2):
-        raise RuntimeError(f"diag(): Supports 1D or 2D tensors. Got {ndim}D")
-    if ndim == 1:
-        return diag_embed(input, diagonal)
-    return diagonal_copy(input, diagonal)
-
-
-@method(function=True)
-def diagflat(input: Tensor, offset: int = 0) -> Tensor:
-    """Make all elements the diagonal of a matrix."""
-    return diag(input.contiguous().view(-1), offset)
-
-
-@public
-def tril_indices(
-    row: int,
-    col: int,
-    offset: int = 0,
-    *,
-    dtype: Any = None,
-    device: Any = None,
-    layout: Any = None,
-) -> Tensor:
-    """Return the row and column numbers on and below a diagonal, in two rows."""
-    return _triangle("tril_indices", row, col, offset, dtype, device)
-
-
-@public
-def triu_indices(
-    row: int,
-    col: int,
-    offset: int = 0,
-    *,
-    dtype: Any = None,
-    device: Any = None,
-    layout: Any = None,
-) -> Tensor:
-    """Return the row and column numbers on and above a diagonal, in two rows."""
-    return _triangle("triu_indices", row, col, offset, dtype, device)
-
-
-def _triangle(
-    function: str, row: int, col: int, offset: int, dtype: Any, device: Any
-) -> Tensor:
-    for name, n in (("row", row), ("col", col)):
-        if n < 0:
-            raise RuntimeError(f"{name} must be non-negative, got {n}")
-    xp = module_on(device)
-    find = getattr(xp, function)
-    kind = int64 if dtype is None else parse_dtype(dtype, function)
-    return made(xp.stack(find(row, offset, col)).astype(kind.numpy))
+# ---- multiplied out ----
 
 
 @method(function=True)

@@ -10,7 +10,7 @@ from .._inplace import write
 from .._tensor import Tensor
 from . import gather as gather  # declares what is called here
 from ._warn import warn_once
-from .movement import broadcast_shapes, expand
+from .broadcast import broadcast_shapes, expand
 
 _REDUCE = (
     "The reduce argument of torch.scatter with Tensor src is deprecated and will be "

@@ -1,0 +1,211 @@
+"""Writing to indexed places: ``x[…] = y`` and index_put."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from .._apply import apply
+from .._backend import backend_of
+from .._define import OPS, Array, method, op
+from .._errors import legacy_type_name
+from .._mode import mode
+from .._tensor import Tensor, wrap
+from ._place import dense_copy
+from ._writing import written
+from .broadcast import expanded
+from .create import in_range
+from .index_advanced import broadcast_refused, places_of
+from .index_basic import Indices, read_index
+from .write import copy_, fill_
+
+Sizes = tuple[int, ...]
+
+
+@op(
+    {
+        "self": lambda F, grad, places, accumulate: (
+            grad if accumulate else F._index_put_number(grad, places)
+        ),
+        "values": lambda F, grad, places: F.index(grad, places),
+    },
+    name="index_put",
+    method=False,
+    function=False,
+)
+def _index_put(
+    xp: Any, self: Array, values: Array, places: Any, accumulate: bool
+) -> Any:
+    """Copy the argument, with ``values`` written at, or added to, the index arrays."""
+    result = dense_copy(xp, self)
+    store_at(xp, result, places, values, accumulate)
+    return result
+
+
+@op(
+    {"self": lambda F, grad, places: F._index_put_number(grad, places)},
+    name="index_put",
+    key="_index_put_number",
+    method=False,
+    function=False,
+)
+def _index_put_number(xp: Any, self: Array, places: Any) -> Any:
+    """Copy the argument, with zeros at the index arrays."""
+    result = self.copy()
+    result[places] = 0
+    return result
+
+
+def store_at(xp: Any, data: Any, places: Any, values: Any, accumulate: bool) -> None:
+    """Write or add values at index arrays; they broadcast to what is indexed."""
+    if accumulate:
+        xp.add.at(data, places, values)
+    else:
+        data[places] = values
+
+
+def _indexed_shape(view: Tensor, places: tuple[Any, ...]) -> Sizes:
+    """Return the shape that indexing gives, without touching any element."""
+    try:
+        return np.broadcast_to(np.empty((), bool), view._data.shape)[
+            _on_host(places)
+        ].shape
+    except IndexError:
+        raise broadcast_refused(places) from None
+
+
+def _on_host(places: tuple[Any, ...]) -> tuple[Any, ...]:
+    return tuple(
+        p if isinstance(p, slice) else backend_of(p).to_host(p) for p in places
+    )
+
+
+def _check_values(view: Tensor, places: tuple[Any, ...], values: Tensor) -> None:
+    wanted, given = _indexed_shape(view, places), values._data.shape
+    fits = len(given) <= len(wanted) and all(
+        n in (1, m) for n, m in zip(given[::-1], wanted[::-1], strict=False)
+    )
+    if not fits:
+        raise RuntimeError(
+            f"shape mismatch: value tensor of shape {list(given)} cannot be broadcast to "
+            f"indexing result of shape {list(wanted)}"
+        )
+    if values.dtype is not view.dtype:
+        raise RuntimeError(
+            "Index put requires the source and destination dtypes match, got "
+            f"{view.dtype.cpp_name} for the destination and {values.dtype.cpp_name} for "
+            "the source."
+        )
+
+
+def put_at(
+    target: Tensor, places: tuple[Any, ...], values: Tensor, accumulate: bool
+) -> Tensor:
+    """Write values at index arrays of a tensor, in place."""
+    _check_values(target, places, values)
+    xp = backend_of(target._data).xp
+    array = values._data
+
+    def store(data: Any) -> None:
+        store_at(xp, data, places, array, accumulate)
+
+    return written(
+        "index_put_", "index_put", (target, values), (places, accumulate), store
+    )
+
+
+def _read_indices(self: Tensor, indices: Any) -> tuple[Any, ...]:
+    for position, item in enumerate(indices):
+        if not isinstance(item, Tensor):
+            raise TypeError(
+                f"expected Tensor as element {position} in argument 0, but got "
+                f"{type(item).__name__}"
+            )
+    left: Indices = []
+    for item in indices:
+        left.append(item)
+        if item._data.dtype.kind == "b":
+            left += [None] * (item.dim() - 1)
+    if len(left) > self.dim():
+        raise IndexError(
+            f"too many indices for tensor of dimension {self.dim()} (got {len(left)})"
+        )
+    return places_of(self, left)
+
+
+@method()
+def index_put_(
+    self: Tensor, indices: Any, values: Tensor, accumulate: bool = False
+) -> Tensor:
+    """Write, or add, values at the places that index tensors name.
+
+    >>> import gradtape as torch
+    >>> torch.zeros(3).index_put_((torch.tensor([1, 1]),), torch.ones(2), True)
+    tensor([0., 2., 0.])
+    """
+    return put_at(self, _read_indices(self, indices), values, accumulate)
+
+
+@method(function=True)
+def index_put(
+    input: Tensor,
+    indices: Any,
+    values: Tensor,
+    accumulate: bool = False,
+) -> Tensor:
+    """Return a copy with values written at, or added to, the places named."""
+    places = _read_indices(input, indices)
+    _check_values(input, places, values)
+    return apply(OPS["index_put"], (input, values), (places, accumulate))
+
+
+@method("__setitem__")
+def setitem(self: Tensor, index: Any, value: Any) -> None:
+    """Write into the part of a tensor that an index expression selects."""
+    view, left = read_index(self, index, writing=True)
+    source = as_value(self, value)
+    if not left:
+        _write_view(view, source)
+        return
+    places = places_of(view, left)
+    shape = source._data.shape
+    lead = next((i for i, n in enumerate(shape) if n != 1), len(shape))
+    if lead:
+        source = source.view(shape[lead:])
+    put_at(view, places, source, False)
+
+
+def as_value(self: Tensor, value: Any) -> Tensor:
+    """Return what is to be written as a tensor; numbers take this tensor's dtype."""
+    if isinstance(value, Tensor):
+        return value
+    if isinstance(value, bool | int | float | complex | np.generic):
+        number = value.item() if isinstance(value, np.generic) else value
+        xp = backend_of(self._data).xp
+        return wrap(
+            mode.run(xp.full, (), in_range(number, self.dtype), self._data.dtype)
+        )
+    raise TypeError(
+        f"can't assign a {_type_name(value)} to a {legacy_type_name(self.dtype)}"
+    )
+
+
+def _type_name(value: Any) -> str:
+    kind = type(value)
+    name, home = kind.__name__, kind.__module__
+    return name if home == "builtins" else f"{home}.{name}"
+
+
+def _write_view(view: Tensor, source: Tensor) -> None:
+    """Copy into a view; leading dimensions of size 1 too many are dropped."""
+    shape, wanted = source._data.shape, view._data.shape
+    if shape == wanted:
+        copy_(view, source)
+    elif not shape:
+        fill_(view, source)
+    else:
+        first = next((i for i, n in enumerate(shape) if n != 1), len(shape))
+        if first:
+            source = source.view(shape[first:])
+        copy_(view, expanded(source, wanted))

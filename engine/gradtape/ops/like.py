@@ -1,0 +1,145 @@
+"""New tensors after the model of another: the ``*_like`` family and ``new_*``."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from .._define import Array, method, op, public
+from .._dtypes import DTYPE_OF, parse_dtype
+from .._mode import mode
+from .._tensor import Tensor
+from ._arguments import check_tensor
+from ._place import array_like, made, module_on
+from .create import checked_size, empty, empty_strided, full, in_range, ones, zeros
+
+Sizes = tuple[int, ...]
+
+
+# ---- of the shape of another tensor ----
+
+
+def new_like(input: Any, function: str, dtype: Any, device: Any, fill: Any) -> Any:
+    """Return an array like a tensor's, filled with a value unless it is None."""
+    source = check_tensor(input, function)
+    kind = None if dtype is None else parse_dtype(dtype, function)
+    xp = module_on(source.device if device is None else device)
+    array = array_like(xp, source._data, kind)
+    if fill is not None:
+        mode.run(array.fill, in_range(fill, DTYPE_OF[array.dtype]))
+    return array
+
+
+@op({}, name="zeros_like", method=False, function=False)
+def _zeros_like(xp: Any, self: Array) -> Any:
+    """Return zeros of the argument's shape and dtype."""
+    return xp.zeros_like(self)
+
+
+@op({}, name="ones_like", method=False, function=False)
+def _ones_like(xp: Any, self: Array) -> Any:
+    """Return ones of the argument's shape and dtype."""
+    return xp.ones_like(self)
+
+
+@op({}, name="_new_zeros", method=False, function=False)
+def _new_zeros(xp: Any, self: Array, size: Sizes) -> Any:
+    """Return zeros of the argument's dtype, of another shape."""
+    return xp.zeros(tuple(size), self.dtype)
+
+
+@public
+def zeros_like(
+    input: Tensor,
+    *,
+    dtype: Any = None,
+    layout: Any = None,
+    device: Any = None,
+    requires_grad: bool = False,
+    memory_format: Any = None,
+) -> Tensor:
+    """Return zeros of the tensor's shape, dtype and device."""
+    return made(new_like(input, "zeros_like", dtype, device, 0), requires_grad)
+
+
+@public
+def ones_like(
+    input: Tensor,
+    *,
+    dtype: Any = None,
+    layout: Any = None,
+    device: Any = None,
+    requires_grad: bool = False,
+    memory_format: Any = None,
+) -> Tensor:
+    """Return ones of the tensor's shape, dtype and device."""
+    return made(new_like(input, "ones_like", dtype, device, 1), requires_grad)
+
+
+@public
+def empty_like(
+    input: Tensor,
+    *,
+    dtype: Any = None,
+    layout: Any = None,
+    device: Any = None,
+    requires_grad: bool = False,
+    memory_format: Any = None,
+) -> Tensor:
+    """Return a tensor without values, of the tensor's shape, dtype and device."""
+    return made(new_like(input, "empty_like", dtype, device, None), requires_grad)
+
+
+@public
+def full_like(
+    input: Tensor,
+    fill_value: Any,
+    *,
+    dtype: Any = None,
+    layout: Any = None,
+    device: Any = None,
+    requires_grad: bool = False,
+    memory_format: Any = None,
+) -> Tensor:
+    """Return a tensor of the tensor's shape and dtype, filled with one number."""
+    value = fill_value.item() if isinstance(fill_value, Tensor) else fill_value
+    return made(new_like(input, "full_like", dtype, device, value), requires_grad)
+
+
+# ---- methods: of the dtype of this tensor ----
+
+
+@method()
+def new_zeros(self: Tensor, *given: Any, size: Any = None, **named: Any) -> Tensor:
+    """Return zeros of this tensor's dtype and device, of another size."""
+    return zeros(checked_size(given, "new_zeros", size), **_as_mine(self, named))
+
+
+@method()
+def new_ones(self: Tensor, *given: Any, size: Any = None, **named: Any) -> Tensor:
+    """Return ones of this tensor's dtype and device, of another size."""
+    return ones(checked_size(given, "new_ones", size), **_as_mine(self, named))
+
+
+@method()
+def new_empty(self: Tensor, *given: Any, size: Any = None, **named: Any) -> Tensor:
+    """Return a tensor without values, of this tensor's dtype and device."""
+    return empty(checked_size(given, "new_empty", size), **_as_mine(self, named))
+
+
+@method()
+def new_full(self: Tensor, size: Any, fill_value: Any, **named: Any) -> Tensor:
+    """Return a tensor of this tensor's dtype and device, filled with one number."""
+    return full(size, fill_value, **_as_mine(self, named))
+
+
+@method()
+def new_empty_strided(self: Tensor, size: Any, stride: Any, **named: Any) -> Tensor:
+    """Return a tensor without values, of this dtype, with the given strides."""
+    return empty_strided(size, stride, **_as_mine(self, named))
+
+
+def _as_mine(self: Tensor, named: dict[str, Any]) -> dict[str, Any]:
+    mine = {name: value for name, value in named.items() if value is not None}
+    mine.setdefault("dtype", self.dtype)
+    mine.setdefault("device", self.device)
+    return mine

@@ -1,0 +1,186 @@
+"""Reading and writing whole positions of a dimension: index_select, index_add, …"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from .._define import Array, op
+from .._dtypes import DTYPE_OF
+from .._inplace import inplace
+from ._arguments import wrap_dim
+from ._place import dense_copy
+
+Sizes = tuple[int, ...]
+
+
+def _vector(xp: Any, name: str, index: Any) -> Any:
+    if index.ndim > 1:
+        raise IndexError(f"{name}(): Index is supposed to be a vector")
+    if index.dtype not in (xp.int64, xp.int32):
+        if name == "index_select":
+            raise RuntimeError(f"{name}(): Expected dtype int32 or int64 for index")
+        raise RuntimeError(f"{name}(): Expected dtype int32/int64 for index")
+    return index.reshape(-1)
+
+
+def _at(self: Any, d: int, index: Any) -> tuple[Any, ...]:
+    return (*(slice(None),) * d, index)
+
+
+@op(
+    {
+        "self": lambda F, grad, self_shape, dim, index: F.index_add(
+            F._new_zeros(grad, self_shape), dim, index, grad
+        )
+    },
+    out=True,
+)
+def index_select(xp: Any, self: Array, dim: int, index: Array) -> Any:
+    """Take positions of a dimension, in the order of the vector ``index``.
+
+    >>> import gradtape as torch
+    >>> torch.eye(2).index_select(0, torch.tensor([1]))
+    tensor([[0., 1.]])
+    """
+    d = wrap_dim(dim, self.ndim)
+    places = _vector(xp, "index_select", index)
+    length = self.shape[d] if self.ndim else 1
+    wrong = (places < 0) | (places >= length)
+    if wrong.any():
+        raise IndexError("index out of range in self")
+    if not self.ndim:
+        return self.copy()
+    return xp.ascontiguousarray(xp.take(self, places, d))
+
+
+def _check_added(xp: Any, name: str, self: Any, d: int, index: Any, source: Any) -> Any:
+    places = _vector(xp, name, index)
+    if self.dtype != source.dtype:
+        theirs, mine = DTYPE_OF[source.dtype].cpp_name, DTYPE_OF[self.dtype].cpp_name
+        if name == "index_add":
+            raise RuntimeError(
+                f"{name}_(): self ({mine}) and source ({theirs}) must have the same "
+                "scalar type"
+            )
+        raise RuntimeError(
+            f"{name}_(): self and source expected to have the same dtype, but got (self) "
+            f"{mine} and (source) {theirs}"
+        )
+    if source.ndim and self.ndim and source.shape[d] != places.size:
+        if name == "index_copy":
+            raise IndexError(
+                f"{name}_(): Number of indices ({places.size}) should be equal to "
+                f"source.size(dim) ({source.shape[d]})"
+            )
+        raise RuntimeError(
+            f"{name}_(): Number of indices ({places.size}) should be equal to "
+            f"source.size(dim): ({source.shape[d]}), for dim: {d}"
+        )
+    length = self.shape[d] if self.ndim else 1
+    for position in (int(n) for n in places[(places < 0) | (places >= length)]):
+        if name == "index_add":
+            raise RuntimeError(
+                f"index {position} is out of bounds for dimension {d} with size {length}"
+            )
+        raise IndexError(
+            f"{name}_(): index {position} is out of bounds for dimension {d} with size {length}"
+        )
+    return places
+
+
+@op(
+    {
+        "self": lambda F, grad: grad,
+        "source": lambda F, grad, source, dim, index, alpha: F.expand(
+            F.index_select(grad, dim, index) * alpha, source.shape
+        ),
+    },
+    out=True,
+)
+def index_add(
+    xp: Any, self: Array, dim: int, index: Array, source: Array, *, alpha: Any = 1
+) -> Any:
+    """Add the positions of ``source`` to those that ``index`` names, times ``alpha``."""
+    d = wrap_dim(dim, self.ndim)
+    places = _check_added(xp, "index_add", self, d, index, source)
+    result = self.copy()
+    if not self.ndim:
+        return result + source.sum() * alpha
+    xp.add.at(result, _at(self, d, places), source if alpha == 1 else source * alpha)
+    return result
+
+
+@op(
+    {
+        "self": lambda F, grad, dim, index: F._index_fill_value(grad, dim, index, 0),
+        "source": lambda F, grad, source, dim, index: F.expand(
+            F.index_select(grad, dim, index), source.shape
+        ),
+    },
+    out=True,
+)
+def index_copy(xp: Any, self: Array, dim: int, index: Array, source: Array) -> Any:
+    """Write the positions of ``source`` over those that ``index`` names."""
+    d = wrap_dim(dim, self.ndim)
+    places = _check_added(xp, "index_copy", self, d, index, source)
+    result = self.copy()
+    if not self.ndim:
+        result[...] = source.reshape(-1)[-1]
+    else:
+        result[_at(self, d, places)] = source
+    return result
+
+
+def _filled(xp: Any, self: Any, dim: int, index: Any, value: Any) -> Any:
+    d = wrap_dim(dim, self.ndim)
+    places = _vector(xp, "index_fill", index)
+    length = self.shape[d] if self.ndim else 1
+    wrong = places[(places < -length) | (places >= length)]
+    if wrong.size:
+        raise IndexError(
+            f"index {int(wrong[0])} is out of bounds for dimension {d} with size {length}"
+        )
+    result = dense_copy(xp, self)
+    result[_at(self, d, places) if self.ndim else ...] = value
+    return result
+
+
+@op({}, method=False, function=False)
+def _distinct(xp: Any, self: Array) -> Any:
+    """Return the positions without repetition."""
+    return xp.unique(self)
+
+
+@op(
+    {"self": lambda F, grad, dim, index: F._index_fill_value(grad, dim, index, 0)},
+    name="index_fill",
+    key="_index_fill_value",
+    method=False,
+    function=False,
+)
+def _index_fill_value(xp: Any, self: Array, dim: int, index: Array, value: Any) -> Any:
+    """Write one number at the positions that ``index`` names."""
+    return _filled(xp, self, dim, index, value)
+
+
+@op(
+    {
+        "self": lambda F, grad, dim, index: F._index_fill_value(grad, dim, index, 0),
+        "value": lambda F, grad, dim, index: F.sum(
+            F.index_select(grad, dim, F._distinct(index))
+        ),
+    },
+    name="index_fill",
+    key="_index_fill_tensor",
+    node="IndexFillBackward1",
+    method=False,
+    function=False,
+)
+def _index_fill_tensor(
+    xp: Any, self: Array, dim: int, index: Array, value: Array
+) -> Any:
+    """Write the value of a 0-d tensor at the positions that ``index`` names."""
+    return _filled(xp, self, dim, index, value)
+
+
+inplace("index_add", "index_copy")

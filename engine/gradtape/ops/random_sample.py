@@ -1,0 +1,107 @@
+"""Random samples of what a tensor holds: bernoulli, multinomial, normal."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from .. import _random_fill as fill
+from .. import _random_sample as draw
+from .._apply import apply
+from .._backend import backend_of
+from .._define import OPS, Array, method, op, public
+from .._generator import Generator
+from .._mode import no_grad
+from .._out import write_out
+from .._tensor import Tensor, wrap
+from ._place import array_like, deliver
+from .create import checked_size
+from .random import draw_kind, on_device
+
+
+@op(
+    {"self": lambda F, grad: F.zeros_like(grad)},
+    name="bernoulli",
+    method=False,
+    function=False,
+)
+def _bernoulli(xp: Any, self: Array, generator: Any) -> Any:
+    """Draw ones with the probabilities that the tensor holds."""
+    host = backend_of(self).to_host(self)
+    found = fill.bernoulli_(array_like(np, host), host, generator)
+    return found if xp is np else xp.asarray(found)
+
+
+@method("bernoulli", function=True)
+def bernoulli(
+    input: Tensor,
+    p: Any = None,
+    *,
+    generator: Generator | None = None,
+    out: Tensor | None = None,
+) -> Tensor:
+    """Draw ones with the probabilities that the tensor holds, or with ``p``."""
+    if p is not None:
+        return empty_of(input).bernoulli_(p, generator=generator)
+    if out is not None:
+        return write_out(OPS["bernoulli"], (input,), (generator,), out)
+    return apply(OPS["bernoulli"], (input,), (generator,))
+
+
+def empty_of(input: Tensor) -> Tensor:
+    """Return a tensor without values that lies as ``input`` does."""
+    xp = backend_of(input._data).xp
+    return wrap(array_like(xp, input._data))
+
+
+@method("multinomial", function=True)
+def multinomial(
+    input: Tensor,
+    num_samples: int,
+    replacement: bool = False,
+    *,
+    generator: Generator | None = None,
+    out: Tensor | None = None,
+) -> Tensor:
+    """Draw category numbers with the weights in each row."""
+    host = backend_of(input._data).to_host(input._data)
+    found = draw.multinomial(host, num_samples, replacement, generator)
+    return deliver(on_device(found, input.device), out)
+
+
+@public
+def normal(
+    mean: Any,
+    std: Any = 1.0,
+    size: Any = None,
+    *,
+    generator: Generator | None = None,
+    out: Tensor | None = None,
+    dtype: Any = None,
+    layout: Any = None,
+    device: Any = None,
+    pin_memory: bool = False,
+    requires_grad: bool = False,
+) -> Tensor:
+    """Draw normal numbers; mean and deviation are numbers, or tensors of them.
+
+    Raises RuntimeError for a negative deviation.
+    """
+    tensors = [t for t in (mean, std) if isinstance(t, Tensor)]
+    if not tensors:
+        shape = () if size is None else checked_size((size,), "normal")
+        kind = draw_kind(dtype, out, "normal")
+        array = fill.normal_(np.empty(shape, kind.numpy), mean, std, generator)
+        return deliver(on_device(array, device), out, requires_grad)
+    if isinstance(std, Tensor):
+        if std._data.size and (std._data < 0).any():
+            raise RuntimeError("normal expects all elements of std >= 0.0")
+    elif std < 0:
+        raise RuntimeError(f"normal expects std >= 0.0, but found std {std:g}")
+    shape = tuple(np.broadcast_shapes(*(t._data.shape for t in tensors)))
+    standard = np.empty(shape, tensors[0]._data.dtype)
+    fill.normal_(standard, 0.0, 1.0, generator)
+    found = wrap(on_device(standard, tensors[0].device))
+    with no_grad():
+        return deliver((found * std + mean)._data, out)
