@@ -24,6 +24,13 @@ _CNN_TEXT = {
 }
 
 
+def _site(line: int, expression: str, function: str = "<module>") -> ir.Site:
+    """Return the place of an expression that occurs once in its line."""
+    text = _CNN_TEXT[line]
+    start = text.index(expression)
+    return site("net.py", line, start, start + len(expression), text, function=function)
+
+
 def cnn() -> ir.Snapshot:
     """A convolution net called once: nested scopes, in-place writes, views, a cut.
 
@@ -39,15 +46,15 @@ def cnn() -> ir.Snapshot:
         ir.Scope("net.fc", "fc", "Linear", 0),
     )
     sites = (
-        site("net.py", 5, 16, 32, _CNN_TEXT[5], function="forward"),
-        site("net.py", 5, 8, 33, _CNN_TEXT[5], function="forward"),
-        site("net.py", 6, 4, 14, _CNN_TEXT[6], function="forward"),
-        site("net.py", 7, 21, 30, _CNN_TEXT[7], function="forward"),
-        site("net.py", 7, 8, 34, _CNN_TEXT[7], function="forward"),
-        site("net.py", 8, 19, 33, _CNN_TEXT[8], function="forward"),
-        site("net.py", 8, 11, 34, _CNN_TEXT[8], function="forward"),
-        site("net.py", 12, 7, 44, _CNN_TEXT[12]),
-        site("net.py", 12, 23, 33, _CNN_TEXT[12]),
+        _site(5, "self.conv(image)", "forward"),
+        _site(5, "self.bn(self.conv(image))", "forward"),
+        _site(6, "y += shift", "forward"),
+        _site(7, "y.relu_()", "forward"),
+        _site(7, "F.max_pool2d(y.relu_(), 2)", "forward"),
+        _site(8, "y.view(-1, 16)", "forward"),
+        _site(8, "self.fc(y.view(-1, 16))", "forward"),
+        _site(12, "F.cross_entropy(net(image), label)"),
+        _site(12, "net(image)"),
     )
     conv = ("stride=(1, 1)", "padding=(1, 1)", "dilation=(1, 1)", "groups=1")
     nodes = (
