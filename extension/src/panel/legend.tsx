@@ -12,9 +12,12 @@ export function Legend() {
     <details class="legend" open={!ui.narrow.value} data-testid="legend">
       <summary>Legend</summary>
       <ul>
-        {entries.map(({ text, colour, fill }) => (
+        {entries.map(({ text, colour, fill, isDashed }) => (
           <li key={text}>
-            <i class="swatch" style={{ background: fill, borderColor: colour }} />
+            <i
+              class={isDashed ? "swatch dashed" : "swatch"}
+              style={{ background: fill, borderColor: colour }}
+            />
             <Name text={text} />
           </li>
         ))}

@@ -1,4 +1,5 @@
 // The last line: how much there is, how much is drawn, who recorded it, what is missing.
+import { expandAll } from "../state/actions.js";
 import { formatCount, formatPlural, formatTuple } from "../state/format.js";
 import { nodeTitle } from "../state/inspect.js";
 import { rowAt } from "../state/tables.js";
@@ -22,6 +23,21 @@ function Hovered() {
   );
 }
 
+/** Why fewer boxes are drawn than there are nodes, and the way to all of them. */
+function ClosedScopes() {
+  const store = useStore();
+  const closed = store.ui.collapsed.value.size;
+  if (closed === 0) return null;
+  return (
+    <span data-testid="closed-scopes">
+      {`${formatPlural(closed, "module")} closed `}
+      <button type="button" class="link" onClick={() => expandAll(store)}>
+        open all
+      </button>
+    </span>
+  );
+}
+
 export function StatusLine() {
   const store = useStore();
   const snapshot = store.data.snapshot.value;
@@ -37,6 +53,7 @@ export function StatusLine() {
           {`${formatCount(boxes)} ${boxes === 1 ? "box" : "boxes"} shown`}
         </span>
       )}
+      <ClosedScopes />
       <span class="producer" title={visibleText(`Recorded by ${snapshot.producer}`)}>
         <Name text={snapshot.producer} />
       </span>

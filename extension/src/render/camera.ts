@@ -15,7 +15,7 @@ const SMALLEST_SCALE = 0.02;
 const FIT_MAX_SCALE = 1.15;
 const FIT_MARGIN = 28;
 /** Below this, names cannot be read: the first look is then at the top of the graph. */
-const READABLE_SCALE = 0.62;
+const READABLE_SCALE = 0.78;
 const REVEAL_SCALE = 0.8;
 const REVEAL_MARGIN = 48;
 const MOVE_MILLIS = 260;
@@ -150,6 +150,7 @@ function inward(
   return after > 0 ? -after : 0;
 }
 
-function easeOut(share: number): number {
+/** Fast at first, then slower until it rests. */
+export function easeOut(share: number): number {
   return 1 - (1 - share) ** 3;
 }

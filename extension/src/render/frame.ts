@@ -1,13 +1,17 @@
 // Everything one frame is painted from.
 import type { Rect } from "../geometry/rect.js";
 import type { Transform } from "../geometry/transform.js";
-import type { Scene } from "../scene/scene.js";
+import type { Badge } from "../scene/boxes.js";
+import type { EdgeLabels } from "../scene/edge-labels.js";
+import type { Box, Scene } from "../scene/scene.js";
 import type { Tone } from "../scene/tones.js";
 import type { TextMetrics } from "./text-metrics.js";
 import type { Theme } from "./theme.js";
 
 export interface Frame {
   readonly scene: Scene;
+  /** Null while boxes move. */
+  readonly labels: EdgeLabels | null;
   readonly tones: readonly Tone[];
   readonly theme: Theme;
   readonly text: TextMetrics;
@@ -35,12 +39,18 @@ export const DETAIL = {
   names: 0.4,
   /** Shapes of tensors, badges, full-size names. */
   subtitles: 0.7,
-  edgeLabels: 1.05,
+  edgeLabels: 0.85,
 } as const;
 
 /** Whether something is left out by the search. */
 export function isFaded(frame: Frame, item: number): boolean {
   return frame.matches !== null && !frame.matches.has(item);
+}
+
+/** The badges that are drawn: bad news at any distance, the rest close up. */
+export function shownBadges(frame: Frame, box: Box): readonly Badge[] {
+  const isFull = frame.view.scale >= DETAIL.subtitles && !isFaded(frame, box.item);
+  return isFull ? box.badges : box.badges.filter((badge) => badge.isBad);
 }
 
 /** How many open scopes are around an item. */

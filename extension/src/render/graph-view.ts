@@ -5,6 +5,7 @@ import { buildGraph } from "../graph/build.js";
 import { cycleSentence } from "../graph/cycle.js";
 import { SnapshotError } from "../ir/errors.js";
 import type { Snapshot } from "../ir/types.js";
+import type { Shift } from "../scene/anchor.js";
 import { frameTitles } from "../scene/frame-titles.js";
 import { type Hit, hitTest, hitTitle } from "../scene/hit.js";
 import { boxOfNode, entryBox } from "../scene/scene.js";
@@ -41,6 +42,7 @@ class CanvasGraphView implements GraphView {
   private readonly camera: Camera;
   private readonly text: TextMetrics;
   private readonly picture: Picture;
+  private readonly prefersReducedMotion: () => boolean;
   /** The user, or a request, has moved the camera: it is no longer ours to place. */
   private hasMoved = false;
   private pendingReveal: number | null = null;
@@ -57,16 +59,17 @@ class CanvasGraphView implements GraphView {
     });
     const page = host.ownerDocument.defaultView;
     const reducedMotion = page?.matchMedia?.("(prefers-reduced-motion: reduce)");
+    this.prefersReducedMotion = () => reducedMotion?.matches ?? false;
     this.camera = new Camera({
       onChange: () => this.surface.requestFrame(),
-      prefersReducedMotion: () => reducedMotion?.matches ?? false,
+      prefersReducedMotion: this.prefersReducedMotion,
       now: () => performance.now(),
     });
     this.text = createTextMetrics(this.surface.context, this.surface.fontFamily());
     this.picture = new Picture({
       layouts: this.layouts,
       text: this.text,
-      visibleWorld: () => this.visibleWorld(),
+      look: () => ({ view: this.camera.view, size: this.surface.size }),
       background: () => this.surface.background(),
       onScene: (news) => this.showScene(news),
       onFailure: (error) => this.surface.say(sentenceOf(error)),
@@ -150,7 +153,7 @@ class CanvasGraphView implements GraphView {
 
   private draw(now: number): void {
     if (this.camera.step(now)) this.surface.requestFrame();
-    const parts = this.picture.frame();
+    const parts = this.picture.frame(now);
     if (parts === null) return;
     const { surface, text } = this;
     const { size, pixelRatio } = surface;
@@ -159,20 +162,25 @@ class CanvasGraphView implements GraphView {
     paint(surface.context, { ...parts, text, view, size, pixelRatio, world });
   }
 
-  private showScene({ boxes, millis, shift }: SceneNews): void {
+  private showScene({ boxes, millis, shift, toggled }: SceneNews): void {
     this.surface.say("");
+    // The picture stays in place once someone has opened or closed a part of it.
     if (shift === "anew") this.hasMoved = false;
-    else if (shift !== null && this.hasMoved) {
-      const { scale } = this.camera.view;
-      this.camera.pan(
-        (shift.from.x - shift.to.x) * scale,
-        (shift.from.y - shift.to.y) * scale,
-      );
-    }
+    else if (toggled !== null) this.hasMoved = true;
+    if (shift !== null && shift !== "anew" && this.hasMoved) this.keepInPlace(shift);
     this.lookFirst();
     if (this.pendingReveal !== null) this.reveal(this.pendingReveal);
     this.surface.requestFrame();
     this.events.onLayout({ boxes, millis });
+  }
+
+  private keepInPlace(shift: Shift): void {
+    const { scale } = this.camera.view;
+    this.camera.pan(
+      (shift.from.x - shift.to.x) * scale,
+      (shift.from.y - shift.to.y) * scale,
+    );
+    if (!this.prefersReducedMotion()) this.picture.glide(shift, performance.now());
   }
 
   /** Until someone moves the camera, show the graph from its beginning. */
@@ -197,7 +205,6 @@ class CanvasGraphView implements GraphView {
     else if (hit?.kind === "edge") this.events.onSelectEdge(hit.edge);
     else if (hit?.kind === "scope") {
       this.toggledAt = now;
-      this.hasMoved = true; // the picture stays in place from now on
       this.events.onToggleScope(hit.scope);
     } else this.events.onSelect(null);
   }

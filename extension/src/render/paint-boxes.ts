@@ -3,7 +3,7 @@ import { intersects } from "../geometry/rect.js";
 import { METRICS } from "../scene/boxes.js";
 import type { Box } from "../scene/scene.js";
 import { PLAIN } from "../scene/tones.js";
-import { DETAIL, type Frame, isFaded } from "./frame.js";
+import { DETAIL, type Frame, isFaded, shownBadges } from "./frame.js";
 import type { BoxColours } from "./theme.js";
 
 const RADIUS = 8;
@@ -79,7 +79,8 @@ function coloursOf(frame: Frame, box: Box): BoxColours {
 function outline(context: CanvasRenderingContext2D, box: Box, grow: number): void {
   const width = box.width + 2 * grow;
   const height = box.height + 2 * grow;
-  const radius = box.shape === "pill" ? height / 2 : Math.max(2, RADIUS + grow);
+  const round = Math.min(height, METRICS.twoLines + 2 * grow) / 2;
+  const radius = box.shape === "pill" ? round : Math.max(2, RADIUS + grow);
   context.beginPath();
   context.roundRect(box.x - grow, box.y - grow, width, height, radius);
 }
@@ -90,18 +91,16 @@ function paintBox(context: CanvasRenderingContext2D, frame: Frame, box: Box): vo
   const fade = (colour: string) =>
     isFaded(frame, box.item) ? theme.faded(colour) : colour;
   const border = fade(box.isBad ? theme.bad : colours.border);
-  const fill = box.isBad ? theme.badFill : colours.fill;
-  if (box.shape === "stack") paintSheets(context, box, fade(fill), border);
+  const fill = fillOf(frame, box);
+  if (box.shape === "stack") paintSheets(context, box, fill, border);
   else if (box.shape !== "ghost" && view.scale >= DETAIL.names) {
     context.fillStyle = theme.shadow;
-    context.beginPath();
-    const radius = box.shape === "pill" ? box.height / 2 : RADIUS;
-    context.roundRect(box.x, box.y + 1.5, box.width, box.height, radius);
+    outline(context, { ...box, y: box.y + 1.5 }, 0);
     context.fill();
   }
   outline(context, box, 0);
   const isGhost = box.shape === "ghost" && !box.isBad;
-  context.fillStyle = isGhost ? theme.background : fade(fill);
+  context.fillStyle = fill;
   context.fill();
   if (box.isBad) paintHatch(context, frame, box);
   context.strokeStyle = isGhost ? fade(theme.ghostBorder) : border;
@@ -112,6 +111,14 @@ function paintBox(context: CanvasRenderingContext2D, frame: Frame, box: Box): vo
   context.setLineDash([]);
   if (frame.matches?.has(box.item)) paintRing(context, frame, box, theme.match);
   if (box.item === frame.selected) paintRing(context, frame, box, theme.accent);
+}
+
+/** What is behind the words of a box. */
+function fillOf(frame: Frame, box: Box): string {
+  const { theme } = frame;
+  if (box.shape === "ghost" && !box.isBad) return theme.background;
+  const fill = box.isBad ? theme.badFill : coloursOf(frame, box).fill;
+  return isFaded(frame, box.item) ? theme.faded(fill) : fill;
 }
 
 function borderWidth(frame: Frame, box: Box): number {
@@ -175,15 +182,16 @@ function paintWords(context: CanvasRenderingContext2D, frame: Frame, box: Box): 
   const isFull = view.scale >= DETAIL.subtitles;
   const colours = coloursOf(frame, box);
   const isGhost = box.shape === "ghost";
-  const fade = (colour: string) =>
-    isFaded(frame, box.item) ? theme.faded(colour) : colour;
+  const faded = isFaded(frame, box.item) ? theme.fadedWords(fillOf(frame, box)) : null;
+  const fade = (colour: string) => faded ?? colour;
   const marker = box.shape === "stack" ? METRICS.markerWidth : 0;
   const room = box.width - 16 - marker;
   const middle = box.x + (box.width + marker) / 2;
   const hasTwoLines = isFull && box.subtitle !== "";
   const size = isFull ? METRICS.titleSize : farTitleSize(frame, box, room);
   const lines = hasTwoLines ? size + SUBTITLE_GAP + METRICS.subtitleSize : size;
-  const baseline = box.y + (box.height - lines) / 2 + size * 0.86;
+  const badgeLine = shownBadges(frame, box).length > 0 ? METRICS.badgeLine : 0;
+  const baseline = box.y + (box.height - badgeLine - lines) / 2 + size * 0.86;
   context.fillStyle = fade(isGhost ? theme.muted : colours.title);
   context.font = text.font(size, true);
   context.fillText(text.fit(box.title, size, true, room), middle, baseline);
@@ -209,7 +217,7 @@ function paintMarker(
   box: Box,
   colour: string,
 ): void {
-  const x = box.x + 13;
+  const x = box.x + METRICS.markerLeft;
   const y = box.y + box.height / 2;
   context.fillStyle = colour;
   context.beginPath();

@@ -1,19 +1,23 @@
 // Paints the titles of open scopes, in screen space: they stay readable from afar.
-import type { FrameTitle } from "../scene/frame-titles.js";
+import { rectToWorld } from "../geometry/transform.js";
+import { isCrossed } from "../scene/edge-labels.js";
+import { type FrameTitle, TITLE_MARKER } from "../scene/frame-titles.js";
 import { visibleText } from "../state/visible-text.js";
 import { type Frame, frameFill, isFaded } from "./frame.js";
 
-const MARKER = { width: 9, above: 2.5, below: 4 };
-const SPACE = { left: 10, gap: 7, plate: 5, least: 12 };
+const MARKER = { width: TITLE_MARKER.width, above: 2.5, below: 4 };
+const SPACE = { left: TITLE_MARKER.left, gap: 7, plate: 5, least: 12 };
 const PLATE_MARGIN = 4;
 const PLATE_RADIUS = 5;
 
-/** The words of a title that fit, and how wide they are. */
+/** The words of a title that fit, and where they stand. */
 interface Words {
   readonly title: string;
-  readonly titleWidth: number;
-  readonly kind: string;
-  readonly width: number;
+  readonly left: number;
+  /** What the scope is; null where it does not fit, or an edge would run through it. */
+  readonly kind: { readonly text: string; readonly left: number } | null;
+  /** The right end of what stands together. */
+  readonly right: number;
 }
 
 export function paintFrameTitles(
@@ -28,55 +32,72 @@ export function paintFrameTitles(
     const { box, bar, fontSize } = frameTitle;
     const words = fitWords(frame, frameTitle);
     if (words === null) continue;
-    const fade = (colour: string) =>
-      isFaded(frame, box.item) ? theme.faded(colour) : colour;
-    const left = bar.x + SPACE.left;
+    const isOut = isFaded(frame, box.item);
+    const full = frameFill(frame, box.item);
+    const fill = isOut ? theme.faded(full) : full;
+    const fade = (colour: string) => (isOut ? theme.fadedWords(fill) : colour);
     const middle = bar.y + bar.height / 2;
-    paintPlate(context, frame, frameTitle, words.width, fade);
-    paintMarker(context, left, middle, fade(theme.muted));
-    const start = left + MARKER.width + SPACE.gap;
+    paintPlate(context, frame, frameTitle, words.right, fill);
+    paintMarker(context, bar.x + SPACE.left, middle, fade(theme.muted));
     context.fillStyle = fade(theme.text);
     context.font = text.font(fontSize, true);
-    context.fillText(words.title, start, middle + 0.5);
+    context.fillText(words.title, words.left, middle + 0.5);
+    if (words.kind === null) continue;
     context.fillStyle = fade(theme.muted);
     context.font = text.font(fontSize - 1, false);
-    context.fillText(words.kind, start + words.titleWidth + SPACE.gap, middle + 0.5);
+    context.fillText(words.kind.text, words.kind.left, middle + 0.5);
   }
 }
 
-/** The kind is shown whole or not at all. */
-function fitWords({ text }: Frame, { box, bar, fontSize }: FrameTitle): Words | null {
-  const room = bar.width - 2 * SPACE.left - MARKER.width - SPACE.gap;
-  if (room < SPACE.least) return null;
-  const title = text.fit(box.title, fontSize, true, room);
-  const titleWidth = text.measure(title, fontSize, true);
-  const kindWidth = text.measure(box.subtitle, fontSize - 1, false) + SPACE.gap;
-  const hasKind = box.subtitle !== "" && titleWidth + kindWidth <= room;
-  return {
-    title,
-    titleWidth,
-    kind: hasKind ? visibleText(box.subtitle) : "",
-    width: MARKER.width + SPACE.gap + titleWidth + (hasKind ? kindWidth : 0),
-  };
+function fitWords(frame: Frame, frameTitle: FrameTitle): Words | null {
+  const { box, bar, fontSize } = frameTitle;
+  const left = bar.x + SPACE.left + MARKER.width + SPACE.gap;
+  const end = bar.x + bar.width - SPACE.left;
+  if (end - left < SPACE.least) return null;
+  const title = frame.text.fit(box.title, fontSize, true, end - left);
+  const right = left + frame.text.measure(title, fontSize, true);
+  const width = frame.text.measure(box.subtitle, fontSize - 1, false);
+  const kindLeft =
+    box.subtitle === "" ? null : placeKind(frame, frameTitle, right, width);
+  if (kindLeft === null) return { title, left, kind: null, right };
+  const kind = { text: visibleText(box.subtitle), left: kindLeft };
+  const isBeside = kindLeft === right + SPACE.gap;
+  return { title, left, kind, right: isBeside ? kindLeft + width : right };
+}
+
+/** Beside the title, else at the right end of the bar: where no edge runs through. */
+function placeKind(
+  { scene, view }: Frame,
+  { bar, isStuck }: FrameTitle,
+  titleRight: number,
+  width: number,
+): number | null {
+  const beside = titleRight + SPACE.gap;
+  const end = bar.x + bar.width - SPACE.left - width;
+  if (end < beside) return null;
+  if (isStuck) return beside;
+  const isFree = (x: number) =>
+    !isCrossed(scene, rectToWorld(view, { ...bar, x, width }));
+  return [beside, end].find(isFree) ?? null;
 }
 
 /** Behind the words, so that edges pass under them. */
 function paintPlate(
   context: CanvasRenderingContext2D,
   frame: Frame,
-  { box, bar, fontSize, isStuck }: FrameTitle,
-  width: number,
-  fade: (colour: string) => string,
+  { bar, fontSize, isStuck }: FrameTitle,
+  right: number,
+  fill: string,
 ): void {
   const height = (isStuck ? bar.height - 2 * PLATE_MARGIN : fontSize) + PLATE_MARGIN;
   const x = bar.x + SPACE.left - SPACE.plate;
   const y = bar.y + (bar.height - height) / 2;
   context.beginPath();
-  context.roundRect(x, y, width + 2 * SPACE.plate, height, PLATE_RADIUS);
-  context.fillStyle = fade(frameFill(frame, box.item));
+  context.roundRect(x, y, right + SPACE.plate - x, height, PLATE_RADIUS);
+  context.fillStyle = fill;
   context.fill();
   if (!isStuck) return;
-  context.strokeStyle = fade(frame.theme.frameBorder);
+  context.strokeStyle = frame.theme.frameBorder;
   context.lineWidth = 1;
   context.stroke();
 }

@@ -1,18 +1,26 @@
 // Turns a graph and the view's state into the scene that is painted, as they change.
-import type { Rect } from "../geometry/rect.js";
 import type { Graph } from "../graph/build.js";
 import { collapse, type VisibleGraph } from "../graph/collapse.js";
 import type { ColorBy } from "../graph/color-by.js";
 import type { Placement } from "../layout/index.js";
-import { findShift, isSameGraph, previousX, type Shift } from "../scene/anchor.js";
+import {
+  findShift,
+  isSameGraph,
+  type Look,
+  previousX,
+  type Shift,
+} from "../scene/anchor.js";
 import {
   type BoxContent,
   describeBoxes,
   METRICS,
   measureBoxes,
 } from "../scene/boxes.js";
+import { createEdgeLabels, type EdgeLabels } from "../scene/edge-labels.js";
 import { boxOfNode, buildScene, mergedEdge, type Scene } from "../scene/scene.js";
 import { type Tone, toneItems, toneNodes } from "../scene/tones.js";
+import { createTween, type Tween } from "../scene/tween.js";
+import { easeOut } from "./camera.js";
 import { parseColour } from "./colour.js";
 import type { Frame } from "./frame.js";
 import type { LayoutClient } from "./layout-client.js";
@@ -27,12 +35,14 @@ export interface SceneNews {
   readonly millis: number;
   /** What stays in place; "anew": the scene shows another graph. */
   readonly shift: Shift | "anew" | null;
+  /** The one scope that was opened or closed, if that is all. */
+  readonly toggled: number | null;
 }
 
 export interface PictureOptions {
   readonly layouts: LayoutClient;
   readonly text: TextMetrics;
-  readonly visibleWorld: () => Rect;
+  readonly look: () => Look;
   readonly background: () => string | null;
   readonly onScene: (news: SceneNews) => void;
   readonly onFailure: (error: unknown) => void;
@@ -42,7 +52,14 @@ export interface PictureOptions {
 
 export type FrameParts = Pick<
   Frame,
-  "scene" | "tones" | "theme" | "selected" | "hovered" | "selectedEdge" | "matches"
+  | "scene"
+  | "labels"
+  | "tones"
+  | "theme"
+  | "selected"
+  | "hovered"
+  | "selectedEdge"
+  | "matches"
 >;
 
 interface Plan {
@@ -55,6 +72,7 @@ interface Plan {
   readonly begin: number;
 }
 
+const GLIDE_MILLIS = 150;
 const NOTHING: ReadonlySet<number> = new Set();
 
 export class Picture {
@@ -63,6 +81,10 @@ export class Picture {
   /** A layout is on its way: places will change. */
   isStale = false;
   private graph: Graph | null = null;
+  private labels: EdgeLabels | null = null;
+  /** What was shown before the last layout, where it was of the same graph. */
+  private before: Scene | null = null;
+  private motion: { readonly tween: Tween; readonly begin: number } | null = null;
   private laidOut: ReadonlySet<number> = NOTHING;
   private isScheduled = false;
   private isDisposed = false;
@@ -87,16 +109,28 @@ export class Picture {
     this.options.onChange();
   }
 
+  /** Let the boxes glide to where they are now, from where they were before a shift. */
+  glide(shift: Shift, begin: number): void {
+    const { before, scene } = this;
+    if (before === null || scene === null) return;
+    const dx = shift.to.x - shift.from.x;
+    const dy = shift.to.y - shift.from.y;
+    const tween = createTween(before, scene, { dx, dy });
+    this.motion = tween === null ? null : { tween, begin };
+  }
+
   /** What to paint now; null as long as there is nothing. */
-  frame(): FrameParts | null {
+  frame(now: number): FrameParts | null {
     const { scene, state, matches } = this;
     if (scene === null || state === null) return null;
+    const shown = this.sceneAt(now, scene);
     this.theme ??= themeOf(state.theme, this.options.background());
     const { selected, hovered, selectedEdge } = state;
     const itemOf = (node: number | null) =>
       node === null ? -1 : (boxOfNode(scene, node)?.item ?? -1);
     return {
-      scene,
+      scene: shown,
+      labels: shown === scene ? this.labels : null,
       tones: this.tonesOf(scene, state.colorBy),
       theme: this.theme,
       matches,
@@ -144,17 +178,30 @@ export class Picture {
   private show(plan: Plan, placement: Placement): void {
     const { graph, visible, contents, before, collapsed, begin } = plan;
     const scene = buildScene(graph, visible, contents, placement);
+    this.motion = null;
     const toggled = onlyDifference(this.laidOut, collapsed);
     const shift =
-      before === null
-        ? "anew"
-        : findShift(before, scene, toggled, this.options.visibleWorld());
+      before === null ? "anew" : findShift(before, scene, toggled, this.options.look());
+    this.before = before;
     this.scene = scene;
+    this.labels = createEdgeLabels(scene, this.options.text.measure);
     this.laidOut = collapsed;
     this.isStale = this.isScheduled;
     this.findMatches();
     const millis = performance.now() - begin;
-    this.options.onScene({ boxes: countBoxes(visible), millis, shift });
+    this.options.onScene({ boxes: countBoxes(visible), millis, shift, toggled });
+  }
+
+  /** The scene, or one on the way to it; asks for the next frame of the way. */
+  private sceneAt(now: number, scene: Scene): Scene {
+    if (this.motion === null) return scene;
+    const share = (now - this.motion.begin) / GLIDE_MILLIS;
+    if (share < 1) {
+      this.options.onChange();
+      return this.motion.tween(easeOut(Math.max(0, share)));
+    }
+    this.motion = null;
+    return scene;
   }
 
   private findMatches(): void {

@@ -39,6 +39,20 @@ describe.each(["light", "dark"] as const)("the %s theme", (name) => {
     expect(contrast(theme.badText, theme.bad)).toBeGreaterThanOrEqual(3);
   });
 
+  test("keeps what a search leaves out readable, and paler than the rest", () => {
+    const fills = [
+      ...TONES.map((tone) => theme.colours(tone).fill),
+      ...theme.frames,
+      theme.background,
+      theme.badFill,
+    ];
+    for (const fill of fills.flatMap((full) => [full, theme.faded(full)])) {
+      const ratio = contrast(theme.fadedWords(fill), fill);
+      expect(ratio, fill).toBeGreaterThanOrEqual(3);
+      expect(ratio, fill).toBeLessThan(4.5);
+    }
+  });
+
   test("keeps one colour for NaN and Inf", () => {
     for (const tone of TONES) expect(hueOf(name, tone)).not.toBe(theme.bad);
   });
@@ -77,6 +91,16 @@ test.each(COLOR_BY)("the legend for %s has a colour for each meaning", (colorBy)
   }
 });
 
+test.each(["light", "dark"] as const)(
+  "no two kinds of op share a colour in the %s theme",
+  (name) => {
+    const hues = Object.keys(FAMILY_LABELS).map((family) =>
+      hueOf(name, { kind: "family", family: family as Family }),
+    );
+    expect(new Set(hues).size).toBe(hues.length);
+  },
+);
+
 describe("text", () => {
   let measured = 0;
   const context = {
@@ -102,7 +126,7 @@ describe("text", () => {
   });
 
   test("cannot turn the text around it", () => {
-    expect(text.fit("a\u202eb\nc", 13, false, 200)).toBe("a[U+202E]b␊c");
+    expect(text.fit("a\u202eb\nc", 13, false, 200)).toBe("a\\u202eb\\nc");
   });
 });
 

@@ -2,7 +2,7 @@
 // its vermillion is kept for NaN and Inf alone.
 import type { Family } from "../scene/families.js";
 import { RAMP_STEPS, type Tone } from "../scene/tones.js";
-import { mix, readableOn } from "./colour.js";
+import { contrast, mix, readableOn } from "./colour.js";
 
 export type ThemeName = "light" | "dark";
 
@@ -45,6 +45,8 @@ export interface Theme extends BaseTheme {
   colours(tone: Tone): BoxColours;
   /** A colour faded towards the background, for what a search leaves out. */
   faded(colour: string): string;
+  /** Faded words on a fill: paler than others there, and still readable. */
+  fadedWords(fill: string): string;
 }
 
 const OKABE_ITO = {
@@ -69,7 +71,7 @@ const HUES: Readonly<Record<ThemeName, Hues>> = {
     shape: "#8b95a5",
     leaf: "#c9b400",
     custom: "#3a4352",
-    cut: "#8b95a5",
+    cut: "#a5927f",
   },
   dark: {
     linear: "#3d9be0",
@@ -80,7 +82,7 @@ const HUES: Readonly<Record<ThemeName, Hues>> = {
     shape: "#8893a6",
     leaf: "#e3d75a",
     custom: "#d3d9e4",
-    cut: "#8893a6",
+    cut: "#a8957f",
   },
 };
 
@@ -113,7 +115,7 @@ const LIGHT: BaseTheme = {
   match: "#c98a00",
   frames: ["#f6f8fb", "#eef2f7", "#e6ecf3", "#dee6ef"],
   frameBorder: "#cbd4df",
-  ghostBorder: "#9aa5b4",
+  ghostBorder: "#a5927f",
   badge: "#e9edf2",
   badgeText: "#3d4755",
   shadow: "rgb(20 30 48 / 10%)",
@@ -135,7 +137,7 @@ const DARK: BaseTheme = {
   match: "#e0a92e",
   frames: ["#191e27", "#1e2430", "#242b38", "#2a3241"],
   frameBorder: "#384355",
-  ghostBorder: "#5d6980",
+  ghostBorder: "#a8957f",
   badge: "#2f3848",
   badgeText: "#c9d2df",
   shadow: "rgb(0 0 0 / 35%)",
@@ -143,9 +145,12 @@ const DARK: BaseTheme = {
 
 /** How much of its hue a box's fill and border carry. */
 const SHARE = {
-  light: { fill: 0.13, border: 0.72, faded: 0.22 },
-  dark: { fill: 0.2, border: 0.78, faded: 0.24 },
+  light: { fill: 0.13, border: 0.72, faded: 0.4 },
+  dark: { fill: 0.2, border: 0.78, faded: 0.42 },
 };
+/** What faded words keep, and the steps in which they are made stronger until they do. */
+const FADED_CONTRAST = 3.4;
+const FADED_STEP = 0.05;
 
 /** The theme, on the background that the page really has where that is known. */
 export function createTheme(name: ThemeName, background?: string): Theme {
@@ -156,6 +161,7 @@ export function createTheme(name: ThemeName, background?: string): Theme {
   };
   const cache = new Map<string, BoxColours>();
   const fadedCache = new Map<string, string>();
+  const wordsCache = new Map<string, string>();
   return {
     ...base,
     colours(tone) {
@@ -174,7 +180,24 @@ export function createTheme(name: ThemeName, background?: string): Theme {
       fadedCache.set(colour, faded);
       return faded;
     },
+    fadedWords(fill) {
+      const known = wordsCache.get(fill);
+      if (known !== undefined) return known;
+      const words = palestOn(fill);
+      wordsCache.set(fill, words);
+      return words;
+    },
   };
+}
+
+/** The palest mix of a fill with black or white that can still be read on it. */
+function palestOn(fill: string): string {
+  const strongest = readableOn(fill);
+  for (let share = 0.3; share < 1; share += FADED_STEP) {
+    const words = mix(fill, strongest, share);
+    if (contrast(words, fill) >= FADED_CONTRAST) return words;
+  }
+  return strongest;
 }
 
 /** One colour per tone, for legends and the far view. */

@@ -1,8 +1,18 @@
 // What stays in place when the picture is laid out anew.
 import { center, contains, type Rect } from "../geometry/rect.js";
+import {
+  type Point,
+  rectToWorld,
+  type Transform,
+  toWorld,
+} from "../geometry/transform.js";
 import type { Graph } from "../graph/build.js";
 import type { VisibleGraph } from "../graph/collapse.js";
+import { METRICS } from "./boxes.js";
+import { barHeight, frameTitles, TITLE_MARKER } from "./frame-titles.js";
 import { type Box, boxOfNode, type Scene } from "./scene.js";
+
+const MARKER_INSET = TITLE_MARKER.left;
 
 /** How far a world point moved from one scene to the next. */
 export interface Shift {
@@ -10,20 +20,32 @@ export interface Shift {
   readonly to: { readonly x: number; readonly y: number };
 }
 
-/** The scope that was opened or closed stays; else what is nearest to the middle of the
- * screen. Null when the scenes have nothing in common. */
+/** What the camera shows of a scene. */
+export interface Look {
+  readonly view: Transform;
+  /** CSS pixels. */
+  readonly size: { readonly width: number; readonly height: number };
+}
+
+/** The triangle of the scope that was opened or closed stays under the pointer; else
+ * what is nearest to the middle of the screen. Null when the scenes share nothing. */
 export function findShift(
   before: Scene,
   after: Scene,
   toggled: number | null,
-  world: Rect,
+  look: Look,
 ): Shift | null {
   if (toggled !== null) {
     const from = boxOfScope(before, toggled);
     const to = boxOfScope(after, toggled);
-    if (from !== null && to !== null) return { from: topOf(from), to: topOf(to) };
+    if (from !== null && to !== null) {
+      return {
+        from: seenMarker(before, from, look),
+        to: markerOf(to, look.view.scale),
+      };
+    }
   }
-  const from = nearestBox(before, world);
+  const from = nearestBox(before, rectToWorld(look.view, { x: 0, y: 0, ...look.size }));
   if (from === null) return null;
   const isScope = from.shape === "stack" || from.shape === "frame";
   const to = isScope ? boxOfScope(after, from.id) : boxOfNode(after, from.id);
@@ -36,6 +58,22 @@ export function findShift(
 
 function boxOfScope(scene: Scene, scope: number): Box | null {
   return scene.boxes[scene.visible.itemOfScope[scope] ?? -1] ?? null;
+}
+
+/** Where the triangle of a scope is drawn: an open scope's may stick to the screen. */
+function seenMarker(scene: Scene, box: Box, { view, size }: Look): Point {
+  const titles = box.shape === "frame" ? frameTitles(scene, view, size) : [];
+  const bar = titles.find((title) => title.box.item === box.item)?.bar;
+  if (bar === undefined) return markerOf(box, view.scale);
+  return toWorld(view, { x: bar.x + MARKER_INSET, y: bar.y + bar.height / 2 });
+}
+
+/** Where the triangle of a scope stands by itself, in world space. */
+function markerOf(box: Box, scale: number): Point {
+  if (box.shape === "stack") {
+    return { x: box.x + METRICS.markerLeft, y: box.y + box.height / 2 };
+  }
+  return { x: box.x + MARKER_INSET / scale, y: box.y + barHeight(scale) / 2 / scale };
 }
 
 function topOf(box: Rect) {

@@ -31,13 +31,20 @@ export interface BoxContent {
 export const METRICS = {
   titleSize: 13,
   subtitleSize: 11,
-  badgeSize: 9,
+  badgeSize: 10,
+  badgeHeight: 15,
+  badgePadding: 5,
+  badgeGap: 4,
+  /** What a line of badges adds to the height: beside a box they would hide arrows. */
+  badgeLine: 20,
   paddingX: 14,
   oneLine: 30,
   twoLines: 44,
   leastWidth: 64,
   mostWidth: 232,
   markerWidth: 20,
+  /** From the left border of a closed scope to its triangle. */
+  markerLeft: 13,
   frameTitle: 30,
 } as const;
 
@@ -91,11 +98,27 @@ export function measureBoxes(boxes: readonly BoxContent[], measure: Measure): Si
     const marker = isScope ? m.markerWidth : 0;
     const words =
       box.shape === "frame" ? title + subtitle + 10 : Math.max(title, subtitle);
+    const badges = Math.ceil(measureBadges(box.badges, measure).row);
     const wanted = Math.ceil(words + marker) + 2 * m.paddingX;
-    width[item] = Math.min(m.mostWidth, Math.max(m.leastWidth, wanted));
-    height[item] = box.subtitle === "" ? m.oneLine : m.twoLines;
+    const capped = Math.min(m.mostWidth, Math.max(m.leastWidth, wanted));
+    width[item] = Math.max(capped, badges === 0 ? 0 : badges + marker + 2 * m.paddingX);
+    height[item] =
+      (box.subtitle === "" ? m.oneLine : m.twoLines) + (badges === 0 ? 0 : m.badgeLine);
   });
   return { width, height };
+}
+
+/** The width of each badge, and of all in a row. */
+export function measureBadges(
+  badges: readonly Badge[],
+  measure: Measure,
+): { readonly widths: readonly number[]; readonly row: number } {
+  const m = METRICS;
+  const widths = badges.map(
+    ({ text }) => measure(text, m.badgeSize, true) + 2 * m.badgePadding,
+  );
+  const gaps = Math.max(0, badges.length - 1) * m.badgeGap;
+  return { widths, row: widths.reduce((sum, width) => sum + width, gaps) };
 }
 
 function shapeOf(node: OpNode): BoxShape {

@@ -18,10 +18,17 @@ export interface FrameTitle {
 
 const BAR = { least: 20, most: METRICS.frameTitle };
 const FONT = { least: 11, most: 13, world: 12 };
+/** CSS pixels from the left end of the bar to the triangle, and its width. */
+export const TITLE_MARKER = { left: 10, width: 9 } as const;
 /** Frames smaller than this on the screen have no title. */
 const LEAST = { width: 64, height: 48 };
 /** A title does not stick when less than this of its frame is left: it would hide it. */
 const LEAST_LEFT = 110;
+
+/** In CSS pixels. */
+export function barHeight(scale: number): number {
+  return Math.min(BAR.most, Math.max(BAR.least, METRICS.frameTitle * scale));
+}
 
 export function frameTitles(
   scene: Scene,
@@ -31,10 +38,7 @@ export function frameTitles(
   const window = { x: 0, y: 0, ...screen };
   const titles: FrameTitle[] = [];
   const bottomOf = new Map<number, number>();
-  const height = Math.min(
-    BAR.most,
-    Math.max(BAR.least, METRICS.frameTitle * view.scale),
-  );
+  const height = barHeight(view.scale);
   const fontSize = Math.min(FONT.most, Math.max(FONT.least, FONT.world * view.scale));
   scene.boxGrid.query(rectToWorld(view, window), (item) => {
     const box = scene.boxes[item];

@@ -1,14 +1,23 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
+import { toWorld } from "../geometry/transform.js";
 import { buildGraph } from "../graph/build.js";
 import { collapse } from "../graph/collapse.js";
 import { bare } from "../graph/snapshots.test-util.js";
 import { findShift, isSameGraph, previousX } from "./anchor.js";
-import { frameTitles } from "./frame-titles.js";
+import { type FrameTitle, frameTitles } from "./frame-titles.js";
 import { buildGrid } from "./grid.js";
 import { hitTest, hitTitle } from "./hit.js";
 import { mergedEdge } from "./scene.js";
-import { boxOf, closed, graph, middle, open, sceneOf } from "./scenes.test-util.js";
+import {
+  boxOf,
+  boxOfScope,
+  closed,
+  graph,
+  middle,
+  open,
+  sceneOf,
+} from "./scenes.test-util.js";
 import { neighbourOf } from "./walk.js";
 
 describe("grid", () => {
@@ -120,20 +129,39 @@ describe("arrow keys", () => {
 });
 
 describe("keeping the picture in place", () => {
-  const world = { x: -1e4, y: -1e4, width: 2e4, height: 2e4 };
+  const size = { width: 800, height: 600 };
+  const frame = boxOfScope(open, 1);
+  const stack = boxOf(closed, 0);
+  const shownBy = (title: FrameTitle | undefined) => {
+    if (title === undefined) throw new Error("no title");
+    return { x: title.bar.x + 10, y: title.bar.y + title.bar.height / 2 };
+  };
 
-  test("the scope that was closed stays where it was", () => {
-    const frame = open.boxes.find((box) => box.shape === "frame" && box.id === 1);
-    const stack = boxOf(closed, 0);
-    expect(findShift(open, closed, 1, world)).toEqual({
-      from: { x: (frame?.x ?? 0) + (frame?.width ?? 0) / 2, y: frame?.y },
-      to: { x: stack.x + stack.width / 2, y: stack.y },
-    });
+  test("the triangle of the scope that was closed stays where it was", () => {
+    const look = { view: { scale: 1, x: 20, y: 30 }, size };
+    const title = frameTitles(open, look.view, size).find(({ box }) => box === frame);
+    const shift = findShift(open, closed, 1, look);
+    expect(shift?.from).toEqual(toWorld(look.view, shownBy(title)));
+    expect(shift?.to).toEqual({ x: stack.x + 13, y: stack.y + stack.height / 2 });
+    const back = findShift(closed, open, 1, look);
+    expect(back?.from).toEqual(shift?.to);
+    expect(back?.to).toEqual(shift?.from);
+  });
+
+  test("so it does when its title sticks to the top of the screen", () => {
+    const outer = boxOfScope(open, 0);
+    const look = { view: { scale: 1, x: 0, y: -outer.y - 60 }, size };
+    const title = frameTitles(open, look.view, size).find(({ box }) => box === outer);
+    expect(title?.isStuck).toBe(true);
+    const shift = findShift(open, sceneOf(graph, [0]), 0, look);
+    expect(shift?.from).toEqual(toWorld(look.view, shownBy(title)));
   });
 
   test("else what is in the middle stays", () => {
     const around = boxOf(open, 2);
-    const shift = findShift(open, closed, null, around);
+    const { x, y, width, height } = around;
+    const look = { view: { scale: 1, x: -x, y: -y }, size: { width, height } };
+    const shift = findShift(open, closed, null, look);
     expect(shift?.from).toEqual(middle(around));
     expect(shift?.to).toEqual(middle(boxOf(closed, 2)));
   });

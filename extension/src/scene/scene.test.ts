@@ -2,9 +2,10 @@ import { describe, expect, test } from "vitest";
 import { buildGraph } from "../graph/build.js";
 import { bare } from "../graph/snapshots.test-util.js";
 import { parseSnapshot } from "../ir/decode.js";
+import { METRICS, measureBadges } from "./boxes.js";
 import { familyOf } from "./families.js";
 import { entryBox, mergedEdge } from "./scene.js";
-import { boxOf, closed, graph, open, sceneOf } from "./scenes.test-util.js";
+import { boxOf, closed, graph, measure, open, sceneOf } from "./scenes.test-util.js";
 import { logRange, PLAIN, shareOf, toneItems, toneNodes } from "./tones.js";
 
 describe("families", () => {
@@ -72,6 +73,18 @@ describe("boxes", () => {
       bare(1, [], { nodes: [{ name: "X", kind: "op", call: "x".repeat(500) }] }),
     );
     expect(boxOf(sceneOf(long), 0).width).toBe(232);
+  });
+
+  test("have room for their badges, which would hide arrows beside them", () => {
+    const flags = ["modified", "retained", "hooked", "custom", "packed"];
+    const rows = [
+      { name: "X", kind: "op", flags },
+      { name: "X", kind: "op" },
+    ];
+    const scene = sceneOf(buildGraph(bare(2, [], { nodes: rows })));
+    const [flagged, plain] = [boxOf(scene, 0), boxOf(scene, 1)];
+    expect(flagged.height - plain.height).toBe(METRICS.badgeLine);
+    expect(flagged.width).toBeGreaterThan(measureBadges(flagged.badges, measure).row);
   });
 });
 

@@ -6,7 +6,7 @@ import { layout } from "../layout/index.js";
 import { describeBoxes, measureBoxes } from "./boxes.js";
 import { boxOfNode, buildScene, type Scene } from "./scene.js";
 
-const measure = (text: string, size: number) => text.length * size * 0.6;
+export const measure = (text: string, size: number) => text.length * size * 0.6;
 
 export function sceneOf(graph: Graph, closed: readonly number[] = []): Scene {
   const visible = collapse(graph, new Set(closed));
@@ -36,5 +36,13 @@ export const middle = (box: {
 export function boxOf(scene: Scene, node: number) {
   const box = boxOfNode(scene, node);
   if (box === null) throw new Error(`no box shows node ${node}`);
+  return box;
+}
+
+export function boxOfScope(scene: Scene, scope: number) {
+  const box = scene.boxes.find(
+    ({ id, shape }) => id === scope && (shape === "frame" || shape === "stack"),
+  );
+  if (box === undefined) throw new Error(`no box shows scope ${scope}`);
   return box;
 }

@@ -8,12 +8,13 @@ import {
   hidingScope,
   initiallyCollapsed,
   scopeChain,
+  startingNodes,
 } from "./collapse.js";
 import type { Store } from "./store.js";
 import type { Selection, ThemeChoice, ViewMode } from "./ui.js";
 
 // More boxes than this at first sight read as noise; closed scopes keep it below.
-const FIRST_BOXES = 150;
+const FIRST_BOXES = 40;
 const SHARE_LIMITS = [18, 75] as const;
 const NARROW_PX = 640; // below, graph and inspector do not fit side by side
 
@@ -34,11 +35,9 @@ export function receiveSnapshot({ data, ui }: Store, snapshot: Snapshot): void {
   batch(() => {
     const before = data.snapshot.value;
     if (before === null) {
-      ui.collapsed.value = initiallyCollapsed(
-        snapshot.nodes,
-        snapshot.scopes,
-        FIRST_BOXES,
-      );
+      const { nodes, scopes } = snapshot;
+      const start = startingNodes(snapshot);
+      ui.collapsed.value = initiallyCollapsed(nodes, scopes, FIRST_BOXES, start);
     } else {
       ui.collapsed.value = carryCollapsed(
         before.scopes,

@@ -5,6 +5,7 @@ import {
   hidingScope,
   initiallyCollapsed,
   scopeChain,
+  startingNodes,
 } from "./collapse.js";
 
 /** net { block.0 { 50 nodes }, block.1 { 50 nodes } }, and one node outside. */
@@ -33,6 +34,27 @@ test("scopes open level by level while the boxes fit the budget", () => {
   expect(initiallyCollapsed(nodes, scopes, 1)).toEqual(new Set([0, 1, 2]));
   expect(initiallyCollapsed(nodes, scopes, 10)).toEqual(new Set([1, 2]));
   expect(initiallyCollapsed(nodes, scopes, 60)).toEqual(new Set([2]));
+});
+
+test("scopes around the nodes to start with open first", () => {
+  const { nodes, scopes } = blocks();
+  expect(initiallyCollapsed(nodes, scopes, 60, [70])).toEqual(new Set([1]));
+  expect(initiallyCollapsed(nodes, scopes, 10, [70])).toEqual(new Set([1, 2]));
+});
+
+test("reading starts at the first NaN, then at the roots", () => {
+  const node = (row: number) => ({ name: "Mul", kind: "op", grad_outputs: [row] });
+  const recorded = (nans: number) =>
+    parseSnapshot({
+      format: "gradviz",
+      schema: [1, 0],
+      producer: "test",
+      nodes: [node(0), node(1), node(1)],
+      statistics: [{ count: 4 }, { count: 4, nans }],
+      roots: [2],
+    });
+  expect(startingNodes(recorded(3))).toEqual([1, 2]);
+  expect(startingNodes(recorded(0))).toEqual([2]);
 });
 
 test("the outermost closed scope is the one that hides", () => {

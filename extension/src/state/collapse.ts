@@ -1,5 +1,6 @@
 // Which module scopes are closed: at the start, by hand, and when a graph is replaced.
-import type { OpNode, Scope } from "../ir/types.js";
+import { badValues } from "../graph/gradients.js";
+import type { OpNode, Scope, Snapshot } from "../ir/types.js";
 
 /** The scopes around a scope, outermost first, itself last. Broken parents end it. */
 export function scopeChain(scopes: readonly Scope[], scope: number | null): number[] {
@@ -27,41 +28,59 @@ export function allScopes(scopes: readonly Scope[]): Set<number> {
   return new Set(scopes.keys());
 }
 
-/** Open scopes level by level for as long as at most `budget` boxes are visible.
+/** Where reading begins: the first node with NaN or Inf, and the roots. */
+export function startingNodes(snapshot: Snapshot): number[] {
+  const bad = snapshot.nodes.findIndex((node) => {
+    const { nans, infs } = badValues(snapshot, node);
+    return nans + infs > 0;
+  });
+  return bad < 0 ? [...snapshot.roots] : [bad, ...snapshot.roots];
+}
+
+/** Open scopes for as long as at most `budget` boxes are visible: first those around the
+ * nodes to start with, then level by level.
  *
  * The answer is the set of closed scopes. A graph that fits the budget opens fully. */
 export function initiallyCollapsed(
   nodes: readonly OpNode[],
   scopes: readonly Scope[],
   budget: number,
+  start: readonly number[] = [],
 ): Set<number> {
   if (nodes.length <= budget) return new Set();
-  const children = new Map<number | null, number[]>();
-  for (const [id, scope] of scopes.entries()) {
-    const siblings = children.get(scope.parent) ?? [];
-    siblings.push(id);
-    children.set(scope.parent, siblings);
-  }
+  const children = childrenOf(scopes);
   const direct = new Map<number | null, number>();
   for (const node of nodes) direct.set(node.scope, (direct.get(node.scope) ?? 0) + 1);
   const inside = (scope: number | null): number =>
     (direct.get(scope) ?? 0) + (children.get(scope)?.length ?? 0);
-
   const collapsed = allScopes(scopes);
   let boxes = inside(null);
-  let level = children.get(null) ?? [];
+  const open = (scope: number): boolean => {
+    if (!collapsed.has(scope)) return true;
+    const opened = boxes - 1 + inside(scope);
+    if (opened > budget) return false;
+    collapsed.delete(scope);
+    boxes = opened;
+    return true;
+  };
+  // `every` stops at the first scope that has to stay closed: what it holds is hidden.
+  for (const node of start) scopeChain(scopes, nodes[node]?.scope ?? null).every(open);
+  let level: readonly number[] = children.get(null) ?? [];
   while (level.length > 0) {
-    const next: number[] = [];
-    for (const scope of level) {
-      const opened = boxes - 1 + inside(scope);
-      if (opened > budget) continue;
-      collapsed.delete(scope);
-      boxes = opened;
-      next.push(...(children.get(scope) ?? []));
-    }
-    level = next;
+    level = level.filter(open).flatMap((scope) => children.get(scope) ?? []);
   }
   return collapsed;
+}
+
+/** The scopes directly inside each scope; null stands for the graph itself. */
+function childrenOf(scopes: readonly Scope[]): Map<number | null, number[]> {
+  const children = new Map<number | null, number[]>();
+  for (const [id, { parent }] of scopes.entries()) {
+    const siblings = children.get(parent);
+    if (siblings === undefined) children.set(parent, [id]);
+    else siblings.push(id);
+  }
+  return children;
 }
 
 /** Carry closed scopes over to a new snapshot by path; new scopes start open. */

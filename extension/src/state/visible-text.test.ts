@@ -3,19 +3,19 @@ import { expect, test } from "vitest";
 import { visibleCode, visibleText } from "./visible-text.js";
 
 test("a name cannot turn around what is read", () => {
-  expect(visibleText("cod\u202eyp.exe")).toBe("cod[U+202E]yp.exe");
-  expect(visibleText("\u2067a\u2069")).toBe("[U+2067]a[U+2069]");
+  expect(visibleText("cod\u202eyp.exe")).toBe("cod\\u202eyp.exe");
+  expect(visibleText("\u2067a\u2069")).toBe("\\u2067a\\u2069");
 });
 
 test("a name stays on its line", () => {
   expect(visibleText("line\nbreak\ttab\0nul\x1b[31mred\x7f\x85")).toBe(
-    "line␊break␉tab␀nul␛[31mred␡[U+0085]",
+    "line\\nbreak\\ttab\\x00nul\\x1b[31mred\\x7f\\x85",
   );
 });
 
 test("code keeps its lines and tabs, and nothing else that acts", () => {
-  expect(visibleCode("if a:\n\tb()  # \u202e")).toBe("if a:\n\tb()  # [U+202E]");
-  expect(visibleCode("a\rb")).toBe("a␍b");
+  expect(visibleCode("if a:\n\tb()  # \u202e")).toBe("if a:\n\tb()  # \\u202e");
+  expect(visibleCode("a\rb")).toBe("a\\rb");
 });
 
 test("text that only means what it shows is left alone", () => {
