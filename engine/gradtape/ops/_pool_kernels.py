@@ -39,12 +39,14 @@ def largest(xp: Any, array: Any, window: Window, ceil_mode: bool) -> tuple[Any, 
             best = values.copy()
             chosen = xp.zeros(best.shape, small)
             continue
-        larger = xp.greater(values, best)
-        if array.dtype.kind == "f":
-            xp.logical_or(larger, values != values, larger)  # noqa: PLR0124 - NaN
-        xp.maximum(best, values, out=best)
         # Taps are numbered upwards, so the largest number is the last that won.
-        xp.maximum(chosen, larger.view(xp.uint8) * small(number), out=chosen)
+        won = xp.greater(values, best).view(xp.uint8)
+        xp.maximum(chosen, won * small(number), out=chosen)
+        xp.maximum(best, values, out=best)
+    if array.dtype.kind == "f" and xp.isnan(best).any():
+        for number, (_, seen) in enumerate(taps):
+            values = wide[(slice(None), slice(None), *seen)]
+            chosen[xp.isnan(values)] = number
     return best, _indices(xp, chosen, window, spatial, outputs)
 
 

@@ -115,6 +115,48 @@ def fold(xp: Any, cols: Any, spatial: Sizes, window: Window, outputs: Sizes) -> 
     return found[(*every, *inner)]
 
 
+def run_rows(full: Sizes, window: Window) -> Sizes:
+    """Return the sizes of one phase of a padded input: every stride-th cell of it."""
+    return tuple(-(-n // s) for n, s in zip(full, window.stride, strict=True))
+
+
+def fold_runs(xp: Any, cols: Any, spatial: Sizes, full: Sizes, window: Window) -> Any:
+    """Do what :func:`fold` does for columns whose rows are as wide as ``run_rows``.
+
+    ``cols`` is (C, kernel places, N, run). All cells that one tap reaches are of one
+    phase, and there a tap is a shift of the whole run. Returns (C, N, *spatial).
+    """
+    channels, _, batch, run = cols.shape
+    rows = run_rows(full, window)
+    size, dims = math.prod(rows), len(full)
+    steps = [math.prod(rows[d + 1 :]) for d in range(dims)]
+    reach = [d * (k - 1) // s for k, d, s in zip(
+        window.kernel, window.dilation, window.stride, strict=True
+    )]
+    room = max(size, run + sum(r * s for r, s in zip(reach, steps, strict=True)))
+    phases = xp.zeros((*window.stride, channels, batch, room), cols.dtype)
+    places = itertools.product(*(range(k) for k in window.kernel))
+    for number, place in enumerate(places):
+        cells = [
+            divmod(p * d, s)
+            for p, d, s in zip(place, window.dilation, window.stride, strict=True)
+        ]
+        offset = sum(q * step for (q, _), step in zip(cells, steps, strict=True))
+        phase = phases[tuple(r for _, r in cells)]
+        target = phase[:, :, offset : offset + run]
+        xp.add(target, cols[:, number], target)
+    whole = phases[..., :size].reshape(*window.stride, channels, batch, *rows)
+    order = [dims, dims + 1]
+    for d in range(dims):
+        order += [dims + 2 + d, d]
+    joined = [n * s for n, s in zip(rows, window.stride, strict=True)]
+    whole = whole.transpose(order).reshape(channels, batch, *joined)
+    inner = tuple(
+        slice(p, p + n) for p, n in zip(window.padding, spatial, strict=True)
+    )
+    return whole[(slice(None), slice(None), *inner)]
+
+
 def spread(value: Any, count: int, name: str, function: str) -> Sizes:
     """Repeat a single number per dimension, or check how many were given."""
     if isinstance(value, int):
