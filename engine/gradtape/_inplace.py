@@ -135,6 +135,8 @@ def _check_fits(target: Tensor, found: Any) -> None:
                 broadcast=_errors.shape_text(found.shape),
             )
         )
+    if found.dtype is target._data.dtype:
+        return
     result = DTYPE_OF[found.dtype]
     if not can_cast(result, target.dtype):
         raise RuntimeError(

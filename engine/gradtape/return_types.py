@@ -20,8 +20,8 @@ class NamedResult(tuple[Any, ...]):
         found = tuple(items)
         if len(found) != len(cls._fields):
             raise TypeError(
-                f"{cls.__module__}.{cls.__name__}() takes a {len(cls._fields)}-sequence "
-                f"({len(found)}-sequence given)"
+                f"torch.return_types.{cls.__name__}() takes a "
+                f"{len(cls._fields)}-sequence ({len(found)}-sequence given)"
             )
         return super().__new__(cls, found)
 

@@ -97,7 +97,7 @@ def test_in_place_is_as_in_pytorch(entry: OpSample):
 
 
 def into(engine: Engine, entry: OpSample, sample: Sample, out: Any) -> Any:
-    """Call an op with ``out=`` and return the tensors given, after they were written."""
+    """Call an op with ``out=``; return the tensors given and whether they grew."""
     args, kwargs = engine.arguments(sample, grad=False)
     targets = engine.convert(out)
     before = [t._version for t in engine.tensors(targets)]

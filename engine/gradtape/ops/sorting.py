@@ -1,0 +1,254 @@
+"""Sorting and what comes with it: argsort, topk, kthvalue, median, mode."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from .. import return_types
+from .._define import ABSENT, Array, method, op
+from .._layout import laid_out
+from .._tensor import Tensor
+from ._arguments import wrap_dim
+from ._operand import HIDDEN, leaves_out, refuses
+from ._reduction import finish, values_of
+from .reduce_extremes import picked_backward
+
+_NAMES = ("values", "indices")
+_PICKED: dict[Any, Any] = {
+    "self": lambda F, grad, result1, self_shape, dim: picked_backward(
+        F, grad, result1, self_shape, dim, True
+    )
+}
+_PICKED_ONE: dict[Any, Any] = {
+    "self": lambda F, grad, result1, self_shape, dim, keepdim: picked_backward(
+        F, grad, result1, self_shape, dim, keepdim
+    )
+}
+
+
+def _sorted_places(xp: Any, self: Any, axis: int, descending: bool) -> Any:
+    """Return the places in sorted order, stable; NaN counts as the largest."""
+    if not descending:
+        return xp.argsort(self, axis=axis, kind="stable")
+    backwards = xp.flip(self, axis)
+    found = xp.argsort(backwards, axis=axis, kind="stable")
+    return self.shape[axis] - 1 - xp.flip(found, axis)
+
+
+def _take(xp: Any, self: Any, places: Any, axis: int) -> Any:
+    values = xp.take_along_axis(self, places, axis)
+    return tuple(xp.ascontiguousarray(v) for v in (values, places.astype("int64")))
+
+
+# ---- sort, argsort ----
+
+
+def _sort_kernel(xp: Any, self: Array, dim: int, descending: bool) -> Any:
+    axis = wrap_dim(dim, self.ndim)
+    if self.ndim == 0:
+        return self.copy(), xp.zeros((), "int64")
+    places = _sorted_places(xp, self, axis, descending)
+    values = xp.take_along_axis(self, places, axis)
+    found = (values, places.astype("int64", copy=False))
+    return tuple(laid_out(xp, v, [self]) for v in found)
+
+
+_SORT: dict[str, Any] = {
+    "name": "sort",
+    "outputs": 2,
+    "output_names": _NAMES,
+    "check": refuses("c", " Sort does not support complex dtypes on CPU"),
+    "out": True,
+    **HIDDEN,
+}
+_sort = op(_PICKED, key="_sort", **_SORT)(_sort_kernel)
+_sort_stable = op(_PICKED, key="_sort_stable", node="SortBackward1", **_SORT)(
+    _sort_kernel
+)
+
+
+@method(function=True)
+def sort(
+    input: Tensor,
+    dim: int = -1,
+    descending: bool = False,
+    *,
+    stable: bool | None = None,
+    out: Any = None,
+) -> Any:
+    """Return (values, indices) sorted along a dimension. Always stable.
+
+    Errors: IndexError for a dimension the tensor does not have.
+    """
+    form = _sort if stable is None else _sort_stable
+    return return_types.sort(form(input, dim, bool(descending), out=out))
+
+
+@method(function=True)
+def argsort(
+    input: Tensor, dim: int = -1, descending: bool = False, *, stable: bool = False
+) -> Tensor:
+    """Return the indices that sort along a dimension."""
+    return _sort(input.detach(), dim, bool(descending))[1]
+
+
+@method(function=True)
+def msort(input: Tensor) -> Tensor:
+    """Sort along the first dimension."""
+    return _sort(input, 0, False)[0]
+
+
+# ---- topk, kthvalue ----
+
+
+@op(
+    _PICKED,
+    name="topk",
+    key="_topk",
+    outputs=2,
+    output_names=_NAMES,
+    out=True,
+    **HIDDEN,
+)
+def _topk(xp: Any, self: Array, k: int, dim: int, largest: bool) -> Any:
+    axis = wrap_dim(dim, self.ndim)
+    if not 0 <= k <= (self.shape[axis] if self.ndim else 1):
+        raise RuntimeError("selected index k out of range")
+    if self.ndim == 0:
+        return self.copy(), xp.zeros((), "int64")
+    n = self.shape[axis]
+    if 0 < k < n // 4:  # part off the k first: sorting everything takes longer
+        near = xp.argpartition(self, n - k if largest else k - 1, axis)
+        some = xp.arange(n - k, n) if largest else xp.arange(k)
+        places = xp.take(near, some, axis)
+        values = xp.take_along_axis(self, places, axis)
+        order = _sorted_places(xp, values, axis, largest)
+        return _take(xp, self, xp.take_along_axis(places, order, axis), axis)
+    places = _sorted_places(xp, self, axis, largest)
+    return _take(xp, self, xp.take(places, xp.arange(k), axis), axis)
+
+
+@method(function=True)
+def topk(
+    input: Tensor,
+    k: int,
+    dim: int = -1,
+    largest: bool = True,
+    sorted: bool = True,
+    *,
+    out: Any = None,
+) -> Any:
+    """Return (values, indices) of the ``k`` largest or smallest, in order."""
+    return return_types.topk(_topk(input, int(k), dim, bool(largest), out=out))
+
+
+def _one(xp: Any, self: Any, places: Any, axis: int, keepdim: bool) -> Any:
+    """Return (values, places) of one place per line of an axis."""
+    values = xp.take_along_axis(self, places, axis)
+    return tuple(
+        finish(xp, v.squeeze(axis), self.shape, (axis,), keepdim)
+        for v in (values, places.astype("int64", copy=False))
+    )
+
+
+@op(
+    _PICKED_ONE,
+    name="kthvalue",
+    key="_kthvalue",
+    outputs=2,
+    output_names=_NAMES,
+    out=True,
+    **HIDDEN,
+)
+def _kthvalue(xp: Any, self: Array, k: int, dim: int, keepdim: bool) -> Any:
+    axis = wrap_dim(dim, self.ndim)
+    if not 1 <= k <= (self.shape[axis] if self.ndim else 1):
+        raise RuntimeError(
+            f"kthvalue(): selected number k out of range for dimension {axis}"
+        )
+    if self.ndim == 0:
+        return self.copy(), xp.zeros((), "int64")
+    places = _sorted_places(xp, self, axis, False)
+    return _one(xp, self, xp.take(places, [k - 1], axis), axis, keepdim)
+
+
+@method(function=True)
+def kthvalue(
+    input: Tensor, k: int, dim: int = -1, keepdim: bool = False, *, out: Any = None
+) -> Any:
+    """Return (value, index) of the k-th smallest element along a dimension."""
+    return return_types.kthvalue(_kthvalue(input, int(k), dim, keepdim, out=out))
+
+
+# ---- median ----
+
+
+def _middle(xp: Any, self: Any, axis: int, skip_nan: bool) -> Any:
+    """Return the place of the lower median of each line, with its axis kept."""
+    n = self.shape[axis]
+    places = _sorted_places(xp, self, axis, False)
+    if self.dtype.kind != "f":
+        return xp.take(places, [(n - 1) // 2], axis)
+    nans = xp.isnan(self).sum(axis, keepdims=True)
+    if skip_nan:
+        return xp.take_along_axis(places, xp.maximum((n - nans - 1) // 2, 0), axis)
+    # A NaN, sorted behind the numbers, is the median of its line; the first one.
+    at = xp.where(nans > 0, n - nans, (n - 1) // 2)
+    return xp.take_along_axis(places, at, axis)
+
+
+def _even(F: Any, grad: Any, self: Any, result: Any) -> Any:
+    mask = self == result
+    if values_of(self).dtype.kind == "f":
+        mask = mask | (F.isnan(self) & F.isnan(result))
+    return mask * (grad / F.sum(mask))
+
+
+def _declare_median(name: str, skip_nan: bool) -> Any:
+    title = name.capitalize()
+
+    def of_all(xp: Any, self: Array) -> Any:
+        flat = self.reshape(-1)
+        if not flat.size:
+            return xp.asarray(xp.nan, self.dtype)
+        return flat[_middle(xp, flat, 0, skip_nan)[0]]
+
+    def along(xp: Any, self: Array, dim: int, keepdim: bool) -> Any:
+        axis = wrap_dim(dim, self.ndim)
+        if self.ndim == 0:
+            return self.copy(), xp.zeros((), "int64")
+        if not self.shape[axis]:
+            raise IndexError(
+                f"median(): Expected reduction dim {axis} to have non-zero size."
+            )
+        return _one(xp, self, _middle(xp, self, axis, skip_nan), axis, keepdim)
+
+    check = leaves_out("bc", "median_cpu", 1)
+    facts: dict[str, Any] = {"name": name, "check": check, **HIDDEN}
+    whole = op({"self": _even}, key=f"_{name}_all", **facts)(of_all)
+    by_dim = op(
+        _PICKED_ONE,
+        key=f"_{name}_dim",
+        node=f"{title}Backward1",
+        outputs=2,
+        output_names=_NAMES,
+        out=True,
+        **facts,
+    )(along)
+    kind = getattr(return_types, name)
+
+    def median(
+        input: Tensor, dim: Any = ABSENT, keepdim: bool = False, *, out: Any = None
+    ) -> Any:
+        if dim is ABSENT:
+            return whole(input)
+        return kind(by_dim(input, int(dim), keepdim, out=out))
+
+    median.__name__ = median.__qualname__ = name
+    median.__doc__ = "Return the median, the lower of two; along a dimension, with its "
+    median.__doc__ += "place. NaN is stepped over." if skip_nan else "place. NaN wins."
+    return method(name, function=True)(median)
+
+
+median = _declare_median("median", skip_nan=False)
+nanmedian = _declare_median("nanmedian", skip_nan=True)
