@@ -61,8 +61,14 @@ def compile_function(
         guards.append(f"if out is not None: return _write_out{call}, out)")
     lines = "".join(f"    {guard}\n" for guard in guards)
     source = f"def {name}({', '.join(heads)}):\n{lines}    return _execute{call})\n"
-    exec(compile(source, f"<gradtape op {name}>", "exec"), scope)
-    return scope[name]
+    # Made inside a factory, the function's globals are those of the kernel's module:
+    # doctest and inspect find it there.
+    inner = "".join(f"    {line}\n" for line in source.splitlines())
+    factory = f"def make({', '.join(scope)}):\n{inner}    return {name}\n"
+    made: dict[str, Any] = {}
+    code = compile(factory, f"<gradtape op {name}>", "exec")
+    exec(code, record.kernel.__globals__, made)
+    return made["make"](**scope)
 
 
 _SECOND_NAMES = {"dim": "axis", "keepdim": "keepdims"}

@@ -65,16 +65,17 @@ def spread(
         if given or [*named] != [name]:
             word = next(iter(named))
             raise TypeError(f"{function}() got an unexpected keyword argument '{word}'")
-        given = (named[name],)
+        return sizes(named[name], function, name)
     if not given:
         return ()
-    if not is_integer(given[0]):
-        if len(given) > 1 and isinstance(given[0], list | tuple):
-            raise TypeError(
-                f"{function}() takes 1 positional argument but {len(given)} were given"
-            )
-        return sizes(given[0], function, name)
-    return sizes(given, function, name)
+    first = given[0]
+    if is_integer(first):
+        return sizes(given, function, name)
+    if len(given) > 1 and isinstance(first, list | tuple):
+        raise TypeError(
+            f"{function}() takes 1 positional argument but {len(given)} were given"
+        )
+    return sizes(first, function, name)
 
 
 def wrap_dim(dim: Any, ndim: int) -> int:

@@ -1,4 +1,4 @@
-"""Where a view lies: pure arithmetic on sizes, strides and offsets, counted in elements.
+"""Where a view lies: arithmetic on sizes, strides and offsets, counted in elements.
 
 Each function takes the geometry of a tensor and a view's arguments and returns the
 geometry of the view, with PyTorch's strides (also where a size is 0 or 1) and errors.
@@ -195,8 +195,8 @@ def expanded(at: Geometry, size: Sizes, implicit: bool = False) -> Geometry:
     ndim, lead = len(size), len(size) - len(at.size)
     if lead < 0:
         raise RuntimeError(
-            f"the number of sizes provided ({ndim}) must be greater or equal to the number of dimensions "
-            f"in the tensor ({len(at.size)})"
+            f"the number of sizes provided ({ndim}) must be greater or equal to the "
+            f"number of dimensions in the tensor ({len(at.size)})"
         )
     lengths, strides = [0] * ndim, [0] * ndim
     if not at.size and all(n >= 0 for n in size):

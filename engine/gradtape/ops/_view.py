@@ -108,7 +108,7 @@ def look(source: Tensor, at: Geometry, kind: str = "", array: Any = None) -> Ten
 
 
 def _array_at(owner: Any, wanted: Any, at: Geometry) -> Any:
-    """Return an array over the memory of ``owner``, with elements of dtype ``wanted``."""
+    """Return an array over the memory of ``owner``, of dtype ``wanted``."""
     if type(owner) is np.ndarray and owner.dtype is wanted and owner.flags.forc:
         size, stride, offset = at  # the common case: no array between this one and that
         item = owner.itemsize

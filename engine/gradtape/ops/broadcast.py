@@ -12,11 +12,9 @@ from .._tensor import Tensor
 from . import _geometry as at
 from ._arguments import is_integer, spread
 from ._view import view_op
+from .movement import view
 
 Sizes = tuple[int, ...]
-
-
-from .movement import view
 
 
 @view_op(

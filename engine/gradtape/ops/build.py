@@ -197,7 +197,7 @@ def _common_kind(kinds: set[type]) -> DType:
 
 
 def _plain_numbers(leaves: Sequence[Any]) -> tuple[list[Any], DType]:
-    """Return leaves that may be tensors or NumPy scalars as numbers, and their dtype."""
+    """Return leaves, tensors and NumPy scalars too, as numbers, and their dtype."""
     numbers: list[Any] = []
     common: DType | None = None
     for leaf in leaves:
@@ -225,7 +225,8 @@ def _number(leaf: Any) -> tuple[Any, DType]:
 
 def _fits(value: Any, kind: DType) -> Any:
     if isinstance(value, int) and not -(2**63) <= value < 2**63:
-        if not (kind.name == "uint64" and 0 <= value < 2**64):
+        unsigned = kind.name == "uint64" and 0 <= value < 2**64
+        if not unsigned:
             raise ValueError("Overflow when unpacking long long")
     if isinstance(value, complex) and not kind.is_complex:
         raise TypeError("must be real number, not complex")

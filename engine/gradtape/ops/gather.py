@@ -79,7 +79,7 @@ def _check_source(index: Any, src: Any, dim: int, self: Any) -> None:
 
 
 def _places(xp: Any, index: Any, d: int) -> tuple[Any, ...]:
-    """Return index arrays for every dimension: ``index`` for one, counting elsewhere."""
+    """Return an index array per dimension: ``index`` for one, counting elsewhere."""
     places: list[Any] = []
     for i, n in enumerate(index.shape):
         shape = [1] * index.ndim
@@ -97,7 +97,7 @@ def same_dtype(name: str, self: Any, src: Any) -> None:
 def check_places(
     xp: Any, self: Any, dim: int, index: Any, src: Any
 ) -> tuple[tuple[Any, ...], Any]:
-    """Return where a scatter writes, as index arrays, and the part of ``src`` it takes."""
+    """Return where a scatter writes, and the part of ``src`` it takes."""
     d, _ = _box(xp, "scatter", self, dim, index, src)
     index = index.reshape(index.shape or (1,))
     _check_source(index, src, d, self)
@@ -195,7 +195,6 @@ def scatter_add(xp: Any, self: Array, dim: int, index: Array, src: Array) -> Any
     result = self.copy()
     if not index.size:
         return result
-    d, _ = _box(xp, "scatter", self, dim, index, src)
     if not self.ndim:
         return result + src.reshape(-1).sum()
     places, part = check_places(xp, self, dim, index, src)

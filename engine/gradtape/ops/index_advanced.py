@@ -29,7 +29,7 @@ Sizes = tuple[int, ...]
     function=False,
 )
 def _index(xp: Any, self: Array, places: tuple[Any, ...]) -> Any:
-    """Gather at index arrays, one per indexed dimension; slices stand for the others."""
+    """Gather at index arrays, one per indexed dimension; slices stand for others."""
     return laid_out(xp, self[places], self, places)
 
 

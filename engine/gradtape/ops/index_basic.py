@@ -161,7 +161,8 @@ def _selected(view: Tensor, dim: int, index: int, position: int) -> Tensor:
     length = shape[dim] if shape else 0
     if not -length <= index < length:
         raise IndexError(
-            f"index {index} is out of bounds for dimension {position} with size {length}"
+            f"index {index} is out of bounds for dimension {position} with size "
+            f"{length}"
         )
     return select(view, dim, index)
 

@@ -88,14 +88,14 @@ def _check_values(view: Tensor, places: tuple[Any, ...], values: Tensor) -> None
     )
     if not fits:
         raise RuntimeError(
-            f"shape mismatch: value tensor of shape {list(given)} cannot be broadcast to "
-            f"indexing result of shape {list(wanted)}"
+            f"shape mismatch: value tensor of shape {list(given)} cannot be broadcast "
+            f"to indexing result of shape {list(wanted)}"
         )
     if values.dtype is not view.dtype:
         raise RuntimeError(
             "Index put requires the source and destination dtypes match, got "
-            f"{view.dtype.cpp_name} for the destination and {values.dtype.cpp_name} for "
-            "the source."
+            f"{view.dtype.cpp_name} for the destination and {values.dtype.cpp_name} "
+            "for the source."
         )
 
 

@@ -1,4 +1,4 @@
-"""Views that change the tensor itself instead of making another: ``t_``, ``squeeze_``."""
+"""Views that change the tensor itself instead of making one: ``t_``, ``squeeze_``."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from ._arguments import spread
 
 
 def _declare(name: str, node: str) -> None:
-    """Declare the record of an in-place view: its twin's, under PyTorch's other name."""
+    """Declare an in-place view: its twin's record under PyTorch's other name."""
     record = replace(OPS[name], key=f"{name}_inplace", node_name=node)
     make_node_type(record)
     OPS[record.key] = record

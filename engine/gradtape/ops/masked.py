@@ -76,8 +76,8 @@ def _masked_fill_call(self: Tensor, mask: Tensor, value: Any) -> tuple[Any, ...]
     if isinstance(value, Tensor):
         if value.dim():
             raise RuntimeError(
-                "masked_fill_ only supports a 0-dimensional value tensor, but got tensor "
-                f"with {value.dim()} dimension(s)."
+                "masked_fill_ only supports a 0-dimensional value tensor, but got "
+                f"tensor with {value.dim()} dimension(s)."
             )
         return OPS["_masked_fill_tensor"], (self, mask, value), ()
     return OPS["_masked_fill_value"], (self, mask), (in_range(value, self.dtype),)
@@ -178,8 +178,8 @@ def _row_places(index: Any, numel: int) -> Any:
     wrong = (index < -numel) | (index >= numel)
     if wrong.any():
         raise IndexError(
-            f"out of range: tried to access index {int(index[wrong][0])} on a tensor of "
-            f"{numel} elements."
+            f"out of range: tried to access index {int(index[wrong][0])} on a tensor "
+            f"of {numel} elements."
         )
     return index
 
@@ -214,8 +214,8 @@ def put(
     """Write elements at their places in a row; ``accumulate`` adds them instead."""
     if index.size != source.size:
         raise RuntimeError(
-            "put_(): Expected source and index to have the same number of elements, but "
-            f"got source.numel() = {source.size}, index.numel() = {index.size}"
+            "put_(): Expected source and index to have the same number of elements, "
+            f"but got source.numel() = {source.size}, index.numel() = {index.size}"
         )
     row = self.reshape(-1).copy()
     places = _row_places(index, self.size).reshape(-1)

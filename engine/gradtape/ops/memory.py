@@ -1,4 +1,4 @@
-"""A tensor's memory: resize_, set_, storage objects, copies of whole tensors, pickles."""
+"""A tensor's memory: resize_, set_, storage objects, copies of tensors, pickles."""
 
 from __future__ import annotations
 

@@ -153,8 +153,8 @@ def adjoint(input: Tensor) -> Tensor:
     """Return matrices, each transposed and conjugated."""
     if input.dim() < 2:
         raise RuntimeError(
-            "tensor.adjoint() is only supported on matrices or batches of matrices. Got "
-            f"{input.dim()}-D tensor."
+            "tensor.adjoint() is only supported on matrices or batches of matrices. "
+            f"Got {input.dim()}-D tensor."
         )
     turned = transpose(input, -2, -1)
     return turned.conj() if input.dtype.is_complex else turned

@@ -14,15 +14,9 @@ from .._tensor import Tensor
 from . import _geometry as at
 from ._arguments import as_integer, check_tensor, is_integer, wrap_dim
 from ._view import look, recorded
+from .parts import slice_view
 
 Sizes = tuple[int, ...]
-
-
-def _along(self: Any, dim: int, index: Any) -> tuple[Any, ...]:
-    return (*(slice(None),) * (dim % max(self.ndim, 1)), index)
-
-
-from .parts import slice_view
 
 
 def _as_list(grad: Any) -> Sequence[Any]:
@@ -144,7 +138,8 @@ def split(
     length = tensor.size(dim)
     if size == 0 and length:
         raise RuntimeError(
-            f"split_size can only be 0 if dimension size is 0, but got dimension size of {length}"
+            "split_size can only be 0 if dimension size is 0, but got dimension size "
+            f"of {length}"
         )
     views = _cut(tensor, dim, _even(length, size))
     return recorded(OPS["split"], tensor, views, (size, dim))

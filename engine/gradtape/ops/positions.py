@@ -63,8 +63,8 @@ def _check_added(xp: Any, name: str, self: Any, d: int, index: Any, source: Any)
                 "scalar type"
             )
         raise RuntimeError(
-            f"{name}_(): self and source expected to have the same dtype, but got (self) "
-            f"{mine} and (source) {theirs}"
+            f"{name}_(): self and source expected to have the same dtype, but got "
+            f"(self) {mine} and (source) {theirs}"
         )
     if source.ndim and self.ndim and source.shape[d] != places.size:
         if name == "index_copy":
@@ -78,13 +78,12 @@ def _check_added(xp: Any, name: str, self: Any, d: int, index: Any, source: Any)
         )
     length = self.shape[d] if self.ndim else 1
     for position in (int(n) for n in places[(places < 0) | (places >= length)]):
-        if name == "index_add":
-            raise RuntimeError(
-                f"index {position} is out of bounds for dimension {d} with size {length}"
-            )
-        raise IndexError(
-            f"{name}_(): index {position} is out of bounds for dimension {d} with size {length}"
+        where = (
+            f"index {position} is out of bounds for dimension {d} with size {length}"
         )
+        if name == "index_add":
+            raise RuntimeError(where)
+        raise IndexError(f"{name}_(): {where}")
     return places
 
 
@@ -100,7 +99,7 @@ def _check_added(xp: Any, name: str, self: Any, d: int, index: Any, source: Any)
 def index_add(
     xp: Any, self: Array, dim: int, index: Array, source: Array, *, alpha: Any = 1
 ) -> Any:
-    """Add the positions of ``source`` to those that ``index`` names, times ``alpha``."""
+    """Add positions of ``source`` to those that ``index`` names, times ``alpha``."""
     d = wrap_dim(dim, self.ndim)
     places = _check_added(xp, "index_add", self, d, index, source)
     result = self.copy()
@@ -138,7 +137,8 @@ def _filled(xp: Any, self: Any, dim: int, index: Any, value: Any) -> Any:
     wrong = places[(places < -length) | (places >= length)]
     if wrong.size:
         raise IndexError(
-            f"index {int(wrong[0])} is out of bounds for dimension {d} with size {length}"
+            f"index {int(wrong[0])} is out of bounds for dimension {d} with size "
+            f"{length}"
         )
     result = dense_copy(xp, self)
     result[_at(self, d, places) if self.ndim else ...] = value

@@ -126,8 +126,8 @@ def repeat_interleave(
         counts = expand(reshape(counts, (1,)), (source.size(d),))
     elif counts.numel() != source.size(d):
         raise RuntimeError(
-            f"repeats must have the same size as input along dim, but got repeats.size(0) "
-            f"= {counts.numel()} and input.size({d}) = {source.size(d)}"
+            "repeats must have the same size as input along dim, but got "
+            f"repeats.size(0) = {counts.numel()} and input.size({d}) = {source.size(d)}"
         )
     return source.index_select(d, _counted(xp, counts))
 
@@ -261,8 +261,8 @@ def rot90(input: Tensor, k: int = 1, dims: Any = (0, 1)) -> Tensor:
         raise RuntimeError(f"expected total dims >= 2, but got total dims = {ndim}")
     if dims[0] == dims[1] or abs(dims[0] - dims[1]) == ndim:
         raise RuntimeError(
-            f"expected rotation dims to be different, but got dim0 = {dims[0]} and dim1 "
-            f"= {dims[1]}"
+            "expected rotation dims to be different, but got dim0 = "
+            f"{dims[0]} and dim1 = {dims[1]}"
         )
     return _rot90(input, k, tuple(wrap_dim(d, ndim) for d in dims))
 

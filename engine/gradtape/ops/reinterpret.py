@@ -1,4 +1,4 @@
-"""Views that read the same bytes as other numbers: view(dtype), view_as_real and back."""
+"""Views that read the same bytes as other numbers: view(dtype), view_as_real."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Copies of a tensor with one part replaced: select_scatter, slice_scatter and others."""
+"""Copies of a tensor with one part replaced: select_scatter and its kin."""
 
 from __future__ import annotations
 

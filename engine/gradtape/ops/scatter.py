@@ -82,8 +82,8 @@ def _index_fill_call(input: Tensor, dim: int, index: Tensor, value: Any) -> Call
     if isinstance(value, Tensor):
         if value.dim():
             raise RuntimeError(
-                "index_fill_ only supports a 0-dimensional value tensor, but got tensor "
-                f"with {value.dim()} dimension(s)."
+                "index_fill_ only supports a 0-dimensional value tensor, but got "
+                f"tensor with {value.dim()} dimension(s)."
             )
         return "_index_fill_tensor", (input, index, value), (dim,)
     return "_index_fill_value", (input, index), (dim, value)

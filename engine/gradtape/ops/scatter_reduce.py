@@ -99,7 +99,8 @@ def _scatter_reduce(
     """Combine the elements of ``src`` at the places ``index`` names along ``dim``."""
     if reduce not in _UFUNC:
         raise RuntimeError(
-            f"reduce argument must be either sum, prod, mean, amax or amin, got {reduce}"
+            "reduce argument must be either sum, prod, mean, amax or amin, got "
+            f"{reduce}"
         )
     same_dtype("scatter", self, src)
     result = self.copy()

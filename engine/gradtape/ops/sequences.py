@@ -81,10 +81,10 @@ def _check_range(start: Any, end: Any, step: Any) -> None:
 
 
 def _spaced(xp: Any, start: Any, step: Any, count: int, kind: DType) -> Any:
-    """Return ``start + i * step``, rounded where PyTorch's vector loop rounds.
+    """Return ``start + i * step``, rounded where PyTorch's loop rounds.
 
     It computes the first number of each vector of 32 bytes, then adds to that; numbers
-    left over at the end of the loop, which takes two vectors a turn, are computed alone.
+    left over at the end of the loop, which takes two vectors at once, come alone.
     """
     number = kind.numpy.type
     if not kind.is_floating_point:
@@ -177,7 +177,7 @@ def _between(xp: Any, start: Any, end: Any, steps: int, kind: DType) -> Any:
     work = xp.dtype("float64") if not _is_inexact(kind) else kind.numpy
     if work.itemsize == 2:
         work = xp.dtype("float32")
-    scalar = work.type
+    scalar: Any = work.type
     step = (scalar(end) - scalar(start)) / scalar(steps - 1)
     ups = xp.arange(steps // 2).astype(work)
     downs = xp.arange(steps - steps // 2 - 1, -1, -1).astype(work)

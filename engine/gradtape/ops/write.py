@@ -160,7 +160,7 @@ def _store_zero(data: Any) -> None:
 
 @method()
 def fill_diagonal_(self: Tensor, fill_value: Any, wrap: bool = False) -> Tensor:
-    """Set the diagonal to one number; ``wrap`` goes on after the end of a tall matrix."""
+    """Set the diagonal to one number; ``wrap`` goes on below in a tall matrix."""
     shape = self._data.shape
     if len(shape) < 2:
         raise RuntimeError("dimensions must larger than 1")
