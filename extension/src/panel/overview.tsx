@@ -1,7 +1,12 @@
 // What the inspector shows while nothing is selected: the leaves, and what looks wrong.
 import type { Snapshot } from "../ir/types.js";
 import { goToNode } from "../state/actions.js";
-import { formatNumber, formatPlural, formatTuple } from "../state/format.js";
+import {
+  formatCount,
+  formatNumber,
+  formatPlural,
+  formatTuple,
+} from "../state/format.js";
 import { type LeafRow, leafRows, type Trouble, troubles } from "../state/overview.js";
 import { visibleText } from "../state/visible-text.js";
 import { useStore } from "./context.js";
@@ -12,7 +17,7 @@ const SHOWN = 60;
 function Leaf({ row: { id, name, shape, gradient } }: { row: LeafRow }) {
   const store = useStore();
   const range =
-    gradient === null
+    gradient?.minimum == null && gradient?.maximum == null
       ? "–"
       : `${formatNumber(gradient.minimum)} to ${formatNumber(gradient.maximum)}`;
   return (
@@ -129,12 +134,12 @@ export function Overview() {
       <Header snapshot={snapshot} />
       <Notes notes={snapshot.notes} />
       {wrong.length > 0 && (
-        <Section title="To look at" note={String(wrong.length)}>
+        <Section title="To look at" note={formatCount(wrong.length)}>
           <TroubleList list={wrong} />
         </Section>
       )}
       {snapshot.nodes.length > 0 && (
-        <Section title="Leaves" note={String(leaves.length)}>
+        <Section title="Leaves" note={formatCount(leaves.length)}>
           {leaves.length === 0 ? (
             <Empty>No leaf collects a gradient in this graph.</Empty>
           ) : (

@@ -7,11 +7,12 @@ import { DETAIL, type Frame, isFaded, shownBadges } from "./frame.js";
 import type { BoxColours } from "./theme.js";
 
 const RADIUS = 8;
-const SHEET_STEP = 3.5; // between the sheets of a closed scope's stack
+const SHEETS = 2; // below a closed scope
 const BORDER = { normal: 1.3, bad: 2.4, root: 2.4, hovered: 2 };
 const RING = { gap: 3, width: 2.4 };
 const FAR_TITLE_SIZE = 17; // larger, while there is room that shapes do not take yet
 const SUBTITLE_GAP = 3;
+const FAR_BOX = 2; // CSS pixels that a box keeps in the far view
 const FAR_MARK = 5; // CSS pixels of NaN, Inf and matches in the far view
 
 export function paintBoxes(context: CanvasRenderingContext2D, frame: Frame): void {
@@ -57,7 +58,7 @@ function paintFarBoxes(context: CanvasRenderingContext2D, frame: Frame): void {
       colour = wanted;
       context.fillStyle = colour;
     }
-    const smallest = isNotable ? FAR_MARK * pixel : pixel;
+    const smallest = (isNotable ? FAR_MARK : FAR_BOX) * pixel;
     const width = Math.max(box.width, smallest);
     const height = Math.max(box.height, smallest);
     context.fillRect(box.x, box.y, width, height);
@@ -148,8 +149,8 @@ function paintSheets(
   border: string,
 ): void {
   context.lineWidth = 1;
-  for (const sheet of [2, 1]) {
-    const inset = sheet * SHEET_STEP;
+  for (let sheet = SHEETS; sheet > 0; sheet--) {
+    const inset = (sheet * METRICS.sheets) / SHEETS;
     const { x, y, width, height } = box;
     context.beginPath();
     context.roundRect(x + inset, y + inset, width - 2 * inset, height, RADIUS);

@@ -9,6 +9,7 @@ const MARKER = { width: TITLE_MARKER.width, above: 2.5, below: 4 };
 const SPACE = { left: TITLE_MARKER.left, gap: 7, plate: 5, least: 12 };
 const PLATE_MARGIN = 4;
 const PLATE_RADIUS = 5;
+const CLEARANCE = 8; // between an edge with its arrow and the words
 
 /** The words of a title that fit, and where they stand. */
 interface Words {
@@ -76,8 +77,10 @@ function placeKind(
   const end = bar.x + bar.width - SPACE.left - width;
   if (end < beside) return null;
   if (isStuck) return beside;
-  const isFree = (x: number) =>
-    !isCrossed(scene, rectToWorld(view, { ...bar, x, width }));
+  const isFree = (x: number) => {
+    const area = { ...bar, x: x - CLEARANCE, width: width + 2 * CLEARANCE };
+    return !isCrossed(scene, rectToWorld(view, area));
+  };
   return [beside, end].find(isFree) ?? null;
 }
 

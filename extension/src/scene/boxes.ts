@@ -1,4 +1,5 @@
 // The boxes of a scene: what each shows, and how much room it needs.
+import type { Rect } from "../geometry/rect.js";
 import type { Graph } from "../graph/build.js";
 import type { VisibleGraph } from "../graph/collapse.js";
 import { type BadValues, badValues } from "../graph/gradients.js";
@@ -46,6 +47,8 @@ export const METRICS = {
   /** From the left border of a closed scope to its triangle. */
   markerLeft: 13,
   frameTitle: 30,
+  /** How far the sheets of a closed scope look out below it. */
+  sheets: 7,
 } as const;
 
 /** Width of a text in world units; `bold` is the weight of titles. */
@@ -83,6 +86,12 @@ export function describeBoxes(graph: Graph, visible: VisibleGraph): BoxContent[]
       isRoot: roots.has(node),
     };
   });
+}
+
+/** All that is drawn of a box, its sheets included. */
+export function drawnArea(box: Rect & Pick<BoxContent, "shape">): Rect {
+  const { x, y, width, height } = box;
+  return box.shape === "stack" ? { x, y, width, height: height + METRICS.sheets } : box;
 }
 
 /** How much room each box needs for its words. */

@@ -4,9 +4,17 @@ import { distanceToPath } from "../geometry/curve.js";
 import { inflate, intersects, type Rect } from "../geometry/rect.js";
 import { buildGraph } from "../graph/build.js";
 import { bare } from "../graph/snapshots.test-util.js";
+import { METRICS } from "./boxes.js";
 import { createEdgeLabels } from "./edge-labels.js";
 import { mergedEdge, type Scene } from "./scene.js";
-import { closed, graph, measure, open, sceneOf } from "./scenes.test-util.js";
+import {
+  boxOfScope,
+  closed,
+  graph,
+  measure,
+  open,
+  sceneOf,
+} from "./scenes.test-util.js";
 
 function areasOf(scene: Scene): Rect[] {
   const labels = createEdgeLabels(scene, measure);
@@ -52,6 +60,12 @@ describe("labels of edges", () => {
       ),
       { numRuns: 60 },
     );
+  });
+
+  test("keep clear of the sheets below a closed scope", () => {
+    const [area] = areasOf(closed);
+    const stack = boxOfScope(closed, 1);
+    expect(area?.y).toBeGreaterThan(stack.y + stack.height + METRICS.sheets);
   });
 
   test("keep clear of the titles of open scopes", () => {

@@ -1,14 +1,14 @@
 // Where the words beside edges stand: on free ground, or nowhere.
 import { controls, cubicAt } from "../geometry/curve.js";
 import { inflate, intersects, type Rect } from "../geometry/rect.js";
-import { METRICS, type Measure } from "./boxes.js";
+import { drawnArea, METRICS, type Measure } from "./boxes.js";
 import type { Scene } from "./scene.js";
 
 export const EDGE_LABEL = { size: 10, height: 13, padding: 2 } as const;
 
 /** From the line to the words, and from the end of the line to their middle. */
 const ASIDE = 5;
-const ALONG = [11, 25, 39] as const;
+const ALONG = [11, 19, 27, 39] as const;
 /** Free space around the words: half of the thickest line. */
 const CLEARANCE = 2.5;
 const SAMPLES = 8;
@@ -93,9 +93,10 @@ function isFree(scene: Scene, area: Rect, placed: readonly Rect[]): boolean {
   if (placed.some((other) => intersects(area, other))) return false;
   const needed = inflate(area, CLEARANCE);
   let isTaken = false;
-  scene.boxGrid.query(needed, (item) => {
+  // Sheets hang out below their box: also ask for boxes a little above.
+  scene.boxGrid.query(inflate(needed, METRICS.sheets), (item) => {
     const box = scene.boxes[item];
-    if (isTaken || box === undefined || !intersects(box, needed)) return;
+    if (isTaken || box === undefined || !intersects(drawnArea(box), needed)) return;
     isTaken = box.shape !== "frame" || !isInside(needed, box);
   });
   return !isTaken && !isCrossed(scene, needed);

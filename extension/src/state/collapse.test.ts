@@ -29,11 +29,34 @@ test("a graph within the budget opens fully", () => {
   expect(initiallyCollapsed(nodes, scopes, 101)).toEqual(new Set());
 });
 
-test("scopes open level by level while the boxes fit the budget", () => {
+test("scopes open level by level, siblings together, while the boxes fit", () => {
   const { nodes, scopes } = blocks();
-  expect(initiallyCollapsed(nodes, scopes, 1)).toEqual(new Set([0, 1, 2]));
   expect(initiallyCollapsed(nodes, scopes, 10)).toEqual(new Set([1, 2]));
-  expect(initiallyCollapsed(nodes, scopes, 60)).toEqual(new Set([2]));
+  expect(initiallyCollapsed(nodes, scopes, 60)).toEqual(new Set([1, 2]));
+});
+
+test("a model that is one scope of many parts opens up to a limit", () => {
+  const model = (parts: number) => {
+    const nodes = Array.from({ length: parts }, () => ({
+      name: "Mul",
+      kind: "op",
+      scope: 0,
+    }));
+    const scopes = [{ path: "net", name: "net", kind: "Net" }];
+    return parseSnapshot({
+      format: "gradviz",
+      schema: [1, 0],
+      producer: "test",
+      nodes,
+      scopes,
+    });
+  };
+  const closed = (parts: number) => {
+    const { nodes, scopes } = model(parts);
+    return initiallyCollapsed(nodes, scopes, 40);
+  };
+  expect(closed(120)).toEqual(new Set());
+  expect(closed(5000)).toEqual(new Set([0]));
 });
 
 test("scopes around the nodes to start with open first", () => {

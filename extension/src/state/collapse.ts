@@ -37,8 +37,13 @@ export function startingNodes(snapshot: Snapshot): number[] {
   return bad < 0 ? [...snapshot.roots] : [bad, ...snapshot.roots];
 }
 
+/** A picture of fewer boxes says nothing: it opens further, up to the second number. */
+const FEW = 3;
+const MOST = 400;
+
 /** Open scopes for as long as at most `budget` boxes are visible: first those around the
- * nodes to start with, then level by level.
+ * nodes to start with, then level by level, siblings together so that like looks like.
+ * A model that is one scope of many parts is opened all the same.
  *
  * The answer is the set of closed scopes. A graph that fits the budget opens fully. */
 export function initiallyCollapsed(
@@ -55,21 +60,34 @@ export function initiallyCollapsed(
     (direct.get(scope) ?? 0) + (children.get(scope)?.length ?? 0);
   const collapsed = allScopes(scopes);
   let boxes = inside(null);
-  const open = (scope: number): boolean => {
-    if (!collapsed.has(scope)) return true;
-    const opened = boxes - 1 + inside(scope);
-    if (opened > budget) return false;
-    collapsed.delete(scope);
+  const open = (group: readonly number[]): boolean => {
+    const closed = group.filter((scope) => collapsed.has(scope));
+    const opened = closed.reduce((sum, scope) => sum - 1 + inside(scope), boxes);
+    if (opened > (boxes < FEW ? MOST : budget)) return false;
+    for (const scope of closed) collapsed.delete(scope);
     boxes = opened;
     return true;
   };
   // `every` stops at the first scope that has to stay closed: what it holds is hidden.
-  for (const node of start) scopeChain(scopes, nodes[node]?.scope ?? null).every(open);
-  let level: readonly number[] = children.get(null) ?? [];
+  for (const node of start) {
+    scopeChain(scopes, nodes[node]?.scope ?? null).every((scope) => open([scope]));
+  }
+  let level = [children.get(null) ?? []];
   while (level.length > 0) {
-    level = level.filter(open).flatMap((scope) => children.get(scope) ?? []);
+    level = level.filter(open).flatMap((group) => grandchildren(children, group));
   }
   return collapsed;
+}
+
+/** The next level, by parent. */
+function grandchildren(
+  children: ReadonlyMap<number | null, readonly number[]>,
+  group: readonly number[],
+): number[][] {
+  return group.flatMap((scope) => {
+    const inside = children.get(scope);
+    return inside === undefined ? [] : [[...inside]];
+  });
 }
 
 /** The scopes directly inside each scope; null stands for the graph itself. */
