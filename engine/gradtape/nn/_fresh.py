@@ -12,7 +12,9 @@ from ..ops._place import made, module_on
 from .parameter import Parameter
 
 
-def empty(shape: int | Sequence[int], device: Any = None, dtype: DType | None = None) -> Tensor:
+def empty(
+    shape: int | Sequence[int], device: Any = None, dtype: DType | None = None
+) -> Tensor:
     """Return a tensor whose values are whatever was in memory."""
     kind = get_default_dtype() if dtype is None else dtype
     size = (shape,) if isinstance(shape, int) else tuple(shape)

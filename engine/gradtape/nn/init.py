@@ -272,7 +272,10 @@ def orthogonal_(
 
 
 def sparse_(
-    tensor: Tensor, sparsity: float, std: float = 0.01, generator: Generator | None = None
+    tensor: Tensor,
+    sparsity: float,
+    std: float = 0.01,
+    generator: Generator | None = None,
 ) -> Tensor:
     """Fill a matrix with normal numbers and set a share of each column to zero."""
     if tensor.dim() != 2:

@@ -10,7 +10,7 @@ from typing import Any
 
 from ._windows import Sizes, Window, columns, fold, fold_runs, run_rows, volume
 
-BLOCK = 1 << 20
+BLOCK = 1 << 19
 """Elements of columns made at once."""
 
 
@@ -21,11 +21,7 @@ def _blocks(samples: int, each: int) -> list[slice]:
 
 def _is_pointwise(window: Window) -> bool:
     ones = (1,) * len(window.kernel)
-    return (
-        window.kernel == ones
-        and window.stride == ones
-        and not any(window.padding)
-    )
+    return window.kernel == ones and window.stride == ones and not any(window.padding)
 
 
 def forward(

@@ -54,7 +54,7 @@ def _channel_dot(xp: Any, first: Any, second: Any) -> Any:
 
 def batch_forward(
     xp: Any,
-    input: Any,  # noqa: A002
+    input: Any,
     weight: Any,
     bias: Any,
     running_mean: Any,
@@ -91,7 +91,7 @@ def batch_forward(
 def batch_backward(
     xp: Any,
     grad: Any,
-    input: Any,  # noqa: A002
+    input: Any,
     weight: Any,
     running_mean: Any,
     running_var: Any,
@@ -132,7 +132,7 @@ def batch_backward(
 
 def layer_forward(
     xp: Any,
-    input: Any,  # noqa: A002
+    input: Any,
     normalized_shape: Shape,
     weight: Any,
     bias: Any,
@@ -159,7 +159,7 @@ def layer_forward(
 def layer_backward(
     xp: Any,
     grad: Any,
-    input: Any,  # noqa: A002
+    input: Any,
     normalized_shape: Shape,
     mean: Any,
     rstd: Any,
@@ -199,7 +199,7 @@ def _rows_backward(xp: Any, grad: Any, normal: Any, rstd: Any) -> Any:
 
 
 def group_forward(
-    xp: Any, input: Any, weight: Any, bias: Any, group: int, eps: float  # noqa: A002
+    xp: Any, input: Any, weight: Any, bias: Any, group: int, eps: float
 ) -> tuple[Any, Any, Any]:
     """Return output, mean and inverse deviation."""
     samples, channels = input.shape[:2]
@@ -221,7 +221,7 @@ def group_forward(
 def group_backward(
     xp: Any,
     grad: Any,
-    input: Any,  # noqa: A002
+    input: Any,
     mean: Any,
     rstd: Any,
     weight: Any,
@@ -229,7 +229,7 @@ def group_backward(
     into_input: bool,
 ) -> tuple[Any, Any, Any]:
     """Return the gradients of input, weight and bias."""
-    samples, channels = input.shape[:2]
+    samples = input.shape[0]
     rows = _wide(input).reshape(samples, group, -1)
     normal = rows - mean[..., None]
     normal *= rstd[..., None]

@@ -58,7 +58,9 @@ def convolution(
     """Convolve a batch; all sizes have one entry per spatial dimension."""
     dtype = input.dtype
     if dtype.itemsize == 2:  # BLAS has no 16-bit floats
-        wide = [None if a is None else a.astype("float32") for a in (input, weight, bias)]
+        wide = [
+            None if a is None else a.astype("float32") for a in (input, weight, bias)
+        ]
         input, weight, bias = wide
     window = Window(weight.shape[2:], stride, padding, dilation)
     if not transposed:
@@ -154,7 +156,7 @@ def convolution_backward(
     groups: int,
     output_mask: tuple[bool, bool, bool],
 ) -> Any:
-    """Return the gradients of input, weight and bias; an empty array where not asked."""
+    """Return the gradients of input, weight and bias; an empty one if not asked."""
     dtype = input.dtype
     if dtype.itemsize == 2:
         wide = [a.astype("float32") for a in (grad_output, input, weight)]

@@ -22,14 +22,22 @@ def _tensor_name(kind: str) -> str:
     return f"{kind}Tensor"
 
 
+def _derivative(
+    F: Any,
+    grad: Any,
+    weight_shape: Any,
+    indices: Any,
+    padding_idx: int,
+    scale_grad_by_freq: bool,
+) -> Any:
+    rows = weight_shape[0]
+    return F.embedding_dense_backward(
+        grad, indices, rows, padding_idx, scale_grad_by_freq
+    )
+
+
 @op(
-    {
-        "weight": lambda F, grad, weight_shape, indices, padding_idx, scale_grad_by_freq: (
-            F.embedding_dense_backward(
-                grad, indices, weight_shape[0], padding_idx, scale_grad_by_freq
-            )
-        )
-    },
+    {"weight": _derivative},
     method=False,
 )
 def embedding(
@@ -54,8 +62,8 @@ def embedding(
 
 @op(
     {
-        "grad_output": lambda F, grad, indices, padding_idx: (
-            F._embedding_rows(grad, indices, padding_idx)
+        "grad_output": lambda F, grad, indices, padding_idx: F._embedding_rows(
+            grad, indices, padding_idx
         )
     },
     method=False,
@@ -96,9 +104,7 @@ def embedding_dense_backward(
 @op(
     {
         "self": lambda F, grad, self_shape, indices, padding_idx: (
-            F.embedding_dense_backward(
-                grad, indices, self_shape[0], padding_idx, False
-            )
+            F.embedding_dense_backward(grad, indices, self_shape[0], padding_idx, False)
         )
     },
     method=False,

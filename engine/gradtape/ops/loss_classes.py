@@ -13,8 +13,7 @@ def _check(self: Any, target: Any, weight: Any, ignore_index: int) -> None:
     classes = self.shape[1 if self.ndim > 1 else 0]
     if target.dtype.kind not in "iu":
         raise RuntimeError(
-            "expected scalar type Long but found "
-            f"{DTYPE_OF[target.dtype].cpp_name}"
+            f"expected scalar type Long but found {DTYPE_OF[target.dtype].cpp_name}"
         )
     if self.shape[:1] + self.shape[2:] != target.shape and self.ndim > 1:
         raise ValueError(
@@ -37,10 +36,19 @@ def _classes_last(xp: Any, self: Any) -> Any:
     return xp.moveaxis(self, 1, -1) if self.ndim > 2 else self
 
 
+def _at_classes(xp: Any, rows: Any, index: Any) -> Any:
+    """Return the indices of each sample's own class in (…, classes)."""
+    if rows.ndim == 1:
+        return (index,)
+    if rows.ndim == 2:
+        return xp.arange(index.size), index
+    return (*xp.indices(index.shape, sparse=True), index)
+
+
 def _shares(xp: Any, target: Any, weight: Any, ignore_index: int, dtype: Any) -> Any:
     """Return the weight of each sample and the class to read for it."""
     counted = target != ignore_index
-    index = xp.where(counted, target, 0)
+    index = target * counted
     if weight is None:
         return counted.astype(dtype), index
     return weight[index] * counted, index
@@ -67,7 +75,7 @@ def _nll_loss(
     _check(self, target, weight, ignore_index)
     shares, index = _shares(xp, target, weight, ignore_index, self.dtype)
     rows = _classes_last(xp, self)
-    picked = xp.take_along_axis(rows, index[..., None], -1)[..., 0]
+    picked = rows[_at_classes(xp, rows, index)]
     losses = xp.asarray(-picked * shares, order="C")
     losses = xp.where(shares == 0, losses.dtype.type(0), losses)
     total = shares.sum(dtype=self.dtype)
@@ -145,7 +153,7 @@ def nll_loss_backward(
     values = xp.where(shares == 0, self.dtype.type(0), -shares * scale)
     found = xp.zeros(self.shape, self.dtype)
     rows = _classes_last(xp, found)
-    xp.put_along_axis(rows, index[..., None], values[..., None], -1)
+    rows[_at_classes(xp, rows, index)] = values
     return found
 
 
@@ -223,7 +231,13 @@ def _multi_margin_loss_backward(
 
 
 def _margin_adjoint(
-    F: Any, grad: Any, self: Any, target: Any, p: int, margin: float, weight: Any,
+    F: Any,
+    grad: Any,
+    self: Any,
+    target: Any,
+    p: int,
+    margin: float,
+    weight: Any,
     reduction: int,
 ) -> Any:
     ones = F.ones_like(self)
@@ -238,7 +252,7 @@ def _margin_adjoint(
 
 
 def _labels(xp: Any, self: Any, target: Any) -> tuple[Any, Any, Any]:
-    """Return rows, the labels before the first -1 (and if they count), and their set."""
+    """Return rows, the labels before the first -1, and the set of them."""
     rows = self.reshape(1, -1) if self.ndim < 2 else self
     listed = target.reshape(rows.shape)
     counted = xp.logical_and.accumulate(listed >= 0, axis=1)
@@ -292,7 +306,9 @@ def _multilabel_margin_loss_backward(
     for place in range(rows.shape[1]):
         index = xp.maximum(listed[:, place], 0)[:, None]
         own = xp.take_along_axis(rows, index, 1)
-        inside = (1 - own + rows > 0) * (1 - chosen) * (listed[:, place : place + 1] >= 0)
+        inside = (
+            (1 - own + rows > 0) * (1 - chosen) * (listed[:, place : place + 1] >= 0)
+        )
         slope += inside
         sums = xp.take_along_axis(slope, index, 1) - inside.sum(1, keepdims=True)
         xp.put_along_axis(slope, index, sums, 1)

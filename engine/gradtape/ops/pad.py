@@ -14,16 +14,12 @@ _NEGATIVE = (
 
 
 def _pairs(pad: Sizes) -> list[tuple[int, int]]:
-    """Return (before, after) per dimension, last dimension first, as PyTorch lists it."""
+    """Return (before, after) per dimension, the last dimension first."""
     return [(pad[i], pad[i + 1]) for i in range(0, len(pad), 2)]
 
 
 @op(
-    {
-        "self": lambda F, grad, pad: F.constant_pad_nd(
-            grad, tuple(-p for p in pad), 0
-        )
-    },
+    {"self": lambda F, grad, pad: F.constant_pad_nd(grad, tuple(-p for p in pad), 0)},
     node="ConstantPadNdBackward0",
     method=False,
 )
@@ -76,7 +72,7 @@ def _add_back(xp: Any, grad: Any, shape: Sizes, padding: Sizes, reflect: bool) -
     for back, (begin, end) in enumerate(_pairs(padding)):
         axis = len(shape) - 1 - back
         index = _sources(xp, shape[axis], begin, end, reflect)
-        size = found.shape[:axis] + (shape[axis],) + found.shape[axis + 1 :]
+        size = (*found.shape[:axis], shape[axis], *found.shape[axis + 1 :])
         into = xp.zeros(size, grad.dtype)
         moved = xp.moveaxis(into, axis, 0)
         xp.add.at(moved, index, xp.moveaxis(found, axis, 0))

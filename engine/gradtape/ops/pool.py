@@ -132,9 +132,7 @@ def _pool_gather(xp: Any, self: Array, indices: Array, dims: int) -> Any:
     method=False,
     function=False,
 )
-def _pool_scatter(
-    xp: Any, self: Array, indices: Array, shape: Sizes, dims: int
-) -> Any:
+def _pool_scatter(xp: Any, self: Array, indices: Array, shape: Sizes, dims: int) -> Any:
     """Add values to empty planes at flat indices."""
     return scatter(xp, self, indices, shape, dims, overlap=True)
 
@@ -254,7 +252,12 @@ def _average(
     return found if batch is self else found[0]
 
 
-@op({"self": _average_derivative}, node="AvgPool2DBackward0", method=False, function=False)
+@op(
+    {"self": _average_derivative},
+    node="AvgPool2DBackward0",
+    method=False,
+    function=False,
+)
 def avg_pool2d(
     xp: Any,
     self: Array,
@@ -278,7 +281,12 @@ def avg_pool2d(
     )
 
 
-@op({"self": _average_derivative}, node="AvgPool3DBackward0", method=False, function=False)
+@op(
+    {"self": _average_derivative},
+    node="AvgPool3DBackward0",
+    method=False,
+    function=False,
+)
 def avg_pool3d(
     xp: Any,
     self: Array,
@@ -302,20 +310,23 @@ def avg_pool3d(
     )
 
 
+def _average_again(
+    F: Any,
+    grad: Any,
+    kernel_size: Any,
+    stride: Any,
+    padding: Any,
+    ceil_mode: Any,
+    count_include_pad: Any,
+    divisor_override: Any,
+) -> Any:
+    pool = F.avg_pool2d if len(kernel_size) == 2 else F.avg_pool3d
+    how = (ceil_mode, count_include_pad, divisor_override)
+    return pool(grad, kernel_size, stride, padding, *how)
+
+
 @op(
-    {
-        "grad_output": lambda F, grad, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override: (
-            (F.avg_pool2d if len(kernel_size) == 2 else F.avg_pool3d)(
-                grad,
-                kernel_size,
-                stride,
-                padding,
-                ceil_mode,
-                count_include_pad,
-                divisor_override,
-            )
-        )
-    },
+    {"grad_output": _average_again},
     node="AvgPool2DBackwardBackward0",
     method=False,
     function=False,
@@ -354,13 +365,23 @@ def _adaptive_derivative(F: Any, grad: Any, self: Any, output_size: Any) -> Any:
     return F._adaptive_avg_pool_backward(grad, tuple(self.shape), dims)
 
 
-@op({"self": _adaptive_derivative}, node="AdaptiveAvgPool2DBackward0", method=False, function=False)
+@op(
+    {"self": _adaptive_derivative},
+    node="AdaptiveAvgPool2DBackward0",
+    method=False,
+    function=False,
+)
 def adaptive_avg_pool2d(xp: Any, self: Array, output_size: Sizes) -> Any:
     """Return the mean of each of the cells that cover the plane."""
     return along(xp, self, adaptive_matrices(xp, self, output_size))
 
 
-@op({"self": _adaptive_derivative}, node="AdaptiveAvgPool3DBackward0", method=False, function=False)
+@op(
+    {"self": _adaptive_derivative},
+    node="AdaptiveAvgPool3DBackward0",
+    method=False,
+    function=False,
+)
 def adaptive_avg_pool3d(xp: Any, self: Array, output_size: Sizes) -> Any:
     """Return the mean of each of the cells that cover the volume."""
     return along(xp, self, adaptive_matrices(xp, self, output_size))

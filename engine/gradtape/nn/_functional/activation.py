@@ -194,9 +194,11 @@ def rrelu(
     training: bool = False,
     inplace: bool = False,
 ) -> Tensor:
-    """Multiply what is negative by slopes drawn at random; by their mean in evaluation."""
+    """Multiply what is negative by random slopes; by their mean in evaluation."""
     if lower > upper:
-        raise RuntimeError("Lower bound should be less than or equal to the upper bound")
+        raise RuntimeError(
+            "Lower bound should be less than or equal to the upper bound"
+        )
     array = input._data
     noise = np.ones_like(array)
     negative = array <= 0

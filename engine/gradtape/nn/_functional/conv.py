@@ -250,7 +250,10 @@ def fold(
 
 
 def pad(
-    input: Tensor, pad: Sequence[int], mode: str = "constant", value: float | None = None
+    input: Tensor,
+    pad: Sequence[int],
+    mode: str = "constant",
+    value: float | None = None,
 ) -> Tensor:
     """Surround the last dimensions; ``pad`` lists (before, after), last one first.
 
@@ -262,9 +265,7 @@ def pad(
     if mode == "constant":
         return constant_pad_nd(input, widths, 0 if value is None else value)
     if value is not None and value != 0:
-        raise RuntimeError(
-            f"Padding mode \"{mode}\" doesn't take in value argument"
-        )
+        raise RuntimeError(f'Padding mode "{mode}" doesn\'t take in value argument')
     dims = len(widths) // 2
     if input.dim() not in (dims + 1, dims + 2) or dims not in (1, 2, 3):
         raise NotImplementedError(
@@ -276,7 +277,7 @@ def pad(
     kinds = {"reflect": "reflection", "replicate": "replication"}
     if mode not in kinds:
         raise NotImplementedError(f"Unrecognised padding mode {mode}")
-    from ..._define import tensor_ops  # noqa: PLC0415 - by a name made here
+    from ..._define import tensor_ops
 
     return getattr(tensor_ops, f"{kinds[mode]}_pad{dims}d")(input, widths)
 
@@ -289,9 +290,7 @@ def _circular(input: Tensor, widths: tuple[int, ...]) -> Tensor:
         dim = input.dim() - 1 - back
         size = input.shape[dim]
         if before > size or after > size:
-            raise RuntimeError(
-                "Padding value causes wrapping around more than once."
-            )
+            raise RuntimeError("Padding value causes wrapping around more than once.")
         if before + after + size < 0:
             raise RuntimeError(
                 "Negative padding value is resulting in an empty dimension"

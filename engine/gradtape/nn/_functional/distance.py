@@ -17,8 +17,10 @@ def normalize(
 ) -> Tensor:
     """Divide by the norm along a dimension, so that it becomes 1."""
     size = input.norm(p, dim, keepdim=True).clamp_min(eps).expand_as(input)
-    return FUNCTIONS["div"](input, size) if out is None else FUNCTIONS["div"](
-        input, size, out=out
+    return (
+        FUNCTIONS["div"](input, size)
+        if out is None
+        else FUNCTIONS["div"](input, size, out=out)
     )
 
 

@@ -27,7 +27,7 @@ def _on_device(mask: Any, like: Tensor) -> Tensor:
 
 
 def _host_like(input: Tensor) -> Any:
-    """Return a host array of the input's type and memory order; masks are made there."""
+    """Return a host array of the input's type and memory order, to make masks in."""
     return backend_of(input._data).to_host(input._data)
 
 
@@ -83,7 +83,9 @@ def _alpha(
 
 def _per_channel(input: Tensor) -> tuple[int, ...]:
     if input.dim() < 2:
-        raise RuntimeError("Feature dropout requires at least 2 dimensions in the input")
+        raise RuntimeError(
+            "Feature dropout requires at least 2 dimensions in the input"
+        )
     return (*input.shape[:2], *(1,) * (input.dim() - 2))
 
 
@@ -133,11 +135,11 @@ def dropout2d(
         )
     if input.dim() == 3:
         warnings.warn(
-            "dropout2d: Received a 3D input to dropout2d and assuming that channel-wise "
-            "1D dropout behavior is desired - input is interpreted as shape (N, C, L), "
+            "dropout2d: Received a 3D input to dropout2d and assuming that "
+            "channel-wise 1D dropout behavior is desired - input is interpreted as shape (N, C, L), "
             "where C is the channel dim. This behavior will change in a future release "
-            "to interpret the input as one without a batch dimension, i.e. shape (C, H, "
-            "W). To maintain the 1D channel-wise dropout behavior, please switch to "
+            "to interpret the input as one without a batch dimension, i.e. shape "
+            "(C, H, W). To maintain the 1D channel-wise dropout behavior, please switch to "
             "using dropout1d instead.",
             UserWarning,
             stacklevel=2,

@@ -36,9 +36,7 @@ def nll_loss(
     reduction = legacy_reduction(size_average, reduce, reduction)
     number = reduction_number(reduction)
     if input.dim() < 1:
-        raise ValueError(
-            f"Expected 1 or more dimensions (got {input.dim()})"
-        )
+        raise ValueError(f"Expected 1 or more dimensions (got {input.dim()})")
     if input.dim() != 1 and input.shape[0] != (target.shape or (0,))[0]:
         raise ValueError(
             f"Expected input batch_size ({input.shape[0]}) to match target batch_size "
@@ -118,9 +116,7 @@ def _from_probabilities(
             f"{target.dtype.cpp_name}"
         )
     if ignore_index >= 0:
-        raise RuntimeError(
-            "ignore_index is not supported for floating point target"
-        )
+        raise RuntimeError("ignore_index is not supported for floating point target")
     logs = log_softmax(input, dim)
     classes = input.shape[dim]
     if smoothing > 0.0:
@@ -153,7 +149,9 @@ def _smoothed(
     dim: int,
 ) -> Tensor:
     """Mix the loss at the class with the mean loss over all classes."""
-    hard = nll_loss(logs, target, weight, ignore_index=ignore_index, reduction=reduction)
+    hard = nll_loss(
+        logs, target, weight, ignore_index=ignore_index, reduction=reduction
+    )
     weighted = logs if weight is None else logs * _along(weight, logs.dim(), dim)
     even = -weighted.sum(dim)
     ignored = target == ignore_index
@@ -201,7 +199,7 @@ def multilabel_soft_margin_loss(
 ) -> Tensor:
     """Compare logits with several labels at once, class by class."""
     reduction = legacy_reduction(size_average, reduce, reduction)
-    from ...ops.activation_smooth import log_sigmoid  # noqa: PLC0415 - one user
+    from ...ops.activation_smooth import log_sigmoid
 
     losses = -(target * log_sigmoid(input) + (1 - target) * log_sigmoid(-input))
     if weight is not None:
@@ -341,8 +339,4 @@ def multilabel_margin_loss(
     ``target`` lists classes per sample, ended by -1.
     """
     reduction = legacy_reduction(size_average, reduce, reduction)
-    return kernels.multilabel_margin_loss(
-        input, target, reduction_number(reduction)
-    )[0]
-
-
+    return kernels.multilabel_margin_loss(input, target, reduction_number(reduction))[0]

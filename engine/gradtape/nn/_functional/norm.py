@@ -152,7 +152,8 @@ def group_norm(
     """Normalise groups of channels of each sample."""
     if input.dim() < 2:
         raise RuntimeError(
-            f"Expected at least 2 dimensions for input tensor but received {input.dim()}"
+            "Expected at least 2 dimensions for input tensor but received "
+            f"{input.dim()}"
         )
     samples, channels, *spatial = input.shape
     if channels % num_groups:
@@ -163,9 +164,7 @@ def group_norm(
     _verify_batch_size([samples * channels // num_groups, num_groups, *spatial])
     size = math.prod(spatial)
     dense = [None if t is None else t.contiguous() for t in (input, weight, bias)]
-    return ops.native_group_norm(
-        *dense, samples, channels, size, num_groups, eps
-    )[0]
+    return ops.native_group_norm(*dense, samples, channels, size, num_groups, eps)[0]
 
 
 def local_response_norm(

@@ -30,12 +30,15 @@ def _check(
     if input.dim() not in (dims + 1, dims + 2):
         raise _rank_error(input, dims, name)
     if any(k <= 0 for k in kernel):
-        raise RuntimeError("kernel size should be greater than zero, but got " + _list(
-            "kernel", kernel
-        ))
+        raise RuntimeError(
+            "kernel size should be greater than zero, but got "
+            + _list("kernel", kernel)
+        )
     if any(s <= 0 for s in stride):
         raise RuntimeError(
-            "stride should not be zero" if dims > 1 else "stride must be greater than zero"
+            "stride should not be zero"
+            if dims > 1
+            else "stride must be greater than zero"
         )
     window = Window(kernel, stride, padding, dilation)
     for pad, size, reach in zip(padding, kernel, window.reach, strict=True):
@@ -237,9 +240,7 @@ def _average(
     same = stride is None or (isinstance(stride, (list, tuple)) and not stride)
     if same:
         stride = kernel_size
-    given = _sizes(
-        dims, name, kernel_size=kernel_size, stride=stride, padding=padding
-    )
+    given = _sizes(dims, name, kernel_size=kernel_size, stride=stride, padding=padding)
     _check(input, dims, name, *given, (1,) * dims, options[0])
     if options[2] == 0:
         raise RuntimeError("divisor must be not zero")
@@ -355,9 +356,11 @@ def _targets(dims: int, input: Tensor, output_size: Any, name: str) -> tuple[int
             f"{name}(): Expected {dims + 1}D or {dims + 2}D tensor, but got "
             f"{list(input.shape)}"
         )
-    given = [output_size] * dims if output_size is None or isinstance(
-        output_size, int
-    ) else list(output_size)
+    given = (
+        [output_size] * dims
+        if output_size is None or isinstance(output_size, int)
+        else list(output_size)
+    )
     spatial = input.shape[-dims:]
     return tuple(
         n if g is None else int(g) for g, n in zip(given, spatial, strict=True)

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-
 from ..._backend import backend_of
 from ..._define import FUNCTIONS
+from ..._inplace import note_write
 from ..._mode import no_grad
 from ..._tensor import Tensor
-from ..._inplace import note_write
 from ...ops import embedding as ops
 
 
@@ -70,8 +69,8 @@ def embedding_bag(
     bags = _bags(input, offsets, include_last_offset)
     if per_sample_weights is not None and mode != "sum":
         raise NotImplementedError(
-            "embedding_bag: per_sample_weights was not None. per_sample_weights is only "
-            f"supported for mode='sum' (got mode='{mode}'). Please open a feature "
+            "embedding_bag: per_sample_weights was not None. per_sample_weights is "
+            f"only supported for mode='sum' (got mode='{mode}'). Please open a feature "
             "request on GitHub."
         )
     if mode not in ("sum", "mean", "max"):
@@ -99,7 +98,8 @@ def _bags(input: Tensor, offsets: Tensor | None, last: bool) -> list[range]:
         return [range(i * size, (i + 1) * size) for i in range(count)]
     if input.dim() != 1:
         raise ValueError(
-            f"input has to be 1D or 2D Tensor, but got Tensor of dimension {input.dim()}"
+            "input has to be 1D or 2D Tensor, but got Tensor of dimension "
+            f"{input.dim()}"
         )
     if offsets is None:
         raise ValueError("offsets has to be a 1D Tensor but got None")
@@ -180,5 +180,3 @@ def channel_shuffle(input: Tensor, groups: int) -> Tensor:
     samples, channels, *rest = input.shape
     split = input.reshape(samples, groups, channels // groups, *rest)
     return split.transpose(1, 2).reshape(samples, channels, *rest)
-
-

@@ -6,6 +6,7 @@ from ._activation import CELU as CELU
 from ._activation import ELU as ELU
 from ._activation import GELU as GELU
 from ._activation import GLU as GLU
+from ._activation import SELU as SELU
 from ._activation import Hardshrink as Hardshrink
 from ._activation import Hardsigmoid as Hardsigmoid
 from ._activation import Hardswish as Hardswish
@@ -15,12 +16,11 @@ from ._activation import LogSigmoid as LogSigmoid
 from ._activation import LogSoftmax as LogSoftmax
 from ._activation import Mish as Mish
 from ._activation import PReLU as PReLU
-from ._activation import RReLU as RReLU
 from ._activation import ReLU as ReLU
 from ._activation import ReLU6 as ReLU6
-from ._activation import SELU as SELU
-from ._activation import SiLU as SiLU
+from ._activation import RReLU as RReLU
 from ._activation import Sigmoid as Sigmoid
+from ._activation import SiLU as SiLU
 from ._activation import Softmax as Softmax
 from ._activation import Softmax2d as Softmax2d
 from ._activation import Softmin as Softmin
@@ -73,8 +73,8 @@ from ._loss import HingeEmbeddingLoss as HingeEmbeddingLoss
 from ._loss import HuberLoss as HuberLoss
 from ._loss import KLDivLoss as KLDivLoss
 from ._loss import L1Loss as L1Loss
-from ._loss import MSELoss as MSELoss
 from ._loss import MarginRankingLoss as MarginRankingLoss
+from ._loss import MSELoss as MSELoss
 from ._loss import MultiLabelMarginLoss as MultiLabelMarginLoss
 from ._loss import MultiLabelSoftMarginLoss as MultiLabelSoftMarginLoss
 from ._loss import MultiMarginLoss as MultiMarginLoss

@@ -181,7 +181,9 @@ def register_module_node_hook(
     first = result
     while not isinstance(first, Tensor):
         values = first.values() if isinstance(first, dict) else first
-        first = next(v for v in values if not isinstance(first, dict) or isinstance(v, Tensor))
+        first = next(
+            v for v in values if not isinstance(first, dict) or isinstance(v, Tensor)
+        )
     node = first.grad_fn
     if node is None:
         return

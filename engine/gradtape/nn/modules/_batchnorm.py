@@ -43,7 +43,9 @@ class _NormBase(Module):
             found = parameter(num_features, device, dtype) if wanted else None
             self.register_parameter(name, found)
         for name in ("running_mean", "running_var"):
-            tracked = empty(num_features, device, dtype) if track_running_stats else None
+            tracked = (
+                empty(num_features, device, dtype) if track_running_stats else None
+            )
             self.register_buffer(name, tracked)
         count = wrap(np.zeros((), np.int64)) if track_running_stats else None
         self.register_buffer("num_batches_tracked", count)
@@ -149,7 +151,9 @@ class SyncBatchNorm(_BatchNorm):
             raise ValueError(f"expected at least 2D input (got {input.dim()}D input)")
 
     @classmethod
-    def convert_sync_batchnorm(cls, module: Module, process_group: Any = None) -> Module:
+    def convert_sync_batchnorm(
+        cls, module: Module, process_group: Any = None
+    ) -> Module:
         """Return the module; with a single process nothing is to be replaced."""
         del process_group
         return module
@@ -198,8 +202,8 @@ class _InstanceNorm(_NormBase):
                 f"({self.num_features}), but got: {size}."
             )
         warnings.warn(
-            f"input's size at dim={channel} does not match num_features. You can silence "
-            "this warning by not passing in num_features, which is not used because "
+            f"input's size at dim={channel} does not match num_features. You can "
+            "silence this warning by not passing in num_features, which is not used because "
             "affine=False",
             UserWarning,
             stacklevel=3,
@@ -234,5 +238,3 @@ class InstanceNorm3d(_InstanceNorm):
     """Normalise the channels of each sample of (N, C, depth, height, width)."""
 
     ranks = (4, 5)
-
-

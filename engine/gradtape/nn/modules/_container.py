@@ -28,9 +28,11 @@ class _Numbered(Module):
         setattr(self, self._name_at(index), module)
 
     def __delitem__(self, index: int | slice) -> None:
-        names = list(self._modules)[index] if isinstance(index, slice) else [
-            self._name_at(index)
-        ]
+        names = (
+            list(self._modules)[index]
+            if isinstance(index, slice)
+            else [self._name_at(index)]
+        )
         for name in names:
             delattr(self, name)
         modules = self._modules.values()
@@ -136,7 +138,9 @@ def _times(module: Sequential, count: Any) -> int:
             f"unsupported operand type(s) for *: {type(module)} and {type(count)}"
         )
     if count <= 0:
-        raise ValueError(f"Non-positive multiplication factor {count} for {type(module)}")
+        raise ValueError(
+            f"Non-positive multiplication factor {count} for {type(module)}"
+        )
     return count
 
 
@@ -269,7 +273,7 @@ def named_pairs(given: Any, owner: str) -> Iterable[tuple[str, Any]]:
         values = list(pair)
         if len(values) != 2:
             raise ValueError(
-                f"{owner} update sequence element #{number} has length {len(values)}; 2 "
-                "is required"
+                f"{owner} update sequence element #{number} has length {len(values)}; "
+                "2 is required"
             )
         yield values[0], values[1]

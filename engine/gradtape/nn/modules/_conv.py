@@ -40,9 +40,7 @@ class _ConvNd(Module):
         dtype: Any = None,
     ) -> None:
         super().__init__()
-        _check_options(
-            in_channels, out_channels, stride, padding, groups, padding_mode
-        )
+        _check_options(in_channels, out_channels, stride, padding, groups, padding_mode)
         self.in_channels = in_channels
         self.out_channels = out_channels
         self.kernel_size = kernel_size
@@ -243,8 +241,7 @@ class _ConvTranspose(_ConvNd):
     ) -> None:
         if padding_mode != "zeros":
             raise ValueError(
-                'Only "zeros" padding mode is supported for '
-                f"{type(self).__name__}"
+                f'Only "zeros" padding mode is supported for {type(self).__name__}'
             )
         dims = self.dims
         super().__init__(
@@ -266,7 +263,7 @@ class _ConvTranspose(_ConvNd):
     def forward(
         self, input: Tensor, output_size: Sequence[int] | None = None
     ) -> Tensor:
-        """Spread each value over a window; ``output_size`` picks one of several fits."""
+        """Spread each value over a window; ``output_size`` picks one of the fits."""
         extra = self._output_padding(input, output_size)
         return type(self).convolve(
             input,
@@ -279,7 +276,9 @@ class _ConvTranspose(_ConvNd):
             self.dilation,
         )
 
-    def _output_padding(self, input: Tensor, output_size: Sequence[int] | None) -> Sizes:
+    def _output_padding(
+        self, input: Tensor, output_size: Sequence[int] | None
+    ) -> Sizes:
         if output_size is None:
             return self.output_padding
         dims = self.dims
@@ -288,8 +287,8 @@ class _ConvTranspose(_ConvNd):
             wanted = wanted[input.dim() - dims :]
         if len(wanted) != dims:
             raise ValueError(
-                f"ConvTranspose{dims}D: for {input.dim()}D input, output_size must have "
-                f"{dims} or {input.dim()} elements (got {len(wanted)})"
+                f"ConvTranspose{dims}D: for {input.dim()}D input, output_size must "
+                f"have {dims} or {input.dim()} elements (got {len(wanted)})"
             )
         smallest = [
             (n - 1) * s - 2 * int(p) + d * (k - 1) + 1

@@ -128,7 +128,7 @@ class Hooked(State):
         with_kwargs: bool = False,
         always_call: bool = False,
     ) -> RemovableHandle:
-        """Call ``hook(module, args, output)`` after forward; it may return another output."""
+        """Call ``hook(module, args, output)`` after forward; it may return a new one."""
         handle = _add(self._hooks.post, hook, prepend)
         if with_kwargs:
             self._hooks.kwargs.add(handle.id)
@@ -212,7 +212,9 @@ class Hooked(State):
         if watcher is not None:
             if not _is_watchable(found):
                 warnings.warn(
-                    _NO_TENSOR_OUTPUT.format(kind=type(found)), UserWarning, stacklevel=5
+                    _NO_TENSOR_OUTPUT.format(kind=type(found)),
+                    UserWarning,
+                    stacklevel=5,
                 )
             found = watcher.watch_outputs(found)
         if partial:
@@ -255,7 +257,7 @@ class Hooked(State):
 
 
 def _is_watchable(found: Any) -> bool:
-    from ..._tensor import Tensor  # noqa: PLC0415 - only with backward hooks
+    from ..._tensor import Tensor
 
     return isinstance(found, (Tensor, tuple))
 

@@ -82,9 +82,7 @@ class SmoothL1Loss(_Loss):
 
     def forward(self, input: Tensor, target: Tensor) -> Tensor:
         """Compare an output with its target."""
-        return F.smooth_l1_loss(
-            input, target, reduction=self.reduction, beta=self.beta
-        )
+        return F.smooth_l1_loss(input, target, reduction=self.reduction, beta=self.beta)
 
 
 class HuberLoss(_Loss):

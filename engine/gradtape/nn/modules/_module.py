@@ -84,7 +84,7 @@ class Module(Hooked):
     # ---- training ----
 
     def train(self: M, mode: bool = True) -> M:
-        """Set training mode on this module and all below; layers like dropout differ."""
+        """Set training mode on this module and all below; dropout and norms differ."""
         if not isinstance(mode, bool):
             raise ValueError("training mode is expected to be boolean")
         self.training = mode

@@ -86,9 +86,7 @@ class ParameterList(Module):
 
     def extra_repr(self) -> str:
         """Return a line per value."""
-        lines = [
-            _line(i, p, str(getattr(p, "dtype", ""))) for i, p in enumerate(self)
-        ]
+        lines = [_line(i, p, str(getattr(p, "dtype", ""))) for i, p in enumerate(self)]
         return "\n".join(lines)
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
@@ -156,7 +154,7 @@ class ParameterDict(Module):
 
     def get(self, key: str, default: Any = None) -> Any:
         """Return the value of a key, or ``default``."""
-        return self[key] if key in self else default
+        return self[key] if key in self else default  # noqa: SIM401 - this is get
 
     def fromkeys(self, keys: Iterable[str], default: Any = None) -> ParameterDict:
         """Return a dict with one value for all keys."""
@@ -178,8 +176,10 @@ class ParameterDict(Module):
         """Add values from a mapping or from (name, value) pairs."""
         if isinstance(parameters, Mapping) and not isinstance(parameters, OrderedDict):
             parameters = sorted(parameters.items())
-        owner = "ParametersDict" if not isinstance(parameters, Iterable) else (
-            "ParameterDict"
+        owner = (
+            "ParametersDict"
+            if not isinstance(parameters, Iterable)
+            else ("ParameterDict")
         )
         for key, value in named_pairs(parameters, owner):
             self[key] = value
@@ -210,8 +210,8 @@ class ParameterDict(Module):
 def _checked_key(key: Any) -> str:
     if not isinstance(key, str):
         raise TypeError(
-            "Index given to ParameterDict cannot be used as a key as it is not a string "
-            f"(type is '{type(key).__name__}'). Open an issue on github if you need "
+            "Index given to ParameterDict cannot be used as a key as it is not a "
+            f"string (type is '{type(key).__name__}'). Open an issue on github if you need "
             "non-string keys."
         )
     return key

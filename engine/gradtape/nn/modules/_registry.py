@@ -1,4 +1,4 @@
-"""What a module holds: parameters, buffers, submodules, and attribute access to them."""
+"""What a module holds: parameters, buffers, submodules, and access to them."""
 
 from __future__ import annotations
 
@@ -103,9 +103,7 @@ class Registry:
         if module is not None and not isinstance(module, Registry):
             raise TypeError(f"{typename(module)} is not a Module subclass")
         if not isinstance(name, str):
-            raise TypeError(
-                f"module name should be a string. Got {typename(name)}"
-            )
+            raise TypeError(f"module name should be a string. Got {typename(name)}")
         if hasattr(self, name) and name not in self._modules:
             raise KeyError(f"attribute '{name}' already exists")
         if "." in name:
@@ -120,9 +118,7 @@ class Registry:
 
     def _check_name(self, what: str, table: str, name: Any) -> None:
         if table not in self.__dict__:
-            raise AttributeError(
-                f"cannot assign {what} before Module.__init__() call"
-            )
+            raise AttributeError(f"cannot assign {what} before Module.__init__() call")
         if not isinstance(name, str):
             raise TypeError(f"{what} name should be a string. Got {typename(name)}")
         if "." in name:
@@ -190,9 +186,7 @@ class Registry:
             persistent = name not in self._non_persistent_buffers_set
         if isinstance(value, Buffer) and name in self.__dict__:
             del self.__dict__[name]
-        if type(self).register_buffer is Registry.register_buffer:
-            self.register_buffer(name, value, persistent)
-        elif "persistent" in inspect.signature(self.register_buffer).parameters:
+        if type(self).register_buffer is Registry.register_buffer or "persistent" in inspect.signature(self.register_buffer).parameters:
             self.register_buffer(name, value, persistent)
         elif persistent:
             self.register_buffer(name, value)
@@ -235,4 +229,6 @@ def _through(hooks: dict[int, Any], owner: Any, name: str, value: Any) -> Any:
 
 def _must_be_none(value: Any, what: str, expected: str) -> None:
     if value is not None:
-        raise TypeError(f"cannot assign '{typename(value)}' {what} ({expected} expected)")
+        raise TypeError(
+            f"cannot assign '{typename(value)}' {what} ({expected} expected)"
+        )

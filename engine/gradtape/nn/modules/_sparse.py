@@ -134,9 +134,7 @@ class Embedding(_Table):
     ) -> Embedding:
         """Make a layer over an existing table."""
         if embeddings.dim() != 2:
-            raise AssertionError(
-                "Embeddings parameter is expected to be 2-dimensional"
-            )
+            raise AssertionError("Embeddings parameter is expected to be 2-dimensional")
         return cls(
             *embeddings.shape,
             padding_idx=padding_idx,

@@ -69,7 +69,9 @@ class LoadHook:
         self.module = module
 
     def __call__(self, *args: Any) -> Any:
-        return self.hook(*args) if self.module is None else self.hook(self.module, *args)
+        return (
+            self.hook(*args) if self.module is None else self.hook(self.module, *args)
+        )
 
 
 class State(Tree):
@@ -105,8 +107,12 @@ class State(Tree):
         """
         if args:
             warnings.warn(_POSITIONAL, FutureWarning, stacklevel=2)
-            given = dict(zip(("destination", "prefix", "keep_vars"), args, strict=False))
-            destination = given.get("destination") if destination is None else destination
+            given = dict(
+                zip(("destination", "prefix", "keep_vars"), args, strict=False)
+            )
+            destination = (
+                given.get("destination") if destination is None else destination
+            )
             prefix = prefix or given.get("prefix", "")
             keep_vars = keep_vars or given.get("keep_vars", False)
         if destination is None:

@@ -34,9 +34,7 @@ class Tree(Registry):
         module: Any = self
         for name in target.split(".") if target else ():
             if not hasattr(module, name):
-                raise AttributeError(
-                    f"{module._get_name()} has no attribute `{name}`"
-                )
+                raise AttributeError(f"{module._get_name()} has no attribute `{name}`")
             module = getattr(module, name)
             if not isinstance(module, Tree):
                 raise AttributeError(f"`{name}` is not an nn.Module")
@@ -60,7 +58,9 @@ class Tree(Registry):
         """Return the parameter at a dotted path."""
         found = self._at(target)
         if not isinstance(found, Parameter):
-            raise AttributeError(f"`{target.rpartition('.')[2]}` is not an nn.Parameter")
+            raise AttributeError(
+                f"`{target.rpartition('.')[2]}` is not an nn.Parameter"
+            )
         return found
 
     def get_buffer(self, target: str) -> Tensor:
@@ -247,7 +247,7 @@ def _is_float(tensor: Tensor) -> bool:
 
 
 def _replace(parameter: Tensor, fn: Callable[[Tensor], Tensor]) -> None:
-    """Give a parameter, and its gradient, converted memory; it stays the same object."""
+    """Give a parameter and its gradient converted memory; the object stays."""
     gradient = parameter.grad
     with no_grad():
         parameter.data = fn(parameter)
