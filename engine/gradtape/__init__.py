@@ -1,17 +1,21 @@
 """gradtape: PyTorch's tensors and autograd in Python, on NumPy and CuPy."""
 
+from math import e as e
+from math import inf as inf
+from math import nan as nan
+from math import pi as pi
 from typing import TYPE_CHECKING as _TYPE_CHECKING
 from typing import Any as _Any
 
 from . import autograd as autograd
-from . import ops as ops  # first: it gives Tensor its methods
 from . import nn as nn
+from . import ops as ops
 from . import optim as optim
 from ._define import FUNCTIONS as _FUNCTIONS
 from ._device import device as device
 from ._device import set_default_device as set_default_device
 from ._dtypes import bfloat16 as bfloat16
-from ._dtypes import bool_ as bool  # noqa: A004
+from ._dtypes import bool_ as _bool
 from ._dtypes import can_cast as can_cast
 from ._dtypes import complex32 as complex32
 from ._dtypes import complex64 as complex64
@@ -52,6 +56,7 @@ from .ops.formats import memory_format as memory_format
 from .ops.formats import preserve_format as preserve_format
 from .ops.formats import strided as strided
 
+bool = _bool
 cdouble = complex128
 cfloat = complex64
 chalf = complex32
@@ -60,6 +65,7 @@ float = float32
 half = float16
 int = int32
 long = int64
+newaxis = None
 short = int16
 
 # Every declared op and composed function, under PyTorch's name.
