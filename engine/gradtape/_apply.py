@@ -14,7 +14,6 @@ from ._layout import laid_out
 from ._mode import mode
 from ._node import (
     Node,
-    SavedTensor,
     known_layouts,
     layout_of,
     new_object,
@@ -55,12 +54,13 @@ def finish(node: Node, output: Tensor, depth: int = 2) -> None:
 def apply(op: Op, args: tuple[Any, ...], params: tuple[Any, ...]) -> Any:
     """Run an op on tensors (``args``) and other arguments (``params``)."""
     arrays, xp = arrays_of(op, args)
+    now = mode.now
     if op.check is not None:
         op.check(op.name, *args, *params)
     if op.promotion != "none":
-        arrays = mode.now.run(promote, op, args, arrays)
+        arrays = now.run(promote, op, args, arrays)
     try:
-        found = mode.now.run(op.invoke, xp, arrays, params)
+        found = now.run(op.invoke, xp, arrays, params)
     except ValueError as error:
         if op.pointwise and "broadcast" in str(error):
             raise broadcast_error(*(np.shape(a) for a in arrays)) from None
@@ -69,7 +69,7 @@ def apply(op: Op, args: tuple[Any, ...], params: tuple[Any, ...]) -> Any:
         found = laid_out(xp, as_array(found), arrays)
     outputs = wrap_outputs(op, args, found)
     node = None
-    if mode.now.grad and op.formulas:
+    if now.grad and op.formulas:
         node = record(op, args, params, outputs)
     if observers:
         notify(OpCalled(op.name, (*args, *params), outputs, node))
@@ -99,7 +99,8 @@ def arrays_of(op: Op, args: Sequence[Any]) -> tuple[list[Any], Any]:
         raise argument_error(op, op.tensors[0], 1, args[0])
     if type(first._data) is _ndarray:
         for position, array in enumerate(arrays):
-            if array is not None and type(array).__module__.startswith("cupy"):
+            kind = type(array)
+            if kind is not _ndarray and kind.__module__.startswith("cupy"):
                 raise device_error(first, args[position])
         return arrays, np
     return arrays, module_of(first, args)
@@ -219,7 +220,7 @@ def make_node(
         at = op.listed
         inputs = (*args[:at], *args[at], *args[at + 1 :])
     nodes = tuple(edge_of(t) if isinstance(t, Tensor) else None for t in inputs)
-    if not any(node is not None for node in nodes):
+    if nodes.count(None) == len(nodes):
         return None
     if op.outputs == 1 and outputs[0]._data.dtype.kind in "biu":
         return None
@@ -236,22 +237,22 @@ def saved_of(
 ) -> tuple[Any, ...]:
     """Save what the formulas that will run ask for; None in the other slots."""
     saved: list[Any] = []
-    for position, slot in enumerate(op.saves):
-        if op.listed is None and not any(
-            position in formula.picks and any(nodes[i] for i in formula.edges)
-            for formula in op.formulas
-        ):
+    for argument, output, users in op.savings:
+        if users is not None and not _any_needs(users, nodes):
             saved.append(None)
-        elif slot.startswith("result"):
-            saved.append(save_output(outputs[int(slot[6:] or 0)]))
+        elif argument is None:
+            saved.append(save_output(outputs[output]))
         else:
-            value = args[op.tensors.index(slot)]
-            saved.append(_save_argument(value))
+            value = args[argument]
+            saved.append(save_input(value) if isinstance(value, Tensor) else value)
     return tuple(saved)
 
 
-def _save_argument(value: Any) -> SavedTensor | Any:
-    return save_input(value) if isinstance(value, Tensor) else value
+def _any_needs(users: tuple[int, ...], nodes: Sequence[Node | None]) -> bool:
+    for user in users:  # noqa: SIM110 - any() over a generator costs 0.3 µs more
+        if nodes[user] is not None:
+            return True
+    return False
 
 
 def metas_of(op: Op, args: Sequence[Any]) -> tuple[Any, ...]:

@@ -22,7 +22,7 @@ import inspect
 import linecache
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Any, Literal, TypeAlias
+from typing import Any, Literal, NamedTuple, TypeAlias
 
 Array: TypeAlias = Any
 """Marks a kernel's parameter as a tensor, handed over as a raw array."""
@@ -50,6 +50,14 @@ class Formula:
     edges: tuple[int, ...]  # positions among the node's next functions
     joint: bool  # returns a tuple, one gradient per input
     picks: tuple[int, ...]  # positions in saved + params
+
+
+class Saving(NamedTuple):
+    """Where one saved slot is filled from, and for whom."""
+
+    argument: int | None  # position among the op's tensors; None for an output
+    output: int
+    users: tuple[int, ...] | None  # next functions that need it; None: always saved
 
 
 @dataclass(slots=True)
@@ -80,6 +88,7 @@ class Op:
     saves: tuple[str, ...] = ()  # slots: tensors and results that formulas ask for
     metas: tuple[str, ...] = ()  # "self_shape"… that formulas ask for
     formulas: tuple[Formula, ...] = ()
+    savings: tuple[Saving, ...] = ()  # one per slot in `saves`
     doc: str = ""
     node_type: type = field(init=False)
     invoke: Callable[..., Any] = field(init=False)  # (xp, tensors, options) -> kernel
@@ -156,6 +165,17 @@ def _read_formulas(
             )
         )
     op.formulas = tuple(formulas)
+    op.savings = tuple(_saving(op, at, slot) for at, slot in enumerate(op.saves))
+
+
+def _saving(op: Op, position: int, slot: str) -> Saving:
+    users = None
+    if op.listed is None:
+        asking = [f.edges for f in op.formulas if position in f.picks]
+        users = tuple({edge for edges in asking for edge in edges})
+    if slot.startswith("result"):
+        return Saving(None, int(slot[6:] or 0), users)
+    return Saving(op.tensors.index(slot), 0, users)
 
 
 def _wanted_names(function: Derivative) -> tuple[str, ...]:

@@ -115,7 +115,7 @@ def _clamped(xp: Any, self: Any, low: Any, high: Any) -> Any:
     found = xp.maximum(self, low)
     if high is None:
         return found
-    if found.ndim and not high.ndim:
+    if found.ndim and not getattr(high, "ndim", 0):
         return xp.minimum(found, high, out=found)  # a number: no new memory
     return xp.minimum(found, high)
 
