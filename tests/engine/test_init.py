@@ -95,13 +95,17 @@ def test_eye_dirac_and_sparse_are_pytorchs() -> None:
         (lambda init, w: init.sparse_(w, 0.4), (20, 5)),
     ):
         ours, theirs = (
-            seeded(m, lambda m=m, fill=fill, shape=shape: fill(m.nn.init, m.empty(*shape)))
+            seeded(
+                m, lambda m=m, fill=fill, shape=shape: fill(m.nn.init, m.empty(*shape))
+            )
             for m in (gradtape, torch)
         )
         np.testing.assert_array_equal(values(ours), values(theirs))
 
 
-@pytest.mark.parametrize("name", ["relu", "tanh", "selu", "linear", "conv2d", "sigmoid"])
+@pytest.mark.parametrize(
+    "name", ["relu", "tanh", "selu", "linear", "conv2d", "sigmoid"]
+)
 def test_gains_are_pytorchs(name: str) -> None:
     assert gradtape.nn.init.calculate_gain(name) == torch.nn.init.calculate_gain(name)
 

@@ -348,7 +348,9 @@ def test_full_backward_hooks_without_input_gradients() -> None:
     def program(t: Any) -> Any:
         t.manual_seed(0)
         layer, seen = t.nn.Linear(2, 3), []
-        layer.register_full_backward_hook(lambda m, gi, go: seen.append([gi, go[0].tolist()]))
+        layer.register_full_backward_hook(
+            lambda m, gi, go: seen.append([gi, go[0].tolist()])
+        )
         layer(t.ones(2, 2)).sum().backward()
         return seen
 
@@ -403,7 +405,9 @@ def test_observers_see_modules_enter_and_leave() -> None:
     with gt.observe(lambda e: seen.append((type(e).__name__, e))):
         net(gt.ones(1))
     names = [
-        f"{name} {event.scope.kind}" for name, event in seen if name.startswith("Module")
+        f"{name} {event.scope.kind}"
+        for name, event in seen
+        if name.startswith("Module")
     ]
     assert names == [
         "ModuleEntered Sequential",
@@ -460,9 +464,15 @@ def test_lists_and_dicts_of_parameters() -> None:
         merged = named | nn.ParameterDict({"d": t.ones(1)})
         popped = named.popitem()
         return [
-            repr(listed), repr(listed[1:]), len(listed), repr(named), popped[0],
-            list(merged.keys()), [n for n, _ in listed.named_parameters()],
-            named.setdefault("z", t.ones(1)), named.get("q"),
+            repr(listed),
+            repr(listed[1:]),
+            len(listed),
+            repr(named),
+            popped[0],
+            list(merged.keys()),
+            [n for n, _ in listed.named_parameters()],
+            named.setdefault("z", t.ones(1)),
+            named.get("q"),
         ]
 
     assert_same(program)

@@ -28,7 +28,9 @@ DROPOUTS: dict[str, Callable[[Any, Any], Any]] = {
     "dropout in evaluation": lambda F, x: F.dropout(x, 0.3, training=False),
     "alpha_dropout": lambda F, x: F.alpha_dropout(x, 0.3, training=True),
     "alpha_dropout of all": lambda F, x: F.alpha_dropout(x, 1.0, training=True),
-    "feature_alpha_dropout": lambda F, x: F.feature_alpha_dropout(x, 0.3, training=True),
+    "feature_alpha_dropout": lambda F, x: F.feature_alpha_dropout(
+        x, 0.3, training=True
+    ),
     "dropout1d": lambda F, x: F.dropout1d(x[0], 0.3),
     "dropout1d without batch": lambda F, x: F.dropout1d(x[0, 0], 0.3),
     "dropout2d": lambda F, x: F.dropout2d(x, 0.3),

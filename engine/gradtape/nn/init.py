@@ -19,6 +19,7 @@ from .._generator import Generator
 from .._inplace import note_write
 from .._random_sample import randperm
 from .._tensor import Tensor
+from ._truncated import normal_cdf, redraw_normal, reject_uniform
 
 _LINEAR = {
     "linear",
@@ -206,51 +207,11 @@ def trunc_normal_(
     """Fill with normal numbers that lie in [a, b]; others are drawn again."""
     if mean < a - 2 * std or mean > b + 2 * std:
         warnings.warn(_FAR_MEAN, UserWarning, stacklevel=2)
-    inside = _normal_cdf((b - mean) / std) - _normal_cdf((a - mean) / std)
-    draw = _redraw_normal if inside > 0.3 else _reject_uniform
+    inside = normal_cdf((b - mean) / std) - normal_cdf((a - mean) / std)
+    draw = redraw_normal if inside > 0.3 else reject_uniform
     return _fill(
         tensor, "trunc_normal_", lambda out: draw(out, mean, std, a, b, generator)
     )
-
-
-def _normal_cdf(x: float) -> float:
-    return (1.0 + math.erf(x / math.sqrt(2.0))) / 2.0
-
-
-def _redraw_normal(
-    out: Any, mean: float, std: float, a: float, b: float, generator: Any
-) -> None:
-    low, high = out.dtype.type(a), out.dtype.type(b)
-    fill.normal_(out, mean, std, generator)
-    while True:
-        outside = (out < low) | (out > high)
-        if not outside.any():
-            return
-        again = fill.normal_(np.empty_like(out), mean, std, generator)
-        np.copyto(out, again, where=outside)
-
-
-def _reject_uniform(
-    out: Any, mean: float, std: float, a: float, b: float, generator: Any
-) -> None:
-    """Sample by rejection: the interval holds too little of the normal mass."""
-    peak = -0.5 * ((max(a, min(mean, b)) - mean) / std) ** 2
-
-    def log_density(x: Any) -> Any:
-        return ((x - mean) / std) ** 2 * -0.5 - peak
-
-    fill.uniform_(out, a, b, generator)
-    chance = np.empty_like(out)
-    candidates, first = out.copy(), True
-    pending = np.ones(out.shape, bool)
-    while pending.any():
-        if not first:
-            fill.uniform_(candidates, a, b, generator)
-            np.copyto(out, candidates, where=pending)
-        first = False
-        with np.errstate(divide="ignore"):
-            refused = np.log(fill.uniform_(chance, 0.0, 1.0, generator))
-        pending &= refused > log_density(candidates)
 
 
 def orthogonal_(

@@ -2,6 +2,7 @@
 
 from . import (
     activation,
+    activation_cut,
     activation_pieces,
     activation_smooth,
     arithmetic,
@@ -45,6 +46,7 @@ from . import (
     parts,
     pieces,
     pool,
+    pool_average,
     positions,
     power,
     products,

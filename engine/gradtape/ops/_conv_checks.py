@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from .._errors import legacy_type_name
 from .._tensor import Tensor
 
@@ -14,7 +12,7 @@ _KERNEL_TOO_BIG = (
 
 
 def _common(
-    input: Tensor,  # noqa: A002
+    input: Tensor,
     weight: Tensor,
     bias: Tensor | None,
     stride: tuple[int, ...],
@@ -57,7 +55,7 @@ def _common(
 
 
 def check_convolution(
-    input: Tensor,  # noqa: A002
+    input: Tensor,
     weight: Tensor,
     bias: Tensor | None,
     stride: tuple[int, ...],
@@ -93,7 +91,7 @@ def check_convolution(
 
 
 def check_transposed(
-    input: Tensor,  # noqa: A002
+    input: Tensor,
     weight: Tensor,
     bias: Tensor | None,
     stride: tuple[int, ...],

@@ -67,8 +67,10 @@ def padded(
     shape = array.shape[:2] + tuple(
         n + b + a for n, b, a in zip(spatial, before, after, strict=True)
     )
-    found = xp.zeros(shape, array.dtype) if value == 0 else xp.full(
-        shape, value, array.dtype
+    found = (
+        xp.zeros(shape, array.dtype)
+        if value == 0
+        else xp.full(shape, value, array.dtype)
     )
     inner = tuple(slice(b, b + n) for b, n in zip(before, spatial, strict=True))
     found[(slice(None), slice(None), *inner)] = array
@@ -109,9 +111,7 @@ def fold(xp: Any, cols: Any, spatial: Sizes, window: Window, outputs: Sizes) -> 
     for place, seen in window.taps(outputs):
         target = found[(*every, *seen)]
         xp.add(target, cols[(slice(None), *place)], target)
-    inner = tuple(
-        slice(p, p + n) for p, n in zip(window.padding, spatial, strict=True)
-    )
+    inner = tuple(slice(p, p + n) for p, n in zip(window.padding, spatial, strict=True))
     return found[(*every, *inner)]
 
 
@@ -130,9 +130,10 @@ def fold_runs(xp: Any, cols: Any, spatial: Sizes, full: Sizes, window: Window) -
     rows = run_rows(full, window)
     size, dims = math.prod(rows), len(full)
     steps = [math.prod(rows[d + 1 :]) for d in range(dims)]
-    reach = [d * (k - 1) // s for k, d, s in zip(
-        window.kernel, window.dilation, window.stride, strict=True
-    )]
+    reach = [
+        d * (k - 1) // s
+        for k, d, s in zip(window.kernel, window.dilation, window.stride, strict=True)
+    ]
     room = max(size, run + sum(r * s for r, s in zip(reach, steps, strict=True)))
     phases = xp.zeros((*window.stride, channels, batch, room), cols.dtype)
     places = itertools.product(*(range(k) for k in window.kernel))
@@ -151,9 +152,7 @@ def fold_runs(xp: Any, cols: Any, spatial: Sizes, full: Sizes, window: Window) -
         order += [dims + 2 + d, d]
     joined = [n * s for n, s in zip(rows, window.stride, strict=True)]
     whole = whole.transpose(order).reshape(channels, batch, *joined)
-    inner = tuple(
-        slice(p, p + n) for p, n in zip(window.padding, spatial, strict=True)
-    )
+    inner = tuple(slice(p, p + n) for p, n in zip(window.padding, spatial, strict=True))
     return whole[(slice(None), slice(None), *inner)]
 
 

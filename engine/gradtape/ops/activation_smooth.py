@@ -38,7 +38,11 @@ def _tanh_argument(x: Any) -> Any:
 
 
 @op(
-    {"self": lambda F, grad, self, approximate: F.gelu_backward(grad, self, approximate)},
+    {
+        "self": lambda F, grad, self, approximate: F.gelu_backward(
+            grad, self, approximate
+        )
+    },
     method=False,
     function=False,
 )
@@ -168,9 +172,11 @@ def mish_backward(xp: Any, grad_output: Array, self: Array) -> Any:
 
 
 @op(
-    {"self": lambda F, grad, self, beta, threshold: F.softplus_backward(
-        grad, self, beta, threshold
-    )},
+    {
+        "self": lambda F, grad, self, beta, threshold: F.softplus_backward(
+            grad, self, beta, threshold
+        )
+    },
     method=False,
     function=False,
 )
@@ -233,7 +239,7 @@ def log_sigmoid_forward(xp: Any, self: Array) -> Any:
     return xp.asarray(found, order="C"), xp.asarray(decay, order="C")
 
 
-def log_sigmoid(input: Tensor) -> Tensor:  # noqa: A002
+def log_sigmoid(input: Tensor) -> Tensor:
     """Return ``log(sigmoid(x))`` without overflow."""
     return log_sigmoid_forward(input)[0]
 

@@ -16,7 +16,9 @@ from .._tensor import Tensor
 from .matmul import bmm
 
 _ELLIPSIS = "..."
-_Labels = list[str]  # one per dimension; ellipsis dimensions are "0", "1"… from the right
+_Labels = list[
+    str
+]  # one per dimension; ellipsis dimensions are "0", "1"… from the right
 
 
 @public

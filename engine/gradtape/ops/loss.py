@@ -63,8 +63,8 @@ def mse_loss(xp: Any, self: Array, target: Array, reduction: int = MEAN) -> Any:
         "grad_output": lambda F, grad, self, target, reduction: _reduced_grad(
             F, grad * (self - target) * 2, reduction
         ),
-        ("self", "target"): lambda F, grad, grad_output, self, reduction: _mse_curvature(
-            F, grad * grad_output, self, reduction
+        ("self", "target"): lambda F, grad, grad_output, self, reduction: (
+            _mse_curvature(F, grad * grad_output, self, reduction)
         ),
     },
     method=False,
@@ -98,7 +98,12 @@ def _smooth_derivative(
     return into_self, -into_self if needs[1] else None
 
 
-@op({("self", "target"): _smooth_derivative}, node="SmoothL1LossBackward0", method=False, function=False)
+@op(
+    {("self", "target"): _smooth_derivative},
+    node="SmoothL1LossBackward0",
+    method=False,
+    function=False,
+)
 def smooth_l1_loss(
     xp: Any, self: Array, target: Array, reduction: int = MEAN, beta: float = 1.0
 ) -> Any:
@@ -123,7 +128,10 @@ def _smooth_curvature(
         "grad_output": lambda F, grad, self, target, reduction, beta: _reduced(
             F, grad * F._clamp_numbers((self - target) / beta, -1.0, 1.0), reduction
         ),
-        ("self", "target"): lambda F, grad, grad_output, self, target, reduction, beta: (
+        (
+            "self",
+            "target",
+        ): lambda F, grad, grad_output, self, target, reduction, beta: (
             _smooth_curvature(F, grad * grad_output, self, target, reduction, beta)
         ),
     },
@@ -151,9 +159,7 @@ def huber_loss(
 ) -> Any:
     """Square differences below delta, take larger ones times delta."""
     if delta <= 0:
-        raise RuntimeError(
-            "huber_loss does not support non-positive values for delta."
-        )
+        raise RuntimeError("huber_loss does not support non-positive values for delta.")
     size = xp.abs(xp.subtract(self, target))
     near = size * size * 0.5
     return reduced(
@@ -166,7 +172,10 @@ def huber_loss(
         "grad_output": lambda F, grad, self, target, reduction, delta: _reduced(
             F, grad * F._clamp_numbers(self - target, -delta, delta), reduction
         ),
-        ("self", "target"): lambda F, grad, grad_output, self, target, reduction, delta: (
+        (
+            "self",
+            "target",
+        ): lambda F, grad, grad_output, self, target, reduction, delta: (
             _smooth_curvature(
                 F, grad * grad_output * delta, self, target, reduction, delta
             )
@@ -192,9 +201,11 @@ def huber_loss_backward(
 
 
 @op(
-    {"self": lambda F, grad, self, target, reduction: _soft_margin_derivative(
-        F, grad, self, target, reduction
-    )},
+    {
+        "self": lambda F, grad, self, target, reduction: _soft_margin_derivative(
+            F, grad, self, target, reduction
+        )
+    },
     method=False,
     function=False,
 )

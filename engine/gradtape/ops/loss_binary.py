@@ -16,7 +16,9 @@ def _bce_derivative(
 ) -> Any:
     into_self = into_target = None
     if needs[0]:
-        into_self = F.binary_cross_entropy_backward(grad, self, target, weight, reduction)
+        into_self = F.binary_cross_entropy_backward(
+            grad, self, target, weight, reduction
+        )
     if needs[1]:
         into_target = grad * (F.log(1 - self) - F.log(self))
         into_target = _weighted(F, into_target, self, weight, reduction)

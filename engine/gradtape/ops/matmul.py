@@ -9,8 +9,8 @@ from __future__ import annotations
 from typing import Any
 
 from .._define import Array, op
-from .._errors import legacy_type_name
 from .._dtypes import DTYPE_OF
+from .._errors import legacy_type_name
 from ._place import array_like
 from ._product import (
     adjoint,

@@ -27,15 +27,13 @@ def _masked(found: Any, needs: Any) -> tuple[Any, ...]:
     return tuple(g if need else None for g, need in zip(found, needs, strict=True))
 
 
-def _centred(
-    F: Any, grad: Any, normal: Any, invstd: Any, dims: Shape
-) -> Any:
+def _centred(F: Any, grad: Any, normal: Any, invstd: Any, dims: Shape) -> Any:
     """Take out of a gradient what normalising over ``dims`` cannot pass on."""
     rest = grad - F.mean(grad, dims, True) - normal * F.mean(grad * normal, dims, True)
     return invstd * rest
 
 
-def _normalised(F: Any, input: Any, dims: Shape, eps: float) -> tuple[Any, Any]:  # noqa: A002
+def _normalised(F: Any, input: Any, dims: Shape, eps: float) -> tuple[Any, Any]:
     centre = input - F.mean(input, dims, True)
     invstd = F.rsqrt(F.mean(centre * centre, dims, True) + eps)
     return centre * invstd, invstd
@@ -47,7 +45,7 @@ def _normalised(F: Any, input: Any, dims: Shape, eps: float) -> tuple[Any, Any]:
 def _batch_derivative(
     F: Any,
     grad: Any,
-    input: Any,  # noqa: A002
+    input: Any,
     weight: Any,
     running_mean: Any,
     running_var: Any,
@@ -82,7 +80,7 @@ def _batch_derivative(
 def _batch_composed(
     F: Any,
     grad: Any,
-    input: Any,  # noqa: A002
+    input: Any,
     weight: Any,
     running_mean: Any,
     running_var: Any,
@@ -112,7 +110,7 @@ def _batch_composed(
 )
 def _native_batch_norm(
     xp: Any,
-    input: Array,  # noqa: A002
+    input: Array,
     weight: Array | None,
     bias: Array | None,
     running_mean: Array | None,
@@ -128,7 +126,7 @@ def _native_batch_norm(
 
 @public
 def native_batch_norm(
-    input: Tensor,  # noqa: A002
+    input: Tensor,
     weight: Tensor | None,
     bias: Tensor | None,
     running_mean: Tensor | None,
@@ -166,7 +164,7 @@ def _move(running: Tensor | None, value: Any, momentum: float) -> None:
 def _batch_norm_backward(
     xp: Any,
     grad_output: Array,
-    input: Array,  # noqa: A002
+    input: Array,
     weight: Array | None,
     running_mean: Array | None,
     running_var: Array | None,
@@ -198,7 +196,7 @@ def _batch_norm_backward(
 def _layer_derivative(
     F: Any,
     grad: Any,
-    input: Any,  # noqa: A002
+    input: Any,
     normalized_shape: Shape,
     weight: Any,
     bias: Any,
@@ -232,7 +230,7 @@ def _layer_derivative(
 )
 def native_layer_norm(
     xp: Any,
-    input: Array,  # noqa: A002
+    input: Array,
     normalized_shape: Shape,
     weight: Array | None,
     bias: Array | None,
@@ -246,7 +244,7 @@ def native_layer_norm(
 def _layer_norm_backward(
     xp: Any,
     grad_output: Array,
-    input: Array,  # noqa: A002
+    input: Array,
     normalized_shape: Shape,
     mean: Array,
     rstd: Array,
@@ -265,7 +263,7 @@ def _layer_norm_backward(
 def _group_derivative(
     F: Any,
     grad: Any,
-    input: Any,  # noqa: A002
+    input: Any,
     weight: Any,
     group: int,
     eps: float,
@@ -301,7 +299,7 @@ def _group_derivative(
 )
 def native_group_norm(
     xp: Any,
-    input: Array,  # noqa: A002
+    input: Array,
     weight: Array | None,
     bias: Array | None,
     N: int,  # noqa: N803 - PyTorch's names
@@ -318,7 +316,7 @@ def native_group_norm(
 def _group_norm_backward(
     xp: Any,
     grad_output: Array,
-    input: Array,  # noqa: A002
+    input: Array,
     mean: Array,
     rstd: Array,
     weight: Array | None,
@@ -326,6 +324,4 @@ def _group_norm_backward(
     into_input: bool,
 ) -> Any:
     """Return the gradients of input, weight and bias."""
-    return group_backward(
-        xp, grad_output, input, mean, rstd, weight, group, into_input
-    )
+    return group_backward(xp, grad_output, input, mean, rstd, weight, group, into_input)

@@ -58,9 +58,7 @@ def _softmax(xp: Any, self: Array, dim: int) -> Any:
     method=False,
     function=False,
 )
-def _softmax_backward_data(
-    xp: Any, grad_output: Array, output: Array, dim: int
-) -> Any:
+def _softmax_backward_data(xp: Any, grad_output: Array, output: Array, dim: int) -> Any:
     """Return ``(grad - sum(grad * output)) * output``."""
     found = xp.multiply(grad_output, output, xp.empty(output.shape, output.dtype))
     total = _total(xp, found, wrap_dim(dim, found.ndim))
@@ -68,9 +66,11 @@ def _softmax_backward_data(
 
 
 @op(
-    {"self": lambda F, grad, result, dim: F._log_softmax_backward_data(
-        grad, result, dim
-    )},
+    {
+        "self": lambda F, grad, result, dim: F._log_softmax_backward_data(
+            grad, result, dim
+        )
+    },
     name="log_softmax",
     key="_log_softmax",
     method=False,
@@ -104,7 +104,7 @@ def _log_softmax_backward_data(
     return xp.subtract(grad_output, found, found)
 
 
-def _cast(name: str, input: Any, dim: Any, dtype: DType | None) -> Tensor:  # noqa: A002
+def _cast(name: str, input: Any, dim: Any, dtype: DType | None) -> Tensor:
     tensor = check_tensor(input, name)
     if not isinstance(dim, int):
         raise TypeError(
@@ -115,7 +115,7 @@ def _cast(name: str, input: Any, dim: Any, dtype: DType | None) -> Tensor:  # no
 
 
 @method("softmax", function=True)
-def softmax(input: Tensor, dim: int, dtype: DType | None = None) -> Tensor:  # noqa: A002
+def softmax(input: Tensor, dim: int, dtype: DType | None = None) -> Tensor:
     """Return values in (0, 1) that sum to 1 along a dimension.
 
     >>> import gradtape as torch
@@ -126,6 +126,6 @@ def softmax(input: Tensor, dim: int, dtype: DType | None = None) -> Tensor:  # n
 
 
 @method("log_softmax", function=True)
-def log_softmax(input: Tensor, dim: int, dtype: DType | None = None) -> Tensor:  # noqa: A002
+def log_softmax(input: Tensor, dim: int, dtype: DType | None = None) -> Tensor:
     """Return the logarithm of softmax, computed without overflow."""
     return _log_softmax(_cast("log_softmax", input, dim, dtype), dim)

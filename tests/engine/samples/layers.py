@@ -256,16 +256,25 @@ OPS = (
     OpSample(F + "conv2d", valid, saved=False, variant="valid"),
     # Sums of 70 products, in another order in float32.
     OpSample(
-        F + "conv3d", conv(4, 4, 3), layouts=("contiguous",), gradgradcheck=False,
+        F + "conv3d",
+        conv(4, 4, 3),
+        layouts=("contiguous",),
+        gradgradcheck=False,
         rtol=1e-3,
     ),
     OpSample(F + "conv_transpose1d", conv_transpose(4)),
     OpSample(
-        F + "conv_transpose2d", conv_transpose(4, 3), errors=conv_transpose_refused,
+        F + "conv_transpose2d",
+        conv_transpose(4, 3),
+        errors=conv_transpose_refused,
         layouts=DENSE,
     ),
-    OpSample(F + "conv_transpose3d", conv_transpose(3, 3, 2), layouts=("contiguous",),
-             gradgradcheck=False),
+    OpSample(
+        F + "conv_transpose3d",
+        conv_transpose(3, 3, 2),
+        layouts=("contiguous",),
+        gradgradcheck=False,
+    ),
     OpSample(F + "unfold", unfold),
     OpSample(F + "fold", fold),
     OpSample(F + "max_pool1d", max_pool(6)),
@@ -276,8 +285,9 @@ OPS = (
     OpSample(F + "avg_pool3d", avg_pool(4, 4, 4), layouts=DENSE, gradgradcheck=False),
     OpSample(F + "adaptive_avg_pool1d", adaptive(6)),
     OpSample(F + "adaptive_avg_pool2d", adaptive(6, 5)),
-    OpSample(F + "adaptive_avg_pool3d", adaptive(4, 4, 4), layouts=DENSE,
-             gradgradcheck=False),
+    OpSample(
+        F + "adaptive_avg_pool3d", adaptive(4, 4, 4), layouts=DENSE, gradgradcheck=False
+    ),
     OpSample(F + "adaptive_max_pool1d", adaptive(6)),
     OpSample(F + "adaptive_max_pool2d", adaptive(6, 5)),
     OpSample(F + "lp_pool2d", lp_pool),
@@ -293,7 +303,10 @@ OPS = (
     OpSample(F + "embedding", embedding_of_none, double=False, variant="none"),
     # A row for padding gets no gradient, and frequent ones less than their slope.
     OpSample(
-        F + "embedding", embedding_unlike_slopes, gradcheck=False, gradgradcheck=False,
+        F + "embedding",
+        embedding_unlike_slopes,
+        gradcheck=False,
+        gradgradcheck=False,
         variant="scaled",
     ),
     OpSample(F + "pad", pad, errors=pad_refused),
@@ -302,7 +315,10 @@ OPS = (
     # PyTorch has one op for each; here they are views of views.
     OpSample(F + "pixel_shuffle", shuffle, graph=False, saved=False),
     OpSample(
-        F + "pixel_unshuffle", shuffle, graph=False, saved=False,
+        F + "pixel_unshuffle",
+        shuffle,
+        graph=False,
+        saved=False,
         strides=False,  # those of dimensions of size 1 differ
     ),
     OpSample(F + "channel_shuffle", shuffle, graph=False, saved=False),

@@ -177,14 +177,20 @@ OPS = (
     OpSample(F + "huber_loss", huber, errors=huber_refused),
     OpSample(F + "soft_margin_loss", signs, frozen=(1,)),
     OpSample(
-        F + "binary_cross_entropy", probabilities, errors=probabilities_refused,
-        frozen=(2,), layouts=LAID_OUT,
+        F + "binary_cross_entropy",
+        probabilities,
+        errors=probabilities_refused,
+        frozen=(2,),
+        layouts=LAID_OUT,
     ),
     # Where the logarithm is cut, second derivatives are left as they come.
     OpSample(F + "binary_cross_entropy", certain, double=False, variant="certain"),
     OpSample(
-        F + "binary_cross_entropy_with_logits", logits, errors=logits_refused,
-        frozen=(2, 6), layouts=LAID_OUT,
+        F + "binary_cross_entropy_with_logits",
+        logits,
+        errors=logits_refused,
+        frozen=(2, 6),
+        layouts=LAID_OUT,
     ),
     OpSample(F + "nll_loss", classes(), frozen=(2,), errors=classes_refused),
     OpSample(F + "nll_loss", one_sample, variant="one"),
@@ -201,11 +207,17 @@ OPS = (
     OpSample(F + "margin_ranking_loss", ranking),
     OpSample(F + "triplet_margin_loss", triplets),
     OpSample(
-        F + "multi_margin_loss", margins, double=False, gradgradcheck=False,
+        F + "multi_margin_loss",
+        margins,
+        double=False,
+        gradgradcheck=False,
         layouts=("contiguous",),  # PyTorch refuses others in backward
     ),
     OpSample(
-        F + "multilabel_margin_loss", label_lists, double=False, gradgradcheck=False,
+        F + "multilabel_margin_loss",
+        label_lists,
+        double=False,
+        gradgradcheck=False,
         layouts=("contiguous",),  # PyTorch refuses others in backward
     ),
     OpSample(F + "multilabel_soft_margin_loss", label_bits),

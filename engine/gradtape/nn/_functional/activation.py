@@ -12,6 +12,7 @@ from ..._dtypes import dtype as DType
 from ..._generator import default_generator
 from ..._inplace import write
 from ..._tensor import Tensor, wrap
+from ...ops import activation_cut as cutting
 from ...ops import activation_pieces as straight
 from ...ops import activation_smooth as smooth
 from ...ops.softmax import log_softmax as _log_softmax
@@ -102,7 +103,7 @@ def hardtanh(
         raise ValueError("min_val cannot be greater than max_val")
     if inplace:
         return hardtanh_(input, min_val, max_val)
-    return straight.hardtanh(input, min_val, max_val)
+    return cutting.hardtanh(input, min_val, max_val)
 
 
 def relu6(input: Tensor, inplace: bool = False) -> Tensor:
@@ -112,12 +113,12 @@ def relu6(input: Tensor, inplace: bool = False) -> Tensor:
 
 def hardsigmoid(input: Tensor, inplace: bool = False) -> Tensor:
     """Return ``clamp(x + 3, 0, 6) / 6``."""
-    return _hardsigmoid_(input) if inplace else straight.hardsigmoid(input)
+    return _hardsigmoid_(input) if inplace else cutting.hardsigmoid(input)
 
 
 def hardswish(input: Tensor, inplace: bool = False) -> Tensor:
     """Return ``x * clamp(x + 3, 0, 6) / 6``."""
-    return _hardswish_(input) if inplace else straight.hardswish(input)
+    return _hardswish_(input) if inplace else cutting.hardswish(input)
 
 
 def silu(input: Tensor, inplace: bool = False) -> Tensor:
@@ -131,8 +132,8 @@ def mish(input: Tensor, inplace: bool = False) -> Tensor:
 
 
 gelu = smooth.gelu
-hardshrink = straight.hardshrink
-softshrink = straight.softshrink
+hardshrink = cutting.hardshrink
+softshrink = cutting.softshrink
 logsigmoid = smooth.log_sigmoid
 softplus = smooth.softplus
 

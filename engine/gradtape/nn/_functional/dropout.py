@@ -136,11 +136,12 @@ def dropout2d(
     if input.dim() == 3:
         warnings.warn(
             "dropout2d: Received a 3D input to dropout2d and assuming that "
-            "channel-wise 1D dropout behavior is desired - input is interpreted as shape (N, C, L), "
-            "where C is the channel dim. This behavior will change in a future release "
+            "channel-wise 1D dropout behavior is desired - input is interpreted as "
+            "shape (N, C, L), where C is the channel dim. This behavior will change in "
+            "a future release "
             "to interpret the input as one without a batch dimension, i.e. shape "
-            "(C, H, W). To maintain the 1D channel-wise dropout behavior, please switch to "
-            "using dropout1d instead.",
+            "(C, H, W). To maintain the 1D channel-wise dropout behavior, please "
+            "switch to using dropout1d instead.",
             UserWarning,
             stacklevel=2,
         )

@@ -2,21 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any
-
-from ..._define import FUNCTIONS
 from ..._tensor import Tensor
 from ...ops import loss_classes as kernels
 from ...ops.scalar import (
     add_number,
-    as_tensor,
     div_number,
     mul_number,
-    sub_number,
 )
 from ...ops.softmax import log_softmax
-from .distance import pairwise_distance
 from .loss import legacy_reduction, reduce_losses, reduction_number
 
 
@@ -205,126 +198,6 @@ def multilabel_soft_margin_loss(
     if weight is not None:
         losses = losses * weight
     return reduce_losses(losses.sum(-1) / input.shape[-1], reduction)
-
-
-# ---- pairs and triples ----
-
-
-def hinge_embedding_loss(
-    input: Tensor,
-    target: Tensor,
-    margin: float = 1.0,
-    size_average: bool | None = None,
-    reduce: bool | None = None,
-    reduction: str = "mean",
-) -> Tensor:
-    """Draw in distances of like pairs (1), push apart those of unlike ones (-1)."""
-    reduction = legacy_reduction(size_average, reduce, reduction)
-    where, zeros = FUNCTIONS["where"], FUNCTIONS["zeros_like"](input)
-    gap = FUNCTIONS["sub"](as_tensor(margin, input), input)
-    pushed = where(target != 1, gap.clamp_min(0), zeros)
-    drawn = where(target != -1, input, zeros)
-    return reduce_losses(pushed + drawn, reduction)
-
-
-def margin_ranking_loss(
-    input1: Tensor,
-    input2: Tensor,
-    target: Tensor,
-    margin: float = 0,
-    size_average: bool | None = None,
-    reduce: bool | None = None,
-    reduction: str = "mean",
-) -> Tensor:
-    """Ask the first input to be larger where the target is 1, smaller where -1."""
-    reduction = legacy_reduction(size_average, reduce, reduction)
-    if input1.dim() != input2.dim() or input1.dim() != target.dim():
-        raise RuntimeError(
-            "margin_ranking_loss : All input tensors should have same dimension but "
-            f"got sizes: input1: {input1.size()}, input2: {input2.size()}, target: "
-            f"{target.size()} "
-        )
-    losses = add_number(-target * (input1 - input2), margin).clamp_min(0)
-    return reduce_losses(losses, reduction)
-
-
-def cosine_embedding_loss(
-    input1: Tensor,
-    input2: Tensor,
-    target: Tensor,
-    margin: float = 0,
-    size_average: bool | None = None,
-    reduce: bool | None = None,
-    reduction: str = "mean",
-) -> Tensor:
-    """Ask pairs to point the same way (1) or apart by a margin (-1)."""
-    reduction = legacy_reduction(size_average, reduce, reduction)
-    dim = target.dim()
-    product = (input1 * input2).sum(dim)
-    squares = [add_number((t * t).sum(dim), 1e-12) for t in (input1, input2)]
-    cosine = product / (squares[0] * squares[1]).sqrt()
-    where, zeros = FUNCTIONS["where"], FUNCTIONS["zeros_like"](cosine)
-    away = FUNCTIONS["sub"](as_tensor(1, cosine), cosine)
-    drawn = where(target == 1, away, zeros)
-    pushed = where(target == -1, sub_number(cosine, margin).clamp_min(0), zeros)
-    return reduce_losses(drawn + pushed, reduction)
-
-
-def triplet_margin_loss(
-    anchor: Tensor,
-    positive: Tensor,
-    negative: Tensor,
-    margin: float = 1.0,
-    p: float = 2,
-    eps: float = 1e-6,
-    swap: bool = False,
-    size_average: bool | None = None,
-    reduce: bool | None = None,
-    reduction: str = "mean",
-) -> Tensor:
-    """Ask the anchor to be nearer to the positive than to the negative."""
-    reduction = legacy_reduction(size_average, reduce, reduction)
-    if margin <= 0:
-        raise ValueError(f"margin must be greater than 0, got {margin}")
-
-    def distance(a: Tensor, b: Tensor) -> Tensor:
-        return pairwise_distance(a, b, p, eps)
-
-    return _triplet(anchor, positive, negative, distance, margin, swap, reduction)
-
-
-def triplet_margin_with_distance_loss(
-    anchor: Tensor,
-    positive: Tensor,
-    negative: Tensor,
-    *,
-    distance_function: Callable[[Tensor, Tensor], Tensor] | None = None,
-    margin: float = 1.0,
-    swap: bool = False,
-    reduction: str = "mean",
-) -> Tensor:
-    """Do what ``triplet_margin_loss`` does, with a distance of the caller's."""
-    if reduction not in ("mean", "sum", "none"):
-        raise ValueError(f"{reduction} is not a valid value for reduction")
-    if margin <= 0:
-        raise ValueError(f"margin must be greater than 0, got {margin}")
-    distance = pairwise_distance if distance_function is None else distance_function
-    return _triplet(anchor, positive, negative, distance, margin, swap, reduction)
-
-
-def _triplet(
-    anchor: Tensor,
-    positive: Tensor,
-    negative: Tensor,
-    distance: Callable[..., Any],
-    margin: float,
-    swap: bool,
-    reduction: str,
-) -> Tensor:
-    near, far = distance(anchor, positive), distance(anchor, negative)
-    if swap:
-        far = FUNCTIONS["minimum"](far, distance(positive, negative))
-    return reduce_losses((add_number(near, margin) - far).clamp_min(0), reduction)
 
 
 def multilabel_margin_loss(

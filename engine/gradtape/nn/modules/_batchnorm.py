@@ -203,8 +203,8 @@ class _InstanceNorm(_NormBase):
             )
         warnings.warn(
             f"input's size at dim={channel} does not match num_features. You can "
-            "silence this warning by not passing in num_features, which is not used because "
-            "affine=False",
+            "silence this warning by not passing in num_features, which is not used "
+            "because affine=False",
             UserWarning,
             stacklevel=3,
         )

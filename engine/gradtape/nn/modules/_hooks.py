@@ -128,7 +128,7 @@ class Hooked(State):
         with_kwargs: bool = False,
         always_call: bool = False,
     ) -> RemovableHandle:
-        """Call ``hook(module, args, output)`` after forward; it may return a new one."""
+        """Call ``hook(module, args, output)`` afterwards; it may return a new one."""
         handle = _add(self._hooks.post, hook, prepend)
         if with_kwargs:
             self._hooks.kwargs.add(handle.id)

@@ -1,0 +1,132 @@
+"""Activations that cut: hardtanh, hardsigmoid, hardswish and the shrinks."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from .._define import Array, op
+from .._inplace import inplace
+from ._place import array_like
+from ._select import check_floating, keep
+
+# ---- hardtanh, hardsigmoid, hardswish: cut on both sides ----
+
+
+@op(
+    {
+        "self": lambda F, grad, self, min_val, max_val: F.hardtanh_backward(
+            grad, self, min_val, max_val
+        )
+    },
+    method=False,
+    function=False,
+)
+def hardtanh(xp: Any, self: Array, min_val: float = -1.0, max_val: float = 1.0) -> Any:
+    """Cut to the range from ``min_val`` to ``max_val``."""
+    kind = self.dtype.type
+    return xp.minimum(xp.maximum(self, kind(min_val)), kind(max_val))
+
+
+@op(
+    {
+        "grad_output": lambda F, grad, self, min_val, max_val: F.hardtanh_backward(
+            grad, self, min_val, max_val
+        )
+    },
+    method=False,
+    function=False,
+)
+def hardtanh_backward(
+    xp: Any, grad_output: Array, self: Array, min_val: float, max_val: float
+) -> Any:
+    """Let the gradient through where nothing was cut."""
+    return keep(xp, ~((self <= min_val) | (self >= max_val)), grad_output)
+
+
+@op(
+    {
+        "self": lambda F, grad, self: (
+            F.hardtanh_backward(grad, self, -3.0, 3.0) * (1 / 6)
+        )
+    },
+    method=False,
+    function=False,
+)
+def hardsigmoid(xp: Any, self: Array) -> Any:
+    """Return ``clamp(x + 3, 0, 6) / 6``."""
+    check_floating(self, "hardsigmoid_cpu")
+    return xp.clip(self + 3, 0, 6) / 6
+
+
+@op(
+    {"self": lambda F, grad, self: F.hardswish_backward(grad, self)},
+    method=False,
+    function=False,
+)
+def hardswish(xp: Any, self: Array) -> Any:
+    """Return ``x * clamp(x + 3, 0, 6) / 6``."""
+    check_floating(self, "hardswish_cpu")
+    return self * xp.clip(self + 3, 0, 6) / 6
+
+
+@op(
+    {
+        "grad_output": lambda F, grad, self: F.hardswish_backward(grad, self),
+        "self": lambda F, grad, grad_output, self: (
+            F.hardtanh_backward(grad * grad_output, self, -3.0, 3.0) * (1 / 3)
+        ),
+    },
+    method=False,
+    function=False,
+)
+def hardswish_backward(xp: Any, grad_output: Array, self: Array) -> Any:
+    """Multiply the gradient by the slope of hardswish."""
+    slope = array_like(xp, self)
+    xp.divide(self, 3, slope)
+    slope += 0.5
+    xp.copyto(slope, 0, where=self <= -3)
+    xp.copyto(slope, 1, where=~(self < 3))  # NaN included
+    slope *= grad_output
+    return slope
+
+
+# ---- shrinks: zero around zero ----
+
+
+def _shrink_derivative(F: Any, grad: Any, self: Any, lambd: Any) -> Any:
+    return F.hardshrink_backward(grad, self, lambd)
+
+
+@op({"self": _shrink_derivative})
+def hardshrink(xp: Any, self: Array, lambd: float = 0.5) -> Any:
+    """Set what is between -lambd and lambd to zero."""
+    check_floating(self, "hardshrink_cpu")
+    return xp.where((self >= -lambd) & (self <= lambd), self.dtype.type(0), self)
+
+
+@op({"self": _shrink_derivative}, method=False, function=False)
+def softshrink(xp: Any, self: Array, lambd: float = 0.5) -> Any:
+    """Move values towards zero by lambd, not past it."""
+    if lambd < 0:
+        raise RuntimeError(
+            f"lambda must be greater or equal to 0, but found to be {lambd:g}."
+        )
+    check_floating(self, "softshrink_cpu")
+    return self - xp.clip(self, -lambd, lambd)
+
+
+@op(
+    {
+        "grad_output": lambda F, grad, self, lambd: F.hardshrink_backward(
+            grad, self, lambd
+        )
+    },
+    method=False,
+    function=False,
+)
+def hardshrink_backward(xp: Any, grad_output: Array, self: Array, lambd: float) -> Any:
+    """Let the gradient through outside of the dead zone."""
+    return keep(xp, ~((self >= -lambd) & (self <= lambd)), grad_output)
+
+
+inplace("hardtanh", "hardsigmoid", "hardswish")

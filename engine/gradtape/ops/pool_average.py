@@ -1,0 +1,221 @@
+"""Average pooling, and its adaptive form."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from .._define import Array, op
+from ._pool_kernels import (
+    adaptive_matrices,
+    along,
+    divisors,
+    trailing,
+)
+from ._windows import Sizes, Window, padded
+
+# ---- average ----
+
+
+def _average_derivative(
+    F: Any,
+    grad: Any,
+    self: Any,
+    kernel_size: Any,
+    stride: Any,
+    padding: Any,
+    ceil_mode: Any,
+    count_include_pad: Any,
+    divisor_override: Any,
+) -> Any:
+    return F._avg_pool_backward(
+        grad,
+        tuple(self.shape),
+        kernel_size,
+        stride,
+        padding,
+        ceil_mode,
+        count_include_pad,
+        divisor_override,
+    )
+
+
+def _average(
+    xp: Any,
+    self: Any,
+    kernel_size: Sizes,
+    stride: Sizes,
+    padding: Sizes,
+    ceil_mode: bool,
+    count_include_pad: bool,
+    divisor_override: int | None,
+) -> Any:
+    ones = (1,) * len(kernel_size)
+    window = Window(kernel_size, stride or kernel_size, padding, ones)
+    batch = self if self.ndim == 2 + len(kernel_size) else self[None]
+    spatial = batch.shape[2:]
+    outputs = window.outputs(spatial, ceil_mode)
+    after = trailing(window, spatial, outputs)
+    wide = padded(xp, batch, padding, after)
+    found: Any = None
+    for _, seen in window.taps(outputs):
+        part = wide[(slice(None), slice(None), *seen)]
+        found = part.copy() if found is None else xp.add(found, part, found)
+    by = divisors(xp, window, spatial, outputs, count_include_pad, divisor_override)
+    found /= by if isinstance(by, int) else by.astype(found.dtype)
+    return found if batch is self else found[0]
+
+
+@op(
+    {"self": _average_derivative},
+    node="AvgPool2DBackward0",
+    method=False,
+    function=False,
+)
+def avg_pool2d(
+    xp: Any,
+    self: Array,
+    kernel_size: Sizes,
+    stride: Sizes,
+    padding: Sizes,
+    ceil_mode: bool,
+    count_include_pad: bool,
+    divisor_override: int | None,
+) -> Any:
+    """Return the mean of each window."""
+    return _average(
+        xp,
+        self,
+        kernel_size,
+        stride,
+        padding,
+        ceil_mode,
+        count_include_pad,
+        divisor_override,
+    )
+
+
+@op(
+    {"self": _average_derivative},
+    node="AvgPool3DBackward0",
+    method=False,
+    function=False,
+)
+def avg_pool3d(
+    xp: Any,
+    self: Array,
+    kernel_size: Sizes,
+    stride: Sizes,
+    padding: Sizes,
+    ceil_mode: bool,
+    count_include_pad: bool,
+    divisor_override: int | None,
+) -> Any:
+    """Return the mean of each window."""
+    return _average(
+        xp,
+        self,
+        kernel_size,
+        stride,
+        padding,
+        ceil_mode,
+        count_include_pad,
+        divisor_override,
+    )
+
+
+def _average_again(
+    F: Any,
+    grad: Any,
+    kernel_size: Any,
+    stride: Any,
+    padding: Any,
+    ceil_mode: Any,
+    count_include_pad: Any,
+    divisor_override: Any,
+) -> Any:
+    pool = F.avg_pool2d if len(kernel_size) == 2 else F.avg_pool3d
+    how = (ceil_mode, count_include_pad, divisor_override)
+    return pool(grad, kernel_size, stride, padding, *how)
+
+
+@op(
+    {"grad_output": _average_again},
+    node="AvgPool2DBackwardBackward0",
+    method=False,
+    function=False,
+)
+def _avg_pool_backward(
+    xp: Any,
+    grad_output: Array,
+    shape: Sizes,
+    kernel_size: Sizes,
+    stride: Sizes,
+    padding: Sizes,
+    ceil_mode: bool,
+    count_include_pad: bool,
+    divisor_override: int | None,
+) -> Any:
+    """Share each window's gradient among what it covers."""
+    ones = (1,) * len(kernel_size)
+    window = Window(kernel_size, stride or kernel_size, padding, ones)
+    dims = len(kernel_size)
+    spatial, lead = shape[-dims:], shape[:-dims]
+    outputs = window.outputs(spatial, ceil_mode)
+    by = divisors(xp, window, spatial, outputs, count_include_pad, divisor_override)
+    part = grad_output / (by if isinstance(by, int) else by.astype(grad_output.dtype))
+    after = trailing(window, spatial, outputs)
+    full = tuple(n + b + a for n, b, a in zip(spatial, padding, after, strict=True))
+    found = xp.zeros((*lead, *full), grad_output.dtype)
+    for _, seen in window.taps(outputs):
+        target = found[(..., *seen)]
+        xp.add(target, part, target)
+    inner = tuple(slice(p, p + n) for p, n in zip(padding, spatial, strict=True))
+    return xp.ascontiguousarray(found[(..., *inner)])
+
+
+def _adaptive_derivative(F: Any, grad: Any, self: Any, output_size: Any) -> Any:
+    dims = len(output_size)
+    return F._adaptive_avg_pool_backward(grad, tuple(self.shape), dims)
+
+
+@op(
+    {"self": _adaptive_derivative},
+    node="AdaptiveAvgPool2DBackward0",
+    method=False,
+    function=False,
+)
+def adaptive_avg_pool2d(xp: Any, self: Array, output_size: Sizes) -> Any:
+    """Return the mean of each of the cells that cover the plane."""
+    return along(xp, self, adaptive_matrices(xp, self, output_size))
+
+
+@op(
+    {"self": _adaptive_derivative},
+    node="AdaptiveAvgPool3DBackward0",
+    method=False,
+    function=False,
+)
+def adaptive_avg_pool3d(xp: Any, self: Array, output_size: Sizes) -> Any:
+    """Return the mean of each of the cells that cover the volume."""
+    return along(xp, self, adaptive_matrices(xp, self, output_size))
+
+
+def _adaptive_adjoint(F: Any, grad: Any, grad_output_shape: Any, dims: int) -> Any:
+    pool = F.adaptive_avg_pool3d if dims == 3 else F.adaptive_avg_pool2d
+    return pool(grad, tuple(grad_output_shape[-dims:]))
+
+
+@op(
+    {"grad_output": _adaptive_adjoint},
+    node="AdaptiveAvgPool2DBackwardBackward0",
+    method=False,
+    function=False,
+)
+def _adaptive_avg_pool_backward(
+    xp: Any, grad_output: Array, shape: Sizes, dims: int
+) -> Any:
+    """Share each cell's gradient among what it covers."""
+    outputs = grad_output.shape[-dims:]
+    like = xp.empty((0, *shape[-dims:]), grad_output.dtype)
+    matrices = adaptive_matrices(xp, like, outputs)
+    return along(xp, grad_output, [m.T for m in matrices])
