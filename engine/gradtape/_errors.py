@@ -44,7 +44,9 @@ LEAF_VIEW_INPLACE: Final = (
     "operation."
 )
 
-VIEW_INPLACE: Final = "Output {number} of {node} is a view and {what} modified inplace. "
+VIEW_INPLACE: Final = (
+    "Output {number} of {node} is a view and {what} modified inplace. "
+)
 
 UNRECORDED_VIEW_INPLACE: Final = (
     "A view was created in no_grad mode and {what} modified inplace with grad mode "
@@ -90,8 +92,8 @@ GRAD_SIZE: Final = (
 GRAD_DTYPE: Final = (
     "attempting to assign a gradient with dtype '{grad}' to a tensor with grad_dtype "
     "'{own}'. The gradient must match the tensor's grad_dtype (defaults to the "
-    "tensor's dtype). You can set the tensor's grad_dtype attribute with a specific dtype, or "
-    "None to allow any dtype. Set grad_dtype with caution. Diverging the dtypes of a "
+    "tensor's dtype). You can set the tensor's grad_dtype attribute with a specific "
+    "dtype, or None to allow any dtype. Set grad_dtype with caution. Diverging the dtypes of a "
     "tensor and its gradient may break downstream systems that assume they match."
 )
 

@@ -116,7 +116,7 @@ def check_partial_overlap(op: Op, target: Tensor, args: tuple[Any, ...]) -> None
 
 
 def _dense_span(tensor: Tensor) -> tuple[int, int] | None:
-    """Return the cells a tensor fills, from and to; None if it leaves gaps or is empty."""
+    """Return the cells a tensor fills, from and to; None if it is empty or has gaps."""
     data = tensor._data
     item = data.itemsize
     steps = [(n, s // item) for n, s in zip(data.shape, data.strides, strict=True)]

@@ -298,5 +298,5 @@ regenerate_view: Callable[[Tensor], None] = _no_views_yet
 
 def install_regenerate(function: Callable[[Tensor], None]) -> None:
     """Let ``_views``, which needs the ops, fill in :data:`regenerate_view`."""
-    global regenerate_view
+    global regenerate_view  # noqa: PLW0603 - the one seam between record and ops
     regenerate_view = function

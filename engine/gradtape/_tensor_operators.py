@@ -26,8 +26,8 @@ class TensorOperators:
         is_sparse: Any
         is_xpu: Any
         layout: Any
-        mH: Any
-        mT: Any
+        mH: Any  # noqa: N815 - PyTorch's names
+        mT: Any  # noqa: N815
 
         def __hash__(self) -> int: ...
         def __add__(self, other: Any) -> Tensor: ...

@@ -31,7 +31,7 @@ def outcome(program: Program, module: Any) -> Any:
         warnings.simplefilter("always")
         try:
             result = describe(program(module))
-        except Exception as error:  # noqa: BLE001 - the error is the result
+        except Exception as error:
             return "raised", type(error).__name__, first_sentence(error)
     said = [f"{w.category.__name__}: {str(w.message)[:60]}" for w in caught]
     return "returned", result, said

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-import gradtape as gt
 import pytest
+
+import gradtape as gt
 
 from .oracle import assert_same
 

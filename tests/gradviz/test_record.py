@@ -235,9 +235,15 @@ def test_grad_mode_switches_are_recorded_with_their_line():
 def test_block_that_raises_keeps_what_was_recorded():
     x = gt.ones(3, requires_grad=True)
     recorder = gradviz.record()
-    with pytest.raises(ValueError, match="broken"), recorder:
-        (x * 2).sum()
-        raise ValueError("broken")
+
+
+    def program():
+        with recorder:
+            (x * 2).sum()
+            raise ValueError("broken")
+
+    with pytest.raises(ValueError, match="broken"):
+        program()
     snapshot = recorder.snapshot()
     assert [n.name for n in snapshot.nodes][-1] == "SumBackward0"
     assert snapshot.notes == ("The recorded code raised ValueError: broken",)

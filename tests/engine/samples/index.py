@@ -254,7 +254,7 @@ OPS = (
         ANY,
         errors=picked(REFUSED),
         variant="advanced",
-        saved=False,  # PyTorch's node keeps the index tensors, ours the places they name
+        saved=False,  # PyTorch's node keeps index tensors, ours the places named
     ),
     OpSample(
         "operator.getitem",
