@@ -93,8 +93,9 @@ GRAD_DTYPE: Final = (
     "attempting to assign a gradient with dtype '{grad}' to a tensor with grad_dtype "
     "'{own}'. The gradient must match the tensor's grad_dtype (defaults to the "
     "tensor's dtype). You can set the tensor's grad_dtype attribute with a specific "
-    "dtype, or None to allow any dtype. Set grad_dtype with caution. Diverging the dtypes of a "
-    "tensor and its gradient may break downstream systems that assume they match."
+    "dtype, or None to allow any dtype. Set grad_dtype with caution. Diverging the "
+    "dtypes of a tensor and its gradient may break downstream systems that assume they "
+    "match."
 )
 
 GRAD_DEVICE: Final = (

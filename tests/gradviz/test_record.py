@@ -55,7 +55,8 @@ def test_columns_count_characters_not_bytes():
     x = gt.tensor([1.0], requires_grad=True)
     rec = gradviz.record()
     with rec:
-        é = "ü"; y = x * 2  # noqa: E702, F841
+        é = "ü"
+        y = x * 2  # noqa: E702, F841
     site = rec.snapshot().sites[node_named(rec.snapshot(), "MulBackward0").site]
     assert site.text[site.column - 1 : site.end_column - 1] == "x * 2"
 
@@ -235,7 +236,6 @@ def test_grad_mode_switches_are_recorded_with_their_line():
 def test_block_that_raises_keeps_what_was_recorded():
     x = gt.ones(3, requires_grad=True)
     recorder = gradviz.record()
-
 
     def program():
         with recorder:

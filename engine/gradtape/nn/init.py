@@ -99,7 +99,7 @@ def eye_(tensor: Tensor) -> Tensor:
     """Fill a matrix with the identity; raise ValueError for other shapes."""
     if tensor.dim() != 2:
         raise ValueError("Only tensors with 2 dimensions are supported")
-    return _store(tensor, np.eye(*tensor.shape), "eye_")
+    return _store(tensor, np.eye(tensor.shape[0], tensor.shape[1]), "eye_")
 
 
 def dirac_(tensor: Tensor, groups: int = 1) -> Tensor:

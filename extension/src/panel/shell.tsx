@@ -11,7 +11,7 @@ import { visibleText } from "../state/visible-text.js";
 import { Boundary } from "./boundary.js";
 import { Breadcrumb } from "./breadcrumb.js";
 import { CanvasHost } from "./canvas-host.js";
-import { type AppContext, AppProvider, useStore } from "./context.js";
+import { type AppContext, AppProvider, useApp, useStore } from "./context.js";
 import { Help } from "./help.js";
 import { Inspector } from "./inspector.js";
 import { type Command, commandFor, placeOfTarget } from "./keyboard.js";
@@ -98,10 +98,16 @@ function Curtain() {
 }
 
 function Stage() {
+  const { ownsPage } = useApp();
   const { ui, data } = useStore();
   const table = ui.viewMode.value === "table" && data.snapshot.value !== null;
   return (
     <main class={table ? "stage tabled" : "stage"}>
+      {ownsPage && (
+        <h1 class="unseen">
+          {visibleText(data.snapshot.value?.title || "Autograd graph")}
+        </h1>
+      )}
       <CanvasHost />
       {table ? (
         <Boundary what="the table" attempt={data.snapshot.value}>

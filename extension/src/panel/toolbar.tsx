@@ -139,7 +139,12 @@ function ColorSelect() {
   return (
     <label class="color-by">
       <span>Colour by</span>
-      <select value={store.ui.colorBy.value} onChange={onChange} data-testid="color-by">
+      <select
+        aria-label="Colour by"
+        value={store.ui.colorBy.value}
+        onChange={onChange}
+        data-testid="color-by"
+      >
         {COLOR_BY.map((colorBy) => (
           <option key={colorBy} value={colorBy}>
             {COLOR_LABELS[colorBy]}

@@ -262,7 +262,7 @@ def _is_watchable(found: Any) -> bool:
     return isinstance(found, (Tensor, tuple))
 
 
-def _call_silently(kind: str, hook: Any, *args: Sequence[Any]) -> None:
+def _call_silently(kind: str, hook: Any, *args: Any) -> None:
     try:
         hook(*args)
     except Exception as error:
