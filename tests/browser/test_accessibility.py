@@ -1,0 +1,186 @@
+"""The exported page for those who use no mouse, no eyes, or a narrow window."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from playwright.sync_api import Page, expect
+
+import gradviz
+from gradviz import ir
+from tests.browser.conftest import PATIENCE_MS, Watched
+from tests.browser.test_page import CONVOLUTION, heading, search
+from tests.gradviz import samples
+
+expect.set_options(timeout=PATIENCE_MS)
+
+AXE = Path(__file__).parents[2] / "extension/node_modules/axe-core/axe.min.js"
+GRAVE = {"serious", "critical"}
+
+# Elements in a shadow root are found from its own active element.
+FOCUSED = """() => {
+  let element = document.activeElement;
+  while (element?.shadowRoot?.activeElement) element = element.shadowRoot.activeElement;
+  if (element === null || element === document.body) return null;
+  const around = element.closest(".search") ?? element;
+  const { outlineStyle, outlineWidth, boxShadow } = getComputedStyle(around);
+  const outlined = outlineStyle !== "none" && parseFloat(outlineWidth) >= 1;
+  const words = element.labels?.[0] ?? element;
+  return {
+    text: element.getAttribute("aria-label") ?? words.textContent.trim(),
+    visible: outlined || boxShadow !== "none",
+  };
+}"""
+
+# What reaches beyond the inspector's border, less what scrolls in a box of its own.
+CUT_OFF = """(inspector) => {
+  const border = inspector.getBoundingClientRect().left + inspector.clientWidth;
+  const scrolls = ".source .scroll-box, .stride-grid, .unseen";
+  return [...inspector.querySelectorAll("th, td, dt, dd, p, h2, h3, button, select")]
+    .filter((element) => element.closest(scrolls) === null)
+    .filter((element) => element.getBoundingClientRect().right > border + 0.5)
+    .map((element) => `${element.tagName} ${element.textContent.trim()}`);
+}"""
+CLIPPED = """(inspector) => [...inspector.querySelectorAll("th, td, dd, .name")]
+  .filter((element) => element.closest(".source .scroll-box, .stride-grid") === null)
+  .filter((element) => getComputedStyle(element).display !== "inline")
+  .filter((element) => element.scrollWidth > element.clientWidth + 1)
+  .map((element) => element.textContent.trim())"""
+
+
+@pytest.fixture
+def show(new_page: Callable[..., Watched], tmp_path: Path) -> Callable[..., Page]:
+    """Export a snapshot and open its page, once its graph is drawn."""
+
+    def open_page(snapshot: ir.Snapshot, **options: Any) -> Page:
+        path = gradviz.export_html(snapshot, tmp_path / "graph.html")
+        page = new_page(**options).page
+        page.goto(path.as_uri())
+        expect(page.get_by_test_id("box-count")).to_be_visible()
+        return page
+
+    return open_page
+
+
+def select(page: Page) -> None:
+    search(page, CONVOLUTION)
+    expect(heading(page)).to_contain_text(CONVOLUTION)
+
+
+def show_table(page: Page) -> None:
+    page.keyboard.press("t")
+    expect(page.get_by_test_id("node-table")).to_be_visible()
+
+
+def show_help(page: Page) -> None:
+    page.keyboard.press("?")
+    expect(page.get_by_role("dialog")).to_be_visible()
+
+
+def stay(_page: Page) -> None:
+    """Look at the page as it opens."""
+
+
+def grave_violations(page: Page) -> list[str]:
+    """Run axe-core on the page; name what it calls serious or critical."""
+    page.evaluate(AXE.read_text(encoding="utf-8"))
+    found: list[dict[str, Any]] = page.evaluate("axe.run(document)")["violations"]
+    return [
+        f"{violation['id']}: {node['target']}"
+        for violation in found
+        if violation["impact"] in GRAVE
+        for node in violation["nodes"]
+    ]
+
+
+@pytest.mark.parametrize("width", [1400, 400])
+@pytest.mark.parametrize("act", [stay, select, show_table, show_help])
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_axe_finds_nothing_serious(
+    show: Callable[..., Page],
+    scheme: str,
+    act: Callable[[Page], None],
+    width: int,
+):
+    page = show(samples.cnn(), color_scheme=scheme, width=width)
+    act(page)
+    assert grave_violations(page) == []
+
+
+def test_axe_finds_what_is_wrong(show: Callable[..., Page]):
+    page = show(samples.cnn())
+    page.evaluate("document.body.append(document.createElement('button'))")
+    assert [name.split(":")[0] for name in grave_violations(page)] == ["button-name"]
+
+
+def test_the_tab_key_reaches_every_part_in_order_and_shows_where_it_is(
+    show: Callable[..., Page],
+):
+    page = show(samples.cnn())
+    select(page)
+    page.keyboard.press("Shift+Tab")  # out of the search box, to the page's beginning
+    stops: list[dict[str, Any]] = []
+    while len(stops) < 200:
+        page.keyboard.press("Tab")
+        stop = page.evaluate(FOCUSED)
+        if stop is None:
+            break
+        stops.append(stop)
+    texts = [stop["text"] for stop in stops]
+    parts = ["Search nodes", "Fit the graph", "Help", "Autograd graph", "Source text"]
+    order = [texts.index(part) for part in parts]
+    assert order == sorted(order)
+    assert [stop["text"] for stop in stops if not stop["visible"]] == []
+    assert "" not in texts
+
+
+def test_a_graph_can_be_read_without_a_mouse(
+    show: Callable[..., Page],
+):
+    page = show(samples.cnn())
+    spoken = page.get_by_test_id("live")
+    page.keyboard.press("ArrowUp")
+    expect(spoken).to_contain_text("Selected NllLossBackward0")
+    page.keyboard.press("ArrowUp")
+    expect(spoken).to_contain_text("Selected AddmmBackward0, linear, in net.fc")
+    expect(spoken).to_contain_text("output (1, 10)")
+    page.keyboard.press("Enter")  # closes the module around the node
+    expect(page.get_by_test_id("closed-scopes")).to_contain_text("1 module closed")
+    expect(page.get_by_test_id("box-count")).to_have_text("11 boxes shown")
+    page.keyboard.press("Enter")
+    expect(page.get_by_test_id("box-count")).to_have_text("13 boxes shown")
+
+
+# The inspector takes 42 % of a wide window, and all of a narrow one.
+@pytest.mark.parametrize("width", [360, 762, 1500])
+@pytest.mark.parametrize("sample", ["cnn", "hostile"])
+def test_no_table_or_fact_is_cut_off(
+    show: Callable[..., Page], sample: str, width: int
+):
+    page = show(samples.SAMPLES[sample](), width=width)
+    inspector = page.get_by_test_id("inspector")
+    names = [node.name for node in samples.SAMPLES[sample]().nodes if node.outputs]
+    page.keyboard.press("t")
+    for name in names:
+        assert inspector.evaluate(CUT_OFF) == []
+        assert inspector.evaluate(CLIPPED) == []
+        page.get_by_test_id("node-table").get_by_role("button", name=name).last.click()
+        expect(heading(page)).to_contain_text(name)
+    assert inspector.evaluate(CUT_OFF) == []
+    assert inspector.evaluate(CLIPPED) == []
+
+
+def test_names_of_files_cannot_turn_around(
+    show: Callable[..., Page],
+):
+    page = show(samples.hostile())
+    page.keyboard.press("t")
+    shown = [
+        page.get_by_test_id(part).inner_text()
+        for part in ("node-table", "inspector", "status", "breadcrumb")
+    ]
+    assert "\\u202eevil\\u202c" in shown[0]
+    assert [text for text in shown if "\u202e" in text] == []
