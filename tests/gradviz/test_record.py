@@ -55,8 +55,7 @@ def test_columns_count_characters_not_bytes():
     x = gt.tensor([1.0], requires_grad=True)
     rec = gradviz.record()
     with rec:
-        é = "ü"
-        y = x * 2  # noqa: E702, F841
+        ("ü", x * 2)
     site = rec.snapshot().sites[node_named(rec.snapshot(), "MulBackward0").site]
     assert site.text[site.column - 1 : site.end_column - 1] == "x * 2"
 
