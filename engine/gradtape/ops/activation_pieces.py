@@ -18,10 +18,9 @@ from ._select import check_floating
 
 def _leaky_relu(xp: Any, self: Any, negative_slope: float) -> Any:
     check_floating(self, "leaky_relu_cpu")
-    found = array_like(xp, self)
-    xp.multiply(self, negative_slope, found)
+    found = xp.multiply(self, negative_slope)
     if 0 <= negative_slope <= 1:
-        return xp.maximum(self, found, out=found)
+        return xp.maximum(self, found)
     return xp.where(self > 0, self, found)
 
 

@@ -18,13 +18,11 @@ def check(
     input: Tensor,
     dims: int,
     name: str,
-    kernel: tuple[int, ...],
-    stride: tuple[int, ...],
-    padding: tuple[int, ...],
-    dilation: tuple[int, ...],
+    window: Window,
     ceil_mode: bool,
 ) -> None:
-    """Refuse windows that do not fit, in PyTorch\'s words."""
+    """Refuse windows that do not fit, in PyTorch's words."""
+    kernel, stride, padding, dilation = window
     if input.dim() not in (dims + 1, dims + 2):
         raise _rank_error(input, dims, name)
     if any(k <= 0 for k in kernel):
@@ -38,7 +36,6 @@ def check(
             if dims > 1
             else "stride must be greater than zero"
         )
-    window = Window(kernel, stride, padding, dilation)
     for pad, size, reach in zip(padding, kernel, window.reach, strict=True):
         if pad < 0 or pad > reach // 2 or pad > size * reach:
             raise RuntimeError(

@@ -287,6 +287,13 @@ def poisson_nll_loss(
     return reduce_losses(losses, reduction)
 
 
+def _variance(input: Tensor, var: Tensor | float) -> Tensor:
+    negative = (var._data < 0).any() if isinstance(var, Tensor) else var < 0
+    if negative:
+        raise ValueError("var has negative entry/entries")
+    return var if isinstance(var, Tensor) else var * FUNCTIONS["ones_like"](input)
+
+
 def gaussian_nll_loss(
     input: Tensor,
     target: Tensor,
@@ -296,23 +303,18 @@ def gaussian_nll_loss(
     reduction: str = "mean",
 ) -> Tensor:
     """Return the negative log likelihood of values under normal distributions."""
-    if not isinstance(var, Tensor):
-        if var < 0:
-            raise ValueError("var has negative entry/entries")
-        var = var * FUNCTIONS["ones_like"](input)
-    elif (var._data < 0).any():
-        raise ValueError("var has negative entry/entries")
-    if var.size() != input.size():
-        if tuple(input.shape[:-1]) == tuple(var.shape):
-            var = var.unsqueeze(-1)
-        elif input.shape[:-1] != var.shape[:-1] or var.shape[-1] != 1:
+    spread = _variance(input, var)
+    if spread.size() != input.size():
+        if tuple(input.shape[:-1]) == tuple(spread.shape):
+            spread = spread.unsqueeze(-1)
+        elif input.shape[:-1] != spread.shape[:-1] or spread.shape[-1] != 1:
             raise ValueError("var is of incorrect size")
     if reduction not in _REDUCTIONS:
         raise ValueError(reduction + " is not valid")
-    var = var.clone()
+    spread = spread.clone()
     with no_grad():  # the floor is no part of the derivative
-        var.clamp_(min=eps)
-    losses = 0.5 * (var.log() + (input - target) ** 2 / var)
+        spread.clamp_(min=eps)
+    losses = 0.5 * (spread.log() + (input - target) ** 2 / spread)
     if full:
         losses = losses + 0.5 * math.log(2 * math.pi)
     return reduce_losses(losses, reduction)

@@ -78,12 +78,14 @@ def instance_norm(
     shape = tuple(input.shape)
     samples, channels = shape[:2]
     flat = input.contiguous().view((1, samples * channels, *shape[2:]))
-    repeated = [
+    scale, shift, mean, var = (
         None if t is None else t.repeat(samples)
         for t in (weight, bias, running_mean, running_var)
-    ]
-    found = ops.native_batch_norm(flat, *repeated, use_input_stats, momentum, eps)[0]
-    for running, each in zip((running_mean, running_var), repeated[2:], strict=True):
+    )
+    found = ops.native_batch_norm(
+        flat, scale, shift, mean, var, use_input_stats, momentum, eps
+    )[0]
+    for running, each in ((running_mean, mean), (running_var, var)):
         if running is not None and each is not None and use_input_stats:
             running.copy_(each.view(samples, channels).mean(0))
     return found.view(shape)

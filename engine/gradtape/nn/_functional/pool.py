@@ -9,7 +9,7 @@ from ..._define import FUNCTIONS
 from ..._tensor import Tensor
 from ...ops import pool as ops
 from ...ops import pool_average as averages
-from ...ops._windows import spread
+from ...ops._windows import Window, spread
 from ._pool_checks import check, sizes
 
 Indices = tuple[Tensor, Tensor]
@@ -39,7 +39,7 @@ def _max(
         padding=padding,
         dilation=dilation,
     )
-    check(input, dims, name, *given, ceil_mode)
+    check(input, dims, name, Window._make(given), ceil_mode)
     if same and dims > 1:
         given[1] = ()  # a node says that no stride was given
     if dims == 3:
@@ -176,7 +176,8 @@ def _average(
     if same:
         stride = kernel_size
     given = sizes(dims, name, kernel_size=kernel_size, stride=stride, padding=padding)
-    check(input, dims, name, *given, (1,) * dims, options[0])
+    window = Window._make((*given, (1,) * dims))
+    check(input, dims, name, window, options[0])
     if options[2] == 0:
         raise RuntimeError("divisor must be not zero")
     if same and dims > 1:

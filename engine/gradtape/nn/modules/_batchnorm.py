@@ -81,14 +81,20 @@ class _NormBase(Module):
         state_dict: dict[str, Any],
         prefix: str,
         local_metadata: dict[str, Any],
-        *rest: Any,
+        strict: bool,
+        missing_keys: list[str],
+        unexpected_keys: list[str],
+        error_msgs: list[str],
     ) -> None:
         key = f"{prefix}num_batches_tracked"
         old = (local_metadata.get("version") or 1) < 2
         if old and self.track_running_stats and key not in state_dict:
             # Files from before the counter: keep ours.
             state_dict[key] = self.num_batches_tracked
-        super()._load_from_state_dict(state_dict, prefix, local_metadata, *rest)
+        found = (missing_keys, unexpected_keys, error_msgs)
+        super()._load_from_state_dict(
+            state_dict, prefix, local_metadata, strict, *found
+        )
 
 
 class _BatchNorm(_NormBase):
