@@ -68,6 +68,7 @@ def batch_forward(
     """
     flat = _by_channel(_dense(xp, input))
     count = flat.shape[0] * flat.shape[2]
+    var: Any = None
     if training:
         mean = _channel_sum(xp, flat) / flat.dtype.type(count)
         centred = flat - mean[:, None]

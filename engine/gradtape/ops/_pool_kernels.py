@@ -43,6 +43,7 @@ def largest(xp: Any, array: Any, window: Window, ceil_mode: bool) -> tuple[Any, 
         won = xp.greater(values, best).view(xp.uint8)
         xp.maximum(chosen, won * small(number), out=chosen)
         xp.maximum(best, values, out=best)
+    assert chosen is not None  # a window has at least one cell
     if array.dtype.kind == "f" and xp.isnan(best).any():
         for number, (_, seen) in enumerate(taps):
             values = wide[(slice(None), slice(None), *seen)]
