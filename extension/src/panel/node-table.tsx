@@ -72,7 +72,7 @@ function Row({ row, selected }: { row: NodeRow; selected: boolean }) {
         {row.shape === null ? "" : `${formatTuple(row.shape)} ${row.dtype}`}
       </td>
       <td class="number">{formatNumber(row.gradientNorm)}</td>
-      <td class="code">
+      <td class="code source-cell">
         <Name text={row.source} />
       </td>
     </tr>

@@ -4,11 +4,16 @@ import { setFolded } from "../state/actions.js";
 import { visibleText } from "../state/visible-text.js";
 import { useStore } from "./context.js";
 
-/** A name from the user's program: isolated against its direction, elided, with title. */
+/** Where a name may go on in the next line: after a dot, a slash, an underscore; a word
+ * without any of them after so many characters. */
+const PIECE = /[^._/\\]{1,32}[._/\\]*|[._/\\]+/g;
+
+/** A name from the user's program: isolated against its direction, with title. */
 export function Name({ text, title }: { text: string; title?: string }) {
+  const pieces = visibleText(text).match(PIECE) ?? [];
   return (
     <bdi class="name" title={visibleText(title ?? text)}>
-      {visibleText(text)}
+      {pieces.flatMap((piece, at) => (at === 0 ? [piece] : [<wbr key={at} />, piece]))}
     </bdi>
   );
 }

@@ -12,6 +12,7 @@ const BORDER = { normal: 1.3, bad: 2.4, root: 2.4, hovered: 2 };
 const RING = { gap: 3, width: 2.4 };
 const FAR_TITLE_SIZE = 17; // larger, while there is room that shapes do not take yet
 const SUBTITLE_GAP = 3;
+const HATCH = { full: 0.28, faded: 0.1 }; // opacity behind words
 const FAR_BOX = 2; // CSS pixels that a box keeps in the far view
 const FAR_MARK = 5; // CSS pixels of NaN, Inf and matches in the far view
 
@@ -167,7 +168,7 @@ function paintHatch(context: CanvasRenderingContext2D, frame: Frame, box: Box): 
   outline(context, box, 0);
   context.clip();
   context.strokeStyle = frame.theme.bad;
-  context.globalAlpha = 0.28;
+  context.globalAlpha = isFaded(frame, box.item) ? HATCH.faded : HATCH.full;
   context.lineWidth = 2;
   context.beginPath();
   for (let x = box.x - box.height; x < box.x + box.width; x += 8) {
