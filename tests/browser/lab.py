@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import secrets
@@ -11,8 +12,10 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from http.client import HTTPResponse
 from pathlib import Path
 from threading import Thread
+from urllib.request import Request, urlopen
 
 import nbformat
 from playwright.sync_api import Page
@@ -77,9 +80,12 @@ def serve(folder: Path, *, plugin: bool = True, kernels: bool = True) -> Iterato
         start_new_session=True,
     ) as process:
         try:
-            yield Lab(_wait_for_address(process), token, folder)
+            lab = Lab(_wait_for_address(process), token, folder)
+            yield lab
+            _end_kernels(lab)
         finally:
-            _stop(process)
+            # Asked politely, the server waits at times for a thread that never ends.
+            os.killpg(process.pid, signal.SIGKILL)
 
 
 _NO_KERNELS = [
@@ -96,6 +102,8 @@ def _command(folder: Path, token: str) -> list[str]:
         # The plugin as it was just built, whatever an installation holds.
         f"--LabApp.extra_labextensions_path={folder / '.state' / 'labextensions'}",
         "--LabApp.expose_app_in_browser=True",
+        # The other manager asks PyPI what there is.
+        "--LabApp.extension_manager=readonly",
     ]
 
 
@@ -132,10 +140,15 @@ def _wait_for_address(process: subprocess.Popen[str]) -> str:
     raise RuntimeError("JupyterLab did not start:\n" + "".join(log))
 
 
-def _stop(process: subprocess.Popen[str]) -> None:
-    """Let the server shut its kernels down; end its process group if it does not."""
-    process.terminate()
-    try:
-        process.wait(timeout=30)
-    except subprocess.TimeoutExpired:
-        os.killpg(process.pid, signal.SIGKILL)
+def _end_kernels(lab: Lab) -> None:
+    """Shut all kernels down; they live in process groups of their own."""
+    with _ask(lab, "GET", "kernels") as reply:
+        kernels = json.load(reply)
+    for kernel in kernels:
+        _ask(lab, "DELETE", f"kernels/{kernel['id']}").close()
+
+
+def _ask(lab: Lab, method: str, path: str) -> HTTPResponse:
+    headers = {"Authorization": f"token {lab.token}"}
+    url = f"{lab.address}/api/{path}"
+    return urlopen(Request(url, headers=headers, method=method), timeout=30)
