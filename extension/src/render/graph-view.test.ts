@@ -131,6 +131,33 @@ describe("the graph view", () => {
     expect(events.onToggleScope).toHaveBeenCalledTimes(1);
   });
 
+  test("opening a scope takes a moment of its own, then rests", async () => {
+    view.setSnapshot(twoLayers());
+    view.setState({ ...idle, collapsed: new Set([1]) });
+    await nextFrame();
+    expect(frames).toHaveLength(0);
+    view.setState(idle);
+    expect(await nextFrame()).toContain("fc1");
+    expect(frames).toHaveLength(1);
+    const later = performance.now() + 1000;
+    vi.spyOn(performance, "now").mockReturnValue(later);
+    await nextFrame();
+    expect(frames).toHaveLength(0);
+  });
+
+  test("without motion it opens at once", async () => {
+    view.dispose();
+    window.matchMedia = vi.fn().mockReturnValue({ matches: true });
+    view = createGraphView(host, events);
+    view.setSnapshot(twoLayers());
+    view.setState({ ...idle, collapsed: new Set([1]) });
+    await nextFrame();
+    view.setState(idle);
+    await nextFrame();
+    expect(frames).toHaveLength(0);
+    Reflect.deleteProperty(window, "matchMedia");
+  });
+
   test("the arrow keys' neighbour is the node below", async () => {
     expect(view.neighbour(1, "down")).toBeNull();
     view.setSnapshot(twoLayers());
