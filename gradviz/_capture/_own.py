@@ -1,4 +1,4 @@
-"""Which files are gradviz's own: their frames are never the user's."""
+"""Whose files these are: frames of gradviz or of the notebook are not the user's."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import os
 
 _PACKAGE = os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + os.sep
 _DEMO = os.path.join(_PACKAGE, "demo") + os.sep
+_HOSTS = tuple(f"{os.sep}{name}{os.sep}" for name in ("IPython", "ipykernel"))
 
 
 def is_own_file(file: str) -> bool:
@@ -14,3 +15,8 @@ def is_own_file(file: str) -> bool:
     The demo is a user's program as far as the view is concerned.
     """
     return file.startswith(_PACKAGE) and not file.startswith(_DEMO)
+
+
+def is_host_file(file: str) -> bool:
+    """Tell whether a frame of this file is the notebook's, running the user's cell."""
+    return any(folder in file for folder in _HOSTS)

@@ -18,7 +18,7 @@ from gradviz._capture._assemble import assemble
 from gradviz._capture._engine import PRODUCER, EngineReader
 from gradviz._capture._facts import tensors_in
 from gradviz._capture._names import names_in_frame, names_in_module
-from gradviz._capture._own import is_own_file
+from gradviz._capture._own import is_host_file, is_own_file
 from gradviz._capture._raw import RawEvent, RawNode, RawSite, RawWrite, Recording
 from gradviz._capture._stats import statistics
 from gradviz._capture._summaries import Summaries
@@ -263,8 +263,13 @@ def _ends(nodes: list[RawNode]) -> list[RawNode]:
 
 
 def _outer_frames() -> tuple[RawSite, ...]:
-    """Return the user's frames around the innermost one."""
-    frames = [site for site in user_stack() if not is_own_file(site[0].co_filename)]
+    """Return the user's frames around the innermost one, as far out as the cell."""
+    frames: list[RawSite] = []
+    for site in user_stack():
+        if is_host_file(site[0].co_filename):
+            break
+        if not is_own_file(site[0].co_filename):
+            frames.append(site)
     return tuple(frames[1:])
 
 

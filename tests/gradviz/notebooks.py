@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import builtins
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -77,6 +78,8 @@ def notebook_shell(*, kernel: bool = True) -> Iterator[Cells]:
     """Make a shell that ``get_ipython()`` returns; with a kernel, it is a notebook."""
     config = Config()
     config.HistoryManager.enabled = False
+    # Doctests leave their last value here, and IPython respects such a name.
+    vars(builtins).pop("_", None)
     InteractiveShell.clear_instance()
     shell = InteractiveShell.instance(
         config=config, display_pub_class=CapturingDisplayPublisher, colors="nocolor"

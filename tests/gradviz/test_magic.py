@@ -327,3 +327,12 @@ def test_the_help_text_teaches_with_examples(cells: Cells):
     text = cells.shell.object_inspect_text("%gradviz")
     for taught in ("%gradviz loss", "%%gradviz", "%gradviz off", "--html", "--title"):
         assert taught in text
+
+
+def test_the_notebooks_own_frames_are_not_the_users(cells: Cells):
+    cells.run(f"%%gradviz\ndef f(x):\n    return x * 2\n{PROGRAM}f(x).sum().backward()")
+    (graph,) = cells.graphs
+    files = [source["file"] for source in graph["sources"]]
+    assert not [file for file in files if "IPython" in file]
+    stacks = {node["name"]: node.get("stack", []) for node in graph["nodes"]}
+    assert max(map(len, stacks.values())) == 1  # f, called from the cell

@@ -31,7 +31,8 @@ def test_any_array_agrees_with_numpy(array: np.ndarray):
 
 @settings(max_examples=200, deadline=None)
 @given(
-    hnp.arrays("f8", SHAPES, elements=st.floats(-1e3, 1e3)),
+    # A subnormal norm has too few digits to compare.
+    hnp.arrays("f8", SHAPES, elements=st.floats(-1e3, 1e3, allow_subnormal=False)),
     st.sampled_from([0.0, 1e6, -1e12]),
 )
 def test_an_offset_costs_no_precision(array: np.ndarray, offset: float):
