@@ -150,6 +150,11 @@ def test_a_graph_can_be_read_without_a_mouse(
     page.keyboard.press("Enter")  # closes the module around the node
     expect(page.get_by_test_id("closed-scopes")).to_contain_text("1 module closed")
     expect(page.get_by_test_id("box-count")).to_have_text("11 boxes shown")
+    expect(spoken).to_contain_text("in the closed module net.fc, Enter opens it")
+    page.keyboard.press("ArrowDown")
+    expect(spoken).to_contain_text("Selected NllLossBackward0")
+    page.keyboard.press("ArrowUp")  # back onto the closed module
+    expect(spoken).to_contain_text("in the closed module net.fc, Enter opens it")
     page.keyboard.press("Enter")
     expect(page.get_by_test_id("box-count")).to_have_text("13 boxes shown")
 

@@ -121,10 +121,12 @@ describe("arrow keys", () => {
     expect(neighbourOf(open, 3, side === "left" ? "right" : "left")).not.toBe(3);
   });
 
-  test("pass over closed scopes", () => {
+  test("stop at closed scopes, at a node that they hide", () => {
     const both = sceneOf(graph, [2]);
-    expect(neighbourOf(both, 2, "down")).toBe(5);
-    expect(neighbourOf(both, 5, "up")).toBe(2);
+    expect(neighbourOf(both, 2, "down")).toBe(3);
+    expect(neighbourOf(both, 5, "up")).toBe(3);
+    expect(neighbourOf(both, 3, "down")).toBe(5);
+    expect(neighbourOf(both, 4, "up")).toBe(2);
   });
 });
 

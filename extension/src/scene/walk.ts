@@ -8,7 +8,8 @@ export type Direction = "up" | "down" | "left" | "right";
  * op, its input is nearer than the parameters beside it. */
 const SLANT = 3;
 
-/** The nearest visible node in a direction, or null at the border of the picture. */
+/** The node of the nearest box in a direction, or null at the border of the picture. A
+ * closed scope answers with its first node: selecting it marks the scope, to be opened. */
 export function neighbourOf(
   scene: Scene,
   node: number,
@@ -18,34 +19,25 @@ export function neighbourOf(
   if (from === null) return null;
   if (direction === "up" || direction === "down") {
     const along = nearestOf(from, connected(scene, from, direction), direction);
-    if (along !== null) return along.id;
+    if (along !== null) return nodeOf(scene, along);
   }
-  return nearestOf(from, nodesOf(scene), direction)?.id ?? null;
+  const boxes = scene.boxes.filter((box) => box.shape !== "frame");
+  const nearest = nearestOf(from, boxes, direction);
+  return nearest === null ? null : nodeOf(scene, nearest);
 }
 
-function nodesOf(scene: Scene): Box[] {
-  return scene.boxes.filter((box) => box.shape !== "frame" && box.shape !== "stack");
+function nodeOf(scene: Scene, box: Box): number {
+  return box.shape === "stack" ? scene.visible.itemOfNode.indexOf(box.item) : box.id;
 }
 
-/** The nodes at the other ends of the edges in or out; closed scopes are passed over. */
+/** The boxes at the other ends of the edges in or out. */
 function connected(scene: Scene, from: Box, direction: "up" | "down"): Box[] {
   const { source, target } = scene.visible;
   const [here, there] = direction === "up" ? [target, source] : [source, target];
-  const found: Box[] = [];
-  const seen = new Set([from.item]);
-  const queue = [from.item];
-  for (let head = 0; head < queue.length; head++) {
-    const item = queue[head] ?? -1;
-    for (const edge of scene.edgesOfItem.get(item) ?? []) {
-      const next = there[edge] ?? -1;
-      const box = scene.boxes[next];
-      if (here[edge] !== item || box === undefined || seen.has(next)) continue;
-      seen.add(next);
-      if (box.shape === "stack") queue.push(next);
-      else found.push(box);
-    }
-  }
-  return found;
+  return (scene.edgesOfItem.get(from.item) ?? []).flatMap((edge) => {
+    const box = here[edge] === from.item ? scene.boxes[there[edge] ?? -1] : undefined;
+    return box === undefined ? [] : [box];
+  });
 }
 
 function nearestOf(from: Box, boxes: readonly Box[], direction: Direction): Box | null {

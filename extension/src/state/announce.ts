@@ -2,7 +2,7 @@
 import { formatNumber, formatTuple } from "./format.js";
 import { type EdgeDetails, type NodeDetails, nodeTitle } from "./inspect.js";
 
-function nodeSentence(details: NodeDetails): string {
+function nodeSentence(details: NodeDetails, closed: ReadonlySet<number>): string {
   const { id, node, scopes, outputs, gradients, place } = details;
   const parts = [`Selected ${nodeTitle(id, node)}`];
   if (node.call !== "") parts.push(node.call);
@@ -14,14 +14,17 @@ function nodeSentence(details: NodeDetails): string {
   if (norm !== undefined && norm !== null)
     parts.push(`gradient norm ${formatNumber(norm)}`);
   if (place !== null) parts.push(place.label);
+  const hiding = scopes.find((around) => closed.has(around.id))?.scope.path;
+  if (hiding) parts.push(`in the closed module ${hiding}, Enter opens it`);
   return `${parts.join(", ")}.`;
 }
 
 export function announcement(
   node: NodeDetails | null,
   edge: EdgeDetails | null,
+  closed: ReadonlySet<number>,
 ): string {
-  if (node !== null) return nodeSentence(node);
+  if (node !== null) return nodeSentence(node, closed);
   if (edge === null) return "";
   const shape =
     edge.tensor === null ? "" : `, ${formatTuple(edge.tensor.tensor.shape)}`;

@@ -60,6 +60,8 @@ export function createSelectors(data: DataState, ui: UiState): Selectors {
     theme: computed(() =>
       ui.themeChoice.value === "auto" ? ui.ambientTheme.value : ui.themeChoice.value,
     ),
-    announcement: computed(() => announcement(selectedNode.value, selectedEdge.value)),
+    announcement: computed(() =>
+      announcement(selectedNode.value, selectedEdge.value, ui.collapsed.value),
+    ),
   };
 }
