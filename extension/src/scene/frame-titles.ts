@@ -1,5 +1,6 @@
 // Where the titles of open scopes stand. They stick to the top of the screen while one
-// scrolls inside their scope, each below the title of the scope around it.
+// scrolls inside their scope, each below the title of the scope around it, unless they
+// would cover a box there.
 import { intersects, type Rect } from "../geometry/rect.js";
 import { rectToScreen, rectToWorld, type Transform } from "../geometry/transform.js";
 import { METRICS } from "./boxes.js";
@@ -24,6 +25,8 @@ export const TITLE_MARKER = { left: 10, width: 9 } as const;
 const LEAST = { width: 64, height: 48 };
 /** A title does not stick when less than this of its frame is left: it would hide it. */
 const LEAST_LEFT = 110;
+/** The mean width of a letter, in parts of the font size. */
+const WIDTH_PER_EM = 0.6;
 
 /** In CSS pixels. */
 export function barHeight(scale: number): number {
@@ -50,8 +53,10 @@ export function frameTitles(
     const y = Math.max(frame.y, above);
     const isStuck = y > frame.y + 1;
     if (isStuck && frame.y + frame.height - y < LEAST_LEFT) return;
-    bottomOf.set(item, y + height);
     const left = Math.max(0, frame.x);
+    const words = { x: left, y, width: wordsWidth(box, fontSize), height };
+    if (isStuck && coversBox(scene, rectToWorld(view, words))) return;
+    bottomOf.set(item, y + height);
     const right = Math.min(screen.width, frame.x + frame.width);
     titles.push({
       box,
@@ -62,4 +67,22 @@ export function frameTitles(
     });
   });
   return titles;
+}
+
+/** About the room of triangle, title and kind: what is measured exactly is painted. */
+function wordsWidth(box: Box, fontSize: number): number {
+  const letters = box.title.length + box.subtitle.length;
+  return (
+    2 * TITLE_MARKER.left + 2 * TITLE_MARKER.width + WIDTH_PER_EM * fontSize * letters
+  );
+}
+
+function coversBox(scene: Scene, area: Rect): boolean {
+  let covers = false;
+  scene.boxGrid.query(area, (item) => {
+    const box = scene.boxes[item];
+    if (box === undefined || box.shape === "frame") return;
+    covers ||= intersects(box, area);
+  });
+  return covers;
 }

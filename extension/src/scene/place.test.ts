@@ -105,6 +105,13 @@ describe("titles of open scopes", () => {
     expect(hit).toEqual({ kind: "scope", scope: 0, isOpen: true });
   });
 
+  test("leave rather than cover a box", () => {
+    const inner = boxOf(open, 2);
+    const view = { scale: 1, x: -inner.x, y: -inner.y };
+    const titles = frameTitles(open, view, screen);
+    expect(titles.map(({ box }) => box.title)).not.toContain("net");
+  });
+
   test("leave when little of their frame is left to hide", () => {
     const view = { scale: 1, x: 0, y: 30 - boxOf(open, 4).y };
     const titles = frameTitles(open, view, screen);
