@@ -49,7 +49,7 @@ class EngineReader:
         self._scopes: weakref.WeakKeyDictionary[Scope, RawScope] = (
             weakref.WeakKeyDictionary()
         )
-        self._calls: dict[tuple[int, str], int] = {}
+        self._calls: dict[str, int] = {}  # of outermost modules, by name
         self.made: list[RawNode] = []  # every node read, in order of reading
 
     # ---- nodes ------------------------------------------------------------------
@@ -234,7 +234,7 @@ class EngineReader:
             scope = scope.parent
         raw = None if scope is None else self._scopes[scope]
         for each in reversed(chain):
-            key = (id(raw), each.name)
-            call = self._calls[key] = self._calls.get(key, 0) + 1
+            calls = self._calls if raw is None else raw.calls
+            call = calls[each.name] = calls.get(each.name, 0) + 1
             raw = self._scopes[each] = RawScope(each.name, each.kind, raw, call)
         return raw

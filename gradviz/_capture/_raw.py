@@ -63,6 +63,7 @@ class RawScope:
     kind: str
     parent: RawScope | None
     call: int = 1  # 1 for the first call under this parent
+    calls: dict[str, int] = field(default_factory=dict[str, int])  # so far, by name
 
 
 @dataclass(slots=True, eq=False)

@@ -362,3 +362,23 @@ def test_writes_after_the_graph_was_freed_are_no_harm():
 
     mul = node_named(recorded(program), "MulBackward0")
     assert "modified" not in mul.flags
+
+
+def test_call_numbers_start_anew_in_every_call_of_the_parent():
+    class Outer(gt.nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.cell = gt.nn.Linear(2, 2)
+
+        def forward(self, x):
+            return self.cell(x)
+
+    model = Outer()
+
+    def program():
+        for _ in range(30):
+            model(gt.ones(1, 2)).sum().backward()
+
+    paths = [scope.path for scope in recorded(program).scopes]
+    assert "Outer#30.cell" in paths
+    assert not [path for path in paths if "cell#" in path]
