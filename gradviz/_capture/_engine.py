@@ -45,7 +45,10 @@ class EngineReader:
         )
         self._leaves: dict[int, tuple[weakref.ref[Tensor], RawNode]] = {}
         self._tensors: dict[int, tuple[weakref.ref[Tensor], RawTensor]] = {}
-        self._storages: dict[int, RawStorage] = {}  # by the engine's storage id
+        # By the engine's storage id; kept as long as a recorded tensor refers to it.
+        self._storages: weakref.WeakValueDictionary[int, RawStorage] = (
+            weakref.WeakValueDictionary()
+        )
         self._scopes: weakref.WeakKeyDictionary[Scope, RawScope] = (
             weakref.WeakKeyDictionary()
         )
@@ -161,6 +164,12 @@ class EngineReader:
         raw.name = tensor.name or self.names.get(id(tensor))
         self._tensors[id(tensor)] = weakref.ref(tensor), raw
         return raw
+
+    def prune(self) -> None:
+        """Forget the tensors that are gone; the recording keeps what it needs."""
+        for table in (self._tensors, self._leaves):
+            for key in [key for key, (alive, _) in table.items() if alive() is None]:
+                del table[key]
 
     def rename(self) -> None:
         """Give the tensors that are alive the names known by now."""

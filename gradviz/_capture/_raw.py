@@ -25,7 +25,7 @@ class RawWrite:
     node: RawNode | None = None
 
 
-@dataclass(slots=True, eq=False)
+@dataclass(slots=True, eq=False, weakref_slot=True)
 class RawStorage:
     """Memory, as it was when last looked at."""
 

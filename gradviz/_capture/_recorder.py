@@ -203,6 +203,7 @@ class Recorder:
         self._summaries.clear()
         failed = "" if event.error is None else f"{event.error}"
         self._add("backward_end", text=failed)
+        self._reader.prune()
         self._steps.append([])
         self._events.append([])
         while len(self._steps) > 2 and sum(map(len, self._steps)) > self.max_nodes:

@@ -382,3 +382,18 @@ def test_call_numbers_start_anew_in_every_call_of_the_parent():
     paths = [scope.path for scope in recorded(program).scopes]
     assert "Outer#30.cell" in paths
     assert not [path for path in paths if "cell#" in path]
+
+
+def test_a_long_recording_does_not_grow():
+    from gradviz._capture._recorder import Recorder
+
+    w = gt.ones(3, requires_grad=True)
+
+    def sizes(steps):
+        with Recorder(max_nodes=50, values=False) as recorder:
+            for _ in range(steps):
+                (w * 2).exp().sum().backward()
+        reader = recorder._reader
+        return len(reader._tensors), len(reader._storages), len(reader._leaves)
+
+    assert sizes(400) == sizes(100)
