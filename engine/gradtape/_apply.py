@@ -186,7 +186,7 @@ def wrap_outputs(op: Op, args: Sequence[Any], found: Any) -> tuple[Tensor, ...]:
     arrays = (found,) if op.outputs == 1 else found
     if op.view is not None:
         return tuple(wrap_view(as_array(a), args[0], op.view) for a in arrays)
-    return tuple(wrap(as_array(a)) for a in arrays)
+    return tuple([wrap(as_array(a)) for a in arrays])
 
 
 def record(
@@ -219,14 +219,14 @@ def make_node(
     else:
         at = op.listed
         inputs = (*args[:at], *args[at], *args[at + 1 :])
-    nodes = tuple(edge_of(t) if isinstance(t, Tensor) else None for t in inputs)
+    nodes = tuple([edge_of(t) if isinstance(t, Tensor) else None for t in inputs])
     if nodes.count(None) == len(nodes):
         return None
     if op.outputs == 1 and outputs[0]._data.dtype.kind in "biu":
         return None
     node = new_object(op.node_type)
     node.nodes = nodes
-    node.numbers = tuple(t._nr if isinstance(t, Tensor) else 0 for t in inputs)
+    node.numbers = tuple([t._nr if isinstance(t, Tensor) else 0 for t in inputs])
     node.saved = saved_of(op, args, nodes, outputs) if op.saves else ()
     node.params = params if not op.metas else (*params, *metas_of(op, args))
     return node
@@ -258,10 +258,8 @@ def _any_needs(users: tuple[int, ...], nodes: Sequence[Node | None]) -> bool:
 def metas_of(op: Op, args: Sequence[Any]) -> tuple[Any, ...]:
     """Return the shapes, strides and dtypes that the formulas ask for."""
     metas: list[Any] = []
-    for name in op.metas:
-        stem, _, kind = name.rpartition("_")
-        value = args[op.tensors.index(stem)]
-        of = _META[kind]
+    for argument, kind in op.meta_reads:
+        value, of = args[argument], _META[kind]
         metas.append(
             [of(t) for t in value] if isinstance(value, list | tuple) else of(value)
         )
@@ -277,7 +275,11 @@ def _dtype(value: Any) -> Any:
 
 
 def _strides(value: Any) -> Any:
-    return value.stride() if isinstance(value, Tensor) else ()
+    if not isinstance(value, Tensor):
+        return ()
+    data = value._data
+    item = data.itemsize
+    return tuple([s // item for s in data.strides]) if data.size else value.stride()
 
 
 _META = {"shape": _shape, "strides": _strides, "dtype": _dtype}

@@ -87,6 +87,7 @@ class Op:
     edges: tuple[int, ...] = ()  # positions of tensors with a derivative
     saves: tuple[str, ...] = ()  # slots: tensors and results that formulas ask for
     metas: tuple[str, ...] = ()  # "self_shape"… that formulas ask for
+    meta_reads: tuple[tuple[int, str], ...] = ()  # the same: which tensor, and what
     formulas: tuple[Formula, ...] = ()
     savings: tuple[Saving, ...] = ()  # one per slot in `saves`
     doc: str = ""
@@ -145,6 +146,8 @@ def _read_formulas(
         i for i, n in enumerate(op.tensors) if n in targets or op.listed is not None
     )
     op.metas = tuple(dict.fromkeys(n for n in asked if _is_meta(op, n)))
+    halves = [name.rpartition("_") for name in op.metas]
+    op.meta_reads = tuple((op.tensors.index(stem), kind) for stem, _, kind in halves)
     places = {n: i for i, n in enumerate((*op.saves, *op.options, *op.metas))}
     places["needs"] = -1
     formulas: list[Formula] = []

@@ -142,22 +142,18 @@ def _call(function: Callable[..., Any], *args: Any) -> Any:
 
 
 def _bind_general(op: Op) -> Callable[..., tuple[Any, ...]]:
-    formulas, listed = op.formulas, op.listed
+    formulas, listed, count = op.formulas, op.listed, len(op.edges)
 
     def run(self: Node, F: Any, grad: Any) -> tuple[Any, ...]:
-        needs = tuple(node is not None for node in self.nodes)
+        needs = tuple([node is not None for node in self.nodes])
         values = [*self.unpack(F), *self.params, needs]
-        gradients: list[Any] = [None] * len(op.edges)
+        call = mode.now.run if F.raw else _call
+        gradients: list[Any] = [None] * count
         for formula in formulas:
-            if listed is None and not any(needs[i] for i in formula.edges):
+            if listed is None and True not in [needs[i] for i in formula.edges]:
                 continue
             picked = [values[i] for i in formula.picks]
-            call = formula.function
-            found = (
-                mode.now.run(call, F, grad, *picked)
-                if F.raw
-                else call(F, grad, *picked)
-            )
+            found = call(formula.function, F, grad, *picked)
             if formula.joint:
                 for i, g in zip(formula.edges, found, strict=True):
                     gradients[i] = g
@@ -167,8 +163,10 @@ def _bind_general(op: Op) -> Callable[..., tuple[Any, ...]]:
             gradients[listed : listed + 1] = gradients[listed] or [None] * (
                 len(needs) - len(op.tensors) + 1
             )
-        return tuple(
-            g if need else None for g, need in zip(gradients, needs, strict=True)
-        )
+        if False in needs:
+            for i, need in enumerate(needs):
+                if not need:
+                    gradients[i] = None
+        return tuple(gradients)
 
     return run

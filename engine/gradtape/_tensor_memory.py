@@ -92,7 +92,7 @@ class TensorMemory:
         data = self._data
         item = data.itemsize
         if data.size or self._is_view() or any(data.strides):
-            strides = tuple(s // item for s in data.strides)
+            strides = tuple([s // item for s in data.strides])
         else:  # NumPy writes zeros for empty arrays of its own
             steps = itertools.accumulate(
                 (max(n, 1) for n in data.shape[:0:-1]), operator.mul, initial=1

@@ -9,7 +9,8 @@ from .._dtypes import DTYPE_OF
 from .loss import MEAN, NONE, reduced
 
 
-def _check(self: Any, target: Any, weight: Any, ignore_index: int) -> None:
+def _check(self: Any, target: Any, weight: Any, ignore_index: int) -> bool:
+    """Refuse what does not fit; tell whether every sample counts for sure."""
     classes = self.shape[1 if self.ndim > 1 else 0]
     if target.dtype.kind not in "iu":
         raise RuntimeError(
@@ -26,9 +27,12 @@ def _check(self: Any, target: Any, weight: Any, ignore_index: int) -> None:
             f"{classes} classes or no classes but got weight tensor of shape: "
             f"{list(weight.shape)}"
         )
+    if not target.size or (target.min() >= 0 and target.max() < classes):
+        return not 0 <= ignore_index < classes
     bad = (target != ignore_index) & ((target < 0) | (target >= classes))
     if bad.any():
         raise IndexError(f"Target {int(target[bad].flat[0])} is out of bounds.")
+    return False
 
 
 def _classes_last(xp: Any, self: Any) -> Any:
@@ -72,7 +76,12 @@ def _derivative(
 def _nll_loss(
     xp: Any, self: Any, target: Any, weight: Any, reduction: int, ignore_index: int
 ) -> tuple[Any, Any]:
-    _check(self, target, weight, ignore_index)
+    all_count = _check(self, target, weight, ignore_index)
+    if all_count and weight is None and reduction != NONE and target.size:
+        rows = _classes_last(xp, self)
+        total = self.dtype.type(target.size)
+        found = -rows[_at_classes(xp, rows, target)].sum(dtype=self.dtype)
+        return (found / total if reduction == MEAN else found), total
     shares, index = _shares(xp, target, weight, ignore_index, self.dtype)
     rows = _classes_last(xp, self)
     picked = rows[_at_classes(xp, rows, index)]

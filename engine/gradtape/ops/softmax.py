@@ -22,12 +22,12 @@ def _shifted(xp: Any, self: Any, dim: int, name: str) -> tuple[Any, int]:
     axis = wrap_dim(dim, self.ndim)
     if not self.size:
         return xp.empty(self.shape, self.dtype), axis
-    highest = xp.max(self, axis=axis, keepdims=True) if self.ndim else self
+    highest = self.max(axis=axis, keepdims=True) if self.ndim else self
     return xp.subtract(self, highest, xp.empty(self.shape, self.dtype)), axis
 
 
-def _total(xp: Any, array: Any, axis: int) -> Any:
-    return xp.sum(array, axis=axis, keepdims=True) if array.ndim else array
+def _total(array: Any, axis: int) -> Any:
+    return array.sum(axis=axis, keepdims=True) if array.ndim else array
 
 
 @op(
@@ -40,7 +40,7 @@ def _total(xp: Any, array: Any, axis: int) -> Any:
 def _softmax(xp: Any, self: Array, dim: int) -> Any:
     found, axis = _shifted(xp, self, dim, "softmax")
     xp.exp(found, found)
-    return xp.divide(found, _total(xp, found, axis), found)
+    return xp.divide(found, _total(found, axis), found)
 
 
 @op(
@@ -61,7 +61,7 @@ def _softmax(xp: Any, self: Array, dim: int) -> Any:
 def _softmax_backward_data(xp: Any, grad_output: Array, output: Array, dim: int) -> Any:
     """Return ``(grad - sum(grad * output)) * output``."""
     found = xp.multiply(grad_output, output, xp.empty(output.shape, output.dtype))
-    total = _total(xp, found, wrap_dim(dim, found.ndim))
+    total = _total(found, wrap_dim(dim, found.ndim))
     return xp.subtract(found, output * total, found)
 
 
@@ -78,7 +78,7 @@ def _softmax_backward_data(xp: Any, grad_output: Array, output: Array, dim: int)
 )
 def _log_softmax(xp: Any, self: Array, dim: int) -> Any:
     found, axis = _shifted(xp, self, dim, "log_softmax")
-    total = _total(xp, xp.exp(found), axis)
+    total = _total(xp.exp(found), axis)
     return xp.subtract(found, xp.log(total), found)
 
 
@@ -100,7 +100,7 @@ def _log_softmax_backward_data(
 ) -> Any:
     """Return ``grad - exp(output) * sum(grad)``."""
     found = xp.exp(output, xp.empty(output.shape, output.dtype))
-    found *= _total(xp, grad_output, wrap_dim(dim, found.ndim))
+    found *= _total(grad_output, wrap_dim(dim, found.ndim))
     return xp.subtract(grad_output, found, found)
 
 
