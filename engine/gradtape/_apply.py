@@ -39,7 +39,8 @@ def finish(node: Node, output: Tensor, depth: int = 2) -> None:
     node.extra = None
     key = (data.shape, data.strides, data.dtype)
     node.layout = known_layouts.get(key) or layout_of(data)
-    node.storage_ids = output._storage.id
+    memory = output._memory
+    node.storage_ids = 0 if memory is None else memory.id
     frame = _get_frame(depth)
     code = frame.f_code
     while internal_files[code.co_filename] and frame.f_back is not None:

@@ -29,7 +29,7 @@ from ._observe import OpCalled, notify, observers
 from ._op import Op
 from ._out import write_out
 from ._site import internal_files
-from ._storage import Storage, next_id
+from ._storage import new_storage
 from ._tensor import Tensor, edge_of
 
 _UNARY = """
@@ -74,14 +74,9 @@ def {name}(input, other{option}):
 _WRAP = """
     if type(out) is not ndarray:
         out = as_array(out)
-    storage = Storage()
-    storage.owner = out
-    storage.version = 0
-    storage.id = identity = next_id()
-    storage._log = storage._pointer = None
     result = new_object(Tensor)
     result._data = out
-    result._storage = storage
+    result._memory = None
     result._needs = False
     result._grad = result._grad_fn = result._view = result._extra = None
     result._nr = 0
@@ -125,7 +120,8 @@ _RECORD = """{saved}
             node.layout = known_layouts.get(
                 (out.shape, out.strides, out.dtype)
             ) or layout_of(out)
-            node.storage_ids = identity
+            memory = result._memory
+            node.storage_ids = 0 if memory is None else memory.id
             frame = get_frame(1)
             code = frame.f_code
             while internal_files[code.co_filename] and frame.f_back is not None:
@@ -221,7 +217,6 @@ OPERANDS = (Tensor, float, int, complex, np.generic)
 _SCOPE: dict[str, Any] = {
     "OpCalled": OpCalled,
     "SavedTensor": SavedTensor,
-    "Storage": Storage,
     "Tensor": Tensor,
     "apply": apply,
     "as_array": as_array,
@@ -236,7 +231,7 @@ _SCOPE: dict[str, Any] = {
     "mode": mode,
     "ndarray": np.ndarray,
     "new_object": new_object,
-    "next_id": next_id,
+    "new_storage": new_storage,
     "numpy": np,
     "next_sequence_nr": next_sequence_nr,
     "notify": notify,
@@ -270,7 +265,8 @@ _SAVE = """
             if ({wanted}){condition}:
                 saved_{slot} = SavedTensor()
                 saved_{slot}.array = {array}
-                saved_{slot}.storage = kept = {storage}
+                kept = {storage}
+                saved_{slot}.storage = kept
                 saved_{slot}.version = kept.version
                 saved_{slot}.tensor = {tensor}"""
 
@@ -279,21 +275,21 @@ _SLOTS: dict[str, dict[str, str]] = {
         "otherwise": "None",
         "condition": "",
         "array": "a",
-        "storage": "input._storage",
+        "storage": "input._memory or input._storage",
         "tensor": "input",
     },
     "other": {
         "otherwise": "None if paired or first is None else other",
         "condition": " and paired",
         "array": "b",
-        "storage": "other._storage",
+        "storage": "other._memory or other._storage",
         "tensor": "other",
     },
     "result": {
         "otherwise": "None",
         "condition": "",
         "array": "out",
-        "storage": "storage",
+        "storage": "result._memory = new_storage(out)",
         "tensor": "None",
     },
 }

@@ -122,7 +122,7 @@ class Node:
     saved: tuple[Any, ...] | None
     scope: Scope | None
     seq: int
-    storage_ids: int | tuple[int, ...]
+    storage_ids: int | tuple[int, ...]  # 0 while the output's memory has no record
 
     def run(self, F: Any, grad: Any) -> tuple[Any, ...]:
         """Return one gradient per next function.

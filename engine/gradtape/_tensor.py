@@ -6,6 +6,7 @@ whose declarations add the methods (see ``_define.py``).
 
 from __future__ import annotations
 
+import threading
 import warnings
 import weakref
 from collections.abc import Callable
@@ -16,10 +17,12 @@ from ._backend import backend_of
 from ._hooks import RemovableHandle, new_registry, register
 from ._mode import mode
 from ._node import Node, accumulator_of, new_object
-from ._storage import Storage, new_storage, next_id
+from ._storage import Storage, new_storage
 from ._tensor_memory import TensorMemory
 from ._tensor_operators import TensorOperators
 from ._tensor_parts import TensorExtra, ViewInfo, check_grad
+
+_making = threading.Lock()
 
 
 class Tensor(TensorMemory, TensorOperators):
@@ -39,20 +42,35 @@ class Tensor(TensorMemory, TensorOperators):
         "_extra",
         "_grad",
         "_grad_fn",
+        "_memory",
         "_needs",
         "_nr",
-        "_storage",
         "_view",
     )
 
     _data: Any
-    _storage: Storage
+    _memory: Storage | None  # made when first asked for: see _storage
     _needs: bool
     _grad: Tensor | None
     _grad_fn: Node | None
     _nr: int
     _view: ViewInfo | None
     _extra: TensorExtra | None
+
+    @property
+    def _storage(self) -> Storage:
+        """The memory, with its version and write log.
+
+        Most results are used once and never saved, viewed or written, so the record of
+        their memory is made when first asked for, and the node that made the tensor
+        learns of it then. Until then nothing else can refer to the memory.
+        """
+        memory = self._memory
+        return _make_storage(self) if memory is None else memory
+
+    @_storage.setter
+    def _storage(self, storage: Storage) -> None:
+        self._memory = storage
 
     __array_priority__ = 1000  # numpy arrays leave mixed arithmetic to us
 
@@ -212,16 +230,22 @@ class Tensor(TensorMemory, TensorOperators):
         return id(self)
 
 
+def _make_storage(tensor: Tensor) -> Storage:
+    with _making:
+        storage = tensor._memory
+        if storage is None:  # no other thread was quicker
+            storage = tensor._memory = new_storage(tensor._data)
+            node = tensor._grad_fn
+            if node is not None and not node.storage_ids:
+                node.storage_ids = storage.id
+        return storage
+
+
 def wrap(array: Any) -> Tensor:
     """Make a leaf tensor, without gradient, over the memory of ``array``."""
-    storage = new_object(Storage)  # as new_storage does; a call less on the hot path
-    storage.owner = array
-    storage.version = 0
-    storage.id = next_id()
-    storage._log = storage._pointer = None
     tensor = new_object(Tensor)
     tensor._data = array
-    tensor._storage = storage
+    tensor._memory = None
     tensor._needs = False
     tensor._grad = tensor._grad_fn = tensor._view = tensor._extra = None
     tensor._nr = 0
@@ -242,7 +266,7 @@ def wrap_shared(array: Any, storage: Storage) -> Tensor:
     """Make a tensor over ``array`` whose memory belongs to ``storage``."""
     tensor = new_object(Tensor)
     tensor._data = array
-    tensor._storage = storage
+    tensor._memory = storage
     tensor._needs = False
     tensor._grad = tensor._grad_fn = tensor._view = tensor._extra = None
     tensor._nr = 0
