@@ -9,7 +9,6 @@ from __future__ import annotations
 from typing import Any
 
 from .._define import Array, op, public
-from .._inplace import note_write
 from .._tensor import Tensor
 from ._norm_kernels import (
     batch_backward,
@@ -152,12 +151,15 @@ def native_batch_norm(
 
 
 def _move(running: Tensor | None, value: Any, momentum: float) -> None:
-    """Move running statistics towards those of a batch."""
+    """Move running statistics towards those of a batch.
+
+    As in PyTorch this counts as no new version: a graph that evaluated with the old
+    statistics may still be differentiated.
+    """
     if running is not None:
         data = running._data
         data *= 1 - momentum
         data += (momentum * value).astype(data.dtype)
-        note_write(running, "native_batch_norm")
 
 
 @op({}, method=False, function=False)
