@@ -41,11 +41,11 @@ def capture(loss: Any, *, title: str = "") -> ir.Snapshot:
     )
 
 
-def record(*, title: str = "", values: bool = True) -> Recorder:
+def record(*, title: str = "", values: bool = True, steps: int = 4) -> Recorder:
     """Return a context manager that records the graph and the backward pass.
 
-    ``values=False`` leaves out the statistics of forward values, which read every
-    result once.
+    Of a training loop the last ``steps`` backward passes are kept. ``values=False``
+    leaves out the statistics of forward values, which read every result once.
 
     >>> import gradtape as torch, gradviz
     >>> x = torch.tensor([3.0], requires_grad=True)
@@ -56,7 +56,7 @@ def record(*, title: str = "", values: bool = True) -> Recorder:
     """
     from gradviz._capture._recorder import Recorder
 
-    return Recorder(title=title, values=values)
+    return Recorder(title=title, values=values, steps=steps)
 
 
 def _is_gradtape(value: Any) -> bool:

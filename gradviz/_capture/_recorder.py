@@ -23,16 +23,21 @@ from gradviz._capture._raw import RawEvent, RawNode, RawSite, RawWrite, Recordin
 from gradviz._capture._stats import statistics
 from gradviz._capture._summaries import Summaries
 
+KEPT_STEPS = 4
+"""How many finished steps are kept unless the user asks for more."""
+
 MAX_NODES = 20_000
 """Finished steps are forgotten, oldest first, beyond this many nodes."""
+
+_LONGEST_STEP = 10  # times MAX_NODES, before a step without backward is cut
 
 
 class Recorder:
     """Holds what happened inside its ``with`` block.
 
-    A step ends with a backward pass. Up to ``max_nodes`` nodes all steps are kept;
-    beyond, the oldest finished ones are forgotten, and the snapshot says so.
-    Activations and gradients are summarized at once and never kept.
+    A step ends with a backward pass. The last ``steps`` of them are kept, fewer where
+    they hold more than ``max_nodes`` nodes together; the snapshot says how many were
+    forgotten. Activations and gradients are summarized at once and never kept.
 
     >>> import gradtape as torch, gradviz
     >>> x = torch.tensor([1.0, 2.0], requires_grad=True)
@@ -43,10 +48,18 @@ class Recorder:
     """
 
     def __init__(
-        self, *, title: str = "", values: bool = True, max_nodes: int = MAX_NODES
+        self,
+        *,
+        title: str = "",
+        values: bool = True,
+        steps: int = KEPT_STEPS,
+        max_nodes: int = MAX_NODES,
     ) -> None:
+        if steps < 1:
+            raise ValueError(f"a recording keeps at least 1 step, not {steps}")
         self.title = title
         self.values = values
+        self.steps = steps
         self.max_nodes = max_nodes
         self._lock = threading.RLock()
         self._reader = EngineReader()
@@ -99,13 +112,14 @@ class Recorder:
         with self._lock:
             if self._frame is not None:
                 self._learn_names()
-            nodes = [raw for step in self._steps for raw in step]
+            nodes = self._kept()
             nodes.sort(key=lambda raw: -1 if raw.sequence is None else raw.sequence)
             notes = list(self._notes)
             if self._forgotten:
+                kept = len(self._steps) - (not self._steps[-1])
                 notes.append(
-                    f"The first {self._forgotten} steps were forgotten to keep at most "
-                    f"{self.max_nodes} nodes."
+                    f"{self._forgotten + kept} steps were recorded; the last {kept} "
+                    "are kept."
                 )
             if not nodes:
                 notes.append(
@@ -121,6 +135,13 @@ class Recorder:
                 notes=notes,
             )
             return assemble(recording)
+
+    def _kept(self) -> list[RawNode]:
+        """Return the nodes of the kept steps, with the leaves they end at."""
+        nodes = [raw for step in self._steps for raw in step]
+        ends = [edge.producer for raw in nodes for edge in raw.edges]
+        leaves = [raw for raw in (*ends, *self._roots) if raw.kind == "accumulate"]
+        return [*{id(raw): raw for raw in leaves}.values(), *nodes]
 
     def show(self) -> None:
         """Show the recorded graph; see :func:`gradviz.show`."""
@@ -151,8 +172,12 @@ class Recorder:
     def _read(self, node: Any) -> RawNode:
         raw = self._reader.node(node)
         if self._reader.made:
-            self._steps[-1] += self._reader.made
+            # Leaves live on from step to step: they belong to those that reach them.
+            made = [each for each in self._reader.made if each.kind != "accumulate"]
+            self._steps[-1] += made
             self._reader.made = []
+            if len(self._steps[-1]) > self.max_nodes * _LONGEST_STEP:
+                self._begin_step()  # no backward in sight
         return raw
 
     def _on_op(self, event: events.OpCalled) -> None:
@@ -203,10 +228,15 @@ class Recorder:
         self._summaries.clear()
         failed = "" if event.error is None else f"{event.error}"
         self._add("backward_end", text=failed)
+        self._begin_step()
+
+    def _begin_step(self) -> None:
         self._reader.prune()
         self._steps.append([])
         self._events.append([])
-        while len(self._steps) > 2 and sum(map(len, self._steps)) > self.max_nodes:
+        while len(self._steps) > self.steps + 1 or (
+            len(self._steps) > 2 and sum(map(len, self._steps)) > self.max_nodes
+        ):
             self._forget(self._steps.pop(0))
             self._events.pop(0)
 

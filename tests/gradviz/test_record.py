@@ -255,17 +255,29 @@ def test_block_without_a_graph_says_so():
     assert "No operation with a gradient was recorded" in snapshot.notes[0]
 
 
-def test_old_steps_are_forgotten_beyond_the_bound():
+@pytest.mark.parametrize("bound", [{"steps": 5}, {"steps": 50, "max_nodes": 15}])
+def test_old_steps_are_forgotten_but_no_leaf_is_lost(bound):
     from gradviz._capture._recorder import Recorder
 
     x = gt.ones(3, requires_grad=True)
-    with Recorder(max_nodes=20) as recorder:
+    with Recorder(**bound) as recorder:
         for _ in range(50):
             (x * 2).exp().sum().backward()
     snapshot = recorder.snapshot()
     validate(snapshot)
-    assert len(snapshot.nodes) <= 24
-    assert "steps were forgotten" in snapshot.notes[0]
+    assert snapshot.notes == ("50 steps were recorded; the last 5 are kept.",)
+    names = [node.name for node in snapshot.nodes]
+    assert names == ["AccumulateGrad"] + 5 * [
+        "MulBackward0",
+        "ExpBackward0",
+        "SumBackward0",
+    ]
+    assert len(snapshot.edges) == 15
+
+
+def test_at_least_one_step_is_kept():
+    with pytest.raises(ValueError, match="at least 1 step"):
+        gradviz.record(steps=0)
 
 
 def test_recording_keeps_nothing_alive():
@@ -305,42 +317,6 @@ def test_values_may_be_left_out():
     snapshot = recorded(lambda: (x * 2).sum().backward(), values=False)
     assert all(tensor.statistics is None for tensor in snapshot.tensors)
     assert node_named(snapshot, "MulBackward0").grad_outputs != ()
-
-
-def test_capture_of_a_finished_graph():
-    x = gt.tensor([1.0, 2.0], requires_grad=True)
-    loss = (x.exp() * 2).sum()
-    snapshot = gradviz.capture(loss)
-    validate(snapshot)
-    assert [n.name for n in snapshot.nodes] == [
-        "AccumulateGrad",
-        "ExpBackward0",
-        "MulBackward0",
-        "SumBackward0",
-    ]
-    assert snapshot.roots == (3,)
-    output = snapshot.tensors[snapshot.nodes[1].outputs[0]]
-    assert (output.shape, output.strides, output.dtype) == ((2,), (1,), "float32")
-    assert snapshot.nodes[0].call == "x"
-
-
-def test_capture_of_a_deep_graph_needs_no_recursion():
-    x = gt.ones(1, requires_grad=True)
-    y = x
-    for _ in range(20_000):
-        y = y + 1
-    assert len(gradviz.capture(y).nodes) == 20_001
-
-
-def test_capture_without_a_graph_says_why():
-    with pytest.raises(gradviz.CaptureError, match="does not require grad"):
-        gradviz.capture(gt.ones(2))
-
-
-@pytest.mark.parametrize("value", [3, "loss", None, [1]])
-def test_capture_of_something_else_says_what_it_got(value):
-    with pytest.raises(gradviz.CaptureError, match=type(value).__qualname__):
-        gradviz.capture(value)
 
 
 def test_empty_and_bad_values_record():

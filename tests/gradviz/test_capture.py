@@ -1,0 +1,45 @@
+"""capture(): what is known of a graph that was built without a recorder."""
+
+from __future__ import annotations
+
+import pytest
+
+import gradtape as gt
+import gradviz
+from gradviz.ir_validate import validate
+
+
+def test_capture_of_a_finished_graph():
+    x = gt.tensor([1.0, 2.0], requires_grad=True)
+    loss = (x.exp() * 2).sum()
+    snapshot = gradviz.capture(loss)
+    validate(snapshot)
+    assert [n.name for n in snapshot.nodes] == [
+        "AccumulateGrad",
+        "ExpBackward0",
+        "MulBackward0",
+        "SumBackward0",
+    ]
+    assert snapshot.roots == (3,)
+    output = snapshot.tensors[snapshot.nodes[1].outputs[0]]
+    assert (output.shape, output.strides, output.dtype) == ((2,), (1,), "float32")
+    assert snapshot.nodes[0].call == "x"
+
+
+def test_capture_of_a_deep_graph_needs_no_recursion():
+    x = gt.ones(1, requires_grad=True)
+    y = x
+    for _ in range(20_000):
+        y = y + 1
+    assert len(gradviz.capture(y).nodes) == 20_001
+
+
+def test_capture_without_a_graph_says_why():
+    with pytest.raises(gradviz.CaptureError, match="does not require grad"):
+        gradviz.capture(gt.ones(2))
+
+
+@pytest.mark.parametrize("value", [3, "loss", None, [1]])
+def test_capture_of_something_else_says_what_it_got(value):
+    with pytest.raises(gradviz.CaptureError, match=type(value).__qualname__):
+        gradviz.capture(value)
