@@ -34,7 +34,12 @@ class Outcome:
 
 
 def run_script(
-    script: Path, arguments: Sequence[str], *, engine: str | None, title: str
+    script: Path,
+    arguments: Sequence[str],
+    *,
+    engine: str | None,
+    title: str,
+    steps: int,
 ) -> Outcome:
     """Run the script under ``gradviz.record()``; report what it raises on stderr.
 
@@ -45,7 +50,7 @@ def run_script(
 
     source = _read(script)
     substitute = alias("torch", "gradtape") if engine == "gradtape" else nullcontext()
-    recorder = record(title=title)
+    recorder = record(title=title, steps=steps)
     status, raised = 0, False
     with _as_main(script, arguments) as module, substitute:
         try:

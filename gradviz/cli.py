@@ -118,6 +118,13 @@ def _parser() -> argparse.ArgumentParser:
     )
     run.add_argument("--title", metavar="T", help="the title of the page")
     run.add_argument(
+        "--steps",
+        type=_at_least_one,
+        default=4,
+        metavar="N",
+        help="keep the last N backward passes; default: 4",
+    )
+    run.add_argument(
         "--no-open", action="store_true", help="do not open the page in a browser"
     )
     export = commands.add_parser("export", help="turn a recording into another file")
@@ -136,8 +143,15 @@ def _parser() -> argparse.ArgumentParser:
 
 
 # The options of `run`, which may also follow SCRIPT.
-_VALUED = {"--html", "--json", "--engine", "--title"}
+_VALUED = {"--html", "--json", "--engine", "--steps", "--title"}
 _FLAGS = {"--no-open"}
+
+
+def _at_least_one(text: str) -> int:
+    number = int(text)
+    if number < 1:
+        raise argparse.ArgumentTypeError(f"{text} is not at least 1")
+    return number
 
 
 class _Version(argparse.Action):
@@ -195,7 +209,9 @@ def _run(options: argparse.Namespace, arguments: list[str]) -> int:
     if options.html is not None:
         read_bundle()
     title = options.title or script.name
-    outcome = run_script(script, arguments, engine=options.engine, title=title)
+    outcome = run_script(
+        script, arguments, engine=options.engine, title=title, steps=options.steps
+    )
     written = [
         _write_somewhere(form, outcome.snapshot, target)
         for form, target in (("html", options.html), ("json", options.json))

@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
+import sys
 from types import FrameType
 from typing import Any
 
 
 def names_in_frame(frame: FrameType | None, tensor_type: type) -> dict[int, str]:
-    """Map ``id(tensor)`` to the name it has in a frame.
+    """Map ``id(tensor)`` to the name it has in a frame or in the main program.
 
     A variable gives its own name; a module gives its parameters and buffers their
     paths (``conv1.weight``). Several modules are told apart by the variable's name.
     """
-    if frame is None:
-        return {}
-    variables = {**frame.f_globals, **frame.f_locals}
+    variables = dict(vars(sys.modules["__main__"]))
+    if frame is not None:
+        variables |= {**frame.f_globals, **frame.f_locals}
     found: dict[int, str] = {}
     modules = {
         name: value

@@ -27,8 +27,9 @@ class FakeRecorder:
 
     made: list[FakeRecorder]
 
-    def __init__(self, *, title: str = "") -> None:
+    def __init__(self, *, title: str = "", steps: int = 4) -> None:
         self.title = title
+        self.steps = steps
         self.error: BaseException | None = None
         self.exits = 0
         FakeRecorder.made.append(self)

@@ -17,10 +17,10 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
 
 
-def record(text: str) -> tuple[int, ir.Snapshot]:
+def record(text: str, *options: str) -> tuple[int, ir.Snapshot]:
     """Run the script under the engine; return its exit status and the recording."""
     Path("script.py").write_text(textwrap.dedent(text))
-    arguments = ["script.py", "--engine", "gradtape", "--json", "out.json"]
+    arguments = ["script.py", "--engine", "gradtape", "--json", "out.json", *options]
     return cli.main(["run", *arguments]), export.load("out.json")
 
 
@@ -118,3 +118,23 @@ def test_a_script_without_gradients_says_so():
     assert snapshot.nodes == ()
     assert snapshot.notes
     assert "Nothing was recorded." in to_text(snapshot)
+
+
+def test_as_many_of_the_last_steps_are_kept_as_asked_for():
+    text = """
+        import torch
+
+        w = torch.ones(2, requires_grad=True)
+        for _ in range(10):
+            (w * 2).sum().backward()
+    """
+    for steps in (1, 3):
+        _, snapshot = record(text, "--steps", str(steps))
+        assert [each.call for each in snapshot.nodes] == ["w", *["mul", "sum"] * steps]
+
+
+def test_no_steps_at_all_are_refused(capsys: pytest.CaptureFixture[str]):
+    with pytest.raises(SystemExit) as raised:
+        cli.main(["run", "script.py", "--steps", "0"])
+    assert raised.value.code == 2
+    assert "--steps: 0 is not at least 1" in capsys.readouterr().err
