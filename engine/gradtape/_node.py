@@ -11,8 +11,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 from . import _errors
 from ._hooks import RemovableHandle, new_registry, register
-from ._mode import mode
-from ._site import RawSite, Site, internal_files, resolve, user_frame
+from ._site import RawSite, Site, resolve
 
 if TYPE_CHECKING:
     from ._scope import Scope
@@ -250,18 +249,6 @@ def save_output(tensor: Tensor) -> SavedTensor:
     saved.version = storage.version
     saved.tensor = None
     return saved
-
-
-def begin(node: Node) -> None:
-    """Fill in what every node records: order, scope and the user's line."""
-    node.seq = next_sequence_nr()
-    node.scope = mode.scope
-    node.extra = None
-    frame = user_frame(2)
-    if frame is None or internal_files[frame.f_code.co_filename]:
-        node.code, node.lasti = None, 0
-    else:
-        node.code, node.lasti = frame.f_code, frame.f_lasti
 
 
 class AccumulateGrad(Node):

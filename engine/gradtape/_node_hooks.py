@@ -21,11 +21,9 @@ def run_pre_hooks(F: Any, node: Node, grad: Any) -> Any:
     for number, hooks in extra.tensor_hooks.items():
         slots[number] = _through(F, node, hooks, slots[number])
     for hook in list(extra.pre_hooks.values()):
-        given = tuple(None if g is None else _as_tensor(F, g) for g in slots)
-        returned = _call(hook, node, given)
+        returned = _call(hook, node, _as_tensors(F, slots))
         if returned is not None:
-            one = isinstance(returned, Tensor)
-            slots = [_as_grad(F, g) for g in ((returned,) if one else returned)]
+            slots = _as_grads(F, returned)
     for number, reference in extra.retain.items():
         tensor = reference()
         if tensor is not None and slots[number] is not None:
@@ -43,13 +41,11 @@ def run_post_hooks(
     extra = node.extra
     assert extra is not None
     given = grad if isinstance(grad, list) else [grad]
-    outputs = tuple(None if g is None else _as_tensor(F, g) for g in given)
+    outputs = _as_tensors(F, given)
     for hook in list(extra.post_hooks.values()):
-        inputs = tuple(None if g is None else _as_tensor(F, g) for g in outgoing)
-        returned = _call(hook, node, inputs, outputs)
+        returned = _call(hook, node, _as_tensors(F, outgoing), outputs)
         if returned is not None:
-            one = isinstance(returned, Tensor)
-            outgoing = [_as_grad(F, g) for g in ((returned,) if one else returned)]
+            outgoing = _as_grads(F, returned)
     return outgoing
 
 
@@ -62,8 +58,7 @@ def run_leaf_hooks(F: Any, leaf: AccumulateGrad, grad: Any) -> Any:
         for hook in list(leaf.extra.pre_hooks.values()):
             returned = _call(hook, leaf, (_as_tensor(F, grad),))
             if returned is not None:
-                one = returned if isinstance(returned, Tensor) else returned[0]
-                grad = _as_grad(F, one)
+                grad = _as_grads(F, returned)[0]
     return grad
 
 
@@ -111,6 +106,16 @@ def _checked(hook: Any, returned: Any, grad: Any) -> Tensor:
 
 def _as_tensor(F: Any, grad: Any) -> Tensor:
     return wrap(grad) if F.raw else grad
+
+
+def _as_tensors(F: Any, grads: Sequence[Any]) -> tuple[Tensor | None, ...]:
+    return tuple(None if grad is None else _as_tensor(F, grad) for grad in grads)
+
+
+def _as_grads(F: Any, returned: Any) -> list[Any]:
+    """Take the gradients out of what a hook returned: one tensor, or several."""
+    tensors = (returned,) if isinstance(returned, Tensor) else returned
+    return [_as_grad(F, tensor) for tensor in tensors]
 
 
 def _as_grad(F: Any, tensor: Tensor | None) -> Any:

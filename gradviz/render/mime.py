@@ -15,7 +15,7 @@ from gradviz.render.html import to_html
 from gradviz.render.svg import to_svg
 from gradviz.render.text import to_text
 
-SNAPSHOT = "application/vnd.gradviz+json"
+SNAPSHOT = ir_json.MIME_TYPE
 HTML = "text/html"
 SVG = "image/svg+xml"
 TEXT = "text/plain"

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-from .._dtypes import DTYPE_OF
 from .._dtypes import dtype as DType
 from .._op import Check
 from .._tensor import Tensor
@@ -78,11 +77,6 @@ def in_dtype(array: Any, dtype: DType | None) -> Any:
 def values_of(value: Any) -> Any:
     """Return the raw array of what a formula was given."""
     return value._data if isinstance(value, Tensor) else value
-
-
-def name_of(array: Any) -> str:
-    """Return the name of a dtype that C++ sentences use."""
-    return DTYPE_OF[values_of(array).dtype].cpp_name
 
 
 def needs_elements(

@@ -41,7 +41,7 @@ def _average_derivative(
 
 def _average(
     xp: Any,
-    self: Any,
+    self: Array,
     kernel_size: Sizes,
     stride: Sizes,
     padding: Sizes,
@@ -49,6 +49,7 @@ def _average(
     count_include_pad: bool,
     divisor_override: int | None,
 ) -> Any:
+    """Return the mean of each window, over as many dimensions as the window has."""
     ones = (1,) * len(kernel_size)
     window = Window(kernel_size, stride or kernel_size, padding, ones)
     batch = self if self.ndim == 2 + len(kernel_size) else self[None]
@@ -65,62 +66,16 @@ def _average(
     return found if batch is self else found[0]
 
 
-@op(
-    {"self": _average_derivative},
-    node="AvgPool2DBackward0",
-    method=False,
-    function=False,
+avg_pool2d, avg_pool3d = (
+    op(
+        {"self": _average_derivative},
+        name=f"avg_pool{dims}d",
+        node=f"AvgPool{dims}DBackward0",
+        method=False,
+        function=False,
+    )(_average)
+    for dims in (2, 3)
 )
-def avg_pool2d(
-    xp: Any,
-    self: Array,
-    kernel_size: Sizes,
-    stride: Sizes,
-    padding: Sizes,
-    ceil_mode: bool,
-    count_include_pad: bool,
-    divisor_override: int | None,
-) -> Any:
-    """Return the mean of each window."""
-    return _average(
-        xp,
-        self,
-        kernel_size,
-        stride,
-        padding,
-        ceil_mode,
-        count_include_pad,
-        divisor_override,
-    )
-
-
-@op(
-    {"self": _average_derivative},
-    node="AvgPool3DBackward0",
-    method=False,
-    function=False,
-)
-def avg_pool3d(
-    xp: Any,
-    self: Array,
-    kernel_size: Sizes,
-    stride: Sizes,
-    padding: Sizes,
-    ceil_mode: bool,
-    count_include_pad: bool,
-    divisor_override: int | None,
-) -> Any:
-    """Return the mean of each window."""
-    return _average(
-        xp,
-        self,
-        kernel_size,
-        stride,
-        padding,
-        ceil_mode,
-        count_include_pad,
-        divisor_override,
-    )
 
 
 def _average_again(
