@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import NoReturn
 
 from gradviz import ir
+from gradviz._capture._raw import KEPT_STEPS
 from gradviz.errors import ExportError, GradvizError
 
 _DESCRIPTION = """\
@@ -120,9 +121,9 @@ def _parser() -> argparse.ArgumentParser:
     run.add_argument(
         "--steps",
         type=_at_least_one,
-        default=4,
+        default=KEPT_STEPS,
         metavar="N",
-        help="keep the last N backward passes; default: 4",
+        help=f"keep the last N backward passes; default: {KEPT_STEPS}",
     )
     run.add_argument(
         "--no-open", action="store_true", help="do not open the page in a browser"

@@ -6,6 +6,7 @@ import sys
 from typing import TYPE_CHECKING, Any
 
 from gradviz import ir
+from gradviz._capture._raw import KEPT_STEPS
 from gradviz.errors import CaptureError
 
 if TYPE_CHECKING:
@@ -41,7 +42,9 @@ def capture(loss: Any, *, title: str = "") -> ir.Snapshot:
     )
 
 
-def record(*, title: str = "", values: bool = True, steps: int = 4) -> Recorder:
+def record(
+    *, title: str = "", values: bool = True, steps: int = KEPT_STEPS
+) -> Recorder:
     """Return a context manager that records the graph and the backward pass.
 
     Of a training loop the last ``steps`` backward passes are kept. ``values=False``

@@ -14,6 +14,9 @@ from gradviz import ir
 
 RawSite = tuple[CodeType, int]
 
+KEPT_STEPS = 4
+"""How many finished steps a recording keeps unless the user asks for more."""
+
 
 @dataclass(slots=True, eq=False)
 class RawWrite:

@@ -19,12 +19,16 @@ from gradviz._capture._engine import PRODUCER, EngineReader
 from gradviz._capture._facts import tensors_in
 from gradviz._capture._names import names_in_frame, names_in_module
 from gradviz._capture._own import is_host_file, is_own_file
-from gradviz._capture._raw import RawEvent, RawNode, RawSite, RawWrite, Recording
+from gradviz._capture._raw import (
+    KEPT_STEPS,
+    RawEvent,
+    RawNode,
+    RawSite,
+    RawWrite,
+    Recording,
+)
 from gradviz._capture._stats import statistics
 from gradviz._capture._summaries import Summaries
-
-KEPT_STEPS = 4
-"""How many finished steps are kept unless the user asks for more."""
 
 MAX_NODES = 20_000
 """Finished steps are forgotten, oldest first, beyond this many nodes."""
