@@ -19,7 +19,8 @@ from ._fast import Option, bind_pointwise
 from ._node import Node, SavedTensor
 from ._op import Array as Array
 from ._op import Arrays as Arrays
-from ._op import Check, Derivative, Kernel, Op, Operand, Promotion, read_op
+from ._op import Check, Derivative, Kernel, Op, Operand, Promotion, read_op, saving_order
+from ._packing import Packing, unpack_tensor
 from ._run import bind_run, check_version, modified_error
 from ._tensor import Tensor, wrap_shared
 
@@ -44,7 +45,10 @@ class OpSpace:
 
 
 def _unpack_tensor(node: Node, saved: SavedTensor) -> Any:
-    if saved.storage.version != saved.version:
+    if saved.is_stale:
+        memory: Any = saved.memory
+        if type(memory) is Packing:
+            return unpack_tensor(node, memory)
         raise modified_error(node, saved)
     if saved.tensor is not None:
         return saved.tensor
@@ -221,6 +225,7 @@ def make_node_type(record: Op) -> None:
             "op": record,
             "op_name": record.name,
             "slots": record.saves,
+            "order": saving_order(record),
             "param_names": record.param_names,
             "run": bind_run(record),
             "second_names": {

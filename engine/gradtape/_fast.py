@@ -258,43 +258,54 @@ def _saved_source(op: Op) -> str:
             for i in formula.inputs
         )
         wanted = " or ".join(f"{user} is not None" for user in users)
-        lines.append(_SAVE.format(slot=slot, wanted=wanted, **_SLOTS[slot]))
+        lines.append(_save_source(slot, wanted))
     slots = "".join(f"saved_{slot}, " for slot in op.saves)
     return "".join(lines) + f"\n            node.saved = ({slots})"
 
 
-# As save_input and save_output do; a call each less.
-_SAVE = """
-            saved_{slot} = {otherwise}
-            if ({wanted}){condition}:
-                saved_{slot} = SavedTensor()
-                saved_{slot}.array = {array}
-                kept = {storage}
-                saved_{slot}.storage = kept
-                saved_{slot}.version = kept.version
-                saved_{slot}.tensor = {tensor}"""
+def _save_source(slot: str, wanted: str) -> str:
+    if slot == "result":
+        return _SAVE_RESULT.format(wanted=wanted)
+    if slot == "self":
+        return _SAVE_INPUT.format(
+            slot=slot, tensor="input", array="a", edge="first", wanted=wanted, rest=None
+        )
+    return _SAVE_INPUT.format(
+        slot=slot,
+        tensor="other",
+        array="b",
+        edge="second",
+        wanted=f"({wanted}) and paired",
+        rest="None if paired or first is None else other",
+    )
 
-_SLOTS: dict[str, dict[str, str]] = {
-    "self": {
-        "otherwise": "None",
-        "condition": "",
-        "array": "a",
-        "storage": "input._memory or input._storage",
-        "tensor": "input",
-    },
-    "other": {
-        "otherwise": "None if paired or first is None else other",
-        "condition": " and paired",
-        "array": "b",
-        "storage": "other._memory or other._storage",
-        "tensor": "other",
-    },
-    "result": {
-        "otherwise": "None",
-        "condition": "",
-        "array": "out",
-        "storage": "result._memory = new_storage(out)",
-        "tensor": "None",
-    },
-}
-_SLOTS["exponent"] = _SLOTS["other"]
+
+# As save_input does, a call less. What a leaf is saved as, its accumulate node keeps,
+# so that a parameter used a million times is one record, not a million.
+_SAVE_INPUT = """
+            saved_{slot} = {rest}
+            if {wanted}:
+                if {edge} is not None and {edge}.accumulates:
+                    saved_{slot} = {edge}.kept
+                    if (
+                        saved_{slot} is None
+                        or saved_{slot}.array is not {array}
+                        or saved_{slot}.memory.version != saved_{slot}.version
+                    ):
+                        saved_{slot} = {edge}.keep()
+                else:
+                    saved_{slot} = new_object(SavedTensor)
+                    saved_{slot}.array = {array}
+                    saved_{slot}.memory = memory = {tensor}._memory
+                    saved_{slot}.version = 0 if memory is None else memory.version
+                    saved_{slot}.tensor = {tensor}"""
+
+# As save_output does, a call less.
+_SAVE_RESULT = """
+            saved_result = None
+            if {wanted}:
+                saved_result = new_object(SavedTensor)
+                saved_result.array = out
+                saved_result.memory = result._memory = new_storage(out)
+                saved_result.version = 0
+                saved_result.tensor = None"""

@@ -56,15 +56,34 @@ class SavedTensor:
     """A tensor a node keeps for its derivative, with the version it had then.
 
     ``tensor`` is set for inputs. A saved output is kept as bare memory instead: the
-    tensor would hold the node that holds the tensor.
+    tensor would hold the node that holds the tensor. ``memory`` is the storage; None
+    for an input whose memory had no record yet, so that nothing could write to it.
     """
 
-    __slots__ = ("array", "storage", "tensor", "version")
+    __slots__ = ("array", "memory", "tensor", "version")
 
     array: Any
-    storage: Storage
+    memory: Storage | None
     tensor: Tensor | None
     version: int
+
+    @property
+    def storage(self) -> Storage:
+        """The memory's record, made now if nothing had needed one."""
+        memory = self.memory
+        if memory is None:
+            assert self.tensor is not None
+            memory = self.memory = self.tensor._storage
+        return memory
+
+    @property
+    def is_stale(self) -> bool:
+        """Whether the memory was written since it was saved."""
+        memory = self.memory
+        if memory is None:
+            assert self.tensor is not None
+            memory = self.tensor._memory
+        return memory is not None and memory.version != self.version
 
 
 class Extra:
@@ -108,6 +127,7 @@ class Node:
 
     op_name: ClassVar[str] = ""
     slots: ClassVar[tuple[str, ...]] = ()  # names of what `saved` holds
+    order: ClassVar[tuple[int, ...] | None] = None  # of unpacking, where unlike slots
     accumulates: ClassVar[bool] = False
 
     code: CodeType | None
@@ -188,10 +208,16 @@ class Node:
         if self.saved is None:
             raise RuntimeError(_errors.BACKWARD_TWICE)
         unpack_one = F.unpack
-        return [
-            unpack_one(self, entry) if type(entry) is SavedTensor else entry
-            for entry in self.saved
-        ]
+        if self.order is None:
+            return [
+                unpack_one(self, entry) if type(entry) is SavedTensor else entry
+                for entry in self.saved
+            ]
+        values = list(self.saved)
+        for at in self.order:
+            if type(values[at]) is SavedTensor:
+                values[at] = unpack_one(self, values[at])
+        return values
 
     def __getattr__(self, name: str) -> Any:
         if name.startswith("_saved_"):
@@ -235,8 +261,8 @@ def save_input(tensor: Tensor) -> SavedTensor:
     """Keep an input, with the version of its storage now."""
     saved = new_object(SavedTensor)
     saved.array = tensor._data
-    saved.storage = storage = tensor._storage
-    saved.version = storage.version
+    saved.memory = memory = tensor._memory
+    saved.version = 0 if memory is None else memory.version
     saved.tensor = tensor
     return saved
 
@@ -245,7 +271,7 @@ def save_output(tensor: Tensor) -> SavedTensor:
     """Keep an output as bare memory: no reference back to the tensor."""
     saved = new_object(SavedTensor)
     saved.array = tensor._data
-    saved.storage = storage = tensor._storage
+    saved.memory = storage = tensor._storage
     saved.version = storage.version
     saved.tensor = None
     return saved
@@ -254,12 +280,14 @@ def save_output(tensor: Tensor) -> SavedTensor:
 class AccumulateGrad(Node):
     """The end of a path: adds what arrives to the leaf's ``.grad``."""
 
-    __slots__ = ("variable",)
+    __slots__ = ("kept", "variable")
     accumulates = True
     variable: Tensor
+    kept: SavedTensor | None  # the last one: nodes that save a parameter share it
 
     def __init__(self, variable: Tensor) -> None:
         self.variable = variable
+        self.kept = None
         self.nodes, self.numbers = (), ()
         self.saved, self.params = (), ()
         self.layout, self.several = None, (layout_of(variable._data),)
@@ -268,6 +296,11 @@ class AccumulateGrad(Node):
         self.extra = None
         self.code, self.lasti = None, 0
         self.seq = LEAF_SEQUENCE_NR
+
+    def keep(self) -> SavedTensor:
+        """Save the leaf as it is now, for all nodes that want it as it is now."""
+        self.kept = save_input(self.variable)
+        return self.kept
 
 
 def accumulator_of(leaf: Tensor) -> AccumulateGrad:

@@ -10,11 +10,15 @@ from ._dtypes import DTYPE_OF
 from ._mode import mode
 from ._node import Node, SavedTensor
 from ._op import Op
+from ._packing import Packing, unpack_array
 
 
 def check_version(node: Node, saved: SavedTensor) -> Any:
     """Return the array that was saved, unless it was overwritten since."""
-    if saved.storage.version != saved.version:
+    if saved.is_stale:
+        memory: Any = saved.memory
+        if type(memory) is Packing:
+            return unpack_array(memory)
         raise modified_error(node, saved)
     return saved.array
 
@@ -119,8 +123,9 @@ def _bind_pair(op: Op) -> Callable[..., tuple[Any, ...]]:
             else:
                 value = saved[f_pick]
                 if type(value) is SavedTensor:
-                    if raw and value.version == value.storage.version:
-                        value = value.array  # as check_version does, a call less
+                    memory = value.memory or value.tensor._memory  # as is_stale does
+                    if raw and (memory is None or memory.version == value.version):
+                        value = value.array
                     else:
                         value = F.unpack(self, value)
                 into_first = call(f, F, grad, value)
