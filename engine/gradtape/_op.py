@@ -181,6 +181,17 @@ def _saving(op: Op, position: int, slot: str) -> Saving:
     return Saving(op.tensors.index(slot), 0, users)
 
 
+def saving_order(op: Op) -> tuple[int, ...] | None:
+    """Return the order, PyTorch's, in which slots are packed and unpacked.
+
+    Inputs come as the formulas ask for them, then outputs. None: the order of `saves`.
+    """
+    asked = dict.fromkeys(i for f in op.formulas for i in f.picks if 0 <= i)
+    slots = [i for i in asked if i < len(op.saves)]
+    order = sorted(slots, key=lambda i: op.saves[i].startswith("result"))
+    return None if order == list(range(len(op.saves))) else tuple(order)
+
+
 def _wanted_names(function: Derivative) -> tuple[str, ...]:
     return tuple(inspect.signature(function).parameters)[2:]
 
