@@ -184,12 +184,11 @@ def _saving(op: Op, position: int, slot: str) -> Saving:
 def saving_order(op: Op) -> tuple[int, ...] | None:
     """Return the order, PyTorch's, in which slots are packed and unpacked.
 
-    Inputs come as the formulas ask for them, then outputs. None: the order of `saves`.
+    Inputs come by their names, then outputs. None: the order of `saves`.
     """
-    asked = dict.fromkeys(i for f in op.formulas for i in f.picks if 0 <= i)
-    slots = [i for i in asked if i < len(op.saves)]
-    order = sorted(slots, key=lambda i: op.saves[i].startswith("result"))
-    return None if order == list(range(len(op.saves))) else tuple(order)
+    slots = list(range(len(op.saves)))
+    order = sorted(slots, key=lambda i: (op.saves[i].startswith("result"), op.saves[i]))
+    return None if order == slots else tuple(order)
 
 
 def _wanted_names(function: Derivative) -> tuple[str, ...]:

@@ -130,7 +130,7 @@ def _call_pack(hook: Callable[[Any], Any], tensor: Tensor) -> Any:
 
 @lru_cache(maxsize=1024)
 def _placeholder(shape: tuple[int, ...], dtype: Any) -> Any:
-    """Return an array of one element that looks like a whole one to whoever shows it."""
+    """Return an array of one element that looks like a whole one."""
     return np.broadcast_to(np.zeros((), dtype), shape)
 
 

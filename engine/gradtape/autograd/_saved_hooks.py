@@ -1,0 +1,166 @@
+"""Saved-tensor hooks for whole blocks: on, forbidden, or saving in host memory."""
+
+from __future__ import annotations
+
+import contextlib
+import threading
+from collections.abc import Callable, Generator
+from typing import Any, Final
+
+from .._mode import mode
+from .._packing import Hooks
+from .._tensor import Tensor
+
+PUSH_TYPES: Final = (
+    "_push_saved_tensors_default_hooks(): incompatible function arguments. The "
+    "following argument types are supported:\n    1. (arg0: collections.abc.Callable, "
+    "arg1: collections.abc.Callable) -> None\n\nInvoked with: {pack!r}, {unpack!r}"
+)
+
+NOTHING_TO_POP: Final = (
+    "is_initialized && !tls.stack.empty() INTERNAL ASSERT FAILED: there are no saved "
+    "tensor hooks to take away"
+)
+
+
+class _Refusal(threading.local):
+    """Why this thread may not switch hooks on; None where it may."""
+
+    message: str | None = None
+
+
+_refusal = _Refusal()
+
+
+def push_hooks(pack: Callable[[Any], Any], unpack: Callable[[Any], Any]) -> None:
+    """Switch a pair of hooks on for this thread, on top of those that are on."""
+    if not (callable(pack) and callable(unpack)):
+        raise TypeError(PUSH_TYPES.format(pack=pack, unpack=unpack))
+    _refuse_if_disabled()
+    now = mode.now
+    now.packing.append(Hooks(pack, unpack))
+    now.settle()
+
+
+def pop_hooks() -> None:
+    """Switch the innermost pair of hooks of this thread off."""
+    now = mode.now
+    if not now.packing:
+        raise RuntimeError(NOTHING_TO_POP)
+    now.packing.pop()
+    now.settle()
+
+
+def disabled_message() -> str | None:
+    """Return why hooks are forbidden on this thread; None where they are allowed."""
+    return _refusal.message
+
+
+def forbid_hooks(message: str) -> None:
+    """Refuse saved-tensor hooks on this thread, with ``message`` as the error."""
+    _refusal.message = message
+    if mode.now.packing:
+        _refuse_if_disabled()
+
+
+def allow_hooks() -> None:
+    """Allow saved-tensor hooks on this thread again."""
+    _refusal.message = None
+
+
+def _refuse_if_disabled() -> None:
+    if _refusal.message is not None:
+        raise RuntimeError(_refusal.message)
+
+
+class saved_tensors_hooks:
+    """Let ``pack_hook`` decide, inside the block, what nodes keep of saved tensors.
+
+    Whenever an op saves a tensor, what ``pack_hook(tensor)`` returns is kept in its
+    stead, and backward gets the tensor from ``unpack_hook``, which is handed what was
+    kept. Of nested pairs the innermost is used. A pack hook must not write to the
+    tensor (RuntimeError), and should not return it: that would make a cycle.
+
+    >>> import gradtape as torch
+    >>> kept = []
+    >>> def pack(tensor):
+    ...     kept.append(tensor.detach())
+    ...     return len(kept) - 1
+    >>> x = torch.tensor([2.0], requires_grad=True)
+    >>> with torch.autograd.graph.saved_tensors_hooks(pack, lambda at: kept[at]):
+    ...     y = x.exp()
+    >>> y.backward()
+    >>> kept
+    [tensor([7.3891])]
+    """
+
+    def __init__(
+        self,
+        pack_hook: Callable[[Tensor], Any],
+        unpack_hook: Callable[[Any], Tensor],
+    ) -> None:
+        self.pack_hook = pack_hook
+        self.unpack_hook = unpack_hook
+
+    def __enter__(self) -> None:
+        push_hooks(self.pack_hook, self.unpack_hook)
+
+    def __exit__(self, *args: object) -> None:
+        pop_hooks()
+
+
+class save_on_cpu(saved_tensors_hooks):
+    """Keep what is saved inside the block in host memory until backward needs it.
+
+    ``pin_memory`` asks for page-locked memory, which CuPy manages by itself; it is
+    accepted and makes no difference.
+
+    >>> import gradtape as torch
+    >>> x = torch.tensor([2.0], requires_grad=True)
+    >>> with torch.autograd.graph.save_on_cpu():
+    ...     y = x * x
+    >>> y.backward()
+    >>> x.grad
+    tensor([4.])
+    """
+
+    def __init__(self, pin_memory: bool = False, device_type: str = "cuda") -> None:
+        def pack(tensor: Tensor) -> tuple[Any, Tensor]:
+            if not pin_memory:
+                return tensor.device, tensor.cpu()
+            packed = tensor.detach().cpu()
+            return (
+                tensor.device,
+                packed.clone() if packed.device == tensor.device else packed,
+            )
+
+        def unpack(packed: tuple[Any, Tensor]) -> Tensor:
+            device, tensor = packed
+            return tensor.to(device, non_blocking=pin_memory)
+
+        super().__init__(pack, unpack)
+
+
+@contextlib.contextmanager
+def disable_saved_tensors_hooks(error_message: str) -> Generator[None, None, None]:
+    """Refuse saved-tensor hooks inside the block, with ``error_message``.
+
+    Raises RuntimeError at once where hooks are on already.
+
+    >>> import gradtape as torch
+    >>> with torch.autograd.graph.disable_saved_tensors_hooks("not in here"):
+    ...     with torch.autograd.graph.save_on_cpu():
+    ...         pass
+    Traceback (most recent call last):
+        ...
+    RuntimeError: not in here
+    """
+    before = disabled_message()
+    try:
+        forbid_hooks(error_message)
+        yield
+    finally:
+        if before is None:
+            allow_hooks()
+        else:
+            forbid_hooks(before)
