@@ -40,7 +40,9 @@ from ._dtypes import uint64 as uint64
 from ._generator import Generator as Generator
 from ._generator import default_generator as default_generator
 from ._mode import enable_grad as enable_grad
+from ._mode import inference_mode as inference_mode
 from ._mode import is_grad_enabled as is_grad_enabled
+from ._mode import is_inference_mode_enabled as is_inference_mode_enabled
 from ._mode import no_grad as no_grad
 from ._mode import set_grad_enabled as set_grad_enabled
 from ._observe import observe as observe
@@ -48,6 +50,11 @@ from ._print_options import set_printoptions as set_printoptions
 from ._size import Size as Size
 from ._tensor import Tensor as Tensor
 from ._version import __version__ as __version__
+from .autograd.anomaly_mode import (
+    is_anomaly_check_nan_enabled as is_anomaly_check_nan_enabled,
+)
+from .autograd.anomaly_mode import is_anomaly_enabled as is_anomaly_enabled
+from .autograd.anomaly_mode import set_anomaly_enabled as set_anomaly_enabled
 from .ops.formats import channels_last as channels_last
 from .ops.formats import channels_last_3d as channels_last_3d
 from .ops.formats import contiguous_format as contiguous_format

@@ -43,7 +43,7 @@ def _settle(data: Any, grad: Any, owned: bool) -> Any:
     """Return ``grad`` or a copy of it in the memory layout of the leaf's ``data``."""
     if owned and grad.strides == data.strides and grad.flags.writeable:
         return grad
-    copy = backend_of(data).xp.empty_like(data)
+    copy = backend_of(data).xp.empty_like(data, dtype=grad.dtype)
     copy[...] = grad
     return copy
 

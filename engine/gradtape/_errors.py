@@ -48,10 +48,17 @@ VIEW_INPLACE: Final = (
     "Output {number} of {node} is a view and {what} modified inplace. "
 )
 
-UNRECORDED_VIEW_INPLACE: Final = (
-    "A view was created in no_grad mode and {what} modified inplace with grad mode "
-    "enabled. "
-)
+UNRECORDED_VIEW_INPLACE: Final = {
+    "no_grad": (
+        "A view was created in no_grad mode and {what} modified inplace with grad mode "
+        "enabled. "
+    ),
+    "inference": (
+        "A view was created in inference mode and {what} modified inplace in normal "
+        "mode. "
+    ),
+}
+"""By how the view came about that no node recorded."""
 
 WRITTEN_ITSELF: Final = "is being"
 
@@ -63,10 +70,10 @@ MULTI_VIEW_ADVICE: Final = (
     "inplace operation by an out-of-place one."
 )
 
-NO_GRAD_VIEW_ADVICE: Final = (
+UNRECORDED_VIEW_ADVICE: Final = (
     "Given that this use case is ambiguous and error-prone, it is forbidden. You can "
     "clarify your code by moving both the view and the inplace either both inside the "
-    "no_grad block (if you don't want the inplace to be tracked) or both outside (if "
+    "{block} block (if you don't want the inplace to be tracked) or both outside (if "
     "you want the inplace to be tracked)."
 )
 
@@ -78,6 +85,8 @@ UNUSED_INPUT: Final = (
 INPUT_NO_GRAD: Final = "One of the differentiated Tensors does not require grad"
 
 LEAF_FLAG: Final = "you can only change requires_grad flags of leaf variables."
+
+FLAG_TYPE: Final = "requires_grad must be a bool"
 
 LEAF_FLAG_ADVICE: Final = (
     " If you want to use a computed variable in a subgraph that doesn't require "
@@ -96,6 +105,12 @@ GRAD_DTYPE: Final = (
     "dtype, or None to allow any dtype. Set grad_dtype with caution. Diverging the "
     "dtypes of a tensor and its gradient may break downstream systems that assume they "
     "match."
+)
+
+GRAD_DTYPE_TAKEN: Final = (
+    "Cannot set grad_dtype to '{wanted}' because there is already a gradient with "
+    "dtype '{grad}'. Please clear the gradient (.grad = None) before changing "
+    "grad_dtype, or ensure the new grad_dtype matches the existing gradient's dtype."
 )
 
 GRAD_DEVICE: Final = (
@@ -148,6 +163,26 @@ PARTIAL_OVERLAP: Final = (
     "unsupported operation: some elements of the input tensor and the written-to "
     "tensor refer to a single memory location. Please clone() the tensor before "
     "performing the operation."
+)
+
+INFERENCE_SAVED: Final = (
+    "Inference tensors cannot be saved for backward. Please do not use Tensors created "
+    "in inference mode in computation tracked by autograd. To work around this, you "
+    "can make a clone to get a normal tensor and use it in autograd, or use "
+    "`torch.no_grad()` instead of `torch.inference_mode()`."
+)
+
+INFERENCE_WRITTEN: Final = (
+    "Inplace update to inference tensor outside InferenceMode is not allowed."
+    "You can make a clone to get a normal tensor before doing inplace update."
+    "See https://github.com/pytorch/rfcs/pull/17 for more details."
+)
+
+INFERENCE_UNCOUNTED: Final = "Inference tensors do not track version counter."
+
+INFERENCE_REQUIRES_GRAD: Final = (
+    "Setting requires_grad=True on inference tensor outside InferenceMode is not "
+    "allowed."
 )
 
 NON_LEAF_GRAD: Final = (

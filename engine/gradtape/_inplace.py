@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from . import _errors
+from ._anomaly_report import check_outputs
 from ._apply import arrays_of, as_array, broadcast_error, make_node, promote
 from ._backend import backend_of
 from ._define import OPS, method
@@ -56,6 +57,8 @@ def write(op: Op, args: tuple[Any, ...], params: tuple[Any, ...]) -> Tensor:
             raise broadcast_error(*shapes) from None
         raise
     _check_fits(target, found)
+    if mode.now.checks:
+        check_outputs(f"{op.name}_", op.tensors, (*args, *params), (found,))
     node = None
     if needs and op.formulas:
         node = make_node(op, _with_old_value(op, args), params, (target,))
@@ -81,9 +84,9 @@ def note_write(target: Tensor, name: str) -> None:
     """Count and log a write that was just done to ``target``'s memory."""
     storage = target._storage
     site = caller_site()
-    storage.bump(name, site)
+    version = storage.bump(name, site)
     if observers:
-        notify(StorageWritten(storage, name, storage.version, target, site))
+        notify(StorageWritten(storage, name, version, target, site))
 
 
 def check_overlap(target: Tensor) -> None:

@@ -6,18 +6,29 @@ import contextvars
 import functools
 import inspect
 import threading
+import warnings
+import weakref
 from collections.abc import Callable, Generator
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 import numpy as np
 
+from ._anomaly import anomaly
 from ._observe import GradModeSwitched, notify, observers
 from ._site import caller_site
 
 if TYPE_CHECKING:
+    from ._graph_task import GraphTask
+    from ._node import Node
     from ._scope import Scope
 
 F = TypeVar("F", bound=Callable[..., Any])
+
+
+threads: weakref.WeakSet[Switches] = weakref.WeakSet()
+"""The switches of every thread, for what is switched for all of them at once."""
+
+threads_lock = threading.Lock()
 
 
 class Switches:
@@ -28,22 +39,37 @@ class Switches:
     """
 
     __slots__ = (
+        "__weakref__",
+        "anomaly",
+        "asked",
+        "checks",
         "duals",
+        "evaluating",
         "grad",
         "inference",
+        "multithreading",
         "packing",
         "profile",
+        "rare",
         "run",
         "scope",
         "special",
+        "task",
     )
 
     def __init__(self) -> None:
-        self.grad = True
+        self.grad = True  # whether ops are recorded; never in inference mode
+        self.asked = False  # what is_grad_enabled() says in inference mode
         self.scope: Scope | None = None
-        self.special = False
+        self.rare = False  # something that only the general path knows
+        self.anomaly = False  # who called is recorded with every node
+        self.checks = False  # results of ops are checked for NaN
+        self.special = False  # either of the two
+        self.evaluating: Node | None = None  # in backward, where anomaly mode asks
         self.inference = False  # inference_mode
         self.packing: list[Any] = []  # saved_tensors_hooks, outermost first
+        self.task: GraphTask | None = None  # the backward pass that runs here
+        self.multithreading = True  # what set_multithreading_enabled() asked for
         self.duals: Any = None  # the level of forward-mode differentiation
         self.profile: Any = None  # who wants to know when ops begin and end
         # Kernels run in a context of their own where NumPy's floating-point warnings
@@ -53,12 +79,18 @@ class Switches:
         context.run(np.seterr, all="ignore")
         self.run = context.run
         """Call a kernel quietly. Kernels must not call back into user code."""
+        with threads_lock:
+            self.anomaly = anomaly.enabled
+            self.checks = anomaly.enabled and anomaly.check_forward
+            threads.add(self)
+        self.settle()
 
     def settle(self) -> None:
         """Work out anew whether anything rare is on."""
-        self.special = bool(
-            self.inference or self.packing or self.duals or self.profile
+        self.rare = bool(
+            self.inference or self.packing or self.duals or self.profile or self.checks
         )
+        self.special = self.rare or self.anomaly
 
 
 class Mode(threading.local):
@@ -84,7 +116,8 @@ class Mode(threading.local):
 
     @grad.setter
     def grad(self, enabled: bool) -> None:
-        self.now.grad = enabled
+        now = self.now
+        now.grad = enabled and not now.inference
 
     @property
     def scope(self) -> Scope | None:
@@ -98,6 +131,9 @@ class Mode(threading.local):
 
 mode = Mode()
 
+inferring: list[Switches] = []
+"""The threads in inference mode. Whoever makes a tensor tests it for emptiness."""
+
 
 def is_grad_enabled() -> bool:
     """Tell whether operations on this thread are recorded.
@@ -106,14 +142,27 @@ def is_grad_enabled() -> bool:
     >>> torch.is_grad_enabled()
     True
     """
-    return mode.grad
+    now = mode.now
+    return now.asked if now.inference else now.grad
 
 
 def switch_grad_mode(enabled: bool) -> None:
     """Set gradient recording for this thread and tell the observers."""
-    mode.grad = enabled
+    now = mode.now
+    if now.inference:
+        now.asked = enabled
+    else:
+        now.grad = enabled
     if observers:
         notify(GradModeSwitched(enabled, caller_site()))
+
+
+_DECORATED_CLASS = (
+    "Decorating classes is deprecated and will be disabled in future versions. You "
+    "should only decorate functions or methods. To preserve the current behavior of "
+    "class decoration, you can directly decorate the `__init__` method and nothing "
+    "else."
+)
 
 
 class _Decorator:
@@ -129,6 +178,8 @@ class _Decorator:
         raise NotImplementedError
 
     def __call__(self, func: F) -> F:
+        if inspect.isclass(func):
+            warnings.warn(_DECORATED_CLASS, FutureWarning, stacklevel=2)
         if inspect.isgeneratorfunction(func):
             return cast(F, _wrap_generator(self.clone, func))
 
@@ -179,7 +230,7 @@ class _GradMode(_Decorator):
         return self if func is None else self(func)
 
     def __enter__(self) -> None:
-        self.previous = mode.grad
+        self.previous = is_grad_enabled()
         switch_grad_mode(self.enabled)
 
     def __exit__(self, *exc: object) -> None:
@@ -243,3 +294,59 @@ class set_grad_enabled(_Decorator):
 
     def __repr__(self) -> str:
         return f"set_grad_enabled(mode={self.enabled})"
+
+
+def is_inference_mode_enabled() -> bool:
+    """Tell whether this thread is in inference mode.
+
+    >>> import gradtape as torch
+    >>> with torch.inference_mode():
+    ...     torch.is_inference_mode_enabled()
+    True
+    """
+    return mode.now.inference
+
+
+class inference_mode(_Decorator):
+    """Keep no history and count no writes for what is made inside.
+
+    Tensors made inside can be read anywhere, but neither written nor saved by a
+    recorded op outside. ``inference_mode(False)`` is the ordinary mode within such a
+    block.
+
+    >>> import gradtape as torch
+    >>> x = torch.ones(2, requires_grad=True)
+    >>> with torch.inference_mode():
+    ...     y = x * 2
+    >>> y.requires_grad, y.is_inference()
+    (False, True)
+    """
+
+    def __new__(cls, mode: Any = True) -> Any:
+        """Decorate ``mode`` where it is a function: ``@inference_mode``."""
+        return super().__new__(cls) if isinstance(mode, bool) else cls()(mode)
+
+    def __init__(self, mode: bool = True) -> None:
+        self.mode = mode
+
+    def clone(self) -> inference_mode:
+        return type(self)(self.mode)
+
+    def __enter__(self) -> None:
+        now = mode.now
+        self.previous = now.inference, now.grad, now.asked
+        self._switch(self.mode, not self.mode, False)
+
+    def __exit__(self, *exc: object) -> None:
+        self._switch(*self.previous)
+
+    def _switch(self, inference: bool, grad: bool, asked: bool) -> None:
+        now = mode.now
+        now.inference, now.grad, now.asked = inference, grad, asked
+        if inference and now not in inferring:
+            inferring.append(now)
+        elif not inference and now in inferring:
+            inferring.remove(now)
+        now.settle()
+        if observers:
+            notify(GradModeSwitched(grad, caller_site()))

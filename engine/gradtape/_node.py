@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 import itertools
-import math
 import weakref
 from collections.abc import Callable
 from types import CodeType
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 from . import _errors
+from ._dtypes import dtype as dtype_type
 from ._hooks import RemovableHandle, new_registry, register
 from ._site import RawSite, Site, resolve
 
 if TYPE_CHECKING:
+    from ._anomaly import Callers
     from ._scope import Scope
     from ._storage import Storage
     from ._tensor import Tensor
@@ -111,6 +112,7 @@ class Node:
 
     __slots__ = (
         "__weakref__",
+        "callers",
         "code",
         "extra",
         "lasti",
@@ -130,6 +132,7 @@ class Node:
     order: ClassVar[tuple[int, ...] | None] = None  # of unpacking, where unlike slots
     accumulates: ClassVar[bool] = False
 
+    callers: Callers  # set in anomaly mode alone: ask _anomaly.stack_of()
     code: CodeType | None
     lasti: int
     extra: Extra | None
@@ -220,35 +223,16 @@ class Node:
         return values
 
     def __getattr__(self, name: str) -> Any:
-        if name.startswith("_saved_"):
-            return self._saved(name.removeprefix("_saved_"))
+        if name.startswith(("_saved_", "_raw_saved_")):
+            from ._saved import saved_attribute
+
+            return saved_attribute(self, name)
         raise AttributeError(f"'{self.name()}' object has no attribute '{name}'")
 
-    def _saved(self, slot: str) -> Any:
-        from ._define import tensor_ops
+    def __dir__(self) -> list[str]:
+        from ._saved import saved_names
 
-        slot = type(self).second_names.get(slot, slot)
-        stem, symbolic, kind = slot.partition("_sym_")
-        if symbolic:
-            return self._size_meant(stem, kind)
-        if slot in self.slots:
-            return self.unpack(tensor_ops)[self.slots.index(slot)]
-        names = type(self).param_names
-        if slot in names:
-            return self.params[names.index(slot)]
-        raise AttributeError(f"'{self.name()}' object has no attribute '_saved_{slot}'")
-
-    def _size_meant(self, stem: str, kind: str) -> Any:
-        """Return a size under PyTorch's name: self_sym_sizes, weight_sym_argsize_0…"""
-        if kind == "strides":
-            return self._saved(f"{stem}_strides")
-        shape = self._saved(f"{stem}_shape")
-        if kind == "numel":
-            return math.prod(shape)
-        if kind == "sizes_opt":
-            return shape or (0,)  # how PyTorch writes "no tensor"
-        _, one, place = kind.partition("argsize_")
-        return shape[int(place.replace("minus_", "-"))] if one else shape
+        return [*super().__dir__(), *saved_names(self)]
 
     param_names: ClassVar[tuple[str, ...]] = ()
     second_names: ClassVar[dict[str, str]] = {}  # "indices": "result1"
@@ -297,6 +281,11 @@ class AccumulateGrad(Node):
         self.code, self.lasti = None, 0
         self.seq = LEAF_SEQUENCE_NR
 
+    def take(self, dtype: Any) -> None:
+        """Let gradients arrive in a dtype that is not the leaf's own."""
+        layout = self.several[0]
+        self.several = (layout._replace(dtype=dtype.numpy),)
+
     def keep(self) -> SavedTensor:
         """Save the leaf as it is now, for all nodes that want it as it is now."""
         self.kept = save_input(self.variable)
@@ -310,4 +299,6 @@ def accumulator_of(leaf: Tensor) -> AccumulateGrad:
     if node is None:
         node = AccumulateGrad(leaf)
         extra.accumulator = weakref.ref(node)
+        if isinstance(extra.grad_dtype, dtype_type):
+            node.take(extra.grad_dtype)
     return node

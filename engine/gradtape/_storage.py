@@ -6,7 +6,9 @@ import itertools
 from collections import deque
 from typing import Any, NamedTuple
 
+from . import _errors
 from ._backend import backend_of
+from ._mode import mode
 from ._site import RawSite
 
 WRITE_LOG_LENGTH = 64
@@ -33,6 +35,8 @@ class Storage:
 
     __slots__ = ("__weakref__", "_log", "_pointer", "id", "owner", "version")
 
+    inference: bool = False  # whether its tensors are inference tensors
+
     owner: Any
     version: int
     id: int
@@ -44,12 +48,13 @@ class Storage:
         """The remembered writes, oldest first."""
         return tuple(self._log or ())
 
-    def bump(self, op: str, site: RawSite | None) -> None:
-        """Count a write and remember who did it."""
-        self.version += 1
+    def bump(self, op: str, site: RawSite | None) -> int:
+        """Count a write, remember who did it, and return the version it made."""
+        version = self.version = self.version + 1
         if self._log is None:
             self._log = deque(maxlen=WRITE_LOG_LENGTH)
-        self._log.append(WriteRecord(op, site, self.version))
+        self._log.append(WriteRecord(op, site, version))
+        return version
 
     @property
     def pointer(self) -> int:
@@ -68,6 +73,82 @@ class Storage:
 
     def __repr__(self) -> str:
         return f"<Storage #{self.id} of {self.nbytes()} bytes, version {self.version}>"
+
+
+class InferenceStorage(Storage):
+    """Memory of a tensor made in inference mode: nobody counts who writes to it.
+
+    Asking for the version is what every way of saving a tensor does, and such a
+    tensor cannot be saved: so asking raises. ``bump`` says that PyTorch refuses
+    writes from outside, after they were done.
+    """
+
+    __slots__ = ()
+    inference = True
+
+    @property
+    def version(self) -> int:  # type: ignore[override]
+        raise RuntimeError(_errors.INFERENCE_SAVED)
+
+    def bump(self, op: str, site: RawSite | None) -> int:
+        if not mode.now.inference:
+            raise RuntimeError(_errors.INFERENCE_WRITTEN)
+        return 0
+
+    def __repr__(self) -> str:
+        return f"<Storage #{self.id} of {self.nbytes()} bytes, for inference>"
+
+
+class BorrowedStorage(Storage):
+    """Memory of one storage, writes counted by another.
+
+    ``x.data = y`` gives x the memory of y, but whoever shared a version with x goes on
+    sharing it; ``x.set_(y)`` does the same.
+    """
+
+    __slots__ = ("counter", "inference")
+
+    counter: Storage
+
+    @property
+    def version(self) -> int:  # type: ignore[override]
+        return self.counter.version
+
+    @version.setter
+    def version(self, value: int) -> None:  # pyright: ignore[reportIncompatibleVariableOverride]
+        self.counter.version = value
+
+
+def borrowed(memory: Storage, counter: Storage) -> Storage:
+    """Return the memory of one storage with the version counter of another."""
+    storage = _new(BorrowedStorage)
+    storage.owner = memory.owner
+    storage.id = next_id()
+    storage._log = None
+    storage._pointer = None
+    storage.inference = memory.inference
+    while isinstance(counter, BorrowedStorage):
+        counter = counter.counter
+    if type(counter) is InferenceStorage:
+        counter = new_storage(counter.owner)
+    storage.counter = counter
+    return storage
+
+
+def sharing(memory: Storage) -> Storage:
+    """Return the memory of a storage with a version counter of its own."""
+    fresh = new_storage(memory.owner)
+    return borrowed(memory, fresh) if memory.inference else fresh
+
+
+def inference_storage(array: Any) -> InferenceStorage:
+    """Wrap the memory of a fresh array made in inference mode."""
+    storage = _new(InferenceStorage)
+    storage.owner = array
+    storage.id = next_id()
+    storage._log = None
+    storage._pointer = None
+    return storage
 
 
 def new_storage(array: Any) -> Storage:

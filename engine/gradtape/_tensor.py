@@ -15,12 +15,25 @@ from typing import Any
 from . import _errors
 from ._backend import backend_of
 from ._hooks import RemovableHandle, new_registry, register
-from ._mode import mode
+from ._mode import inferring, mode
 from ._node import Node, accumulator_of, new_object
-from ._storage import Storage, new_storage
+from ._storage import (
+    InferenceStorage,
+    Storage,
+    inference_storage,
+    new_storage,
+    sharing,
+)
+from ._tensor_data import set_data
 from ._tensor_memory import TensorMemory
 from ._tensor_operators import TensorOperators
-from ._tensor_parts import TensorExtra, ViewInfo, check_grad
+from ._tensor_parts import (
+    TensorExtra,
+    ViewInfo,
+    check_grad,
+    grad_dtype_of,
+    set_grad_dtype,
+)
 
 _making = threading.Lock()
 
@@ -84,15 +97,30 @@ class Tensor(TensorMemory, TensorOperators):
 
     @requires_grad.setter
     def requires_grad(self, value: bool) -> None:
+        if type(value) is not bool:
+            raise RuntimeError(_errors.FLAG_TYPE)
         if self.grad_fn is not None:
             advice = "" if value else _errors.LEAF_FLAG_ADVICE
             raise RuntimeError(_errors.LEAF_FLAG + advice)
         if value and self._data.dtype.kind not in "fcV":
             raise RuntimeError(_errors.NOT_DIFFERENTIABLE_DTYPE)
-        self._needs = bool(value)
+        if value and self.is_inference() and not mode.now.inference:
+            raise RuntimeError(_errors.INFERENCE_REQUIRES_GRAD)
+        if value and self._view is None and self.is_inference():
+            self._view = view_info(None, 0, "", 0)  # edge_of() looks closer at those
+        self._needs = value
+
+    @requires_grad.deleter
+    def requires_grad(self) -> None:
+        raise RuntimeError(_errors.FLAG_TYPE)
 
     def requires_grad_(self, requires_grad: bool = True) -> Tensor:
         """Switch gradients for this leaf on or off, in place."""
+        if type(requires_grad) is not bool:
+            raise TypeError(
+                "requires_grad_(): argument 'requires_grad' (position 1) must be bool, "
+                f"not {type(requires_grad).__name__}"
+            )
         if not (requires_grad and self.requires_grad):
             self.requires_grad = requires_grad
         return self
@@ -106,7 +134,11 @@ class Tensor(TensorMemory, TensorOperators):
     def grad_fn(self) -> Node | None:
         """The node that made this tensor; None for a leaf."""
         view = self._view
-        if view is not None and view.version != self._storage.version:
+        if (
+            view is not None
+            and view.base is not None
+            and view.version != self._storage.version
+        ):
             regenerate_view(self)
         return self._grad_fn
 
@@ -139,6 +171,20 @@ class Tensor(TensorMemory, TensorOperators):
     @grad.deleter
     def grad(self) -> None:
         self._grad = None
+
+    @property
+    def grad_dtype(self) -> Any:
+        """The dtype of ``.grad``: this leaf's own unless chosen; None allows any.
+
+        Raises RuntimeError for a tensor that is no leaf.
+        """
+        if not self.is_leaf:
+            raise RuntimeError("grad_dtype can only be accessed on leaf tensors.")
+        return grad_dtype_of(self)
+
+    @grad_dtype.setter
+    def grad_dtype(self, wanted: Any) -> None:
+        set_grad_dtype(self, wanted)
 
     @property
     def retains_grad(self) -> bool:
@@ -189,7 +235,14 @@ class Tensor(TensorMemory, TensorOperators):
 
     @property
     def _version(self) -> int:
+        if type(self._memory) is InferenceStorage:
+            raise RuntimeError(_errors.INFERENCE_UNCOUNTED)
         return self._storage.version
+
+    def is_inference(self) -> bool:
+        """Tell whether the tensor was made in inference mode."""
+        memory = self._memory
+        return memory is not None and memory.inference
 
     @property
     def _base(self) -> Tensor | None:
@@ -212,19 +265,26 @@ class Tensor(TensorMemory, TensorOperators):
 
     @property
     def data(self) -> Tensor:
-        """The same memory without history and with a version counter of its own."""
-        base = wrap(self._storage.owner)
-        twin = wrap_shared(self._data, base._storage)
+        """The same memory without history and with a version counter of its own.
+
+        What is assigned becomes the tensor's memory; its version counter stays. Raises
+        TypeError for what is no tensor, RuntimeError where a gradient's dtype would no
+        longer fit.
+        """
+        twin = wrap_shared(self._data, sharing(self._storage))
         if self._view is not None:
             twin._view = view_info(None, self._view.offset, "", 0)
         return twin
 
     @data.setter
     def data(self, value: Tensor) -> None:
-        self._data = value._data
-        version = self._storage.version
-        self._storage = new_storage(value._storage.owner)
-        self._storage.version = version
+        set_data(self, value)
+
+    @data.deleter
+    def data(self) -> None:
+        raise RuntimeError(
+            "Deleting tensor data is not allowed. Delete tensor instead!"
+        )
 
     def __hash__(self) -> int:
         return id(self)
@@ -249,6 +309,8 @@ def wrap(array: Any) -> Tensor:
     tensor._needs = False
     tensor._grad = tensor._grad_fn = tensor._view = tensor._extra = None
     tensor._nr = 0
+    if inferring and mode.now.inference:
+        tensor._memory = inference_storage(array)
     return tensor
 
 
@@ -276,11 +338,14 @@ def wrap_shared(array: Any, storage: Storage) -> Tensor:
 def wrap_view(array: Any, source: Tensor, kind: str = "") -> Tensor:
     """Make a tensor over ``array``, a differentiable view of ``source``'s memory."""
     tensor = wrap_alias(array, source)
-    view = tensor._view
+    view, storage = tensor._view, tensor._storage
     assert view is not None
+    if storage.inference:
+        return tensor  # seen through a view or not: no history to keep
+    view.version = storage.version
     view.base = source if source._base is None else source._base
     if not mode.grad:
-        kind = "no_grad"
+        kind = kind_now()
     elif not kind and source._base is not None and source._view is not None:
         kind = source._view.kind  # what must not be written stays so in its views
     view.kind = kind
@@ -295,8 +360,13 @@ def wrap_alias(array: Any, source: Tensor) -> Tensor:
     if array.size:
         start = backend_of(array).pointer(array) - storage.pointer
         offset = start // array.itemsize
-    tensor._view = view_info(None, offset, "", storage.version)
+    tensor._view = view_info(None, offset, "", 0)
     return tensor
+
+
+def kind_now() -> str:
+    """Return the kind of a view made now, while nothing is recorded."""
+    return "inference" if mode.now.inference else "no_grad"
 
 
 def edge_of(tensor: Tensor) -> Node | None:
@@ -307,7 +377,7 @@ def edge_of(tensor: Tensor) -> Node | None:
         node = tensor._grad_fn
     else:
         node = tensor.grad_fn
-        if not tensor.requires_grad:
+        if not tensor.requires_grad or (node is None and tensor.is_inference()):
             return None
     return accumulator_of(tensor) if node is None else node
 

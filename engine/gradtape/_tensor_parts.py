@@ -6,6 +6,7 @@ import weakref
 from typing import TYPE_CHECKING, Any
 
 from . import _errors
+from ._dtypes import dtype
 from ._node import AccumulateGrad
 from ._tensor_memory import TensorMemory
 
@@ -20,24 +21,38 @@ class ViewInfo:
 
     base: Tensor | None  # None: shares memory, but no gradient flows (detach)
     offset: int  # elements from the start of the storage
-    kind: str  # "", "multi_output" or "no_grad"
+    kind: str  # "", "multi_output", "no_grad" or "inference"
     version: int  # of the storage when grad_fn was last right
+
+
+OWN_DTYPE = "own"
+"""The dtype of ``.grad`` where nobody chose one: that of the tensor."""
 
 
 class TensorExtra:
     """What few tensors have: hooks, an accumulate node, a name."""
 
-    __slots__ = ("accumulator", "hooks", "name", "post_accumulate", "retains")
+    __slots__ = (
+        "accumulator",
+        "carried",
+        "grad_dtype",
+        "hooks",
+        "name",
+        "post_accumulate",
+        "retains",
+    )
 
     def __init__(self) -> None:
         self.accumulator: weakref.ref[AccumulateGrad] | None = None
+        self.grad_dtype: Any = OWN_DTYPE
         self.hooks: dict[int, Any] | None = None
         self.post_accumulate: dict[int, Any] | None = None
         self.retains = False
         self.name: str | None = None
+        self.carried: Any = None  # what forward mode knows of the tensor; see _dual
 
 
-def check_grad(tensor: TensorMemory, grad: Any) -> None:
+def check_grad(tensor: Tensor, grad: Any) -> None:
     """Refuse a ``.grad`` that does not fit its tensor, in PyTorch's words."""
     if not isinstance(grad, TensorMemory):
         raise TypeError(
@@ -54,10 +69,45 @@ def check_grad(tensor: TensorMemory, grad: Any) -> None:
         raise RuntimeError(
             _errors.GRAD_SIZE.format(grad=list(grad.shape), own=list(tensor.shape))
         )
-    if grad.dtype is not tensor.dtype:
+    wanted = grad_dtype_of(tensor)
+    if wanted is not None and grad.dtype is not wanted:
         raise RuntimeError(
             _errors.GRAD_DTYPE.format(
                 grad=_errors.scalar_type(grad.dtype).lower(),
-                own=_errors.scalar_type(tensor.dtype),
+                own=_errors.scalar_type(wanted),
             )
         )
+
+
+def grad_dtype_of(tensor: Tensor) -> dtype | None:
+    """Return the dtype that ``.grad`` has to have; None for any."""
+    extra = tensor._extra
+    if extra is None or extra.grad_dtype is OWN_DTYPE:
+        return tensor.dtype
+    return extra.grad_dtype
+
+
+def set_grad_dtype(tensor: Tensor, wanted: Any) -> None:
+    """Choose the dtype of a leaf's ``.grad``; None allows any.
+
+    Raises RuntimeError for a tensor that is no leaf, or has another kind of gradient.
+    """
+    if wanted is not None and not isinstance(wanted, dtype):
+        raise RuntimeError(
+            f"grad_dtype must be a torch.dtype or None, but got {type(wanted).__name__}"
+        )
+    if not tensor.is_leaf:
+        raise RuntimeError("grad_dtype can only be set on leaf tensors.")
+    grad = tensor._grad
+    if wanted is not None and grad is not None and grad.dtype is not wanted:
+        raise RuntimeError(
+            _errors.GRAD_DTYPE_TAKEN.format(
+                grad=_errors.scalar_type(grad.dtype).lower(),
+                wanted=_errors.scalar_type(wanted),
+            )
+        )
+    extra = tensor.more()
+    extra.grad_dtype = wanted
+    node = None if extra.accumulator is None else extra.accumulator()
+    if node is not None:
+        node.take(wanted or tensor.dtype)

@@ -85,14 +85,19 @@ def check_inplace(target: Tensor, needs_grad: bool) -> None:
 def _view_error(view: Tensor, kind: str, what: str) -> RuntimeError:
     """Build PyTorch's error for a write that a view's history cannot take in."""
     node = view._grad_fn
-    if node is None or kind == "no_grad":
-        start = _errors.UNRECORDED_VIEW_INPLACE.format(what=what)
+    if node is None or kind in _UNRECORDED:
+        start = _errors.UNRECORDED_VIEW_INPLACE.get(kind, _NO_GRAD).format(what=what)
     else:
         name = _errors.op_of_node(node.name())
         start = _errors.VIEW_INPLACE.format(number=view._nr, node=name, what=what)
-    if kind == "no_grad":
-        return RuntimeError(start + _errors.NO_GRAD_VIEW_ADVICE)
+    if kind in _UNRECORDED:
+        block = _UNRECORDED[kind]
+        return RuntimeError(start + _errors.UNRECORDED_VIEW_ADVICE.format(block=block))
     return RuntimeError(start + _errors.MULTI_VIEW_ADVICE)
+
+
+_NO_GRAD = _errors.UNRECORDED_VIEW_INPLACE["no_grad"]
+_UNRECORDED = {"no_grad": "no_grad", "inference": "inference_mode"}
 
 
 def rebase_history(target: Tensor, node: Node) -> None:

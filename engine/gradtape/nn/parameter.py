@@ -108,7 +108,7 @@ def _alias(cls: type, data: Tensor, requires_grad: bool) -> Any:
     leaf._nr = 0
     offset = data.storage_offset()
     if offset:  # most parameters fill their storage: they need no view record
-        leaf._view = view_info(None, offset, "", data._storage.version)
+        leaf._view = view_info(None, offset, "", 0)
     leaf.requires_grad = requires_grad
     return leaf
 

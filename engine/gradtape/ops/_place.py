@@ -42,7 +42,7 @@ def made(array: Any, requires_grad: bool = False) -> Tensor:
     if requires_grad:
         if array.dtype.kind not in "fcV":
             raise RuntimeError(_NO_GRADIENTS)
-        tensor._needs = True
+        tensor.requires_grad = True
     return tensor
 
 

@@ -20,7 +20,7 @@ from .._node import new_object
 from .._observe import OpCalled, notify, observers
 from .._op import Derivative, Kernel, Op
 from .._strided import Geometry, geometry_of
-from .._tensor import Tensor, edge_of, view_info, wrap_shared
+from .._tensor import Tensor, edge_of, kind_now, view_info, wrap_shared
 
 Geometric = Callable[..., Geometry]
 
@@ -58,6 +58,8 @@ def view_op(
                 node.saved = ()
                 node.params = (*options, source._data.shape) if keeps_shape else options
                 finish(node, view)
+            if mode.now.duals is not None:
+                mode.now.duals.viewed(_op, source, (view,), options)
             if observers:
                 notify(OpCalled(_op.name, (source, *options), (view,), node))
             return view
@@ -97,10 +99,13 @@ def look(source: Tensor, at: Geometry, kind: str = "", array: Any = None) -> Ten
     if array is None:
         array = _array_at(storage.owner, source._data.dtype, at)
     view = wrap_shared(array, storage)
+    if storage.inference:
+        view._view = view_info(None, at.offset, "", 0)
+        return view
     info = source._view
     base = source if info is None or info.base is None else info.base
     if not mode.grad:
-        kind = "no_grad"
+        kind = kind_now()
     elif info is not None and info.base is not None and not kind:
         kind = info.kind  # what must not be written stays so, seen through a view
     view._view = view_info(base, at.offset, kind, storage.version)
@@ -128,6 +133,8 @@ def recorded(
     node = None
     if mode.grad and views:
         node = record(declared, (source,), options, views)
+    if mode.now.duals is not None:
+        mode.now.duals.viewed(declared, source, views, options)
     if observers:
         notify(OpCalled(declared.name, (source, *options), views, node))
     return views

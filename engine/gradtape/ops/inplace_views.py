@@ -48,13 +48,13 @@ def _moved(
     if self._view is not None:
         self._view.offset = where.offset
     elif where.offset:
-        self._view = view_info(None, where.offset, "", self._storage.version)
+        self._view = view_info(None, where.offset, "", 0)
     note_write(self, f"{declared.name.strip('_')}_")
     if node is not None:
         finish(node, self)
         self._nr = 0
-        if self._view is not None:  # no value was written: its history is right
-            self._view.version = self._storage.version
+        if self._view is not None and self._is_view():
+            self._view.version = self._storage.version  # no value was written
     return self
 
 

@@ -123,7 +123,7 @@ def _place(self: Tensor, at: Geometry) -> None:
     if self._view is not None:
         self._view.offset = at.offset
     elif at.offset:
-        self._view = view_info(None, at.offset, "", own.version)
+        self._view = view_info(None, at.offset, "", 0)
 
 
 @method()

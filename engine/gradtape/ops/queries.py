@@ -70,12 +70,6 @@ def is_pinned(self: Tensor) -> bool:
     return False
 
 
-@method(function=True)
-def is_inference(input: Tensor) -> bool:
-    """Tell whether the tensor was made in inference mode; never, here."""
-    return False
-
-
 @public
 def result_type(tensor1: Any, tensor2: Any) -> Any:
     """Return the dtype that arithmetic of two operands has."""

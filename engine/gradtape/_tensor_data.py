@@ -1,0 +1,67 @@
+"""Giving a tensor other memory by ``x.data = y``; its history and version stay."""
+
+from __future__ import annotations
+
+import gc
+import sys
+from typing import TYPE_CHECKING, Any
+
+from ._node import SavedTensor
+from ._storage import Storage, borrowed
+from ._tensor_memory import TensorMemory
+from ._tensor_parts import ViewInfo
+
+if TYPE_CHECKING:
+    from ._tensor import Tensor
+
+_NOT_DIFFERENTIABLE = (
+    "data set to a tensor that requires gradients must be floating point or complex "
+    "dtype"
+)
+
+
+def set_data(tensor: Tensor, value: Any) -> None:
+    """Let ``tensor`` use the memory of ``value``, with the version counter it has.
+
+    What nodes saved of the tensor follows it. Raises TypeError for what is no tensor,
+    RuntimeError for integers where a gradient is wanted.
+    """
+    if not isinstance(value, TensorMemory):
+        raise TypeError(
+            f"Variable data has to be a tensor, but got {type(value).__name__}"
+        )
+    data = value._data
+    if tensor.requires_grad and data.dtype.kind not in "fcV":
+        raise RuntimeError(_NOT_DIFFERENTIABLE)
+    extra = tensor._extra
+    if extra is not None and tensor._data.dtype != data.dtype:
+        extra.accumulator = None  # the next one takes in gradients of the new dtype
+    use_memory(tensor, value)
+
+
+def use_memory(tensor: Tensor, source: Any) -> None:
+    """Let ``tensor`` look at the memory of ``source`` just as ``source`` does."""
+    mine: Storage = tensor._storage
+    theirs: Storage = source._storage
+    if theirs is not mine:
+        tensor._storage = borrowed(theirs, mine)
+    old, tensor._data = tensor._data, source._data
+    move_to(tensor, source.storage_offset())
+    if sys.getrefcount(old) > _ALONE:
+        for saved in gc.get_referrers(old):
+            if type(saved) is SavedTensor and saved.tensor is tensor:
+                saved.array = source._data
+
+
+_ALONE = 3
+"""References to an array that no node saved: its storage's, and two of use_memory."""
+
+
+def move_to(tensor: Tensor, offset: int) -> None:
+    """Note that a tensor begins ``offset`` elements into its storage."""
+    info = tensor._view
+    if info is not None:
+        info.offset = offset
+    elif offset:
+        info = tensor._view = ViewInfo()
+        info.base, info.offset, info.kind, info.version = None, offset, "", 0

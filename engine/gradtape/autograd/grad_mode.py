@@ -1,0 +1,9 @@
+"""Modes of recording: no_grad, enable_grad, set_grad_enabled, inference_mode."""
+
+from .._inference import inference_mode as inference_mode
+from .._inference import unsafe_preserve_version_counter
+from .._mode import enable_grad as enable_grad
+from .._mode import no_grad as no_grad
+from .._mode import set_grad_enabled as set_grad_enabled
+
+_unsafe_preserve_version_counter = unsafe_preserve_version_counter
