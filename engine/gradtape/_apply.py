@@ -9,6 +9,8 @@ from typing import Any
 import numpy as np
 
 from . import _errors
+from ._anomaly import callers_of
+from ._anomaly_report import check_outputs
 from ._dtypes import DTYPE_OF, get_default_dtype, result_type_of
 from ._layout import laid_out
 from ._mode import mode
@@ -23,6 +25,7 @@ from ._node import (
 )
 from ._observe import OpCalled, notify, observers
 from ._op import Op
+from ._packing import pack_inputs, pack_outputs
 from ._site import internal_files
 from ._tensor import Tensor, edge_of, wrap, wrap_view
 
@@ -34,8 +37,9 @@ _NUMBERS = (float, int, bool, complex, np.generic)
 def finish(node: Node, output: Tensor, depth: int = 2) -> None:
     """Fill in what every node records and make ``output`` its only output."""
     data = output._data
+    now = mode.now
     node.seq = next_sequence_nr()
-    node.scope = mode.now.scope
+    node.scope = now.scope
     node.extra = None
     key = (data.shape, data.strides, data.dtype)
     node.layout = known_layouts.get(key) or layout_of(data)
@@ -48,6 +52,8 @@ def finish(node: Node, output: Tensor, depth: int = 2) -> None:
         code = frame.f_code
     node.code = code
     node.lasti = frame.f_lasti
+    if now.anomaly:
+        node.callers = callers_of(frame, now.evaluating)
     output._grad_fn = node
     output._needs = True
 
@@ -69,9 +75,15 @@ def apply(op: Op, args: tuple[Any, ...], params: tuple[Any, ...]) -> Any:
     if op.pointwise:
         found = laid_out(xp, as_array(found), arrays)
     outputs = wrap_outputs(op, args, found)
+    if now.checks:
+        check_outputs(op.name, op.tensors, (*args, *params), outputs)
     node = None
     if now.grad and op.formulas:
         node = record(op, args, params, outputs)
+        if now.special and node is not None:
+            pack_outputs(node, outputs)
+    if now.duals is not None:
+        now.duals.ran(op, args, params, outputs, node)
     if observers:
         notify(OpCalled(op.name, (*args, *params), outputs, node))
     return outputs[0] if op.outputs == 1 else outputs
@@ -230,6 +242,8 @@ def make_node(
     node.numbers = tuple([t._nr if isinstance(t, Tensor) else 0 for t in inputs])
     node.saved = saved_of(op, args, nodes, outputs) if op.saves else ()
     node.params = params if not op.metas else (*params, *metas_of(op, args))
+    if mode.now.special:
+        pack_inputs(node)
     return node
 
 

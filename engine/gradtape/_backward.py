@@ -12,6 +12,8 @@ from operator import attrgetter
 from typing import Any
 
 from ._accumulate import accumulate
+from ._anomaly import anomaly
+from ._anomaly_report import announced, new_check, report
 from ._define import raw_ops, tensor_ops
 from ._mode import mode
 from ._node import LARGE, AccumulateGrad, Node
@@ -88,6 +90,8 @@ class Run:
         """Let the leaves whose gradient is complete take it in."""
         while self.ready:
             leaf = self.ready.pop(0)
+            if anomaly.enabled:
+                mode.now.evaluating = leaf
             grad = self.arriving.pop(leaf, None)
             if grad is None:
                 continue
@@ -115,26 +119,30 @@ def run_backward(
     their ``.grad`` takes in the result, otherwise it is returned, one per target
     (None for one that was not reached).
     """
-    space = tensor_ops if create_graph else raw_ops(gradients[0]._data)
+    taped = create_graph or mode.now.duals is not None  # tangents go through backward
+    space = tensor_ops if taped else raw_ops(gradients[0]._data)
     run = Run(space, retain_graph)
     if targets is not None and not accumulating:
         run.capture = dict.fromkeys(targets)
     order, needed = collect(roots, targets, run.waiting)
-    before = mode.grad
+    before, outer = mode.grad, mode.now.evaluating
     mode.grad = create_graph
     error: BaseException | None = None
     if observers:
         notify(BackwardBegan([node for node, _ in roots], order, caller_site()))
     try:
         for (node, number), grad in zip(roots, gradients, strict=True):
-            run.deliver(node, number, grad if create_graph else grad._data)
+            run.deliver(node, number, grad if taped else grad._data)
         run.accumulate_ready()
         _walk(run, order, needed)
     except BaseException as caught:
         error = caught
+        failing = mode.now.evaluating
+        if failing is not None and anomaly.enabled:
+            report(failing)
         raise
     finally:
-        mode.grad = before
+        mode.grad, mode.now.evaluating = before, outer
         if observers:
             notify(BackwardEnded(error))
     found = run.capture
@@ -182,6 +190,10 @@ def _walk(run: Run, order: list[Node], needed: set[Node] | None) -> None:
     arriving, ready = run.arriving, run.ready
     take = arriving.pop
     watched = needed is not None or bool(observers)
+    check = None
+    if anomaly.enabled:
+        check = new_check() if anomaly.check_nan else None
+        order = announced(order)  # type: ignore[assignment]
     for node in order:
         grad = take(node, None)
         if grad is None:
@@ -193,6 +205,8 @@ def _walk(run: Run, order: list[Node], needed: set[Node] | None) -> None:
                 outgoing = node.run(F, grad)
             except RuntimeError as error:
                 raise _placed(error, node)  # noqa: B904 - the same error, with a note
+        if check is not None:
+            check(node, grad, outgoing)
         for following, number, out in zip(node.nodes, node.numbers, outgoing):  # noqa: B905 - checked by run()
             if following is None or (needed is not None and following not in needed):
                 continue

@@ -62,7 +62,12 @@ def write(op: Op, args: tuple[Any, ...], params: tuple[Any, ...]) -> Tensor:
     node = None
     if needs and op.formulas:
         node = make_node(op, _with_old_value(op, args), params, (target,))
-    return commit(target, found, f"{op.name}_", node, op, (*args, *params))
+    duals = mode.now.duals
+    old = None if duals is None else duals.before_write(op, args)
+    commit(target, found, f"{op.name}_", node, op, (*args, *params))
+    if old is not None:
+        duals.wrote(op, old, params, target)
+    return target
 
 
 def commit(

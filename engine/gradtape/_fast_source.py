@@ -1,0 +1,266 @@
+"""The source of the hot path's functions: what is written for each pointwise op.
+
+The pieces are joined in the order in which they run: take the operands, run the kernel,
+wrap the result, find the edges, save, record.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+from ._op import Op
+
+_UNARY = """
+def {name}(input{option}):
+    {guard}
+    if not isinstance(input, Tensor):
+        return fallback(op, (input,), ())
+    a = input._data
+    if type(a) is not ndarray or a.dtype.kind != "f":
+        return fallback(op, (input,), ())
+    now = mode.now
+    if now.special:
+        return watched(input, a, now)
+"""
+
+_UNARY_RUN = """
+    out = now.run(kernel, a)
+"""
+
+_BINARY = """
+def {name}(input, other{option}):
+    {guard}
+    if not isinstance(input, Tensor):
+        return fallback(op, (input, other), ())
+    a = input._data
+    paired = isinstance(other, Tensor)
+    kind = a.dtype.kind
+    if paired:
+        b = other._data
+        if a.dtype is not b.dtype or type(b) is not ndarray:
+            return fallback(op, (input, other), ())
+    else:
+        b = other
+        if type(b) not in plain_numbers or kind != "f":
+            return fallback(op, (input, other), ())
+    if kind not in {kinds!r} or type(a) is not ndarray:
+        return fallback(op, (input, other), ())
+    now = mode.now
+    if now.special:
+        return watched(input, other, a, b, paired, now)
+"""
+
+_BINARY_RUN = """
+    try:
+        out = now.run(kernel, a, b)
+    except ValueError:
+        raise broadcast_error(a.shape, getattr(b, "shape", ())) from None
+    if paired and a.strides != b.strides and type(out) is ndarray:
+        out = laid_out(numpy, out, (a, b))
+"""
+
+# The twin for anomaly mode, which goes on where the function above stopped.
+_UNARY_WATCHED = """
+def {name}(input, a, now):
+    if now.rare:
+        return fallback(op, (input,), ())
+"""
+
+_BINARY_WATCHED = """
+def {name}(input, other, a, b, paired, now):
+    if now.rare:
+        return fallback(op, (input, other), ())
+"""
+
+_WRAP = """
+    if type(out) is not ndarray:
+        out = as_array(out)
+    result = new_object(Tensor)
+    result._data = out
+    result._memory = None
+    result._needs = False
+    result._grad = result._grad_fn = result._view = result._extra = None
+    result._nr = 0
+    node = None
+"""
+
+_UNARY_EDGES = """
+    if now.grad:
+        first = input._grad_fn
+        if first is None or input._view is not None:
+            first = edge_of(input)
+        if first is not None:
+            node = node_type()
+            node.nodes = (first,)
+            node.numbers = one_zero if input._nr == 0 else (input._nr,)
+"""
+
+_BINARY_EDGES = """
+    if now.grad:
+        first = input._grad_fn
+        if first is None or input._view is not None:
+            first = edge_of(input)
+        if paired and (other._needs or other._view is not None):
+            second = edge_of(other)
+        else:
+            second = None
+        if first is not None or second is not None:
+            node = node_type()
+            node.nodes = (first, second)
+            if input._nr == 0 and (second is None or other._nr == 0):
+                node.numbers = two_zeros
+            else:
+                node.numbers = (input._nr, other._nr if paired else 0)
+"""
+
+_RECORD = """{saved}
+            node.params = {params}
+            node.seq = next_sequence_nr()
+            node.scope = now.scope
+            node.extra = None
+            node.layout = known_layouts.get(
+                (out.shape, out.strides, out.dtype)
+            ) or layout_of(out)
+            memory = result._memory
+            node.storage_ids = 0 if memory is None else memory.id
+            frame = get_frame(1)
+            code = frame.f_code
+            while internal_files[code.co_filename] and frame.f_back is not None:
+                frame = frame.f_back
+                code = frame.f_code
+            node.code = code
+            node.lasti = frame.f_lasti{callers}
+            result._grad_fn = node
+            result._needs = True
+"""
+
+# As callers_of does, a call less.
+_CALLERS = """
+            known = frame.f_trace
+            if type(known) is Callers and now.evaluating is None:
+                node.callers = known
+            else:
+                node.callers = callers_of(frame, now.evaluating)"""
+
+_RETURN = """
+    if observers:
+        notify(OpCalled(op.name, {args}, (result,), node))
+    return result
+"""
+
+
+class Option(NamedTuple):
+    """A keyword of a pointwise op; given, it sends the call to another function."""
+
+    name: str
+    default: Any
+    function: Callable[..., Any]  # takes the operands, the option and out=
+
+
+def source_of(op: Op, option: Option | None, operator: bool, watched: bool) -> str:
+    """Write the function; ``watched`` is its twin that also records who called."""
+    unary = len(op.tensors) == 1
+    if watched:
+        head = _UNARY_WATCHED if unary else _BINARY_WATCHED
+    else:
+        head = _UNARY if unary else _BINARY
+    parts = [head, _UNARY_RUN if unary else _BINARY_RUN, _WRAP]
+    if op.formulas:
+        parts += [_UNARY_EDGES if op.edges == (0,) else _BINARY_EDGES, _RECORD]
+    args = "(input,)" if unary else "(input, other)"
+    takes, guard = ("", "") if operator else _keywords(op, args, option)
+    return "".join((*parts, _RETURN)).format(
+        name=op.name,
+        kinds="f" if op.promotion == "float" else "fiu",
+        saved=_saved_source(op),
+        params=_metas_source(op, args),
+        args=args,
+        option=takes,
+        guard=guard,
+        callers=_CALLERS if watched else "",
+    )
+
+
+def _metas_source(op: Op, args: str) -> str:
+    if op.metas == ("self_shape",):
+        return "(a.shape,)"
+    return f"metas_of(op, {args})" if op.metas else "()"
+
+
+def _keywords(op: Op, args: str, option: Option | None) -> tuple[str, str]:
+    """Return the keywords of a signature, and the lines that serve them."""
+    takes, lines = "", list[str]()
+    if option is not None:
+        takes += f", {option.name}=_default"
+        given = f"{args.strip('()')}, {option.name}={option.name}, out=out"
+        lines.append(f"if {option.name} is not _default: return _other({given})")
+    if op.out:
+        takes += ", out=None"
+        lines.append(f"if out is not None: return write_out(op, {args}, (), out)")
+    return f", *{takes}" if takes else "", "\n    ".join(lines)
+
+
+def _saved_source(op: Op) -> str:
+    """Write the statements that save; a slot is filled only if its user will run."""
+    edges = ("first", "second")[: len(op.tensors)]
+    lines: list[str] = []
+    for position, slot in enumerate(op.saves):
+        users = dict.fromkeys(
+            edges[i]
+            for formula in op.formulas
+            if position in formula.picks
+            for i in formula.inputs
+        )
+        wanted = " or ".join(f"{user} is not None" for user in users)
+        lines.append(_save_source(slot, wanted))
+    slots = "".join(f"saved_{slot}, " for slot in op.saves)
+    return "".join(lines) + f"\n            node.saved = ({slots})"
+
+
+def _save_source(slot: str, wanted: str) -> str:
+    if slot == "result":
+        return _SAVE_RESULT.format(wanted=wanted)
+    if slot == "self":
+        return _SAVE_INPUT.format(
+            slot=slot, tensor="input", array="a", edge="first", wanted=wanted, rest=None
+        )
+    return _SAVE_INPUT.format(
+        slot=slot,
+        tensor="other",
+        array="b",
+        edge="second",
+        wanted=f"({wanted}) and paired",
+        rest="None if paired or first is None else other",
+    )
+
+
+# As save_input does, a call less. What a leaf is saved as, its accumulate node keeps,
+# so that a parameter used a million times is one record, not a million.
+_SAVE_INPUT = """
+            saved_{slot} = {rest}
+            if {wanted}:
+                if {edge} is not None and {edge}.accumulates:
+                    saved_{slot} = {edge}.kept
+                    if (
+                        saved_{slot} is None
+                        or saved_{slot}.array is not {array}
+                        or saved_{slot}.memory.version != saved_{slot}.version
+                    ):
+                        saved_{slot} = {edge}.keep()
+                else:
+                    saved_{slot} = new_object(SavedTensor)
+                    saved_{slot}.array = {array}
+                    saved_{slot}.memory = memory = {tensor}._memory
+                    saved_{slot}.version = 0 if memory is None else memory.version
+                    saved_{slot}.tensor = {tensor}"""
+
+# As save_output does, a call less.
+_SAVE_RESULT = """
+            saved_result = None
+            if {wanted}:
+                saved_result = new_object(SavedTensor)
+                saved_result.array = out
+                saved_result.memory = result._memory = new_storage(out)
+                saved_result.version = 0
+                saved_result.tensor = None"""
