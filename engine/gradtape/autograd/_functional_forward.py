@@ -1,0 +1,89 @@
+"""The Jacobian in one forward pass: dual numbers along every input at once."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from .._tensor import Tensor
+from ..ops.join import stack
+from ..ops.like import zeros_like
+from . import _functional_parts as parts
+from ._functional_parts import Tensors
+
+
+def forward_jacobian(
+    func: Callable[..., Any], inputs: Any, strict: bool, vectorize: bool
+) -> Any:
+    """Return the derivative of every output by every input, from tangents alone."""
+    if strict:
+        raise RuntimeError(
+            "torch.autograd.functional.jacobian: `strict=True` and "
+            '`strategy="forward-mode"` are not supported together (yet). Please either '
+            'set `strict=False` or `strategy="reverse-mode"`.'
+        )
+    given, many_inputs = parts.as_tensors(inputs, "inputs", "jacobian")
+    if not vectorize:
+        raise NotImplementedError(
+            "Computing Jacobian using forward-AD or forward-over-reverse Hessian is"
+            "only implemented for `vectorize=True`."
+        )
+    shapes, many_outputs, columns = _pushed_forward(func, given)
+    lengths = [each.numel() for each in given]
+    rows = [
+        tuple(
+            piece.permute(*range(1, piece.dim()), 0).reshape(*shape, *like.shape)
+            for piece, like in zip(column.split(lengths, dim=0), given, strict=True)
+        )
+        for column, shape in zip(columns, shapes, strict=True)
+    ]
+    return parts.unpacked_rows(rows, many_outputs, many_inputs)
+
+
+def standard_basis(tensors: Tensors) -> Tensors:
+    """Return the unit vectors of the space of all elements of the tensors.
+
+    One tensor of (all elements, own elements) for each: row r of all of them together
+    is the r-th unit vector.
+    """
+    lengths = [each.numel() for each in tensors]
+    total, start = sum(lengths), 0
+    basis: list[Tensor] = []
+    for each, length in zip(tensors, lengths, strict=True):
+        chunk = each.new_zeros(total, length)
+        chunk.diagonal(-start).fill_(1)
+        basis.append(chunk)
+        start += length
+    return tuple(basis)
+
+
+def _pushed_forward(
+    func: Callable[..., Any], inputs: Tensors
+) -> tuple[list[tuple[int, ...]], bool, list[Tensor]]:
+    """Push every unit vector through ``func``.
+
+    Returns the shapes of its outputs, whether they were a tuple, and for each output
+    the tangents stacked: (all input elements, *shape).
+    """
+    from . import forward_ad
+
+    shapes: list[tuple[int, ...]] = []
+    many = False
+    basis = standard_basis(inputs)
+    pushed: list[Tensors] = []
+    for number in range(sum(each.numel() for each in inputs)):
+        with forward_ad.dual_level():
+            duals = tuple(
+                forward_ad.make_dual(each, chunk[number].view_as(each))
+                for each, chunk in zip(inputs, basis, strict=True)
+            )
+            outputs, many = parts.as_tensors(func(*duals), parts.OUTPUTS, "jacobian")
+            halves = [forward_ad.unpack_dual(each) for each in outputs]
+        shapes = [tuple(primal.shape) for primal, _ in halves]
+        pushed.append(
+            tuple(
+                zeros_like(primal) if tangent is None else tangent
+                for primal, tangent in halves
+            )
+        )
+    return shapes, many, [stack(each) for each in zip(*pushed, strict=True)]
