@@ -16,6 +16,7 @@ from ._apply import apply
 from ._backend import backend_of
 from ._compile import ABSENT, compile_function, compile_invoke
 from ._fast import Option, bind_pointwise
+from ._mode import mode
 from ._node import Node, SavedTensor
 from ._op import Array as Array
 from ._op import Arrays as Arrays
@@ -58,6 +59,8 @@ def _unpack_tensor(node: Node, saved: SavedTensor) -> Any:
     output = wrap_shared(saved.array, saved.storage)
     if number in node.op.differentiable:  # pyright: ignore[reportAttributeAccessIssue]
         output._grad_fn, output._nr, output._needs = node, number, True
+    if mode.now.duals is not None:
+        mode.now.duals.unpacked(node, number, output)
     return output
 
 

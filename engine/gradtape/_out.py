@@ -18,6 +18,10 @@ _NO_DERIVATIVE = (
     "{name}(): functions with out=... arguments don't support automatic "
     "differentiation, but one of the arguments requires grad."
 )
+_NO_TANGENT = (
+    "Trying to use forward AD with {name}_out that does not support it because it is "
+    "an out= function"
+)
 _RESIZED = (
     "An output with one or more elements was resized since it had shape {old}, which "
     "does not match the required output shape {new}. This behavior is deprecated, and "
@@ -42,6 +46,8 @@ def write_out(op: Op, args: tuple[Any, ...], options: tuple[Any, ...], out: Any)
     tensors = [t for t in (*_flat(args), *targets) if isinstance(t, Tensor)]
     if mode.grad and any(t.requires_grad for t in tensors):
         raise RuntimeError(_NO_DERIVATIVE.format(name=op.name))
+    if mode.now.duals is not None and mode.now.duals.any_dual(tensors):
+        raise NotImplementedError(_NO_TANGENT.format(name=op.name))
     results = apply(op, args, options)
     for target, result in zip(
         targets, (results,) if op.outputs == 1 else results, strict=True

@@ -149,6 +149,9 @@ def as_strided(
     if mode.grad:
         params = (geometry_of(input), outer)
         node = record(OPS["as_strided"], (input,), params, (result,))
+    if mode.now.duals is not None:
+        where = geometry_of(input), outer
+        mode.now.duals.viewed(OPS["as_strided"], input, (result,), where)
     if observers:
         notify(OpCalled("as_strided", (input, size, stride, offset), (result,), node))
     return result

@@ -33,10 +33,14 @@ def written(
     check_overlap(target)
     check_partial_overlap(OPS[declared], target, args)
     node = make_node(OPS[declared], args, options, (target,)) if needs else None
+    duals = mode.now.duals
+    old = None if duals is None else duals.before_write(OPS[declared], args)
     mode.run(store, target._data)
     note_write(target, name)
     if node is not None:
         rebase_history(target, node)
+    if old is not None:
+        duals.wrote(OPS[declared], old, options, target)
     if observers:
         notify(OpCalled(name, (*args, *options), (target,), node))
     return target

@@ -37,6 +37,8 @@ def _moved(
     self: Tensor, name: str, where: Geometry, options: tuple[Any, ...]
 ) -> Tensor:
     """Let a tensor look elsewhere; record the view ``name`` as what was done to it."""
+    if mode.now.duals is not None:
+        mode.now.duals.moved(self, lambda each: _moved(each, name, where, options))
     needs = mode.grad and self.requires_grad
     check_inplace(self, needs)
     declared = OPS[f"{name}_inplace"]

@@ -6,6 +6,7 @@ from typing import Any
 
 from .._backend import backend_of
 from .._define import method
+from .._mode import mode
 from .._printing import tensor_str
 from .._tensor import Tensor
 from .formats import strided
@@ -14,13 +15,15 @@ from .formats import strided
 @method("__repr__")
 def _repr(self: Tensor, *, tensor_contents: str | None = None) -> str:
     node = self.grad_fn
+    tangent = None if mode.now.duals is None else mode.now.duals.tangent_of(self)
     return tensor_str(
         backend_of(self._data).to_host(self._data),
         self.dtype,
         requires_grad=self.requires_grad,
-        grad_fn_name=None if node is None else node.name(),
+        grad_fn_name=None if node is None else node.name().rpartition("::")[2],
         device=self.device,
         contents=tensor_contents,
+        tangent=None if tangent is None else repr(tangent),
     )
 
 

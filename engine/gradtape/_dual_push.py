@@ -1,0 +1,195 @@
+"""The forward derivative of an op, from the backward formulas it declares.
+
+A backward formula is linear in the incoming gradient ``u``. What it makes of ``u`` is
+the transposed Jacobian applied to ``u``; transposing that map once more, which the
+backward formulas of the ops *it* is written in do, gives the Jacobian itself. So every
+declared op has a forward derivative and nobody writes one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from ._apply import metas_of
+from ._define import raw_ops, tensor_ops
+from ._mode import Switches, mode
+from ._node import Node, accumulator_of, layout_of, next_sequence_nr
+from ._op import Op
+from ._reduce import fit
+from ._tensor import Tensor, edge_of, wrap
+
+Tangents = Sequence[Tensor | None]
+
+
+class _Plainly:
+    """Record a private graph: gradients on; inference, hooks and profiler off."""
+
+    __slots__ = ("before", "now")
+
+    def __enter__(self) -> None:
+        now: Switches = mode.now
+        self.now = now
+        self.before = now.grad, now.inference, now.packing, now.profile
+        now.grad, now.inference, now.packing, now.profile = True, False, [], None
+        now.settle()
+
+    def __exit__(self, *exc: object) -> None:
+        now = self.now
+        now.grad, now.inference, now.packing, now.profile = self.before
+        now.settle()
+
+
+def differentiable_outputs(op: Op, outputs: Sequence[Tensor]) -> list[int]:
+    """Return the numbers of the outputs that derivatives flow to."""
+    several = op.outputs is None or len(outputs) == 1
+    numbers = range(len(outputs)) if several else op.differentiable
+    return [n for n in numbers if outputs[n]._data.dtype.kind in "fcV"]
+
+
+def inputs_of(op: Op, args: Sequence[Any]) -> list[Any]:
+    """Return the arguments that have a derivative, a list of them spread out."""
+    if op.listed is None:
+        return [args[i] for i in op.edges]
+    return [*args[: op.listed], *args[op.listed], *args[op.listed + 1 :]]
+
+
+def push_forward(
+    op: Op,
+    args: Sequence[Any],
+    params: tuple[Any, ...],
+    outputs: Sequence[Tensor],
+    tangents: Tangents,
+) -> dict[int, Tensor]:
+    """Return the tangents of an op's outputs, by number.
+
+    ``tangents`` belong to :func:`inputs_of` the call. The result is recorded as far as
+    gradients are on. Outputs that do not depend on these inputs get zeros.
+    """
+    numbers = differentiable_outputs(op, outputs)
+    start = next_sequence_nr()
+    with _Plainly():
+        dummies = {n: _dummy(outputs[n]) for n in numbers}
+        pairs = _pulled_back(op, args, params, outputs, tangents, dummies)
+    found = _transpose(pairs, {n: accumulator_of(u) for n, u in dummies.items()}, start)
+    return {
+        n: tensor_ops.zeros_like(dummies[n].detach()) if n not in found else found[n]
+        for n in numbers
+    }
+
+
+def _dummy(output: Tensor) -> Tensor:
+    data = output._data
+    dummy = tensor_ops.zeros_like(wrap(data))
+    dummy._needs = True
+    return dummy
+
+
+def _pulled_back(
+    op: Op,
+    args: Sequence[Any],
+    params: tuple[Any, ...],
+    outputs: Sequence[Tensor],
+    tangents: Tangents,
+    dummies: dict[int, Tensor],
+) -> list[tuple[Tensor, Tensor]]:
+    """Run the backward formulas on dummies; pair what comes out with the tangents."""
+    grad: Any = [dummies.get(n) for n in range(len(outputs))]
+    if len(outputs) == 1:
+        grad = grad[0]
+    needs = tuple([t is not None for t in tangents])
+    saved = [
+        outputs[output] if argument is None else args[argument]
+        for argument, output, _ in op.savings
+    ]
+    values = [*saved, *params, *metas_of(op, args), needs]
+    inputs = inputs_of(op, args)
+    gradients: list[Any] = [None] * len(op.edges)
+    for formula in op.formulas:
+        if op.listed is None and True not in [needs[i] for i in formula.edges]:
+            continue
+        picked = [values[i] for i in formula.picks]
+        got = formula.function(tensor_ops, grad, *picked)
+        if formula.joint:
+            for i, g in zip(formula.edges, got, strict=True):
+                gradients[i] = g
+        else:
+            gradients[formula.edges[0]] = got
+    if op.listed is not None:
+        at, count = op.listed, len(inputs) - len(op.tensors) + 1
+        gradients[at : at + 1] = gradients[at] or [None] * count
+    return [
+        (fit(tensor_ops, g, layout_of(each._data)), t)
+        for g, each, t in zip(gradients, inputs, tangents, strict=True)
+        if t is not None and isinstance(g, Tensor)
+    ]
+
+
+def _transpose(
+    pairs: Sequence[tuple[Tensor, Tensor]], ends: dict[int, Node], start: int
+) -> dict[int, Tensor]:
+    """Send tangents backward through the private graph made since ``start``."""
+    order = _between(pairs, set(ends.values()), start)
+    raw = not mode.grad and not mode.now.special
+    F = raw_ops(pairs[0][1]._data) if raw and pairs else tensor_ops
+    arriving: dict[Node, list[Any]] = {}
+    for gradient, tangent in pairs:
+        node = edge_of(gradient)
+        if node in order:
+            value = tangent._data if F.raw else tangent
+            _deliver(F, arriving, node, gradient._nr, value)
+    for node in sorted(order, key=lambda n: n.seq, reverse=True):
+        got = arriving.pop(node, None)
+        if got is None or node.accumulates:
+            if got is not None:
+                arriving[node] = got
+            continue
+        outgoing = node.run(F, got if len(node.layouts) > 1 else got[0])
+        for following, number, out in zip(
+            node.nodes, node.numbers, outgoing, strict=False
+        ):
+            if following is not None and out is not None:
+                _deliver(F, arriving, following, number, out)
+    found: dict[int, Tensor] = {}
+    for number, end in ends.items():
+        if end in arriving:
+            (value,) = arriving[end]
+            found[number] = wrap(value) if F.raw else value
+    return found
+
+
+def _between(
+    pairs: Sequence[tuple[Tensor, Tensor]], ends: set[Node], start: int
+) -> set[Node]:
+    """Return the nodes that lead to ``ends``; cut their edges to all others.
+
+    These nodes are nobody else's, so cutting spares gradients that nobody wants.
+    """
+    seen: set[Node] = set()
+    stack = [node for g, _ in pairs if (node := edge_of(g)) is not None]
+    while stack:
+        node = stack.pop()
+        if node in seen or node.seq < start or (node.accumulates and node not in ends):
+            continue
+        seen.add(node)
+        stack += [n for n in node.nodes if n is not None]
+    leading = ends & seen
+    for node in sorted(seen - ends, key=lambda n: n.seq):
+        kept = tuple([n if n in leading else None for n in node.nodes])
+        if any(n is not None for n in kept):
+            node.nodes = kept
+            leading.add(node)
+    return leading
+
+
+def _deliver(
+    F: Any, arriving: dict[Node, list[Any]], node: Node, number: int, grad: Any
+) -> None:
+    layouts = node.layouts
+    grad = fit(F, grad, layouts[number])
+    slots = arriving.setdefault(node, [None] * len(layouts))
+    old = slots[number]
+    if old is None:
+        slots[number] = grad
+    else:
+        slots[number] = mode.run(old.__add__, grad) if F.raw else old + grad
