@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 from . import _errors
 from ._dtypes import dtype as dtype_type
 from ._hooks import RemovableHandle, new_registry, register
+from ._node_surface import NodeSurface
 from ._site import RawSite, Site, resolve
 
 if TYPE_CHECKING:
@@ -100,7 +101,7 @@ class Extra:
         self.retain: dict[int, weakref.ref[Tensor]] = {}
 
 
-class Node:
+class Node(NodeSurface):
     """One backward function of one call.
 
     ``nodes`` and ``numbers`` are the next functions: per forward input the node that
@@ -131,6 +132,7 @@ class Node:
     slots: ClassVar[tuple[str, ...]] = ()  # names of what `saved` holds
     order: ClassVar[tuple[int, ...] | None] = None  # of unpacking, where unlike slots
     accumulates: ClassVar[bool] = False
+    foreign: ClassVar[bool] = False  # the user's code runs, even without a gradient
 
     callers: Callers  # set in anomaly mode alone: ask _anomaly.stack_of()
     code: CodeType | None
@@ -179,19 +181,11 @@ class Node:
         """Code object and instruction of :attr:`site`, unresolved."""
         return None if self.code is None else (self.code, self.lasti)
 
-    @property
-    def metadata(self) -> dict[Any, Any]:
-        """A dict for the user's own notes on this node."""
-        return self.more().metadata
-
     def more(self) -> Extra:
         """Return the record of hooks and metadata, made when first asked for."""
         if self.extra is None:
             self.extra = Extra()
         return self.extra
-
-    def _sequence_nr(self) -> int:
-        return self.seq
 
     def register_prehook(self, hook: Callable[[Any], Any]) -> RemovableHandle:
         """Call ``hook(grad_outputs)`` before this node runs."""
@@ -222,23 +216,8 @@ class Node:
                 values[at] = unpack_one(self, values[at])
         return values
 
-    def __getattr__(self, name: str) -> Any:
-        if name.startswith(("_saved_", "_raw_saved_")):
-            from ._saved import saved_attribute
-
-            return saved_attribute(self, name)
-        raise AttributeError(f"'{self.name()}' object has no attribute '{name}'")
-
-    def __dir__(self) -> list[str]:
-        from ._saved import saved_names
-
-        return [*super().__dir__(), *saved_names(self)]
-
     param_names: ClassVar[tuple[str, ...]] = ()
     second_names: ClassVar[dict[str, str]] = {}  # "indices": "result1"
-
-    def __repr__(self) -> str:
-        return f"<{self.name()} object at {id(self):#x}>"
 
 
 def save_input(tensor: Tensor) -> SavedTensor:

@@ -204,17 +204,28 @@ def saved_attribute(node: Node, name: str) -> Any:
         if symbolic:
             return _size_meant(node, stem, kind)
         if slot in node.param_names:
-            return node.params[node.param_names.index(slot)]
+            value = node.params[node.param_names.index(slot)]
+            return value if slot in _SCALARS else _unsigned(value)
     raise AttributeError(f"'{node.name()}' object has no attribute '{name}'")
 
 
 def saved_names(node: Node) -> list[str]:
     """Return the names that :func:`saved_attribute` knows, for ``dir()``."""
-    slots = [*node.slots, *node.second_names]
+    better = {slot: name for name, slot in node.second_names.items()}
+    slots = [better.get(slot, slot) for slot in node.slots]
+    params = [_sized(name) for name in node.param_names]
     return [
         *(f"_raw_saved_{slot}" for slot in slots),
-        *(f"_saved_{slot}" for slot in (*slots, *node.param_names)),
+        *(f"_saved_{slot}" for slot in (*slots, *params)),
     ]
+
+
+def _sized(name: str) -> str:
+    """Return PyTorch's name for what we call self_shape: self_sym_sizes."""
+    stem, _, kind = name.rpartition("_")
+    if stem and kind in ("shape", "strides"):
+        return f"{stem}_sym_{'sizes' if kind == 'shape' else kind}"
+    return name
 
 
 def _raw_slot(node: Node, at: int) -> Any:
@@ -236,6 +247,38 @@ def _slot(node: Node, at: int) -> Any:
 
 
 _OPERANDS = ("self", "other")
+
+_SCALARS = frozenset(
+    (
+        "alpha",
+        "beta",
+        "correction",
+        "exponent",
+        "input_scale",
+        "lambd",
+        "max",
+        "max_val",
+        "min",
+        "min_val",
+        "negative_slope",
+        "ord",
+        "p",
+        "scale",
+        "threshold",
+        "value",
+        "weight",
+    )
+)
+"""Options that PyTorch keeps as numbers of any kind; the others are its integers."""
+
+
+def _unsigned(value: Any) -> Any:
+    """Return integers as PyTorch reads them back, without a sign: -1 is 2**64 - 1."""
+    if type(value) is int:
+        return value % 2**64
+    if type(value) is tuple and all(type(each) is int for each in value):
+        return tuple(each % 2**64 for each in value)
+    return value
 
 
 def _size_meant(node: Node, stem: str, kind: str) -> Any:

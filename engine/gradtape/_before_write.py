@@ -1,0 +1,12 @@
+"""Who wants to know of a write before it is done. Writers test it for emptiness."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from ._tensor import Tensor
+
+before_write: list[Callable[[Tensor], None]] = []
+"""Called with the tensor through which memory is about to be written."""

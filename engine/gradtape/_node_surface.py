@@ -1,0 +1,97 @@
+"""What every node shows besides its record: saved values, metadata, its number."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from ._backend import backend_of
+from ._device import device
+from ._dtypes import DTYPE_OF, dtype
+
+if TYPE_CHECKING:
+    from ._node import Layout
+
+
+class InputMetadata:
+    """What a node knows of one gradient that it is handed: its shape, dtype, device."""
+
+    __slots__ = ("device", "dtype", "shape")
+
+    is_nested_tensor = False
+    is_cpp_nested_tensor = False
+
+    def __init__(self, layout: Layout, where: device) -> None:
+        self.shape = list(layout.shape)
+        self.dtype: dtype = DTYPE_OF[layout.dtype]
+        self.device = where
+
+
+class NodeSurface:
+    """The parts of a node that the backward loop does not need."""
+
+    __slots__ = ()
+
+    if TYPE_CHECKING:
+        seq: int
+        saved: tuple[Any, ...] | None
+
+        @property
+        def layouts(self) -> tuple[Layout, ...]: ...
+
+        def name(self) -> str: ...
+        def more(self) -> Any: ...
+
+    @property
+    def metadata(self) -> dict[Any, Any]:
+        """A dict for the user's own notes on this node."""
+        return self.more().metadata
+
+    @property
+    def requires_grad(self) -> bool:
+        """True: where nothing needs a gradient, there is no node."""
+        return True
+
+    @property
+    def _input_metadata(self) -> tuple[InputMetadata, ...]:
+        where = self._device()
+        return tuple([InputMetadata(layout, where) for layout in self.layouts])
+
+    def _device(self) -> device:
+        """Return where the node computes, by what it refers to."""
+        arrays = [getattr(entry, "array", None) for entry in self.saved or ()]
+        variable = getattr(self, "variable", None)
+        arrays.append(None if variable is None else variable._data)
+        found = [backend_of(a).device_index(a) for a in arrays if a is not None]
+        cuda = [index for index in found if index is not None]
+        return device("cuda", cuda[0]) if cuda else device("cpu")
+
+    def _sequence_nr(self) -> int:
+        return self.seq
+
+    def _set_sequence_nr(self, number: int) -> None:
+        from ._graph_order import renumbered
+
+        self.seq = number
+        if not renumbered:
+            renumbered.append(self.name())
+
+    def _register_hook_dict(self, tensor: Any) -> None:
+        """Let the hooks in ``tensor._backward_hooks`` see this node's gradients."""
+        hooks = tensor._backward_hooks
+        if hooks is not None:
+            self.more().tensor_hooks[tensor._nr] = hooks
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith(("_saved_", "_raw_saved_")):
+            from ._saved import saved_attribute
+
+            return saved_attribute(self, name)  # type: ignore[arg-type]
+        raise AttributeError(f"'{self.name()}' object has no attribute '{name}'")
+
+    def __dir__(self) -> list[str]:
+        from ._saved import saved_names
+
+        return [*super().__dir__(), *saved_names(self)]  # type: ignore[arg-type]
+
+    def __repr__(self) -> str:
+        return f"<{self.name()} object at {id(self):#x}>"
