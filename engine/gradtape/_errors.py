@@ -27,6 +27,11 @@ GRAD_SHAPE: Final = (
     "output[{index}] has a shape of {output}."
 )
 
+GRADIENT_MISFIT: Final = (
+    "{start}invalid gradient at index {index} - got {got} but expected shape "
+    "compatible with {expected}"
+)
+
 MODIFIED: Final = (
     "one of the variables needed for gradient computation has been modified by an "
     "inplace operation: [{kind} {shape}]{producer} is at version {now}; expected "
@@ -44,17 +49,15 @@ LEAF_VIEW_INPLACE: Final = (
     "operation."
 )
 
-VIEW_INPLACE: Final = (
-    "Output {number} of {node} is a view and {what} modified inplace. "
-)
+VIEW_INPLACE: Final = "{output} and {what} modified inplace. "
 
 UNRECORDED_VIEW_INPLACE: Final = {
     "no_grad": (
-        "A view was created in no_grad mode and {what} modified inplace with grad mode "
+        "{which} was created in no_grad mode and {what} modified inplace with grad mode "
         "enabled. "
     ),
     "inference": (
-        "A view was created in inference mode and {what} modified inplace in normal "
+        "{which} was created in inference mode and {what} modified inplace in normal "
         "mode. "
     ),
 }
@@ -63,6 +66,14 @@ UNRECORDED_VIEW_INPLACE: Final = {
 WRITTEN_ITSELF: Final = "is being"
 
 WRITTEN_ELSEWHERE: Final = "its base or another view of its base has been"
+
+CUSTOM_VIEW_ADVICE: Final = (
+    "This view was created inside a custom Function (or because an input was returned "
+    "as-is) and the autograd logic to handle view+inplace would override the custom "
+    "backward associated with the custom Function, leading to incorrect gradients. "
+    "This behavior is forbidden. You can fix this by cloning the output of the custom "
+    "Function."
+)
 
 MULTI_VIEW_ADVICE: Final = (
     "This view is the output of a function that returns multiple views. Such functions "
@@ -125,6 +136,13 @@ CREATE_GRAPH_CYCLE: Final = (
     "autograd.grad when creating the graph to avoid this. If you have to use this "
     "function, make sure to reset the .grad fields of your parameters to None after "
     "use to break the cycle and avoid the leak."
+)
+
+LAYOUT_CONTRACT: Final = (
+    "grad and param do not obey the gradient layout contract. This is not an error, "
+    "but may impair performance.\n"
+    "grad.sizes() = {grad_sizes}, strides() = {grad_strides}\n"
+    "param.sizes() = {sizes}, strides() = {strides}"
 )
 
 NOT_DIFFERENTIABLE_DTYPE: Final = (

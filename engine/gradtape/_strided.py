@@ -145,6 +145,8 @@ def as_strided(
             )
         )
     result = wrap_view(_look(flat, flat, outer), input)
+    if input._view is not None and input._view.steps and result._view is not None:
+        result._view.steps = (*input._view.steps, ("", outer))
     node = None
     if mode.grad:
         params = (geometry_of(input), outer)

@@ -320,6 +320,7 @@ def view_info(base: Tensor | None, offset: int, kind: str, version: int) -> View
     info.base = base
     info.offset = offset
     info.kind = kind
+    info.steps = ()
     info.version = version
     return info
 

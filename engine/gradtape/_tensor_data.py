@@ -64,4 +64,5 @@ def move_to(tensor: Tensor, offset: int) -> None:
         info.offset = offset
     elif offset:
         info = tensor._view = ViewInfo()
-        info.base, info.offset, info.kind, info.version = None, offset, "", 0
+        info.base, info.offset, info.version = None, offset, 0
+        info.kind, info.steps = "", ()

@@ -17,11 +17,12 @@ if TYPE_CHECKING:
 class ViewInfo:
     """What makes a tensor a view: its base, where it starts, and how it was made."""
 
-    __slots__ = ("base", "kind", "offset", "version")
+    __slots__ = ("base", "kind", "offset", "steps", "version")
 
     base: Tensor | None  # None: shares memory, but no gradient flows (detach)
     offset: int  # elements from the start of the storage
-    kind: str  # "", "multi_output", "no_grad" or "inference"
+    kind: str  # "", "multi_output", "no_grad", "inference" or "custom_function"
+    steps: tuple[Any, ...]  # from the base, where one changed the dtype; see _views
     version: int  # of the storage when grad_fn was last right
 
 

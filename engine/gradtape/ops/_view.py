@@ -109,6 +109,8 @@ def look(source: Tensor, at: Geometry, kind: str = "", array: Any = None) -> Ten
     elif info is not None and info.base is not None and not kind:
         kind = info.kind  # what must not be written stays so, seen through a view
     view._view = view_info(base, at.offset, kind, storage.version)
+    if info is not None and info.steps:
+        view._view.steps = (*info.steps, ("", at))
     return view
 
 

@@ -12,7 +12,7 @@ from .._inplace import note_write
 from .._mode import mode
 from .._strided import Geometry, geometry_of
 from .._tensor import Tensor, view_info
-from .._views import check_inplace
+from .._views import check_inplace, keep_retaining
 from . import _geometry as at
 from ._arguments import spread
 
@@ -53,8 +53,10 @@ def _moved(
         self._view = view_info(None, where.offset, "", 0)
     note_write(self, f"{declared.name.strip('_')}_")
     if node is not None:
+        old, number = self._grad_fn, self._nr
         finish(node, self)
         self._nr = 0
+        keep_retaining(self, old, number)
         if self._view is not None and self._is_view():
             self._view.version = self._storage.version  # no value was written
     return self

@@ -11,6 +11,7 @@ from .._dtypes import DTYPE_OF
 from .._dtypes import dtype as DType
 from .._strided import Geometry, geometry_of
 from .._tensor import Tensor
+from .._views import note_step
 from ._view import look, recorded
 
 
@@ -129,6 +130,7 @@ def view_as_real(input: Tensor) -> Tensor:
     at = _scaled(geometry_of(input), 2)
     pairs = Geometry((*at.size, 2), (*at.stride, 1), at.offset)
     view = _as_dtype(input, pairs, input.dtype.to_real())
+    note_step(view, input, "view_as_real", pairs)
     return recorded(OPS["view_as_real"], input, (view,), ())[0]
 
 
@@ -159,6 +161,7 @@ def view_as_complex(input: Tensor) -> Tensor:
     steps = tuple(s // 2 for s in at.stride[:-1])
     whole = Geometry(at.size[:-1], steps, at.offset // 2)
     view = _as_dtype(input, whole, input.dtype.to_complex())
+    note_step(view, input, "view_as_complex", whole)
     return recorded(OPS["view_as_complex"], input, (view,), ())[0]
 
 

@@ -14,17 +14,25 @@ from .formats import strided
 
 @method("__repr__")
 def _repr(self: Tensor, *, tensor_contents: str | None = None) -> str:
-    node = self.grad_fn
     tangent = None if mode.now.duals is None else mode.now.duals.tangent_of(self)
     return tensor_str(
         backend_of(self._data).to_host(self._data),
         self.dtype,
         requires_grad=self.requires_grad,
-        grad_fn_name=None if node is None else node.name().rpartition("::")[2],
+        grad_fn_name=_history(self),
         device=self.device,
         contents=tensor_contents,
         tangent=None if tangent is None else repr(tangent),
     )
+
+
+def _history(self: Tensor) -> str | None:
+    """Return the name of the ``grad_fn``, as PyTorch shows what has lost its own."""
+    try:
+        node = self.grad_fn
+    except RuntimeError:
+        return "Invalid"
+    return None if node is None else node.name().rpartition("::")[2]
 
 
 @method("__format__")
