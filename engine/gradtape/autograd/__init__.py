@@ -7,6 +7,7 @@ from .._mode import no_grad as no_grad
 from .._mode import set_grad_enabled as set_grad_enabled
 from .._saved import SavedTensor as SavedTensor
 from . import forward_ad as forward_ad
+from . import function as function
 from . import functional as functional
 from . import grad_mode as grad_mode
 from . import graph as graph
@@ -15,6 +16,7 @@ from ._api import backward as backward
 from ._api import grad as grad
 from .anomaly_mode import detect_anomaly as detect_anomaly
 from .anomaly_mode import set_detect_anomaly as set_detect_anomaly
+from .function import Function as Function
 from .variable import Variable as Variable
 
 _unsafe_preserve_version_counter = unsafe_preserve_version_counter

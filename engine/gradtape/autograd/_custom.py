@@ -1,0 +1,140 @@
+"""Calling a user's Function: forward without recording, then its node."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from .._anomaly import callers_of
+from .._backend import backend_of
+from .._mode import Switches, mode
+from .._node import Node, new_object, next_sequence_nr
+from .._observe import OpCalled, notify, observers
+from .._site import internal_files
+from .._tensor import Tensor, edge_of
+from ._custom_node import CustomNode
+from ._custom_outputs import Settling, keep, to_keep
+
+_get_frame = sys._getframe
+
+
+def call(cls: Any, args: tuple[Any, ...], separate: bool) -> Any:
+    """Run ``cls.forward`` on ``args`` and record the call.
+
+    With ``separate``, forward takes no ctx and ``setup_context`` fills it.
+    """
+    now = mode.now
+    inputs = [arg for arg in args if isinstance(arg, Tensor)]
+    node = begin(cls._backward_cls, args, inputs, now)
+    recording = bool(node.nodes)
+    before, now.grad = now.grad, False
+    try:
+        if separate:
+            returned = cls.forward(*args)
+            cls.setup_context(node, args, returned)
+        else:
+            returned = cls.forward(node, *args)
+        single = not isinstance(returned, tuple)
+        raw: tuple[Any, ...] = (returned,) if single else returned
+        kept = to_keep(node)
+        forbidden: Sequence[Any] = ()
+        if separate:
+            forbidden = (*kept, *(node.saved_for_forward or ()))
+        settling = Settling(node, inputs, recording, forbidden)
+    finally:
+        now.grad = before
+    outputs = settling.all(raw)
+    if now.duals:
+        outputs = push_forward(cls, node, args, raw, outputs)
+    if recording:
+        keep(node, kept)
+    else:
+        node.to_save = None
+    node.saved_for_forward = None
+    if observers:
+        tensors = [each for each in outputs if isinstance(each, Tensor)]
+        name = str(cls.__name__)
+        notify(OpCalled(name, args, tensors, node if recording else None))
+    return outputs[0] if single else outputs
+
+
+def push_forward(
+    cls: Any,
+    node: CustomNode,
+    args: tuple[Any, ...],
+    returned: tuple[Any, ...],
+    outputs: tuple[Any, ...],
+) -> tuple[Any, ...]:
+    """Give the outputs their tangents from ``cls.jvp``, under dual numbers.
+
+    ``returned`` is what forward returned, ``outputs`` what stands for it outside.
+    """
+    return outputs
+
+
+def begin(
+    kind: type[CustomNode],
+    args: tuple[Any, ...],
+    inputs: Sequence[Tensor],
+    now: Switches,
+) -> CustomNode:
+    """Make the node of a call before forward runs: edges, order, site."""
+    node = kind()
+    node._takes = tuple([isinstance(arg, Tensor) for arg in args])
+    node.needs_input_grad = tuple(
+        [isinstance(arg, Tensor) and arg.requires_grad for arg in args]
+    )
+    if now.grad and True in node.needs_input_grad:
+        set_nodes(node, tuple([edge_of(t) for t in inputs]))
+        set_numbers(node, tuple([t._nr for t in inputs]))
+    set_scope(node, now.scope)
+    set_seq(node, next_sequence_nr())
+    frame = _get_frame(2)
+    while internal_files[frame.f_code.co_filename] and frame.f_back is not None:
+        frame = frame.f_back
+    set_code(node, frame.f_code)
+    set_lasti(node, frame.f_lasti)
+    if now.anomaly:
+        node.callers = callers_of(frame, now.evaluating)
+    if inputs and type(inputs[0]._data) is not np.ndarray:
+        node._xp = backend_of(inputs[0]._data).xp
+    return node
+
+
+# The slots' own setters: quicker than telling the engine's writes from the user's.
+set_nodes = Node.nodes.__set__  # type: ignore[attr-defined]
+set_numbers = Node.numbers.__set__  # type: ignore[attr-defined]
+set_scope = Node.scope.__set__  # type: ignore[attr-defined]
+set_seq = Node.seq.__set__  # type: ignore[attr-defined]
+set_code = Node.code.__set__  # type: ignore[attr-defined]
+set_lasti = Node.lasti.__set__  # type: ignore[attr-defined]
+
+
+def in_order(
+    forward: Any, args: tuple[Any, ...], named: dict[str, Any], skip: int
+) -> tuple[Any, ...]:
+    """Put arguments given by name into the places they have in ``forward``.
+
+    ``skip`` parameters, the ctx, are not the caller's. Raises TypeError for an unknown
+    name, one that is given twice, or one left out before one that is given.
+    """
+    code = forward.__code__
+    names = code.co_varnames[skip : code.co_argcount]
+    for name in named:
+        if name not in names:
+            raise TypeError(f"forward() got an unexpected keyword argument '{name}'")
+        if names.index(name) < len(args):
+            raise TypeError(f"forward() got multiple values for argument '{name}'")
+    placed = list(args)
+    last = max(names.index(name) for name in named)
+    for position in range(len(args), last + 1):
+        name = names[position]
+        if name not in named:
+            raise TypeError(
+                f"forward() missing required argument: '{name}' (position {position})"
+            )
+        placed.append(named[name])
+    return tuple(placed)

@@ -1,0 +1,341 @@
+"""``autograd.Function``: operations whose derivative the user writes."""
+
+from __future__ import annotations
+
+import functools
+import inspect
+import itertools
+import warnings
+from collections.abc import Callable, Iterator
+from typing import Any, ClassVar
+
+from .._mode import is_grad_enabled, no_grad
+from .._tensor import Tensor
+from ._custom import call, in_order
+from ._custom_node import CustomNode
+from ._delayed_error import DelayedError
+
+__all__ = [
+    "BackwardCFunction",
+    "Function",
+    "FunctionCtx",
+    "FunctionMeta",
+    "InplaceFunction",
+    "NestedIOFunction",
+    "once_differentiable",
+]
+
+AUTOGRAD_FUNCTION_COUNTER = itertools.count()
+"""Numbers the subclasses of Function in the order they are defined."""
+
+_NO_BACKWARD = (
+    "You must implement either the backward or vjp method for your custom "
+    "autograd.Function to use it with backward mode AD."
+)
+_TWO_BACKWARDS = (
+    "Implementing both 'backward' and 'vjp' for a custom Function is not allowed. You "
+    "should only implement one of them."
+)
+_LEGACY = (
+    "Legacy autograd function with non-static forward method is deprecated. Please use "
+    "new-style autograd function with static forward method. (Example: "
+    "https://pytorch.org/docs/stable/autograd.html#torch.autograd.Function)"
+)
+_INSTANCE = (
+    "{cls} should not be instantiated. Methods on autograd functions are all static, so "
+    "you should invoke them on the class itself. Instantiating an autograd function "
+    "will raise an error in a future version of PyTorch."
+)
+_SAVED_FOR_FORWARD = (
+    "save_for_forward expects all arguments to be tensors; you should save non-tensors "
+    "as attributes on ctx."
+)
+_SHARED_STORAGE = (
+    "`mark_shared_storage` is deprecated. Tensors with shared storages are "
+    "automatically tracked. Note that calls to `set_()` are not tracked"
+)
+
+
+class FunctionCtx:
+    """What ``forward`` may tell the engine about a call, through its ``ctx``."""
+
+    def save_for_backward(self, *tensors: Tensor | None) -> None:
+        """Keep tensors for ``backward``, which finds them in ``ctx.saved_tensors``.
+
+        Call it once, with inputs, outputs or intermediate results; None is allowed.
+        A later in-place write to one of them is noticed. An intermediate result has no
+        history of its own, so a second derivative does not see through it.
+
+        >>> import gradtape as torch
+        >>> class Square(torch.autograd.Function):
+        ...     @staticmethod
+        ...     def forward(ctx, x):
+        ...         ctx.save_for_backward(x)
+        ...         return x * x
+        ...     @staticmethod
+        ...     def backward(ctx, grad):
+        ...         (x,) = ctx.saved_tensors
+        ...         return 2 * x * grad
+        >>> x = torch.tensor(3.0, requires_grad=True)
+        >>> torch.autograd.grad(Square.apply(x), x)
+        (tensor(6.),)
+        """
+        self.to_save = tensors
+
+    def save_for_forward(self, *tensors: Tensor | None) -> None:
+        """Keep tensors for ``jvp``, which finds them in ``ctx.saved_tensors``.
+
+        Raises AssertionError for what is neither a tensor nor None.
+        """
+        for tensor in tensors:
+            if tensor is not None and not isinstance(tensor, Tensor):
+                raise AssertionError(_SAVED_FOR_FORWARD)
+        self.saved_for_forward = tensors
+
+    def mark_dirty(self, *args: Tensor) -> None:
+        """Say which inputs ``forward`` wrote to; each of them must be returned.
+
+        >>> import gradtape as torch
+        >>> class Double(torch.autograd.Function):
+        ...     @staticmethod
+        ...     def forward(ctx, x):
+        ...         ctx.mark_dirty(x)
+        ...         return x.mul_(2)
+        ...     @staticmethod
+        ...     def backward(ctx, grad):
+        ...         return 2 * grad
+        >>> x = torch.ones(2, requires_grad=True)
+        >>> Double.apply(x.clone())
+        tensor([2., 2.], grad_fn=<DoubleBackward>)
+        """
+        self.dirty_tensors = args
+
+    def mark_shared_storage(self, *pairs: tuple[Tensor, Tensor]) -> None:
+        """Do nothing: shared memory is noticed without being told."""
+        warnings.warn(_SHARED_STORAGE, FutureWarning, stacklevel=2)
+
+    def mark_non_differentiable(self, *args: Tensor) -> None:
+        """Say which outputs carry no gradient; ``backward`` gets zeros for them."""
+        self.non_differentiable = args
+
+    def set_materialize_grads(self, value: bool) -> None:
+        """Choose what ``backward`` gets where no gradient arrived: zeros, or None."""
+        self.materialize_grads = value
+
+
+_ContextMethodMixin = FunctionCtx
+"""The name that old pickles know."""
+
+
+class BackwardCFunction(CustomNode, FunctionCtx):
+    """The node of a custom function's call; ``ctx`` in its forward and backward."""
+
+    @property
+    def saved_variables(self) -> tuple[Tensor | None, ...]:
+        """The old name of ``saved_tensors``."""
+        warnings.warn(
+            "'saved_variables' is deprecated; use 'saved_tensors'",
+            DeprecationWarning,
+            stacklevel=2,
+        )
+        return self.saved_tensors
+
+    def _get_user_fn(self) -> Callable[..., Any]:
+        cls = self._forward_cls
+        if cls.backward is Function.backward:
+            return cls.vjp
+        if cls.vjp is not Function.vjp:
+            raise RuntimeError(_TWO_BACKWARDS)
+        return cls.backward
+
+    def apply(self, *args: Any) -> Any:
+        """Call the user's ``backward`` on the gradients of the outputs."""
+        if self._forward_cls.boxed_grads_call:
+            return self._get_user_fn()(self, list(args))
+        return self._get_user_fn()(self, *args)
+
+    def apply_boxed(self, *args: Any) -> Any:
+        """Call the user's ``backward`` on one list that holds the gradients."""
+        return self._get_user_fn()(self, *args)
+
+    def apply_jvp(self, *args: Any) -> Any:
+        """Call the user's ``jvp`` on the tangents of the inputs."""
+        return self._forward_cls.jvp(self, *args)
+
+
+class FunctionMeta(type):
+    """Gives every Function the class of its nodes, ``_backward_cls``."""
+
+    _backward_cls: type[BackwardCFunction]
+
+    def __init__(
+        cls, name: str, bases: tuple[type, ...], attrs: dict[str, Any]
+    ) -> None:
+        cls._backward_cls = type(
+            f"{name}Backward",
+            (BackwardCFunction,),
+            {
+                "_autograd_function_id": next(AUTOGRAD_FUNCTION_COUNTER),
+                "_forward_cls": cls,
+            },
+        )
+        super().__init__(name, bases, attrs)
+
+
+class Function(FunctionCtx, metaclass=FunctionMeta):
+    """Base of operations with a derivative of the user's own.
+
+    A subclass has static methods ``forward`` and ``backward`` and is called through
+    ``apply``. Either ``forward(ctx, *args)`` does both jobs, or ``forward(*args)``
+    computes and ``setup_context(ctx, inputs, output)`` saves what backward needs.
+
+    >>> import gradtape as torch
+    >>> class Exp(torch.autograd.Function):
+    ...     @staticmethod
+    ...     def forward(ctx, x):
+    ...         result = x.exp()
+    ...         ctx.save_for_backward(result)
+    ...         return result
+    ...     @staticmethod
+    ...     def backward(ctx, grad):
+    ...         (result,) = ctx.saved_tensors
+    ...         return grad * result
+    >>> Exp.apply(torch.zeros(2, requires_grad=True))
+    tensor([1., 1.], grad_fn=<ExpBackward>)
+    """
+
+    generate_vmap_rule: ClassVar[bool] = False
+    """Whether vmap may run forward, backward and jvp on batches to find its rule."""
+
+    clear_saved_tensors_on_access: ClassVar[bool] = False
+    """Whether reading ``ctx.saved_tensors`` in backward lets go of them at once."""
+
+    boxed_grads_call: ClassVar[bool] = False
+    """Whether backward gets one list of gradients, which it may empty early."""
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        text = _INSTANCE.format(cls=self.__class__)
+        warnings.warn(text, DeprecationWarning, stacklevel=2)
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        raise RuntimeError(_LEGACY)
+
+    @staticmethod
+    def forward(*args: Any, **kwargs: Any) -> Any:
+        """Compute the outputs: a tensor, or a tuple of tensors and other values.
+
+        Takes ``ctx`` first, unless ``setup_context`` is overridden. Runs without
+        recording.
+        """
+        raise NotImplementedError(
+            "You must implement the forward function for custom autograd.Function."
+        )
+
+    @staticmethod
+    def setup_context(ctx: Any, inputs: tuple[Any, ...], output: Any) -> Any:
+        """Save on ``ctx`` what the derivative needs of a call's inputs and output."""
+        raise NotImplementedError("setup_context is not implemented.")
+
+    @staticmethod
+    def backward(ctx: Any, *grad_outputs: Any) -> Any:
+        """Return one gradient per argument of forward, None where there is none.
+
+        Takes one gradient per output of forward. ``ctx.needs_input_grad`` tells which
+        results are wanted.
+        """
+        raise NotImplementedError(_NO_BACKWARD)
+
+    vjp = backward
+
+    @staticmethod
+    def jvp(ctx: Any, *grad_inputs: Any) -> Any:
+        """Return one tangent per output of forward, given one per argument."""
+        raise NotImplementedError(
+            "You must implement the jvp function for custom autograd.Function to use "
+            "it with forward mode AD."
+        )
+
+    @staticmethod
+    def vmap(info: Any, in_dims: tuple[int | None, ...], *args: Any) -> Any:
+        """Return (output, out_dims) of a call whose arguments have a batch dimension.
+
+        ``in_dims`` says which dimension that is, per argument; ``info.batch_size`` and
+        ``info.randomness`` describe the vmap around the call.
+        """
+        raise NotImplementedError(
+            "To use autograd.Function with vmap, you must either override the vmap "
+            "staticmethod or set generate_vmap_rule=True."
+        )
+
+    @classmethod
+    def apply(cls, *args: Any, **kwargs: Any) -> Any:
+        """Call the operation and record it."""
+        separate = cls.setup_context is not Function.setup_context
+        if separate:
+            bound = inspect.signature(cls.forward).bind(*args, **kwargs)
+            bound.apply_defaults()
+            args, kwargs = bound.args, bound.kwargs
+        if kwargs:
+            args = in_order(cls.forward, args, kwargs, skip=0 if separate else 1)
+        return call(cls, args, separate)
+
+
+def once_differentiable(fn: Callable[..., Any]) -> Callable[..., Any]:
+    """Let a ``backward`` run unrecorded; differentiating its result is an error.
+
+    >>> import gradtape as torch
+    >>> from gradtape.autograd.function import once_differentiable
+    >>> class Double(torch.autograd.Function):
+    ...     @staticmethod
+    ...     def forward(ctx, x):
+    ...         return x * 2
+    ...     @staticmethod
+    ...     @once_differentiable
+    ...     def backward(ctx, grad):
+    ...         return grad * 2
+    >>> x = torch.ones((), requires_grad=True)
+    >>> torch.autograd.grad(Double.apply(x), x)
+    (tensor(2.),)
+    """
+
+    @functools.wraps(fn)
+    def wrapper(ctx: Any, *args: Any, **kwargs: Any) -> Any:
+        with no_grad():
+            outputs = fn(ctx, *args, **kwargs)
+        if not is_grad_enabled():
+            return outputs
+        if not any(isinstance(arg, Tensor) and arg.requires_grad for arg in args):
+            return outputs
+        several = outputs if isinstance(outputs, tuple) else (outputs,)
+        refuse = DelayedError(
+            "trying to differentiate twice a function that was marked with "
+            "@once_differentiable",
+            len(several),
+        )
+        return refuse(*(_standing_in(each) for each in several))
+
+    return wrapper
+
+
+def _standing_in(tensor: Tensor | None) -> Tensor | None:
+    """Return an alias that needs a gradient, so that a node can hang behind it."""
+    if tensor is None:
+        return None
+    alias: Any = tensor.detach()
+    alias.requires_grad = True
+    return alias
+
+
+class InplaceFunction(Function):
+    """A Function that remembers whether it works in place. Kept for old programs."""
+
+    def __init__(self, inplace: bool = False) -> None:
+        super().__init__()
+        self.inplace = inplace
+
+
+class NestedIOFunction(Function):
+    """A Function whose arguments and results may be nested. Kept for old programs.
+
+    Subclasses define ``forward_extended`` and ``backward_extended``.
+    """
