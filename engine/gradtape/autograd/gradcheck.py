@@ -1,0 +1,206 @@
+"""Check that derivatives are right: against finite differences, and by their rules."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from .._tensor import Tensor
+from ..testing import make_tensor
+from . import _check_run
+from ._analytical_jacobian import get_analytical_jacobian
+from ._api import grad
+from ._check_case import (
+    GradcheckError,
+    Options,
+    as_tuple,
+    differentiable,
+    wanted_positions,
+)
+from ._numerical_jacobian import (
+    get_numerical_jacobian,
+    get_numerical_jacobian_wrt_specific_input,
+)
+
+__all__ = [
+    "GradcheckError",
+    "get_analytical_jacobian",
+    "get_numerical_jacobian",
+    "get_numerical_jacobian_wrt_specific_input",
+    "gradcheck",
+    "gradgradcheck",
+]
+
+
+def gradcheck(
+    func: Callable[..., Any],
+    inputs: Any,
+    *,
+    eps: float = 1e-6,
+    atol: float = 1e-5,
+    rtol: float = 1e-3,
+    raise_exception: bool = True,
+    nondet_tol: float = 0.0,
+    check_undefined_grad: bool = True,
+    check_grad_dtypes: bool = False,
+    check_batched_grad: bool = False,
+    check_batched_forward_grad: bool = False,
+    check_forward_ad: bool = False,
+    check_backward_ad: bool = True,
+    fast_mode: bool = False,
+    masked: bool | None = None,
+) -> bool:
+    """Check the gradients of ``func`` at ``inputs`` against finite differences.
+
+    Every input that needs a gradient is moved by ``eps``, and should be of double
+    precision: in single precision the differences drown in rounding. The Jacobians
+    must agree within ``atol`` and ``rtol``, backward must give the same twice (within
+    ``nondet_tol``) and zeros for zeros. ``fast_mode`` compares one random projection
+    of each Jacobian instead of every entry. ``check_forward_ad`` checks forward mode.
+
+    Returns True; raises GradcheckError, which tells the two Jacobians, or returns False
+    with ``raise_exception=False``. Raises ValueError where no input needs a gradient.
+
+    >>> import gradtape as torch
+    >>> x = torch.rand(3, dtype=torch.double, requires_grad=True)
+    >>> torch.autograd.gradcheck(torch.sin, (x,))
+    True
+    """
+    if not (check_forward_ad or check_backward_ad):
+        raise AssertionError(
+            "Expected at least one of check_forward_ad or check_backward_ad to be True"
+        )
+    if check_batched_grad and not check_backward_ad:
+        raise AssertionError(
+            "Setting check_batched_grad=True requires check_backward_ad to be True"
+        )
+    if check_batched_forward_grad and not check_forward_ad:
+        raise AssertionError(
+            "Setting check_batched_forward_grad=True requires check_forward_ad to be "
+            "True"
+        )
+    options = Options(
+        eps=eps,
+        atol=atol,
+        rtol=rtol,
+        nondet_tol=nondet_tol,
+        check_undefined_grad=check_undefined_grad,
+        check_grad_dtypes=check_grad_dtypes,
+        check_batched_grad=check_batched_grad,
+        check_batched_forward_grad=check_batched_forward_grad,
+        check_forward_ad=check_forward_ad,
+        check_backward_ad=check_backward_ad,
+        fast_mode=fast_mode,
+    )
+    try:
+        _check_run.run(func, inputs, options, masked)
+    except GradcheckError:
+        if raise_exception:
+            raise
+        return False
+    return True
+
+
+def gradgradcheck(
+    func: Callable[..., Any],
+    inputs: Any,
+    grad_outputs: Any = None,
+    *,
+    eps: float = 1e-6,
+    atol: float = 1e-5,
+    rtol: float = 1e-3,
+    gen_non_contig_grad_outputs: bool = False,
+    raise_exception: bool = True,
+    nondet_tol: float = 0.0,
+    check_undefined_grad: bool = True,
+    check_grad_dtypes: bool = False,
+    check_batched_grad: bool = False,
+    check_fwd_over_rev: bool = False,
+    check_rev_over_rev: bool = True,
+    fast_mode: bool = False,
+    masked: bool = False,
+) -> bool:
+    """Check the gradients of the gradients of ``func`` against finite differences.
+
+    As :func:`gradcheck`, of the function that takes ``inputs`` and the incoming
+    gradients (random ones unless ``grad_outputs`` gives them, laid out with gaps for
+    ``gen_non_contig_grad_outputs``) and returns the gradients of ``inputs``.
+
+    >>> import gradtape as torch
+    >>> x = torch.rand(3, dtype=torch.double, requires_grad=True)
+    >>> torch.autograd.gradgradcheck(lambda x: x**3, (x,))
+    True
+    """
+    if not (check_fwd_over_rev or check_rev_over_rev):
+        raise AssertionError(
+            "Expected at least one of check_fwd_over_rev or check_rev_over_rev to be "
+            "True"
+        )
+    if check_undefined_grad and not check_rev_over_rev:
+        raise AssertionError(
+            "Setting check_undefined_grad=True requires check_rev_over_rev to be True"
+        )
+    if check_batched_grad and not check_rev_over_rev:
+        raise AssertionError(
+            "Setting check_batched_grad=True requires check_rev_over_rev to be True"
+        )
+    given = as_tuple(inputs)
+    incoming = (
+        _random_gradients(func, given, gen_non_contig_grad_outputs)
+        if grad_outputs is None
+        else as_tuple(grad_outputs)
+    )
+    return gradcheck(
+        _gradient_of(func, given, incoming),
+        given + incoming,
+        eps=eps,
+        atol=atol,
+        rtol=rtol,
+        raise_exception=raise_exception,
+        nondet_tol=nondet_tol,
+        check_undefined_grad=check_undefined_grad,
+        check_grad_dtypes=check_grad_dtypes,
+        check_batched_grad=check_batched_grad,
+        fast_mode=fast_mode,
+        check_forward_ad=check_fwd_over_rev,
+        check_backward_ad=check_rev_over_rev,
+        masked=masked,
+    )
+
+
+def _random_gradients(
+    func: Callable[..., Any], inputs: tuple[Any, ...], noncontiguous: bool
+) -> tuple[Tensor, ...]:
+    return tuple(
+        make_tensor(
+            each.shape,
+            dtype=each.dtype,
+            device=each.device,
+            low=-1,
+            high=1,
+            requires_grad=True,
+            noncontiguous=noncontiguous,
+        )
+        for each in differentiable(func(*inputs))
+    )
+
+
+def _gradient_of(
+    func: Callable[..., Any], inputs: tuple[Any, ...], incoming: tuple[Any, ...]
+) -> Callable[..., tuple[Tensor, ...]]:
+    """Return the function from inputs and incoming gradients to gradients."""
+    wanted, coming = wanted_positions(inputs), set(wanted_positions(incoming))
+
+    def gradient(*args: Any) -> tuple[Tensor, ...]:
+        given, gradients = args[: len(inputs)], args[len(inputs) :]
+        # Forward mode hands in tensors without requires_grad.
+        sources = [given[at].requires_grad_() for at in wanted]
+        outputs = differentiable(func(*given))
+        vectors = [
+            each.requires_grad_() if at in coming else each
+            for at, each in enumerate(gradients)
+        ]
+        found = grad(outputs, sources, vectors, create_graph=True, allow_unused=True)
+        return tuple(each for each in found if each is not None)
+
+    return gradient

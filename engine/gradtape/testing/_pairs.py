@@ -1,0 +1,232 @@
+"""The things ``assert_close`` can compare: None, bools, numbers and tensors."""
+
+from __future__ import annotations
+
+import cmath
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, NoReturn, Protocol, TypeAlias
+
+import numpy as np
+
+from .._dtypes import (
+    complex128,
+    float64,
+    int64,
+    promote_types,
+    uint16,
+    uint32,
+    uint64,
+)
+from .._tensor import Tensor
+from ..ops.build import as_tensor
+from ..ops.compare import isclose
+from ._mismatch import scalars_differ, tensors_differ
+from ._tolerances import default_tolerances
+
+Message: TypeAlias = str | Callable[[str], str] | None
+
+_KINDS = {int: int64, float: float64, complex: complex128}
+_WIDE_UNSIGNED = (uint16, uint32, uint64)
+
+
+@dataclass(frozen=True)
+class Options:
+    """The arguments of ``assert_close``."""
+
+    allow_subclasses: bool
+    rtol: float | None
+    atol: float | None
+    equal_nan: bool
+    check_device: bool
+    check_dtype: bool
+    check_layout: bool
+    check_stride: bool
+
+    def tolerances(self, *inputs: Any) -> tuple[float, float]:
+        """Return (rtol, atol): those given, or the defaults for these values."""
+        if self.rtol is not None and self.atol is not None:
+            return self.rtol, self.atol
+        if self.rtol is None and self.atol is None:
+            return default_tolerances(*inputs)
+        missing = "rtol" if self.rtol is None else "atol"
+        raise MismatchError(
+            ValueError,
+            "Both 'rtol' and 'atol' must be either specified or omitted, but got no "
+            f"{missing}.",
+        )
+
+
+class MismatchError(Exception):
+    """Two things differ: the error to raise, and the keys that lead to them."""
+
+    def __init__(
+        self, kind: type[Exception], text: str, where: tuple[Any, ...] = ()
+    ) -> None:
+        super().__init__(text)
+        self.kind, self.text, self.where = kind, text, where
+
+    def at(self, where: tuple[Any, ...]) -> MismatchError:
+        """Return the same mismatch, found at these keys."""
+        return MismatchError(self.kind, self.text, where)
+
+    def error(self, msg: Message) -> Exception:
+        """Return the error for the user, in their own words where they gave some."""
+        if isinstance(msg, str):
+            return self.kind(msg)
+        text = self.text
+        if self.where:
+            keys = "".join(f"[{key!r}]" for key in self.where)
+            text = f"{text}\n\nThe failure occurred for item {keys}"
+        return self.kind(text if msg is None else msg(text))
+
+
+class UnsupportedError(Exception):
+    """This kind of pair cannot hold the two values; another one may."""
+
+
+class Pair(Protocol):
+    """Two values that can be compared."""
+
+    def compare(self) -> None:
+        """Raise MismatchError unless the two are close."""
+        ...
+
+
+class NonePair:
+    """Two values of which at least one is None."""
+
+    def __init__(self, actual: Any, expected: Any, _options: Options) -> None:
+        if actual is not None and expected is not None:
+            raise UnsupportedError
+        self.actual, self.expected = actual, expected
+
+    def compare(self) -> None:
+        """Raise MismatchError unless both are None."""
+        if self.actual is not None or self.expected is not None:
+            _differ(f"None mismatch: {self.actual} is not {self.expected}")
+
+
+class BooleanPair:
+    """Two bools, Python's or NumPy's."""
+
+    def __init__(self, actual: Any, expected: Any, _options: Options) -> None:
+        if not all(isinstance(each, bool | np.bool_) for each in (actual, expected)):
+            raise UnsupportedError
+        self.actual, self.expected = bool(actual), bool(expected)
+
+    def compare(self) -> None:
+        """Raise MismatchError unless both are the same."""
+        if self.actual is not self.expected:
+            _differ(f"Booleans mismatch: {self.actual} is not {self.expected}")
+
+
+class NumberPair:
+    """Two numbers, Python's or NumPy's."""
+
+    def __init__(self, actual: Any, expected: Any, options: Options) -> None:
+        kinds = (int, float, complex, np.number)
+        if not all(isinstance(each, kinds) for each in (actual, expected)):
+            raise UnsupportedError
+        self.actual, self.expected = _number(actual), _number(expected)
+        self.rtol, self.atol = options.tolerances(
+            *(_KINDS[type(each)] for each in (self.actual, self.expected))
+        )
+        self.equal_nan = options.equal_nan
+        self.check_dtype = options.check_dtype
+
+    def compare(self) -> None:
+        """Raise MismatchError unless the numbers are of one type and close."""
+        actual, expected = self.actual, self.expected
+        if self.check_dtype and type(actual) is not type(expected):
+            _differ(f"The (d)types do not match: {type(actual)} != {type(expected)}.")
+        if actual == expected:
+            return
+        if self.equal_nan and cmath.isnan(actual) and cmath.isnan(expected):
+            return
+        distance = abs(actual - expected)
+        if cmath.isfinite(distance) and distance <= self.atol + self.rtol * abs(
+            expected
+        ):
+            return
+        _differ(scalars_differ(actual, expected, self.rtol, self.atol))
+
+
+class TensorLikePair:
+    """Two tensors, or things of one type that tensors can be made of."""
+
+    def __init__(self, actual: Any, expected: Any, options: Options) -> None:
+        related = isinstance(actual, type(expected)) or isinstance(
+            expected, type(actual)
+        )
+        same = type(actual) is type(expected)
+        if not related or not (options.allow_subclasses or same):
+            raise UnsupportedError
+        self.actual, self.expected = _tensor(actual), _tensor(expected)
+        self.options = options
+        self.rtol, self.atol = options.tolerances(self.actual, self.expected)
+
+    def compare(self) -> None:
+        """Raise MismatchError unless the tensors are alike and their values close."""
+        self._compare_facts()
+        actual, expected = self._made_comparable()
+        matches = isclose(
+            actual,
+            expected,
+            rtol=self.rtol,
+            atol=self.atol,
+            equal_nan=self.options.equal_nan,
+        )
+        if bool(matches.all()):
+            return
+        if actual.dim() == 0:
+            numbers = actual.item(), expected.item()
+            _differ(scalars_differ(*numbers, self.rtol, self.atol))
+        _differ(tensors_differ(actual, expected, matches, self.rtol, self.atol))
+
+    def _compare_facts(self) -> None:
+        a, b, options = self.actual, self.expected, self.options
+        facts = [("shape", a.shape, b.shape)]
+        if options.check_layout:
+            facts.append(("layout", a.layout, b.layout))
+        if options.check_stride:
+            facts.append(("stride()", a.stride(), b.stride()))
+        if options.check_device:
+            facts.append(("device", a.device, b.device))
+        if options.check_dtype:
+            facts.append(("dtype", a.dtype, b.dtype))
+        for name, ours, theirs in facts:
+            if ours != theirs:
+                _differ(
+                    f"The values for attribute '{name}' do not match: "
+                    f"{ours} != {theirs}."
+                )
+
+    def _made_comparable(self) -> tuple[Tensor, Tensor]:
+        """Bring both to one device and dtype."""
+        a, b = self.actual, self.expected
+        if a.device != b.device:
+            a, b = a.cpu(), b.cpu()
+        if a.dtype != b.dtype:
+            wide = promote_types(
+                *(int64 if t.dtype in _WIDE_UNSIGNED else t.dtype for t in (a, b))
+            )
+            a, b = a.to(wide), b.to(wide)
+        return a, b
+
+
+def _number(value: Any) -> Any:
+    return value.item() if isinstance(value, np.number) else value
+
+
+def _tensor(value: Any) -> Any:
+    if isinstance(value, Tensor):
+        return value
+    try:
+        return as_tensor(value)
+    except Exception:
+        raise UnsupportedError from None
+
+
+def _differ(text: str) -> NoReturn:
+    raise MismatchError(AssertionError, text)
