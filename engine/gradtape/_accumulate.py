@@ -2,51 +2,106 @@
 
 from __future__ import annotations
 
+import threading
+import warnings
 from typing import Any
 
-from ._backend import backend_of
+from . import _errors
+from ._apply import as_array
 from ._define import tensor_ops
+from ._inplace import check_overlap
+from ._layout import empty_like_leaf, is_dense
 from ._mode import mode
-from ._node import AccumulateGrad
-from ._node_hooks import run_leaf_hooks, run_post_accumulate_hooks
 from ._observe import GradAccumulated, notify, observers
+from ._ownership import is_only_ours
+from ._site import user_stacklevel
 from ._tensor import Tensor, wrap
 
+_LOCKS = [threading.RLock() for _ in range(64)]
+"""Threads that meet at a leaf take turns; its address says which lock is a leaf's."""
 
-def accumulate(F: Any, leaf: AccumulateGrad, grad: Any, owned: bool) -> None:
-    """Let ``leaf.variable.grad`` take in ``grad``.
+_warned: list[str] = []
 
-    The first gradient becomes ``.grad`` itself where its memory is ours alone
-    (``owned``) and lies as the leaf does; otherwise it is copied into the leaf's
-    layout. Later ones are added in place, except under ``create_graph``, where the sum
-    must stay differentiable.
+
+def accumulate(task: Any, leaf: Any, slots: list[Any], others: int = 0) -> None:
+    """Let ``leaf.variable.grad`` take in the gradient in ``slots``, which is emptied.
+
+    The first gradient becomes ``.grad`` itself where nobody else refers to its memory
+    (``others`` references are harmless) and it lies as the leaf does; otherwise it is
+    copied into the leaf's layout. Later ones are added in place, except under
+    ``create_graph``, where the sum is a new tensor and stays differentiable.
     """
     variable = leaf.variable
-    if leaf.extra is not None or (variable._extra and variable._extra.hooks):
-        grad = run_leaf_hooks(F, leaf, grad)
-        owned = False
-    old = variable._grad
-    if not F.raw:
-        fresh = tensor_ops.clone(grad) if old is None else tensor_ops.add(old, grad)
-        variable._grad = fresh
-    elif old is None:
-        variable._grad = wrap(_settle(variable._data, grad, owned))
-    else:
-        mode.run(old._data.__iadd__, grad)
-        old._storage.bump("accumulate_grad", None)
+    if not variable._needs:
+        return  # switched off since
+    event = None
     if observers:
-        notify(GradAccumulated(leaf, variable, _array(grad)))
-    run_post_accumulate_hooks(variable)
+        event = GradAccumulated(leaf, variable, getattr(slots[0], "_data", slots[0]))
+        others += 1
+    with _LOCKS[(id(variable) >> 6) & 63]:
+        old = variable._grad
+        if task.create_graph:
+            variable._grad = _recorded_sum(variable, old, slots.pop())
+        else:
+            if not task.space.raw:
+                slots[0] = slots[0]._data
+            if old is None:
+                variable._grad = wrap(_settled(variable._data, slots, others))
+            else:
+                _add_into(old, slots.pop())
+        if old is not None and old._data.strides != variable._data.strides:
+            _check_layout(variable, variable._grad)
+    if event is not None:
+        notify(event)
 
 
-def _settle(data: Any, grad: Any, owned: bool) -> Any:
-    """Return ``grad`` or a copy of it in the memory layout of the leaf's ``data``."""
-    if owned and grad.strides == data.strides and grad.flags.writeable:
+def _settled(data: Any, slots: list[Any], others: int) -> Any:
+    """Return the gradient, or a copy of it in the memory layout of the leaf."""
+    grad = as_array(slots.pop())
+    if lies_right(grad, data) and grad.flags.writeable and is_only_ours(grad, others):
         return grad
-    copy = backend_of(data).xp.empty_like(data, dtype=grad.dtype)
+    copy = empty_like_leaf(data, grad.dtype)
     copy[...] = grad
     return copy
 
 
-def _array(grad: Any) -> Any:
-    return grad._data if isinstance(grad, Tensor) else grad
+def lies_right(grad: Any, data: Any) -> bool:
+    """Tell whether a gradient lies as PyTorch wants the ``.grad`` of a leaf to lie."""
+    if data.flags.c_contiguous or not is_dense(data):
+        return bool(grad.flags.c_contiguous)
+    layout = zip(data.shape, grad.strides, data.strides, strict=True)
+    return all(size == 1 or mine == wanted for size, mine, wanted in layout)
+
+
+def _add_into(old: Tensor, grad: Any) -> None:
+    check_overlap(old)
+    mode.run(_add_raw, old._data, grad)
+    old._storage.bump("accumulate_grad", None)
+
+
+def _add_raw(target: Any, grad: Any) -> None:
+    target += grad
+
+
+def _recorded_sum(variable: Tensor, old: Tensor | None, grad: Tensor) -> Tensor:
+    if old is not None:
+        return tensor_ops.add(old, grad)
+    data = variable._data
+    if not is_dense(data):
+        return tensor_ops.clone(grad, False)
+    copy_: Any = wrap(empty_like_leaf(data, grad._data.dtype)).copy_  # type: ignore[attr-defined]
+    return copy_(grad)
+
+
+def _check_layout(variable: Tensor, grad: Tensor) -> None:
+    """Warn, once per process as PyTorch does, of a ``.grad`` that lies badly."""
+    if _warned or lies_right(grad._data, variable._data):
+        return
+    message = _errors.LAYOUT_CONTRACT.format(
+        grad_sizes=list(grad.shape),
+        grad_strides=list(grad.stride()),
+        sizes=list(variable.shape),
+        strides=list(variable.stride()),
+    )
+    _warned.append(message)
+    warnings.warn(message, UserWarning, stacklevel=user_stacklevel())

@@ -7,17 +7,36 @@ bounded by memory alone.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from operator import attrgetter
+import contextvars
+import threading
+from collections.abc import Callable, Sequence
+from heapq import heappop, heappush
 from typing import Any
 
 from ._accumulate import accumulate
 from ._anomaly import anomaly
 from ._anomaly_report import announced, new_check, report
 from ._define import raw_ops, tensor_ops
+from ._graph_order import (
+    Edge,
+    Ticket,
+    collect,
+    count_edges,
+    execution_order,
+    leading_to,
+    renumbered,
+    ticket_of,
+)
+from ._graph_task import GraphTask
 from ._mode import mode
-from ._node import LARGE, AccumulateGrad, Node
-from ._node_hooks import run_leaf_hooks, run_post_hooks, run_pre_hooks
+from ._node import Node
+from ._node_hooks import (
+    has_leaf_hooks,
+    run_post_accumulate_hooks,
+    run_post_hooks,
+    run_pre_hooks,
+    run_tensor_hooks,
+)
 from ._observe import (
     BackwardBegan,
     BackwardEnded,
@@ -26,82 +45,11 @@ from ._observe import (
     notify,
     observers,
 )
-from ._ownership import is_fresh
-from ._reduce import fit
 from ._site import caller_site
 from ._tensor import Tensor
 
-by_sequence = attrgetter("seq")
-Edge = tuple[Node, int]
-
-
-class Run:
-    """One backward pass: gradients under way, leaves still waiting, what to keep."""
-
-    __slots__ = ("arriving", "capture", "keep", "owned", "ready", "space", "waiting")
-
-    def __init__(self, F: Any, keep: bool) -> None:
-        self.space = F
-        self.keep = keep
-        self.arriving: dict[Node, Any] = {}  # one gradient, or a list per output
-        self.owned: set[Node] = set()  # whose gradient is a buffer of ours
-        self.waiting: dict[Node, int] = {}  # edges still to come, for leaves
-        self.ready: list[AccumulateGrad] = []
-        self.capture: dict[Edge, Any] | None = None  # autograd.grad's results
-
-    def deliver(self, node: Node, number: int, grad: Any, owned: bool = False) -> None:
-        """Add one gradient to what has arrived at an output of ``node``.
-
-        ``owned`` says that nobody else refers to the gradient's memory.
-        """
-        if grad is not None:
-            layouts = node.layouts
-            layout = layouts[number]
-            if grad.shape != layout[0] or grad.dtype is not layout[2]:
-                grad = fit(self.space, grad, layout)
-            arriving = self.arriving
-            if len(layouts) > 1:
-                slots = arriving.setdefault(node, [None] * len(layouts))
-                old = slots[number]
-                slots[number] = grad if old is None else old + grad
-            elif node in arriving:
-                arriving[node] = self.add(node, arriving[node], grad)
-            else:
-                arriving[node] = grad
-                if owned:
-                    self.owned.add(node)
-        if node.accumulates:
-            left = self.waiting[node] = self.waiting[node] - 1
-            if not left:
-                self.ready.append(node)  # type: ignore[arg-type]
-
-    def add(self, node: Node, old: Any, new: Any) -> Any:
-        """Add two gradients, in place once the sum is a buffer nobody else sees."""
-        if not self.space.raw:
-            return old + new
-        if node in self.owned:
-            return mode.run(old.__iadd__, new)
-        total = mode.run(old.__add__, new)
-        if total.size > LARGE:
-            self.owned.add(node)
-        return total
-
-    def accumulate_ready(self) -> None:
-        """Let the leaves whose gradient is complete take it in."""
-        while self.ready:
-            leaf = self.ready.pop(0)
-            if anomaly.enabled:
-                mode.now.evaluating = leaf
-            grad = self.arriving.pop(leaf, None)
-            if grad is None:
-                continue
-            owned = leaf in self.owned
-            if self.capture is not None:
-                grad = run_leaf_hooks(self.space, leaf, grad)
-                if (leaf, 0) in self.capture:
-                    self.capture[leaf, 0] = grad
-                continue
-            accumulate(self.space, leaf, grad, owned)
+LEVELS_PER_THREAD = 20
+"""How many passes may run inside one another before the next gets its own thread."""
 
 
 def run_backward(
@@ -119,87 +67,109 @@ def run_backward(
     their ``.grad`` takes in the result, otherwise it is returned, one per target
     (None for one that was not reached).
     """
-    taped = create_graph or mode.now.duals is not None  # tangents go through backward
-    space = tensor_ops if taped else raw_ops(gradients[0]._data)
-    run = Run(space, retain_graph)
-    if targets is not None and not accumulating:
-        run.capture = dict.fromkeys(targets)
-    order, needed = collect(roots, targets, run.waiting)
-    before, outer = mode.grad, mode.now.evaluating
-    mode.grad = create_graph
-    error: BaseException | None = None
-    if observers:
-        notify(BackwardBegan([node for node, _ in roots], order, caller_site()))
-    try:
-        for (node, number), grad in zip(roots, gradients, strict=True):
-            run.deliver(node, number, grad if taped else grad._data)
-        run.accumulate_ready()
-        _walk(run, order, needed)
-    except BaseException as caught:
-        error = caught
-        failing = mode.now.evaluating
-        if failing is not None and anomaly.enabled:
-            report(failing)
-        raise
-    finally:
-        mode.grad, mode.now.evaluating = before, outer
-        if observers:
-            notify(BackwardEnded(error))
-    found = run.capture
+    if not roots:
+        return []
+    as_tensors = create_graph or mode.now.duals
+    space = tensor_ops if as_tensors else raw_ops(gradients[0]._data)
+    task = GraphTask(space, roots, retain_graph, create_graph)
+    task.order, leaves = collect(roots, task.waiting)
+    careful = targets is not None or bool(observers or renumbered)
+    profile = mode.now.profile
+    if profile is not None:
+        task.space, careful = profile.space(space), True
+    if targets is not None:
+        _limit(task, targets, accumulating)
+    walk = _walk_carefully if careful or has_leaf_hooks(leaves) else _walk
+    incoming = [grad if as_tensors else grad._data for grad in gradients]
+    if task.depth and task.depth % LEVELS_PER_THREAD == 0:
+        _in_new_thread(_execute, task, incoming, walk)
+    else:
+        _execute(task, incoming, walk)
+    found = task.capture
     return [] if found is None else [found[t] for t in targets or ()]
 
 
-def collect(
-    roots: Sequence[Edge],
-    targets: Sequence[Edge] | None,
-    waiting: dict[Node, int],
-) -> tuple[list[Node], set[Node] | None]:
-    """Return the nodes to run, latest first, and which of them lead to the targets.
+def _limit(task: GraphTask, targets: Sequence[Edge], accumulating: bool) -> None:
+    """Work out which nodes are on the way to the targets."""
+    ends = {node for node, _ in targets}
+    latest = execution_order(task.roots, task.order) if renumbered else task.order
+    leading = leading_to(ends, reversed(latest))
+    task.wanted = leading | ends
+    task.needed = task.wanted if accumulating else leading
+    if not accumulating:
+        task.capture = dict.fromkeys(targets)
 
-    ``waiting`` is filled with the number of gradients each leaf will get.
+
+def _execute(
+    task: GraphTask, incoming: list[Any], walk: Callable[[GraphTask, list[Any]], None]
+) -> None:
+    """Run a pass with the thread's switches set for it, and set back at its end."""
+    now = mode.now
+    before, outer = now.grad, (now.evaluating, now.task)
+    mode.grad = task.create_graph
+    now.evaluating, now.task = None, task
+    error: BaseException | None = None
+    if observers:
+        began = [node for node, _ in task.roots]
+        notify(BackwardBegan(began, task.order, caller_site()))
+    try:
+        walk(task, incoming)
+        now.evaluating = task.steps = None
+        for callback in task.callbacks:  # which may add callbacks
+            callback()
+    except BaseException as caught:
+        error = caught
+        if now.evaluating is not None and anomaly.enabled:
+            report(now.evaluating)
+        raise
+    finally:
+        now.grad = before
+        now.evaluating, now.task = outer
+        if observers:
+            notify(BackwardEnded(error))
+
+
+def _in_new_thread(function: Callable[..., None], *args: Any) -> None:
+    """Call a function on a fresh stack, with this thread's modes and variables.
+
+    A pass that begins inside another one, and so on, needs a stack for each; Python
+    allows a thread about a thousand frames.
     """
-    order: list[Node] = []
-    seen: set[Node] = set()
-    found: Iterable[Node | None] = [node for node, _ in roots]
-    reached = 0
-    while True:
-        for node in found:
-            if node is None:
-                continue
-            if node.accumulates:
-                waiting[node] = waiting.get(node, 0) + 1
-            elif node not in seen:
-                seen.add(node)
-                order.append(node)
-        if reached == len(order):
-            break
-        found = order[reached].nodes
-        reached += 1
-    order.sort(key=by_sequence, reverse=True)
-    if targets is None:
-        return order, None
-    needed = {node for node, _ in targets}
-    for node in reversed(order):  # earliest first: what it leads to is known
-        if not needed.isdisjoint(node.nodes):
-            needed.add(node)
-    return order, needed
+    switches, context = mode.now, contextvars.copy_context()
+    raised: list[BaseException] = []
+
+    def target() -> None:
+        mode.now = switches
+        try:
+            context.run(function, *args)
+        except BaseException as error:
+            raised.append(error)
+
+    thread = threading.Thread(target=target, name="gradtape-backward", daemon=True)
+    thread.start()
+    thread.join()
+    if raised:
+        raise raised.pop()
 
 
-def _walk(run: Run, order: list[Node], needed: set[Node] | None) -> None:
-    F, keep, deliver, raw = run.space, run.keep, run.deliver, run.space.raw
-    arriving, ready = run.arriving, run.ready
+def _walk(task: GraphTask, incoming: list[Any]) -> None:
+    """Run all nodes, in the order of their numbers."""
+    F, keep, place, raw = task.space, task.keep, task.place, task.space.raw
+    arriving, waiting = task.arriving, task.waiting
     take = arriving.pop
-    watched = needed is not None or bool(observers)
-    check = None
-    if anomaly.enabled:
-        check = new_check() if anomaly.check_nan else None
-        order = announced(order)  # type: ignore[assignment]
-    for node in order:
+    ready: list[Node] = []
+    check = new_check() if anomaly.enabled and anomaly.check_nan else None
+    for node, number in task.roots:
+        _place_root(task, node, number, incoming.pop(0), ready)
+    _finish(task, ready)
+    task.steps = steps = iter(task.order)
+    for node in announced(steps) if anomaly.enabled else steps:
         grad = take(node, None)
-        if grad is None:
-            outgoing: Sequence[Any] = (None,) * len(node.nodes)
-        elif watched or node.extra is not None:
-            outgoing = _run_watched(run, node, grad, needed)
+        if node.extra is not None or (grad is None and node.foreign):
+            slots = grad if isinstance(grad, list) else [grad] * len(node.layouts)
+            outgoing = _evaluate(task, node, slots)
+        elif grad is None:
+            outgoing = (None,) * len(node.nodes)
         else:
             try:
                 outgoing = node.run(F, grad)
@@ -207,57 +177,135 @@ def _walk(run: Run, order: list[Node], needed: set[Node] | None) -> None:
                 raise _placed(error, node)  # noqa: B904 - the same error, with a note
         if check is not None:
             check(node, grad, outgoing)
+        if node.saved and not keep:
+            node.free()
         for following, number, out in zip(node.nodes, node.numbers, outgoing):  # noqa: B905 - checked by run()
-            if following is None or (needed is not None and following not in needed):
+            if following is None:
                 continue
             if raw and out is not None:
                 layout = following.layout  # None: several outputs, or a leaf
-                if (  # deliver()'s commonest case, inlined
+                if (  # place()'s commonest case, inlined
                     layout is not None
-                    and not layout[3]
                     and following not in arriving
                     and out.dtype is layout[2]
                     and out.shape == layout[0]
                 ):
                     arriving[following] = out
                     continue
-                if out.size > LARGE:
-                    owned = node in run.owned and node.extra is None
-                    fresh = is_fresh(node, grad, owned, out, outgoing)
-                    deliver(following, number, out, fresh)
-                    continue
-            deliver(following, number, out)
+            place(following, number, out, node)
+            if following.accumulates:
+                left = waiting[following] = waiting[following] - 1
+                if not left:
+                    ready.append(following)
         if ready:
-            run.accumulate_ready()
-        if node.saved and not keep and grad is not None:
+            grad = out = outgoing = slots = None  # what leaves take should be theirs
+            _finish(task, ready)
+
+
+def _place_root(
+    task: GraphTask, node: Node, number: int, grad: Any, ready: list[Node]
+) -> None:
+    task.place(node, number, grad, None)
+    if node.accumulates:
+        task.waiting[node] -= 1
+        if not task.waiting[node]:
+            ready.append(node)
+
+
+def _finish(task: GraphTask, ready: list[Node]) -> None:
+    """Let the leaves whose gradient is complete take it in."""
+    for leaf in ready:
+        if anomaly.enabled:
+            mode.now.evaluating = leaf
+        _evaluate(task, leaf, task.take(leaf))
+    ready.clear()
+
+
+def _walk_carefully(task: GraphTask, incoming: list[Any]) -> None:
+    """Run the nodes that are wanted in exactly PyTorch's order, telling who watches."""
+    now, wanted, profile = mode.now, task.wanted, mode.now.profile
+    task.waiting = waiting = count_edges(task.roots, task.order)
+    heap: list[Ticket] = []
+    check = new_check() if anomaly.enabled and anomaly.check_nan else None
+
+    def send(node: Node, number: int, grad: Any, source: Node | None) -> None:
+        waiting[node] -= 1
+        if wanted is not None and node not in wanted:
+            return
+        task.place(node, number, grad, source)
+        if not waiting[node]:
+            heappush(heap, ticket_of(node))
+
+    for node, number in task.roots:
+        send(node, number, incoming.pop(0), None)
+    while heap:
+        node = now.evaluating = heappop(heap).node
+        if profile is not None:
+            profile.enter(node)
+        slots = task.take(node)
+        outgoing = _evaluate(task, node, slots)
+        if check is not None and outgoing:
+            check(node, slots if len(slots) > 1 else slots[0], outgoing)
+        if outgoing and node.saved and not task.keep:
             node.free()
+        slots = None  # what leaves take should be theirs alone
+        for following, number, out in zip(node.nodes, node.numbers, outgoing):  # noqa: B905 - checked by run()
+            if following is not None:
+                send(following, number, out, node)
+        outgoing = out = None
+    if profile is not None:
+        profile.enter(None)
 
 
-def _run_watched(
-    run: Run,
-    node: Node,
-    grad: Any,
-    needed: set[Node] | None,
-) -> Sequence[Any]:
-    """Run a node that has hooks, is observed, or lies in a limited pass."""
-    F = run.space
-    if node.extra is not None:
-        grad = run_pre_hooks(F, node, grad)
-    if run.capture is not None:
-        _capture(run.capture, node, grad)
-    if needed is not None and needed.isdisjoint(node.nodes):
-        return (None,) * len(node.nodes)
-    if observers:
-        notify(NodeEntered(node, _arrays(grad)))
-    try:
-        outgoing = node.run(F, grad)
-    except RuntimeError as error:
-        raise _placed(error, node)  # noqa: B904 - the same error, with a note
+def _evaluate(task: GraphTask, node: Node, slots: list[Any]) -> Sequence[Any]:
+    """Run one node with all that goes with it: hooks, results taken out, events."""
+    F = task.space
+    if task.capture is not None:
+        if node not in (task.needed or ()):
+            run_tensor_hooks(F, node, slots)
+            _take_out(task.capture, node, slots)
+            return ()
+        _take_out(task.capture, node, slots)
+    run_tensor_hooks(F, node, slots)
+    slots = run_pre_hooks(F, node, slots)
+    outgoing: Sequence[Any] = (None,) * len(node.nodes)
+    if node.accumulates:
+        return _run_leaf(task, node, slots)
+    if node.foreign or any(slot is not None for slot in slots):
+        if observers:
+            notify(NodeEntered(node, _arrays(slots)))
+        profile = mode.now.profile
+        run = node.run if profile is None else profile.runner(node)
+        try:
+            outgoing = run(F, slots if len(slots) > 1 else slots[0])
+        except RuntimeError as error:
+            raise _placed(error, node)  # noqa: B904 - the same error, with a note
     if node.extra is not None and node.extra.post_hooks:
-        outgoing = run_post_hooks(F, node, outgoing, grad)
+        outgoing = run_post_hooks(F, node, outgoing, slots)
     if observers:
         notify(NodeLeft(node, _arrays(outgoing)))
     return outgoing
+
+
+def _run_leaf(task: GraphTask, leaf: Any, slots: list[Any]) -> Sequence[Any]:
+    more = leaf.extra
+    kept = list(slots) if more is not None and more.post_hooks else None
+    if slots[0] is not None:
+        profile, others = mode.now.profile, 0 if kept is None else 1
+        if profile is None:
+            accumulate(task, leaf, slots, others=others)
+        else:
+            profile.leaf(accumulate, task, leaf, slots, others=others)
+        run_post_accumulate_hooks(leaf)
+    if kept is not None:
+        run_post_hooks(task.space, leaf, (), kept)
+    return ()
+
+
+def _take_out(capture: dict[Edge, Any], node: Node, slots: list[Any]) -> None:
+    for number, grad in enumerate(slots):
+        if (node, number) in capture:
+            capture[node, number] = grad
 
 
 def _placed(error: RuntimeError, node: Node) -> RuntimeError:
@@ -268,12 +316,5 @@ def _placed(error: RuntimeError, node: Node) -> RuntimeError:
     return error
 
 
-def _arrays(gradients: Any) -> list[Any]:
-    each = gradients if isinstance(gradients, list | tuple) else [gradients]
-    return [g._data if isinstance(g, Tensor) else g for g in each]
-
-
-def _capture(capture: dict[Edge, Any], node: Node, grad: Any) -> None:
-    for number in range(len(node.layouts)):
-        if (node, number) in capture:
-            capture[node, number] = grad[number] if isinstance(grad, list) else grad
+def _arrays(gradients: Sequence[Any]) -> list[Any]:
+    return [g._data if isinstance(g, Tensor) else g for g in gradients]

@@ -32,6 +32,24 @@ def laid_out(xp: Any, found: Any, operands: Sequence[Any]) -> Any:
     return result
 
 
+def is_dense(array: Any) -> bool:
+    """Tell whether the elements fill their memory: no gaps, no cell seen twice."""
+    return bool(array.flags.c_contiguous) or (
+        _dense_strides(array, array.itemsize) is not None
+    )
+
+
+def empty_like_leaf(data: Any, dtype: Any) -> Any:
+    """Return memory for the gradient of a leaf: laid out as the leaf, if that is dense.
+
+    The gradient of a leaf with gaps, or that repeats cells, has its rows in order.
+    """
+    xp = backend_of(data).xp
+    if data.flags.c_contiguous or not is_dense(data):
+        return xp.empty(data.shape, dtype)
+    return xp.empty_like(data, dtype=dtype)
+
+
 def _strides_like(
     shape: tuple[int, ...], arrays: Sequence[Any], itemsize: int
 ) -> tuple[int, ...]:

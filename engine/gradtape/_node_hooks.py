@@ -1,83 +1,108 @@
-"""Calling the user's hooks around a node. Hooks see tensors, whatever the pass uses."""
+"""Calling the user's hooks around a node. Hooks see tensors, whatever the pass uses.
+
+Around one node they run in this order: hooks of its output tensors, the filling of
+retained gradients, hooks before the node, the node, hooks after it. What a hook returns
+takes the place of what it was given. Hooks added or removed while others run count from
+the next time on.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 from . import _errors
+from ._apply import as_array
 from ._define import tensor_ops
-from ._dtypes import DTYPE_OF
 from ._node import AccumulateGrad, Node
 from ._observe import HookRan, notify, observers
 from ._tensor import Tensor, wrap
 
 
-def run_pre_hooks(F: Any, node: Node, grad: Any) -> Any:
-    """Run tensor hooks, then node pre-hooks, then fill retained gradients."""
-    extra = node.extra
-    assert extra is not None
-    slots = list(grad) if isinstance(grad, list) else [grad]
-    for number, hooks in extra.tensor_hooks.items():
-        slots[number] = _through(F, node, hooks, slots[number])
-    for hook in list(extra.pre_hooks.values()):
-        returned = _call(hook, node, _as_tensors(F, slots))
-        if returned is not None:
-            slots = _as_grads(F, returned)
-    for number, reference in extra.retain.items():
+def run_tensor_hooks(F: Any, node: Node, slots: list[Any]) -> None:
+    """Run the hooks of a node's output tensors on ``slots``, then fill their .grad."""
+    if node.accumulates:
+        assert isinstance(node, AccumulateGrad)
+        extra = node.variable._extra
+        if extra is not None and extra.hooks:
+            _through(F, node, extra.hooks, slots, 0)
+        return
+    more = node.extra
+    if more is None:
+        return
+    for number, hooks in list(more.tensor_hooks.items()):
+        if hooks:
+            _through(F, node, hooks, slots, number)
+    for number, reference in list(more.retain.items()):
         tensor = reference()
         if tensor is not None and slots[number] is not None:
             _retain(F, tensor, slots[number])
-    return slots if isinstance(grad, list) else slots[0]
+
+
+def run_pre_hooks(F: Any, node: Node, slots: list[Any]) -> list[Any]:
+    """Run ``hook(grad_outputs)``; a tuple it returns replaces them."""
+    if node.extra is None or not node.extra.pre_hooks:
+        return slots
+    given = current = _as_tensors(F, slots)
+    for hook in list(node.extra.pre_hooks.values()):
+        returned = _call(hook, node, current)
+        if returned is not None and returned is not current:
+            _check_tuple(hook, current, returned)
+            current = returned
+    return slots if current is given else _as_grads(F, current)
 
 
 def run_post_hooks(
-    F: Any,
-    node: Node,
-    outgoing: Sequence[Any],
-    grad: Any,
+    F: Any, node: Node, outgoing: Sequence[Any], slots: Sequence[Any]
 ) -> Sequence[Any]:
-    """Run ``hook(grad_inputs, grad_outputs)``; what it returns replaces grad_inputs."""
+    """Run ``hook(grad_inputs, grad_outputs)``; a tuple replaces grad_inputs."""
     extra = node.extra
     assert extra is not None
-    given = grad if isinstance(grad, list) else [grad]
-    outputs = _as_tensors(F, given)
+    outputs = _as_tensors(F, slots)
+    given = current = _as_tensors(F, outgoing)
     for hook in list(extra.post_hooks.values()):
-        returned = _call(hook, node, _as_tensors(F, outgoing), outputs)
-        if returned is not None:
-            outgoing = _as_grads(F, returned)
-    return outgoing
+        returned = _call(hook, node, current, outputs)
+        if returned is not None and returned is not current:
+            _check_tuple(hook, current, returned)
+            current = returned
+    return outgoing if current is given else _as_grads(F, current)
 
 
-def run_leaf_hooks(F: Any, leaf: AccumulateGrad, grad: Any) -> Any:
-    """Run a leaf's tensor hooks, then the pre-hooks of its accumulate node."""
-    tensor_extra = leaf.variable._extra
-    if tensor_extra is not None and tensor_extra.hooks:
-        grad = _through(F, leaf, tensor_extra.hooks, grad)
-    if leaf.extra is not None:
-        for hook in list(leaf.extra.pre_hooks.values()):
-            returned = _call(hook, leaf, (_as_tensor(F, grad),))
-            if returned is not None:
-                grad = _as_grads(F, returned)[0]
-    return grad
-
-
-def run_post_accumulate_hooks(variable: Tensor) -> None:
+def run_post_accumulate_hooks(leaf: AccumulateGrad) -> None:
     """Run the hooks that want the leaf once its ``.grad`` is up to date."""
+    variable = leaf.variable
     extra = variable._extra
-    if extra is not None and extra.post_accumulate:
-        for hook in list(extra.post_accumulate.values()):
-            hook(variable)
+    if extra is None or not extra.post_accumulate:
+        return
+    for hook in list(extra.post_accumulate.values()):
+        returned = _call(hook, leaf, variable)
+        if returned is not None and returned is not variable:
+            raise RuntimeError("Tensor post accumulate grad hooks should return None.")
 
 
-def _through(F: Any, node: Node, hooks: dict[int, Any], grad: Any) -> Any:
-    if grad is None:
-        return None
+def has_leaf_hooks(leaves: Iterable[Any]) -> bool:
+    """Tell whether anyone can see in which order these leaves get their gradients."""
+    for leaf in leaves:
+        extra = leaf.variable._extra
+        if leaf.extra is not None or (
+            extra is not None and (extra.hooks or extra.post_accumulate)
+        ):
+            return True
+    return False
+
+
+def _through(
+    F: Any, node: Node, hooks: dict[int, Any], slots: list[Any], number: int
+) -> None:
+    """Run the hooks of one tensor on its gradient, which may be None."""
+    given = current = _as_tensor(F, slots[number])
     for hook in list(hooks.values()):
-        returned = _call(hook, node, _as_tensor(F, grad))
-        if returned is not None:
-            grad = _as_grad(F, _checked(hook, returned, grad))
-    return grad
+        returned = _call(hook, node, current)
+        if returned is not None and returned is not current:
+            _check_one(hook, current, returned)
+            current = returned
+    if current is not given:
+        slots[number] = _as_grad(F, current)
 
 
 def _call(hook: Any, node: Node, *args: Any) -> Any:
@@ -86,35 +111,49 @@ def _call(hook: Any, node: Node, *args: Any) -> Any:
     return hook(*args)
 
 
-def _checked(hook: Any, returned: Any, grad: Any) -> Tensor:
-    if not isinstance(returned, Tensor):
+def _name(hook: Any) -> str:
+    return str(getattr(hook, "__name__", "<unknown>"))
+
+
+def _check_tuple(hook: Any, given: Sequence[Any], returned: Any) -> None:
+    if not isinstance(returned, tuple):
         raise TypeError(
-            f"expected Variable, but hook returned '{type(returned).__name__}'"
+            f"expected tuple, but hook returned '{type(returned).__name__}'"
         )
-    name = getattr(hook, "__name__", repr(hook))
-    was, got = DTYPE_OF[getattr(grad, "_data", grad).dtype], returned.dtype
-    if was is not got:
-        names = [_errors.legacy_type_name(dtype) for dtype in (was, got)]
+    if len(given) != len(returned):
         raise RuntimeError(
-            f"hook '{name}' has changed the type of value (was {names[0]} got "
-            f"{names[1]})"
+            f"hook '{_name(hook)}' has returned an incorrect number of values (got "
+            f"{len(returned)}, but expected {len(given)})"
         )
-    if tuple(returned.shape) != tuple(grad.shape):
-        raise RuntimeError(f"hook '{name}' has changed the size of value")
-    return returned
+    for old, new in zip(given, returned, strict=True):
+        _check_one(hook, old, new)
 
 
-def _as_tensor(F: Any, grad: Any) -> Tensor:
-    return wrap(grad) if F.raw else grad
+def _check_one(hook: Any, old: Tensor | None, new: Any) -> None:
+    if new is None:
+        return
+    if old is None:
+        raise RuntimeError("can't replace a None gradient with a non-None value")
+    if not isinstance(new, Tensor):
+        raise TypeError(f"expected Variable, but hook returned '{type(new).__name__}'")
+    if old.dtype is not new.dtype:
+        was, got = (_errors.legacy_type_name(each.dtype) for each in (old, new))
+        raise RuntimeError(
+            f"hook '{_name(hook)}' has changed the type of value (was {was} got {got})"
+        )
+    if old.shape != new.shape:
+        raise RuntimeError(f"hook '{_name(hook)}' has changed the size of value")
+
+
+def _as_tensor(F: Any, grad: Any) -> Any:
+    return wrap(as_array(grad)) if F.raw and grad is not None else grad
 
 
 def _as_tensors(F: Any, grads: Sequence[Any]) -> tuple[Tensor | None, ...]:
-    return tuple(None if grad is None else _as_tensor(F, grad) for grad in grads)
+    return tuple([_as_tensor(F, grad) for grad in grads])
 
 
-def _as_grads(F: Any, returned: Any) -> list[Any]:
-    """Take the gradients out of what a hook returned: one tensor, or several."""
-    tensors = (returned,) if isinstance(returned, Tensor) else returned
+def _as_grads(F: Any, tensors: Sequence[Tensor | None]) -> list[Any]:
     return [_as_grad(F, tensor) for tensor in tensors]
 
 
@@ -123,6 +162,6 @@ def _as_grad(F: Any, tensor: Tensor | None) -> Any:
 
 
 def _retain(F: Any, tensor: Tensor, grad: Any) -> None:
-    new = _as_tensor(F, grad.copy() if F.raw else grad)
+    new = tensor_ops.clone(_as_tensor(F, grad), False)
     old = tensor._grad
     tensor._grad = new if old is None else tensor_ops.add(old, new)

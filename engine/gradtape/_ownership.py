@@ -1,34 +1,36 @@
-"""Whose memory is a gradient? Decides what may be kept or overwritten in place."""
+"""Whose memory is an array? Decides what may be kept, or overwritten in place."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from sys import getrefcount
 from typing import Any
 
-from ._node import Node, SavedTensor
+
+def _count(array: Any) -> int:
+    return getrefcount(array)
 
 
-def is_fresh(
-    node: Node, grad: Any, grad_owned: bool, out: Any, outgoing: Sequence[Any]
-) -> bool:
-    """Tell whether the memory of ``out``, made by ``node``, is referred to only here.
+def _count_kept(holder: Any) -> int:
+    kept = holder[0]
+    return getrefcount(kept)
 
-    A formula may hand on its incoming gradient, a view of it, or of a saved tensor;
-    none of these may be written or become somebody's ``.grad``.
+
+def _measure() -> tuple[int, int]:
+    """Return what getrefcount says of a caller's variable, and of what a holder has."""
+    mine: list[Any] = []
+    return _count(mine), _count_kept([[]])
+
+
+_MINE, _KEPT = _measure()
+
+
+def is_only_ours(array: Any, others: int = 0) -> bool:
+    """Tell whether one variable of the caller alone refers to an array's memory.
+
+    It counts references, as PyTorch does, so whoever kept a gradient may go on using
+    it. ``others`` is how many more references the caller knows to be harmless.
     """
-    memory = _holder(out)
-    if sum(o is not None and _holder(o) is memory for o in outgoing) > 1:
+    if getrefcount(array) > _MINE + others:
         return False
-    if isinstance(grad, list):
-        return False
-    if memory is _holder(grad):
-        return grad_owned
-    return all(
-        memory is not _holder(s.array)
-        for s in node.saved or ()
-        if type(s) is SavedTensor
-    )
-
-
-def _holder(array: Any) -> Any:
-    return array if array.base is None else array.base
+    base = array.base
+    return base is None or (type(base) is type(array) and getrefcount(base) <= _KEPT)

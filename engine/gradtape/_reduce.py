@@ -9,11 +9,22 @@ from ._mode import mode
 from ._node import Layout
 
 
+class MisfitError(RuntimeError):
+    """A gradient has a shape that its tensor's cannot be broadcast to."""
+
+    def __init__(self, got: tuple[int, ...], expected: tuple[int, ...]) -> None:
+        super().__init__(
+            f"a gradient of shape {list(got)} cannot belong to a tensor of shape "
+            f"{list(expected)}"
+        )
+        self.got, self.expected = list(got), list(expected)
+
+
 def fit(F: Any, grad: Any, layout: Layout) -> Any:
     """Sum ``grad`` over broadcast dimensions and cast it to the layout's dtype.
 
     This is the one place where broadcasting is undone, as in PyTorch's engine.
-    Raises RuntimeError where the gradient's shape cannot come from the layout's.
+    Raises MisfitError where the gradient's shape cannot come from the layout's.
     """
     return mode.run(_fit, F, grad, layout) if F.raw else _fit(F, grad, layout)
 
@@ -39,10 +50,7 @@ def sum_to(F: Any, grad: Any, shape: tuple[int, ...]) -> Any:
         n in (1, m) for n, m in zip(shape, given[lead:], strict=True)
     )
     if not fits:
-        raise RuntimeError(
-            f"a gradient of shape {list(given)} cannot belong to a tensor of shape "
-            f"{list(shape)}"
-        )
+        raise MisfitError(given, shape)
     dims = [
         *range(lead),
         *(i + lead for i, n in enumerate(shape) if n == 1 != given[i + lead]),

@@ -66,6 +66,19 @@ def caller_site() -> RawSite | None:
     return None if frame is None else (frame.f_code, frame.f_lasti)
 
 
+def user_stacklevel() -> int:
+    """Return the ``stacklevel`` at which a caller's warning names the user's line."""
+    frame: FrameType | None = sys._getframe(1)
+    level = 1
+    while (
+        frame is not None
+        and frame.f_back is not None
+        and internal_files[frame.f_code.co_filename]
+    ):
+        frame, level = frame.f_back, level + 1
+    return level
+
+
 def user_stack(limit: int = 32) -> tuple[RawSite, ...]:
     """Return the user's frames, innermost first, at most ``limit`` of them."""
     frame = user_frame()
