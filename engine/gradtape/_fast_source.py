@@ -247,7 +247,7 @@ _SAVE_INPUT = """
                         or saved_{slot}.array is not {array}
                         or saved_{slot}.memory.version != saved_{slot}.version
                     ):
-                        saved_{slot} = {edge}.keep()
+                        saved_{slot} = {edge}.keep({tensor})
                 else:
                     saved_{slot} = new_object(SavedTensor)
                     saved_{slot}.array = {array}

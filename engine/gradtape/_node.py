@@ -265,10 +265,16 @@ class AccumulateGrad(Node):
         layout = self.several[0]
         self.several = (layout._replace(dtype=dtype.numpy),)
 
-    def keep(self) -> SavedTensor:
-        """Save the leaf as it is now, for all nodes that want it as it is now."""
-        self.kept = save_input(self.variable)
-        return self.kept
+    def keep(self, tensor: Tensor) -> SavedTensor:
+        """Save the leaf as it is now, for all nodes that want it as it is now.
+
+        ``tensor`` may be another one that has the leaf's gradient: what a hook gave
+        back for it.
+        """
+        saved = save_input(tensor)
+        if tensor is self.variable:
+            self.kept = saved
+        return saved
 
 
 def accumulator_of(leaf: Tensor) -> AccumulateGrad:
