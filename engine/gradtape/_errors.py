@@ -27,6 +27,43 @@ GRAD_SHAPE: Final = (
     "output[{index}] has a shape of {output}."
 )
 
+GRAD_VARIABLES: Final = "`grad_variables` is deprecated. Use `grad_tensors` instead."
+
+GRAD_TENSORS_TWICE: Final = (
+    "`grad_tensors` and `grad_variables` (deprecated) arguments both passed to "
+    "`backward()`. Please only use `grad_tensors`."
+)
+
+ONLY_INPUTS: Final = (
+    "only_inputs argument is deprecated and is ignored now (defaults to True). To "
+    "accumulate gradient for other parts of the graph, please use "
+    "torch.autograd.backward."
+)
+
+MATERIALIZE_UNUSED: Final = (
+    "Expected allow_unused to be True or not passed when materialize_grads=True, but "
+    "got: allow_unused=False."
+)
+
+MATERIALIZE_EDGE: Final = (
+    "materialize_grads cannot be used when the given input is a GradientEdge"
+)
+
+GRAD_COMPLEX: Final = (
+    "For complex Tensors, both grad_output and output are required to have the same "
+    "dtype. Mismatch in dtype: grad_output[{index}] has a dtype of {grad} and "
+    "output[{index}] has a dtype of {output}."
+)
+
+BATCHED_SHAPE: Final = (
+    "If `is_grads_batched=True`, we interpret the first dimension of each grad_output "
+    "as the batch dimension. The sizes of the remaining dimensions are expected to "
+    "match the shape of corresponding output, but a mismatch was detected: "
+    "grad_output[{index}] has a shape of {grad} and output[{index}] has a shape of "
+    "{output}. If you only want some tensors in `grad_output` to be considered "
+    "batched, consider using vmap."
+)
+
 GRADIENT_MISFIT: Final = (
     "{start}invalid gradient at index {index} - got {got} but expected shape "
     "compatible with {expected}"
@@ -175,6 +212,17 @@ OVERLAPPING_WRITE: Final = (
     "unsupported operation: more than one element of the written-to tensor refers to "
     "a single memory location. Please clone() the tensor before performing the "
     "operation."
+)
+
+EXPANDED_WRITE: Final = (
+    "Use of {name}_ on expanded tensors is deprecated. Please clone() the tensor before "
+    "performing this operation. This also applies to advanced indexing e.g. {example}"
+)
+
+SHARED_CELLS: Final = (
+    "several elements of the written-to tensor refer to a single memory location, which "
+    "was read and written once for each of them; the result depends on their order. "
+    "Please clone() the tensor before performing the operation."
 )
 
 PARTIAL_OVERLAP: Final = (

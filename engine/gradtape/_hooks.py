@@ -2,23 +2,21 @@
 
 from __future__ import annotations
 
-import itertools
 import weakref
-from collections.abc import MutableMapping
+from collections import OrderedDict
+from collections.abc import Sequence
 from typing import Any
 
-
-class _WeakDict(dict[Any, Any]):
-    """A dict that weak references may point at."""
-
-    __slots__ = ("__weakref__",)
-
-
-_ids = itertools.count()
+Registry = OrderedDict[int, Any]
+"""Hooks by the number of their handle, in the order in which they run."""
 
 
 class RemovableHandle:
     """Takes one registration back; removing twice does no harm.
+
+    It refers weakly to ``hooks_dict``, and to further tables in ``extra_dict`` that
+    know the registration under the same number. A handle that is copied or pickled
+    together with its tables refers to their copies.
 
     >>> import gradtape as torch
     >>> x = torch.ones(2, requires_grad=True)
@@ -28,19 +26,35 @@ class RemovableHandle:
     tensor([2., 2.])
     """
 
-    __slots__ = ("id", "_hooks", "_strong")
+    id: int
+    next_id: int = 0
 
-    def __init__(self, hooks: MutableMapping[int, Any]) -> None:
-        self.id = next(_ids)
-        # Plain dicts cannot be weakly referenced; those are module globals.
-        self._strong = None if isinstance(hooks, _WeakDict) else hooks
-        self._hooks = weakref.ref(hooks) if isinstance(hooks, _WeakDict) else None
+    def __init__(self, hooks_dict: Any, *, extra_dict: Any = None) -> None:
+        self.hooks_dict_ref = weakref.ref(hooks_dict)
+        self.id = RemovableHandle.next_id
+        RemovableHandle.next_id += 1
+        self.extra_dict_ref = _references(
+            [extra_dict] if isinstance(extra_dict, dict) else extra_dict
+        )
 
     def remove(self) -> None:
         """Take the registration back."""
-        hooks = self._strong if self._hooks is None else self._hooks()
-        if hooks is not None:
-            hooks.pop(self.id, None)
+        for reference in (self.hooks_dict_ref, *self.extra_dict_ref):
+            table: Any = reference()
+            if table is not None:
+                table.pop(self.id, None)
+
+    def __getstate__(self) -> tuple[Any, int, tuple[Any, ...]]:
+        extra = tuple(reference() for reference in self.extra_dict_ref)
+        return self.hooks_dict_ref(), self.id, extra
+
+    def __setstate__(self, state: Sequence[Any]) -> None:
+        hooks, self.id = state[:2]
+        extra = state[2] if len(state) > 2 else ()
+        # Where the table is gone, refer to one that is gone as well.
+        self.hooks_dict_ref = weakref.ref(OrderedDict() if hooks is None else hooks)
+        self.extra_dict_ref = _references(extra)
+        RemovableHandle.next_id = max(RemovableHandle.next_id, self.id + 1)
 
     def __enter__(self) -> RemovableHandle:
         return self
@@ -49,12 +63,18 @@ class RemovableHandle:
         self.remove()
 
 
-def new_registry() -> dict[int, Any]:
+def _references(tables: Sequence[Any] | None) -> tuple[weakref.ref[Any], ...]:
+    if not isinstance(tables, list | tuple):
+        return ()
+    return tuple([weakref.ref(table) for table in tables])
+
+
+def new_registry() -> Registry:
     """Return an ordered hook table that handles refer to weakly."""
-    return _WeakDict()
+    return OrderedDict()
 
 
-def register(hooks: MutableMapping[int, Any], hook: Any) -> RemovableHandle:
+def register(hooks: Registry, hook: Any) -> RemovableHandle:
     """Add ``hook`` to the table and return the handle that takes it out."""
     handle = RemovableHandle(hooks)
     hooks[handle.id] = hook

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from collections import OrderedDict
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeAlias
@@ -133,7 +134,7 @@ Event: TypeAlias = (
 )
 Listener: TypeAlias = Callable[[Event], None]
 
-observers: dict[int, Listener] = {}
+observers: OrderedDict[int, Listener] = OrderedDict()
 """Everyone who listens. Ops test it for emptiness before they build an event."""
 
 

@@ -2,37 +2,41 @@
 
 from __future__ import annotations
 
-import sys
 import warnings
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, TypeAlias
 
 from .. import _errors
+from .._apply import as_array
 from .._backend import backend_of
 from .._backward import run_backward
 from .._define import method
-from .._dtypes import DTYPE_OF
 from .._node import Node, accumulator_of
-from .._site import user_frame
-from .._tensor import Tensor, edge_of, wrap
+from .._site import user_stacklevel
+from .._tensor import Tensor, edge_of, wrap, wrap_alias
+from ._batched_grad import batched_grad
+from ._grad_checks import incoming
+from ._graph_edges import GradientEdge
 
-Tensors: TypeAlias = Tensor | Sequence[Tensor]
+Ends: TypeAlias = Tensor | GradientEdge | Sequence[Tensor] | Sequence[GradientEdge]
+Inputs: TypeAlias = Ends | dict[str, Tensor] | None
 Gradients: TypeAlias = Tensor | Sequence[Tensor | None] | None
 
 
 def backward(
-    tensors: Tensors,
+    tensors: Ends,
     grad_tensors: Gradients = None,
     retain_graph: bool | None = None,
     create_graph: bool = False,
     grad_variables: Gradients = None,
-    inputs: Tensors | None = None,
+    inputs: Inputs = None,
 ) -> None:
     """Add the gradients of ``tensors`` to the ``.grad`` of the leaves.
 
     ``grad_tensors`` holds one incoming gradient per tensor, of its shape; None stands
-    for 1 and needs a single element. ``inputs`` limits the leaves that are reached.
-    Raises RuntimeError where a tensor has no graph, or its graph was freed.
+    for 1 and needs a single element. ``inputs`` limits what gets a gradient, and may
+    name tensors that are no leaves. Raises RuntimeError where a tensor has no graph, or
+    its graph was freed.
 
     >>> import gradtape as torch
     >>> x = torch.tensor([1.0, 2.0], requires_grad=True)
@@ -41,32 +45,20 @@ def backward(
     tensor([2., 4.])
     """
     if grad_variables is not None:
+        warnings.warn(_errors.GRAD_VARIABLES, FutureWarning, stacklevel=2)
+        if grad_tensors is not None:
+            raise RuntimeError(_errors.GRAD_TENSORS_TWICE)
         grad_tensors = grad_variables
-    outputs = _as_list(tensors)
-    targets = None
-    if inputs is not None:
-        wanted = _as_list(inputs)
-        if not wanted:
-            raise RuntimeError("`inputs` argument to `backward()` cannot be empty.")
-        targets = [_target_edge(tensor) for tensor in wanted]
-        for tensor in wanted:
-            if not tensor.is_leaf:
-                tensor.retain_grad()
-    gradients = _incoming(outputs, grad_tensors)
-    if create_graph:
-        warnings.warn(_errors.CREATE_GRAPH_CYCLE, UserWarning, stacklevel=_depth())
-    run_backward(
-        _roots(outputs),
-        gradients,
-        retain_graph=create_graph if retain_graph is None else retain_graph,
-        create_graph=create_graph,
-        targets=targets,
-    )
+    limit = None if inputs is None else _several(inputs, "backward")
+    outputs = _several(tensors)
+    gradients = incoming(outputs, _given(grad_tensors, len(outputs)))
+    keep = create_graph if retain_graph is None else retain_graph
+    _run(outputs, gradients, bool(keep), create_graph, limit, accumulating=True)
 
 
 def grad(
-    outputs: Tensors,
-    inputs: Tensors,
+    outputs: Ends,
+    inputs: Inputs,
     grad_outputs: Gradients = None,
     retain_graph: bool | None = None,
     create_graph: bool = False,
@@ -74,44 +66,45 @@ def grad(
     allow_unused: bool | None = None,
     is_grads_batched: bool = False,
     materialize_grads: bool = False,
-) -> tuple[Any, ...]:
+) -> Any:
     """Return the gradients of ``outputs`` with respect to ``inputs``.
 
-    One tensor per input, of its shape; None for an input the outputs do not depend on,
-    which needs ``allow_unused=True`` (zeros with ``materialize_grads=True``).
+    One tensor per input, of its shape; a dict of inputs gives a dict. An input the
+    outputs do not depend on has None, which needs ``allow_unused=True``, or zeros with
+    ``materialize_grads=True``. With ``is_grads_batched``, each of ``grad_outputs`` has
+    a dimension more, and so have the results: one gradient per entry.
 
     >>> import gradtape as torch
     >>> x = torch.tensor(3.0, requires_grad=True)
     >>> torch.autograd.grad(x * x, x)
     (tensor(6.),)
     """
-    if is_grads_batched:
-        raise RuntimeError("is_grads_batched=True is not supported by this engine")
     if materialize_grads and allow_unused is False:
-        raise ValueError(
-            "Expected allow_unused to be True or not passed when materialize_grads="
-            "True, but got: allow_unused=False."
-        )
-    ends, starts = _as_list(outputs), _as_list(inputs)
-    if not starts:
-        raise RuntimeError("`inputs` argument to `grad()` cannot be empty.")
-    gradients = _incoming(ends, grad_outputs)
-    found = run_backward(
-        _roots(ends),
-        gradients,
-        retain_graph=create_graph if retain_graph is None else retain_graph,
-        create_graph=create_graph,
-        targets=[_target_edge(tensor) for tensor in starts],
-        accumulating=False,
-    )
-    allow = materialize_grads if allow_unused is None else allow_unused
-    results: list[Any] = []
-    for index, (tensor, each) in enumerate(zip(starts, found, strict=True)):
-        if each is None and not allow:
+        raise ValueError(_errors.MATERIALIZE_UNUSED)
+    allow = bool(materialize_grads if allow_unused is None else allow_unused)
+    ends, starts = _several(outputs), _several(inputs, "grad")
+    if not only_inputs:
+        warnings.warn(_errors.ONLY_INPUTS, FutureWarning, stacklevel=2)
+    given = _given(grad_outputs, len(ends))
+    gradients = incoming(ends, given, batched=is_grads_batched)
+    keep = bool(create_graph if retain_graph is None else retain_graph)
+
+    def once(each: Sequence[Any], keep: bool = keep) -> list[Tensor | None]:
+        found = _run(ends, each, keep, create_graph, starts, accumulating=False)
+        if not allow and None in [None if g is None else 0 for g in found]:
+            index = next(i for i, g in enumerate(found) if g is None)
             raise RuntimeError(_errors.UNUSED_INPUT.format(index=index))
-        if each is None and materialize_grads:
-            each = backend_of(tensor._data).xp.zeros_like(tensor._data)
-        results.append(each if each is None or create_graph else _as_tensor(each))
+        return found
+
+    results = (
+        batched_grad(once, gradients, keep) if is_grads_batched else once(gradients)
+    )
+    if materialize_grads:
+        results = [
+            _or_zeros(g, x, create_graph) for g, x in zip(results, starts, strict=True)
+        ]
+    if type(inputs) is dict:
+        return dict(zip(inputs, results, strict=True))
     return tuple(results)
 
 
@@ -121,83 +114,137 @@ def _tensor_backward(
     gradient: Tensor | None = None,
     retain_graph: bool | None = None,
     create_graph: bool = False,
-    inputs: Tensors | None = None,
+    inputs: Inputs = None,
 ) -> None:
-    """Add the gradients of this tensor to the ``.grad`` of the leaves."""
+    """Add the gradients of this tensor to the ``.grad`` of the leaves.
+
+    See :func:`gradtape.autograd.backward`; ``gradient`` is the one that comes in.
+
+    >>> import gradtape as torch
+    >>> x = torch.tensor([1.0, 2.0], requires_grad=True)
+    >>> (x * x).backward(torch.tensor([1.0, 10.0]))
+    >>> x.grad
+    tensor([ 2., 40.])
+    """
     backward(self, gradient, retain_graph, create_graph, inputs=inputs)
 
 
-def _depth() -> int:
-    """Return the stacklevel at which a warning names the user's line."""
-    user, depth = user_frame(), 1
-    frame = sys._getframe(1)
-    while frame is not user and frame.f_back is not None:
-        frame, depth = frame.f_back, depth + 1
-    return depth
+def _several(tensors: Any, function: str = "") -> tuple[Any, ...]:
+    """Return tensors and edges, given as one, several or a dict, as a tuple."""
+    if isinstance(tensors, Tensor) or _is_edge(tensors):
+        return (tensors,)
+    if function and isinstance(tensors, Mapping):
+        if type(tensors) is not dict:
+            raise TypeError(
+                f"`inputs` argument to `{function}()` must be a dict, not "
+                f"{type(tensors).__name__}. Other Mapping types are not supported."
+            )
+        tensors = tensors.values()
+    found = tuple(tensors)
+    if function and not found:
+        raise RuntimeError(f"`inputs` argument to `{function}()` cannot be empty.")
+    return found
 
 
-def _as_list(tensors: Any) -> list[Tensor]:
-    return [tensors] if isinstance(tensors, Tensor) else list(tensors)
+def _is_edge(value: Any) -> bool:
+    return isinstance(value, GradientEdge)
 
 
-def _as_tensor(grad: Any) -> Tensor:
-    return grad if isinstance(grad, Tensor) else wrap(grad)
-
-
-def _roots(outputs: Sequence[Tensor]) -> list[tuple[Node, int]]:
-    edges: list[tuple[Node, int]] = []
-    for index, tensor in enumerate(outputs):
-        node = edge_of(tensor)
-        if node is None:
-            raise RuntimeError(_errors.NO_GRAD_FN.format(index=index))
-        edges.append((node, tensor._nr))
-    return edges
-
-
-def _target_edge(tensor: Tensor) -> tuple[Node, int]:
-    if not tensor.requires_grad:
-        raise RuntimeError(_errors.INPUT_NO_GRAD)
-    node = tensor.grad_fn
-    return (accumulator_of(tensor), 0) if node is None else (node, tensor._nr)
-
-
-def _incoming(outputs: Sequence[Tensor], gradients: Gradients) -> list[Tensor]:
-    given: Sequence[Tensor | None]
+def _given(gradients: Gradients, count: int) -> tuple[Any, ...]:
     if gradients is None:
-        given = [None] * len(outputs)
-    else:
-        given = [gradients] if isinstance(gradients, Tensor) else list(gradients)
-    if len(given) != len(outputs):
-        raise RuntimeError(f"got {len(outputs)} tensors and {len(given)} gradients")
-    return [
-        _ones_for(tensor, index) if each is None else _checked(tensor, each, index)
-        for index, (tensor, each) in enumerate(zip(outputs, given, strict=True))
-    ]
+        return (None,) * count
+    return (gradients,) if isinstance(gradients, Tensor) else tuple(gradients)
 
 
-def _ones_for(tensor: Tensor, index: int) -> Tensor:
-    if tensor.requires_grad and tensor.numel() != 1:
-        raise RuntimeError(_errors.NOT_SCALAR)
-    if tensor.requires_grad and not tensor.dtype.is_floating_point:
-        raise RuntimeError(_errors.NOT_REAL_SCALAR.format(dtype=tensor.dtype))
-    if not tensor.requires_grad:
+def _run(
+    outputs: Sequence[Any],
+    gradients: Sequence[Any],
+    keep: bool,
+    create_graph: bool,
+    inputs: Sequence[Any] | None,
+    accumulating: bool,
+) -> list[Tensor | None]:
+    """Run the loop between tensors or edges; return what it found as tensors."""
+    if len(outputs) != len(gradients):
+        raise RuntimeError(f"got {len(outputs)} tensors and {len(gradients)} gradients")
+    roots = [_root(end, index) for index, end in enumerate(outputs)]
+    targets = None if inputs is None else [_target(x, accumulating) for x in inputs]
+    if create_graph and accumulating and roots:
+        level = user_stacklevel()
+        warnings.warn(_errors.CREATE_GRAPH_CYCLE, UserWarning, stacklevel=level)
+    found = run_backward(
+        roots,
+        gradients,
+        retain_graph=keep,
+        create_graph=create_graph,
+        targets=targets,
+        accumulating=accumulating,
+    )
+    return _as_tensors(found, gradients)
+
+
+def _root(end: Any, index: int) -> tuple[Node, int]:
+    if _is_edge(end):
+        return end.node, end.output_nr
+    node = edge_of(end)
+    if node is None:
         raise RuntimeError(_errors.NO_GRAD_FN.format(index=index))
-    return wrap(backend_of(tensor._data).xp.ones_like(tensor._data))
+    return node, end._nr
 
 
-def _checked(tensor: Tensor, grad: Tensor, index: int) -> Tensor:
-    if not isinstance(grad, Tensor):  # pyright: ignore[reportUnnecessaryIsInstance]
-        raise TypeError(
-            "gradients can be either Tensors or None, but got " + type(grad).__name__
-        )
-    if grad.shape != tensor.shape:
+def _target(start: Any, accumulating: bool) -> tuple[Node, int]:
+    """Return the edge of an input; one that is no leaf is told to keep its ``.grad``.
+
+    Raises RuntimeError where it needs no gradient.
+    """
+    if _is_edge(start):
+        return start.node, start.output_nr
+    if not isinstance(start, Tensor):
         raise RuntimeError(
-            _errors.GRAD_SHAPE.format(index=index, grad=grad.shape, output=tensor.shape)
+            "all inputs have to be Tensors or GradientEdges, but got "
+            f"{type(start).__name__}"
         )
-    if DTYPE_OF[grad._data.dtype].is_complex != tensor.dtype.is_complex:
-        raise RuntimeError(
-            "For complex Tensors, both grad_output and output are required to have "
-            f"the same dtype. Mismatch in dtype: grad_output[{index}] has a dtype of "
-            f"{grad.dtype} and output[{index}] has a dtype of {tensor.dtype}."
-        )
-    return grad
+    if accumulating:
+        start.retain_grad()
+    if not start.requires_grad:
+        raise RuntimeError(_errors.INPUT_NO_GRAD)
+    node = start.grad_fn
+    return (accumulator_of(start), 0) if node is None else (node, start._nr)
+
+
+def _as_tensors(found: Sequence[Any], gradients: Sequence[Any]) -> list[Tensor | None]:
+    """Wrap raw results, each array once.
+
+    A gradient that came through unchanged is the tensor the user gave, and a view of it
+    shares its memory and version.
+    """
+    known = {id(given._data): given for given in gradients}
+    tensors: list[Tensor | None] = []
+    for each in found:
+        if each is None or isinstance(each, Tensor):
+            tensors.append(each)
+            continue
+        tensor = known.get(id(each))
+        if tensor is None:
+            tensor = known[id(each)] = _wrap_result(each, gradients)
+        tensors.append(tensor)
+    return tensors
+
+
+def _wrap_result(array: Any, gradients: Sequence[Any]) -> Tensor:
+    base = getattr(array, "base", None)
+    if base is not None:
+        for given in gradients:
+            if base is given._data or base is given._data.base:
+                return wrap_alias(array, given)
+    return wrap(as_array(array))
+
+
+def _or_zeros(found: Tensor | None, start: Any, needs_grad: bool) -> Tensor:
+    if found is not None:
+        return found
+    if not isinstance(start, Tensor):
+        raise RuntimeError(_errors.MATERIALIZE_EDGE)
+    zeros = wrap(backend_of(start._data).xp.zeros_like(start._data))
+    zeros._needs = needs_grad
+    return zeros
