@@ -8,13 +8,11 @@ from __future__ import annotations
 
 import threading
 import warnings
-import weakref
 from collections.abc import Callable
 from typing import Any
 
 from . import _errors
 from ._backend import backend_of
-from ._hooks import RemovableHandle, new_registry, register
 from ._mode import inferring, mode
 from ._node import Node, accumulator_of, new_object
 from ._storage import (
@@ -25,6 +23,7 @@ from ._storage import (
     sharing,
 )
 from ._tensor_data import set_data
+from ._tensor_hooks import TensorHooks
 from ._tensor_memory import TensorMemory
 from ._tensor_operators import TensorOperators
 from ._tensor_parts import (
@@ -38,7 +37,7 @@ from ._tensor_parts import (
 _making = threading.Lock()
 
 
-class Tensor(TensorMemory, TensorOperators):
+class Tensor(TensorMemory, TensorOperators, TensorHooks):
     """An n-dimensional array that records what was done to it.
 
     >>> import gradtape as torch
@@ -185,53 +184,6 @@ class Tensor(TensorMemory, TensorOperators):
     @grad_dtype.setter
     def grad_dtype(self, wanted: Any) -> None:
         set_grad_dtype(self, wanted)
-
-    @property
-    def retains_grad(self) -> bool:
-        """Whether ``.grad`` of this non-leaf will be filled."""
-        extra = self._extra
-        return self._grad_fn is not None and extra is not None and extra.retains
-
-    def retain_grad(self) -> None:
-        """Ask for ``.grad`` although this tensor is no leaf."""
-        if not self.requires_grad:
-            raise RuntimeError(_errors.RETAIN_NO_GRAD)
-        node = self.grad_fn
-        if node is None:
-            return
-        self.more().retains = True
-        node.more().retain[self._nr] = weakref.ref(self)
-
-    def register_hook(self, hook: Callable[[Tensor], Tensor | None]) -> RemovableHandle:
-        """Call ``hook(grad)`` when this tensor's gradient is known.
-
-        What the hook returns, unless None, takes the gradient's place.
-        """
-        if not self.requires_grad:
-            raise RuntimeError(_errors.HOOK_NO_GRAD)
-        node = self.grad_fn
-        if node is not None:
-            hooks = node.more().tensor_hooks
-            return register(hooks.setdefault(self._nr, new_registry()), hook)
-        extra = self.more()
-        if extra.hooks is None:
-            extra.hooks = new_registry()
-        return register(extra.hooks, hook)
-
-    def register_post_accumulate_grad_hook(
-        self, hook: Callable[[Tensor], None]
-    ) -> RemovableHandle:
-        """Call ``hook(tensor)`` after this leaf's ``.grad`` took in a gradient."""
-        if not self.requires_grad:
-            raise RuntimeError(_errors.HOOK_NO_GRAD)
-        if self.grad_fn is not None:
-            raise RuntimeError(
-                "post accumulate grad hooks cannot be registered on non-leaf tensors"
-            )
-        extra = self.more()
-        if extra.post_accumulate is None:
-            extra.post_accumulate = new_registry()
-        return register(extra.post_accumulate, hook)
 
     @property
     def _version(self) -> int:
