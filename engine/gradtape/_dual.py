@@ -198,7 +198,10 @@ class Level:
                 f"{list(tensor._data.shape)} while the given forward gradient is of "
                 f"size {list(tangent._data.shape)}."
             )
-        if not same_layout(tangent, tensor):
+        if (
+            not same_layout(tangent, tensor)
+            and min(tensor._data.strides, default=0) >= 0
+        ):
             tangent = zeros_laid_out(tangent, tensor).copy_(tangent)
         self._hold(tensor, tangent)
 

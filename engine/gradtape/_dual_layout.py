@@ -16,8 +16,13 @@ from .ops._view import look
 
 
 def same_layout(tangent: Tensor, tensor: Tensor) -> bool:
-    """Tell whether two tensors of one shape lie alike in memory of one size."""
+    """Tell whether two tensors of one shape lie alike in memory of one size.
+
+    An array that runs backward, which only a fresh result can, need not be matched.
+    """
     a, b = tangent._data, tensor._data
+    if min(b.strides, default=0) < 0:
+        return True
     if a.size and any(
         n > 1 and s // a.itemsize != t // b.itemsize
         for n, s, t in zip(a.shape, a.strides, b.strides, strict=True)

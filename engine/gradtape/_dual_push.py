@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from ._apply import metas_of
+from ._apply import apply, metas_of
 from ._define import raw_ops, tensor_ops
 from ._mode import Switches, mode
 from ._node import Node, accumulator_of, layout_of, next_sequence_nr
@@ -20,6 +20,19 @@ from ._reduce import fit
 from ._tensor import Tensor, edge_of, wrap
 
 Tangents = Sequence[Tensor | None]
+
+_LINEAR_NAMES = """
+_cumsum _from_device _mean_all _mean_dims _mean_plain _onto_device _reverse_cumsum
+_strided_gather _strided_scatter _sum_all _sum_dims _sum_plain _to_copy cat clone
+col2im conj diag_embed diagonal_backward diagonal_copy embedding flip im2col index
+index_select neg repeat roll rot90 select_backward slice_backward stack trace tril
+triu unfold_backward
+"""
+LINEAR = frozenset(_LINEAR_NAMES.split())
+"""Ops that do to tangents what they do to values: no need to transpose twice.
+
+For ``embedding`` there is no other way: its backward leaves out the padding.
+"""
 
 
 class _Plainly:
@@ -66,6 +79,10 @@ def push_forward(
     ``tangents`` belong to :func:`inputs_of` the call. The result is recorded as far as
     gradients are on. Outputs that do not depend on these inputs get zeros.
     """
+    if op.key in LINEAR:
+        return {0: apply(op, _in_place_of(op, args, tangents), params)}
+    if op.key == "logcumsumexp":  # whose backward formula looks at the sign of u
+        return {0: _logcumsumexp_forward(args[0], params[0], tangents[0])}
     numbers = differentiable_outputs(op, outputs)
     start = next_sequence_nr()
     with _Plainly():
@@ -76,6 +93,27 @@ def push_forward(
         n: tensor_ops.zeros_like(dummies[n].detach()) if n not in found else found[n]
         for n in numbers
     }
+
+
+def _in_place_of(op: Op, args: Sequence[Any], tangents: Tangents) -> tuple[Any, ...]:
+    """Return the arguments with tangents for values, and zeros where there is none."""
+    pushed = [
+        tensor_ops.zeros_like(wrap(each._data)) if t is None else t
+        for each, t in zip(inputs_of(op, args), tangents, strict=True)
+    ]
+    if op.listed is not None:
+        return (pushed, *args[1:])
+    replaced = dict(zip(op.edges, pushed, strict=True))
+    return tuple([replaced.get(i, each) for i, each in enumerate(args)])
+
+
+def _logcumsumexp_forward(self: Tensor, dim: int, tangent: Any) -> Tensor:
+    if not (self._data.ndim and self._data.size):
+        return tensor_ops.clone(tangent)
+    largest = tensor_ops.amax(self.detach(), dim, True)
+    weights = tensor_ops.exp(self - largest)
+    running = tensor_ops._cumsum(weights, dim)
+    return tensor_ops._cumsum(weights * tangent, dim) / running
 
 
 def _dummy(output: Tensor) -> Tensor:

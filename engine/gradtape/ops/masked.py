@@ -149,7 +149,7 @@ def masked_scatter(xp: Any, self: Array, mask: Array, source: Array) -> Any:
 @op(
     {
         "self": lambda F, grad, self_shape: F.view(
-            F.slice(F.view(grad, (-1,)), 0, 0, self_shape[0], 1), self_shape
+            F.slice(F.reshape(grad, (-1,)), 0, 0, self_shape[0], 1), self_shape
         )
     },
     method=False,

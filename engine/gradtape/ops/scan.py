@@ -151,7 +151,7 @@ def _running(name: str, ufunc: str, better: str) -> Any:
 @op(
     {
         "self": lambda F, grad, indices, dim: (
-            F._take_picked(grad, indices, dim) if tuple(grad.shape) else grad
+            F._picked_again(grad, indices, dim) if tuple(grad.shape) else grad
         )
     },
     **HIDDEN,
@@ -165,6 +165,12 @@ def _add_picked(xp: Any, self: Array, indices: Array, dim: int) -> Any:
     at[dim] = indices
     xp.add.at(found, tuple(at), self)
     return found
+
+
+@op({"self": lambda F, grad, indices, dim: F._add_picked(grad, indices, dim)}, **HIDDEN)
+def _picked_again(xp: Any, self: Array, indices: Array, dim: int) -> Any:
+    """Read at places that may repeat, where ``_take_picked`` has each place once."""
+    return xp.take_along_axis(self, indices, dim)
 
 
 cummax = _running("cummax", "maximum", "largest")
