@@ -32,7 +32,7 @@ def modified_error(node: Node, saved: SavedTensor) -> RuntimeError:
     producer = ""
     source = node if saved.tensor is None else saved.tensor.grad_fn
     if source is not None:
-        number = 0 if saved.tensor is None else saved.tensor._nr
+        number = _output_of(node, saved) if saved.tensor is None else saved.tensor._nr
         name = _errors.op_of_node(source.name())
         producer = f", which is output {number} of {name},"
     error = RuntimeError(
@@ -48,6 +48,13 @@ def modified_error(node: Node, saved: SavedTensor) -> RuntimeError:
         if write.version > saved.version:
             error.add_note(_write_note(node, write))
     return error
+
+
+def _output_of(node: Node, saved: SavedTensor) -> int:
+    """Return which output of ``node`` an entry of what it saved is."""
+    entries = node.saved or ()
+    slot = node.slots[entries.index(saved)] if saved in entries else ""
+    return int(slot.removeprefix("result") or 0)
 
 
 def _write_note(node: Node, write: Any) -> str:

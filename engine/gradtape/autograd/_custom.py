@@ -11,7 +11,7 @@ import numpy as np
 from .._anomaly import callers_of
 from .._backend import backend_of
 from .._mode import Switches, mode
-from .._node import Node, new_object, next_sequence_nr
+from .._node import Node, next_sequence_nr
 from .._observe import OpCalled, notify, observers
 from .._site import internal_files
 from .._tensor import Tensor, edge_of
@@ -50,7 +50,7 @@ def call(cls: Any, args: tuple[Any, ...], separate: bool) -> Any:
     if now.duals:
         outputs = push_forward(cls, node, args, raw, outputs)
     if recording:
-        keep(node, kept)
+        keep(node, kept, settling.dirty)
     else:
         node.to_save = None
     node.saved_for_forward = None

@@ -117,7 +117,7 @@ def place(error: BaseException, node: CustomNode) -> None:
 def _faulty(
     node: CustomNode, sentence: str, got: int, position: int | None
 ) -> RuntimeError:
-    """Build the error for gradient ``position`` (None: their number), with its place."""
+    """Build the error for one gradient (None: for their number), with its place."""
     error = RuntimeError(sentence)
     function = inspect.unwrap(node._get_user_fn())
     code = getattr(function, "__code__", None)

@@ -11,13 +11,15 @@ from .. import _errors
 from .._apply import as_array
 from .._define import tensor_ops
 from .._node import Layout, Node, SavedTensor
+from .._saved import SavedTensor as RawSaved
+from .._saved import raw_saved
 from .._tensor import Tensor, wrap, wrap_shared
 from ._custom_check import checked, place
 from ._custom_names import share_names
 
 _CLEARED = (
-    "saved_tensors can only be accessed once when clear_saved_tensors_on_access=True is "
-    "set on the autograd.Function. Either access saved_tensors only once, or set "
+    "saved_tensors can only be accessed once when clear_saved_tensors_on_access=True "
+    "is set on the autograd.Function. Either access saved_tensors only once, or set "
     "clear_saved_tensors_on_access=False."
 )
 
@@ -50,7 +52,7 @@ class CustomNode(Node):
         "to_save",
     )
 
-    foreign: ClassVar[bool] = True  # user's code may keep what it returns
+    foreign = True
     _forward_cls: ClassVar[Any]
 
     _own: dict[str, Any] | None  # what the user wrote under the engine's names
@@ -69,7 +71,9 @@ class CustomNode(Node):
     _materialize_non_diff_grads: bool
     _is_pure_view: bool
 
-    def __init__(self) -> None:
+    def __new__(cls, *args: Any, **kwargs: Any) -> Any:
+        """Make a node that has recorded nothing yet."""
+        self = object.__new__(cls)
         self._own = None
         self._takes, self._gives, self._numbers = (), (), ()
         self._silent, self._kept, self._xp = frozenset(), 0, np
@@ -79,6 +83,10 @@ class CustomNode(Node):
         self._is_pure_view = False
         for write, value in _BLANK:
             write(self, value)
+        return self
+
+    def __repr__(self) -> str:
+        return object.__repr__(self)  # with the module, as PyTorch shows such nodes
 
     @property
     def op_name(self) -> str:  # type: ignore[override] - one per Function
@@ -112,7 +120,7 @@ class CustomNode(Node):
     def apply(self, *gradients: Tensor | None) -> Any:
         raise NotImplementedError
 
-    def apply_boxed(self, gradients: list[Tensor | None]) -> Any:
+    def apply_boxed(self, *gradients: list[Tensor | None]) -> Any:
         raise NotImplementedError
 
     def _arriving(self, F: Any, grad: Any) -> list[Tensor | None]:
@@ -156,9 +164,12 @@ class CustomNode(Node):
                 for entry, number in zip(entries, self._numbers, strict=True)
             ]
         )
-        if self._forward_cls.clear_saved_tensors_on_access:
+        if entries and self._forward_cls.clear_saved_tensors_on_access:
             self.saved, self._kept = (None,), -1
         return found
+
+    def maybe_clear_saved_tensors(self) -> None:
+        """Do nothing: what may be read only once was let go of when it was read."""
 
     def _entries(self) -> tuple[SavedTensor | None, ...]:
         saved = self.saved
@@ -182,8 +193,8 @@ class CustomNode(Node):
         return output
 
     @property
-    def _raw_saved_tensors(self) -> tuple[SavedTensor | None, ...]:
-        return self._entries()
+    def _raw_saved_tensors(self) -> tuple[RawSaved, ...]:
+        return tuple([raw_saved(self, at) for at in range(len(self._entries()))])
 
 
 _START: dict[str, Any] = {

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Sequence
+from collections.abc import Container, Sequence
 from typing import Any
 
 from .._inplace import note_write
 from .._mode import mode
 from .._node import Layout, SavedTensor, layout_of, save_input, save_output
 from .._packing import pack
+from .._site import user_stacklevel
 from .._tensor import Tensor, wrap_alias, wrap_view
-from .._views import check_inplace, rebase_history
+from .._views import check_inplace, keep_retaining, rebase_history
 from ._custom_node import CustomNode
 
 _LEAF_WRITTEN = (
@@ -136,7 +137,7 @@ class Settling:
         if tensor._grad_fn is None and tensor.requires_grad:
             raise RuntimeError(_LEAF_WRITTEN)
         if not is_input:
-            warnings.warn(_DIRTY_STRANGER, UserWarning, stacklevel=6)
+            warnings.warn(_DIRTY_STRANGER, UserWarning, stacklevel=user_stacklevel())
         if _is_view(tensor):
             if count > 1:
                 raise RuntimeError(_DIRTY_VIEW)
@@ -148,7 +149,9 @@ class Settling:
         if _is_view(tensor):
             rebase_history(tensor, self.node)
         else:
+            old = tensor._grad_fn, tensor._nr
             attach(self.node, tensor, number)
+            keep_retaining(tensor, *old)
 
 
 def describe(node: CustomNode, returned: Sequence[Any]) -> None:
@@ -191,13 +194,21 @@ def to_keep(node: CustomNode) -> list[Tensor | None]:
     return list(given)
 
 
-def keep(node: CustomNode, tensors: Sequence[Tensor | None]) -> None:
-    """Save tensors for backward, outputs as bare memory: they would hold the node."""
+def keep(
+    node: CustomNode, tensors: Sequence[Tensor | None], dirty: Container[int]
+) -> None:
+    """Save tensors for backward, outputs as bare memory: they would hold the node.
+
+    ``dirty`` has the ids of what forward wrote to: outputs, too, although the node of
+    a written view is not this one but leads to it.
+    """
     entries: list[SavedTensor | None] = []
     numbers: list[int | None] = []
     packing = mode.now.packing
     for tensor in tensors:
-        is_output = tensor is not None and tensor.grad_fn is node
+        is_output = tensor is not None and (
+            tensor._grad_fn is node or id(tensor) in dirty
+        )
         numbers.append(tensor._nr if is_output and tensor is not None else None)
         if tensor is None:
             entries.append(None)

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+
 from .._apply import finish
 from .._mode import mode
 from .._node import Node, layout_of, new_object
@@ -35,21 +37,29 @@ class DelayedError:
     def __call__(self, *tensors: Tensor | None) -> Any:
         """Return aliases of the tensors; a backward through them raises."""
         aliases = [None if t is None else wrap_alias(t._data, t) for t in tensors]
-        present = [t for t in tensors if t is not None]
-        if mode.grad and any(t.requires_grad for t in present):
-            self._attach(aliases, present)
+        if mode.grad and any(t is not None and t.requires_grad for t in tensors):
+            self._attach(aliases, tensors)
         return aliases[0] if len(aliases) == 1 else tuple(aliases)
 
-    def _attach(self, aliases: list[Tensor | None], inputs: list[Tensor]) -> None:
+    def _attach(
+        self, aliases: list[Tensor | None], inputs: tuple[Tensor | None, ...]
+    ) -> None:
         node = new_object(Error)
         node.message = self.message
-        node.nodes = tuple(edge_of(t) for t in inputs)
-        node.numbers = tuple(t._nr for t in inputs)
+        node.nodes = tuple([None if t is None else edge_of(t) for t in inputs])
+        node.numbers = tuple([0 if t is None else t._nr for t in inputs])
         node.saved, node.params = (), ()
-        outputs = [t for t in aliases if t is not None]
-        finish(node, outputs[0], 3)
-        if len(outputs) > 1:
-            node.layout, node.several = None, tuple(layout_of(t._data) for t in outputs)
-            node.storage_ids = tuple(t._storage.id for t in outputs)
-        for number, output in enumerate(outputs):
-            output._grad_fn, output._nr, output._needs = node, number, True
+        first = next(alias for alias in aliases if alias is not None)
+        finish(node, first, 3)
+        layouts = [layout_of(_NOTHING if t is None else t._data) for t in aliases]
+        if len(layouts) > 1:
+            node.layout, node.several = None, tuple(layouts)
+            node.storage_ids = tuple(
+                [0 if t is None else t._storage.id for t in aliases]
+            )
+        for number, alias in enumerate(aliases):
+            if alias is not None:
+                alias._grad_fn, alias._nr, alias._needs = node, number, True
+
+
+_NOTHING = np.empty(0, np.float32)

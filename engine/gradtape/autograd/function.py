@@ -6,12 +6,13 @@ import functools
 import inspect
 import itertools
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any, ClassVar
 
 from .._mode import is_grad_enabled, no_grad
 from .._tensor import Tensor
 from ._custom import call, in_order
+from ._custom_ctx import FunctionCtx
 from ._custom_node import CustomNode
 from ._delayed_error import DelayedError
 
@@ -42,86 +43,10 @@ _LEGACY = (
     "https://pytorch.org/docs/stable/autograd.html#torch.autograd.Function)"
 )
 _INSTANCE = (
-    "{cls} should not be instantiated. Methods on autograd functions are all static, so "
-    "you should invoke them on the class itself. Instantiating an autograd function "
+    "{cls} should not be instantiated. Methods on autograd functions are all static, "
+    "so you should invoke them on the class itself. Instantiating an autograd function "
     "will raise an error in a future version of PyTorch."
 )
-_SAVED_FOR_FORWARD = (
-    "save_for_forward expects all arguments to be tensors; you should save non-tensors "
-    "as attributes on ctx."
-)
-_SHARED_STORAGE = (
-    "`mark_shared_storage` is deprecated. Tensors with shared storages are "
-    "automatically tracked. Note that calls to `set_()` are not tracked"
-)
-
-
-class FunctionCtx:
-    """What ``forward`` may tell the engine about a call, through its ``ctx``."""
-
-    def save_for_backward(self, *tensors: Tensor | None) -> None:
-        """Keep tensors for ``backward``, which finds them in ``ctx.saved_tensors``.
-
-        Call it once, with inputs, outputs or intermediate results; None is allowed.
-        A later in-place write to one of them is noticed. An intermediate result has no
-        history of its own, so a second derivative does not see through it.
-
-        >>> import gradtape as torch
-        >>> class Square(torch.autograd.Function):
-        ...     @staticmethod
-        ...     def forward(ctx, x):
-        ...         ctx.save_for_backward(x)
-        ...         return x * x
-        ...     @staticmethod
-        ...     def backward(ctx, grad):
-        ...         (x,) = ctx.saved_tensors
-        ...         return 2 * x * grad
-        >>> x = torch.tensor(3.0, requires_grad=True)
-        >>> torch.autograd.grad(Square.apply(x), x)
-        (tensor(6.),)
-        """
-        self.to_save = tensors
-
-    def save_for_forward(self, *tensors: Tensor | None) -> None:
-        """Keep tensors for ``jvp``, which finds them in ``ctx.saved_tensors``.
-
-        Raises AssertionError for what is neither a tensor nor None.
-        """
-        for tensor in tensors:
-            if tensor is not None and not isinstance(tensor, Tensor):
-                raise AssertionError(_SAVED_FOR_FORWARD)
-        self.saved_for_forward = tensors
-
-    def mark_dirty(self, *args: Tensor) -> None:
-        """Say which inputs ``forward`` wrote to; each of them must be returned.
-
-        >>> import gradtape as torch
-        >>> class Double(torch.autograd.Function):
-        ...     @staticmethod
-        ...     def forward(ctx, x):
-        ...         ctx.mark_dirty(x)
-        ...         return x.mul_(2)
-        ...     @staticmethod
-        ...     def backward(ctx, grad):
-        ...         return 2 * grad
-        >>> x = torch.ones(2, requires_grad=True)
-        >>> Double.apply(x.clone())
-        tensor([2., 2.], grad_fn=<DoubleBackward>)
-        """
-        self.dirty_tensors = args
-
-    def mark_shared_storage(self, *pairs: tuple[Tensor, Tensor]) -> None:
-        """Do nothing: shared memory is noticed without being told."""
-        warnings.warn(_SHARED_STORAGE, FutureWarning, stacklevel=2)
-
-    def mark_non_differentiable(self, *args: Tensor) -> None:
-        """Say which outputs carry no gradient; ``backward`` gets zeros for them."""
-        self.non_differentiable = args
-
-    def set_materialize_grads(self, value: bool) -> None:
-        """Choose what ``backward`` gets where no gradient arrived: zeros, or None."""
-        self.materialize_grads = value
-
 
 _ContextMethodMixin = FunctionCtx
 """The name that old pickles know."""
@@ -148,15 +73,15 @@ class BackwardCFunction(CustomNode, FunctionCtx):
             raise RuntimeError(_TWO_BACKWARDS)
         return cls.backward
 
-    def apply(self, *args: Any) -> Any:
+    def apply(self, *gradients: Any) -> Any:
         """Call the user's ``backward`` on the gradients of the outputs."""
         if self._forward_cls.boxed_grads_call:
-            return self._get_user_fn()(self, list(args))
-        return self._get_user_fn()(self, *args)
+            return self._get_user_fn()(self, list(gradients))
+        return self._get_user_fn()(self, *gradients)
 
-    def apply_boxed(self, *args: Any) -> Any:
+    def apply_boxed(self, *gradients: Any) -> Any:
         """Call the user's ``backward`` on one list that holds the gradients."""
-        return self._get_user_fn()(self, *args)
+        return self._get_user_fn()(self, *gradients)
 
     def apply_jvp(self, *args: Any) -> Any:
         """Call the user's ``jvp`` on the tangents of the inputs."""
@@ -182,7 +107,7 @@ class FunctionMeta(type):
         super().__init__(name, bases, attrs)
 
 
-class Function(FunctionCtx, metaclass=FunctionMeta):
+class Function(CustomNode, FunctionCtx, metaclass=FunctionMeta):
     """Base of operations with a derivative of the user's own.
 
     A subclass has static methods ``forward`` and ``backward`` and is called through
@@ -335,7 +260,12 @@ class InplaceFunction(Function):
 
 
 class NestedIOFunction(Function):
-    """A Function whose arguments and results may be nested. Kept for old programs.
+    """A Function whose arguments and results may be nested. Kept for old programs."""
 
-    Subclasses define ``forward_extended`` and ``backward_extended``.
-    """
+    def forward_extended(self, *input: Any) -> Any:
+        """Compute the outputs of nested arguments: to be overridden."""
+        raise NotImplementedError
+
+    def backward_extended(self, *grad_output: Any) -> Any:
+        """Return the gradients of nested arguments: to be overridden."""
+        raise NotImplementedError
