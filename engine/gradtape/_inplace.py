@@ -16,6 +16,13 @@ from ._mode import mode
 from ._node import Node, SavedTensor, save_output
 from ._observe import OpCalled, StorageWritten, notify, observers
 from ._op import Op
+from ._overlap import check_overlap as check_overlap
+from ._overlap import (
+    check_partial_overlap,
+    layers_of,
+    meets_cells_twice,
+    warn_shared,
+)
 from ._site import caller_site
 from ._tensor import Tensor, wrap
 from ._views import check_inplace, rebase_history
@@ -38,13 +45,16 @@ def in_place(op: Op) -> Callable[..., Tensor]:
 
 def write(op: Op, args: tuple[Any, ...], params: tuple[Any, ...]) -> Tensor:
     """Compute ``op`` and store the result in its first operand."""
+    profile = mode.now.profile
+    if profile is not None:
+        return profile.op(write, op, args, params, "_")
     target = args[0]
     arrays, xp = arrays_of(op, args)
     if op.check is not None:
         op.check(op.name, *args, *params)
     needs = mode.grad and any(t.requires_grad for t in args if isinstance(t, Tensor))
     check_inplace(target, needs)
-    check_overlap(target)
+    check_overlap(target, op.name)
     check_partial_overlap(op, target, args)
     promoted = arrays
     if op.promotion != "none":
@@ -56,7 +66,9 @@ def write(op: Op, args: tuple[Any, ...], params: tuple[Any, ...]) -> Tensor:
             shapes = [getattr(a, "shape", ()) for a in arrays]
             raise broadcast_error(*shapes) from None
         raise
-    _check_fits(target, found)
+    _check_fits(op, target, found)
+    if op.pointwise and meets_cells_twice(target._data):
+        found = _in_order(op, args, arrays, params, xp)
     if mode.now.checks:
         check_outputs(f"{op.name}_", op.tensors, (*args, *params), (found,))
     node = None
@@ -70,10 +82,34 @@ def write(op: Op, args: tuple[Any, ...], params: tuple[Any, ...]) -> Tensor:
     return target
 
 
+def _in_order(
+    op: Op, args: tuple[Any, ...], arrays: list[Any], params: tuple[Any, ...], xp: Any
+) -> Any:
+    """Write a target that shares cells with itself, one element of a cell at a time.
+
+    Later elements read what earlier ones left, as in PyTorch's loops.
+    """
+    warn_shared()
+    data = args[0]._data
+    whole = [
+        xp.broadcast_to(a, data.shape) if hasattr(a, "shape") else a for a in arrays
+    ]
+    for layer in layers_of(data):
+        places = xp.unravel_index(layer, data.shape)
+        parts = [a[places] if hasattr(a, "shape") else a for a in whole]
+        if op.promotion != "none":
+            parts = mode.now.run(promote, op, args, parts)
+        data[places] = mode.run(op.invoke, xp, parts, params)
+    return data.copy()
+
+
 def commit(
     target: Tensor, value: Any, name: str, node: Node | None, op: Op | None, call: Any
 ) -> Tensor:
     """Store ``value`` in ``target``'s memory: bump, log, rebase, tell observers."""
+    profile = mode.now.profile
+    if profile is not None:
+        return profile.write(commit, target, value, name, node, op, call)
     target._data[...] = value
     note_write(target, name)
     if node is not None:
@@ -94,49 +130,13 @@ def note_write(target: Tensor, name: str) -> None:
         notify(StorageWritten(storage, name, version, target, site))
 
 
-def check_overlap(target: Tensor) -> None:
-    """Refuse to write where several elements share one cell (an expanded tensor)."""
-    data = target._data
-    if not data.size:
-        return
-    for size, stride in zip(data.shape, data.strides, strict=True):
-        if size > 1 and stride == 0:
-            raise RuntimeError(_errors.OVERLAPPING_WRITE)
-
-
-def check_partial_overlap(op: Op, target: Tensor, args: tuple[Any, ...]) -> None:
-    """Refuse operands that share some, but not all, cells with what is written.
-
-    A tensor called ``value`` stands for a number, which is read before.
-    """
-    storage = target._storage
-    for name, arg in zip(op.tensors, args, strict=False):
-        if not isinstance(arg, Tensor) or arg._storage is not storage:
-            continue
-        if arg is target or name == "value":
-            continue
-        mine, theirs = _dense_span(target), _dense_span(arg)
-        if mine is None or theirs is None:
-            continue
-        same = mine == theirs and target._data.strides == arg._data.strides
-        if not same and mine[0] < theirs[1] and theirs[0] < mine[1]:
-            raise RuntimeError(_errors.PARTIAL_OVERLAP)
-
-
-def _dense_span(tensor: Tensor) -> tuple[int, int] | None:
-    """Return the cells a tensor fills, from and to; None if it is empty or has gaps."""
-    data = tensor._data
-    item = data.itemsize
-    steps = [(n, s // item) for n, s in zip(data.shape, data.strides, strict=True)]
-    length = 1 + sum((n - 1) * s for n, s in steps)
-    if not data.size or length != data.size or any(n > 1 and not s for n, s in steps):
-        return None
-    start = tensor.storage_offset()
-    return start, start + length
-
-
-def _check_fits(target: Tensor, found: Any) -> None:
+def _check_fits(op: Op, target: Tensor, found: Any) -> None:
     if found.shape != target._data.shape:
+        if op.family == "matmul" and op.name != "addr":
+            raise RuntimeError(
+                f"Bad in-place call: input tensor size {list(target._data.shape)} and "
+                f"output tensor size {list(found.shape)} should match"
+            )
         raise RuntimeError(
             _errors.BROADCAST_OUTPUT.format(
                 output=_errors.shape_text(target._data.shape),

@@ -7,10 +7,12 @@ from typing import Any
 
 from . import _errors
 from ._apply import apply
+from ._before_write import before_write
 from ._dtypes import DTYPE_OF, can_cast
 from ._errors import shape_text
 from ._mode import mode
 from ._op import Op
+from ._overlap import check_overlap, check_partial_overlap
 from ._site import caller_site
 from ._tensor import Tensor
 
@@ -48,6 +50,8 @@ def write_out(op: Op, args: tuple[Any, ...], options: tuple[Any, ...], out: Any)
         raise RuntimeError(_NO_DERIVATIVE.format(name=op.name))
     if mode.now.duals is not None and mode.now.duals.any_dual(tensors):
         raise NotImplementedError(_NO_TANGENT.format(name=op.name))
+    if op.pointwise and op.outputs == 1:
+        check_partial_overlap(op, out, args)
     results = apply(op, args, options)
     for target, result in zip(
         targets, (results,) if op.outputs == 1 else results, strict=True
@@ -73,6 +77,10 @@ def store(target: Tensor, value: Any, op: Op) -> None:
         )
     if target._data.shape != value.shape:
         _resize(target, value)
+    elif not op.family.startswith("reduce"):
+        check_overlap(target, op.name)
+    for look in before_write:
+        look(target)
     target._data[...] = value
     target._storage.bump(f"{op.name}(out=)", caller_site())
 

@@ -7,9 +7,10 @@ from typing import Any
 
 from .._apply import make_node
 from .._define import OPS
-from .._inplace import check_overlap, check_partial_overlap, note_write
+from .._inplace import note_write
 from .._mode import mode
 from .._observe import OpCalled, notify, observers
+from .._overlap import check_overlap, check_partial_overlap
 from .._tensor import Tensor
 from .._views import check_inplace, rebase_history
 
@@ -30,7 +31,8 @@ def written(
     tensors = [t for t in args if isinstance(t, Tensor)]
     needs = mode.grad and any(t.requires_grad for t in tensors)
     check_inplace(target, needs)
-    check_overlap(target)
+    if len(args) == 1 or args[1] is not target:  # x.copy_(x) stores nothing
+        check_overlap(target, OPS[declared].name)
     check_partial_overlap(OPS[declared], target, args)
     node = make_node(OPS[declared], args, options, (target,)) if needs else None
     duals = mode.now.duals

@@ -11,6 +11,7 @@ from typing import Any
 from .._define import Array, op
 from .._dtypes import DTYPE_OF
 from .._errors import legacy_type_name
+from .._inplace import inplace
 from ._place import array_like
 from ._product import (
     adjoint,
@@ -281,3 +282,6 @@ def addr(
     size = (vec1.shape[0], vec2.shape[0])
     into = array_like(xp, self) if self.shape == size else None
     return _added(xp, self, xp.multiply(vec1[:, None], vec2, into), beta, alpha)
+
+
+inplace("addbmm", "addmm", "addmv", "addr", "baddbmm")

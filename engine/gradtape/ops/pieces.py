@@ -6,11 +6,14 @@ The pieces come from one call, so PyTorch lets none of them be written in place.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
-from .._define import OPS, Array, method, op
+from .._define import OPS, Array, make_node_type, method, node_name, op
+from .._mode import no_grad
+from .._storage import sharing
 from .._strided import Geometry, geometry_of
-from .._tensor import Tensor
+from .._tensor import Tensor, view_info, wrap_shared
 from . import _geometry as at
 from ._arguments import as_integer, check_tensor, is_integer, wrap_dim
 from ._view import look, recorded
@@ -259,3 +262,59 @@ def _split_along(name: str, least: int, dims: tuple[int, int]) -> None:
 _split_along("hsplit", 1, (0, 1))
 _split_along("vsplit", 2, (0, 0))
 _split_along("dsplit", 3, (2, 2))
+
+
+# ---- pieces that claim to be no views: written to at one's own risk ----
+
+
+def _declare_unsafe(name: str) -> None:
+    twin = f"unsafe_{name}"
+    record = replace(
+        OPS[name], name=twin, key=twin, node_name=node_name(twin), view=None
+    )
+    make_node_type(record)
+    OPS[twin] = record
+
+
+_declare_unsafe("split")
+_declare_unsafe("split_with_sizes")
+
+
+def _apart(name: str, source: Tensor, views: Any, options: Any) -> tuple[Tensor, ...]:
+    """Let pieces count writes of their own, as if they shared no memory."""
+    pieces = [wrap_shared(v._data, sharing(v._storage)) for v in views]
+    for piece, view in zip(pieces, views, strict=True):
+        piece._view = view_info(None, view.storage_offset(), "", 0)
+    return recorded(OPS[name], source, tuple(pieces), options)
+
+
+@method(function=True)
+def unsafe_split(tensor: Tensor, split_size: int, dim: int = 0) -> tuple[Tensor, ...]:
+    """Cut as split() does into pieces that may be written, though gradients go wrong.
+
+    The pieces share memory with the tensor, but it does not learn of writes to them.
+    """
+    with no_grad():
+        views = split(tensor, split_size, dim)
+    return _apart("unsafe_split", tensor, views, (split_size, dim))
+
+
+@method(function=True)
+def unsafe_split_with_sizes(
+    input: Tensor, split_sizes: Any, dim: int = 0
+) -> tuple[Tensor, ...]:
+    """Cut as split_with_sizes() does; see unsafe_split() for the danger."""
+    sizes = tuple(split_sizes)
+    with no_grad():
+        views = _split_sizes(input, sizes, dim)
+    return _apart("unsafe_split_with_sizes", input, views, (sizes, dim))
+
+
+@method(function=True)
+def unsafe_chunk(input: Tensor, chunks: int, dim: int = 0) -> tuple[Tensor, ...]:
+    """Cut as chunk() does; see unsafe_split() for the danger."""
+    with no_grad():
+        lengths = tuple(piece.size(dim) for piece in chunk(input, chunks, dim))
+    if sum(lengths) == 0:
+        return unsafe_split_with_sizes(input, lengths, dim)
+    return unsafe_split(input, lengths[0], dim)

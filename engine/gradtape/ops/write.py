@@ -11,6 +11,7 @@ from .._define import Array, method, op, public
 from .._dtypes import DTYPE_OF
 from .._errors import BROADCAST_OUTPUT, shape_text
 from .._mode import mode, no_grad
+from .._overlap import meets_cells_twice, warn_shared
 from .._tensor import Tensor
 from .._tensor import wrap as wrap_array
 from .._views import check_inplace
@@ -84,6 +85,9 @@ def copy_(self: Tensor, src: Any, non_blocking: bool = False) -> Tensor:
     check_inplace(self, mode.grad and (self.requires_grad or src.requires_grad))
     check_broadcast(self, src)
     values = value_for(self, src)
+
+    if src.dim() and meets_cells_twice(self._data):
+        warn_shared()
 
     def store(data: Any) -> None:
         data[...] = values
