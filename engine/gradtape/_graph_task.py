@@ -27,6 +27,7 @@ class GraphTask:
     __slots__ = (
         "arriving",
         "callbacks",
+        "can_checkpoint",
         "capture",
         "create_graph",
         "depth",
@@ -58,6 +59,7 @@ class GraphTask:
         self.capture: dict[Edge, Any] | None = None  # autograd.grad's results
         self.needed: set[Node] | None = None
         self.wanted: set[Node] | None = None
+        self.can_checkpoint = outer is None or outer.can_checkpoint
         self.callbacks: list[Callable[[], Any]] = []
 
     def place(self, node: Node, number: int, grad: Any, source: Node | None) -> None:
@@ -137,6 +139,12 @@ def current_id() -> int:
     """Return the number of the pass that runs in this thread; -1 if none does."""
     task = mode.now.task
     return -1 if task is None else task.id
+
+
+def keeps_graph() -> bool:
+    """Tell whether the pass of this thread keeps its graph; True outside of one."""
+    task = mode.now.task
+    return True if task is None else task.keep
 
 
 def current_node() -> Node | None:

@@ -53,7 +53,7 @@ def backward(
     outputs = _several(tensors)
     gradients = incoming(outputs, _given(grad_tensors, len(outputs)))
     keep = create_graph if retain_graph is None else retain_graph
-    _run(outputs, gradients, bool(keep), create_graph, limit, accumulating=True)
+    run_between(outputs, gradients, bool(keep), create_graph, limit, accumulating=True)
 
 
 def grad(
@@ -90,7 +90,7 @@ def grad(
     keep = bool(create_graph if retain_graph is None else retain_graph)
 
     def once(each: Sequence[Any], keep: bool = keep) -> list[Tensor | None]:
-        found = _run(ends, each, keep, create_graph, starts, accumulating=False)
+        found = run_between(ends, each, keep, create_graph, starts, accumulating=False)
         if not allow and None in [None if g is None else 0 for g in found]:
             index = next(i for i, g in enumerate(found) if g is None)
             raise RuntimeError(_errors.UNUSED_INPUT.format(index=index))
@@ -109,7 +109,7 @@ def grad(
 
 
 @method("backward")
-def _tensor_backward(
+def tensor_backward(
     self: Tensor,
     gradient: Tensor | None = None,
     retain_graph: bool | None = None,
@@ -127,6 +127,10 @@ def _tensor_backward(
     tensor([ 2., 40.])
     """
     backward(self, gradient, retain_graph, create_graph, inputs=inputs)
+
+
+tensor_backward.__name__ = "backward"
+tensor_backward.__qualname__ = "Tensor.backward"
 
 
 def _several(tensors: Any, function: str = "") -> tuple[Any, ...]:
@@ -156,7 +160,7 @@ def _given(gradients: Gradients, count: int) -> tuple[Any, ...]:
     return (gradients,) if isinstance(gradients, Tensor) else tuple(gradients)
 
 
-def _run(
+def run_between(
     outputs: Sequence[Any],
     gradients: Sequence[Any],
     keep: bool,

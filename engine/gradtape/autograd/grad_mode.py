@@ -5,5 +5,6 @@ from .._inference import unsafe_preserve_version_counter
 from .._mode import enable_grad as enable_grad
 from .._mode import no_grad as no_grad
 from .._mode import set_grad_enabled as set_grad_enabled
+from ._multithreading import set_multithreading_enabled as set_multithreading_enabled
 
 _unsafe_preserve_version_counter = unsafe_preserve_version_counter

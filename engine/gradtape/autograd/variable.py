@@ -8,6 +8,7 @@ from typing import Any
 from .._node import Node
 from .._tensor import Tensor, wrap_alias
 from ..ops.create import empty
+from ._engine import execution_engine
 
 _NO_GRAD_FN = (
     "_grad_fn argument to legacy Variable constructor is no longer supported.  "
@@ -34,6 +35,8 @@ class Variable(metaclass=VariableMeta):
     >>> x, isinstance(x, torch.autograd.Variable)
     (tensor([1., 1.], requires_grad=True), True)
     """
+
+    _execution_engine = execution_engine
 
     def __new__(
         cls,

@@ -1,0 +1,50 @@
+"""The names of ``torch._C`` that programs use: state of the engine, and its nodes."""
+
+from __future__ import annotations
+
+import weakref
+from typing import Any
+
+from .._graph_task import current_id, current_node, current_order, will_execute
+from .._mode import is_grad_enabled as is_grad_enabled
+from .._mode import mode, switch_grad_mode
+from ..autograd import _multithreading
+from ..autograd._engine import ImperativeEngine
+from . import _autograd as _autograd
+from . import _functions as _functions
+
+_ImperativeEngine = ImperativeEngine
+_current_autograd_node = current_node
+_current_graph_task_execution_order = current_order
+_current_graph_task_id = current_id
+_is_multithreading_enabled = _multithreading.is_multithreading_enabled
+_set_grad_enabled = switch_grad_mode
+_set_multithreading_enabled = _multithreading.switch_multithreading
+_will_engine_execute_node = will_execute
+
+
+class WeakTensorRef:
+    """Refers to a tensor without keeping it alive.
+
+    >>> import gradtape as torch
+    >>> x = torch.ones(2)
+    >>> reference = torch._C._WeakTensorRef(x)
+    >>> del x
+    >>> reference.expired()
+    True
+    """
+
+    def __init__(self, tensor: Any) -> None:
+        self._reference = weakref.ref(tensor)
+
+    def expired(self) -> bool:
+        """Tell whether the tensor is gone."""
+        return self._reference() is None
+
+
+_WeakTensorRef = WeakTensorRef
+
+
+def is_inference_mode_enabled() -> bool:
+    """Tell whether this thread is in inference mode."""
+    return mode.now.inference

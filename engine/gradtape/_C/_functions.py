@@ -1,0 +1,25 @@
+"""The classes of nodes, under the names they have in ``torch._C._functions``."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from .._define import OPS
+from .._node import AccumulateGrad as AccumulateGrad
+from .._views import CopySlices as CopySlices
+from ..autograd._delayed_error import DelayedError as DelayedError
+from ..autograd._delayed_error import Error as Error
+from ..autograd._delayed_error import UndefinedGrad as UndefinedGrad
+from ..autograd._delayed_error import UndefinedGradBackward as UndefinedGradBackward
+from ..autograd.graph import Node
+
+Node.register(DelayedError)
+Node.register(UndefinedGrad)
+
+
+def __getattr__(name: str) -> Any:
+    """Find the node class of an op: ``_functions.MulBackward0``."""
+    for op in OPS.values():
+        if op.formulas and op.node_name == name:
+            return op.node_type
+    raise AttributeError(f"module 'torch._C._functions' has no attribute '{name}'")

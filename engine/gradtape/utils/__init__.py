@@ -1,0 +1,3 @@
+"""Tools around tensors and graphs."""
+
+from . import hooks as hooks

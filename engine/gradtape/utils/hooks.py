@@ -1,0 +1,37 @@
+"""``utils.hooks``: handles of hooks, and hooks that cannot be saved."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+from .._hooks import RemovableHandle as RemovableHandle
+from ..nn.modules._backward_hook import BackwardHook as BackwardHook
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+
+def unserializable_hook(f: F) -> F:
+    """Mark a hook as one that is meant to stay behind when its tensor is saved.
+
+    >>> import gradtape as torch
+    >>> hook = torch.utils.hooks.unserializable_hook(lambda grad: None)
+    >>> x = torch.ones(1, requires_grad=True)
+    >>> handle = x.register_hook(hook)
+    >>> torch.utils.hooks.warn_if_has_hooks(x)
+    """
+    f.__torch_unserializable__ = True  # type: ignore[attr-defined]
+    return f
+
+
+def warn_if_has_hooks(tensor: Any) -> None:
+    """Warn of every hook on a tensor's gradient that saving the tensor would lose."""
+    for hook in (tensor._backward_hooks or {}).values():
+        if not hasattr(hook, "__torch_unserializable__"):
+            warnings.warn(
+                f"backward hook {hook!r} on tensor will not be serialized.  If this is "
+                "expected, you can decorate the function with "
+                "@torch.utils.hooks.unserializable_hook to suppress this warning",
+                stacklevel=2,
+            )
