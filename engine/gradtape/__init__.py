@@ -7,10 +7,15 @@ from math import pi as pi
 from typing import TYPE_CHECKING as _TYPE_CHECKING
 from typing import Any as _Any
 
+from . import _C as _C
 from . import autograd as autograd
+from . import linalg as linalg
 from . import nn as nn
 from . import ops as ops
 from . import optim as optim
+from . import profiler as profiler
+from . import testing as testing
+from . import utils as utils
 from ._define import FUNCTIONS as _FUNCTIONS
 from ._device import device as device
 from ._device import set_default_device as set_default_device

@@ -60,8 +60,10 @@ def finish(node: Node, output: Tensor, depth: int = 2) -> None:
 
 def apply(op: Op, args: tuple[Any, ...], params: tuple[Any, ...]) -> Any:
     """Run an op on tensors (``args``) and other arguments (``params``)."""
-    arrays, xp = arrays_of(op, args)
     now = mode.now
+    if now.profile is not None:
+        return now.profile.op(apply, op, args, params)
+    arrays, xp = arrays_of(op, args)
     if op.check is not None:
         op.check(op.name, *args, *params)
     if op.promotion != "none":

@@ -11,6 +11,7 @@ import contextvars
 import threading
 from collections.abc import Callable, Sequence
 from heapq import heappop, heappush
+from operator import add
 from typing import Any
 
 from ._accumulate import accumulate
@@ -45,6 +46,7 @@ from ._observe import (
     notify,
     observers,
 )
+from ._saved_checks import inspect, suspicious
 from ._site import caller_site
 from ._tensor import Tensor
 
@@ -73,7 +75,7 @@ def run_backward(
     space = tensor_ops if as_tensors else raw_ops(gradients[0]._data)
     task = GraphTask(space, roots, retain_graph, create_graph)
     task.order, leaves = collect(roots, task.waiting)
-    careful = targets is not None or bool(observers or renumbered)
+    careful = targets is not None or bool(observers or renumbered) or suspicious()
     profile = mode.now.profile
     if profile is not None:
         task.space, careful = profile.space(space), True
@@ -96,6 +98,7 @@ def _limit(task: GraphTask, targets: Sequence[Edge], accumulating: bool) -> None
     leading = leading_to(ends, reversed(latest))
     task.wanted = leading | ends
     task.needed = task.wanted if accumulating else leading
+    task.can_checkpoint = False
     if not accumulating:
         task.capture = dict.fromkeys(targets)
 
@@ -106,6 +109,7 @@ def _execute(
     """Run a pass with the thread's switches set for it, and set back at its end."""
     now = mode.now
     before, outer = now.grad, (now.evaluating, now.task)
+    packing = tuple(now.packing)
     mode.grad = task.create_graph
     now.evaluating, now.task = None, task
     error: BaseException | None = None
@@ -124,6 +128,9 @@ def _execute(
         raise
     finally:
         now.grad = before
+        if packing != tuple(now.packing):  # a hook has switched saved-tensor hooks
+            now.packing[:] = packing
+            now.settle()
         now.evaluating, now.task = outer
         if observers:
             notify(BackwardEnded(error))
@@ -156,7 +163,7 @@ def _walk(task: GraphTask, incoming: list[Any]) -> None:
     """Run all nodes, in the order of their numbers."""
     F, keep, place, raw = task.space, task.keep, task.place, task.space.raw
     arriving, waiting = task.arriving, task.waiting
-    take = arriving.pop
+    take, find, quiet = arriving.pop, arriving.get, mode.now.run
     ready: list[Node] = []
     check = new_check() if anomaly.enabled and anomaly.check_nan else None
     for node, number in task.roots:
@@ -177,20 +184,24 @@ def _walk(task: GraphTask, incoming: list[Any]) -> None:
                 raise _placed(error, node)  # noqa: B904 - the same error, with a note
         if check is not None:
             check(node, grad, outgoing)
-        if node.saved and not keep:
+        if node.keeps and not keep:
             node.free()
         for following, number, out in zip(node.nodes, node.numbers, outgoing):  # noqa: B905 - checked by run()
             if following is None:
                 continue
             if raw and out is not None:
-                layout = following.layout  # None: several outputs, or a leaf
-                if (  # place()'s commonest case, inlined
+                layout = following.layout  # None: several outputs
+                if (  # place()'s commonest cases, inlined
                     layout is not None
-                    and following not in arriving
                     and out.dtype is layout[2]
                     and out.shape == layout[0]
+                    and ((old := find(following)) is None or not layout[3])
                 ):
-                    arriving[following] = out
+                    arriving[following] = out if old is None else quiet(add, old, out)
+                    if following.accumulates:
+                        left = waiting[following] = waiting[following] - 1
+                        if not left:
+                            ready.append(following)
                     continue
             place(following, number, out, node)
             if following.accumulates:
@@ -246,7 +257,7 @@ def _walk_carefully(task: GraphTask, incoming: list[Any]) -> None:
         outgoing = _evaluate(task, node, slots)
         if check is not None and outgoing:
             check(node, slots if len(slots) > 1 else slots[0], outgoing)
-        if outgoing and node.saved and not task.keep:
+        if outgoing and node.keeps and not task.keep:
             node.free()
         slots = None  # what leaves take should be theirs alone
         for following, number, out in zip(node.nodes, node.numbers, outgoing):  # noqa: B905 - checked by run()
@@ -274,6 +285,8 @@ def _evaluate(task: GraphTask, node: Node, slots: list[Any]) -> Sequence[Any]:
     if node.foreign or any(slot is not None for slot in slots):
         if observers:
             notify(NodeEntered(node, _arrays(slots)))
+        if suspicious():
+            inspect(node)
         profile = mode.now.profile
         run = node.run if profile is None else profile.runner(node)
         try:

@@ -56,7 +56,9 @@ def bind_pointwise(
         scope |= {"_default": option.default, "_other": option.function}
 
     def watched(*args: Any) -> Tensor:
-        """Compile the twin for anomaly mode, when it is first called."""
+        """Compile the twin for anomaly mode, when it is first needed."""
+        if args[-1].rare:
+            return scope["fallback"](op, args[: len(op.tensors)], ())
         scope["watched"] = _compile(op, scope, source_of(op, None, operator, True))
         return scope["watched"](*args)
 

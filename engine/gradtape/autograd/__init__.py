@@ -11,12 +11,24 @@ from . import function as function
 from . import functional as functional
 from . import grad_mode as grad_mode
 from . import graph as graph
+from . import profiler as profiler
+from . import profiler_legacy as profiler_legacy
+from . import profiler_util as profiler_util
 from . import variable as variable
 from ._api import backward as backward
 from ._api import grad as grad
+from ._multithreading import set_multithreading_enabled as set_multithreading_enabled
+from ._profiler_config import ProfilerActivity as ProfilerActivity
+from ._profiler_config import ProfilerState as ProfilerState
+from ._profiler_config import _supported_activities as _supported_activities
+from ._profiler_config import kineto_available as kineto_available
 from .anomaly_mode import detect_anomaly as detect_anomaly
 from .anomaly_mode import set_detect_anomaly as set_detect_anomaly
 from .function import Function as Function
+from .gradcheck import gradcheck as gradcheck
+from .gradcheck import gradgradcheck as gradgradcheck
+from .profiler import _profiler_enabled as _profiler_enabled
+from .profiler_util import DeviceType as DeviceType
 from .variable import Variable as Variable
 
 _unsafe_preserve_version_counter = unsafe_preserve_version_counter

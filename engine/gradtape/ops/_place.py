@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from .._backend import NUMPY, backend_of, cupy_backend
+from .._before_write import before_write
 from .._device import default_device
 from .._device import device as Device
 from .._dtypes import DTYPE_OF, can_cast
@@ -38,6 +39,9 @@ def module_on(where: Any) -> Any:
 
 def made(array: Any, requires_grad: bool = False) -> Tensor:
     """Return a new leaf over ``array``, which is nobody else's."""
+    profile = mode.now.profile
+    if profile is not None:
+        profile.took(array)
     tensor = wrap(array)
     if requires_grad:
         if array.dtype.kind not in "fcV":
@@ -61,6 +65,8 @@ def deliver(array: Any, out: Tensor | None, requires_grad: bool = False) -> Tens
         raise RuntimeError(
             CAST_REFUSED.format(result=result.cpp_name, output=out.dtype.cpp_name)
         )
+    for look in before_write:
+        look(out)
     mode.run(out._data.__setitem__, ..., array)
     note_write(out, "out")
     return out

@@ -9,10 +9,11 @@ from collections.abc import Callable, Iterable
 from copy import deepcopy
 from typing import Any, TypeAlias
 
+from .._before_write import before_write
 from .._errors import legacy_type_name
 from .._hooks import RemovableHandle, new_registry, register
 from .._inplace import note_write
-from .._mode import enable_grad, no_grad
+from .._mode import enable_grad, mode, no_grad
 from .._observe import OptimizerStepped, notify, observers
 from .._site import caller_site
 from .._tensor import Tensor
@@ -96,6 +97,15 @@ class Optimizer:
 
     def zero_grad(self, set_to_none: bool = True) -> None:
         """Forget the gradients, or fill them with zeros."""
+        profile = mode.now.profile
+        if profile is None:
+            self._zero_grad(set_to_none)
+            return
+        kind = type(self).__name__
+        with profile.block(f"Optimizer.zero_grad#{kind}.zero_grad"):
+            self._zero_grad(set_to_none)
+
+    def _zero_grad(self, set_to_none: bool) -> None:
         for group in self.param_groups:
             for param in group["params"]:
                 if param._grad is None:
@@ -119,6 +129,9 @@ class Optimizer:
                 loss = closure()
         with no_grad():
             for group in self.param_groups:
+                for look in before_write:
+                    for param in group["params"]:
+                        look(param)
                 self.update(group)
         return loss
 
@@ -177,6 +190,14 @@ def _announced(step: Callable[..., Any]) -> Callable[..., Any]:
 
     @functools.wraps(step)
     def wrapper(self: Optimizer, *args: Any, **kwargs: Any) -> Any:
+        profile = mode.now.profile
+        if profile is None:
+            return announced(self, *args, **kwargs)
+        kind = type(self).__name__
+        with profile.block(f"Optimizer.step#{kind}.step"):
+            return announced(self, *args, **kwargs)
+
+    def announced(self: Optimizer, *args: Any, **kwargs: Any) -> Any:
         for hook in list(self._pre_hooks.values()):
             changed = hook(self, args, kwargs)
             if changed is not None:

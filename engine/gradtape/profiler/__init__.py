@@ -1,0 +1,16 @@
+"""The profiler: record what every op takes, step by step, and see it as a trace."""
+
+from ..autograd._profiler_config import ProfilerActivity as ProfilerActivity
+from ..autograd._profiler_config import RecordScope as RecordScope
+from ..autograd._profiler_config import _ExperimentalConfig as _ExperimentalConfig
+from ..autograd._profiler_config import kineto_available as kineto_available
+from ..autograd.profiler import KinetoStepTracker as KinetoStepTracker
+from ..autograd.profiler import record_function as record_function
+from ..autograd.profiler_util import DeviceType as DeviceType
+from . import itt as itt
+from ._schedule import ProfilerAction as ProfilerAction
+from ._schedule import schedule as schedule
+from ._schedule import tensorboard_trace_handler as tensorboard_trace_handler
+from .profiler import _KinetoProfile as _KinetoProfile
+from .profiler import profile as profile
+from .profiler import supported_activities as supported_activities
