@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from .._tensor import Tensor
 from ..ops.join import stack
 from ..ops.like import zeros_like
 from . import _functional_parts as parts
+from . import forward_ad
 from ._functional_parts import Tensors
 
 
@@ -40,13 +41,12 @@ def forward_jacobian(
     return parts.unpacked_rows(rows, many_outputs, many_inputs)
 
 
-def standard_basis(tensors: Tensors) -> Tensors:
+def standard_basis(tensors: Tensors, lengths: Sequence[int]) -> Tensors:
     """Return the unit vectors of the space of all elements of the tensors.
 
-    One tensor of (all elements, own elements) for each: row r of all of them together
+    ``lengths`` are their numbers of elements. One tensor of (all elements, own elements) for each: row r of all of them together
     is the r-th unit vector.
     """
-    lengths = [each.numel() for each in tensors]
     total, start = sum(lengths), 0
     basis: list[Tensor] = []
     for each, length in zip(tensors, lengths, strict=True):
@@ -65,11 +65,9 @@ def _pushed_forward(
     Returns the shapes of its outputs, whether they were a tuple, and for each output
     the tangents stacked: (all input elements, *shape).
     """
-    from . import forward_ad
-
     shapes: list[tuple[int, ...]] = []
     many = False
-    basis = standard_basis(inputs)
+    basis = standard_basis(inputs, [each.numel() for each in inputs])
     pushed: list[Tensors] = []
     for number in range(sum(each.numel() for each in inputs)):
         with forward_ad.dual_level():

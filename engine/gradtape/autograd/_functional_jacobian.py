@@ -175,11 +175,11 @@ def _all_at_once(
 ) -> list[Tensors]:
     """Differentiate every element of every output in one batched backward pass."""
     flat = tuple(output.reshape(-1) for output in outputs)
-    basis = standard_basis(outputs)
+    lengths = [output.numel() for output in outputs]
+    basis = standard_basis(outputs, lengths)
     found = parts.gradients(
         flat, inputs, basis, create_graph=create_graph, batched=True
     )
-    lengths = [output.numel() for output in outputs]
     columns: list[list[Tensor]] = []
     for each, like in zip(found, inputs, strict=True):
         if each is None:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable
+from types import ModuleType
 from typing import Any
 
 from .._tensor import Tensor
@@ -204,3 +206,16 @@ def _gradient_of(
         return tuple(each for each in found if each is not None)
 
     return gradient
+
+
+class _CallableModule(ModuleType):
+    """This module, which may come to stand where the function of its name belongs.
+
+    ``autograd.gradcheck`` is the function. Importing the module under an alias of the
+    package makes Python put the module there, for which it then answers.
+    """
+
+    __call__ = staticmethod(gradcheck)
+
+
+sys.modules[__name__].__class__ = _CallableModule

@@ -154,7 +154,7 @@ def _flattened(data: Any) -> tuple[list[Any], tuple[int, ...]]:
         warn_once(_LIST_OF_ARRAYS, stacklevel=5)
     while level and not isinstance(level[0], int | float) and _is_sequence(level[0]):
         if isinstance(level[0], Tensor):
-            raise ValueError(_ONE_ELEMENT)
+            break  # one of a single element is a number; others are refused later
         wanted = len(level[0])
         for item in level:
             _check_length(item, wanted, len(shape))
