@@ -147,7 +147,10 @@ class Settling:
             tensor._extra.hooks = None
             tensor._extra.accumulator = None
         if _is_view(tensor):
-            rebase_history(tensor, self.node)
+            node = self.node
+            mine = node.seq, node.extra  # as when forward began
+            rebase_history(tensor, node)
+            node.seq, node.extra = mine
         else:
             old = tensor._grad_fn, tensor._nr
             attach(self.node, tensor, number)

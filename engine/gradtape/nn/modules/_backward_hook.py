@@ -10,10 +10,11 @@ import warnings
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from ..._apply import finish
 from ..._mode import mode
-from ..._node import Node, layout_of, new_object
-from ..._tensor import Tensor, edge_of, wrap_alias
+from ..._node import Node
+from ..._site import user_stacklevel
+from ..._tensor import Tensor
+from ._functions import BackwardHookFunction
 
 _NO_INPUT_GRADIENT = (
     "Full backward hook is firing when gradients are computed with respect to module "
@@ -38,34 +39,6 @@ _NESTED = (
     "is deprecated and will be removed in future versions. This hook will be missing "
     "some grad_output."
 )
-
-
-class BackwardHookFunctionBackward(Node):
-    """Hands gradients on unchanged; exists so that hooks have a place."""
-
-    __slots__ = ()
-    op_name = "backward_hook"
-
-    def run(self, F: Any, grad: Any) -> tuple[Any, ...]:
-        return tuple(grad) if isinstance(grad, list) else (grad,)
-
-
-def _pass_through(tensors: Sequence[Tensor]) -> tuple[Node, list[Tensor]]:
-    """Return twins of the tensors behind one common identity node."""
-    twins = [wrap_alias(t._data, t) for t in tensors]
-    node = new_object(BackwardHookFunctionBackward)
-    node.nodes = tuple(edge_of(t) for t in tensors)
-    node.numbers = tuple(t._nr for t in tensors)
-    node.saved, node.params = (), ()
-    finish(node, twins[0], 2)
-    node.layout, node.several = None, tuple(layout_of(t._data) for t in twins)
-    node.storage_ids = tuple(t._storage.id for t in twins)
-    for number, (twin, tensor) in enumerate(zip(twins, tensors, strict=True)):
-        if tensor.requires_grad:
-            twin._grad_fn, twin._nr, twin._needs = node, number, True
-        else:
-            twin._grad_fn, twin._needs = None, False
-    return node, twins
 
 
 class BackwardHook:
@@ -97,7 +70,7 @@ class BackwardHook:
         outputs = (result,) if single else result
 
         def attach(node: Node) -> None:
-            node.register_prehook(lambda grads: self._at_outputs(grads, len(outputs)))
+            node.register_hook(lambda _, grads: self._at_outputs(grads, len(outputs)))
 
         found, self.output_places = self._on_tensors(attach, outputs)
         return found[0] if single else found
@@ -108,8 +81,8 @@ class BackwardHook:
         places = [i for i, arg in enumerate(args) if isinstance(arg, Tensor)]
         if not mode.grad or not any(args[i].requires_grad for i in places):
             return args, None
-        node, twins = _pass_through([args[i] for i in places])
-        attach(node)
+        twins = BackwardHookFunction.apply(*[args[i] for i in places])
+        attach(next(twin.grad_fn for twin in twins if twin.grad_fn is not None))
         replaced = list(args)
         for place, twin in zip(places, twins, strict=True):
             replaced[place] = twin
@@ -123,10 +96,11 @@ class BackwardHook:
         for hook in self.pre_hooks:
             returned = hook(self.module, full)
             if returned is not None:
-                full = _checked("Backward pre hook", returned, count)
+                full = _checked("Backward pre hook", "grad_output", returned, count)
         self.grad_outputs = full
         if self.input_places is None:
-            warnings.warn(_NO_INPUT_GRADIENT, UserWarning, stacklevel=5)
+            level = user_stacklevel()
+            warnings.warn(_NO_INPUT_GRADIENT, UserWarning, stacklevel=level)
             nothing = tuple([None] * self.inputs)
             for hook in self.hooks:
                 returned = hook(self.module, nothing, full)
@@ -136,23 +110,17 @@ class BackwardHook:
                         "should always return None or None for all gradients."
                     )
             self.grad_outputs = None
-        return tuple(full[i] for i in self.output_places) if self.pre_hooks else None
+        return tuple(full[i] for i in self.output_places)
 
     def _at_inputs(self, grads: Any, _: Any) -> Any:
         if self.grad_outputs is None:
-            raise RuntimeError(
-                "Module backward hook for grad_input is called before the grad_output "
-                "one. This happens because the gradient in your nn.Module flows to the "
-                "Module's input without passing through the Module's output. Make sure "
-                "that the output depends on the input and that the loss is computed "
-                "based on the output."
-            )
+            return None  # what arrives did not pass the output: a second derivative
         assert self.input_places is not None
         found = _spread(self.input_places, grads, self.inputs)
         for hook in self.hooks:
             returned = hook(self.module, found, self.grad_outputs)
             if returned is not None:
-                found = _checked("Backward hook", returned, self.inputs)
+                found = _checked("Backward hook", "grad_input", returned, self.inputs)
         self.grad_outputs = None
         return tuple(found[i] for i in self.input_places)
 
@@ -164,14 +132,13 @@ def _spread(places: Sequence[int], grads: Sequence[Any], count: int) -> Any:
     return tuple(full)
 
 
-def _checked(what: str, returned: Any, count: int) -> tuple[Any, ...]:
-    full = returned if isinstance(returned, tuple) else (returned,)
-    if len(full) != count:
+def _checked(what: str, side: str, returned: Any, count: int) -> Any:
+    if len(returned) != count:
         raise RuntimeError(
-            f"{what} returned an invalid number of grad_input, got {len(full)}, but "
+            f"{what} returned an invalid number of {side}, got {len(returned)}, but "
             f"expected {count}"
         )
-    return full
+    return returned
 
 
 def register_module_node_hook(
