@@ -70,7 +70,7 @@ def run_backward(
     (None for one that was not reached).
     """
     if not roots:
-        return []
+        return [] if targets is None or accumulating else [None] * len(targets)
     as_tensors = create_graph or mode.now.duals
     space = tensor_ops if as_tensors else raw_ops(gradients[0]._data)
     task = GraphTask(space, roots, retain_graph, create_graph)

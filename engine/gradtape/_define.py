@@ -20,9 +20,19 @@ from ._mode import mode
 from ._node import Node, SavedTensor
 from ._op import Array as Array
 from ._op import Arrays as Arrays
-from ._op import Check, Derivative, Kernel, Op, Operand, Promotion, read_op, saving_order
+from ._op import (
+    Check,
+    Derivative,
+    Kernel,
+    Op,
+    Operand,
+    Promotion,
+    read_op,
+    saving_order,
+)
 from ._packing import Packing, unpack_tensor
 from ._run import bind_run, check_version, modified_error
+from ._slots import slots_for
 from ._tensor import Tensor, wrap_shared
 
 K = TypeVar("K", bound=Callable[..., Any])
@@ -224,6 +234,8 @@ def make_node_type(record: Op) -> None:
         (Node,),
         {
             "__slots__": (),
+            **(slots_for(len(record.saves)) if record.slotted else {}),
+            "keeps": bool(record.saves),
             "__module__": "gradtape.autograd.graph",
             "op": record,
             "op_name": record.name,

@@ -214,8 +214,8 @@ def _saved_source(op: Op) -> str:
         )
         wanted = " or ".join(f"{user} is not None" for user in users)
         lines.append(_save_source(slot, wanted))
-    slots = "".join(f"saved_{slot}, " for slot in op.saves)
-    return "".join(lines) + f"\n            node.saved = ({slots})"
+        lines.append(f"\n            node.kept{position} = saved_{slot}")
+    return "".join(lines) or "\n            node.saved = ()"
 
 
 def _save_source(slot: str, wanted: str) -> str:
@@ -223,34 +223,36 @@ def _save_source(slot: str, wanted: str) -> str:
         return _SAVE_RESULT.format(wanted=wanted)
     if slot == "self":
         return _SAVE_INPUT.format(
-            slot=slot, tensor="input", array="a", edge="first", wanted=wanted, rest=None
+            slot=slot, tensor="input", edge="first", wanted=wanted, rest=None
         )
     return _SAVE_INPUT.format(
         slot=slot,
         tensor="other",
-        array="b",
         edge="second",
         wanted=f"({wanted}) and paired",
         rest="None if paired or first is None else other",
     )
 
 
-# As save_input does, a call less. What a leaf is saved as, its accumulate node keeps,
-# so that a parameter used a million times is one record, not a million.
+# As save_input does, a call less; see _slots for the bare tensor. What a leaf is saved
+# as, its accumulate node keeps: a parameter used a million times is one record.
 _SAVE_INPUT = """
             saved_{slot} = {rest}
             if {wanted}:
-                if {edge} is not None and {edge}.accumulates:
+                if type({tensor}) is Tensor and (
+                    {tensor}._memory is None or not {tensor}._memory.version
+                ):
+                    saved_{slot} = {tensor}
+                elif {edge} is not None and {edge}.accumulates:
                     saved_{slot} = {edge}.kept
                     if (
                         saved_{slot} is None
-                        or saved_{slot}.array is not {array}
+                        or saved_{slot}.tensor is not {tensor}
                         or saved_{slot}.memory.version != saved_{slot}.version
                     ):
                         saved_{slot} = {edge}.keep({tensor})
                 else:
                     saved_{slot} = new_object(SavedTensor)
-                    saved_{slot}.array = {array}
                     saved_{slot}.memory = memory = {tensor}._memory
                     saved_{slot}.version = 0 if memory is None else memory.version
                     saved_{slot}.tensor = {tensor}"""
@@ -260,7 +262,7 @@ _SAVE_RESULT = """
             saved_result = None
             if {wanted}:
                 saved_result = new_object(SavedTensor)
-                saved_result.array = out
+                saved_result.held = out
                 saved_result.memory = result._memory = new_storage(out)
                 saved_result.version = 0
                 saved_result.tensor = None"""

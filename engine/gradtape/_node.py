@@ -62,12 +62,18 @@ class SavedTensor:
     for an input whose memory had no record yet, so that nothing could write to it.
     """
 
-    __slots__ = ("array", "memory", "tensor", "version")
+    __slots__ = ("held", "memory", "tensor", "version")
 
-    array: Any
+    held: Any  # the array of an output
     memory: Storage | None
     tensor: Tensor | None
     version: int
+
+    @property
+    def array(self) -> Any:
+        """What was saved. An input given other memory by ``x.data = y`` is followed."""
+        tensor = self.tensor
+        return self.held if tensor is None else tensor._data
 
     @property
     def storage(self) -> Storage:
@@ -88,6 +94,10 @@ class SavedTensor:
         return memory is not None and memory.version != self.version
 
 
+HAND_WRITTEN = frozenset(("AccumulateGrad", "CopyBackwards", "CopySlices"))
+"""Nodes that PyTorch calls by their full C++ name; those of ops it generates."""
+
+
 class Extra:
     """What few nodes have: hooks and user metadata."""
 
@@ -106,9 +116,8 @@ class Node(NodeSurface):
 
     ``nodes`` and ``numbers`` are the next functions: per forward input the node that
     made it (None where no gradient goes) and which of its outputs it was. ``layout`` is
-    that of the only output; with several, and for leaves, it is None and ``several``
-    is set. ``saved`` is None once the graph was freed. Subclasses, one per op, carry
-    the derivative.
+    that of the only output; with several it is None and ``several`` is set. ``saved``
+    is None once the graph was freed. Subclasses, one per op, carry the derivative.
     """
 
     __slots__ = (
@@ -132,6 +141,7 @@ class Node(NodeSurface):
     slots: ClassVar[tuple[str, ...]] = ()  # names of what `saved` holds
     order: ClassVar[tuple[int, ...] | None] = None  # of unpacking, where unlike slots
     accumulates: ClassVar[bool] = False
+    keeps: ClassVar[bool] = True  # whether there may be something to free
     foreign: ClassVar[bool] = False  # the user's code runs, even without a gradient
 
     callers: Callers  # set in anomaly mode alone: ask _anomaly.stack_of()
@@ -164,7 +174,8 @@ class Node(NodeSurface):
 
     def name(self) -> str:
         """Return the name PyTorch gives this function: "MulBackward0"."""
-        return type(self).__name__
+        name = type(self).__name__
+        return f"torch::autograd::{name}" if name in HAND_WRITTEN else name
 
     @property
     def next_functions(self) -> tuple[tuple[Node | None, int], ...]:
@@ -223,7 +234,6 @@ class Node(NodeSurface):
 def save_input(tensor: Tensor) -> SavedTensor:
     """Keep an input, with the version of its storage now."""
     saved = new_object(SavedTensor)
-    saved.array = tensor._data
     saved.memory = memory = tensor._memory
     saved.version = 0 if memory is None else memory.version
     saved.tensor = tensor
@@ -233,7 +243,7 @@ def save_input(tensor: Tensor) -> SavedTensor:
 def save_output(tensor: Tensor) -> SavedTensor:
     """Keep an output as bare memory: no reference back to the tensor."""
     saved = new_object(SavedTensor)
-    saved.array = tensor._data
+    saved.held = tensor._data
     saved.memory = storage = tensor._storage
     saved.version = storage.version
     saved.tensor = None
@@ -253,7 +263,7 @@ class AccumulateGrad(Node):
         self.kept = None
         self.nodes, self.numbers = (), ()
         self.saved, self.params = (), ()
-        self.layout, self.several = None, (layout_of(variable._data),)
+        self.layout = layout_of(variable._data)
         self.storage_ids = variable._storage.id
         self.scope = None
         self.extra = None
@@ -262,8 +272,8 @@ class AccumulateGrad(Node):
 
     def take(self, dtype: Any) -> None:
         """Let gradients arrive in a dtype that is not the leaf's own."""
-        layout = self.several[0]
-        self.several = (layout._replace(dtype=dtype.numpy),)
+        assert self.layout is not None
+        self.layout = self.layout._replace(dtype=dtype.numpy)
 
     def keep(self, tensor: Tensor) -> SavedTensor:
         """Save the leaf as it is now, for all nodes that want it as it is now.

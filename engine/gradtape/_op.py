@@ -95,6 +95,11 @@ class Op:
     invoke: Callable[..., Any] = field(init=False)  # (xp, tensors, options) -> kernel
 
     @property
+    def slotted(self) -> bool:
+        """Whether its nodes keep what they save in slots; see _slots."""
+        return self.pointwise and len(self.saves) in (1, 2) and len(self.tensors) <= 2
+
+    @property
     def param_names(self) -> tuple[str, ...]:
         """Names of what a node keeps besides tensors."""
         return (*self.options, *self.metas)

@@ -108,7 +108,7 @@ def pack(
         record.leaf = accumulator_of(tensor)
     record.value = _call_pack(hooks.pack, tensor if given is None else given)
     saved = SavedTensor()
-    saved.array = _placeholder(tensor._data.shape, tensor._data.dtype)
+    saved.held = _placeholder(tensor._data.shape, tensor._data.dtype)
     saved.memory = record  # type: ignore[assignment] - see Packing
     saved.version = 0
     saved.tensor = None

@@ -11,6 +11,7 @@ from ._mode import mode
 from ._node import Node, SavedTensor
 from ._op import Op
 from ._packing import Packing, unpack_array
+from ._run_source import bind_simple, is_simple, plain_call
 
 
 def check_version(node: Node, saved: SavedTensor) -> Any:
@@ -70,32 +71,12 @@ def _write_note(node: Node, write: Any) -> str:
 
 def bind_run(op: Op) -> Callable[..., tuple[Any, ...]]:
     """Return the ``run`` method of the op's node type."""
-    if op.listed is None and len(op.formulas) == 1 and not op.formulas[0].joint:
-        formula = op.formulas[0]
-        if len(op.tensors) == 1 and formula.picks == (0,) and op.saves:
-            return _bind_one_saved(op)
-        if len(op.tensors) == 1 and not op.saves:
-            return _bind_none_saved(op)
-    if op.pointwise and op.tensors == ("self", "other") and len(op.formulas) == 2:
-        first, second = op.formulas
-        if max(len(first.picks), len(second.picks)) <= 1 and not op.param_names:
-            return _bind_pair(op)
+    if is_simple(op):
+        return bind_simple(op)
+    alone = len(op.formulas) == len(op.tensors) == 1 and op.listed is None
+    if alone and not op.saves and not op.formulas[0].joint:
+        return _bind_none_saved(op)
     return _bind_general(op)
-
-
-def _bind_one_saved(op: Op) -> Callable[..., tuple[Any, ...]]:
-    function = op.formulas[0].function
-
-    def run(self: Node, F: Any, grad: Any) -> tuple[Any, ...]:
-        saved = self.saved
-        if saved is None:
-            raise RuntimeError(_errors.BACKWARD_TWICE)
-        value = F.unpack(self, saved[0])
-        if F.raw:
-            return (mode.now.run(function, F, grad, value),)
-        return (function(F, grad, value),)
-
-    return run
 
 
 def _bind_none_saved(op: Op) -> Callable[..., tuple[Any, ...]]:
@@ -111,55 +92,13 @@ def _bind_none_saved(op: Op) -> Callable[..., tuple[Any, ...]]:
     return run
 
 
-def _bind_pair(op: Op) -> Callable[..., tuple[Any, ...]]:
-    """Bind two formulas of at most one saved value each: add, mul, sub…"""
-    f, h = (each.function for each in op.formulas)
-    f_pick, h_pick = ((*each.picks, None)[0] for each in op.formulas)
-
-    def run(self: Node, F: Any, grad: Any) -> tuple[Any, ...]:
-        first, second = self.nodes
-        saved = self.saved
-        if saved is None:
-            raise RuntimeError(_errors.BACKWARD_TWICE)
-        raw = F.raw
-        call = mode.now.run if raw else _call
-        into_first = into_second = None
-        if first is not None:
-            if f_pick is None:
-                into_first = call(f, F, grad)
-            else:
-                value = saved[f_pick]
-                if type(value) is SavedTensor:
-                    memory = value.memory or value.tensor._memory  # as is_stale does
-                    if raw and (memory is None or memory.version == value.version):
-                        value = value.array
-                    else:
-                        value = F.unpack(self, value)
-                into_first = call(f, F, grad, value)
-        if second is not None:
-            if h_pick is None:
-                into_second = call(h, F, grad)
-            else:
-                value = saved[h_pick]
-                if type(value) is SavedTensor:
-                    value = F.unpack(self, value)
-                into_second = call(h, F, grad, value)
-        return into_first, into_second
-
-    return run
-
-
-def _call(function: Callable[..., Any], *args: Any) -> Any:
-    return function(*args)
-
-
 def _bind_general(op: Op) -> Callable[..., tuple[Any, ...]]:
     formulas, listed, count = op.formulas, op.listed, len(op.edges)
 
     def run(self: Node, F: Any, grad: Any) -> tuple[Any, ...]:
         needs = tuple([node is not None for node in self.nodes])
         values = [*self.unpack(F), *self.params, needs]
-        call = mode.now.run if F.raw else _call
+        call = mode.now.run if F.raw else plain_call
         gradients: list[Any] = [None] * count
         for formula in formulas:
             if listed is None and True not in [needs[i] for i in formula.edges]:

@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-import gc
-import sys
 from typing import TYPE_CHECKING, Any
 
-from ._node import SavedTensor
 from ._storage import Storage, borrowed
 from ._tensor_memory import TensorMemory
 from ._tensor_parts import ViewInfo
@@ -45,16 +42,8 @@ def use_memory(tensor: Tensor, source: Any) -> None:
     theirs: Storage = source._storage
     if theirs is not mine:
         tensor._storage = borrowed(theirs, mine)
-    old, tensor._data = tensor._data, source._data
+    tensor._data = source._data
     move_to(tensor, source.storage_offset())
-    if sys.getrefcount(old) > _ALONE:
-        for saved in gc.get_referrers(old):
-            if type(saved) is SavedTensor and saved.tensor is tensor:
-                saved.array = source._data
-
-
-_ALONE = 3
-"""References to an array that no node saved: its storage's, and two of use_memory."""
 
 
 def move_to(tensor: Tensor, offset: int) -> None:

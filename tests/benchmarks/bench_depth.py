@@ -153,7 +153,8 @@ def main() -> None:
     parser.add_argument("--sites", choices=("on", "off"), help=argparse.SUPPRESS)
     options = parser.parse_args()
     if options.one:
-        print(json.dumps(measure(*options.one, options.ops)))
+        engine, name = options.one
+        print(json.dumps(measure(engine, name, options.ops)))
     elif options.sites:
         print(json.dumps(chain_seconds(options.sites == "on", 100)))
     else:
