@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any, Final
 
 BACKWARD_TWICE: Final = (
@@ -287,4 +288,4 @@ def legacy_type_name(dtype: Any) -> str:
 
 def op_of_node(name: str) -> str:
     """Strip what all node names end in: ``Split`` for ``SplitBackward0``."""
-    return name.replace("Backward", "").removesuffix("0")
+    return re.sub(r"Backward\d*$", "", name)
