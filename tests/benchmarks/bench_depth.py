@@ -69,13 +69,13 @@ def measure(engine: str, name: str, ops: int) -> dict[str, float]:
 
 def without_sites() -> None:
     """Make the operators anew, without the lines that record sites."""
-    from gradtape import _fast
+    from gradtape import _fast_source as source
     from gradtape.ops import operators
 
-    begin = _fast._RECORD.index("            frame = get_frame(1)")
-    end = _fast._RECORD.index("            result._grad_fn = node")
+    before, _, rest = source._RECORD.partition("            frame = get_frame(1)")
+    _, end, after = rest.partition("            result._grad_fn = node")
     nothing = "            node.code = None\n            node.lasti = 0\n"
-    _fast._RECORD = _fast._RECORD[:begin] + nothing + _fast._RECORD[end:]
+    source._RECORD = before + nothing + end + after
     importlib.reload(operators)
 
 

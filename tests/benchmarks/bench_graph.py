@@ -49,7 +49,7 @@ def count(t: Any, case: str) -> tuple[int, int]:
     """Return the nodes of the graph and the bytes it keeps, in one library."""
     shape, build = CASES[case]
     t.manual_seed(0)
-    module = build(t)
+    module: Any = build(t)
     x = t.randn(shape, requires_grad=True)
     mine = {x.untyped_storage().data_ptr()}
     if isinstance(module, t.nn.Module):
