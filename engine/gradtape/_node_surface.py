@@ -65,6 +65,12 @@ class NodeSurface:
         cuda = [index for index in found if index is not None]
         return device("cuda", cuda[0]) if cuda else device("cpu")
 
+    def __call__(self, *gradients: Any) -> Any:
+        """Run this node alone on gradients; see :func:`_node_call.call_node`."""
+        from ._node_call import call_node
+
+        return call_node(self, gradients)  # type: ignore[arg-type]
+
     def _sequence_nr(self) -> int:
         return self.seq
 
@@ -94,4 +100,4 @@ class NodeSurface:
         return [*super().__dir__(), *saved_names(self)]  # type: ignore[arg-type]
 
     def __repr__(self) -> str:
-        return f"<{self.name()} object at {id(self):#x}>"
+        return f"<{type(self).__name__} object at {id(self):#x}>"

@@ -106,7 +106,7 @@ class EngineReader:
     def _op_node(self, node: Node) -> RawNode:
         inner = node.inner if isinstance(node, CopySlices) else node
         op: Op | None = getattr(type(inner), "op", None)
-        raw = RawNode(node.name(), kind_of(node, op), call=inner.op_name)
+        raw = RawNode(type(node).__name__, kind_of(node, op), call=inner.op_name)
         raw.site, raw.sequence = node.raw_site, node.seq
         raw.scope = self.scope(node.scope)
         raw.outputs = [

@@ -12,6 +12,7 @@ from ..autograd import _multithreading
 from ..autograd._engine import ImperativeEngine
 from . import _autograd as _autograd
 from . import _functions as _functions
+from . import _profiler as _profiler
 
 _ImperativeEngine = ImperativeEngine
 _current_autograd_node = current_node

@@ -35,7 +35,12 @@ class set_multithreading_enabled(_Decorator):
 
 
 def is_multithreading_enabled() -> bool:
-    """Tell whether backward passes of this thread may use several threads."""
+    """Tell whether backward passes of this thread may use several threads.
+
+    >>> import gradtape as torch
+    >>> torch.autograd.is_multithreading_enabled()
+    True
+    """
     return mode.now.multithreading
 
 
