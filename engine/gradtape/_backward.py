@@ -14,10 +14,10 @@ from heapq import heappop, heappush
 from operator import add
 from typing import Any
 
-from ._accumulate import accumulate
 from ._anomaly import anomaly
 from ._anomaly_report import announced, new_check, report
 from ._define import raw_ops, tensor_ops
+from ._evaluate import evaluate, placed
 from ._graph_order import (
     Edge,
     Ticket,
@@ -31,22 +31,10 @@ from ._graph_order import (
 from ._graph_task import GraphTask
 from ._mode import mode
 from ._node import Node
-from ._node_hooks import (
-    has_leaf_hooks,
-    run_post_accumulate_hooks,
-    run_post_hooks,
-    run_pre_hooks,
-    run_tensor_hooks,
-)
-from ._observe import (
-    BackwardBegan,
-    BackwardEnded,
-    NodeEntered,
-    NodeLeft,
-    notify,
-    observers,
-)
-from ._saved_checks import inspect, suspicious
+from ._node_hooks import has_leaf_hooks
+from ._observe import BackwardBegan, BackwardEnded, notify, observers
+from ._packing import ever_packed
+from ._saved_checks import suspicious
 from ._site import caller_site
 from ._tensor import Tensor
 
@@ -75,7 +63,8 @@ def run_backward(
     space = tensor_ops if as_tensors else raw_ops(gradients[0]._data)
     task = GraphTask(space, roots, retain_graph, create_graph)
     task.order, leaves = collect(roots, task.waiting)
-    careful = targets is not None or bool(observers or renumbered) or suspicious()
+    careful = targets is not None or bool(observers or renumbered or ever_packed)
+    careful = careful or suspicious()
     profile = mode.now.profile
     if profile is not None:
         task.space, careful = profile.space(space), True
@@ -174,14 +163,14 @@ def _walk(task: GraphTask, incoming: list[Any]) -> None:
         grad = take(node, None)
         if node.extra is not None or (grad is None and node.foreign):
             slots = grad if isinstance(grad, list) else [grad] * len(node.layouts)
-            outgoing = _evaluate(task, node, slots)
+            outgoing = evaluate(task, node, slots)
         elif grad is None:
             outgoing = (None,) * len(node.nodes)
         else:
             try:
                 outgoing = node.run(F, grad)
             except RuntimeError as error:
-                raise _placed(error, node)  # noqa: B904 - the same error, with a note
+                raise placed(error, node)  # noqa: B904 - the same error, with a note
         if check is not None:
             check(node, grad, outgoing)
         if node.keeps and not keep:
@@ -228,7 +217,7 @@ def _finish(task: GraphTask, ready: list[Node]) -> None:
     for leaf in ready:
         if anomaly.enabled:
             mode.now.evaluating = leaf
-        _evaluate(task, leaf, task.take(leaf))
+        evaluate(task, leaf, task.take(leaf))
     ready.clear()
 
 
@@ -254,7 +243,7 @@ def _walk_carefully(task: GraphTask, incoming: list[Any]) -> None:
         if profile is not None:
             profile.enter(node)
         slots = task.take(node)
-        outgoing = _evaluate(task, node, slots)
+        outgoing = evaluate(task, node, slots)
         if check is not None and outgoing:
             check(node, slots if len(slots) > 1 else slots[0], outgoing)
         if outgoing and node.keeps and not task.keep:
@@ -266,68 +255,3 @@ def _walk_carefully(task: GraphTask, incoming: list[Any]) -> None:
         outgoing = out = None
     if profile is not None:
         profile.enter(None)
-
-
-def _evaluate(task: GraphTask, node: Node, slots: list[Any]) -> Sequence[Any]:
-    """Run one node with all that goes with it: hooks, results taken out, events."""
-    F = task.space
-    if task.capture is not None:
-        if node not in (task.needed or ()):
-            run_tensor_hooks(F, node, slots)
-            _take_out(task.capture, node, slots)
-            return ()
-        _take_out(task.capture, node, slots)
-    run_tensor_hooks(F, node, slots)
-    slots = run_pre_hooks(F, node, slots)
-    outgoing: Sequence[Any] = (None,) * len(node.nodes)
-    if node.accumulates:
-        return _run_leaf(task, node, slots)
-    if node.foreign or any(slot is not None for slot in slots):
-        if observers:
-            notify(NodeEntered(node, _arrays(slots)))
-        if suspicious():
-            inspect(node)
-        profile = mode.now.profile
-        run = node.run if profile is None else profile.runner(node)
-        try:
-            outgoing = run(F, slots if len(slots) > 1 else slots[0])
-        except RuntimeError as error:
-            raise _placed(error, node)  # noqa: B904 - the same error, with a note
-    if node.extra is not None and node.extra.post_hooks:
-        outgoing = run_post_hooks(F, node, outgoing, slots)
-    if observers:
-        notify(NodeLeft(node, _arrays(outgoing)))
-    return outgoing
-
-
-def _run_leaf(task: GraphTask, leaf: Any, slots: list[Any]) -> Sequence[Any]:
-    more = leaf.extra
-    kept = list(slots) if more is not None and more.post_hooks else None
-    if slots[0] is not None:
-        profile, others = mode.now.profile, 0 if kept is None else 1
-        if profile is None:
-            accumulate(task, leaf, slots, others=others)
-        else:
-            profile.leaf(accumulate, task, leaf, slots, others=others)
-        run_post_accumulate_hooks(leaf)
-    if kept is not None:
-        run_post_hooks(task.space, leaf, (), kept)
-    return ()
-
-
-def _take_out(capture: dict[Edge, Any], node: Node, slots: list[Any]) -> None:
-    for number, grad in enumerate(slots):
-        if (node, number) in capture:
-            capture[node, number] = grad
-
-
-def _placed(error: RuntimeError, node: Node) -> RuntimeError:
-    """Say on the error which node failed and which line recorded it."""
-    if node.site is not None and not hasattr(error, "gradtape_node"):
-        error.gradtape_node = node.name()  # type: ignore[attr-defined]
-        error.add_note(f"raised in {node.name()}, recorded at {node.site}")
-    return error
-
-
-def _arrays(gradients: Sequence[Any]) -> list[Any]:
-    return [g._data if isinstance(g, Tensor) else g for g in gradients]

@@ -57,6 +57,10 @@ class Packing:
     leaf: AccumulateGrad | None  # where gradients of a leaf go
 
 
+ever_packed: list[bool] = []
+"""Not empty once a hook packed something: a node that unpacks it may run user code."""
+
+
 def pack_inputs(node: Node) -> None:
     """Hand the saved inputs of a new node to the innermost pack hook, if one is on."""
     entries = node.saved
@@ -97,6 +101,8 @@ def pack(
     """
     from ._node import SavedTensor, accumulator_of
 
+    if not ever_packed:
+        ever_packed.append(True)
     record = Packing()
     record.unpack = hooks.unpack
     record.is_output = is_output

@@ -1,0 +1,93 @@
+"""Running one node with all that goes with it: hooks, results taken out, events."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from ._accumulate import accumulate
+from ._graph_order import Edge
+from ._graph_task import GraphTask
+from ._mode import mode
+from ._node import Node
+from ._node_hooks import (
+    run_post_accumulate_hooks,
+    run_post_hooks,
+    run_pre_hooks,
+    run_tensor_hooks,
+)
+from ._observe import NodeEntered, NodeLeft, notify, observers
+from ._saved_checks import inspect, suspicious
+from ._tensor import Tensor
+
+
+def evaluate(task: GraphTask, node: Node, slots: list[Any]) -> Sequence[Any]:
+    """Run one node on what arrived at its outputs; return what goes on.
+
+    A node whose gradient is only taken out does not run. Order: the hooks of its output
+    tensors, taking out, hooks before it, the node, hooks after it; a gradient that is
+    taken out of a node that does run is the one before all hooks, as in PyTorch.
+    """
+    F = task.space
+    if task.capture is not None:
+        if node not in (task.needed or ()):
+            run_tensor_hooks(F, node, slots)
+            _take_out(task.capture, node, slots)
+            return ()
+        _take_out(task.capture, node, slots)
+    run_tensor_hooks(F, node, slots)
+    slots = run_pre_hooks(F, node, slots)
+    outgoing: Sequence[Any] = (None,) * len(node.nodes)
+    had_hooks = node.extra is not None and bool(node.extra.post_hooks)
+    if node.accumulates:
+        return _run_leaf(task, node, slots)
+    if node.foreign or any(slot is not None for slot in slots):
+        if observers:
+            notify(NodeEntered(node, _arrays(slots)))
+        if suspicious():
+            inspect(node)
+        profile = mode.now.profile
+        run = node.run if profile is None else profile.runner(node)
+        try:
+            outgoing = run(F, slots if len(slots) > 1 else slots[0])
+        except RuntimeError as error:
+            raise placed(error, node)  # noqa: B904 - the same error, with a note
+    if node.extra is not None and node.extra.post_hooks:
+        given = slots if had_hooks else [None] * len(slots)  # hung up while it ran
+        outgoing = run_post_hooks(F, node, outgoing, given)
+    if observers:
+        notify(NodeLeft(node, _arrays(outgoing)))
+    return outgoing
+
+
+def _run_leaf(task: GraphTask, leaf: Any, slots: list[Any]) -> Sequence[Any]:
+    more = leaf.extra
+    kept = list(slots) if more is not None and more.post_hooks else None
+    if slots[0] is not None:
+        profile, others = mode.now.profile, 0 if kept is None else 1
+        if profile is None:
+            accumulate(task, leaf, slots, others=others)
+        else:
+            profile.leaf(accumulate, task, leaf, slots, others=others)
+        run_post_accumulate_hooks(leaf)
+    if kept is not None:
+        run_post_hooks(task.space, leaf, (), kept)
+    return ()
+
+
+def _take_out(capture: dict[Edge, Any], node: Node, slots: list[Any]) -> None:
+    for number, grad in enumerate(slots):
+        if (node, number) in capture:
+            capture[node, number] = grad
+
+
+def placed(error: RuntimeError, node: Node) -> RuntimeError:
+    """Say on the error which node failed and which line recorded it."""
+    if node.site is not None and not hasattr(error, "gradtape_node"):
+        error.gradtape_node = node.name()  # type: ignore[attr-defined]
+        error.add_note(f"raised in {node.name()}, recorded at {node.site}")
+    return error
+
+
+def _arrays(gradients: Sequence[Any]) -> list[Any]:
+    return [g._data if isinstance(g, Tensor) else g for g in gradients]
