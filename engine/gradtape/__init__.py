@@ -14,6 +14,7 @@ from . import nn as nn
 from . import ops as ops
 from . import optim as optim
 from . import profiler as profiler
+from . import storage as storage
 from . import testing as testing
 from . import utils as utils
 from ._define import FUNCTIONS as _FUNCTIONS
@@ -51,9 +52,12 @@ from ._mode import is_inference_mode_enabled as is_inference_mode_enabled
 from ._mode import no_grad as no_grad
 from ._mode import set_grad_enabled as set_grad_enabled
 from ._observe import observe as observe
+from ._overlap import OverlapWarning as OverlapWarning
 from ._print_options import set_printoptions as set_printoptions
 from ._size import Size as Size
 from ._tensor import Tensor as Tensor
+from ._typed_storage import TypedStorage as TypedStorage
+from ._untyped_storage import UntypedStorage as UntypedStorage
 from ._version import __version__ as __version__
 from .autograd.anomaly_mode import (
     is_anomaly_check_nan_enabled as is_anomaly_check_nan_enabled,

@@ -34,7 +34,7 @@ _SPARED = {
 
 
 def internal_overlap(array: Any) -> int:
-    """Say what strides tell of an overlap: none, certain or unknown, as PyTorch does."""
+    """Say what strides tell of an overlap, as PyTorch does: none, certain, unknown."""
     if is_dense(array):
         return NONE
     for size, stride in zip(array.shape, array.strides, strict=True):

@@ -71,6 +71,14 @@ class Storage:
         """Return the whole memory as a 1-D array that shares it."""
         return backend_of(self.owner).flat(self.owner)
 
+    def flat_as(self, dtype: Any) -> Any:
+        """Return the memory as a 1-D array of another dtype, without a broken end."""
+        flat = self.flat()
+        if flat.dtype == dtype:
+            return flat
+        raw = flat.view("uint8")
+        return raw[: len(raw) // dtype.itemsize * dtype.itemsize].view(dtype)
+
     def __repr__(self) -> str:
         return f"<Storage #{self.id} of {self.nbytes()} bytes, version {self.version}>"
 

@@ -131,7 +131,8 @@ def as_strided(
     """
     offset = input.storage_offset() if storage_offset is None else storage_offset
     outer = Geometry(tuple(size), tuple(stride), offset)
-    flat = input._storage.flat()
+    check_geometry(outer)
+    flat = input._storage.flat_as(input._data.dtype)
     if outer.end > flat.size:
         item = flat.itemsize
         raise RuntimeError(
@@ -157,3 +158,21 @@ def as_strided(
     if observers:
         notify(OpCalled("as_strided", (input, size, stride, offset), (result,), node))
     return result
+
+
+def check_geometry(at: Geometry) -> None:
+    """Refuse sizes, strides and offsets that no tensor has, in PyTorch's words."""
+    if len(at.size) != len(at.stride):
+        raise RuntimeError("mismatch in length of strides and shape")
+    if any(s < 0 for s in at.stride):
+        raise RuntimeError(
+            "as_strided: Negative strides are not supported at the moment, got strides:"
+            f" {list(at.stride)}"
+        )
+    if any(n < 0 for n in at.size):
+        raise RuntimeError(
+            f"Storage size calculation overflowed with sizes={list(at.size)} and "
+            f"strides={list(at.stride)}"
+        )
+    if at.offset < 0:
+        raise RuntimeError(f"Tensor: invalid storage offset {at.offset}")

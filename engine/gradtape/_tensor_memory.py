@@ -25,6 +25,7 @@ class TensorMemory:
 
     if TYPE_CHECKING:
         _data: Any
+        _memory: Any
         _view: ViewInfo | None
 
     @property
@@ -106,7 +107,10 @@ class TensorMemory:
 
     def data_ptr(self) -> int:
         """Return the address of the first element; 0 for an empty tensor."""
-        return backend_of(self._data).pointer(self._data) if self._data.size else 0
+        memory = self._memory
+        if not self._data.size or (memory is not None and not memory.nbytes()):
+            return 0
+        return backend_of(self._data).pointer(self._data)
 
     def _wrap_dim(self, dim: int) -> int:
         ndim = self._data.ndim

@@ -13,6 +13,7 @@ from .._define import method, public
 from .._dtypes import DTYPE_OF, get_default_dtype, parse_dtype, promote_types
 from .._dtypes import dtype as DType
 from .._mode import mode
+from .._storage_moves import fix
 from .._tensor import Tensor, wrap
 from ._place import made, module_on
 from ._warn import warn_once
@@ -251,10 +252,10 @@ def from_numpy(ndarray: Any, /) -> Tensor:
 
 def share(array: Any) -> Tensor:
     """Return a tensor over the memory of an array that its maker keeps using."""
-    if type(array) is not np.ndarray:
-        array = array.view(np.ndarray)
+    array = array.view(np.ndarray)  # its maker may give the array another shape
     if not array.flags.writeable:
         warn_once(_READ_ONLY, stacklevel=3)
+    fix(array)
     return wrap(array)
 
 
@@ -319,6 +320,34 @@ def frombuffer(
 ) -> Tensor:
     """Return a 1-D tensor that shares the memory of a Python buffer."""
     kind = parse_dtype(dtype, "frombuffer")
+    _check_buffer(buffer, kind.itemsize, count, offset)
     return share(np.frombuffer(buffer, kind.numpy, count, offset)).requires_grad_(
         requires_grad
     )
+
+
+def _check_buffer(buffer: Any, item: int, count: int, offset: int) -> None:
+    """Refuse, in PyTorch's words, what cannot be read from a buffer."""
+    try:
+        length = memoryview(buffer).nbytes
+    except TypeError:
+        raise ValueError("object does not implement Python buffer protocol.") from None
+    if length == 0 or count == 0:
+        raise ValueError(
+            f"both buffer length ({length}) and count ({count}) must not be 0"
+        )
+    if not 0 <= offset < length:
+        raise ValueError(
+            f"offset ({offset} bytes) must be non-negative and no greater than buffer "
+            f"length ({length} bytes) minus 1"
+        )
+    if count < 0 and (length - offset) % item:
+        raise ValueError(
+            f"buffer length ({length - offset} bytes) after offset ({offset} bytes) "
+            f"must be a multiple of element size ({item})"
+        )
+    if count > 0 and offset + count * item > length:
+        raise ValueError(
+            f"requested buffer length ({count} * {item} bytes) after offset ({offset} "
+            f"bytes) must not be greater than actual buffer length ({length} bytes)"
+        )

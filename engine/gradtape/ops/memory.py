@@ -1,129 +1,40 @@
-"""A tensor's memory: resize_, set_, storage objects, copies of tensors, pickles."""
+"""A tensor's memory: another size, other memory, elements that share a cell."""
 
 from __future__ import annotations
 
-import copy
-import pickle
-from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
-import numpy as np
-
+from .. import _errors
+from .._apply import make_node
 from .._backend import backend_of
-from .._define import method, public
-from .._dtypes import dtype as DType
+from .._define import OPS, Array, method, op, public
+from .._dtypes import DTYPE_OF
 from .._inplace import note_write
-from .._storage import Storage
+from .._mode import mode
+from .._overlap import internal_overlap
+from .._storage import InferenceStorage, Storage, borrowed, inference_storage
+from .._storage_moves import resize_memory
 from .._strided import Geometry, geometry_of
-from .._tensor import Tensor, view_info, wrap
+from .._tensor import Tensor, wrap
+from .._tensor_data import move_to
+from .._typed_storage import TypedStorage
+from .._untyped_storage import UntypedStorage
+from .._views import check_inplace, rebase_history
 from ._arguments import spread
 from ._geometry import contiguous_strides
 
 Sizes = tuple[int, ...]
 
 
-class UntypedStorage:
-    """The bytes of a tensor's memory, shared by all its views.
-
-    >>> import gradtape as torch
-    >>> torch.zeros(2).untyped_storage().nbytes()
-    8
-    """
-
-    __slots__ = ("_storage",)
-
-    def __init__(self, storage: Storage) -> None:
-        self._storage = storage
-
-    def nbytes(self) -> int:
-        """Return the number of bytes."""
-        return self._storage.nbytes()
-
-    size = __len__ = nbytes
-
-    def data_ptr(self) -> int:
-        """Return the address of the first byte."""
-        return self._storage.pointer if self.nbytes() else 0
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, UntypedStorage) and other._storage is self._storage
-
-    def __hash__(self) -> int:
-        return hash(self._storage)
-
-    @property
-    def _cdata(self) -> int:
-        return id(self._storage)
-
-    def _bytes(self) -> Any:
-        return self._storage.flat().view("uint8")
-
-    def __getitem__(self, index: int) -> int:
-        return int(self._bytes()[index])
-
-    def tolist(self) -> list[int]:
-        """Return the bytes as a list of ints."""
-        return self._bytes().tolist()
-
-    def __iter__(self) -> Iterator[int]:
-        return iter(self.tolist())
-
-
-class TypedStorage(UntypedStorage):
-    """A tensor's memory as numbers of its dtype; what ``Tensor.storage()`` returns."""
-
-    __slots__ = ("dtype",)
-
-    def __init__(self, storage: Storage, dtype: DType) -> None:
-        super().__init__(storage)
-        self.dtype = dtype
-
-    def size(self) -> int:
-        """Return the number of elements."""
-        return self.nbytes() // self.dtype.itemsize
-
-    __len__ = size
-
-    def _bytes(self) -> Any:
-        return self._storage.flat().view(self.dtype.numpy)
-
-    def __getitem__(self, index: int) -> Any:
-        return self._bytes()[index].item()
-
-
-@method()
-def untyped_storage(self: Tensor) -> UntypedStorage:
-    """Return the memory that this tensor and its views share, as bytes."""
-    return UntypedStorage(self._storage)
-
-
-@method("storage", "_typed_storage")
-def storage(self: Tensor) -> TypedStorage:
-    """Return the memory that this tensor and its views share, as numbers."""
-    return TypedStorage(self._storage, self.dtype)
-
-
-# ---- another size, other memory ----
-
-
-def _place(self: Tensor, at: Geometry) -> None:
+def place(self: Tensor, at: Geometry) -> None:
     """Let a tensor look elsewhere into its storage, which grows where needed."""
-    own = self._storage
-    flat = own.flat()
-    kind = self._data.dtype
-    if flat.dtype != kind:
-        flat = flat.view(kind)
-    if at.end > flat.size:
-        larger = backend_of(flat).xp.zeros(at.end, kind)
-        larger[: flat.size] = flat
-        own.owner, own._pointer = larger, None
-        flat = larger
+    own, kind = self._storage, self._data.dtype
+    needed = at.end * kind.itemsize
+    if needed > own.nbytes():
+        resize_memory(own, needed, self)
+    flat = own.flat_as(kind)
     self._data = backend_of(flat).strided(flat, *at)
-    if self._view is not None:
-        self._view.offset = at.offset
-    elif at.offset:
-        self._view = view_info(None, at.offset, "", 0)
+    move_to(self, at.offset)
 
 
 @method()
@@ -132,23 +43,54 @@ def resize_(
 ) -> Tensor:
     """Give the tensor another size; the elements in memory stay, new ones are zero.
 
-    Raises RuntimeError for a tensor that requires grad.
+    Raises RuntimeError for a tensor that requires grad, and where NumPy shares memory
+    that would have to grow.
     """
     wanted = spread(size, "resize_", "size", named)
     if self.requires_grad:
         raise RuntimeError("cannot resize variables that require grad")
-    note_write(self, "resize_")
+    if any(n < 0 for n in wanted):
+        raise RuntimeError("numel: integer multiplication overflow")
     if wanted != self._data.shape:
-        _place(
-            self, Geometry(wanted, contiguous_strides(wanted), self.storage_offset())
-        )
+        steps = contiguous_strides(wanted)
+        place(self, Geometry(wanted, steps, self.storage_offset()))
+        note_write(self, "resize_")
     return self
 
 
 @method()
-def resize_as_(self: Tensor, other: Tensor) -> Tensor:
+def resize_as_(self: Tensor, other: Tensor, *, memory_format: Any = None) -> Tensor:
     """Give the tensor the size of another."""
-    return resize_(self, other._data.shape)
+    return resize_(self, other._data.shape, memory_format=memory_format)
+
+
+# ---- other memory ----
+
+
+def _lost(F: Any, grad: Any) -> Any:
+    raise RuntimeError("derivative for set_ is not implemented")
+
+
+@op({"self": _lost}, node="NotImplemented", method=False, function=False)
+def _set(xp: Any, self: Array) -> Any:
+    """Stand for a tensor whose memory was exchanged; no gradient passes."""
+    return self
+
+
+_CPP_NAMES = {
+    "BFloat16": "c10::BFloat16",
+    "Bool": "bool",
+    "Byte": "unsigned char",
+    "Char": "signed char",
+    "ComplexDouble": "c10::complex<double>",
+    "ComplexFloat": "c10::complex<float>",
+    "Double": "double",
+    "Float": "float",
+    "Half": "c10::Half",
+    "Int": "int",
+    "Long": "long int",
+    "Short": "short int",
+}
 
 
 @method()
@@ -159,157 +101,69 @@ def set_(
     size: Any = None,
     stride: Any = None,
 ) -> Tensor:
-    """Let this tensor use the memory of another tensor or of a storage."""
-    if self.requires_grad and self.is_leaf:
-        note_write(self, "set_")
-    version = self._storage.version
-    if source is None:
-        source = wrap(backend_of(self._data).xp.empty(0, self._data.dtype))
-    if isinstance(source, Tensor):
-        at = geometry_of(source) if size is None else None
-        self._storage = source._storage
-    else:
-        at = None
-        self._storage = source._storage
-    if at is None:
-        count = self._storage.nbytes() // self._data.itemsize
-        wanted = (count,) if size is None else tuple(size)
-        steps = contiguous_strides(wanted) if stride is None else tuple(stride)
-        at = Geometry(wanted, steps, storage_offset)
-    self._view = None
-    _place(self, at)
-    self._storage.version = max(version, self._storage.version) + 1
+    """Let this tensor use the memory of another tensor or of a storage.
+
+    What looked at the old memory goes on doing so, and shares the version counter with
+    this tensor as before. Raises RuntimeError for a tensor of another dtype, and where
+    a view into the memory would reach past its end.
+    """
+    memory, at = _wanted(self, source, storage_offset, size, stride)
+    needs = mode.grad and self.requires_grad
+    check_inplace(self, needs)
+    own = self._storage
+    if type(own) is InferenceStorage and not mode.now.inference:
+        raise RuntimeError(_errors.INFERENCE_WRITTEN)
+    node = make_node(OPS["_set"], (self,), (), (self,)) if needs else None
+    if type(own) is InferenceStorage:
+        self._storage = inference_storage(memory.owner)
+    elif memory is not own:
+        self._storage = borrowed(memory, own)
+        self._storage.inference = own.inference
+    place(self, at)
+    note_write(self, "set_")
+    if node is not None:
+        rebase_history(self, node)
     return self
 
 
-# ---- copies of whole tensors ----
-
-
-@method("__deepcopy__")
-def _deepcopy(self: Tensor, memo: dict[int, Any]) -> Tensor:
-    if not self.is_leaf:
-        raise RuntimeError(
-            "Only Tensors created explicitly by the user (graph leaves) support the "
-            "deepcopy protocol at the moment.  If you were attempting to deepcopy a "
-            "module, this may be because of a torch.nn.utils.weight_norm usage, see "
-            "https://github.com/pytorch/pytorch/pull/103001"
+def _wanted(
+    self: Tensor, source: Any, offset: int, size: Any, stride: Any
+) -> tuple[Storage, Geometry]:
+    """Return the memory that set_() was asked for, and where to look into it."""
+    if source is None:
+        source = wrap(backend_of(self._data).xp.empty(0, self._data.dtype))
+    if isinstance(source, Tensor):
+        if source._data.dtype != self._data.dtype:
+            theirs, mine = (
+                _CPP_NAMES[DTYPE_OF[t._data.dtype].cpp_name] for t in (source, self)
+            )
+            raise RuntimeError(
+                f"Could not set tensor of type {theirs} to a tensor of type {mine}"
+            )
+        if size is None:
+            return source._storage, geometry_of(source)
+        memory = source._storage
+    elif isinstance(source, UntypedStorage | TypedStorage):
+        memory = source.untyped()._storage
+    else:
+        raise TypeError(
+            "set_() received an invalid combination of arguments - got "
+            f"({type(source).__name__}), but expected one of: (), (torch.Storage "
+            "source), (Tensor source), each with storage_offset, size and stride"
         )
-    if id(self) in memo:
-        return memo[id(self)]
-    shared = memo.get(id(self._storage))
-    if shared is None:
-        shared = wrap(self._storage.flat().copy())
-        memo[id(self._storage)] = shared
-    twin = _like(self, shared)
-    memo[id(self)] = twin
-    twin._needs = self._needs
-    if self._grad is not None:
-        twin._grad = copy.deepcopy(self._grad, memo)
-    twin.__dict__.update(copy.deepcopy(self.__dict__, memo))
-    return twin
-
-
-def _like(self: Tensor, memory: Tensor) -> Tensor:
-    """Return a tensor of this one's type that looks the same way into ``memory``."""
-    twin = object.__new__(type(self))
-    twin._storage = memory._storage
-    twin._grad = twin._grad_fn = twin._view = twin._extra = None
-    twin._needs, twin._nr = False, 0
-    twin._data = memory._data.view(self._data.dtype)[:0]
-    _place(twin, geometry_of(self))
-    return twin
-
-
-@method("__copy__")
-def _shallow_copy(self: Tensor) -> Tensor:
-    twin = _like(self, self)
-    twin._needs = self.requires_grad
-    twin.__dict__.update(self.__dict__)
-    return twin
-
-
-@method("__reduce_ex__")
-def _reduce(self: Tensor, protocol: Any) -> tuple[Any, ...]:
-    if not self.is_leaf:
-        raise RuntimeError(
-            "Pickling a tensor that requires grad and is not a leaf is not supported; "
-            "detach() it first."
-        )
-    host = backend_of(self._data).to_host(self._data)
-    values = host.tobytes()
-    state = (self.dtype, host.shape, self.stride(), values, self._needs, self.__dict__)
-    return _restored, (type(self), *state)
-
-
-def _restored(
-    kind: type[Tensor],
-    dtype: DType,
-    shape: Sizes,
-    stride: Sizes,
-    values: bytes,
-    requires_grad: bool,
-    attributes: dict[str, Any],
-) -> Tensor:
-    array = np.frombuffer(values, dtype.numpy).reshape(shape)
-    flat = np.zeros(Geometry(shape, stride, 0).end, dtype.numpy)
-    memory = wrap(flat)
-    twin = object.__new__(kind)
-    twin._storage = memory._storage
-    twin._grad = twin._grad_fn = twin._view = twin._extra = None
-    twin._needs, twin._nr = False, 0
-    twin._data = flat
-    _place(twin, Geometry(shape, stride, 0))
-    twin._data[...] = array
-    twin._needs = requires_grad
-    twin.__dict__.update(attributes)
-    return twin
-
-
-@method("__dlpack__")
-def _dlpack(self: Tensor, **options: Any) -> Any:
-    if self.requires_grad:
-        raise BufferError(
-            "Can't export tensors that require gradient, use tensor.detach()"
-        )
-    return self._data.__dlpack__(**options)
-
-
-@method("__dlpack_device__")
-def _dlpack_device(self: Tensor) -> Any:
-    return self._data.__dlpack_device__()
+    if size is None:
+        size = (memory.nbytes() // self._data.itemsize,)
+    wanted = (size,) if isinstance(size, int) else tuple(size)
+    steps = contiguous_strides(wanted) if stride is None else tuple(stride)
+    return memory, Geometry(wanted, steps, offset)
 
 
 @public
-def from_dlpack(ext_tensor: Any) -> Tensor:
-    """Return a tensor that shares the memory of another library's array.
+def _debug_has_internal_overlap(input: Tensor) -> int:
+    """Say what strides tell of elements that share a cell: 0 none, 1 some, 2 unknown.
 
-    Raises BufferError where the array's memory cannot be shared.
+    >>> import gradtape as torch
+    >>> torch._debug_has_internal_overlap(torch.zeros(1).expand(3))
+    1
     """
-    return wrap(np.from_dlpack(ext_tensor))
-
-
-@public
-def save(obj: Any, f: Any) -> None:
-    """Write an object with its tensors to a file, given by path or open for bytes."""
-    if hasattr(f, "write"):
-        pickle.dump(obj, f)
-        return
-    with Path(f).open("wb") as file:
-        pickle.dump(obj, file)
-
-
-@public
-def load(f: Any, map_location: Any = None, *, weights_only: bool = False) -> Any:
-    """Read what :func:`save` wrote. As every pickle, the file may run any code.
-
-    >>> import io, gradtape as torch
-    >>> file = io.BytesIO()
-    >>> torch.save(torch.ones(2), file)
-    >>> _ = file.seek(0)
-    >>> torch.load(file)
-    tensor([1., 1.])
-    """
-    if hasattr(f, "read"):
-        return pickle.load(f)
-    with Path(f).open("rb") as file:
-        return pickle.load(file)
+    return internal_overlap(input._data)

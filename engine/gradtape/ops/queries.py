@@ -103,12 +103,6 @@ def dim_order(self: Tensor, ambiguity_check: bool = False) -> tuple[int, ...]:
 
 
 @method()
-def share_memory_(self: Tensor) -> Tensor:
-    """Return the tensor itself; its memory belongs to this process alone."""
-    return self
-
-
-@method()
 def pin_memory(self: Tensor, device: Any = None) -> Tensor:
     """Return the tensor itself; there is nothing to lock its memory for."""
     return self

@@ -10,6 +10,7 @@ import numpy as np
 from .. import _errors
 from .._backend import backend_of
 from .._define import method
+from .._storage_moves import fix
 from .._tensor import Tensor
 
 _ONE_ELEMENT = "only one element tensors can be converted to Python scalars"
@@ -57,6 +58,7 @@ def numpy(self: Tensor, *, force: bool = False) -> Any:
             f"can't convert {self.device} device type tensor to numpy. Use "
             "Tensor.cpu() to copy the tensor to host memory first."
         )
+    fix(self._storage.owner)
     return backend_of(self._data).to_host(self._data)[...]
 
 

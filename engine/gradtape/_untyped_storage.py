@@ -1,0 +1,229 @@
+"""UntypedStorage: a tensor's memory as bytes, as an object of its own."""
+
+from __future__ import annotations
+
+import weakref
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import numpy as np
+
+from ._backend import backend_of
+from ._device import device as Device
+from ._dtypes import dtype as DType
+from ._storage import Storage, new_storage
+from ._storage_moves import is_fixed, resize_memory
+
+_faces: weakref.WeakValueDictionary[int, UntypedStorage] = weakref.WeakValueDictionary()
+_shared: weakref.WeakValueDictionary[int, Any] = weakref.WeakValueDictionary()
+
+
+class UntypedStorage:
+    """The bytes of a tensor's memory, shared by all its views.
+
+    Made of a size, or of a sequence of numbers below 256. Writing to it counts for no
+    tensor's version.
+
+    >>> import gradtape as torch
+    >>> x = torch.zeros(2)
+    >>> x.untyped_storage().nbytes()
+    8
+    >>> torch.UntypedStorage([1, 2, 3]).tolist()
+    [1, 2, 3]
+    """
+
+    __slots__ = ("__dict__", "__weakref__", "_storage")
+
+    _storage: Storage
+
+    def __init__(self, content: Any = 0, *, device: Any = None) -> None:
+        if isinstance(content, Storage):
+            self._storage = content
+            return
+        if isinstance(content, int):
+            array = np.zeros(content, np.uint8)
+        else:
+            array = np.array([_as_byte(item, content) for item in content], np.uint8)
+        self._storage = new_storage(array)
+
+    def _bytes(self) -> Any:
+        return self._storage.flat().view("uint8")
+
+    def nbytes(self) -> int:
+        """Return the number of bytes."""
+        return self._storage.nbytes()
+
+    def size(self) -> int:
+        """Return the number of bytes."""
+        return self._storage.nbytes()
+
+    def __len__(self) -> int:
+        return self._storage.nbytes()
+
+    def element_size(self) -> int:
+        """Return 1: a byte has no parts."""
+        return 1
+
+    def data_ptr(self) -> int:
+        """Return the address of the first byte; 0 where there is none."""
+        return self._storage.pointer if self.nbytes() else 0
+
+    @property
+    def _cdata(self) -> int:
+        return id(self._storage.owner)
+
+    @property
+    def device(self) -> Device:
+        """Where the memory is."""
+        index = backend_of(self._storage.owner).device_index(self._storage.owner)
+        return Device("cpu") if index is None else Device("cuda", index)
+
+    @property
+    def is_cuda(self) -> bool:
+        """Whether the memory is on a CUDA device."""
+        return self.device.type == "cuda"
+
+    def get_device(self) -> int:
+        """Return the index of the CUDA device; -1 in host memory."""
+        index = self.device.index
+        return -1 if index is None else index
+
+    def __getitem__(self, index: Any) -> Any:
+        """Return one byte, or a storage over a range of them."""
+        if isinstance(index, slice):
+            return UntypedStorage(new_storage(self._bytes()[index]))
+        return int(self._bytes()[self._place(index)])
+
+    def __setitem__(self, index: Any, value: Any) -> None:
+        where = index if isinstance(index, slice) else self._place(index)
+        self._bytes()[where] = value
+
+    def _place(self, index: int) -> int:
+        count = self.nbytes()
+        if not -count <= index < count:
+            raise IndexError(f"index {index} out of range for storage of size {count}")
+        return index % count
+
+    def __iter__(self) -> Iterator[int]:
+        return iter(self.tolist())
+
+    def __bytes__(self) -> bytes:
+        return bytes(backend_of(self._storage.owner).to_host(self._bytes()))
+
+    def tolist(self) -> list[int]:
+        """Return the bytes as a list of ints."""
+        return list(self.__bytes__())
+
+    def clone(self) -> UntypedStorage:
+        """Return a copy of the bytes."""
+        return UntypedStorage(new_storage(self._bytes().copy()))
+
+    def __copy__(self) -> UntypedStorage:
+        return self.clone()
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> UntypedStorage:
+        found = memo[id(self)] = self.clone()
+        return found
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _restored, (bytes(self),)
+
+    def copy_(
+        self, source: UntypedStorage, non_blocking: bool | None = None
+    ) -> UntypedStorage:
+        """Take over the bytes of another storage of the same size."""
+        if source.nbytes() != self.nbytes():
+            raise RuntimeError("size does not match")
+        self._bytes()[...] = source.untyped()._bytes()
+        return self
+
+    def fill_(self, value: int) -> UntypedStorage:
+        """Set every byte to one value."""
+        self._bytes()[...] = value
+        return self
+
+    def resize_(self, size: int) -> UntypedStorage:
+        """Give the memory another size; every tensor over it sees the new memory.
+
+        Raises RuntimeError where NumPy shares the memory.
+        """
+        if size < 0:
+            raise RuntimeError("Invalid size")
+        resize_memory(self._storage, size)
+        return self
+
+    def resizable(self) -> bool:
+        """Tell whether the size may change; not where NumPy shares the memory."""
+        return not is_fixed(self._storage)
+
+    def byteswap(self, dtype: DType) -> None:
+        """Reverse the bytes of every number of type ``dtype``."""
+        part = dtype.itemsize // (2 if dtype.is_complex else 1)
+        self._bytes().view(f"u{part}").byteswap(inplace=True)
+
+    def is_shared(self) -> bool:
+        """Tell whether share_memory_() was called, or the memory is a device's."""
+        owner = self._storage.owner
+        return self.is_cuda or _shared.get(id(owner)) is owner
+
+    def share_memory_(self) -> UntypedStorage:
+        """Mark the memory as shared; here it stays with this process."""
+        _shared[id(self._storage.owner)] = self._storage.owner
+        return self
+
+    def is_pinned(self, device: Any = "cuda") -> bool:
+        """Tell whether the memory is locked for copies to a device; never, here."""
+        return False
+
+    def cpu(self) -> UntypedStorage:
+        """Return the storage in host memory."""
+        return UntypedStorage(list(bytes(self))) if self.is_cuda else self
+
+    def untyped(self) -> UntypedStorage:
+        """Return the storage itself."""
+        return self
+
+    def type(self, dtype: Any = None) -> str:
+        """Return the name of the storage's type."""
+        return "torch.storage.UntypedStorage"
+
+    @classmethod
+    def from_buffer(cls, buffer: Any, **options: Any) -> UntypedStorage:
+        """Return a copy of a buffer's bytes; ``byte_order`` and ``dtype`` say how."""
+        array = np.frombuffer(buffer, np.uint8).copy()
+        dtype: DType | None = options.get("dtype")
+        if dtype is not None and options.get("byte_order") == "big":
+            array.view(f"u{dtype.itemsize}").byteswap(inplace=True)
+        return cls(new_storage(array))
+
+    def __repr__(self) -> str:
+        return listing(
+            self.tolist(), f"torch.storage.UntypedStorage(device={self.device})"
+        )
+
+
+def _as_byte(item: Any, content: Sequence[Any]) -> int:
+    if not isinstance(item, int):
+        raise RuntimeError(
+            "torch.UntypedStorage(): tried to construct a storage from a sequence "
+            f"({type(content).__name__}), but one of the items was of type "
+            f"{type(item).__name__} instead of int"
+        )
+    return item
+
+
+def _restored(content: bytes) -> UntypedStorage:
+    return UntypedStorage.from_buffer(content)
+
+
+def listing(items: list[Any], title: str) -> str:
+    """Write a storage as PyTorch does: an element a line, then what it is."""
+    return " " + "\n ".join(map(str, items)) + f"\n[{title} of size {len(items)}]"
+
+
+def face_of(storage: Storage) -> UntypedStorage:
+    """Return the one object that shows a memory to the user, while it lives."""
+    face = _faces.get(id(storage.owner))
+    if face is None or face._storage.owner is not storage.owner:
+        face = _faces[id(storage.owner)] = UntypedStorage(storage)
+    return face
