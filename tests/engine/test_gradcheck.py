@@ -5,15 +5,17 @@ from __future__ import annotations
 import re
 import sys
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
 
 import gradtape
+from gradtape._define import OPS, Array, op
 from gradtape.autograd import gradcheck, gradgradcheck
 from gradtape.autograd.gradcheck import GradcheckError
 
+from ._gradcheck import gradient_errors
 from .oracle import assert_same
 
 Program = Callable[[Any], Any]
@@ -259,6 +261,36 @@ def test_a_wrong_second_derivative_is_found(fast_mode: bool):
     half_detached = lambda x: x.detach() * x * x  # noqa: E731
     with pytest.raises(GradcheckError, match="Jacobian mismatch"):
         gradgradcheck(half_detached, values(gradtape, 2), fast_mode=fast_mode)
+
+
+@pytest.fixture
+def cube_of() -> Iterator[Callable[[float], Any]]:
+    """Return an op x**3 whose formula has any factor one likes for 3."""
+
+    def declare(factor: float) -> Any:
+        def cube(xp: Any, self: Array) -> Any:
+            return self * self * self
+
+        formula = {"self": lambda F, grad, self: grad * (factor * self * self)}
+        return op(formula, name="cube_to_check", method=False, function=False)(cube)
+
+    yield declare
+    OPS.pop("cube_to_check", None)
+
+
+@pytest.mark.parametrize("order", [1, 2])
+def test_a_formula_wrong_by_a_thousandth_is_told(cube_of: Any, order: int):
+    """The check of every declared op, tried out on one that is wrong."""
+    x = values(gradtape, 2, 3)
+    right, wrong = cube_of(3.0), cube_of(3.003)
+    assert list(gradient_errors(lambda: [right(x)], [x], order=order)) == []
+    if order == 1:
+        found = list(gradient_errors(lambda: [wrong(x)], [x]))
+    else:
+        half_detached = lambda: [x.detach() * x * x]  # noqa: E731
+        found = list(gradient_errors(half_detached, [x], order=2))
+    assert len(found) == 1
+    assert found[0].startswith("Jacobian mismatch for output 0 with respect to input 0")
 
 
 def first_line(program: Program) -> Program:

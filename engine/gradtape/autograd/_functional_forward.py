@@ -44,8 +44,8 @@ def forward_jacobian(
 def standard_basis(tensors: Tensors, lengths: Sequence[int]) -> Tensors:
     """Return the unit vectors of the space of all elements of the tensors.
 
-    ``lengths`` are their numbers of elements. One tensor of (all elements, own elements) for each: row r of all of them together
-    is the r-th unit vector.
+    ``lengths`` are their numbers of elements. One tensor of (all elements, own
+    elements) for each: row r of all of them together is the r-th unit vector.
     """
     total, start = sum(lengths), 0
     basis: list[Tensor] = []

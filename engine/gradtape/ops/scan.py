@@ -29,6 +29,14 @@ def _scanned(ufunc: Any, self: Any, dim: int) -> Any:
     return found if found.flags.c_contiguous else found.copy(order="C")
 
 
+def _scanned_back(xp: Any, ufunc: Any, self: Any, dim: int) -> Any:
+    """Scan from the end of a dimension to its beginning."""
+    if self.ndim == 0:
+        return self.copy()
+    found = xp.flip(_scanned(ufunc, xp.flip(self, dim), dim), dim)
+    return xp.ascontiguousarray(found)  # a tensor's strides are never negative
+
+
 # ---- cumsum ----
 
 
@@ -46,9 +54,7 @@ def _cumsum(xp: Any, self: Array, dim: int, *, dtype: DType | None = None) -> An
 @op({"self": lambda F, grad, dim: F._cumsum(grad, dim)}, **HIDDEN)
 def _reverse_cumsum(xp: Any, self: Array, dim: int) -> Any:
     """Add up from the end of a dimension to its beginning."""
-    if self.ndim == 0:
-        return self.copy()
-    return xp.flip(_scanned(xp.add, xp.flip(self, dim), dim), dim)
+    return _scanned_back(xp, xp.add, self, dim)
 
 
 # ---- cumprod ----
@@ -103,9 +109,7 @@ def _reverse_backward(F: Any, grad: Any, self: Any, result: Any, dim: int) -> An
 
 @op({"self": _reverse_backward}, **HIDDEN)
 def _reverse_logcumsumexp(xp: Any, self: Array, dim: int) -> Any:
-    if self.ndim == 0:
-        return self.copy()
-    return xp.flip(_scanned(xp.logaddexp, xp.flip(self, dim), dim), dim)
+    return _scanned_back(xp, xp.logaddexp, self, dim)
 
 
 def _running(name: str, ufunc: str, better: str) -> Any:
