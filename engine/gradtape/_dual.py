@@ -151,6 +151,13 @@ class Level:
                 carried_by(output).tangents[level] = tangent
             level = level.below
 
+    def shared(self, tensor: Tensor, alias: Tensor) -> None:
+        """Let an alias of a tensor have the very tangents the tensor has."""
+        for level in self._carrying([tensor]):
+            tangent = level.tangent_of(tensor)
+            assert tangent is not None
+            level._hold(alias, tangent)
+
     def any_dual(self, args: Iterable[Any]) -> bool:
         """Tell whether some of these arguments carry a tangent."""
         return bool(self._carrying(flat(args)))

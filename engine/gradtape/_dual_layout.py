@@ -16,11 +16,13 @@ from .ops._view import look
 
 
 def same_layout(tangent: Tensor, tensor: Tensor) -> bool:
-    """Tell whether two tensors of one shape lie alike in memory of one size.
+    """Tell whether two tensors lie alike in memory of one size.
 
     An array that runs backward, which only a fresh result can, need not be matched.
     """
     a, b = tangent._data, tensor._data
+    if a.shape != b.shape:
+        return False
     if min(b.strides, default=0) < 0:
         return True
     if a.size and any(
@@ -39,8 +41,9 @@ def zeros_laid_out(like: Tensor, tensor: Tensor) -> Tensor:
     """Return zeros of the dtype of ``like`` that lie as ``tensor`` does."""
     at = geometry_of(tensor)
     backend = backend_of(like._data)
-    memory = wrap(backend.xp.zeros((max(_room(tensor), at.end),), like._data.dtype))
-    if at == Geometry((at.end,), (1,), 0):
+    room = max(_room(tensor), at.end)
+    memory = wrap(backend.xp.zeros((room,), like._data.dtype))
+    if at == Geometry((room,), (1,), 0):
         return memory
     part = wrap_shared(backend.strided(memory._data, *at), memory._storage)
     part._view = view_info(None, at.offset, "", 0)

@@ -7,6 +7,7 @@ recurrence; this file seeds it as PyTorch does and keeps PyTorch's state layout.
 from __future__ import annotations
 
 import secrets
+import threading
 from collections.abc import Callable
 from typing import Any, ClassVar, Final, NoReturn
 
@@ -44,6 +45,22 @@ _WRONG_SIZE = (
     "Expected a CPUGeneratorImplState of size 5056 but found the input RNG state size "
     "to be {}"
 )
+
+
+_REFUSED = (
+    "vmap: called random operation while in randomness error mode. Please either use "
+    "the 'same' or 'different' randomness flags on vmap or perform the randomness "
+    "operation out of vmap"
+)
+
+
+class _Vmaps(threading.local):
+    """How many enclosing vmaps of this thread let nobody draw."""
+
+    refusing = 0
+
+
+vmaps = _Vmaps()
 
 
 class Generator:
@@ -206,6 +223,8 @@ class Generator:
         """Return the next `count` 32-bit draws."""
         if not count:
             return np.empty(0, np.uint32)
+        if vmaps.refusing:
+            raise RuntimeError(_REFUSED)
         self._fresh = False
         if count < _BULK:
             return self._bits.random_raw(count).astype(np.uint32)
