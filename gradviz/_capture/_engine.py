@@ -13,14 +13,18 @@ from gradtape._storage import Storage
 from gradtape._tensor import Tensor
 from gradtape._version import __version__
 from gradtape._views import CopySlices
+from gradtape.autograd._custom_node import CustomNode
 from gradviz._capture._facts import (
     arguments_of,
+    backward_source,
     device_of,
     formula_of,
     hooks_of,
+    is_packed,
     kind_of,
     leave_as_is,
     look_at,
+    saved_slots,
     storage_ids,
 )
 from gradviz._capture._raw import (
@@ -116,7 +120,9 @@ class EngineReader:
         if op is not None:
             raw.formula = formula_of(op)
             raw.arguments = arguments_of(op, inner.params)
-            raw.saved = self._saved(inner, op, raw)
+        elif isinstance(inner, CustomNode):
+            raw.formula = backward_source(inner)
+        raw.saved = self._saved(inner, raw)
         raw.hooks = hooks_of(node)
         reference = weakref.ref(inner)
         kept = bool(inner.saved)
@@ -129,20 +135,23 @@ class EngineReader:
         self._nodes[node] = raw
         return raw
 
-    def _saved(self, node: Node, op: Op, raw: RawNode) -> list[RawSaved]:
+    def _saved(self, node: Node, raw: RawNode) -> list[RawSaved]:
         found: list[RawSaved] = []
-        entries: tuple[Any, ...] = node.saved or ()
-        for slot, entry in zip(op.saves, entries, strict=False):
-            if isinstance(entry, SavedTensor):
-                tensor = self._saved_tensor(slot, entry, raw)
-                found.append(RawSaved(f"_saved_{slot}", tensor, entry.version))
+        for slot, output, entry in saved_slots(node):
+            tensor = self._saved_tensor(output, entry, raw)
+            found.append(RawSaved(slot, tensor, entry.version, is_packed(entry)))
         return found
 
-    def _saved_tensor(self, slot: str, saved: SavedTensor, raw: RawNode) -> RawTensor:
+    def _saved_tensor(
+        self, number: int | None, saved: SavedTensor, raw: RawNode
+    ) -> RawTensor:
         if saved.tensor is not None:
             return self.tensor(saved.tensor, saved.version)
-        number = int(slot.removeprefix("result") or 0)
-        output = raw.outputs[number] if number < len(raw.outputs) else None
+        output = None
+        if number is not None and number < len(raw.outputs):
+            output = raw.outputs[number]
+        if is_packed(saved):  # where the values are, its hook knows
+            return output or self._from_array(saved.array, None, saved.version)
         if output is not None:
             output.storage = self.storage(saved.storage)
             return output
@@ -182,7 +191,9 @@ class EngineReader:
             if tensor is not None and not raw.call:
                 raw.call = raw.outputs[0].name or self.names.get(id(tensor), "")
 
-    def _from_array(self, array: Any, storage: Storage, version: int) -> RawTensor:
+    def _from_array(
+        self, array: Any, storage: Storage | None, version: int
+    ) -> RawTensor:
         item = array.itemsize
         return RawTensor(
             shape=tuple(array.shape),
@@ -190,7 +201,7 @@ class EngineReader:
             offset=0,
             dtype=array.dtype.name,
             device=device_of(array),
-            storage=self.storage(storage),
+            storage=None if storage is None else self.storage(storage),
             version=version,
         )
 

@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+import inspect
+import textwrap
 import weakref
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import cache
 from typing import Any
 
 from gradtape._define import OPS
-from gradtape._node import AccumulateGrad, Node
+from gradtape._node import AccumulateGrad, Node, SavedTensor
 from gradtape._op import Op, formula_text
+from gradtape._packing import Packing
 from gradtape._storage import Storage
 from gradtape._tensor import Tensor
 from gradtape._views import CopySlices
+from gradtape.autograd._custom_node import CustomNode
 from gradviz import ir
 from gradviz._capture._raw import RawStorage, RawWrite
 
@@ -95,6 +99,40 @@ def hooks_of(node: Node) -> Callable[[], tuple[str, ...]]:
         )
 
     return hooks
+
+
+def saved_slots(node: Node) -> Iterator[tuple[str, int | None, SavedTensor]]:
+    """Yield what a node saved: PyTorch's name of the slot, which output, the record.
+
+    The output is None for what was an input, or a tensor that a user's Function made.
+    """
+    custom = isinstance(node, CustomNode)
+    for at, (slot, entry) in enumerate(zip(node.slots, node.saved or (), strict=False)):
+        name = f"saved_tensors[{at}]" if custom else f"_saved_{slot}"
+        number = None
+        if slot.startswith("result"):
+            number = int(slot.removeprefix("result") or 0)
+        if isinstance(entry, SavedTensor):
+            yield name, number, entry
+        elif isinstance(entry, list | tuple):
+            for position, each in enumerate(entry):
+                if isinstance(each, SavedTensor):
+                    yield f"{name}[{position}]", number, each
+
+
+def is_packed(saved: SavedTensor) -> bool:
+    """Whether a saved-tensors hook holds on to the value in the node's stead."""
+    memory: Any = saved.memory
+    return type(memory) is Packing
+
+
+def backward_source(node: CustomNode) -> str:
+    """Return the text of a user's ``backward``; "" where it is lost."""
+    try:
+        text = inspect.getsource(type(node)._forward_cls.backward)
+    except (OSError, TypeError):
+        return ""
+    return textwrap.dedent(text).strip()
 
 
 def arguments_of(op: Op, params: Sequence[Any]) -> tuple[str, ...]:

@@ -43,3 +43,39 @@ def test_capture_without_a_graph_says_why():
 def test_capture_of_something_else_says_what_it_got(value):
     with pytest.raises(gradviz.CaptureError, match=type(value).__qualname__):
         gradviz.capture(value)
+
+
+class Cube(gt.autograd.Function):
+    @staticmethod
+    def forward(ctx, x):
+        ctx.save_for_backward(x)
+        return x**3
+
+    @staticmethod
+    def backward(ctx, grad):
+        (x,) = ctx.saved_tensors
+        return 3 * x * x * grad
+
+
+def test_capture_shows_a_users_function_with_its_backward():
+    x = gt.tensor([1.0, 2.0], requires_grad=True)
+    snapshot = gradviz.capture(Cube.apply(x))
+    validate(snapshot)
+    node = snapshot.nodes[1]
+    assert (node.name, node.kind) == ("CubeBackward", "custom")
+    assert "return 3 * x * x * grad" in node.formula
+    (saved,) = snapshot.saved
+    assert (saved.node, saved.slot, saved.hooked) == (1, "saved_tensors[0]", False)
+    assert snapshot.tensors[saved.tensor].name == "x"
+
+
+def test_capture_marks_what_a_hook_packed():
+    x = gt.tensor([[1.0, 2.0]], requires_grad=True)
+    with gt.autograd.graph.saved_tensors_hooks(lambda t: t.tolist(), gt.tensor):
+        y = x.exp() @ x.T
+    snapshot = gradviz.capture(y)
+    validate(snapshot)
+    assert snapshot.saved
+    assert all(saved.hooked for saved in snapshot.saved)
+    shapes = [snapshot.tensors[saved.tensor].shape for saved in snapshot.saved]
+    assert sorted(shapes) == [(1, 2), (1, 2), (2, 1)]
