@@ -9,6 +9,7 @@ from typing import Any as _Any
 
 from . import _C as _C
 from . import autograd as autograd
+from . import func as func
 from . import linalg as linalg
 from . import nn as nn
 from . import ops as ops
@@ -64,6 +65,7 @@ from .autograd.anomaly_mode import (
 )
 from .autograd.anomaly_mode import is_anomaly_enabled as is_anomaly_enabled
 from .autograd.anomaly_mode import set_anomaly_enabled as set_anomaly_enabled
+from .func import vmap as vmap
 from .ops.formats import channels_last as channels_last
 from .ops.formats import channels_last_3d as channels_last_3d
 from .ops.formats import contiguous_format as contiguous_format
