@@ -47,7 +47,7 @@ _WRONG_SIZE = (
 )
 
 
-_REFUSED = (
+RANDOM_IN_VMAP = (
     "vmap: called random operation while in randomness error mode. Please either use "
     "the 'same' or 'different' randomness flags on vmap or perform the randomness "
     "operation out of vmap"
@@ -224,7 +224,7 @@ class Generator:
         if not count:
             return np.empty(0, np.uint32)
         if vmaps.refusing:
-            raise RuntimeError(_REFUSED)
+            raise RuntimeError(RANDOM_IN_VMAP)
         self._fresh = False
         if count < _BULK:
             return self._bits.random_raw(count).astype(np.uint32)
