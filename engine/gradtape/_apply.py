@@ -16,6 +16,7 @@ from ._layout import laid_out
 from ._mode import mode
 from ._node import (
     Node,
+    accumulator_of,
     known_layouts,
     layout_of,
     new_object,
@@ -235,6 +236,8 @@ def make_node(
         at = op.listed
         inputs = (*args[:at], *args[at], *args[at + 1 :])
     nodes = tuple([edge_of(t) if isinstance(t, Tensor) else None for t in inputs])
+    if mode.now.inference_leaves:
+        nodes = with_inference_leaves(inputs, nodes)
     if nodes.count(None) == len(nodes):
         return None
     if op.outputs == 1 and outputs[0]._data.dtype.kind in "biu":
@@ -247,6 +250,22 @@ def make_node(
     if mode.now.special:
         pack_inputs(node)
     return node
+
+
+def with_inference_leaves(
+    inputs: Sequence[Any], nodes: tuple[Node | None, ...]
+) -> tuple[Node | None, ...]:
+    """Add the edges of inference tensors that require grad, beside normal operands.
+
+    As in PyTorch, nothing is recorded of an op that meets no other tensor or number.
+    """
+    if all(isinstance(t, Tensor) and t.is_inference() for t in inputs):
+        return nodes
+    found = list(nodes)
+    for i, t in enumerate(inputs):
+        if isinstance(t, Tensor) and t._needs and t._grad_fn is None and not nodes[i]:
+            found[i] = accumulator_of(t)
+    return tuple(found)
 
 
 def saved_of(

@@ -67,7 +67,10 @@ def _unpack_tensor(node: Node, saved: SavedTensor) -> Any:
     slot = node.slots[node.saved.index(saved)]
     number = int(slot.removeprefix("result") or 0)
     output = wrap_shared(saved.array, saved.storage)
-    if number in node.op.differentiable:  # pyright: ignore[reportAttributeAccessIssue]
+    if node.extra is not None and node.extra.shown is not None:
+        maker = node.extra.shown()  # the node was a write into a view
+        output._grad_fn, output._needs = maker, maker is not None
+    elif number in node.op.differentiable:  # pyright: ignore[reportAttributeAccessIssue]
         output._grad_fn, output._nr, output._needs = node, number, True
     if mode.now.duals is not None:
         mode.now.duals.unpacked(node, number, output)

@@ -25,12 +25,16 @@ def is_inference(input: Tensor) -> bool:
 
 
 def unsafe_set_version_counter(
-    tensors: Iterable[Tensor], versions: Iterable[int]
+    tensors: Tensor | Iterable[Tensor], versions: int | Iterable[int]
 ) -> None:
     """Set the version counters of tensors: what saved them cannot see writes since.
 
     Raises RuntimeError for inference tensors, which have none.
     """
+    if isinstance(tensors, Tensor):
+        tensors = (tensors,)
+    if isinstance(versions, int):
+        versions = (versions,)
     for tensor, version in zip(tensors, versions, strict=True):
         storage = tensor._storage
         if type(storage) is InferenceStorage:
@@ -38,6 +42,8 @@ def unsafe_set_version_counter(
                 "Tried to call torch.autograd._unsafe_set_version() on a tensor that "
                 "does not have a version counter. Was it created in inference mode?"
             )
+        if version < 0:
+            raise RuntimeError(f"Cannot set a version_counter to a value below 0: {version}")
         storage.version = version
 
 

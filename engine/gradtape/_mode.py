@@ -47,6 +47,7 @@ class Switches:
         "evaluating",
         "grad",
         "inference",
+        "inference_leaves",
         "multithreading",
         "packing",
         "profile",
@@ -67,6 +68,7 @@ class Switches:
         self.special = False  # either of the two
         self.evaluating: Node | None = None  # in backward, where anomaly mode asks
         self.inference = False  # inference_mode
+        self.inference_leaves = False  # one that requires grad was made here
         self.packing: list[Any] = []  # saved_tensors_hooks, outermost first
         self.task: GraphTask | None = None  # the backward pass that runs here
         self.multithreading = True  # what set_multithreading_enabled() asked for
@@ -88,7 +90,12 @@ class Switches:
     def settle(self) -> None:
         """Work out anew whether anything rare is on."""
         self.rare = bool(
-            self.inference or self.packing or self.duals or self.profile or self.checks
+            self.inference_leaves
+            or self.inference
+            or self.packing
+            or self.duals
+            or self.profile
+            or self.checks
         )
         self.special = self.rare or self.anomaly
 

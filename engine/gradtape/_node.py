@@ -101,9 +101,17 @@ HAND_WRITTEN = frozenset(("AccumulateGrad", "CopyBackwards", "CopySlices"))
 class Extra:
     """What few nodes have: hooks and user metadata."""
 
-    __slots__ = ("metadata", "post_hooks", "pre_hooks", "retain", "tensor_hooks")
+    __slots__ = (
+        "metadata",
+        "post_hooks",
+        "pre_hooks",
+        "retain",
+        "shown",
+        "tensor_hooks",
+    )
 
     def __init__(self) -> None:
+        self.shown: weakref.ref[Node] | None = None  # of a written view; see _views
         self.metadata: dict[Any, Any] = {}
         self.pre_hooks = new_registry()
         self.post_hooks = new_registry()

@@ -107,6 +107,8 @@ class Tensor(TensorMemory, TensorOperators, TensorHooks):
             raise RuntimeError(_errors.INFERENCE_REQUIRES_GRAD)
         if value and self._view is None and self.is_inference():
             self._view = view_info(None, 0, "", 0)  # edge_of() looks closer at those
+            mode.now.inference_leaves = True
+            mode.now.settle()
         self._needs = value
 
     @requires_grad.deleter

@@ -13,6 +13,7 @@ from typing import Any
 from . import _errors
 from ._apply import finish
 from ._backend import backend_of
+from ._before_write import before_write
 from ._define import OPS
 from ._dtypes import dtype as DType
 from ._mode import mode
@@ -142,6 +143,8 @@ def keep_retaining(tensor: Tensor, old: Node | None, number: int) -> None:
 
 def check_inplace(target: Tensor, needs_grad: bool) -> None:
     """Refuse a recorded write that PyTorch refuses, in its words."""
+    for look in before_write:
+        look(target)
     if not (needs_grad and mode.grad):
         return
     info = target._view
@@ -202,3 +205,5 @@ def rebase_history(target: Tensor, node: Node) -> None:
     keep_retaining(base, *old)
     target._grad_fn, target._nr = mine
     regenerate_view(target)
+    if node.saved and target._grad_fn is not None:
+        node.more().shown = weakref.ref(target._grad_fn)

@@ -47,7 +47,7 @@ def resize_(
     that would have to grow.
     """
     wanted = spread(size, "resize_", "size", named)
-    if self.requires_grad:
+    if self.requires_grad and not mode.now.inference:
         raise RuntimeError("cannot resize variables that require grad")
     if any(n < 0 for n in wanted):
         raise RuntimeError("numel: integer multiplication overflow")
@@ -120,6 +120,8 @@ def set_(
         self._storage = borrowed(memory, own)
         self._storage.inference = own.inference
     place(self, at)
+    if self._extra is not None and not mode.now.inference:
+        self._extra.accumulator = None  # the next one takes in the new shape
     note_write(self, "set_")
     if node is not None:
         rebase_history(self, node)

@@ -10,6 +10,7 @@ import numpy as np
 from .. import _errors
 from .._backend import backend_of
 from .._define import method
+from .._mode import mode
 from .._storage_moves import fix
 from .._tensor import Tensor
 
@@ -51,7 +52,7 @@ def numpy(self: Tensor, *, force: bool = False) -> Any:
     Raises RuntimeError for a tensor that requires grad and TypeError for one on a
     device; with ``force`` these are detached and copied instead.
     """
-    if self.requires_grad and not force:
+    if mode.grad and self.requires_grad and not force:
         raise RuntimeError(_errors.NUMPY_NEEDS_DETACH)
     if self.is_cuda and not force:
         raise TypeError(
