@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from . import module as module
 from ._activation import CELU as CELU
 from ._activation import ELU as ELU
 from ._activation import SELU as SELU

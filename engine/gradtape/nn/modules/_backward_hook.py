@@ -54,7 +54,7 @@ class BackwardHook:
         self.input_places: list[int] | None = None
         self.inputs = 0
 
-    def watch_inputs(self, args: tuple[Any, ...]) -> tuple[Any, ...]:
+    def setup_input_hook(self, args: tuple[Any, ...]) -> tuple[Any, ...]:
         """Put the identity node on the inputs; return the arguments to call with."""
         self.inputs = len(args)
 
@@ -64,7 +64,7 @@ class BackwardHook:
         found, self.input_places = self._on_tensors(attach, args)
         return found
 
-    def watch_outputs(self, result: Any) -> Any:
+    def setup_output_hook(self, result: Any) -> Any:
         """Put the identity node on the outputs; return what the module returns."""
         single = not isinstance(result, tuple)
         outputs = (result,) if single else result

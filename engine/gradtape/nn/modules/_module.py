@@ -5,11 +5,11 @@ from __future__ import annotations
 import warnings
 from typing import Any, TypeVar
 
-from ..._hooks import new_registry
 from ..._mode import mode
 from ..._observe import ModuleEntered, ModuleLeft, notify, observers
 from ..._scope import Scope
-from ._hooks import Hooked, HookTables, any_global_hook, everywhere
+from ._hooks import Hooked
+from .module import has_any_global_hook
 
 M = TypeVar("M", bound="Module")
 
@@ -55,11 +55,7 @@ class Module(Hooked):
         own["_buffers"] = {}
         own["_non_persistent_buffers_set"] = set()
         own["_modules"] = {}
-        own["_hooks"] = HookTables()
-        own["_state_dict_hooks"] = new_registry()
-        own["_state_dict_pre_hooks"] = new_registry()
-        own["_load_state_dict_pre_hooks"] = new_registry()
-        own["_load_state_dict_post_hooks"] = new_registry()
+        self._fill_hook_tables()
         if self.call_super_init:
             super().__init__(*args, **kwargs)
 
@@ -70,10 +66,13 @@ class Module(Hooked):
         if observers:
             notify(ModuleEntered(scope))
         try:
-            hooks = self._hooks
             if (
-                hooks.pre or hooks.post or hooks.backward or hooks.backward_pre
-            ) or any_global_hook():
+                self._forward_pre_hooks
+                or self._forward_hooks
+                or self._backward_hooks
+                or self._backward_pre_hooks
+                or has_any_global_hook()
+            ):
                 return self._call_hooked(args, kwargs)
             return self.forward(*args, **kwargs)
         finally:
@@ -139,6 +138,8 @@ class Module(Hooked):
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.__dict__.update(state)
+        self.__dict__.setdefault("_non_persistent_buffers_set", set())
+        self._fill_hook_tables()
 
 
 def indent(text: str) -> str:
@@ -162,4 +163,4 @@ def reset_grad(tensor: Any, set_to_none: bool) -> None:
         gradient.zero_()
 
 
-__all__ = ["Module", "everywhere", "indent", "reset_grad"]
+__all__ = ["Module", "indent", "reset_grad"]

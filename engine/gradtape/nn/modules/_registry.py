@@ -3,38 +3,12 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable
 from typing import Any
 
 from ..._errors import legacy_type_name
-from ..._hooks import RemovableHandle, new_registry, register
 from ..._tensor import Tensor
 from ..parameter import Buffer, Parameter
-
-buffer_hooks: dict[int, Any] = new_registry()
-module_hooks: dict[int, Any] = new_registry()
-parameter_hooks: dict[int, Any] = new_registry()
-
-
-def register_module_buffer_registration_hook(
-    hook: Callable[..., Any],
-) -> RemovableHandle:
-    """Call ``hook(module, name, buffer)`` whenever any module gets a buffer."""
-    return register(buffer_hooks, hook)
-
-
-def register_module_module_registration_hook(
-    hook: Callable[..., Any],
-) -> RemovableHandle:
-    """Call ``hook(module, name, submodule)`` whenever a submodule is added."""
-    return register(module_hooks, hook)
-
-
-def register_module_parameter_registration_hook(
-    hook: Callable[..., Any],
-) -> RemovableHandle:
-    """Call ``hook(module, name, parameter)`` whenever a parameter is added."""
-    return register(parameter_hooks, hook)
+from . import module as shared
 
 
 def typename(value: Any) -> str:
@@ -72,7 +46,9 @@ class Registry:
                 f"cannot assign '{typename(tensor)}' object to buffer '{name}' "
                 "(torch Tensor or None required)"
             )
-        self._buffers[name] = _through(buffer_hooks, self, name, tensor)
+        self._buffers[name] = _through(
+            shared._global_buffer_registration_hooks, self, name, tensor
+        )
         if persistent:
             self._non_persistent_buffers_set.discard(name)
         else:
@@ -96,7 +72,9 @@ class Registry:
                 "function of another Tensor, compute the value in the forward() "
                 "method."
             )
-        self._parameters[name] = _through(parameter_hooks, self, name, param)
+        self._parameters[name] = _through(
+            shared._global_parameter_registration_hooks, self, name, param
+        )
 
     def add_module(self, name: str, module: Any) -> None:
         """Add a submodule under a name, as assigning it to an attribute does."""
@@ -110,7 +88,9 @@ class Registry:
             raise KeyError(f'module name can\'t contain ".", got: {name}')
         if name == "":
             raise KeyError('module name can\'t be empty string ""')
-        self._modules[name] = _through(module_hooks, self, name, module)
+        self._modules[name] = _through(
+            shared._global_module_registration_hooks, self, name, module
+        )
 
     def register_module(self, name: str, module: Any) -> None:
         """Do what :meth:`add_module` does."""
@@ -159,11 +139,15 @@ class Registry:
                     "cannot assign module before Module.__init__() call"
                 )
             self._forget(name, own, self._parameters, self._buffers)
-            modules[name] = _through(module_hooks, self, name, value)
+            modules[name] = _through(
+                shared._global_module_registration_hooks, self, name, value
+            )
         elif modules is not None and name in modules:
             what = f"as child module '{name}'"
             _must_be_none(value, what, "torch.nn.Module or None")
-            modules[name] = _through(module_hooks, self, name, value)
+            modules[name] = _through(
+                shared._global_module_registration_hooks, self, name, value
+            )
         elif isinstance(value, Buffer) or name in (own.get("_buffers") or ()):
             self._set_buffer(name, value)
         else:

@@ -7,7 +7,7 @@ from collections import OrderedDict
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from ..._hooks import RemovableHandle, register
+from ..._hooks import Registry, RemovableHandle, register
 from ..._mode import no_grad
 from ..._tensor import Tensor
 from ..parameter import Parameter
@@ -43,10 +43,10 @@ class State(Tree):
     """``state_dict`` and ``load_state_dict`` with their hooks."""
 
     _version: int = 1
-    _state_dict_hooks: dict[int, Any]
-    _state_dict_pre_hooks: dict[int, Any]
-    _load_state_dict_pre_hooks: dict[int, Any]
-    _load_state_dict_post_hooks: dict[int, Any]
+    _state_dict_hooks: Registry
+    _state_dict_pre_hooks: Registry
+    _load_state_dict_pre_hooks: Registry
+    _load_state_dict_post_hooks: Registry
 
     def get_extra_state(self) -> Any:
         """Return what a subclass wants saved besides tensors; to be overridden."""
