@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -11,12 +10,12 @@ import numpy as np
 from .._anomaly import callers_of
 from .._backend import backend_of
 from .._mode import Switches, mode
-from .._node import Node, next_sequence_nr
+from .._node import Node, new_object, next_sequence_nr
 from .._observe import OpCalled, notify, observers
 from .._site import internal_files
 from .._tensor import Tensor, edge_of
-from ._custom_node import CustomNode
-from ._custom_outputs import Settling, keep, to_keep
+from ._custom_node import BLANK, CustomNode
+from ._custom_outputs import keep, settle, to_keep
 
 _get_frame = sys._getframe
 
@@ -27,38 +26,45 @@ def call(cls: Any, args: tuple[Any, ...], separate: bool) -> Any:
     With ``separate``, forward takes no ctx and ``setup_context`` fills it.
     """
     now = mode.now
-    inputs = [arg for arg in args if isinstance(arg, Tensor)]
-    node = begin(cls._backward_cls, args, inputs, now)
-    recording = bool(node.nodes)
-    before, now.grad = now.grad, False
+    node, inputs, recording = begin(cls._backward_cls, args, now)
+    grad, duals = now.grad, now.duals
+    now.grad = False
+    if duals is not None:
+        _switch_duals(now, None)
     try:
         if separate:
             returned = cls.forward(*args)
             cls.setup_context(node, args, returned)
         else:
             returned = cls.forward(node, *args)
-        single = not isinstance(returned, tuple)
-        raw: tuple[Any, ...] = (returned,) if single else returned
-        kept = to_keep(node)
-        forbidden: Sequence[Any] = ()
-        if separate:
-            forbidden = (*kept, *(node.saved_for_forward or ()))
-        settling = Settling(node, inputs, recording, forbidden)
     finally:
-        now.grad = before
-    outputs = settling.all(raw)
-    if now.duals:
+        now.grad = grad
+        if duals is not None:
+            _switch_duals(now, duals)
+    single = not isinstance(returned, tuple)
+    raw: tuple[Any, ...] = (returned,) if single else returned
+    kept = to_keep(node)
+    guarded = (*kept, *(node.saved_for_forward or ())) if separate else ()
+    outputs, dirty = settle(node, inputs, raw, recording, guarded)
+    if duals is not None:
         outputs = push_forward(cls, node, args, raw, outputs)
     if recording:
-        keep(node, kept, settling.dirty)
-    else:
+        keep(node, kept, dirty)
+    elif kept:
         node.to_save = None
-    node.saved_for_forward = None
+    if node.saved_for_forward is not None:
+        del node.saved_for_forward
     if observers:
         tensors = [each for each in outputs if isinstance(each, Tensor)]
         name = str(cls.__name__)
         notify(OpCalled(name, args, tensors, node if recording else None))
     return outputs[0] if single else outputs
+
+
+def _switch_duals(now: Switches, level: Any) -> None:
+    """Switch forward mode off while forward runs, and on again."""
+    now.duals = level
+    now.settle()
 
 
 def push_forward(
@@ -76,18 +82,31 @@ def push_forward(
 
 
 def begin(
-    kind: type[CustomNode],
-    args: tuple[Any, ...],
-    inputs: Sequence[Tensor],
-    now: Switches,
-) -> CustomNode:
-    """Make the node of a call before forward runs: edges, order, site."""
-    node = kind()
-    node._takes = tuple([isinstance(arg, Tensor) for arg in args])
-    node.needs_input_grad = tuple(
-        [isinstance(arg, Tensor) and arg.requires_grad for arg in args]
-    )
-    if now.grad and True in node.needs_input_grad:
+    kind: type[CustomNode], args: tuple[Any, ...], now: Switches
+) -> tuple[CustomNode, list[Tensor], bool]:
+    """Make the node of a call before forward runs.
+
+    Returns it, the tensors among ``args``, and whether the call is recorded. As in PyTorch its number is taken now, so that it comes before the nodes of what
+    forward records.
+    """
+    node = new_object(kind)
+    for write, value in BLANK:
+        write(node, value)
+    inputs: list[Tensor] = []
+    takes: list[bool] = []
+    needs: list[bool] = []
+    for arg in args:
+        if isinstance(arg, Tensor):
+            inputs.append(arg)
+            takes.append(True)
+            needs.append(arg.requires_grad)
+        else:
+            takes.append(False)
+            needs.append(False)
+    set_takes(node, tuple(takes))
+    set_needs(node, tuple(needs))
+    recording = now.grad and True in needs
+    if recording:
         set_nodes(node, tuple([edge_of(t) for t in inputs]))
         set_numbers(node, tuple([t._nr for t in inputs]))
     set_scope(node, now.scope)
@@ -101,7 +120,7 @@ def begin(
         node.callers = callers_of(frame, now.evaluating)
     if inputs and type(inputs[0]._data) is not np.ndarray:
         node._xp = backend_of(inputs[0]._data).xp
-    return node
+    return node, inputs, recording
 
 
 # The slots' own setters: quicker than telling the engine's writes from the user's.
@@ -111,6 +130,8 @@ set_scope = Node.scope.__set__  # type: ignore[attr-defined]
 set_seq = Node.seq.__set__  # type: ignore[attr-defined]
 set_code = Node.code.__set__  # type: ignore[attr-defined]
 set_lasti = Node.lasti.__set__  # type: ignore[attr-defined]
+set_takes = CustomNode._takes.__set__  # type: ignore[attr-defined]
+set_needs = CustomNode.needs_input_grad.__set__  # type: ignore[attr-defined]
 
 
 def in_order(

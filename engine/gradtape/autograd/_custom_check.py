@@ -5,9 +5,11 @@ from __future__ import annotations
 import ast
 import inspect
 import textwrap
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from .. import _errors
+from .._node import Node
 from .._tensor import Tensor
 
 if TYPE_CHECKING:
@@ -33,8 +35,11 @@ _COMPLEX = (
     "improved?  If so, please report an enhancement request to PyTorch.)"
 )
 
+get_nodes = Node.nodes.__get__  # type: ignore[attr-defined]
+get_numbers = Node.numbers.__get__  # type: ignore[attr-defined]
 
-def checked(node: CustomNode, returned: Any) -> tuple[Tensor | None, ...]:
+
+def checked(node: CustomNode, returned: Any) -> Sequence[Tensor | None]:
     """Return one gradient per tensor argument of the forward call.
 
     Raises RuntimeError, in PyTorch's words, for a wrong number, kind, shape or a
@@ -49,13 +54,24 @@ def checked(node: CustomNode, returned: Any) -> tuple[Tensor | None, ...]:
         sentence = _COUNT.format(name=_name(node), expected=expected, got=got)
         raise _faulty(node, sentence, got, None)
     found: list[Tensor | None] = []
-    for position, (gradient, taken) in enumerate(zip(gradients, takes, strict=True)):
-        if gradient is not None and not (taken and isinstance(gradient, Tensor)):
-            raise _misplaced(node, position, gradient, got)
-        if taken:
-            found.append(gradient)
-    _check_layouts(node, found, got)
-    return tuple(found)
+    nodes, numbers = get_nodes(node), get_numbers(node)
+    for position, taken in enumerate(takes):
+        gradient = gradients[position]
+        if not taken:
+            if gradient is not None:
+                raise _misplaced(node, position, gradient, got)
+            continue
+        if gradient is not None:
+            if not isinstance(gradient, Tensor):
+                raise _misplaced(node, position, gradient, got)
+            index = len(found)
+            if nodes[index] is not None:
+                layout = nodes[index].layouts[numbers[index]]
+                data = gradient._data
+                if data.shape != layout.shape or data.dtype is not layout.dtype:
+                    _check_layout(node, position, index, data, layout, got)
+        found.append(gradient)
+    return found
 
 
 def _misplaced(
@@ -68,22 +84,19 @@ def _misplaced(
     return _faulty(node, sentence, got, position)
 
 
-def _check_layouts(node: CustomNode, gradients: list[Tensor | None], got: int) -> None:
-    for index, (gradient, behind) in enumerate(zip(gradients, node.nodes, strict=True)):
-        if gradient is None or behind is None:
-            continue
-        layout = behind.layouts[node.numbers[index]]
-        data = gradient._data
-        if data.shape != layout.shape and not _may_shrink(data.shape, layout):
-            sentence = _SHAPE.format(
-                name=_name(node),
-                index=index,
-                got=_errors.shape_text(data.shape),
-                expected=_errors.shape_text(layout.shape),
-            )
-            raise _faulty(node, sentence, got, _position(node, index))
-        if data.dtype.kind == "c" != layout.dtype.kind:
-            raise _faulty(node, _COMPLEX, got, _position(node, index))
+def _check_layout(
+    node: CustomNode, position: int, index: int, data: Any, layout: Layout, got: int
+) -> None:
+    if data.shape != layout.shape and not _may_shrink(data.shape, layout):
+        sentence = _SHAPE.format(
+            name=_name(node),
+            index=index,
+            got=_errors.shape_text(data.shape),
+            expected=_errors.shape_text(layout.shape),
+        )
+        raise _faulty(node, sentence, got, position)
+    if data.dtype.kind == "c" != layout.dtype.kind:
+        raise _faulty(node, _COMPLEX, got, position)
 
 
 def _may_shrink(given: tuple[int, ...], layout: Layout) -> bool:
@@ -93,11 +106,6 @@ def _may_shrink(given: tuple[int, ...], layout: Layout) -> bool:
     return lead >= 0 and all(
         n in (1, m) for n, m in zip(shape, given[lead:], strict=True)
     )
-
-
-def _position(node: CustomNode, index: int) -> int:
-    """Return which forward argument the tensor argument ``index`` was."""
-    return [i for i, taken in enumerate(node._takes) if taken][index]
 
 
 def _name(node: CustomNode) -> str:

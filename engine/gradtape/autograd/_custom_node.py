@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Sequence
 from typing import Any, ClassVar
 
@@ -10,18 +11,22 @@ import numpy as np
 from .. import _errors
 from .._apply import as_array
 from .._define import tensor_ops
-from .._node import Layout, Node, SavedTensor
+from .._mode import mode
+from .._node import Layout, Node, SavedTensor, new_object
 from .._saved import SavedTensor as RawSaved
 from .._saved import raw_saved
 from .._tensor import Tensor, wrap, wrap_shared
 from ._custom_check import checked, place
-from ._custom_names import share_names
+from ._custom_names import RESERVED, is_engine, put_aside
 
 _CLEARED = (
     "saved_tensors can only be accessed once when clear_saved_tensors_on_access=True "
     "is set on the autograd.Function. Either access saved_tensors only once, or set "
     "clear_saved_tensors_on_access=False."
 )
+
+_get_frame = sys._getframe
+_set = object.__setattr__
 
 
 class CustomNode(Node):
@@ -36,54 +41,49 @@ class CustomNode(Node):
     __slots__ = (
         "__dict__",
         "_gives",
-        "_is_pure_view",
-        "_kept",
-        "_materialize_non_diff_grads",
         "_numbers",
-        "_own",
-        "_silent",
         "_takes",
-        "_xp",
-        "dirty_tensors",
-        "materialize_grads",
         "needs_input_grad",
-        "non_differentiable",
-        "saved_for_forward",
         "to_save",
     )
 
     foreign = True
     _forward_cls: ClassVar[Any]
 
-    _own: dict[str, Any] | None  # what the user wrote under the engine's names
     _takes: tuple[bool, ...]
     _gives: tuple[Layout | None, ...]
-    _silent: frozenset[int]
-    _numbers: tuple[int | None, ...]
-    _kept: int  # how many entries of `saved` are the user's; -1: handed out for good
-    _xp: Any
-    needs_input_grad: tuple[bool, ...]
+    _numbers: tuple[int | None, ...] | None  # None: handed out for good
+    needs_input_grad: tuple[bool, ...] | None
     to_save: tuple[Tensor | None, ...] | None
-    saved_for_forward: tuple[Tensor | None, ...] | None
-    dirty_tensors: tuple[Tensor, ...] | None
-    non_differentiable: tuple[Tensor, ...] | None
-    materialize_grads: bool
-    _materialize_non_diff_grads: bool
-    _is_pure_view: bool
+
+    # What few calls have: here its usual value, on the node if it is another one.
+    saved_for_forward: tuple[Tensor | None, ...] | None = None
+    dirty_tensors: tuple[Tensor, ...] | None = None
+    non_differentiable: tuple[Tensor, ...] | None = None
+    materialize_grads: bool = True
+    _materialize_non_diff_grads: bool = True
+    _is_pure_view: bool = False
+    _silent: frozenset[int] = frozenset()
+    _own: dict[str, Any] | None = None  # what the user wrote under the engine's names
+    _xp: Any = np
 
     def __new__(cls, *args: Any, **kwargs: Any) -> Any:
         """Make a node that has recorded nothing yet."""
-        self = object.__new__(cls)
-        self._own = None
-        self._takes, self._gives, self._numbers = (), (), ()
-        self._silent, self._kept, self._xp = frozenset(), 0, np
-        self.to_save = self.saved_for_forward = None
-        self.dirty_tensors = self.non_differentiable = None
-        self.materialize_grads = self._materialize_non_diff_grads = True
-        self._is_pure_view = False
-        for write, value in _BLANK:
-            write(self, value)
-        return self
+        node = new_object(cls)
+        for write, value in BLANK:
+            write(node, value)
+        return node
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        if name in RESERVED and not is_engine(_get_frame(1)):
+            put_aside(self, name, value)
+        else:
+            _set(self, name, value)
+
+    def __delattr__(self, name: str) -> None:
+        if name in RESERVED and (self._own is None or name not in self._own):
+            raise AttributeError(name)
+        object.__delattr__(self, name)
 
     def __repr__(self) -> str:
         return object.__repr__(self)  # with the module, as PyTorch shows such nodes
@@ -98,7 +98,7 @@ class CustomNode(Node):
         """Names of what was saved: ``result0`` for an output, else its position."""
         return tuple(
             str(position) if number is None else f"result{number}"
-            for position, number in enumerate(self._numbers)
+            for position, number in enumerate(self._numbers or ())
         )
 
     def run(self, F: Any, grad: Any) -> tuple[Any, ...]:
@@ -115,7 +115,7 @@ class CustomNode(Node):
             raise
         if F.raw:
             return tuple([None if g is None else g._data for g in found])
-        return found
+        return tuple(found)
 
     def apply(self, *gradients: Tensor | None) -> Any:
         raise NotImplementedError
@@ -127,27 +127,28 @@ class CustomNode(Node):
         """Return one gradient per output, with zeros for absent ones if asked for."""
         gives = self._gives
         given: Sequence[Any] = grad
-        if not isinstance(grad, list):
+        if type(grad) is not list:
             given = [grad] if len(gives) == 1 else [None] * len(gives)
         gradients: list[Tensor | None] = []
-        for number, (each, layout) in enumerate(zip(given, gives, strict=True)):
+        for each in given:
             if each is not None:
                 gradients.append(wrap(as_array(each)) if F.raw else each)
-            elif layout is None or not self._fills(number):
-                gradients.append(None)
             else:
-                gradients.append(wrap(self._xp.zeros(layout.shape, layout.dtype)))
+                gradients.append(self._filling(len(gradients)))
         return gradients
 
-    def _fills(self, number: int) -> bool:
-        """Tell whether an absent gradient of an output is handed over as zeros."""
+    def _filling(self, number: int) -> Tensor | None:
+        """Return what stands for a gradient that did not arrive: zeros, or None."""
+        layout = self._gives[number]
+        if layout is None or not self.materialize_grads:
+            return None
         if number in self._silent and not self._materialize_non_diff_grads:
-            return False
-        return self.materialize_grads
+            return None
+        return wrap(self._xp.zeros(layout.shape, layout.dtype))
 
     def free(self) -> None:
         """Let go of what was saved; the user's attributes stay, as in PyTorch."""
-        self.saved = None
+        set_saved(self, None)
 
     @property
     def saved_tensors(self) -> tuple[Tensor | None, ...]:
@@ -157,61 +158,71 @@ class CustomNode(Node):
         """
         if self.saved_for_forward is not None:
             return self.saved_for_forward
-        entries = self._entries()
-        found = tuple(
-            [
-                self._unpacked(entry, number)
-                for entry, number in zip(entries, self._numbers, strict=True)
-            ]
-        )
-        if entries and self._forward_cls.clear_saved_tensors_on_access:
-            self.saved, self._kept = (None,), -1
-        return found
+        entries, numbers = self._entries()
+        unpack, found = tensor_ops.unpack, list[Tensor | None]()
+        for entry, number in zip(entries, numbers, strict=False):
+            if entry is None:
+                found.append(None)
+            elif number is None or entry.is_stale:  # stale: written since, or packed
+                found.append(unpack(self, entry))
+            else:
+                found.append(self._output(entry, number))
+        if numbers and self._forward_cls.clear_saved_tensors_on_access:
+            set_saved(self, (None,))
+            self._numbers = None
+        return tuple(found)
+
+    def _entries(self) -> tuple[tuple[Any, ...], tuple[int | None, ...]]:
+        saved, numbers = get_saved(self), self._numbers
+        if saved is None:
+            raise RuntimeError(_errors.BACKWARD_TWICE)
+        if numbers is None:
+            raise RuntimeError(_CLEARED)
+        return saved, numbers
+
+    def _output(self, entry: SavedTensor, number: int) -> Tensor:
+        """Make a saved output anew: it was kept as bare memory.
+
+        Otherwise the node would hold a tensor that holds the node.
+        """
+        output = wrap_shared(entry.array, entry.storage)
+        if number not in self._silent:
+            output._grad_fn, output._nr, output._needs = self, number, True
+        if mode.now.duals is not None:
+            mode.now.duals.unpacked(self, number, output)
+        return output
 
     def maybe_clear_saved_tensors(self) -> None:
         """Do nothing: what may be read only once was let go of when it was read."""
 
-    def _entries(self) -> tuple[SavedTensor | None, ...]:
-        saved = self.saved
-        if saved is None:
-            raise RuntimeError(_errors.BACKWARD_TWICE)
-        if self._kept < 0:
-            raise RuntimeError(_CLEARED)
-        return saved[: self._kept]
-
-    def _unpacked(self, entry: SavedTensor | None, number: int | None) -> Tensor | None:
-        if entry is None:
-            return None
-        if number is None or entry.is_stale:  # stale: written since, or packed
-            found: Tensor = tensor_ops.unpack(self, entry)
-            return found
-        # An output was kept as bare memory, so that the node does not hold a tensor
-        # that holds the node: the tensor is made anew.
-        output = wrap_shared(entry.array, entry.storage)
-        if number not in self._silent:
-            output._grad_fn, output._nr, output._needs = self, number, True
-        return output
-
     @property
     def _raw_saved_tensors(self) -> tuple[RawSaved, ...]:
-        return tuple([raw_saved(self, at) for at in range(len(self._entries()))])
+        _, numbers = self._entries()
+        return tuple([raw_saved(self, at) for at in range(len(numbers))])
 
 
-_START: dict[str, Any] = {
-    "lasti": 0,
+# The slots' own setters: quicker than telling the engine's writes from the user's.
+get_saved = Node.saved.__get__  # type: ignore[attr-defined]
+set_saved = Node.saved.__set__  # type: ignore[attr-defined]
+
+_START = {
     "nodes": (),
     "numbers": (),
     "params": (),
     "saved": (),
+    "scope": None,
     "seq": 0,
+    "code": None,
+    "lasti": 0,
+    "extra": None,
+    "layout": None,
     "several": (),
     "storage_ids": 0,
+    "_takes": (),
+    "_gives": (),
+    "_numbers": (),
+    "needs_input_grad": None,
+    "to_save": None,
 }
-_BLANK = [
-    (getattr(Node, name).__set__, _START.get(name))
-    for name in Node.__slots__
-    if not name.startswith("__")
-]
-"""What a node begins with, by the slots' own setters: see _custom_names."""
-
-share_names(CustomNode)
+BLANK = [(getattr(CustomNode, name).__set__, value) for name, value in _START.items()]
+"""What a node begins with."""

@@ -8,12 +8,12 @@ from typing import Any
 
 from .._inplace import note_write
 from .._mode import mode
-from .._node import Layout, SavedTensor, layout_of, save_input, save_output
+from .._node import Layout, Node, SavedTensor, layout_of, save_input, save_output
 from .._packing import pack
 from .._site import user_stacklevel
 from .._tensor import Tensor, wrap_alias, wrap_view
 from .._views import check_inplace, keep_retaining, rebase_history
-from ._custom_node import CustomNode
+from ._custom_node import CustomNode, set_saved
 
 _LEAF_WRITTEN = (
     "a leaf Variable that requires grad has been used in an in-place operation."
@@ -44,6 +44,45 @@ _SAVED_AS_IS = (
 _NOT_A_TUPLE = (
     "autograd internal error: {name} attribute is expected to be a tuple but is {kind}"
 )
+
+
+def settle(
+    node: CustomNode,
+    inputs: Sequence[Tensor],
+    returned: tuple[Any, ...],
+    recording: bool,
+    kept: Sequence[Any],
+) -> tuple[tuple[Any, ...], set[int]]:
+    """Give what forward returned its history.
+
+    ``kept`` is what was saved, where an input returned as it is must not be. Returns
+    the outputs, and the ids of the tensors that forward wrote to.
+    """
+    if (
+        len(returned) == 1
+        and recording
+        and node.dirty_tensors is None
+        and node.non_differentiable is None
+    ):
+        output = returned[0]
+        if (  # the commonest case: one new tensor
+            isinstance(output, Tensor)
+            and output._view is None
+            and output._data.dtype.kind in "fcV"
+            and id(output) not in [id(each) for each in inputs]
+        ):
+            layout = layout_of(output._data)
+            set_gives(node, (layout,))
+            set_layout(node, layout)
+            if output._memory is not None:
+                set_storage_ids(node, output._memory.id)
+            output._grad_fn, output._nr, output._needs = node, 0, True
+            return returned, _NO_IDS
+    settling = Settling(node, inputs, recording, kept)
+    return settling.all(returned), settling.dirty
+
+
+_NO_IDS: set[int] = set()
 
 
 class Settling:
@@ -94,7 +133,8 @@ class Settling:
                     output._view.kind = "multi_output"  # type: ignore[union-attr]
         if self.dirty and not self.dirty.issubset(map(id, returned)):
             raise RuntimeError(_DIRTY_LOST)
-        self.node._silent = frozenset(silent)
+        if silent:
+            self.node._silent = frozenset(silent)
         return tuple(outputs)
 
     def one(
@@ -160,17 +200,16 @@ class Settling:
 def describe(node: CustomNode, returned: Sequence[Any]) -> None:
     """Write down how the outputs lie in memory."""
     gives = [layout_of(t._data) if isinstance(t, Tensor) else None for t in returned]
-    node._gives = tuple(gives)
-    layouts = tuple([_NOTHING if each is None else each for each in gives])
-    if len(layouts) == 1:
-        node.layout = layouts[0]
+    set_gives(node, tuple(gives))
+    if len(gives) == 1:
+        set_layout(node, gives[0] or _NOTHING)
         memory = returned[0]._memory if isinstance(returned[0], Tensor) else None
-        node.storage_ids = 0 if memory is None else memory.id
-    else:
-        node.layout, node.several = None, layouts
-        node.storage_ids = tuple(
-            [t._storage.id if isinstance(t, Tensor) else 0 for t in returned]
-        )
+        if memory is not None:
+            set_storage_ids(node, memory.id)
+        return
+    set_several(node, tuple([_NOTHING if each is None else each for each in gives]))
+    ids = [t._storage.id if isinstance(t, Tensor) else 0 for t in returned]
+    set_storage_ids(node, tuple(ids))
 
 
 def attach(node: CustomNode, tensor: Tensor, number: int) -> None:
@@ -209,20 +248,23 @@ def keep(
     numbers: list[int | None] = []
     packing = mode.now.packing
     for tensor in tensors:
-        is_output = tensor is not None and (
-            tensor._grad_fn is node or id(tensor) in dirty
-        )
-        numbers.append(tensor._nr if is_output and tensor is not None else None)
         if tensor is None:
             entries.append(None)
-        elif packing:
+            numbers.append(None)
+            continue
+        is_output = tensor._grad_fn is node or id(tensor) in dirty
+        numbers.append(tensor._nr if is_output else None)
+        if packing:
             entries.append(pack(tensor, packing[-1], is_output=is_output))
         else:
             entries.append(save_output(tensor) if is_output else save_input(tensor))
-    node._kept = len(entries)
-    node._numbers = tuple(numbers)
-    node.saved = tuple(entries) or (None,)  # not empty: the loop is to call free()
-    node.to_save = None
+    set_kept_numbers(node, tuple(numbers))
+    set_saved(node, tuple(entries) or _KEPT_NOTHING)
+    set_to_save(node, None)
+
+
+_KEPT_NOTHING = (None,)
+"""Not empty, so that the loop calls free() and a later look at it is refused."""
 
 
 def _marked(node: CustomNode, name: str) -> tuple[Tensor, ...]:
@@ -237,7 +279,7 @@ def _marked(node: CustomNode, name: str) -> tuple[Tensor, ...]:
         if not isinstance(each, Tensor):
             kind = type(each).__name__
             raise RuntimeError(_NOT_TENSORS[name].format(position=position, kind=kind))
-    setattr(node, name, None)
+    delattr(node, name)
     return marked
 
 
@@ -265,3 +307,11 @@ def _nothing() -> Layout:
 
 _NOTHING = _nothing()
 """Stands for an output that is no tensor; no gradient arrives there."""
+
+# The slots' own setters: quicker than telling the engine's writes from the user's.
+set_gives = CustomNode._gives.__set__  # type: ignore[attr-defined]
+set_kept_numbers = CustomNode._numbers.__set__  # type: ignore[attr-defined]
+set_to_save = CustomNode.to_save.__set__  # type: ignore[attr-defined]
+set_layout = Node.layout.__set__  # type: ignore[attr-defined]
+set_several = Node.several.__set__  # type: ignore[attr-defined]
+set_storage_ids = Node.storage_ids.__set__  # type: ignore[attr-defined]
