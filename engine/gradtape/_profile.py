@@ -6,62 +6,26 @@ only the slow path does. Everything that can wait until the profiler stops does 
 
 from __future__ import annotations
 
-import itertools
 import threading
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterable
 from contextlib import contextmanager
 from time import perf_counter_ns as clock
 from typing import Any
 
 from ._mode import Switches, mode, threads, threads_lock
 from ._node import Node, next_sequence_nr
-from ._site import RawSite, user_stack
+from ._profile_event import (
+    BACKWARD_FUNCTION,
+    FUNCTION,
+    USER_SCOPE,
+    Event,
+    described,
+)
+from ._profile_memory import MemoryLog
+from ._site import user_stack
 from ._tensor import Tensor
 
-FUNCTION, BACKWARD_FUNCTION, USER_SCOPE = 0, 1, 7
-"""PyTorch's RecordScope: an op, the run of a node, a block that the user named."""
-
-_next_id = itertools.count(1).__next__
 EVALUATE = "autograd::engine::evaluate_function: "
-
-
-class Event:
-    """One call. Times are ns of ``perf_counter``; ``end`` is 0 until it is over."""
-
-    __slots__ = (
-        "call",
-        "end",
-        "end_thread",
-        "first_node",
-        "id",
-        "inputs",
-        "last_node",
-        "name",
-        "nbytes",
-        "native_thread",
-        "note",
-        "scope",
-        "seq",
-        "stack",
-        "start",
-        "thread",
-        "where",
-    )
-
-    def __init__(self, name: str, scope: int) -> None:
-        self.id = _next_id()
-        self.name = name
-        self.scope = scope
-        self.end = 0
-        self.end_thread = 0
-        self.last_node = 0  # nodes made meanwhile have numbers in between
-        self.seq = -1  # of the node it made, or that it is the run of
-        self.nbytes = 0  # memory taken for results
-        self.inputs: Sequence[Any] = ()  # described arguments, see `described`
-        self.note: Any = None  # keywords of a named block
-        self.stack: tuple[RawSite, ...] = ()
-        self.call = False  # made of other ops: its sequence number is theirs
-        self.where: Any = None  # the module call it belongs to
 
 
 class Recorder:
@@ -70,6 +34,7 @@ class Recorder:
     def __init__(
         self,
         shapes: bool = False,
+        memory: bool = False,
         stacks: bool = False,
         modules: bool = False,
         every_thread: bool = False,
@@ -81,6 +46,8 @@ class Recorder:
         self.events: list[Event] = []
         self.start_ns = self.stop_ns = 0
         self.newest = -1  # the latest node made before the op that runs
+        self.kind = "KINETO"
+        self.memory = MemoryLog(self._thread) if memory else None
         self._thread_numbers: dict[int, int] = {}
         self._outer: Event | None = None  # the node that a backward pass is at
         self._before: dict[Switches, Recorder | None] = {}  # whom it replaces
@@ -97,6 +64,8 @@ class Recorder:
         """Stop recording. Blocks that are still open end here."""
         self.switch(False)
         self.stop_ns = clock()
+        if self.memory is not None:
+            self.memory.close()
         for event in self.events:
             event.end = event.end or self.stop_ns
 
@@ -116,10 +85,7 @@ class Recorder:
     ) -> Event:
         """Note that a call begins."""
         event = Event(name, scope)
-        ident = threading.get_ident()
-        known = self._thread_numbers
-        event.thread = known.get(ident) or known.setdefault(ident, len(known) + 1)
-        event.native_thread = threading.get_native_id()
+        event.thread, event.native_thread = self._thread()
         if self.shapes and inputs is not None:
             event.inputs = [described(each) for each in inputs]
         if self.stacks:
@@ -135,10 +101,16 @@ class Recorder:
         """Note that a call is over."""
         event.end = clock()
         event.last_node = next_sequence_nr()
-        event.end_thread = self._thread_numbers.get(threading.get_ident(), 0)
+        event.end_thread = self._thread()[0]
+
+    def _thread(self) -> tuple[int, int]:
+        """Return this thread's number, counted from 1, and the system's."""
+        ident, known = threading.get_ident(), self._thread_numbers
+        number = known.get(ident) or known.setdefault(ident, len(known) + 1)
+        return number, threading.get_native_id()
 
     @contextmanager
-    def block(self, name: str) -> Iterator[Event]:
+    def block(self, name: str) -> Generator[Event]:
         """Record what happens inside as a block with a name."""
         event = self.begin(name, USER_SCOPE)
         try:
@@ -149,8 +121,14 @@ class Recorder:
     def took(self, array: Any) -> None:
         """Note that a new tensor took memory, in the row where PyTorch counts it."""
         event = self.begin("aten::empty", FUNCTION, (array,))
-        event.nbytes = array.nbytes
+        self._remember((array,), ())
         self.finish(event)
+
+    def _remember(self, results: Any, inputs: Iterable[Any]) -> None:
+        if self.memory is not None:
+            if not isinstance(results, list | tuple):
+                results = (results,)
+            self.memory.took(results, inputs)
 
     # ---- forward -------------------------------------------------------------------
 
@@ -169,13 +147,11 @@ class Recorder:
         now.profile = None
         try:
             result = function(op, args, params)
+            self._remember(result, args)
         finally:
             now.profile = self
             self.finish(event)
-        outputs = (result,) if isinstance(result, Tensor) else result
-        self._take_seq(event, outputs)
-        if op.view is None and not suffix:
-            event.nbytes = sum(each._data.nbytes for each in outputs)
+        self._take_seq(event, (result,) if isinstance(result, Tensor) else result)
         return result
 
     def write(self, function: Callable[..., Tensor], *args: Any) -> Tensor:
@@ -204,16 +180,16 @@ class Recorder:
         function: Callable[..., Any],
         args: tuple[Any, ...],
         kwargs: dict[str, Any],
+        inputs: Iterable[Any],
     ) -> Any:
         """Run a function made of ops."""
-        event = self.begin(name, FUNCTION, (*args, *kwargs.values()))
+        event = self.begin(name, FUNCTION, inputs)
         event.call = True
         try:
             result = function(*args, **kwargs)
+            self._remember(result, args)
         finally:
             self.finish(event)
-        if isinstance(result, Tensor) and result._grad_fn is None:
-            event.nbytes = _fresh_bytes((result,), args)
         return result
 
     # ---- backward ------------------------------------------------------------------
@@ -236,30 +212,33 @@ class Recorder:
             event.seq, event.call = node.seq, True
             try:
                 outgoing = node.run(F, grad)
+                self._remember(outgoing, inputs)
             finally:
                 self.finish(event)
-            event.nbytes = _fresh_bytes(outgoing, inputs)
             return outgoing
 
         return run
 
     def leaf(
-        self, function: Callable[..., None], task: Any, leaf: Any, slots: Any, **more: Any
+        self,
+        function: Callable[..., None],
+        task: Any,
+        leaf: Any,
+        slots: Any,
+        **more: Any,
     ) -> None:
         """Let a leaf take in its gradient, recorded."""
         event = self.begin(_name_of(leaf), BACKWARD_FUNCTION, slots[:1])
-        empty = leaf.variable._grad is None
+        before = leaf.variable._grad
         try:
             function(task, leaf, slots, **more)
+            self._remember(leaf.variable._grad, (before,))
         finally:
             self.finish(event)
-        taken = leaf.variable._grad
-        event.nbytes = taken._data.nbytes if empty and taken is not None else 0
 
     def space(self, F: Any) -> Any:
         """Return the ops of a raw pass, each recorded as it runs."""
         return _RecordedSpace(self, F) if F.raw else F
-
 
 
 def _name_of(node: Node) -> str:
@@ -287,46 +266,10 @@ class _RecordedSpace:
             event = recorder.begin(f"aten::{name}", FUNCTION, args)
             try:
                 found = kernel(*args, **kwargs)
+                recorder._remember(found, args)
             finally:
                 recorder.finish(event)
-            several = found if isinstance(found, tuple) else (found,)
-            event.nbytes = _fresh_bytes(several, args)
             return found
 
         setattr(self, name, recorded)
         return recorded
-
-
-def _fresh_bytes(results: Iterable[Any], inputs: Iterable[Any]) -> int:
-    """Return what results take that are neither views nor operands handed through."""
-    known = {id(getattr(each, "_data", each)) for each in inputs}
-    arrays = [getattr(each, "_data", each) for each in results]
-    return sum(
-        array.nbytes
-        for array in arrays
-        if getattr(array, "base", 0) is None and id(array) not in known
-    )
-
-
-def described(value: Any) -> Any:
-    """Keep of an argument what a report tells, not its memory."""
-    if isinstance(value, Tensor):
-        value = value._data
-    if hasattr(value, "strides") and hasattr(value, "dtype"):
-        item = value.dtype.itemsize
-        strides = [step // item for step in value.strides]
-        return Described(list(value.shape), strides, value.dtype)
-    if isinstance(value, list | tuple):
-        return [described(each) for each in value]
-    return value
-
-
-class Described:
-    """An array that was an argument."""
-
-    __slots__ = ("dtype", "shape", "strides")
-
-    def __init__(self, shape: list[int], strides: list[int], dtype: Any) -> None:
-        self.shape = shape
-        self.strides = strides
-        self.dtype = dtype

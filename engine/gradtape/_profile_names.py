@@ -9,6 +9,7 @@ never pays for it.
 from __future__ import annotations
 
 import functools
+import inspect
 import sys
 import threading
 from collections.abc import Callable, Iterator
@@ -20,36 +21,88 @@ from ._mode import mode
 from ._tensor import Tensor
 
 _PACKAGE = __name__.partition(".")[0]
-_HOMES = (f"{_PACKAGE}.ops.", f"{_PACKAGE}.nn._functional.")
+_HOMES = (f"{_PACKAGE}.ops.", f"{_PACKAGE}.nn._functional.", f"{_PACKAGE}._strided")
 _SILENT = {  # modules whose functions PyTorch's dispatcher never sees
     f"{_PACKAGE}.ops.{name}"
-    for name in "formats legacy memory operators queries represent values".split()
+    for name in (
+        "formats",
+        "legacy",
+        "memory",
+        "operators",
+        "queries",
+        "represent",
+        "values",
+    )
 }
 _NO_OPS = frozenset(
-    "as_tensor bfloat16 bool broadcast_shapes byte cdouble cfloat char cpu cuda "
-    "dim_order double float from_numpy frombuffer gaussian_nll_loss get_rng_state "
-    "getitem gumbel_softmax half initial_seed int is_complex is_contiguous is_conj "
-    "is_floating_point is_neg is_signed local_response_norm long lp_pool1d lp_pool2d "
-    "lp_pool3d manual_seed multilabel_soft_margin_loss new_tensor normalize seed "
-    "set_rng_state setitem short softmin softsign tanhshrink tensor "
-    "triplet_margin_with_distance_loss type_as".split()
+    {
+        "as_tensor",
+        "bfloat16",
+        "bool",
+        "broadcast_shapes",
+        "byte",
+        "cdouble",
+        "cfloat",
+        "char",
+        "cpu",
+        "cuda",
+        "dim_order",
+        "double",
+        "float",
+        "from_numpy",
+        "frombuffer",
+        "gaussian_nll_loss",
+        "get_rng_state",
+        "getitem",
+        "gumbel_softmax",
+        "half",
+        "initial_seed",
+        "int",
+        "is_complex",
+        "is_contiguous",
+        "is_conj",
+        "is_floating_point",
+        "is_neg",
+        "is_signed",
+        "local_response_norm",
+        "long",
+        "lp_pool1d",
+        "lp_pool2d",
+        "lp_pool3d",
+        "manual_seed",
+        "multilabel_soft_margin_loss",
+        "new_tensor",
+        "normalize",
+        "seed",
+        "set_rng_state",
+        "setitem",
+        "short",
+        "softmin",
+        "softsign",
+        "tanhshrink",
+        "tensor",
+        "triplet_margin_with_distance_loss",
+        "type_as",
+    }
 )
 """Python functions in PyTorch too, so that it has no row of this name either."""
 
 _NAMES = {"cross_entropy": "cross_entropy_loss", "fold": "col2im", "unfold": "im2col"}
 
+_NOT_OF_THE_OP = frozenset({"_stacklevel", "axis", "inplace", "keepdims", "out"})
+"""Parameters of a function that PyTorch's op of the same name does not take."""
+
 _lock = threading.Lock()
-_running = 0
+_running: list[object] = []  # one entry per profiler that is on
 _twins: dict[FunctionType, Callable[..., Any]] = {}
 _replaced: list[tuple[Any, str, FunctionType]] = []
 
 
 def install() -> None:
     """Put the twins in place, unless another profiler has done so."""
-    global _running
     with _lock:
-        _running += 1
-        if _running == 1:
+        _running.append(None)
+        if len(_running) == 1:
             for holder, name, function, row in list(_places()):
                 _replaced.append((holder, name, function))
                 _put(holder, name, _twin(function, row))
@@ -57,10 +110,9 @@ def install() -> None:
 
 def uninstall() -> None:
     """Put the functions back when the last profiler stops."""
-    global _running
     with _lock:
-        _running -= 1
-        if _running == 0:
+        _running.pop()
+        if not _running:
             while _replaced:
                 _put(*_replaced.pop())
 
@@ -96,19 +148,61 @@ def _is_composite(function: FunctionType, name: str) -> bool:
 
 
 def _twin(function: FunctionType, row: str) -> Callable[..., Any]:
-    found = _twins.get(function)
-    if found is None:
-        name = f"aten::{_NAMES.get(row, row)}"
+    if function in _twins:
+        return _twins[function]
+    name = f"aten::{_NAMES.get(row, row)}"
+    signature = inspect.signature(function)
 
-        @functools.wraps(function)
-        def found(*args: Any, **kwargs: Any) -> Any:
-            profile = mode.now.profile
-            if profile is None:
-                return function(*args, **kwargs)
-            return profile.composite(name, function, args, kwargs)
+    def arguments(args: tuple[Any, ...], kwargs: dict[str, Any]) -> list[Any]:
+        try:
+            bound = signature.bind(*args, **kwargs)
+        except TypeError:  # which the function is about to raise
+            return list(args)
+        bound.apply_defaults()
+        return [v for k, v in bound.arguments.items() if k not in _NOT_OF_THE_OP]
 
-        _twins[function] = found
-    return found
+    @functools.wraps(function)
+    def twin(*args: Any, **kwargs: Any) -> Any:
+        profile = mode.now.profile
+        if profile is None:
+            return function(*args, **kwargs)
+        inputs: Any = ()
+        if profile.shapes:
+            gather = _creation_inputs if name in _FROM_SIZE else arguments
+            inputs = gather(args, kwargs)
+        return profile.composite(name, function, args, kwargs, inputs)
+
+    _twins[function] = twin
+    return twin
+
+
+_FROM_SIZE = frozenset(
+    f"aten::{name}" for name in ("empty", "ones", "rand", "randn", "zeros")
+)
+_SCALAR_TYPES = [
+    "uint8",
+    "int8",
+    "int16",
+    "int32",
+    "int64",
+    "float16",
+    "float32",
+    "float64",
+    "complex32",
+    "complex64",
+    "complex128",
+    "bool",
+]
+"""PyTorch's numbers of dtypes, in order."""
+
+
+def _creation_inputs(args: tuple[Any, ...], kwargs: dict[str, Any]) -> list[Any]:
+    """Return what PyTorch's op gets: size, dtype, layout, device, pin_memory."""
+    spread = args[0] if len(args) == 1 and isinstance(args[0], list | tuple) else args
+    dtype = str(kwargs.get("dtype", "")).removeprefix("torch.")
+    number = _SCALAR_TYPES.index(dtype) if dtype in _SCALAR_TYPES else None
+    size = list(kwargs.get("size", spread))
+    return [size, number, None, None, bool(kwargs.get("pin_memory", False))]
 
 
 def _put(holder: Any, name: str, value: Any) -> None:

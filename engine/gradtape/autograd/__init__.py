@@ -17,11 +17,13 @@ from . import profiler_util as profiler_util
 from . import variable as variable
 from ._api import backward as backward
 from ._api import grad as grad
+from ._multithreading import is_multithreading_enabled as is_multithreading_enabled
 from ._multithreading import set_multithreading_enabled as set_multithreading_enabled
 from ._profiler_config import ProfilerActivity as ProfilerActivity
 from ._profiler_config import ProfilerState as ProfilerState
 from ._profiler_config import _supported_activities as _supported_activities
 from ._profiler_config import kineto_available as kineto_available
+from ._record_function import enter_with_args, leave
 from .anomaly_mode import detect_anomaly as detect_anomaly
 from .anomaly_mode import set_detect_anomaly as set_detect_anomaly
 from .function import Function as Function
@@ -32,3 +34,5 @@ from .profiler_util import DeviceType as DeviceType
 from .variable import Variable as Variable
 
 _unsafe_preserve_version_counter = unsafe_preserve_version_counter
+_record_function_with_args_enter = enter_with_args
+_record_function_with_args_exit = leave

@@ -48,7 +48,7 @@ def kineto_available() -> bool:
     return True
 
 
-def _supported_activities() -> set[ProfilerActivity]:
+def supported() -> set[ProfilerActivity]:
     """Return what a profiler can watch here."""
     return {ProfilerActivity.CPU}
 
@@ -78,3 +78,6 @@ class _ExperimentalConfig:
     def with_(self, **changes: Any) -> _ExperimentalConfig:
         """Return a copy with some options changed."""
         return dataclasses.replace(self, **changes)
+
+
+_supported_activities = supported

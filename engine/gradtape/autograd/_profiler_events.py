@@ -127,9 +127,7 @@ class FunctionEvent(FormattedTimesMixin):
 
     def append_cpu_child(self, child: FunctionEvent) -> None:
         """Add an event that ran directly inside of this one."""
-        assert isinstance(child, FunctionEvent), (
-            "Expected child to be a FunctionEvent"
-        )
+        assert isinstance(child, FunctionEvent), "Expected child to be a FunctionEvent"
         assert self.device_type is child.device_type is DeviceType.CPU, (
             "Expected device_type to be CPU"
         )

@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from .._profile import Described
+from .._profile_event import Described
 
 Shapes = list[list[int]]
 

@@ -226,7 +226,9 @@ def _flops_columns(events: Sequence[Any], shown: Sequence[Any]) -> list[_Column]
 
 def _in_unit(time_us: float, unit: str | None) -> str:
     divisor = {"s": 1e6, "ms": 1e3, "us": 1.0}.get(unit or "")
-    return _format_time(time_us) if divisor is None else f"{time_us / divisor:.3f}{unit}"
+    return (
+        _format_time(time_us) if divisor is None else f"{time_us / divisor:.3f}{unit}"
+    )
 
 
 def _joined(

@@ -112,9 +112,7 @@ class EventList(list[Any]):
         group_by_overload_name: bool = False,
     ) -> EventList:
         """Return one average per name, and per shapes or stack where asked for."""
-        assert self._tree_built, (
-            "Expected tree to be built before calling key_averages"
-        )
+        assert self._tree_built, "Expected tree to be built before calling key_averages"
         sums: dict[tuple[Any, ...], FunctionEventAvg] = {}
         for event in self:
             key = (

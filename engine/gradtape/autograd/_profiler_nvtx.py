@@ -1,4 +1,4 @@
-"""Ranges for outside profilers: NVTX for NVIDIA's, ITT for Intel's, and nvprof files."""
+"""Ranges for other profilers: NVTX for NVIDIA's, ITT for Intel's; nvprof's files."""
 
 from __future__ import annotations
 
@@ -7,7 +7,8 @@ from collections.abc import Iterable
 from typing import Any
 
 from .. import _profile_names
-from .._profile import Event, Recorder, described
+from .._profile import Recorder
+from .._profile_event import Event, described
 from .profiler_util import EventList, FunctionEvent
 
 NO_NVTX = (

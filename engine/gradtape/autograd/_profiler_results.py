@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
-from bisect import bisect_left
+import itertools
+from bisect import bisect_left, bisect_right
 from collections.abc import Iterable
 from time import perf_counter_ns
 from typing import Any
 
 from .._dtypes import DTYPE_OF
-from .._profile import BACKWARD_FUNCTION, USER_SCOPE, Described, Event, Recorder
+from .._profile import Recorder
+from .._profile_event import BACKWARD_FUNCTION, USER_SCOPE, Described, Event
+from .._profile_memory import Change, MemoryLog
 from .._scope import Scope
 from .._site import resolve
-from ._profiler_events import FunctionEvent
+from ._profiler_events import DeviceType, FunctionEvent
 from ._profiler_flops import flops_of
-from .profiler_util import _rewrite_name
+from .profiler_util import MEMORY_EVENT_NAME, shown_name
 
 _C_NAMES = {
     "float32": "float",
@@ -36,40 +39,37 @@ class Results:
 
     def __init__(self, recorder: Recorder) -> None:
         self.recorder = recorder
-        self.events = recorder.events
+        self.recorded = recorder.events
         self.children: dict[int, list[Event]] = {}
+        self.top_level: list[Event] = []
         self.makers: dict[int, Event] = {}  # by sequence number, the forward call
+        self.memory = MemoryUse(recorder.memory)
         self._nest()
-        for event in reversed(self.events):  # inner ones first
-            inside = self.children.get(event.id, ())
+        for event in reversed(self.recorded):  # inner ones first
             if event.call and event.seq < 0:
-                event.seq = min((e.seq for e in inside if e.seq >= 0), default=-1)
-            nested = sum(each.nbytes for each in inside)
-            # What a function made of ops returns, an op inside may have made.
-            event.nbytes = (
-                max(nested, event.nbytes) if event.call else nested + event.nbytes
-            )
-        for event in self.events:
+                inside = [e.seq for e in self.children.get(event.id, ())]
+                event.seq = min((seq for seq in inside if seq >= 0), default=-1)
+        for event in self.recorded:
             if event.seq >= 0 and not self.is_backward(event):
                 self.makers[event.seq] = event  # the innermost comes last
-        for event in self.events:
+        for event in self.recorded:
             if event.scope == BACKWARD_FUNCTION and event.seq not in self.makers:
                 self._find_maker(event.seq)
 
     def _nest(self) -> None:
         around: dict[int, list[Event]] = {}
-        for event in sorted(self.events, key=lambda e: e.start):
+        for event in sorted(self.recorded, key=lambda e: e.start):
             stack = around.setdefault(event.thread, [])
             while stack and stack[-1].end < event.end:
                 stack.pop()
-            if stack:
-                self.children.setdefault(stack[-1].id, []).append(event)
+            inside = self.children.setdefault(stack[-1].id, []) if stack else None
+            (self.top_level if inside is None else inside).append(event)
             stack.append(event)
 
     def _find_maker(self, seq: int) -> None:
         """Link a node that no op announced to the call during which it was made."""
-        at = bisect_left(self.events, seq, key=lambda event: event.first_node)
-        for event in reversed(self.events[:at]):
+        at = bisect_left(self.recorded, seq, key=lambda event: event.first_node)
+        for event in reversed(self.recorded[:at]):
             if event.last_node > seq:
                 self.makers[seq] = event
                 if event.call and not 0 <= event.seq < seq:
@@ -94,10 +94,12 @@ class Results:
         """Return all events; only the first of them where it would take too long."""
         began = perf_counter_ns()
         found: list[FunctionEvent] = []
-        for event in self.events:
+        for event in self.recorded:
             if timeout_s is not None and perf_counter_ns() - began >= timeout_s * 1e9:
                 break
             found.append(self._function_event(event, with_flops, use_device))
+        for change in self.memory.outside(self.top_level):
+            found.append(self._memory_event(change, use_device))
         found.sort(key=lambda each: (each.time_range.start, -each.time_range.end))
         return found
 
@@ -108,7 +110,7 @@ class Results:
         inputs = event.inputs
         return FunctionEvent(
             id=event.id,
-            name=_rewrite_name(event.name, with_wildcard=True),
+            name=shown_name(event.name, with_wildcard=True),
             overload_name="",
             trace_name=event.name,
             thread=event.thread,
@@ -121,7 +123,7 @@ class Results:
             stack=stack_texts(event),
             scope=event.scope,
             use_device=use_device,
-            cpu_memory_usage=event.nbytes,
+            cpu_memory_usage=self.memory.within(event),
             is_async=event.end_thread not in (0, event.thread),
             sequence_nr=event.seq,
             flops=flops_of(event.name, inputs) if with_flops else 0,
@@ -133,6 +135,117 @@ class Results:
             structured_input_strides=[steps(each) for each in inputs],
             module_hierarchy=hierarchy_of(event.where),
         )
+
+    def _memory_event(self, change: Change, use_device: str | None) -> FunctionEvent:
+        """Return the row of memory that came or went between all calls."""
+        at = (change.time_ns - self.recorder.start_ns) / 1000
+        return FunctionEvent(
+            id=0,
+            name=MEMORY_EVENT_NAME,
+            overload_name="",
+            thread=change.thread,
+            start_us=at,
+            end_us=at,
+            fwd_thread=change.thread,
+            input_shapes=[],
+            stack=[],
+            use_device=use_device,
+            cpu_memory_usage=change.nbytes,
+            flops=0,
+        )
+
+    # ---- as Kineto offers them -----------------------------------------------------
+
+    def events(self) -> list[KinetoEvent]:
+        """Return the raw events, times in ns."""
+        return [KinetoEvent(event) for event in self.recorded]
+
+    def trace_start_ns(self) -> int:
+        """Return when recording began."""
+        return self.recorder.start_ns
+
+
+class MemoryUse:
+    """Sums of the memory that came and went, by thread and time."""
+
+    def __init__(self, log: MemoryLog | None) -> None:
+        self._threads: dict[int, list[Change]] = {}
+        for change in () if log is None else log.changes:
+            self._threads.setdefault(change.thread, []).append(change)
+        self._times = {
+            thread: [change.time_ns for change in changes]
+            for thread, changes in self._threads.items()
+        }
+        self._sums = {
+            thread: [0, *itertools.accumulate(change.nbytes for change in changes)]
+            for thread, changes in self._threads.items()
+        }
+
+    def within(self, event: Event) -> int:
+        """Return the bytes taken, less those given back, while a call ran."""
+        if event.thread not in self._threads:
+            return 0
+        times, sums = self._times[event.thread], self._sums[event.thread]
+        return (
+            sums[bisect_right(times, event.end)] - sums[bisect_left(times, event.start)]
+        )
+
+    def outside(self, calls: Iterable[Event]) -> list[Change]:
+        """Return the changes while none of these calls ran."""
+        covered: dict[int, set[int]] = {}
+        for call in calls:
+            times = self._times.get(call.thread, [])
+            span = range(bisect_left(times, call.start), bisect_right(times, call.end))
+            covered.setdefault(call.thread, set()).update(span)
+        return [
+            change
+            for thread, changes in self._threads.items()
+            for index, change in enumerate(changes)
+            if index not in covered.get(thread, ())
+        ]
+
+
+class KinetoEvent:
+    """A recorded call under the names of Kineto's own events."""
+
+    def __init__(self, event: Event) -> None:
+        self._event = event
+
+    def name(self) -> str:
+        """Return the row's name."""
+        return self._event.name
+
+    def start_ns(self) -> int:
+        """Return when the call began."""
+        return self._event.start
+
+    def end_ns(self) -> int:
+        """Return when the call ended."""
+        return self._event.end
+
+    def duration_ns(self) -> int:
+        """Return how long the call took."""
+        return self._event.end - self._event.start
+
+    def correlation_id(self) -> int:
+        """Return the event's number, which no other run uses again."""
+        return self._event.id
+
+    def linked_correlation_id(self) -> int:
+        """Return the number of the call behind a kernel: 0, there are no kernels."""
+        return 0
+
+    def device_type(self) -> DeviceType:
+        """Return where the call took its time."""
+        return DeviceType.CPU
+
+    def sequence_nr(self) -> int:
+        """Return the number of the node it made or ran, -1 for none."""
+        return self._event.seq
+
+    def start_thread_id(self) -> int:
+        """Return the thread, numbered from 1."""
+        return self._event.thread
 
 
 def category_of(event: Event) -> str:
@@ -193,7 +306,7 @@ def dtype_text(value: Any) -> str:
 
 
 def _concrete(value: Any) -> Any:
-    if isinstance(value, bool | int | float | str):
+    if isinstance(value, bool | int | float):
         return value
     if isinstance(value, list) and not _is_tensors(value):
         return value
@@ -204,5 +317,3 @@ def concrete_texts(inputs: Iterable[Any]) -> list[str]:
     """Return the arguments that are no tensors as texts; "" for the others."""
     values = [_concrete(each) for each in inputs]
     return ["" if value is None else str(value) for value in values]
-
-

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections import defaultdict
+from typing import ClassVar
 
 
 class KinetoStepTracker:
@@ -16,7 +17,7 @@ class KinetoStepTracker:
     """
 
     _current_step = 0
-    _step_dict: defaultdict[str, int] = defaultdict(int)
+    _step_dict: ClassVar[defaultdict[str, int]] = defaultdict(int)
 
     @classmethod
     def init_step_count(cls, requester: str) -> None:

@@ -9,7 +9,7 @@ import socket
 import time
 from typing import Any
 
-from .._profile import Event
+from .._profile_event import Event
 from ._profiler_results import (
     Results,
     category_of,
@@ -23,6 +23,9 @@ from ._profiler_results import (
 
 links_enabled = [True]
 """Whether forward calls are linked to their backward by arrows."""
+
+values_shown = [True]
+"""Whether the values of arguments that are no tensors are shown."""
 
 _BASE_NS = time.time_ns() - time.perf_counter_ns()
 
@@ -54,8 +57,9 @@ def _trace_events(results: Results) -> list[dict[str, Any]]:
     recorder, pid = results.recorder, os.getpid()
     begin, end = recorder.start_ns / 1000, recorder.stop_ns / 1000
     events = _names(results, pid, begin)
-    for number, event in enumerate(results.events):
+    for number, event in enumerate(results.recorded):
         events.append(_span(results, event, number, pid))
+    events += _memory(results, pid, len(events))
     if links_enabled[0]:
         events += _links(results, pid)
     spans: dict[str, Any] = {"pid": "Spans", "ts": begin}
@@ -100,14 +104,15 @@ def _names(results: Results, pid: int, ts: float) -> list[dict[str, Any]]:
     """Name the process and its threads."""
 
     def meta(kind: str, tid: int, **args: Any) -> dict[str, Any]:
-        return dict(ph="M", name=kind, ts=ts, pid=pid, tid=tid, args=args)
+        place = {"ts": ts, "pid": pid, "tid": tid}
+        return {"ph": "M", "name": kind, **place, "args": args}
 
     named = [
         meta("process_name", 0, name="python"),
         meta("process_labels", 0, labels="CPU"),
         meta("process_sort_index", 0, sort_index=pid),
     ]
-    for tid in sorted({event.native_thread for event in results.events}):
+    for tid in sorted({event.native_thread for event in results.recorded}):
         named.append(meta("thread_name", tid, name=f"thread {tid} (python)"))
         named.append(meta("thread_sort_index", tid, sort_index=tid))
     return named
@@ -119,7 +124,8 @@ def _span(results: Results, event: Event, number: int, pid: int) -> dict[str, An
         args["Sequence number"] = event.seq
         args["Fwd thread id"] = results.forward_thread(event)
     if event.inputs:
-        args["Concrete Inputs"] = concrete_texts(event.inputs)
+        if values_shown[0]:
+            args["Concrete Inputs"] = concrete_texts(event.inputs)
         args["Input type"] = [dtype_text(each) for each in event.inputs]
         args["Input Strides"] = [steps(each) for each in event.inputs]
         args["Input Dims"] = [dims(each) for each in event.inputs]
@@ -130,7 +136,8 @@ def _span(results: Results, event: Event, number: int, pid: int) -> dict[str, An
     for name, value in (event.note or {}).items():
         if isinstance(value, str) and '"' in value:
             value = "None"  # PyTorch refuses quotes, and so do its readers
-        if isinstance(value, bool | int | float | str):
+        wanted = int if name == "stream" else bool | int | float | str
+        if isinstance(value, wanted):
             args[name] = value
     args["Ev Idx"] = number
     return {
@@ -145,11 +152,41 @@ def _span(results: Results, event: Event, number: int, pid: int) -> dict[str, An
     }
 
 
+def _memory(results: Results, pid: int, number: int) -> list[dict[str, Any]]:
+    """Return a moment for each time that memory came or went."""
+    log, total = results.recorder.memory, 0
+    moments: list[dict[str, Any]] = []
+    for change in () if log is None else log.changes:
+        total += change.nbytes
+        args = {
+            "Total Reserved": 0,
+            "Total Allocated": total,
+            "Bytes": change.nbytes,
+            "Device Id": -1,
+            "Device Type": 0,
+            "Addr": change.address,
+            "Ev Idx": number + len(moments),
+        }
+        moments.append(
+            {
+                "ph": "i",
+                "cat": "cpu_instant_event",
+                "s": "t",
+                "name": "[memory]",
+                "pid": pid,
+                "tid": change.native_thread,
+                "ts": change.time_ns / 1000,
+                "args": args,
+            }
+        )
+    return moments
+
+
 def _links(results: Results, pid: int) -> list[dict[str, Any]]:
     """Draw an arrow from every forward call to the run of the node it made."""
     arrows: list[dict[str, Any]] = []
     number = 0
-    for event in results.events:
+    for event in results.recorded:
         maker = results.makers.get(event.seq)
         if event.scope != 1 or maker is None:
             continue

@@ -5,14 +5,14 @@ from __future__ import annotations
 import uuid
 import warnings
 from collections.abc import Callable, Iterable
-from contextlib import ContextDecorator
 from dataclasses import dataclass
 from time import perf_counter_ns
 from typing import Any
 
 from .. import _profile_names
 from .._mode import mode
-from .._profile import USER_SCOPE, Event, Recorder
+from .._profile import Recorder
+from ..ops import profiler as _op_names  # noqa: F401 - to be found as torch.ops.profiler
 from ._profiler_config import ProfilerActivity as ProfilerActivity
 from ._profiler_config import _ExperimentalConfig as _ExperimentalConfig
 from ._profiler_config import _supported_activities as _supported_activities
@@ -23,8 +23,9 @@ from ._profiler_nvtx import emit_nvtx as emit_nvtx
 from ._profiler_nvtx import load_nvprof as load_nvprof
 from ._profiler_nvtx import parse_nvprof_trace as parse_nvprof_trace
 from ._profiler_results import Results
-from ._profiler_trace import write_trace
 from ._profiler_steps import KinetoStepTracker as KinetoStepTracker
+from ._profiler_trace import write_trace
+from ._record_function import record_function as record_function
 from .profiler_util import EventList as EventList
 from .profiler_util import FunctionEvent as FunctionEvent
 from .profiler_util import FunctionEventAvg
@@ -44,7 +45,7 @@ _USE_CUDA = (
 )
 
 
-def _profiler_enabled() -> bool:
+def profiler_enabled() -> bool:
     """Tell whether a profiler records this thread."""
     return mode.now.profile is not None
 
@@ -78,6 +79,8 @@ class profile:
     >>> [e.name for e in prof.function_events if e.scope == 1][:2]
     ['SumBackward0', 'MulBackward0']
     """
+
+    _kind = "KINETO"
 
     def __init__(
         self,
@@ -144,8 +147,10 @@ class profile:
 
     def _prepare_trace(self) -> None:
         self.entered = True
+        began = perf_counter_ns()
         make = self.custom_trace_id_callback
         self.trace_id = make() if make else f"{uuid.uuid4().int:032X}"
+        self._stats.profiler_prepare_call_duration_us = _us_since(began)
 
     def _start_trace(self) -> None:
         self.entered = True
@@ -154,13 +159,14 @@ class profile:
         _set_is_profiler_enabled(True)
         self._recorder = Recorder(
             self.record_shapes,
+            self.profile_memory,
             self.with_stack,
             self.with_modules,
             self.experimental_config.profile_all_threads,
         )
+        self._recorder.kind = self._kind
         self._recorder.start()
-        took = perf_counter_ns() - began
-        self._stats.profiler_enable_call_duration_us = took // 1000
+        self._stats.profiler_enable_call_duration_us = _us_since(began)
 
     def __exit__(self, *exc: object) -> bool | None:
         if not self.enabled:
@@ -174,8 +180,8 @@ class profile:
         _set_is_profiler_enabled(mode.now.profile is not None)
         _profile_names.uninstall()
         self.kineto_results = Results(recorder)
-        took = perf_counter_ns() - recorder.stop_ns
-        self._stats.profiler_disable_call_duration_us = took // 1000
+        took = _us_since(recorder.stop_ns)
+        self._stats.profiler_disable_call_duration_us = took
         window = recorder.stop_ns - recorder.start_ns
         self._stats.profiling_window_duration_sec = window / 1e9
         if self.acc_events and not self.experimental_config.trace_only:
@@ -205,14 +211,11 @@ class profile:
         found = results.function_events(
             self.with_flops, self.use_device, self.post_processing_timeout_s
         )
-        parsed = perf_counter_ns()
-        stats.parse_kineto_call_duration_us = (parsed - began) // 1000
-        events = EventList(
-            found, self.use_device, self.profile_memory, self.with_flops
-        )
+        stats.parse_kineto_call_duration_us = _us_since(began)
+        began = perf_counter_ns()
+        events = EventList(found, self.use_device, self.profile_memory, self.with_flops)
         events._build_tree()
-        took = perf_counter_ns() - parsed
-        stats.function_events_build_tree_call_duration_us = max(1, took // 1000)
+        stats.function_events_build_tree_call_duration_us = _us_since(began)
         stats.number_of_events = len(events)
         events += self._earlier
         self._earlier = []
@@ -280,8 +283,12 @@ class profile:
         events.export_stacks(path, metric)
 
 
+def _us_since(began_ns: int) -> int:
+    return max(1, (perf_counter_ns() - began_ns) // 1000)
+
+
 def _set_is_profiler_enabled(enable: bool) -> None:
-    global _is_profiler_enabled
+    global _is_profiler_enabled  # noqa: PLW0603 - programs read it as a module's name
     _is_profiler_enabled = enable
 
 
@@ -310,32 +317,4 @@ def checked_config(
     return config
 
 
-class record_function(ContextDecorator):
-    """Name a block of code, or a function, as a row of the profiler's results.
-
-    >>> import gradtape as torch
-    >>> with torch.autograd.profiler.profile() as prof:
-    ...     with torch.autograd.profiler.record_function("twice"):
-    ...         y = torch.ones(2) * 2
-    >>> [child.name for child in prof.function_events[0].cpu_children]
-    ['aten::ones', 'aten::mul']
-    """
-
-    def __init__(self, name: str, args: str | None = None) -> None:
-        self.name = name
-        self.args = args
-        self.run_callbacks_on_exit = True
-        self._open: tuple[Recorder, Event] | None = None
-
-    def __enter__(self) -> record_function:
-        recorder: Recorder | None = mode.now.profile
-        if recorder is not None:
-            self._open = (recorder, recorder.begin(self.name, USER_SCOPE))
-        return self
-
-    def __exit__(self, *exc: object) -> None:
-        if self._open is not None and self.run_callbacks_on_exit:
-            recorder, event = self._open
-            self._open = None
-            if not event.end:
-                recorder.finish(event)
+_profiler_enabled = profiler_enabled

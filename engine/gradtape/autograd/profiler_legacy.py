@@ -8,6 +8,8 @@ from . import profiler
 class profile(profiler.profile):
     """Record as :class:`gradtape.autograd.profiler.profile` does; use that instead."""
 
+    _kind = "LEGACY"
+
     def __init__(
         self,
         enabled: bool = True,

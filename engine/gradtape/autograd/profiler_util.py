@@ -54,13 +54,19 @@ class MemRecordsAcc:
         yield from self._records[first:last]
 
 
-def _filter_name(name: str) -> bool:
+def is_left_out(name: str) -> bool:
     """Tell whether an event of this name is left out."""
     return name in _FILTERED_NAMES
 
 
-def _rewrite_name(name: str, with_wildcard: bool = False) -> str:
+def shown_name(name: str, with_wildcard: bool = False) -> str:
     """Return the name to show; the steps of a schedule become one row of a table."""
     if with_wildcard and name.startswith("ProfilerStep#"):
         return "ProfilerStep*"
     return name
+
+
+_filter_name = is_left_out
+
+
+_rewrite_name = shown_name

@@ -46,6 +46,9 @@ def view_op(
         node_type, keeps_shape = found.node_type, bool(found.metas)
 
         def execute(_op: Op, args: tuple[Any], options: tuple[Any, ...]) -> Tensor:
+            now = mode.now
+            if now.profile is not None:
+                return now.profile.op(execute, _op, args, options)
             source = args[0]
             if not isinstance(source, Tensor):
                 raise argument_error(_op, "self", 1, source)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Generator
 from contextlib import contextmanager
 from typing import Any, NoReturn
 
@@ -30,7 +30,7 @@ def mark(msg: str) -> NoReturn:
 
 
 @contextmanager
-def range(msg: str, *args: Any, **kwargs: Any) -> Iterator[None]:
+def range(msg: str, *args: Any, **kwargs: Any) -> Generator[None]:
     """Announce a block of code. Raises RuntimeError."""
     range_push(msg.format(*args, **kwargs))
     yield

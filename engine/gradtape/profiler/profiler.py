@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import json
+import os
 import warnings
 from collections.abc import Callable, Iterable
 from typing import Any
 
+from .._site import user_stacklevel
 from ..autograd import profiler as autograd_profiler
 from ..autograd._profiler_config import (
     ProfilerActivity,
@@ -26,7 +28,7 @@ _STOPPED_BY_USER = (
     "ProfilerAction.DEVICE_STOPPED is set internally by the profiler and must not be "
     "returned by a user-provided schedule"
 )
-_warned: set[str] = set()
+_warned: list[str] = []
 
 Activities = Iterable[ProfilerActivity | dict[ProfilerActivity, list[str]]]
 
@@ -105,10 +107,10 @@ class _KinetoProfile:
 
     def prepare_trace(self) -> None:
         """Get ready, so that starting takes no time."""
-        if self.profiler is not None and not self.acc_events:
-            if _CLEARED not in _warned:
-                _warned.add(_CLEARED)
-                warnings.warn(_CLEARED, stacklevel=2)
+        clears = self.profiler is not None and not self.acc_events
+        if clears and not _warned:
+            _warned.append(_CLEARED)
+            warnings.warn(_CLEARED, stacklevel=2)
         if self.profiler is None or not self.acc_events:
             self.profiler = autograd_profiler.profile(
                 record_shapes=self.record_shapes,
@@ -277,7 +279,8 @@ class profile(_KinetoProfile):
         self.step_num += 1
         self.current_action = action
         self._change(before, action)
-        KinetoStepTracker.increment_step(PROFILER_STEP_NAME)
+        if os.environ.get("KINETO_USE_DAEMON"):
+            KinetoStepTracker.increment_step(PROFILER_STEP_NAME)
         self._open_step()
 
     def set_custom_trace_id_callback(self, callback: Callable[[], str]) -> None:
@@ -312,12 +315,12 @@ class profile(_KinetoProfile):
         goes_on = before is record and after in (record, save)
         if before is warm and after in (none, None):
             if after is none:
-                warnings.warn("Incorrect schedule: WARMUP followed by NONE")
+                _warn("WARMUP followed by NONE")
             self.start_trace()
             self.stop_trace()
         if recording and not goes_on:
             if before is record and after is not None:
-                warnings.warn(f"Incorrect schedule: RECORD followed by {after.name}")
+                _warn(f"RECORD followed by {after.name}")
             self.stop_trace()
             if (before is save or after is None) and self.on_trace_ready:
                 self.on_trace_ready(self)
@@ -325,3 +328,7 @@ class profile(_KinetoProfile):
             self.prepare_trace()
         if after in (record, save) and not goes_on:
             self.start_trace()
+
+
+def _warn(what: str) -> None:
+    warnings.warn(f"Incorrect schedule: {what}", stacklevel=user_stacklevel())
