@@ -10,7 +10,8 @@ from ..._hooks import Registry, RemovableHandle, new_registry, register
 from ..._site import user_stacklevel
 from ..._tensor import Tensor
 from . import module as shared
-from ._backward_hook import BackwardHook, register_module_node_hook
+from ._backward_hook import BackwardHook
+from ._partial_hook import register_module_node_hook
 from ._state import State
 
 Hook = Callable[..., Any]

@@ -11,7 +11,7 @@ from ..._hooks import Registry, RemovableHandle, register
 from ..._mode import no_grad
 from ..._tensor import Tensor
 from ..parameter import Parameter
-from ._state_types import IncompatibleKeys, LoadHook, StateDict
+from ._state_types import IncompatibleKeys, StateDict, WrappedHook
 from ._tree import Tree
 
 EXTRA_STATE = "_extra_state"
@@ -260,7 +260,7 @@ class State(Tree):
     def _register_load_state_dict_pre_hook(
         self, hook: Callable[..., Any], with_module: bool = False
     ) -> RemovableHandle:
-        wrapped = LoadHook(hook, self if with_module else None)
+        wrapped = WrappedHook(hook, self if with_module else None)
         return register(self._load_state_dict_pre_hooks, wrapped)
 
     def register_load_state_dict_post_hook(
