@@ -62,7 +62,7 @@ def register_module_node_hook(
 
 
 def _what_is_missed(args: Any, result: Any, node: Any) -> str:
-    """Return the warning for a module that is more than one node; "" for one that is."""
+    """Return the warning for a module of more than one node; "" for any other."""
     results = (result,) if isinstance(result, Tensor) else result
     if not _are_tensors(results):
         return _OUTPUT_KIND
