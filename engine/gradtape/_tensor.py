@@ -33,6 +33,7 @@ from ._tensor_parts import (
     grad_dtype_of,
     set_grad_dtype,
 )
+from ._transforms import refuse_inside
 
 _making = threading.Lock()
 
@@ -122,6 +123,7 @@ class Tensor(TensorMemory, TensorOperators, TensorHooks):
                 "requires_grad_(): argument 'requires_grad' (position 1) must be bool, "
                 f"not {type(requires_grad).__name__}"
             )
+        refuse_inside("requires_grad_()")
         if not (requires_grad and self.requires_grad):
             self.requires_grad = requires_grad
         return self

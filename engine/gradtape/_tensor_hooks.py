@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 from . import _errors
 from ._hooks import RemovableHandle, new_registry, register
+from ._transforms import refuse_inside
 
 if TYPE_CHECKING:
     from ._tensor import Tensor
@@ -50,6 +51,7 @@ class TensorHooks:
         >>> y.grad
         tensor([6., 6.])
         """
+        refuse_inside("retain_grad()")
         if not self.requires_grad:
             raise RuntimeError(_errors.RETAIN_NO_GRAD)
         node = self.grad_fn

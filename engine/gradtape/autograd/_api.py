@@ -14,6 +14,7 @@ from .._define import method
 from .._node import Node, accumulator_of
 from .._site import user_stacklevel
 from .._tensor import Tensor, edge_of, wrap, wrap_alias
+from .._transforms import refuse_backward
 from ._batched_grad import batched_grad
 from ._grad_checks import incoming
 from ._graph_edges import GradientEdge
@@ -44,6 +45,7 @@ def backward(
     >>> x.grad
     tensor([2., 4.])
     """
+    refuse_backward()
     if grad_variables is not None:
         warnings.warn(_errors.GRAD_VARIABLES, FutureWarning, stacklevel=2)
         if grad_tensors is not None:

@@ -3,22 +3,13 @@
 from __future__ import annotations
 
 import contextlib
-import threading
 from collections.abc import Generator, Iterable, Sequence
 from typing import Any
 
 from .._tensor import Tensor
+from .._transforms import active
 
 ArgNums = int | tuple[int, ...]
-
-
-class _Active(threading.local):
-    """How many transforms the thread is inside of."""
-
-    depth = 0
-
-
-active = _Active()
 
 
 @contextlib.contextmanager

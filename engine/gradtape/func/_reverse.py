@@ -44,7 +44,7 @@ class Reverse:
             raise ValueError(
                 f"Thing passed to transform API must be Tensor, got {type(value)}"
             )
-        if self.records and value.requires_grad:
+        if value.requires_grad:
             return tensor_ops.view(value, value._data.shape)
         copy = without_history(value)
         copy.requires_grad = True
@@ -58,14 +58,16 @@ class Reverse:
     def _leave(self, value: Any) -> Any:
         if not isinstance(value, Tensor):
             raise RuntimeError(f"Expected tensors, got unsupported type {type(value)}")
-        if not value.requires_grad or self.leads_outside([value]):
+        return self.lifted(value, self.records)
+
+    def lifted(self, value: Tensor, records: bool) -> Tensor:
+        """Return a tensor without its history, unless that is of use outside."""
+        if not value.requires_grad or (records and self.leads_outside([value])):
             return value
         return without_history(value)
 
     def leads_outside(self, tensors: Iterable[Tensor]) -> bool:
         """Tell whether someone outside differentiates what these depend on."""
-        if not self.records:
-            return False
         stack = [node for t in tensors if (node := edge_of(t)) is not None]
         seen: set[Node] = set()
         while stack:
@@ -189,7 +191,7 @@ def _grad_and_value(
                 "instead?"
             )
         leaves, spec = tree_flatten(inputs)
-        outside = level.leads_outside([output])
+        outside = level.records and level.leads_outside([output])
         found = gradients([output], leaves, None, keep=outside, create_graph=outside)
         result = level.leave(spec.unflatten(found))
         value = level.leave(output)
@@ -245,17 +247,16 @@ def vjp_of(
                 f"{treespec_pprint(spec)}, primal output: "
                 f"{treespec_pprint(output_spec)}"
             )
-        if create_graph is None:
-            create_graph = is_grad_enabled()
-        needed = level.leads_outside([*flat_output, *given])
+        records = is_grad_enabled() if create_graph is None else create_graph
+        needed = records and level.leads_outside([*flat_output, *given])
         found = gradients(
             flat_output,
             flat_inputs,
             given,
             keep=retain_graph,
-            create_graph=create_graph and needed,
+            create_graph=needed,
         )
-        return input_spec.unflatten([level._leave(g) for g in found])
+        return input_spec.unflatten([level.lifted(g, records) for g in found])
 
     return (result, pull, aux) if has_aux else (result, pull)
 
@@ -299,9 +300,10 @@ def linearize(
             )
         for index, (tangent, primal) in enumerate(zip(given, flat_inputs, strict=True)):
             _check_tangent(index, tangent, primal)
-        outside = level.leads_outside([*flat_output, *given]) and is_grad_enabled()
-        found = gradients(pulled, dummies, given, keep=True, create_graph=outside)
-        return output_spec.unflatten([level._leave(t) for t in found])
+        records = is_grad_enabled()
+        needed = records and level.leads_outside([*flat_output, *given])
+        found = gradients(pulled, dummies, given, keep=True, create_graph=needed)
+        return output_spec.unflatten([level.lifted(t, records) for t in found])
 
     return result, push
 
