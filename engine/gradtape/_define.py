@@ -64,6 +64,8 @@ def _unpack_tensor(node: Node, saved: SavedTensor) -> Any:
     if saved.tensor is not None:
         return saved.tensor
     assert node.saved is not None
+    if node.foreign:  # a user's function says itself which output it saved
+        return node.saved_output(saved)  # pyright: ignore[reportAttributeAccessIssue]
     slot = node.slots[node.saved.index(saved)]
     number = int(slot.removeprefix("result") or 0)
     output = wrap_shared(saved.array, saved.storage)

@@ -88,6 +88,10 @@ class CustomNode(Node):
     def __repr__(self) -> str:
         return object.__repr__(self)  # with the module, as PyTorch shows such nodes
 
+    def name(self) -> str:
+        """Return the name of the user's class with "Backward" behind it."""
+        return type(self).__name__
+
     @property
     def op_name(self) -> str:  # type: ignore[override] - one per Function
         """Name of the user's class."""
@@ -160,13 +164,8 @@ class CustomNode(Node):
             return self.saved_for_forward
         entries, numbers = self._entries()
         unpack, found = tensor_ops.unpack, list[Tensor | None]()
-        for entry, number in zip(entries, numbers, strict=False):
-            if entry is None:
-                found.append(None)
-            elif number is None or entry.is_stale:  # stale: written since, or packed
-                found.append(unpack(self, entry))
-            else:
-                found.append(self._output(entry, number))
+        for entry in entries[: len(numbers)]:
+            found.append(None if entry is None else unpack(self, entry))
         if numbers and self._forward_cls.clear_saved_tensors_on_access:
             set_saved(self, (None,))
             self._numbers = None
@@ -180,11 +179,14 @@ class CustomNode(Node):
             raise RuntimeError(_CLEARED)
         return saved, numbers
 
-    def _output(self, entry: SavedTensor, number: int) -> Tensor:
+    def saved_output(self, entry: SavedTensor) -> Tensor:
         """Make a saved output anew: it was kept as bare memory.
 
         Otherwise the node would hold a tensor that holds the node.
         """
+        entries, numbers = self._entries()
+        number = numbers[entries.index(entry)]
+        assert number is not None
         output = wrap_shared(entry.array, entry.storage)
         if number not in self._silent:
             output._grad_fn, output._nr, output._needs = self, number, True
