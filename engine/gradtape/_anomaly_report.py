@@ -15,6 +15,7 @@ from ._anomaly import parent_of, stack_of
 from ._backend import backend_of
 from ._mode import mode
 from ._node import Node, SavedTensor
+from ._op import Op
 from ._site import Site, caller_site, resolve, user_frame
 
 _ndarray, _vdot = np.ndarray, np.vdot
@@ -112,7 +113,11 @@ def _look(
     index = _first(out, kind)
     operands = _operands_of(node, grad)
     before = first_inf[0] if first_inf else None
-    values = {name: _value_at(x, index, out.shape) for name, x in operands.items()}
+    elementwise = getattr(getattr(node, "op", None), "pointwise", False)
+    values = {
+        name: _value_at(x, index, out.shape, elementwise)
+        for name, x in operands.items()
+    }
     found = Finding(kind, node.name(), number, index, values, node.site, before)
     if kind == "inf":
         first_inf.append(found)
@@ -162,16 +167,20 @@ def _plain(value: Any) -> Any:
     return getattr(value, "_data", value)
 
 
-def _value_at(value: Any, index: tuple[int, ...], shape: tuple[int, ...]) -> Any:
+def _value_at(
+    value: Any, index: tuple[int, ...], shape: tuple[int, ...], elementwise: bool
+) -> Any:
     """Return one element, or where operands do not line up, what there is of them."""
     if not hasattr(value, "dtype") or not hasattr(value, "shape"):
         return value
     if value.size == 1:
         return value.item()
-    try:
-        lined_up = np.broadcast_shapes(value.shape, shape) == shape
-    except ValueError:
-        lined_up = False
+    lined_up = value.shape == shape
+    if elementwise and not lined_up:
+        try:
+            lined_up = np.broadcast_shapes(value.shape, shape) == shape
+        except ValueError:
+            lined_up = False
     if lined_up:
         return backend_of(value).xp.broadcast_to(value, shape)[index].item()
     kind = kind_of(value)
@@ -184,7 +193,7 @@ def _value_at(value: Any, index: tuple[int, ...], shape: tuple[int, ...]) -> Any
 # ---- forward -----------------------------------------------------------------------
 
 
-def check_outputs(name: str, names: Sequence[str], args: Any, outputs: Any) -> None:
+def check_outputs(op: Op, name: str, args: Sequence[Any], outputs: Any) -> None:
     """Refuse a result with a NaN, or with an infinity made of finite operands.
 
     An infinity that was put in on purpose, as masks are, is nobody's fault.
@@ -198,8 +207,10 @@ def check_outputs(name: str, names: Sequence[str], args: Any, outputs: Any) -> N
         if kind == "inf" and not all(map(_is_finite, given)):
             continue
         index = _first(data, kind)
-        named = dict(zip([*names, *(f"argument {i}" for i in range(99))], given))  # noqa: B905 - as many as there are
-        values = {n: _value_at(x, index, data.shape) for n, x in named.items()}
+        values = {
+            label: _value_at(value, index, data.shape, op.pointwise)
+            for label, value in zip((*op.tensors, *op.param_names), given, strict=False)
+        }
         raw = caller_site()
         site = None if raw is None else resolve(*raw)
         found = Finding(kind, name, number, index, values, site)

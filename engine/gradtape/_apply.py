@@ -79,7 +79,7 @@ def apply(op: Op, args: tuple[Any, ...], params: tuple[Any, ...]) -> Any:
         found = laid_out(xp, as_array(found), arrays)
     outputs = wrap_outputs(op, args, found)
     if now.checks:
-        check_outputs(op.name, op.tensors, (*args, *params), outputs)
+        check_outputs(op, op.name, (*args, *params), outputs)
     node = None
     if now.grad and op.formulas:
         node = record(op, args, params, outputs)

@@ -73,14 +73,23 @@ GRADIENT_MISFIT: Final = (
 MODIFIED: Final = (
     "one of the variables needed for gradient computation has been modified by an "
     "inplace operation: [{kind} {shape}]{producer} is at version {now}; expected "
-    "version {saved} instead. Hint: enable anomaly detection to find the operation "
-    "that failed to compute its gradient, with "
-    "torch.autograd.set_detect_anomaly(True, check_nan=False)."
+    "version {saved} instead. Hint: {hint}"
+)
+MODIFIED_HINT: Final = (
+    "enable anomaly detection to find the operation that failed to compute its "
+    "gradient, with torch.autograd.set_detect_anomaly(True, check_nan=False)."
+)
+MODIFIED_HINT_ANOMALY: Final = (
+    "the backtrace further above shows the operation that failed to compute its "
+    "gradient. The variable in question was changed in there or anywhere later. Good "
+    "luck!"
 )
 
 LEAF_INPLACE: Final = (
     "a leaf Variable that requires grad is being used in an in-place operation."
 )
+
+LEAF_MOVED: Final = "leaf variable has been moved into the graph interior"
 
 LEAF_VIEW_INPLACE: Final = (
     "a view of a leaf Variable that requires grad is being used in an in-place "
@@ -91,8 +100,8 @@ VIEW_INPLACE: Final = "{output} and {what} modified inplace. "
 
 UNRECORDED_VIEW_INPLACE: Final = {
     "no_grad": (
-        "{which} was created in no_grad mode and {what} modified inplace with grad mode "
-        "enabled. "
+        "{which} was created in no_grad mode and {what} modified inplace with grad "
+        "mode enabled. "
     ),
     "inference": (
         "{which} was created in inference mode and {what} modified inplace in normal "
@@ -216,13 +225,15 @@ OVERLAPPING_WRITE: Final = (
 )
 
 EXPANDED_WRITE: Final = (
-    "Use of {name}_ on expanded tensors is deprecated. Please clone() the tensor before "
-    "performing this operation. This also applies to advanced indexing e.g. {example}"
+    "Use of {name}_ on expanded tensors is deprecated. Please clone() the tensor "
+    "before performing this operation. This also applies to advanced indexing e.g. "
+    "{example}"
 )
 
 SHARED_CELLS: Final = (
-    "several elements of the written-to tensor refer to a single memory location, which "
-    "was read and written once for each of them; the result depends on their order. "
+    "several elements of the written-to tensor refer to a single memory location, "
+    "which was read and written once for each of them; the result depends on their "
+    "order. "
     "Please clone() the tensor before performing the operation."
 )
 
@@ -284,6 +295,13 @@ def scalar_type(dtype: Any) -> str:
 def legacy_type_name(dtype: Any) -> str:
     """Return the name that messages and ``Tensor.type()`` use: torch.FloatTensor."""
     return f"torch.{dtype.cpp_name}Tensor"
+
+
+def type_in_graph(dtype: Any) -> str:
+    """Return the name that errors of saved tensors use for a tensor's type."""
+    if dtype.is_complex:
+        return f"CPU{dtype.cpp_name}Type"
+    return legacy_type_name(dtype)
 
 
 def op_of_node(name: str) -> str:

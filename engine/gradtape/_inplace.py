@@ -70,7 +70,7 @@ def write(op: Op, args: tuple[Any, ...], params: tuple[Any, ...]) -> Tensor:
     if op.pointwise and meets_cells_twice(target._data):
         found = _in_order(op, args, arrays, params, xp)
     if mode.now.checks:
-        check_outputs(f"{op.name}_", op.tensors, (*args, *params), (found,))
+        check_outputs(op, f"{op.name}_", (*args, *params), (found,))
     node = None
     if needs and op.formulas:
         node = make_node(op, _with_old_value(op, args), params, (target,))

@@ -142,7 +142,7 @@ class Recorder:
     ) -> Any:
         """Run an op by the general path, with this recorder out of the way."""
         now = mode.now
-        inputs = (*args, *params, *_DEFAULTS.get(op.name, ()))
+        inputs = (*args, *(params or _DEFAULTS.get(op.name, ())))
         event = self.begin(f"aten::{op.name}{suffix}", FUNCTION, inputs)
         now.profile = None
         try:

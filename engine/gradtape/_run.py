@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from . import _errors
+from ._anomaly import anomaly
 from ._dtypes import DTYPE_OF
 from ._mode import mode
 from ._node import Node, SavedTensor
@@ -38,11 +39,14 @@ def modified_error(node: Node, saved: SavedTensor) -> RuntimeError:
         producer = f", which is output {number} of {name},"
     error = RuntimeError(
         _errors.MODIFIED.format(
-            kind=_errors.legacy_type_name(dtype),
+            kind=_errors.type_in_graph(dtype),
             shape=_errors.shape_text(saved.array.shape),
             producer=producer,
             now=saved.storage.version,
             saved=saved.version,
+            hint=_errors.MODIFIED_HINT_ANOMALY
+            if anomaly.enabled
+            else _errors.MODIFIED_HINT,
         )
     )
     for write in saved.storage.writes:

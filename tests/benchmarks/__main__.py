@@ -6,6 +6,7 @@ import subprocess
 import sys
 
 COMMANDS = (
+    ("-m", "tests.benchmarks.bench_anomaly"),
     ("-m", "tests.benchmarks.bench_graph"),
     ("-m", "tests.benchmarks.bench_depth"),
     ("-m", "tests.benchmarks.bench_engine", "--threads", "1"),
