@@ -27,20 +27,8 @@ def call(cls: Any, args: tuple[Any, ...], separate: bool) -> Any:
     """
     now = mode.now
     node, inputs, recording = begin(cls._backward_cls, args, now)
-    grad, duals = now.grad, now.duals
-    now.grad = False
-    if duals is not None:
-        _switch_duals(now, None)
-    try:
-        if separate:
-            returned = cls.forward(*args)
-            cls.setup_context(node, args, returned)
-        else:
-            returned = cls.forward(node, *args)
-    finally:
-        now.grad = grad
-        if duals is not None:
-            _switch_duals(now, duals)
+    duals = now.duals
+    returned = _forward(cls, node, args, separate, now)
     single = not isinstance(returned, tuple)
     raw: tuple[Any, ...] = (returned,) if single else returned
     kept = to_keep(node)
@@ -50,7 +38,7 @@ def call(cls: Any, args: tuple[Any, ...], separate: bool) -> Any:
         outputs = push_forward(cls, node, args, raw, outputs)
     if recording:
         keep(node, kept, dirty)
-    elif kept:
+    elif node.to_save is not None:
         node.to_save = None
     if node.saved_for_forward is not None:
         del node.saved_for_forward
@@ -59,6 +47,30 @@ def call(cls: Any, args: tuple[Any, ...], separate: bool) -> Any:
         name = str(cls.__name__)
         notify(OpCalled(name, args, tensors, node if recording else None))
     return outputs[0] if single else outputs
+
+
+def _forward(
+    cls: Any, node: CustomNode, args: tuple[Any, ...], separate: bool, now: Switches
+) -> Any:
+    """Call the user's forward, with recording and forward mode off."""
+    grad, duals, profile = now.grad, now.duals, now.profile
+    now.grad = False
+    if duals is not None:
+        _switch_duals(now, None)
+    event = None if profile is None else profile.begin(node.op_name, inputs=args)
+    try:
+        if not separate:
+            return cls.forward(node, *args)
+        returned = cls.forward(*args)
+        cls.setup_context(node, args, returned)
+        return returned
+    finally:
+        now.grad = grad
+        if duals is not None:
+            _switch_duals(now, duals)
+        if profile is not None and event is not None:
+            profile.finish(event)
+            event.seq = node.seq if node.nodes else -1
 
 
 def _switch_duals(now: Switches, level: Any) -> None:
@@ -86,7 +98,8 @@ def begin(
 ) -> tuple[CustomNode, list[Tensor], bool]:
     """Make the node of a call before forward runs.
 
-    Returns it, the tensors among ``args``, and whether the call is recorded. As in PyTorch its number is taken now, so that it comes before the nodes of what
+    Returns it, the tensors among ``args``, and whether the call is recorded. As in
+    PyTorch its number is taken now, so that it comes before the nodes of what
     forward records.
     """
     node = new_object(kind)
