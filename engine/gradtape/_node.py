@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import threading
 import weakref
 from collections.abc import Callable
 from types import CodeType
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
     from ._scope import Scope
     from ._storage import Storage
     from ._tensor import Tensor
+    from ._tensor_parts import TensorExtra
 
 next_sequence_nr = itertools.count().__next__
 new_object = object.__new__
@@ -94,7 +96,9 @@ class SavedTensor:
         return memory is not None and memory.version != self.version
 
 
-HAND_WRITTEN = frozenset(("AccumulateGrad", "CopyBackwards", "CopySlices"))
+HAND_WRITTEN = frozenset(
+    ("AccumulateGrad", "CopyBackwards", "CopySlices", "NotImplemented")
+)
 """Nodes that PyTorch calls by their full C++ name; those of ops it generates."""
 
 
@@ -149,6 +153,7 @@ class Node(NodeSurface):
     slots: ClassVar[tuple[str, ...]] = ()  # names of what `saved` holds
     order: ClassVar[tuple[int, ...] | None] = None  # of unpacking, where unlike slots
     accumulates: ClassVar[bool] = False
+    dead: ClassVar[bool] = False  # whether gradients end here, seen by nobody
     keeps: ClassVar[bool] = True  # whether there may be something to free
     foreign: ClassVar[bool] = False  # the user's code runs, even without a gradient
 
@@ -188,7 +193,10 @@ class Node(NodeSurface):
     @property
     def next_functions(self) -> tuple[tuple[Node | None, int], ...]:
         """Where the gradients go: (node, which of its outputs) per input."""
-        return tuple(zip(self.nodes, self.numbers, strict=True))
+        return tuple(
+            (None if node is not None and node.dead else node, number)
+            for node, number in zip(self.nodes, self.numbers, strict=True)
+        )
 
     @property
     def site(self) -> Site | None:
@@ -295,13 +303,35 @@ class AccumulateGrad(Node):
         return saved
 
 
+class Dropped(AccumulateGrad):
+    """The end of a path that leads nowhere: PyTorch's graph has no edge here.
+
+    A view made while nothing was recorded requires grad because its base does, yet
+    gradients reach neither of them.
+    """
+
+    __slots__ = ()
+    dead = True
+
+
 def accumulator_of(leaf: Tensor) -> AccumulateGrad:
     """Return the one node that accumulates into ``leaf``, made when first needed."""
+    if not leaf._needs:
+        return Dropped(leaf)
     extra = leaf.more()
     node = None if extra.accumulator is None else extra.accumulator()
-    if node is None:
-        node = AccumulateGrad(leaf)
-        extra.accumulator = weakref.ref(node)
-        if isinstance(extra.grad_dtype, dtype_type):
-            node.take(extra.grad_dtype)
+    return _new_accumulator(leaf, extra) if node is None else node
+
+
+def _new_accumulator(leaf: Tensor, extra: TensorExtra) -> AccumulateGrad:
+    with _making:
+        node = None if extra.accumulator is None else extra.accumulator()
+        if node is None:  # no other thread was quicker
+            node = AccumulateGrad(leaf)
+            if isinstance(extra.grad_dtype, dtype_type):
+                node.take(extra.grad_dtype)
+            extra.accumulator = weakref.ref(node)
     return node
+
+
+_making = threading.Lock()

@@ -215,9 +215,13 @@ class Tensor(TensorMemory, TensorOperators, TensorHooks):
 
     def more(self) -> TensorExtra:
         """Return the record of hooks and names, made when first asked for."""
-        if self._extra is None:
-            self._extra = TensorExtra()
-        return self._extra
+        extra = self._extra
+        if extra is None:
+            with _making:
+                extra = self._extra
+                if extra is None:  # no other thread was quicker
+                    extra = self._extra = TensorExtra()
+        return extra
 
     @property
     def data(self) -> Tensor:
