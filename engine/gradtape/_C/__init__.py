@@ -11,14 +11,20 @@ from .._mode import mode, switch_grad_mode
 from ..autograd import _multithreading
 from ..autograd._engine import ImperativeEngine
 from . import _autograd as _autograd
+from . import _forward
 from . import _functions as _functions
 from . import _profiler as _profiler
 
 _ImperativeEngine = ImperativeEngine
+_are_functorch_transforms_active = _forward.transforms_active
 _current_autograd_node = current_node
 _current_graph_task_execution_order = current_order
 _current_graph_task_id = current_id
+_debug_only_are_vmap_fallback_warnings_enabled = _forward.fallback_warnings_enabled
+_debug_only_display_vmap_fallback_warnings = _forward.display_fallback_warnings
+_is_fwd_grad_enabled = _forward.is_enabled
 _is_multithreading_enabled = _multithreading.is_multithreading_enabled
+_set_fwd_grad_enabled = _forward.set_enabled
 _set_grad_enabled = switch_grad_mode
 _set_multithreading_enabled = _multithreading.switch_multithreading
 _will_engine_execute_node = will_execute
