@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 from .._generator import Generator
@@ -25,6 +25,7 @@ from ._check_case import (
     wanted_positions,
 )
 from ._check_fast import unit_vector
+from ._rows import by_rows
 from .function import Function as AutogradFunction
 
 NO_INPUT = "no Tensors requiring grad found in input"
@@ -233,7 +234,7 @@ def check_batched_forward(func: Function, inputs: Sequence[Any]) -> None:
         tangents = [randn_like(source) for _ in range(2)]
         expected = [stack(rows) for rows in _columns(push(each) for each in tangents)]
         try:
-            found = batched(push)(stack(tangents))
+            found = by_rows(push, stack(tangents))
         except RuntimeError as error:
             raise GradcheckError(
                 f"While computing batched gradients, got: {error}\n\n{BATCHED_FORWARD}"
@@ -272,12 +273,3 @@ def _batched_mismatch(
         f"For output {output_at} and input {input_at}:\n\n{note}\n\nGot:\n{found}\n\n"
         f"Expected:\n{expected}"
     )
-
-
-def _one_by_one(func: Callable[[Tensor], tuple[Tensor, ...]]) -> Any:
-    return lambda rows: tuple(
-        stack(each) for each in _columns(func(row) for row in rows.unbind())
-    )
-
-
-batched = _one_by_one

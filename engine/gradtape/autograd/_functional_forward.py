@@ -6,11 +6,11 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from .._tensor import Tensor
-from ..ops.join import stack
 from ..ops.like import zeros_like
 from . import _functional_parts as parts
 from . import forward_ad
 from ._functional_parts import Tensors
+from ._rows import by_rows
 
 
 def forward_jacobian(
@@ -59,7 +59,7 @@ def standard_basis(tensors: Tensors, lengths: Sequence[int]) -> Tensors:
 
 def _pushed_forward(
     func: Callable[..., Any], inputs: Tensors
-) -> tuple[list[tuple[int, ...]], bool, list[Tensor]]:
+) -> tuple[list[tuple[int, ...]], bool, Tensors]:
     """Push every unit vector through ``func``.
 
     Returns the shapes of its outputs, whether they were a tuple, and for each output
@@ -67,21 +67,22 @@ def _pushed_forward(
     """
     shapes: list[tuple[int, ...]] = []
     many = False
-    basis = standard_basis(inputs, [each.numel() for each in inputs])
-    pushed: list[Tensors] = []
-    for number in range(sum(each.numel() for each in inputs)):
+
+    def push(*tangents: Tensor) -> Tensors:
+        nonlocal shapes, many
         with forward_ad.dual_level():
             duals = tuple(
-                forward_ad.make_dual(each, chunk[number].view_as(each))
-                for each, chunk in zip(inputs, basis, strict=True)
+                forward_ad.make_dual(each, tangent.view_as(each))
+                for each, tangent in zip(inputs, tangents, strict=True)
             )
             outputs, many = parts.as_tensors(func(*duals), parts.OUTPUTS, "jacobian")
             halves = [forward_ad.unpack_dual(each) for each in outputs]
         shapes = [tuple(primal.shape) for primal, _ in halves]
-        pushed.append(
-            tuple(
-                zeros_like(primal) if tangent is None else tangent
-                for primal, tangent in halves
-            )
+        return tuple(
+            zeros_like(primal) if tangent is None else tangent
+            for primal, tangent in halves
         )
-    return shapes, many, [stack(each) for each in zip(*pushed, strict=True)]
+
+    basis = standard_basis(inputs, [each.numel() for each in inputs])
+    columns = by_rows(push, *basis)  # first: it fills in the others
+    return shapes, many, columns

@@ -30,10 +30,11 @@ def jacobian(
 
     For one output and one input a tensor whose shape is the output's followed by the
     input's; for tuples a tuple of those per input, a tuple per output.
-    ``vectorize`` differentiates all rows in one batched backward pass.
-    ``strategy="forward-mode"``, which needs it, takes one forward pass instead: fewer
-    steps where there are fewer inputs than outputs. ``strict`` raises RuntimeError
-    where an output does not depend on an input, instead of returning zeros.
+    ``strategy="forward-mode"``, which needs ``vectorize``, pushes tangents forward
+    instead of gradients backward: less work where there are fewer inputs than outputs.
+    ``vectorize`` itself changes nothing here but what it excludes. ``strict`` raises
+    RuntimeError where an output does not depend on an input, for which there are zeros
+    otherwise.
 
     >>> import gradtape as torch
     >>> x = torch.tensor([1.0, 2.0])
