@@ -10,6 +10,7 @@ from .._apply import apply
 from .._define import OPS, Array, method, op
 from .._strided import Geometry
 from .._tensor import Tensor
+from ._freeing import frees_options
 from ._geometry import view_strides
 from ._place import memory_order, row_major
 from ._warn import warn_once
@@ -31,6 +32,9 @@ Sizes = tuple[int, ...]
 def _index(xp: Any, self: Array, places: tuple[Any, ...]) -> Any:
     """Gather at index arrays, one per indexed dimension; slices stand for others."""
     return laid_out(xp, self[places], self, places)
+
+
+frees_options("index")
 
 
 def laid_out(xp: Any, found: Any, source: Any, places: tuple[Any, ...]) -> Any:

@@ -12,6 +12,7 @@ from .._define import OPS, Array, method, op
 from .._errors import legacy_type_name
 from .._mode import mode
 from .._tensor import Tensor, wrap
+from ._freeing import frees_options
 from ._place import dense_copy
 from ._writing import written
 from .broadcast import expanded
@@ -55,6 +56,9 @@ def _index_put_number(xp: Any, self: Array, places: Any) -> Any:
     result = self.copy()
     result[places] = 0
     return result
+
+
+frees_options("index_put", "_index_put_number")
 
 
 def store_at(xp: Any, data: Any, places: Any, values: Any, accumulate: bool) -> None:
