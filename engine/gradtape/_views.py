@@ -44,6 +44,8 @@ class CopySlices(Node):
         return self.steps[-1][1]
 
     def run(self, F: Any, grad: Any) -> tuple[Any, ...]:
+        if self.saved is None:
+            raise RuntimeError(_errors.BACKWARD_TWICE)
         at, looks = self.base_geometry, list[Any]()
         part = grad
         for name, outer in self.steps:
@@ -57,6 +59,8 @@ class CopySlices(Node):
             return (None, *others)
         if into is None:
             into = F.zeros_like(part)
+        elif any(n > 1 and not s for n, s in zip(at.size, at.stride, strict=True)):
+            raise RuntimeError(_errors.OVERLAPPING_WRITE)  # the gradient's own place
         elif tuple(into.shape) != at.size:
             into = F.expand(into, at.size)
         for (name, outer), (whole, at) in zip(
@@ -69,7 +73,7 @@ class CopySlices(Node):
         return (into, *others)
 
     def free(self) -> None:
-        self.saved = ()
+        self.saved = None
         self.inner.free()
 
 
@@ -79,7 +83,7 @@ def regenerate_view(view: Tensor) -> None:
     assert info is not None
     version = view._storage.version
     base = info.base
-    if base is None or not base.requires_grad:
+    if base is None or (view._grad_fn is None and not base.requires_grad):
         info.version = version
         return
     if info.kind:
