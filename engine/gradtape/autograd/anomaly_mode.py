@@ -83,10 +83,13 @@ class detect_anomaly(_Restoring):
     >>> with warnings.catch_warnings():
     ...     warnings.simplefilter("ignore")
     ...     with torch.autograd.detect_anomaly():
-    ...         (torch.sqrt(x) * 0).sum().backward()
-    Traceback (most recent call last):
-        ...
-    RuntimeError: Function 'SqrtBackward0' returned nan values in its 0th output.
+    ...         try:
+    ...             (torch.sqrt(x) * 0).sum().backward()
+    ...         except RuntimeError as error:
+    ...             print(error)
+    ...             print(error.gradtape_finding.operands)
+    Function 'SqrtBackward0' returned nan values in its 0th output.
+    {'grad': 0.0, 'result': 0.0}
     """
 
     def __init__(self, check_nan: bool = True, check_forward: bool = False) -> None:

@@ -28,6 +28,7 @@ _STOPPED_BY_USER = (
     "ProfilerAction.DEVICE_STOPPED is set internally by the profiler and must not be "
     "returned by a user-provided schedule"
 )
+_TOLD = "profile_memory", "with_stack", "record_shapes", "with_modules", "with_flops"
 _warned: list[str] = []
 
 Activities = Iterable[ProfilerActivity | dict[ProfilerActivity, list[str]]]
@@ -132,14 +133,7 @@ class _KinetoProfile:
         if self.execution_trace_observer:
             self.execution_trace_observer.start()
         self._made("starting trace")._start_trace()
-        options = (
-            "profile_memory",
-            "with_stack",
-            "record_shapes",
-            "with_modules",
-            "with_flops",
-        )
-        for name in options:
+        for name in _TOLD:
             if getattr(self, name):
                 self.add_metadata_json(name, "1")
         for name, value in self.preset_metadata.items():
