@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable
 from typing import Any
 
@@ -10,6 +9,7 @@ import pytest
 
 import gradtape
 
+from .gradcheck_cases import warm_up_forward_mode
 from .oracle import assert_same
 
 PRODUCTS = ("vjp", "jvp", "vhp", "hvp")
@@ -43,11 +43,7 @@ def ones_like_all(t: Any, tensors: Any) -> Any:
 
 @pytest.fixture(autouse=True, scope="module")
 def _warmed_up() -> None:
-    """Let PyTorch's first forward pass, which compiles something, warn beforehand."""
-    torch = pytest.importorskip("torch")
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        torch.func.jvp(torch.sin, (torch.ones(1),), (torch.ones(1),))
+    warm_up_forward_mode()
 
 
 # ---- values --------------------------------------------------------------------------
