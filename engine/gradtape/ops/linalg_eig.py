@@ -66,9 +66,9 @@ def _with_diagonal(F: Any, inner: Any, values: Any) -> Any:
 
 @op({"self": lambda F, grad: F.tril(grad, -1) + F.triu(grad, 1)}, **HIDDEN)
 def _unit_diagonal(xp: Any, self: Array) -> Any:
-    """Return square matrices with ones on their diagonals."""
+    """Return matrices with ones on their diagonals."""
     found = self.copy()
-    steps = xp.arange(self.shape[-1])
+    steps = xp.arange(min(self.shape[-2:]))
     found[..., steps, steps] = 1
     return found
 

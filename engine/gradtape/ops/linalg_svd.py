@@ -46,36 +46,30 @@ def _svd_backward(
         if m >= n:
             return F.matmul(u, F.unsqueeze(into_s, -1) * vh)
         return F.matmul(u * F.unsqueeze(into_s, -2), vh)
-    is_complex = complex_in(F, U)
-    if full_matrices and m != n:
-        into_u, into_vh, U, Vh = _narrowed(F, into_u, into_vh, U, Vh, k)
-    inner = _inner(F, into_u, into_vh, U, S, Vh, is_complex)
+    u, vh = U, Vh
+    if full_matrices and m != n:  # the vectors beyond have no gradient
+        u, vh = U[..., :, :k], Vh[..., :k, :]
+        into_u = None if into_u is None else into_u[..., :, :k]
+        into_vh = None if into_vh is None else into_vh[..., :k, :]
+    inner = _inner(F, into_u, into_vh, u, S, vh)
     if into_s is not None:
         inner = inner + F.diag_embed(into_s)
-    found = F.matmul(F.matmul(U, inner), Vh)
+    found = F.matmul(F.matmul(u, inner), vh)
     inverse = F.unsqueeze(1 / S, -2)
     if m > k and into_u is not None:
-        part = into_u - F.matmul(U, F.matmul(adjoint(F, U), into_u))
-        found = found + F.matmul(part * inverse, Vh)
+        part = into_u - F.matmul(u, F.matmul(adjoint(F, u), into_u))
+        found = found + F.matmul(part * inverse, vh)
     if n > k and into_vh is not None:
-        part = into_vh - F.matmul(F.matmul(into_vh, adjoint(F, Vh)), Vh)
-        found = found + F.matmul(U * inverse, part)
+        part = into_vh - F.matmul(F.matmul(into_vh, adjoint(F, vh)), vh)
+        found = found + F.matmul(u * inverse, part)
     return found
 
 
-def _narrowed(F: Any, into_u: Any, into_vh: Any, U: Any, Vh: Any, k: int) -> Any:
-    """Keep the vectors that belong to singular values; the others have no gradient."""
-    into_u = None if into_u is None else into_u[..., :, :k]
-    into_vh = None if into_vh is None else into_vh[..., :k, :]
-    return into_u, into_vh, U[..., :, :k], Vh[..., :k, :]
-
-
-def _inner(
-    F: Any, into_u: Any, into_vh: Any, U: Any, S: Any, Vh: Any, is_complex: bool
-) -> Any:
+def _inner(F: Any, into_u: Any, into_vh: Any, U: Any, S: Any, Vh: Any) -> Any:
     """Return the part of the gradient between U and Vᴴ that their turning makes."""
     skew_u = None if into_u is None else _skew(F, F.matmul(adjoint(F, U), into_u))
     skew_v = None if into_vh is None else _skew(F, F.matmul(Vh, adjoint(F, into_vh)))
+    is_complex = complex_in(F, U)
     if is_complex:
         _same_phase(skew_u, skew_v)
     across, down = F.unsqueeze(S, -2), F.unsqueeze(S, -1)
@@ -96,9 +90,10 @@ def _skew(F: Any, product: Any) -> Any:
 
 def _same_phase(skew_u: Any, skew_v: Any) -> None:
     """Refuse a loss that depends on the phase each pair of vectors may have."""
-    turns = [raw(s).diagonal(0, -2, -1).imag for s in (skew_u, skew_v) if s is not None]
-    apart = abs(sum(turns))
-    if apart.size and (apart > 1e-2 + 1e-2 * abs(turns[-1])).any():
+    skews = [raw(s) for s in (skew_u, skew_v) if s is not None]
+    turns = [s.diagonal(0, -2, -1).imag for s in skews]
+    apart = turns[0] if len(turns) == 1 else turns[0] + turns[1]
+    if apart.size and (abs(apart) > 1e-2 + 1e-2 * abs(turns[-1])).any():
         raise RuntimeError(_PHASE)
 
 
