@@ -29,6 +29,8 @@ def evaluate(task: GraphTask, node: Node, slots: list[Any]) -> Sequence[Any]:
     taken out of a node that does run is the one before all hooks, as in PyTorch.
     """
     F = task.space
+    if node.dead:
+        return ()
     if task.capture is not None:
         if node not in (task.needed or ()):
             run_tensor_hooks(F, node, slots)
@@ -69,7 +71,7 @@ def _run_leaf(task: GraphTask, leaf: Any, slots: list[Any]) -> Sequence[Any]:
             accumulate(task, leaf, slots, others=others)
         else:
             profile.leaf(accumulate, task, leaf, slots, others=others)
-        run_post_accumulate_hooks(leaf)
+    run_post_accumulate_hooks(leaf)
     if kept is not None:
         run_post_hooks(task.space, leaf, (), kept)
     return ()

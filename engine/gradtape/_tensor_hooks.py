@@ -105,8 +105,12 @@ class TensorHooks:
 
     @property
     def _backward_hooks(self) -> Any:
-        """The table of the hooks on this tensor's gradient; None without any."""
-        node = self.grad_fn
+        """The table of the hooks on this tensor's gradient; None without any.
+
+        A view whose base was written since shows the table of its old ``grad_fn`` until
+        someone asks for the new one, as in PyTorch.
+        """
+        node = self._grad_fn
         if node is None:
             return None if self._extra is None else self._extra.hooks
         more = node.extra
