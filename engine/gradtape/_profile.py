@@ -9,6 +9,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Generator, Iterable
 from contextlib import contextmanager
+from threading import get_ident
 from time import perf_counter_ns as clock
 from typing import Any
 
@@ -48,7 +49,7 @@ class Recorder:
         self.newest = -1  # the latest node made before the op that runs
         self.kind = "KINETO"
         self.memory = MemoryLog(self._thread) if memory else None
-        self._thread_numbers: dict[int, int] = {}
+        self._threads: dict[int, tuple[int, int]] = {}
         self._outer: Event | None = None  # the node that a backward pass is at
         self._before: dict[Switches, Recorder | None] = {}  # whom it replaces
 
@@ -105,9 +106,12 @@ class Recorder:
 
     def _thread(self) -> tuple[int, int]:
         """Return this thread's number, counted from 1, and the system's."""
-        ident, known = threading.get_ident(), self._thread_numbers
-        number = known.get(ident) or known.setdefault(ident, len(known) + 1)
-        return number, threading.get_native_id()
+        ident, known = get_ident(), self._threads
+        found = known.get(ident)
+        if found is None:
+            number = len(known) + 1
+            found = known.setdefault(ident, (number, threading.get_native_id()))
+        return found
 
     @contextmanager
     def block(self, name: str) -> Generator[Event]:
