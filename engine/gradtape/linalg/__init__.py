@@ -39,5 +39,6 @@ from ..ops.linalg_svd import svdvals as svdvals
 from ..ops.linalg_triangular import solve_triangular as solve_triangular
 from ..ops.linalg_vectors import cross as cross
 from ..ops.linalg_vectors import diagonal as diagonal
+from ..ops.linalg_vectors import matmul as matmul
 from ..ops.linalg_vectors import vander as vander
 from ..ops.linalg_vectors import vecdot as vecdot

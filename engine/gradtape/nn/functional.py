@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from ..ops.linalg_distance import pdist as pdist
+from ..ops.linalg_products import bilinear as bilinear
 from ._functional.activation import celu as celu
 from ._functional.activation import celu_ as celu_
 from ._functional.activation import elu as elu
@@ -37,7 +39,6 @@ from ._functional.activation import tanh as tanh
 from ._functional.activation import tanhshrink as tanhshrink
 from ._functional.activation import threshold as threshold
 from ._functional.activation import threshold_ as threshold_
-from ._functional.conv import bilinear as bilinear
 from ._functional.conv import conv1d as conv1d
 from ._functional.conv import conv2d as conv2d
 from ._functional.conv import conv3d as conv3d

@@ -142,6 +142,8 @@ def cholesky(a: Any, upper: bool) -> Any:
     info = np.zeros(a.shape[:-2], "int32")
     try:
         found = np.linalg.cholesky(a)
+        bad = np.isnan(found.diagonal(0, -2, -1))
+        info[...] = np.where(bad.any(-1), bad.argmax(-1) + 1, 0) if a.size else 0
     except np.linalg.LinAlgError:
         found = columns(np, a, copy=True)
         potrf = routine("potrf", a.dtype)

@@ -13,7 +13,7 @@ from .._mode import mode, no_grad
 from .._out import store
 from .._tensor import Tensor
 from ._arguments import check_tensor
-from ._operand import c_name
+from ._product import c_name
 
 
 class _LinAlgError(RuntimeError):
@@ -34,6 +34,7 @@ CASTABLE = (
     "{name}: Expected {slot} to be safely castable from {result} dtype, but got {slot} "
     "with dtype {out}"
 )
+STRICT = "castable first, then the same"
 
 
 # ---- checks ------------------------------------------------------------------------
@@ -186,7 +187,7 @@ def raw(value: Any) -> Any:
 class _Named:
     """The name under which a store is logged."""
 
-    out_rule = ""
+    family = out_rule = ""
 
     def __init__(self, name: str) -> None:
         self.name = name
@@ -203,7 +204,8 @@ def into(
     """Return what ``compute`` returns, stored in ``out`` where that is given.
 
     ``rule`` is the sentence for an ``out=`` of another dtype. With :data:`CASTABLE`
-    any dtype will do that the result can be cast to.
+    any dtype will do that the result can be cast to; with :data:`STRICT` only the
+    result's own will do, but PyTorch complains of what cannot be cast first.
     """
     if out is None:
         return compute()
@@ -227,16 +229,18 @@ def into(
 def _check_dtype(name: str, target: Any, result: Any, rule: str, slot: str) -> None:
     if target.dtype is result.dtype:
         return
-    if rule == CASTABLE and can_cast(result.dtype, target.dtype):
-        return
+    if rule in (CASTABLE, STRICT) and can_cast(result.dtype, target.dtype):
+        if rule == CASTABLE:
+            return
+        rule = SAME_DTYPE
     raise RuntimeError(
-        rule.format(
+        (CASTABLE if rule == STRICT else rule).format(
             name=name,
             slot=slot,
             result=result.dtype.cpp_name,
             out=target.dtype.cpp_name,
-            wanted=c_name(result),
-            given=c_name(target),
+            wanted=c_name(result._data),
+            given=c_name(target._data),
         )
     )
 

@@ -68,8 +68,10 @@ def adjoint(F: Any, matrix: Any) -> Any:
 
 
 def scaled(tensor: Any, factor: Any) -> Any:
-    """Multiply by a number, unless it is 1."""
-    return tensor if type(factor) is int and factor == 1 else tensor * factor
+    """Multiply a gradient by the conjugate of a number, unless it is 1."""
+    if type(factor) is int and factor == 1:
+        return tensor
+    return tensor * (factor.conjugate() if type(factor) is complex else factor)
 
 
 # ---- checks ----

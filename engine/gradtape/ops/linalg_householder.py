@@ -176,18 +176,9 @@ def _ormqr(
     if other.ndim < 2:
         raise RuntimeError(f"{name}: other must have at least 2 dimensions.")
     side = -2 if left else -1
-    if other.shape[side] < tau.shape[-1]:
-        raise RuntimeError(
-            f"{name}: other.shape[{side}] must be greater than or equal to "
-            "tau.shape[-1]"
-        )
     if other.shape[side] != self.shape[-2]:
         raise RuntimeError(
             f"{name}: other.shape[{side}] must be equal to input.shape[-2]"
-        )
-    if tau.shape[-1] > self.shape[-1]:
-        raise RuntimeError(
-            f"{name}: input.shape[-1] must be greater than or equal to tau.shape[-1]"
         )
     if tau.shape[-1] != min(other.shape[side], self.shape[-1]):
         raise RuntimeError(

@@ -156,9 +156,9 @@ def _matrix_norm(input: Tensor, ord: Any, dim: Any, keep: bool, dtype: Any) -> T
         raise RuntimeError(
             f"{name}: dims must be different. Got ({dims[0]}, {dims[1]})"
         )
-    if ord == "fro":
-        return vector_norm(input, 2, (rows, columns), keep, dtype=dtype)
     tensor = _in_dtype(name, input, dtype)
+    if ord == "fro":
+        return vector_norm(tensor, 2, (rows, columns), keep)
     if spectral:
         return _spectral(tensor, ord, rows, columns, keep)
     if abs(ord) == inf:

@@ -8,8 +8,9 @@ from .._define import FUNCTIONS, Array, method, op, public
 from .._tensor import Tensor
 from ._arguments import as_integer, check_tensor, tensor_list
 from ._lapack import host
-from ._linalg import CASTABLE, SAME_DTYPE, adjoint, inexact, into, square
-from ._operand import HIDDEN, c_name
+from ._linalg import CASTABLE, STRICT, adjoint, inexact, into, square
+from ._operand import HIDDEN
+from ._product import c_name
 from ._warn import warn_once
 from .linalg_solve import inverted
 from .linear import matmul
@@ -83,7 +84,7 @@ def matrix_power(input: Tensor, n: int, *, out: Tensor | None = None) -> Tensor:
     """
     check_tensor(input, "linalg_matrix_power")
     times = as_integer(n, "linalg_matrix_power", "n", 2)
-    rule = CASTABLE if times == 0 else SAME_DTYPE
+    rule = CASTABLE if times == 0 else STRICT
     return into("matrix_power", out, (input,), lambda: _power(input, times), rule)
 
 
@@ -176,7 +177,7 @@ def _check_chain(tensors: list[Tensor], matrices: list[Tensor]) -> None:
         if each.dtype is not kind:
             raise RuntimeError(
                 "multi_dot(): all tensors must have be the same dtype but tensor 0 is "
-                f"{c_name(tensors[0])} and tensor {at} {c_name(each)}"
+                f"{c_name(tensors[0]._data)} and tensor {at} {c_name(each._data)}"
             )
         if at and matrices[at - 1].shape[1] != each.shape[0]:
             raise RuntimeError(

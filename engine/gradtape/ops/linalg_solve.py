@@ -272,14 +272,13 @@ def tensorsolve(
             ends = range(input.dim() - len(dims), input.dim())
             moved = FUNCTIONS["movedim"](input, tuple(dims), tuple(ends))
         shape = tuple(moved.shape)
-        first, last = shape[: other.dim()], shape[other.dim() :]
-        if math.prod(first) != math.prod(last):
+        last = shape[other.dim() :]
+        size = math.prod(last)
+        if size != other.numel():
             raise RuntimeError(
                 "Expected self to satisfy the requirement prod(self.shape[other.ndim:])"
-                f" == prod(self.shape[:other.ndim]), but got {math.prod(last)} != "
-                f"{math.prod(first)}"
+                f" == prod(self.shape[:other.ndim]), but got {size} != {other.numel()}"
             )
-        size = math.prod(last)
         found = _solved(
             "linalg_solve",
             reshape(moved, (size, size)),

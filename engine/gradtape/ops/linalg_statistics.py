@@ -6,6 +6,7 @@ import warnings
 from typing import Any
 
 from .._define import ABSENT, FUNCTIONS, method, public
+from .._dtypes import get_default_dtype
 from .._tensor import Tensor
 from ._arguments import check_tensor, wrap_dim
 from .matmul import mm
@@ -141,9 +142,9 @@ Tensor, dx={kind}), but expected one of:
 
 def _halves(y: Tensor, dim: int) -> tuple[Tensor, Tensor]:
     """Return all but the last, and all but the first, along a dimension."""
-    size = y.shape[wrap_dim(dim, y.dim())]
     if not y.dim():
         raise IndexError("slice() cannot be applied to a 0-dim tensor.")
+    size = y.shape[wrap_dim(dim, y.dim())]
     length = max(size - 1, 0)
     return y.narrow(dim, 0, length), y.narrow(dim, min(1, size), length)
 
@@ -204,10 +205,15 @@ def _trapezoid(name: str, y: Any, x: Any, dx: Any, dim: int) -> Tensor:
     if x is not None:
         steps = _steps(name, y, x, dim)
         left, right = _halves(y, dim)
-        return div_number(((left + right) * steps).sum(dim), 2.0)
+        return div_number(_inexact(((left + right) * steps).sum(dim)), 2.0)
     ends = y.select(dim, 0) + y.select(dim, -1)
     scale = 1.0 if dx is ABSENT else dx
-    return mul_number(y.sum(dim) - mul_number(ends, 0.5), scale)
+    return mul_number(y.sum(dim) - mul_number(_inexact(ends), 0.5), scale)
+
+
+def _inexact(tensor: Tensor) -> Tensor:
+    """Return integers in the default float type, in which numbers multiply them."""
+    return tensor.to(get_default_dtype()) if tensor._data.dtype.kind in "iu" else tensor
 
 
 @public
@@ -233,7 +239,7 @@ def cumulative_trapezoid(
     if x is not None:
         steps = _steps(name, y, x, dim)
         left, right = _halves(y, dim)
-        return div_number(((left + right) * steps).cumsum(dim), 2.0)
+        return div_number(_inexact(((left + right) * steps).cumsum(dim)), 2.0)
     left, right = _halves(y, dim)
     scale = 1.0 if dx is ABSENT else dx
-    return mul_number(left + right, scale / 2.0).cumsum(dim)
+    return mul_number(_inexact(left + right), scale / 2.0).cumsum(dim)

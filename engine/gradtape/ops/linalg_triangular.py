@@ -7,7 +7,7 @@ from __future__ import annotations
 from typing import Any
 
 from .. import return_types
-from .._define import Array, method, op
+from .._define import ABSENT, Array, method, op
 from .._tensor import Tensor
 from . import _lapack
 from ._arguments import check_tensor
@@ -87,7 +87,7 @@ def solve_triangular(
     input: Tensor,
     B: Tensor,
     *,
-    upper: bool,
+    upper: Any = ABSENT,
     left: bool = True,
     unitriangular: bool = False,
     out: Tensor | None = None,
@@ -104,6 +104,10 @@ def solve_triangular(
     tensor([[1.],
             [2.]])
     """
+    if upper is ABSENT:
+        raise TypeError(
+            'linalg_solve_triangular() missing 1 required positional arguments: "upper"'
+        )
     return into(
         "linalg_solve_triangular",
         out,

@@ -15,6 +15,7 @@ from ._linalg import inexact, into, kind_name
 from ._operand import HIDDEN
 from ._product import scalar_name
 from ._warn import warn_once
+from .linear import matmul as product
 from .matmul import vdot
 
 
@@ -160,3 +161,13 @@ def diagonal(A: Tensor, *, offset: int = 0, dim1: int = -2, dim2: int = -1) -> T
     """
     check_tensor(A, "linalg_diagonal", "A")
     return FUNCTIONS["diagonal"](A, offset, dim1, dim2)
+
+
+def matmul(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """Multiply vectors, matrices or batches of matrices: ``gradtape.matmul``.
+
+    >>> import gradtape as torch
+    >>> torch.linalg.matmul(torch.ones(2, 3), torch.ones(3))
+    tensor([3., 3.])
+    """
+    return into("matmul", out, (input, other), lambda: product(input, other))

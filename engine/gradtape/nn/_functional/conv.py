@@ -207,16 +207,6 @@ for _function in (
     FUNCTIONS[_function.__name__] = _function
 
 
-def bilinear(
-    input1: Tensor, input2: Tensor, weight: Tensor, bias: Tensor | None = None
-) -> Tensor:
-    """Return ``input1 @ weight[k] @ input2`` for each output k, plus bias."""
-    first = input1.unsqueeze(-2).unsqueeze(-2)  # (…, 1, 1, in1)
-    found = first.matmul(weight).squeeze(-2)  # (…, out, in2)
-    found = (found * input2.unsqueeze(-2)).sum(-1)
-    return found if bias is None else found + bias
-
-
 # ---- windows and borders ----
 
 

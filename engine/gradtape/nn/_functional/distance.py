@@ -43,3 +43,7 @@ def pairwise_distance(
 ) -> Tensor:
     """Return the p-norm of the differences along the last dimension."""
     return norm(add_number(x1 - x2, eps), float(p), -1, keepdim)
+
+
+for _function in (cosine_similarity, pairwise_distance):
+    FUNCTIONS[_function.__name__] = _function
