@@ -64,7 +64,7 @@ class Level:
         """Give the outputs of an op that just ran the tangents they have."""
         if not op.formulas:
             return
-        for level in self._carrying(flat(args)):
+        for level in self.carrying(flat(args)):
             with Below(level):
                 for number, tangent in level._push(op, args, params, outputs).items():
                     level.attach(outputs[number], tangent)
@@ -89,7 +89,7 @@ class Level:
         if carried is not None and (carried.apart or carried.base is not None):
             for view in views:
                 carried_by(view).base = source if carried.apart else carried.base
-        for level in self._carrying([source]):
+        for level in self.carrying([source]):
             tangent = level.tangent_of(source)
             assert tangent is not None
             with Below(level):
@@ -99,13 +99,13 @@ class Level:
 
     def before_write(self, op: Op, args: tuple[Any, ...]) -> tuple[Any, ...] | None:
         """Return the arguments of a write as they are now; None where none is dual."""
-        if not op.formulas or not self._carrying(flat(args)):
+        if not op.formulas or not self.carrying(flat(args)):
             return None
         target = args[0]
         copy = wrap(backend_of(target._data).xp.copy(target._data))
         if not target.is_leaf:
             copy._grad_fn, copy._nr, copy._needs = target.grad_fn, target._nr, True
-        for level in self._carrying([target]):
+        for level in self.carrying([target]):
             tangent = level.tangent_of(target)
             assert tangent is not None
             with Below(level):
@@ -125,18 +125,18 @@ class Level:
         """
         if args is None:
             return
-        for level in self._carrying(flat(args)):
+        for level in self.carrying(flat(args)):
             with Below(level):
                 for tangent in level._push(op, args, params, (target,)).values():
                     own = level.tangent_of(target)
                     if own is None:
-                        level._attach_written(target, tangent)
+                        level.attach_written(target, tangent)
                     else:
                         own.copy_(tangent)
 
     def moved(self, tensor: Tensor, function: Callable[[Tensor], Any]) -> None:
         """Do to the tangents of a tensor what is done to the tensor, in place."""
-        for level in self._carrying([tensor]):
+        for level in self.carrying([tensor]):
             tangent = level.tangent_of(tensor)
             assert tangent is not None
             with Below(level):
@@ -153,14 +153,14 @@ class Level:
 
     def shared(self, tensor: Tensor, alias: Tensor) -> None:
         """Let an alias of a tensor have the very tangents the tensor has."""
-        for level in self._carrying([tensor]):
+        for level in self.carrying([tensor]):
             tangent = level.tangent_of(tensor)
             assert tangent is not None
             level._hold(alias, tangent)
 
     def any_dual(self, args: Iterable[Any]) -> bool:
         """Tell whether some of these arguments carry a tangent."""
-        return bool(self._carrying(flat(args)))
+        return bool(self.carrying(flat(args)))
 
     # ---- tangents of this level ----
 
@@ -217,7 +217,7 @@ class Level:
         carried.tangents[self] = tangent
         self.members.add(carried)
 
-    def _attach_written(self, view: Tensor, tangent: Tensor) -> None:
+    def attach_written(self, view: Tensor, tangent: Tensor) -> None:
         """Attach the tangent of a written view: its base has one from here on."""
         base = forward_base(view)
         if base is None or self.direct(base) is not None:
@@ -233,7 +233,7 @@ class Level:
         part.copy_(tangent)
         self._hold(view, part)
 
-    def _carrying(self, args: Iterable[Any]) -> list[Level]:
+    def carrying(self, args: Iterable[Any]) -> list[Level]:
         """Return the levels that are on and of which an argument has a tangent.
 
         Outermost first, as each needs the tangents of the ones before it.

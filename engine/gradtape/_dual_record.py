@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
@@ -28,43 +27,28 @@ class Carried:
         self.apart = False
 
 
-class _State(threading.local):
-    """Whether forward mode is on in a thread, and its innermost level if it is not."""
-
-    def __init__(self) -> None:
-        self.enabled = True
-        self.hidden: Level | None = None
-
-
-_state = _State()
-
-
 def innermost() -> Level | None:
     """Return the level that was entered last."""
-    return mode.now.duals if _state.enabled else _state.hidden
+    return mode.now.levels
 
 
 def is_enabled() -> bool:
     """Tell whether tangents are computed in this thread."""
-    return _state.enabled
+    return mode.now.forward
 
 
 def enable(enabled: bool) -> None:
     """Compute tangents in this thread, or hide all of them."""
-    level = innermost()
-    _state.enabled, _state.hidden = enabled, None
-    mode.now.duals = None
-    put(level)
+    now = mode.now
+    now.forward = enabled
+    now.settle()
 
 
 def put(level: Level | None) -> None:
-    if _state.enabled:
-        now = mode.now
-        now.duals = level
-        now.settle()
-    else:
-        _state.hidden = level
-        mode.now.settle()
+    """Make a level the innermost one."""
+    now = mode.now
+    now.levels = level
+    now.settle()
 
 
 class Below:
@@ -77,13 +61,13 @@ class Below:
 
     def __enter__(self) -> None:
         now = mode.now
-        self.before = now.duals
-        now.duals = self.below
+        self.before = now.levels
+        now.levels = self.below
         now.settle()
 
     def __exit__(self, *exc: object) -> None:
         now = mode.now
-        now.duals = self.before
+        now.levels = self.before
         now.settle()
 
 

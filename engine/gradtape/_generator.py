@@ -55,9 +55,19 @@ RANDOM_IN_VMAP = (
 
 
 class _Vmaps(threading.local):
-    """How many enclosing vmaps of this thread let nobody draw."""
+    """What the enclosing vmaps of this thread have to say about drawing."""
 
-    refusing = 0
+    refusing = 0  # how many of them let nobody draw
+
+    def __init__(self) -> None:
+        self.starts: list[dict[Generator, Any]] = []
+        """For each whose examples all draw the same, the states they begin from."""
+
+    def note(self, generator: Generator) -> None:
+        """Remember where a generator was before it drew for the first time."""
+        for starts in self.starts:
+            if generator not in starts:
+                starts[generator] = generator.get_state()
 
 
 vmaps = _Vmaps()
@@ -225,6 +235,8 @@ class Generator:
             return np.empty(0, np.uint32)
         if vmaps.refusing:
             raise RuntimeError(RANDOM_IN_VMAP)
+        if vmaps.starts:
+            vmaps.note(self)
         self._fresh = False
         if count < _BULK:
             return self._bits.random_raw(count).astype(np.uint32)

@@ -45,9 +45,11 @@ class Switches:
         "checks",
         "duals",
         "evaluating",
+        "forward",
         "grad",
         "inference",
         "inference_leaves",
+        "levels",
         "multithreading",
         "packing",
         "profile",
@@ -72,7 +74,9 @@ class Switches:
         self.packing: list[Any] = []  # saved_tensors_hooks, outermost first
         self.task: GraphTask | None = None  # the backward pass that runs here
         self.multithreading = True  # what set_multithreading_enabled() asked for
-        self.duals: Any = None  # the level of forward-mode differentiation
+        self.levels: Any = None  # the innermost level of forward mode
+        self.forward = True  # whether forward mode is on
+        self.duals: Any = None  # the level, if it is: settle() sees to it
         self.profile: Any = None  # who wants to know when ops begin and end
         # Kernels run in a context of their own where NumPy's floating-point warnings
         # are off, as in PyTorch. The user's NumPy settings stay untouched, and it
@@ -89,6 +93,7 @@ class Switches:
 
     def settle(self) -> None:
         """Work out anew whether anything rare is on."""
+        self.duals = self.levels if self.forward else None
         self.rare = bool(
             self.inference_leaves
             or self.inference
@@ -341,15 +346,18 @@ class inference_mode(_Decorator):
 
     def __enter__(self) -> None:
         now = mode.now
-        self.previous = now.inference, now.grad, now.asked
-        self._switch(self.mode, not self.mode, False)
+        self.previous = now.inference, now.grad, now.asked, now.forward
+        self._switch(self.mode, not self.mode, False, not self.mode)
 
     def __exit__(self, *exc: object) -> None:
         self._switch(*self.previous)
 
-    def _switch(self, inference: bool, grad: bool, asked: bool) -> None:
+    def _switch(
+        self, inference: bool, grad: bool, asked: bool, forward: bool
+    ) -> None:
         now = mode.now
         now.inference, now.grad, now.asked = inference, grad, asked
+        now.forward = forward
         if inference and now not in inferring:
             inferring.append(now)
         elif not inference and now in inferring:

@@ -14,6 +14,7 @@ from .._node import Node, new_object, next_sequence_nr
 from .._observe import OpCalled, notify, observers
 from .._site import internal_files
 from .._tensor import Tensor, edge_of
+from ._custom_forward import push_forward
 from ._custom_node import BLANK, CustomNode
 from ._custom_outputs import keep, settle, to_keep
 
@@ -35,7 +36,7 @@ def call(cls: Any, args: tuple[Any, ...], separate: bool) -> Any:
     guarded = (*kept, *(node.saved_for_forward or ())) if separate else ()
     outputs, dirty = settle(node, inputs, raw, recording, guarded)
     if duals is not None:
-        outputs = push_forward(cls, node, args, raw, outputs)
+        push_forward(cls, node, args, outputs)
     if recording:
         keep(node, kept, dirty)
     elif node.to_save is not None:
@@ -56,7 +57,7 @@ def _forward(
     grad, duals, profile = now.grad, now.duals, now.profile
     now.grad = False
     if duals is not None:
-        _switch_duals(now, None)
+        _switch_duals(now, False)
     event = None if profile is None else profile.begin(node.op_name, inputs=args)
     try:
         if not separate:
@@ -67,30 +68,16 @@ def _forward(
     finally:
         now.grad = grad
         if duals is not None:
-            _switch_duals(now, duals)
+            _switch_duals(now, True)
         if profile is not None and event is not None:
             profile.finish(event)
             event.seq = node.seq if node.nodes else -1
 
 
-def _switch_duals(now: Switches, level: Any) -> None:
+def _switch_duals(now: Switches, enabled: bool) -> None:
     """Switch forward mode off while forward runs, and on again."""
-    now.duals = level
+    now.forward = enabled
     now.settle()
-
-
-def push_forward(
-    cls: Any,
-    node: CustomNode,
-    args: tuple[Any, ...],
-    returned: tuple[Any, ...],
-    outputs: tuple[Any, ...],
-) -> tuple[Any, ...]:
-    """Give the outputs their tangents from ``cls.jvp``, under dual numbers.
-
-    ``returned`` is what forward returned, ``outputs`` what stands for it outside.
-    """
-    return outputs
 
 
 def begin(

@@ -180,8 +180,12 @@ def _without(shape: Sequence[int], dim: int) -> tuple[int, ...]:
 def _drawing(randomness: str) -> Generator[Callable[[], Any]]:
     """Let examples draw random numbers as asked; yields what to call before each."""
     if randomness == "same":
-        state = default_generator.get_state()
-        yield lambda: default_generator.set_state(state)
+        starts = {default_generator: default_generator.get_state()}
+        vmaps.starts.append(starts)
+        try:
+            yield lambda: [g.set_state(state) for g, state in starts.items()]
+        finally:
+            vmaps.starts.pop()
         return
     refusing = randomness == "error"
     vmaps.refusing += refusing

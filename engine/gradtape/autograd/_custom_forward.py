@@ -1,0 +1,148 @@
+"""Forward mode through a user's Function: call its ``jvp``, check what it returns."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from .._dual import Level
+from .._dual_record import Below, enable, is_enabled
+from .._mode import mode
+from .._tensor import Tensor
+from ..ops.like import zeros_like
+
+_NOT_A_VIEW = (
+    "A custom Function's forward is returning a view (or an input as-is) but the jvp "
+    "is not returning a view."
+)
+_OTHER_VIEW = (
+    "A custom Function is returning a view but the jvp is not returning a view of the "
+    "given grad input."
+)
+_NOT_IN_PLACE = (
+    "An inplace custom Function is not {what}. If the forward is modifying an input "
+    "inplace, then the jvp function must modify the {which}."
+)
+
+
+def push_forward(
+    cls: Any, node: Any, args: tuple[Any, ...], outputs: tuple[Any, ...]
+) -> None:
+    """Give the outputs of a user's Function their tangents, at every level."""
+    innermost: Level = mode.now.duals
+    for level in innermost.carrying(args):
+        tangents = [
+            level.tangent_of(arg) if isinstance(arg, Tensor) else None for arg in args
+        ]
+        with Below(level):
+            versions = [None if t is None else t._version for t in tangents]
+            found = _called(level, cls, node, _given(node, args, tangents))
+            _check_count(found, len(outputs))
+            for number, output in enumerate(outputs):
+                where = next((i for i, a in enumerate(args) if a is output), None)
+                if _is_silent(node, output):
+                    _check_absent(number, found[number])
+                elif where is not None and tangents[where] is not None:
+                    _check_changed(found[number], tangents[where], versions[where])
+                elif (tangent := found[number]) is None:
+                    continue
+                elif where is not None:
+                    level.attach_written(output, tangent)
+                else:
+                    _check_view(output, tangent, args, tangents)
+                    level.attach(output, tangent)
+
+
+def _given(
+    node: Any, args: Sequence[Any], tangents: Sequence[Tensor | None]
+) -> list[Tensor | None]:
+    """Return what ``jvp`` gets: zeros for tensors without tangent, unless refused."""
+    if not node.materialize_grads:
+        return list(tangents)
+    return [
+        zeros_like(arg.detach()) if t is None and isinstance(arg, Tensor) else t
+        for arg, t in zip(args, tangents, strict=True)
+    ]
+
+
+def _called(level: Level, cls: Any, node: Any, given: Sequence[Any]) -> list[Any]:
+    """Call the user's ``jvp``, in the outermost level with forward mode off."""
+    enabled = is_enabled()
+    enable(enabled and level.below is not None)
+    try:
+        found = cls.jvp(node, *given)
+    finally:
+        enable(enabled)
+    each = list(found) if isinstance(found, tuple | list) else [found]
+    for number, tangent in enumerate(each):
+        if tangent is not None and not isinstance(tangent, Tensor):
+            raise RuntimeError(
+                f"expected Variable or None (got {type(tangent).__name__}) for grad "
+                f"output {number}."
+            )
+    return each
+
+
+def _check_count(found: Sequence[Any], count: int) -> None:
+    if len(found) != count:
+        raise RuntimeError(
+            "Function's jvp returned an invalid number of forward gradients (expected "
+            f"{count} but got {len(found)})"
+        )
+
+
+def _is_silent(node: Any, output: Any) -> bool:
+    return (
+        not isinstance(output, Tensor)
+        or output._data.dtype.kind not in "fcV"
+        or any(each is output for each in node.non_differentiable or ())
+    )
+
+
+def _check_absent(number: int, tangent: Tensor | None) -> None:
+    if tangent is not None:
+        raise RuntimeError(
+            f"Function's jvp returned a gradient at position {number}, but  the "
+            "corresponding forward output is not a differentiable Tensor.You should "
+            "return None at that position instead."
+        )
+
+
+def _check_changed(
+    tangent: Tensor | None, given: Tensor | None, version: int | None
+) -> None:
+    """Refuse a write whose tangent was not written in place, too."""
+    assert given is not None
+    if given._version == version:
+        raise RuntimeError(
+            _NOT_IN_PLACE.format(
+                what="modifying the forward mode gradients inplace",
+                which="corresponding gradient inplace",
+            )
+        )
+    if tangent is not given:
+        raise RuntimeError(
+            _NOT_IN_PLACE.format(
+                what="returning the forward mode gradients as-is",
+                which="gradient inplace and return it as-is",
+            )
+        )
+
+
+def _check_view(
+    output: Tensor,
+    tangent: Tensor,
+    args: Sequence[Any],
+    tangents: Sequence[Tensor | None],
+) -> None:
+    """Refuse the tangent of a view of an input that is no view of the input's."""
+    if output._base is None:
+        return
+    for arg, given in zip(args, tangents, strict=True):
+        if given is None or arg._storage is not output._storage:
+            continue
+        if tangent._base is None:
+            raise RuntimeError(_NOT_A_VIEW)
+        if tangent._storage is not given._storage:
+            raise RuntimeError(_OTHER_VIEW)
+        return
