@@ -209,7 +209,8 @@ class Level:
             not same_layout(tangent, tensor)
             and min(tensor._data.strides, default=0) >= 0
         ):
-            tangent = zeros_laid_out(tangent, tensor).copy_(tangent)
+            laid_out = zeros_laid_out(tangent._data.dtype, tensor)
+            tangent = laid_out.copy_(tangent)
         self._hold(tensor, tangent)
 
     def _hold(self, tensor: Tensor, tangent: Tensor) -> None:
@@ -227,7 +228,9 @@ class Level:
             self._hold(base, tangent)
             self._hold(view, tangent)
             return
-        whole = zeros_laid_out(tangent, base)
+        alike = base._data.dtype is view._data.dtype
+        dtype = tangent._data.dtype if alike else base._data.dtype
+        whole = zeros_laid_out(dtype, base)
         self._hold(base, whole)
         part = part_of(whole, base, view)
         part.copy_(tangent)

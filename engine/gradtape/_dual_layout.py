@@ -13,6 +13,7 @@ from ._op import Op
 from ._strided import Geometry, geometry_of
 from ._tensor import Tensor, view_info, wrap, wrap_shared
 from .ops._view import look
+from .ops.reinterpret import view_as_complex
 
 
 def same_layout(tangent: Tensor, tensor: Tensor) -> bool:
@@ -37,12 +38,12 @@ def same_layout(tangent: Tensor, tensor: Tensor) -> bool:
     )
 
 
-def zeros_laid_out(like: Tensor, tensor: Tensor) -> Tensor:
-    """Return zeros of the dtype of ``like`` that lie as ``tensor`` does."""
+def zeros_laid_out(dtype: Any, tensor: Tensor) -> Tensor:
+    """Return zeros of an array dtype that lie as ``tensor`` does."""
     at = geometry_of(tensor)
-    backend = backend_of(like._data)
+    backend = backend_of(tensor._data)
     room = max(_room(tensor), at.end)
-    memory = wrap(backend.xp.zeros((room,), like._data.dtype))
+    memory = wrap(backend.xp.zeros((room,), dtype))
     if at == Geometry((room,), (1,), 0):
         return memory
     part = wrap_shared(backend.strided(memory._data, *at), memory._storage)
@@ -65,7 +66,7 @@ def part_of(whole: Tensor, base: Tensor, view: Tensor) -> Tensor:
     if mine != kind and kind == "c":
         stride = (*(s * 2 for s in at.stride), 1)
         pairs = Geometry((*at.size, 2), stride, at.offset * 2)
-        return tensor_ops.view_as_complex(_recorded_part(whole, pairs))
+        return view_as_complex(_recorded_part(whole, pairs))
     if mine != kind and mine == "c":
         whole = tensor_ops.view_as_real(whole)
     return _recorded_part(whole, at)

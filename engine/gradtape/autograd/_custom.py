@@ -14,9 +14,16 @@ from .._node import Node, new_object, next_sequence_nr
 from .._observe import OpCalled, notify, observers
 from .._site import internal_files
 from .._tensor import Tensor, edge_of
+from .._transforms import active
 from ._custom_forward import push_forward
 from ._custom_node import BLANK, CustomNode
 from ._custom_outputs import keep, settle, to_keep
+
+_NEEDS_SETUP = (
+    "In order to use an autograd.Function with functorch transforms (vmap, grad, jvp, "
+    "jacrev, ...), it must override the setup_context staticmethod. For more details, "
+    "please see https://pytorch.org/docs/main/notes/extending.func.html"
+)
 
 _get_frame = sys._getframe
 
@@ -27,6 +34,8 @@ def call(cls: Any, args: tuple[Any, ...], separate: bool) -> Any:
     With ``separate``, forward takes no ctx and ``setup_context`` fills it.
     """
     now = mode.now
+    if not separate and active.depth:
+        raise RuntimeError(_NEEDS_SETUP)
     node, inputs, recording = begin(cls._backward_cls, args, now)
     duals = now.duals
     returned = _forward(cls, node, args, separate, now)
