@@ -10,6 +10,7 @@ import pytest
 
 import gradtape
 from gradtape.autograd.profiler import record_function
+from gradtape.ops import profiler as ops
 
 Profile = gradtape.autograd.profiler.profile
 
@@ -82,14 +83,10 @@ def test_a_training_step_has_pytorchs_rows_in_its_order():
 
 def around(event: Any, part: str) -> bool:
     """Tell whether an op row lies inside of a node's."""
-    if not event.name.startswith("aten::"):
-        return False
-    parent = event.cpu_parent
-    while parent is not None:
-        if part in parent.name:
-            return True
+    parent = event.cpu_parent if event.name.startswith("aten::") else None
+    while parent is not None and part not in parent.name:
         parent = parent.cpu_parent
-    return False
+    return parent is not None
 
 
 def test_forward_and_backward_share_a_sequence_number():
@@ -174,6 +171,17 @@ def test_a_decorated_function_is_a_row_each_time_it_is_called():
     work(gradtape.ones(2))
     prof = profiled(gradtape, lambda: work(work(gradtape.ones(2))))
     assert names(prof).count("mine") == 2
+
+
+def test_blocks_take_values_along():
+    autograd, u = gradtape.autograd, gradtape.ones(3, 4)
+    with Profile(record_shapes=True) as prof, record_function("one", "1, 2"):
+        values = (1, False, 2.5, [u, u], "hello", u)
+        block = autograd._record_function_with_args_enter("two", *values)
+        autograd._record_function_with_args_exit(block)
+        ops._record_function_exit(ops._record_function_enter_new("three"))
+    shapes = {e.name: e.input_shapes for e in rows(prof, "one", "two", "three")}
+    assert shapes == {"one": [[]], "two": [[]] * 5 + [[3, 4]], "three": []}
 
 
 def test_a_block_may_end_in_any_order_or_twice():
@@ -331,8 +339,7 @@ def test_results_are_the_same_with_the_profiler_on():
 
 def test_switched_off_it_records_nothing_and_enters_as_none():
     with Profile(enabled=False) as prof:
-        gradtape.ones(2)
-    assert prof is None
+        assert prof is None
 
 
 def test_unfinished_and_entered_twice():

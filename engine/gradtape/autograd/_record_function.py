@@ -31,7 +31,8 @@ class record_function(ContextDecorator):
     def __enter__(self) -> record_function:
         recorder: Recorder | None = mode.now.profile
         if recorder is not None:
-            self._open = (recorder, recorder.begin(self.name, USER_SCOPE))
+            inputs = None if self.args is None else (self.args,)
+            self._open = (recorder, recorder.begin(self.name, USER_SCOPE, inputs))
         return self
 
     def __exit__(self, *exc: object) -> None:
@@ -62,7 +63,7 @@ class Block:
 
 def enter(name: str, args: str | None = None) -> Block:
     """Begin a block; hand what is returned to :func:`leave`."""
-    return Block(name, None)
+    return Block(name, None if args is None else (args,))
 
 
 def enter_with_args(name: str, *args: Any) -> Block:
