@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import cmath
 from math import inf, log, nan
 from typing import Any
 
@@ -61,12 +62,14 @@ def _pow_backward_exponent(
 def _pow_backward_number(
     F: Any, grad: Any, self: Any, exponent: Any, result: Any
 ) -> Any:
-    if isinstance(self, complex):
-        return grad * F.conj(result * F.log(0 * result + self))
-    slope = -inf if self == 0 else log(self) if self > 0 else nan
     if self == 0:
-        return grad * F.where(exponent >= 0, 0.0, result * slope)
-    return grad * (result * slope)
+        if is_complex(result):
+            flat = (exponent.imag == 0) & (exponent.real >= 0)
+            return grad * F.where(flat, 0.0, F.conj(result * -inf))
+        return grad * F.where(exponent >= 0, 0.0, result * -inf)
+    if is_complex(result):
+        return grad * F.conj(result * cmath.log(self))
+    return grad * (result * (log(self) if self > 0 else nan))
 
 
 _FACTS: dict[str, Any] = {**POINTWISE, **HIDDEN, "name": "pow"}

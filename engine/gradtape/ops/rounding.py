@@ -150,3 +150,19 @@ _round_in_place = in_place(OPS["_round"])
 _round_decimals_in_place = in_place(OPS["_round_decimals"])
 inplace("floor", "ceil", "trunc", "frac", "nan_to_num", "heaviside")
 aliases(fix="trunc")
+
+
+@op(
+    {
+        "self": lambda F, grad, self, other: F.where(self == other, 0.0, grad),
+        "other": lambda F, grad: F.zeros_like(grad),
+    },
+    check=leaves_out("iubc", "nextafter_cpu"),
+    **POINTWISE,
+)
+def nextafter(xp: Any, self: Array, other: Array) -> Any:
+    """Return the next number that the dtype has, in the direction of ``other``."""
+    return xp.nextafter(self, other)
+
+
+inplace("nextafter")

@@ -6,19 +6,15 @@ from typing import Any
 
 from .._apply import apply
 from .._define import OPS, Array, method, op
-from .._dtypes import DTYPE_OF
 from .._inplace import write
 from .._tensor import Tensor
+from ._reduce_at import UFUNC, Places, combined, gradients_at
 from .gather import check_places, same_dtype
 
-_START = {"sum": 0, "mean": 0, "prod": 1}
-_UFUNC = {
-    "sum": "add",
-    "mean": "add",
-    "prod": "multiply",
-    "amax": "maximum",
-    "amin": "minimum",
-}
+_TWO_ZEROS = (
+    "scatter_reduce(): Double backward is unsupported for src when >1 zeros in src are "
+    "scattered to the same position in self"
+)
 
 
 def _gradients(
@@ -32,57 +28,18 @@ def _gradients(
     reduce: str,
     include_self: bool,
 ) -> tuple[Any, Any]:
-    into_self, into_src = _shares(
-        F, grad, self, index, src, result, dim, reduce, include_self
+    places = Places(
+        take=lambda x: F.gather(x, dim, index),
+        add=lambda x, y: F.scatter_add(x, dim, index, y),
+        combine=lambda x, y: F.scatter_reduce(x, dim, index, y, reduce, include_self),
+        clear=lambda x: F._scatter_value(x, dim, index, 0),
+        refusal=_TWO_ZEROS,
     )
-    if not include_self:
-        into_self = F._scatter_value(into_self, dim, index, 0)
-    return into_self, into_src
-
-
-def _shares(
-    F: Any,
-    grad: Any,
-    self: Any,
-    index: Any,
-    src: Any,
-    result: Any,
-    dim: int,
-    reduce: str,
-    include_self: bool,
-) -> tuple[Any, Any]:
-    if reduce == "sum":
-        return grad, F.gather(grad, dim, index)
-    if reduce == "mean":
-        count = F.ones_like(grad) if include_self else F.zeros_like(grad)
-        count = F.scatter_add(count, dim, index, F.ones_like(src))
-        share = grad / F._masked_fill_value(count, count == 0, 1)
-        return share, F.gather(share, dim, index)
-    if reduce == "prod":
-        whole = grad * result
-        return (
-            whole / F._masked_fill_value(self, self == 0, 1),
-            F.gather(whole, dim, index) / F._masked_fill_value(src, src == 0, 1),
-        )
-    chosen_self = F._to_copy(self == result, _dtype_of(grad))
-    chosen_src = F._to_copy(src == F.gather(result, dim, index), _dtype_of(grad))
-    share = grad / F.scatter_add(chosen_self, dim, index, chosen_src)
-    return chosen_self * share, chosen_src * F.gather(share, dim, index)
-
-
-def _dtype_of(grad: Any) -> Any:
-    return grad.dtype if isinstance(grad, Tensor) else DTYPE_OF[grad.dtype]
+    return gradients_at(F, grad, self, src, result, reduce, include_self, places)
 
 
 @op(
-    {
-        (
-            "self",
-            "src",
-        ): lambda F, grad, self, index, src, result, dim, reduce, include_self: (
-            _gradients(F, grad, self, index, src, result, dim, reduce, include_self)
-        )
-    },
+    {("self", "src"): _gradients},
     name="scatter_reduce",
     method=False,
     function=False,
@@ -97,36 +54,16 @@ def _scatter_reduce(
     include_self: bool = True,
 ) -> Any:
     """Combine the elements of ``src`` at the places ``index`` names along ``dim``."""
-    if reduce not in _UFUNC:
+    if reduce not in UFUNC:
         raise RuntimeError(
             "reduce argument must be either sum, prod, mean, amax or amin, got "
             f"{reduce}"
         )
     same_dtype("scatter", self, src)
-    result = self.copy()
     if not index.size:
-        return result
+        return self.copy()
     places, part = check_places(xp, self, dim, index, src)
-    result = result.reshape(result.shape or (1,))
-    if not include_self:
-        result[places] = _start(xp, reduce, self.dtype)
-    getattr(xp, _UFUNC[reduce]).at(result, places, part)
-    if reduce == "mean":
-        count = xp.full(result.shape, int(include_self), self.dtype)
-        xp.add.at(count, places, xp.ones_like(part))
-        count[count == 0] = 1
-        whole = self.dtype.kind in "iu"
-        result = result // count if whole else result / count
-    return result.reshape(self.shape)
-
-
-def _start(xp: Any, reduce: str, kind: Any) -> Any:
-    if reduce in _START:
-        return _START[reduce]
-    if kind.kind == "f":
-        return -xp.inf if reduce == "amax" else xp.inf
-    limits = xp.iinfo(kind)
-    return limits.min if reduce == "amax" else limits.max
+    return combined(xp, self, places, part, reduce, include_self)
 
 
 @method(function=True)

@@ -146,6 +146,16 @@ def reduced(kind: str, include: bool) -> Callable[[Make], Iterator[Sample]]:
     return samples
 
 
+def positions_reduced(kind: str, include: bool) -> Callable[[Make], Iterator[Sample]]:
+    def samples(make: Make) -> Iterator[Sample]:
+        whole, src = make.distinct(3, 4), make.distinct(2, 4) + make.dtype.type(0.1)
+        yield sample(whole, 0, at(2, 0), src, kind, include_self=include)
+        yield sample(whole, 0, at(1, 1), src, kind, include_self=include)
+        yield sample(whole, -1, at(1), src[0][:3, None], kind, include_self=include)
+
+    return samples
+
+
 def selected(make: Make) -> Iterator[Sample]:
     yield sample(make(3, 4), 0, at(2, 0, 0))
     yield sample(make(3, 4), -1, at(1, dtype=np.int32))
@@ -275,10 +285,23 @@ OPS = (
             FLOATS,
             inplace=True,
             variant=f"{kind}_{include}",
-            double=kind in ("sum", "mean"),  # PyTorch refuses the others
-            gradgradcheck=kind in ("sum", "mean"),
+            double=kind in ("sum", "mean", "prod"),  # PyTorch refuses the others
+            gradgradcheck=kind in ("sum", "mean", "prod"),
         )
         for kind in ("sum", "mean", "prod", "amax", "amin")
+        for include in (True, False)
+    ),
+    *(
+        OpSample(
+            "index_reduce",
+            positions_reduced(kind, include),
+            FLOATS,
+            inplace=True,
+            variant=f"{kind}_{include}",
+            double=kind in ("mean", "prod"),
+            gradgradcheck=kind in ("mean", "prod"),
+        )
+        for kind in ("mean", "prod", "amax", "amin")
         for include in (True, False)
     ),
     OpSample("index_select", selected, ANY, errors=select_refused),

@@ -21,6 +21,11 @@ def signs(make: Make) -> Iterator[Sample]:
     yield rough(make.special()[:, None], make.special())
 
 
+def neighbours(make: Make) -> Iterator[Sample]:
+    yield sample(make(2, 3), make(3))
+    yield rough(make.special()[:, None], make.special())
+
+
 def whole(make: Make) -> Iterator[Sample]:
     yield sample(make(2, 3, low=-9, high=9), make(3, low=1, high=9))
 
@@ -55,6 +60,7 @@ OPS = (
     OpSample("logit", logits, inplace=True, out=True),
     OpSample("sinc", unary(0.2, 2), inplace=True, out=True),
     OpSample("copysign", signs),
+    OpSample("nextafter", neighbours, inplace=True, out=True),
     OpSample("gcd", whole, ("int64", "int32", "uint8"), inplace=True, out=True),
     OpSample("lcm", whole, ("int64", "int32", "uint8"), inplace=True, out=True),
     OpSample("isposinf", unary(), NUMBERS),
