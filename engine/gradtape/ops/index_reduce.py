@@ -118,10 +118,8 @@ def index_reduce(
 ) -> Tensor:
     """Combine positions of a dimension in one of four ways: prod, mean, amax, amin.
 
-    >>> import gradtape as torch
-    >>> x, source = torch.zeros(2), torch.tensor([1.0, 2.0])
-    >>> torch.index_reduce(x, 0, torch.tensor([0, 0]), source, "amax")
-    tensor([2., 0.])
+    ``include_self=False`` leaves out what was at the positions before. Warns, once,
+    that PyTorch may still change it.
     """
     warn_once(_BETA)
     options = (dim, reduce, include_self)
