@@ -123,6 +123,7 @@ def _execute(
         now.evaluating, now.task = outer
         if observers:
             notify(BackwardEnded(error))
+        error = None  # whose traceback refers to this frame
 
 
 def _in_new_thread(function: Callable[..., None], *args: Any) -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections import OrderedDict
+
 import pytest
 
 import gradtape as gt
@@ -128,6 +130,90 @@ def hooks_run_with_create_graph(t):
     (g,) = t.autograd.grad(y.sum(), x, create_graph=True)
     (h,) = t.autograd.grad(g.sum(), x)
     return g.tolist(), h
+
+
+# ---- tensors that are written ----
+
+
+def old_and_new_value(t):
+    x, seen = t.tensor([1.0, 2.0], requires_grad=True), []
+    y = x * 1
+    y.register_hook(lambda g: seen.append(("old", g.tolist())))
+    y.mul_(3)
+    y.register_hook(lambda g: seen.append(("new", g.tolist())))
+    y.sum().backward()
+    return seen
+
+
+def a_view_of_a_written_base(t):
+    found = []
+    for asked in (True, False):
+        x, seen = t.tensor([1.0, 2.0], requires_grad=True), []
+        base = x * 1
+        view = base[:1]
+        view.register_hook(lambda g, seen=seen: seen.append("before"))
+        base.mul_(2)
+        if asked:
+            assert view.grad_fn
+        view.register_hook(lambda g, seen=seen: seen.append("after"))
+        (view.sum() + base.sum()).backward()
+        found += [seen, x.grad]
+    return found
+
+
+def retained_through_a_write(t):
+    x = t.tensor([1.0, 2.0], requires_grad=True)
+    base = x * 1
+    view = base[:1]
+    base.retain_grad()
+    view.retain_grad()
+    base.mul_(2)
+    (view.sum() * 3 + base.sum()).backward()
+    return view.grad, base.grad, x.grad
+
+
+def retained_twice(t):
+    x = t.tensor([1.0, 2.0], requires_grad=True)
+    y = x * 2
+    y.retain_grad()
+    y.retain_grad()
+    z = y.sum()
+    z.backward(retain_graph=True)
+    first = y.grad
+    z.backward()
+    return first is y.grad, first, y.grad
+
+
+def retained_lies_in_rows(t):
+    y = (t.ones(2, 3, requires_grad=True) * 2).t() * 1
+    y.retain_grad()
+    (y.t() * t.ones(2, 3)).sum().backward()
+    return y.grad.stride()
+
+
+# ---- tables and handles ----
+
+
+def tables(t):
+    x = t.tensor([1.0], requires_grad=True)
+    y = x * 2
+    before = [x._backward_hooks, y._backward_hooks]
+    x.register_hook(abs)
+    y.register_hook(abs)
+    return before, [type(each._backward_hooks).__name__ for each in (x, y)]
+
+
+def a_handle_and_further_tables(t):
+    first, second = OrderedDict(), OrderedDict()
+    handle = t.utils.hooks.RemovableHandle(first, extra_dict=second)
+    first[handle.id] = second[handle.id] = abs
+    with handle:
+        inside = len(first), len(second)
+    return inside, len(first), len(second)
+
+
+def a_handle_of_a_plain_dict(t):
+    t.utils.hooks.RemovableHandle({})
 
 
 PROGRAMS = [
