@@ -30,6 +30,9 @@ threads: weakref.WeakSet[Switches] = weakref.WeakSet()
 
 threads_lock = threading.Lock()
 
+recorders: list[Any] = []
+"""The profilers that record every thread, also those that begin later."""
+
 
 class Switches:
     """What one thread has switched on, and how it runs kernels.
@@ -88,6 +91,7 @@ class Switches:
         with threads_lock:
             self.anomaly = anomaly.enabled
             self.checks = anomaly.enabled and anomaly.check_forward
+            self.profile = recorders[-1] if recorders else None
             threads.add(self)
         self.settle()
 

@@ -6,14 +6,13 @@ only the slow path does. Everything that can wait until the profiler stops does 
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Callable, Generator, Iterable
 from contextlib import contextmanager
-from threading import get_ident
+from threading import get_native_id
 from time import perf_counter_ns as clock
 from typing import Any
 
-from ._mode import Switches, mode, threads, threads_lock
+from ._mode import Switches, mode, recorders, threads, threads_lock
 from ._node import Node, next_sequence_nr
 from ._profile_event import (
     BACKWARD_FUNCTION,
@@ -45,11 +44,13 @@ class Recorder:
         self.modules = modules
         self.every_thread = every_thread
         self.events: list[Event] = []
+        self.on = False
         self.start_ns = self.stop_ns = 0
         self.newest = -1  # the latest node made before the op that runs
         self.kind = "KINETO"
         self.memory = MemoryLog(self._thread) if memory else None
-        self._threads: dict[int, tuple[int, int]] = {}
+        # The system gives the number of a thread that ended to another one.
+        self._threads: dict[Switches, tuple[int, int]] = {}
         self._outer: Event | None = None  # the node that a backward pass is at
         self._before: dict[Switches, Recorder | None] = {}  # whom it replaces
 
@@ -72,12 +73,25 @@ class Recorder:
 
     def switch(self, on: bool) -> None:
         """Pause or go on."""
+        self.on = on
         with threads_lock:
-            for switches in list(threads) if self.every_thread else [mode.now]:
-                if on:
+            if on and self.every_thread:
+                recorders.append(self)
+            elif self in recorders:
+                recorders.remove(self)
+            for switches in list(threads):
+                if not on and switches.profile is self:
+                    switches.profile = self._before.get(switches)
+                elif on and (self.every_thread or switches is mode.now):
                     self._before.setdefault(switches, switches.profile)
-                switches.profile = self if on else self._before.get(switches)
+                    switches.profile = self
                 switches.settle()
+
+    def _resume(self, switches: Switches) -> None:
+        """Go on after an op; it may have been stopped meanwhile, by another thread."""
+        switches.profile = self if self.on else self._before.get(switches)
+        if not self.on:
+            switches.settle()
 
     # ---- one event -----------------------------------------------------------------
 
@@ -106,11 +120,10 @@ class Recorder:
 
     def _thread(self) -> tuple[int, int]:
         """Return this thread's number, counted from 1, and the system's."""
-        ident, known = get_ident(), self._threads
-        found = known.get(ident)
+        now, known = mode.now, self._threads
+        found = known.get(now)
         if found is None:
-            number = len(known) + 1
-            found = known.setdefault(ident, (number, threading.get_native_id()))
+            found = known.setdefault(now, (len(known) + 1, get_native_id()))
         return found
 
     @contextmanager
@@ -153,7 +166,7 @@ class Recorder:
             result = function(op, args, params)
             self._remember(result, args)
         finally:
-            now.profile = self
+            self._resume(now)
             self.finish(event)
         self._take_seq(event, (result,) if isinstance(result, Tensor) else result)
         return result
@@ -166,7 +179,7 @@ class Recorder:
         try:
             target = function(*args)
         finally:
-            now.profile = self
+            self._resume(now)
             self.finish(event)
         self._take_seq(event, (target,))
         return target
