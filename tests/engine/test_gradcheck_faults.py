@@ -333,3 +333,39 @@ def test_a_wrong_tangent_is_told(fast_mode: bool):
         )
 
     assert_same(first_line(program))
+
+
+@both_modes
+@pytest.mark.parametrize("factor", [2.0, 2.1])
+def test_the_jvp_of_a_user_s_function_is_checked(factor: float, fast_mode: bool):
+    def program(t: Any) -> Any:
+        class Double(t.autograd.Function):
+            @staticmethod
+            def forward(ctx: Any, x: Any) -> Any:
+                return x * 2
+
+            @staticmethod
+            def backward(ctx: Any, grad: Any) -> Any:
+                return grad * 2
+
+            @staticmethod
+            def jvp(ctx: Any, tangent: Any) -> Any:
+                return tangent * factor
+
+        return t.autograd.gradcheck(
+            Double.apply, values(t, 2), check_forward_ad=True, fast_mode=fast_mode
+        )
+
+    assert_same(first_line(program))
+
+
+def test_random_numbers_have_no_place_in_a_batched_forward_pass():
+    def program(t: Any) -> Any:
+        return t.autograd.gradcheck(
+            lambda x: x * 2 + 0 * t.rand(2, dtype=t.float64),
+            values(t, 2),
+            check_forward_ad=True,
+            check_batched_forward_grad=True,
+        )
+
+    assert_same(first_line(program))
