@@ -43,9 +43,9 @@ def call(cls: Any, args: tuple[Any, ...], separate: bool) -> Any:
     raw: tuple[Any, ...] = (returned,) if single else returned
     kept = to_keep(node)
     guarded = (*kept, *(node.saved_for_forward or ())) if separate else ()
-    outputs, dirty = settle(node, inputs, raw, recording, guarded)
+    outputs, dirty, marked = settle(node, inputs, raw, recording, guarded)
     if duals is not None:
-        push_forward(cls, node, args, outputs)
+        push_forward(node, args, raw, outputs, marked)
     if recording:
         keep(node, kept, dirty)
     elif node.to_save is not None:

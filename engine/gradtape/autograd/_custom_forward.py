@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Container, Sequence
 from typing import Any
 
 from .._dual import Level
-from .._dual_record import Below, enable, is_enabled
+from .._dual_record import Below, enable, forward_base, is_enabled
 from .._mode import mode
 from .._tensor import Tensor
 from ..ops.like import zeros_like
@@ -19,6 +19,10 @@ _OTHER_VIEW = (
     "A custom Function is returning a view but the jvp is not returning a view of the "
     "given grad input."
 )
+_OTHER_BASE = (
+    "A custom Function is returning a view but the jvp is not returning a view of the "
+    "same base as the given grad input."
+)
 _NOT_IN_PLACE = (
     "An inplace custom Function is not {what}. If the forward is modifying an input "
     "inplace, then the jvp function must modify the {which}."
@@ -26,9 +30,17 @@ _NOT_IN_PLACE = (
 
 
 def push_forward(
-    cls: Any, node: Any, args: tuple[Any, ...], outputs: tuple[Any, ...]
+    node: Any,
+    args: tuple[Any, ...],
+    returned: tuple[Any, ...],
+    outputs: tuple[Any, ...],
+    marked: Container[int],
 ) -> None:
-    """Give the outputs of a user's Function their tangents, at every level."""
+    """Give the outputs of a user's Function their tangents, at every level.
+
+    ``returned`` is what forward returned, ``outputs`` what stands for it outside;
+    ``marked`` has the ids of what is not differentiable.
+    """
     innermost: Level = mode.now.duals
     for level in innermost.carrying(args):
         tangents = [
@@ -36,11 +48,11 @@ def push_forward(
         ]
         with Below(level):
             versions = [None if t is None else t._version for t in tangents]
-            found = _called(level, cls, node, _given(node, args, tangents))
+            found = _called(level, node, _given(node, args, tangents))
             _check_count(found, len(outputs))
             for number, output in enumerate(outputs):
                 where = next((i for i, a in enumerate(args) if a is output), None)
-                if _is_silent(node, output):
+                if _is_silent(returned[number], marked):
                     _check_absent(number, found[number])
                 elif where is not None and tangents[where] is not None:
                     _check_changed(found[number], tangents[where], versions[where])
@@ -60,17 +72,21 @@ def _given(
     if not node.materialize_grads:
         return list(tangents)
     return [
-        zeros_like(arg.detach()) if t is None and isinstance(arg, Tensor) else t
+        zeros_like(arg.detach()) if t is None and _is_smooth(arg) else t
         for arg, t in zip(args, tangents, strict=True)
     ]
 
 
-def _called(level: Level, cls: Any, node: Any, given: Sequence[Any]) -> list[Any]:
+def _is_smooth(value: Any) -> bool:
+    return isinstance(value, Tensor) and value._data.dtype.kind in "fcV"
+
+
+def _called(level: Level, node: Any, given: Sequence[Any]) -> list[Any]:
     """Call the user's ``jvp``, in the outermost level with forward mode off."""
     enabled = is_enabled()
     enable(enabled and level.below is not None)
     try:
-        found = cls.jvp(node, *given)
+        found = node.apply_jvp(*given)
     finally:
         enable(enabled)
     each = list(found) if isinstance(found, tuple | list) else [found]
@@ -91,12 +107,8 @@ def _check_count(found: Sequence[Any], count: int) -> None:
         )
 
 
-def _is_silent(node: Any, output: Any) -> bool:
-    return (
-        not isinstance(output, Tensor)
-        or output._data.dtype.kind not in "fcV"
-        or any(each is output for each in node.non_differentiable or ())
-    )
+def _is_silent(output: Any, marked: Container[int]) -> bool:
+    return not _is_smooth(output) or id(output) in marked
 
 
 def _check_absent(number: int, tangent: Tensor | None) -> None:
@@ -141,8 +153,11 @@ def _check_view(
     for arg, given in zip(args, tangents, strict=True):
         if given is None or arg._storage is not output._storage:
             continue
-        if tangent._base is None:
+        base, whole = forward_base(tangent), forward_base(given)
+        if base is None:
             raise RuntimeError(_NOT_A_VIEW)
-        if tangent._storage is not given._storage:
+        if whole is None and base is not given:
             raise RuntimeError(_OTHER_VIEW)
+        if whole is not None and base is not whole:
+            raise RuntimeError(_OTHER_BASE)
         return

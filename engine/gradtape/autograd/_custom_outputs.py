@@ -52,11 +52,11 @@ def settle(
     returned: tuple[Any, ...],
     recording: bool,
     kept: Sequence[Any],
-) -> tuple[tuple[Any, ...], set[int]]:
+) -> tuple[tuple[Any, ...], set[int], set[int]]:
     """Give what forward returned its history.
 
     ``kept`` is what was saved, where an input returned as it is must not be. Returns
-    the outputs, and the ids of the tensors that forward wrote to.
+    the outputs, and the ids of what was marked: as dirty, as not differentiable.
     """
     if (
         len(returned) == 1
@@ -77,9 +77,9 @@ def settle(
             if output._memory is not None:
                 set_storage_ids(node, output._memory.id)
             output._grad_fn, output._nr, output._needs = node, 0, True
-            return returned, _NO_IDS
+            return returned, _NO_IDS, _NO_IDS
     settling = Settling(node, inputs, recording, kept)
-    return settling.all(returned), settling.dirty
+    return settling.all(returned), settling.dirty, settling.silent
 
 
 _NO_IDS: set[int] = set()
