@@ -28,7 +28,7 @@ F = TypeVar("F", bound=Callable[..., Any])
 threads: weakref.WeakSet[Switches] = weakref.WeakSet()
 """The switches of every thread, for what is switched for all of them at once."""
 
-threads_lock = threading.Lock()
+threads_lock = threading.RLock()
 
 recorders: list[Any] = []
 """The profilers that record every thread, also those that begin later."""
