@@ -124,8 +124,7 @@ def _check_changed(
     tangent: Tensor | None, given: Tensor | None, version: int | None
 ) -> None:
     """Refuse a write whose tangent was not written in place, too."""
-    assert given is not None
-    if given._version == version:
+    if tangent is None or tangent._version == version:
         raise RuntimeError(
             _NOT_IN_PLACE.format(
                 what="modifying the forward mode gradients inplace",
