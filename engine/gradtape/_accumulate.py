@@ -32,6 +32,8 @@ def accumulate(task: Any, leaf: Any, slots: list[Any], others: int = 0) -> None:
     ``create_graph``, where the sum is a new tensor and stays differentiable.
     """
     variable = leaf.variable
+    if variable._grad_fn is not None and not leaf.dead:
+        raise RuntimeError(_errors.LEAF_MOVED)
     if not variable._needs:
         return  # switched off since
     event = None

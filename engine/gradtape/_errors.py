@@ -305,5 +305,5 @@ def type_in_graph(dtype: Any) -> str:
 
 
 def op_of_node(name: str) -> str:
-    """Strip what all node names end in: ``Split`` for ``SplitBackward0``."""
-    return re.sub(r"Backward\d*$", "", name)
+    """Strip what node names end in: ``Split`` for ``SplitBackward0``, ``Sum1``."""
+    return re.sub(r"Backward(0|(?=[1-9]))?(\d*)$", r"\2", name)

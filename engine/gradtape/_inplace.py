@@ -54,7 +54,7 @@ def write(op: Op, args: tuple[Any, ...], params: tuple[Any, ...]) -> Tensor:
         op.check(op.name, *args, *params)
     needs = mode.grad and any(t.requires_grad for t in args if isinstance(t, Tensor))
     check_inplace(target, needs)
-    check_overlap(target, op.name)
+    repeated = check_overlap(target, op.name)
     check_partial_overlap(op, target, args)
     promoted = arrays
     if op.promotion != "none":
@@ -69,6 +69,8 @@ def write(op: Op, args: tuple[Any, ...], params: tuple[Any, ...]) -> Tensor:
     _check_fits(op, target, found)
     if op.pointwise and meets_cells_twice(target._data):
         found = _in_order(op, args, arrays, params, xp)
+    elif repeated:
+        found = mode.run(_store_changes, target._data, found)
     if mode.now.checks:
         check_outputs(op, f"{op.name}_", (*args, *params), (found,))
     node = None
@@ -80,6 +82,13 @@ def write(op: Op, args: tuple[Any, ...], params: tuple[Any, ...]) -> Tensor:
     if old is not None:
         duals.wrote(op, old, params, target)
     return target
+
+
+def _store_changes(data: Any, found: Any) -> Any:
+    """Write only what changes: of elements in one cell, some may stay as they are."""
+    changed = data != found
+    data[changed] = found[changed]
+    return data.copy()
 
 
 def _in_order(

@@ -85,19 +85,19 @@ def cells_of(array: Any) -> Any:
     return cells
 
 
-def check_overlap(target: Tensor, name: str = "") -> None:
+def check_overlap(target: Tensor, name: str = "") -> bool:
     """Refuse to write where several elements share one cell (an expanded tensor).
 
-    ``name`` is the op's: a few are let pass, as PyTorch does.
+    ``name`` is the op's: a few are let pass, as PyTorch does, and True is returned.
     """
     data = target._data
     if data.flags.forc or not data.size:
-        return
+        return False
     for size, stride in zip(data.shape, data.strides, strict=True):
         if size > 1 and stride == 0:
             break
     else:
-        return
+        return False
     if name not in _SPARED:
         raise RuntimeError(_errors.OVERLAPPING_WRITE)
     if _SPARED[name]:
@@ -106,6 +106,7 @@ def check_overlap(target: Tensor, name: str = "") -> None:
             UserWarning,
             stacklevel=5,
         )
+    return True
 
 
 def check_partial_overlap(op: Op, target: Tensor, args: tuple[Any, ...]) -> None:

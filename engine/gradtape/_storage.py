@@ -145,6 +145,8 @@ def borrowed(memory: Storage, counter: Storage) -> Storage:
 
 def sharing(memory: Storage) -> Storage:
     """Return the memory of a storage with a version counter of its own."""
+    if memory.inference and mode.now.inference:
+        return inference_storage(memory.owner)
     fresh = new_storage(memory.owner)
     return borrowed(memory, fresh) if memory.inference else fresh
 

@@ -7,6 +7,7 @@ after an in-place write differentiate to any order.
 
 from __future__ import annotations
 
+import math
 from typing import Any, NamedTuple
 
 from ._apply import record
@@ -100,7 +101,27 @@ def _strided_replace(
 
 
 @op(
-    {"self": lambda F, grad, inner, outer: F._strided_scatter(grad, inner, outer)},
+    {"self": lambda F, grad, inner: F._strided_share(grad, inner)},
+    method=False,
+    function=False,
+)
+def _strided_share(xp: Any, self: Array, inner: Geometry) -> Any:
+    """Divide among elements that ``inner`` puts into one cell what each has whole."""
+    places = _look(self, xp.arange(inner.end), inner)
+    counts = xp.bincount(places.reshape(-1), minlength=1)[places]
+    return (self / counts).astype(self.dtype)
+
+
+def _as_strided_backward(F: Any, grad: Any, inner: Geometry, outer: Geometry) -> Any:
+    found = F._strided_scatter(grad, inner, outer)
+    repeated = any(n > 1 and s == 0 for n, s in zip(*inner[:2], strict=True))
+    if inner.end and (repeated or inner.end < math.prod(inner.size)):
+        found = F._strided_share(found, inner)
+    return found
+
+
+@op(
+    {"self": _as_strided_backward},
     name="as_strided",
     view="",
     method=False,

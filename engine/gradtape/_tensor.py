@@ -99,7 +99,7 @@ class Tensor(TensorMemory, TensorOperators, TensorHooks):
     def requires_grad(self, value: bool) -> None:
         if type(value) is not bool:
             raise RuntimeError(_errors.FLAG_TYPE)
-        if self.grad_fn is not None:
+        if self._grad_fn is not None:
             advice = "" if value else _errors.LEAF_FLAG_ADVICE
             raise RuntimeError(_errors.LEAF_FLAG + advice)
         if value and self._data.dtype.kind not in "fcV":
@@ -124,7 +124,7 @@ class Tensor(TensorMemory, TensorOperators, TensorHooks):
                 f"not {type(requires_grad).__name__}"
             )
         refuse_inside("requires_grad_()")
-        if not (requires_grad and self.requires_grad):
+        if self._grad_fn is None or not requires_grad:
             self.requires_grad = requires_grad
         return self
 
@@ -302,13 +302,16 @@ def wrap_view(array: Any, source: Tensor, kind: str = "") -> Tensor:
     view, storage = tensor._view, tensor._storage
     assert view is not None
     if storage.inference:
-        return tensor  # seen through a view or not: no history to keep
+        if type(storage) is not InferenceStorage:
+            tensor._memory = inference_storage(storage.owner)
+        return tensor  # no history to keep
     view.version = storage.version
     view.base = source if source._base is None else source._base
     if not mode.grad:
         kind = kind_now()
-    elif not kind and source._base is not None and source._view is not None:
-        kind = source._view.kind  # what must not be written stays so in its views
+    info = source._view
+    if info is not None and info.kind and (not kind or info.kind == "inference"):
+        kind = info.kind  # what must not be written stays so in its views
     view.kind = kind
     return tensor
 
@@ -317,7 +320,7 @@ def wrap_alias(array: Any, source: Tensor) -> Tensor:
     """Make a tensor that shares memory and version with ``source``, no more."""
     storage = source._storage
     tensor = wrap_shared(array, storage)
-    offset = 0
+    offset = source.storage_offset()
     if array.size:
         start = backend_of(array).pointer(array) - storage.pointer
         offset = start // array.itemsize

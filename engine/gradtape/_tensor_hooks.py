@@ -54,7 +54,7 @@ class TensorHooks:
         refuse_inside("retain_grad()")
         if not self.requires_grad:
             raise RuntimeError(_errors.RETAIN_NO_GRAD)
-        node = self.grad_fn
+        node = None if self._grad_fn is None else self.grad_fn
         if node is None:
             return
         self.more().retains = True

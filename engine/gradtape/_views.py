@@ -130,7 +130,7 @@ def note_step(view: Tensor, source: Tensor, name: str, at: Geometry) -> None:
 def _seen(view: Tensor, dtype: DType, at: Geometry) -> Tensor:
     """Return a stand-in for what lies between a base and ``view``."""
     storage = view._storage
-    flat = storage.flat().view("uint8").view(dtype.numpy)
+    flat = storage.flat_as(dtype.numpy)
     return wrap_shared(backend_of(flat).strided(flat, *at), storage)
 
 
@@ -149,7 +149,7 @@ def check_inplace(target: Tensor, needs_grad: bool) -> None:
     """Refuse a recorded write that PyTorch refuses, in its words."""
     for look in before_write:
         look(target)
-    if not (needs_grad and mode.grad):
+    if not (needs_grad and mode.grad) or target.is_inference():
         return
     info = target._view
     if info is not None and info.base is not None:

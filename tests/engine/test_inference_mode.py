@@ -1,4 +1,4 @@
-"""Inference mode side by side with PyTorch: what is made inside, and what may follow."""
+"""Inference mode beside PyTorch: what is made inside, and what may follow."""
 
 from __future__ import annotations
 

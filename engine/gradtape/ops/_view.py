@@ -19,6 +19,7 @@ from .._mode import mode
 from .._node import new_object
 from .._observe import OpCalled, notify, observers
 from .._op import Derivative, Kernel, Op
+from .._storage import InferenceStorage, inference_storage
 from .._strided import Geometry, geometry_of
 from .._tensor import Tensor, edge_of, kind_now, view_info, wrap_shared
 
@@ -52,9 +53,9 @@ def view_op(
             source = args[0]
             if not isinstance(source, Tensor):
                 raise argument_error(_op, "self", 1, source)
+            following = edge_of(source) if now.grad else None  # or refuses first
             view = look(source, geometry(geometry_of(source), *options))
             node = None
-            following = edge_of(source) if mode.grad else None
             if following is not None:  # as record() does, for one input
                 node = new_object(node_type)
                 node.nodes, node.numbers = (following,), (source._nr,)
@@ -104,12 +105,14 @@ def look(source: Tensor, at: Geometry, kind: str = "", array: Any = None) -> Ten
     view = wrap_shared(array, storage)
     if storage.inference:
         view._view = view_info(None, at.offset, "", 0)
+        if type(storage) is not InferenceStorage:
+            view._memory = inference_storage(storage.owner)
         return view
     info = source._view
     base = source if info is None or info.base is None else info.base
     if not mode.grad:
         kind = kind_now()
-    elif info is not None and info.base is not None and not kind:
+    if info is not None and info.kind and (not kind or info.kind == "inference"):
         kind = info.kind  # what must not be written stays so, seen through a view
     view._view = view_info(base, at.offset, kind, storage.version)
     if info is not None and info.steps:
@@ -127,7 +130,8 @@ def _array_at(owner: Any, wanted: Any, at: Geometry) -> Any:
     backend = backend_of(owner)
     flat = backend.flat(owner)
     if flat.dtype is not wanted:
-        flat = flat.view(wanted)
+        raw = flat.view("uint8")  # whose end may be half an element
+        flat = raw[: len(raw) // wanted.itemsize * wanted.itemsize].view(wanted)
     return backend.strided(flat, *at)
 
 
@@ -138,6 +142,8 @@ def recorded(
     node = None
     if mode.grad and views:
         node = record(declared, (source,), options, views)
+    elif mode.grad:
+        edge_of(source)  # a view whose history was lost is refused all the same
     if mode.now.duals is not None:
         mode.now.duals.viewed(declared, source, views, options)
     if observers:

@@ -24,6 +24,8 @@ from .._dtypes import (
     uint8,
 )
 from .._dtypes import dtype as DType
+from .._mode import mode
+from .._saved_checks import note_detached
 from .._tensor import Tensor, wrap_alias
 from ._place import array_like, dense_copy, module_on, row_major
 from ._warn import warn_once
@@ -84,6 +86,8 @@ def detach_(self: Tensor) -> Tensor:
 
     Raises RuntimeError for a view, whose history is its base's.
     """
+    if mode.now.inference:
+        return self  # nothing of the graph is touched
     if self._base is not None:
         raise RuntimeError(
             "Can't detach views in-place. Use detach() instead. If you are using "
@@ -93,7 +97,10 @@ def detach_(self: Tensor) -> Tensor:
             "the Optimizer.zero_grad() function in torch/optim/optimizer.py as the "
             "solution."
         )
+    note_detached(self)
     self._grad_fn, self._nr, self._needs = None, 0, False
+    if self._extra is not None:
+        self._extra.carried = None
     return self
 
 

@@ -11,7 +11,9 @@ from .._backend import backend_of
 from .._define import OPS, Array, method, op
 from .._errors import legacy_type_name
 from .._mode import mode
+from .._overlap import check_overlap
 from .._tensor import Tensor, wrap
+from .._views import check_inplace
 from ._freeing import frees_options
 from ._place import dense_copy
 from ._writing import written
@@ -207,6 +209,8 @@ def _write_view(view: Tensor, source: Tensor) -> None:
     if shape == wanted:
         copy_(view, source)
     elif not shape:
+        check_inplace(view, mode.grad and (view.requires_grad or source.requires_grad))
+        check_overlap(view)  # stricter here than fill_() itself
         fill_(view, source)
     else:
         first = next((i for i, n in enumerate(shape) if n != 1), len(shape))

@@ -12,7 +12,7 @@ from .._inplace import note_write
 from .._mode import mode
 from .._strided import Geometry, geometry_of
 from .._tensor import Tensor, view_info
-from .._views import check_inplace, keep_retaining
+from .._views import check_inplace
 from . import _geometry as at
 from ._arguments import spread
 
@@ -53,10 +53,8 @@ def _moved(
         self._view = view_info(None, where.offset, "", 0)
     note_write(self, f"{declared.name.strip('_')}_")
     if node is not None:
-        old, number = self._grad_fn, self._nr
         finish(node, self)
         self._nr = 0
-        keep_retaining(self, old, number)
         if self._view is not None and self._is_view():
             self._view.version = self._storage.version  # no value was written
     return self
@@ -65,6 +63,7 @@ def _moved(
 @method("transpose_", "swapaxes_", "swapdims_")
 def transpose_(self: Tensor, dim0: int, dim1: int) -> Tensor:
     """In-place version of transpose()."""
+    check_inplace(self, mode.grad and self.requires_grad)
     where = at.transposed(geometry_of(self), dim0, dim1)
     return _moved(self, "transpose", where, (dim0, dim1))
 
@@ -72,18 +71,25 @@ def transpose_(self: Tensor, dim0: int, dim1: int) -> Tensor:
 @method()
 def t_(self: Tensor) -> Tensor:
     """In-place version of t()."""
+    check_inplace(self, mode.grad and self.requires_grad)
+    if self.dim() > 2:
+        raise RuntimeError(
+            f"t_() expects a tensor with <= 2 dimensions, but self is {self.dim()}D"
+        )
     return _moved(self, "t", at.matrix_transposed(geometry_of(self)), ())
 
 
 @method()
 def unsqueeze_(self: Tensor, dim: int) -> Tensor:
     """In-place version of unsqueeze()."""
+    check_inplace(self, mode.grad and self.requires_grad)
     return _moved(self, "unsqueeze", at.unsqueezed(geometry_of(self), dim), (dim,))
 
 
 @method()
 def squeeze_(self: Tensor, dim: Any = None) -> Tensor:
     """In-place version of squeeze()."""
+    check_inplace(self, mode.grad and self.requires_grad)
     mine = geometry_of(self)
     if dim is None:
         return _moved(self, "_squeeze_all", at.squeezed(mine), ())

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-from .. import _errors
 from .._apply import make_node
 from .._backend import backend_of
 from .._define import OPS, Array, method, op, public
@@ -49,6 +48,8 @@ def resize_(
     wanted = spread(size, "resize_", "size", named)
     if self.requires_grad and not mode.now.inference:
         raise RuntimeError("cannot resize variables that require grad")
+    if mode.now.duals is not None and mode.now.duals.any_dual([self]):
+        raise RuntimeError("cannot resize variables that has a forward grad")
     if any(n < 0 for n in wanted):
         raise RuntimeError("numel: integer multiplication overflow")
     if wanted != self._data.shape:
@@ -71,9 +72,20 @@ def _lost(F: Any, grad: Any) -> Any:
     raise RuntimeError("derivative for set_ is not implemented")
 
 
+@op(
+    {"self": _lost, "source": _lost},
+    node="NotImplemented",
+    method=False,
+    function=False,
+)
+def _set(xp: Any, self: Array, source: Array) -> Any:
+    """Stand for a tensor that took the memory of another; no gradient passes."""
+    return source
+
+
 @op({"self": _lost}, node="NotImplemented", method=False, function=False)
-def _set(xp: Any, self: Array) -> Any:
-    """Stand for a tensor whose memory was exchanged; no gradient passes."""
+def _set_storage(xp: Any, self: Array) -> Any:
+    """Stand for a tensor that took other memory; no gradient passes."""
     return self
 
 
@@ -111,9 +123,11 @@ def set_(
     needs = mode.grad and self.requires_grad
     check_inplace(self, needs)
     own = self._storage
-    if type(own) is InferenceStorage and not mode.now.inference:
-        raise RuntimeError(_errors.INFERENCE_WRITTEN)
-    node = make_node(OPS["_set"], (self,), (), (self,)) if needs else None
+    node = None
+    if needs and isinstance(source, Tensor):
+        node = make_node(OPS["_set"], (self, source), (), (self,))
+    elif needs:
+        node = make_node(OPS["_set_storage"], (self,), (), (self,))
     if type(own) is InferenceStorage:
         self._storage = inference_storage(memory.owner)
     elif memory is not own:

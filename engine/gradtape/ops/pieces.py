@@ -10,8 +10,8 @@ from dataclasses import replace
 from typing import Any
 
 from .._define import OPS, Array, make_node_type, method, node_name, op
-from .._mode import no_grad
-from .._storage import sharing
+from .._mode import mode, no_grad
+from .._storage import Storage, inference_storage, sharing
 from .._strided import Geometry, geometry_of
 from .._tensor import Tensor, view_info, wrap_shared
 from . import _geometry as at
@@ -282,10 +282,16 @@ _declare_unsafe("split_with_sizes")
 
 def _apart(name: str, source: Tensor, views: Any, options: Any) -> tuple[Tensor, ...]:
     """Let pieces count writes of their own, as if they shared no memory."""
-    pieces = [wrap_shared(v._data, sharing(v._storage)) for v in views]
+    pieces = [wrap_shared(v._data, _own_count(v._storage)) for v in views]
     for piece, view in zip(pieces, views, strict=True):
         piece._view = view_info(None, view.storage_offset(), "", 0)
     return recorded(OPS[name], source, tuple(pieces), options)
+
+
+def _own_count(storage: Storage) -> Storage:
+    if storage.inference:
+        return inference_storage(storage.owner)
+    return sharing(storage)
 
 
 @method(function=True)
@@ -294,6 +300,8 @@ def unsafe_split(tensor: Tensor, split_size: int, dim: int = 0) -> tuple[Tensor,
 
     The pieces share memory with the tensor, but it does not learn of writes to them.
     """
+    if mode.now.inference:
+        return split(tensor, split_size, dim)
     with no_grad():
         views = split(tensor, split_size, dim)
     return _apart("unsafe_split", tensor, views, (split_size, dim))
@@ -305,6 +313,8 @@ def unsafe_split_with_sizes(
 ) -> tuple[Tensor, ...]:
     """Cut as split_with_sizes() does; see unsafe_split() for the danger."""
     sizes = tuple(split_sizes)
+    if mode.now.inference:
+        return _split_sizes(input, sizes, dim)
     with no_grad():
         views = _split_sizes(input, sizes, dim)
     return _apart("unsafe_split_with_sizes", input, views, (sizes, dim))

@@ -21,7 +21,7 @@ def _scaled(at: Geometry, factor: int) -> Geometry:
 
 
 def _as_dtype(source: Tensor, at: Geometry, dtype: DType) -> Tensor:
-    flat = source._storage.flat().view("uint8").view(dtype.numpy)
+    flat = source._storage.flat_as(dtype.numpy)
     return look(source, at, array=backend_of(flat).strided(flat, *at))
 
 

@@ -7,11 +7,16 @@ from typing import Any
 
 from .._apply import broadcast_error
 from .._backend import backend_of
-from .._define import Array, method, op, public
+from .._define import OPS, Array, method, op, public
 from .._dtypes import DTYPE_OF
 from .._errors import BROADCAST_OUTPUT, shape_text
 from .._mode import mode, no_grad
-from .._overlap import meets_cells_twice, warn_shared
+from .._overlap import (
+    check_overlap,
+    check_partial_overlap,
+    meets_cells_twice,
+    warn_shared,
+)
 from .._tensor import Tensor
 from .._tensor import wrap as wrap_array
 from .._views import check_inplace
@@ -83,6 +88,9 @@ def copy_(self: Tensor, src: Any, non_blocking: bool = False) -> Tensor:
         src = wrap_array(backend_of(self._data).xp.asarray(src))
     check_tensor(src, "copy_", "other")
     check_inplace(self, mode.grad and (self.requires_grad or src.requires_grad))
+    if src is not self:
+        check_overlap(self)
+        check_partial_overlap(OPS["copy"], self, (self, src))
     check_broadcast(self, src)
     values = value_for(self, src)
 
