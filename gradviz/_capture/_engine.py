@@ -13,6 +13,7 @@ from gradtape._storage import Storage
 from gradtape._tensor import Tensor
 from gradtape._version import __version__
 from gradtape._views import CopySlices
+from gradtape.autograd._custom_names import ENGINE_READERS
 from gradtape.autograd._custom_node import CustomNode
 from gradviz._capture._facts import (
     arguments_of,
@@ -37,6 +38,8 @@ from gradviz._capture._raw import (
 )
 
 PRODUCER = f"gradtape {__version__}"
+
+ENGINE_READERS.add("gradviz")  # ctx.scope of a user's is not the node's
 
 
 class EngineReader:

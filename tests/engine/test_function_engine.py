@@ -13,6 +13,7 @@ import pytest
 
 import gradtape as gt
 from gradtape._observe import OpCalled, StorageWritten
+from gradtape.autograd._custom_names import ENGINE_READERS
 from gradtape.autograd.function import InplaceFunction, NestedIOFunction
 from gradtape.autograd.graph import Node
 
@@ -172,6 +173,22 @@ def test_names_of_one_function_do_not_touch_another() -> None:
     assert node.params == "mine"
     assert other.apply(leaf()).grad_fn.params == ()
     assert "params" not in vars(other._backward_cls)
+
+
+def test_tools_may_read_what_the_engine_reads() -> None:
+    def forward(ctx: Any, x: Any) -> Any:
+        ctx.params = "mine"
+        return x * 2
+
+    node = make(gt, forward).apply(leaf()).grad_fn
+    tool: dict[str, Any] = {"__name__": "some_tool.reader"}
+    exec("def read(node): return node.params", tool)
+    assert tool["read"](node) == "mine"
+    ENGINE_READERS.add("some_tool")
+    try:
+        assert tool["read"](node) == ()
+    finally:
+        ENGINE_READERS.remove("some_tool")
 
 
 # ---- lifetimes ---------------------------------------------------------------------
