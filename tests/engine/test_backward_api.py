@@ -161,6 +161,35 @@ def gradient_of_a_batch(t):
     return t.autograd.grad(x * x, x, t.eye(2), is_grads_batched=True)
 
 
+def gradients_of_batches(t):
+    x, unused = leaf(t, 1, 2), leaf(t, 1)
+    y, z = x * x, x * 3
+    found = [
+        t.autograd.grad(
+            [y, z],
+            [x, unused],
+            [t.eye(2)] * 2,
+            True,
+            is_grads_batched=True,
+            allow_unused=True,
+        ),
+        t.autograd.grad(y.sum(), x, t.arange(3.0), is_grads_batched=True),
+    ]
+    (g,) = t.autograd.grad(x * x, x, t.eye(2), is_grads_batched=True, create_graph=True)
+    return found, t.autograd.grad(g.sum(), x)
+
+
+def batches_of_unlike_length(t):
+    x = leaf(t, 1, 2)
+    given = [t.ones(3, 2), t.eye(2)]
+    t.autograd.grad([x * x, x * 3], x, given, is_grads_batched=True)
+
+
+def a_batch_without_gradients(t):
+    x = leaf(t, 1)
+    t.autograd.grad((x * x).sum(), x, is_grads_batched=True)
+
+
 def outputs_that_need_no_gradient_given(t):
     x = leaf(t, 1)
     return t.autograd.grad([x * 2, x * 3], x, [None, t.ones(1)])

@@ -8,6 +8,11 @@ from typing import Any
 from .._define import FUNCTIONS
 from .._tensor import Tensor
 
+_SCALAR = (
+    "vmap(vjp, in_dims=0, ...)(<inputs>): Got in_dim=0 for some input, but that input "
+    "is a Tensor of dimensionality 0 so expected in_dim to satisfy 0 <= in_dim < 0."
+)
+
 
 def batched_grad(
     once: Callable[[Sequence[Any], bool], list[Tensor | None]],
@@ -18,20 +23,23 @@ def batched_grad(
 
     ``once(gradients, keep)`` walks the graph, which only the last walk may free.
     """
-    lengths = {g.shape[0] for g in gradients if g is not None}
-    if len(lengths) != 1:
+    given = [g for g in gradients if g is not None]
+    if any(g.dim() == 0 for g in given):
+        raise ValueError(_SCALAR)
+    lengths = [g.shape[0] for g in given]
+    if len(set(lengths)) != 1:
         raise ValueError(
             "vmap: Expected all tensors to have the same size in the mapped dimension, "
-            f"got sizes {sorted(lengths)} for the mapped dimension"
+            f"got sizes {lengths} for the mapped dimension"
         )
-    count = lengths.pop()
+    count = lengths[0]
+    if not count:
+        raise IndexError("index 0 is out of bounds for dimension 0 with size 0")
     rows = [
         once([None if g is None else g[i] for g in gradients], keep or i < count - 1)  # type: ignore[index]
         for i in range(count)
     ]
     return [
-        None
-        if None in [None if g is None else 0 for g in column]
-        else FUNCTIONS["stack"](list(column))
+        None if column[0] is None else FUNCTIONS["stack"](list(column))
         for column in zip(*rows, strict=True)
     ]
