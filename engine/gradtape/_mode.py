@@ -2,111 +2,24 @@
 
 from __future__ import annotations
 
-import contextvars
 import functools
 import inspect
 import threading
 import warnings
-import weakref
 from collections.abc import Callable, Generator
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
-import numpy as np
-
-from ._anomaly import anomaly
 from ._observe import GradModeSwitched, notify, observers
 from ._site import caller_site
+from ._switches import Switches as Switches
+from ._switches import recorders as recorders
+from ._switches import threads as threads
+from ._switches import threads_lock as threads_lock
 
 if TYPE_CHECKING:
-    from ._graph_task import GraphTask
-    from ._node import Node
     from ._scope import Scope
 
 F = TypeVar("F", bound=Callable[..., Any])
-
-
-threads: weakref.WeakSet[Switches] = weakref.WeakSet()
-"""The switches of every thread, for what is switched for all of them at once."""
-
-threads_lock = threading.RLock()
-
-recorders: list[Any] = []
-"""The profilers that record every thread, also those that begin later."""
-
-
-class Switches:
-    """What one thread has switched on, and how it runs kernels.
-
-    ``special`` says that something rare is on; the hot path looks at nothing else.
-    Whoever changes one of the rare switches calls :meth:`settle`.
-    """
-
-    __slots__ = (
-        "__weakref__",
-        "anomaly",
-        "asked",
-        "checks",
-        "duals",
-        "evaluating",
-        "forward",
-        "grad",
-        "inference",
-        "inference_leaves",
-        "levels",
-        "multithreading",
-        "packing",
-        "profile",
-        "rare",
-        "run",
-        "scope",
-        "special",
-        "task",
-    )
-
-    def __init__(self) -> None:
-        self.grad = True  # whether ops are recorded; never in inference mode
-        self.asked = False  # what is_grad_enabled() says in inference mode
-        self.scope: Scope | None = None
-        self.rare = False  # something that only the general path knows
-        self.anomaly = False  # who called is recorded with every node
-        self.checks = False  # results of ops are checked for NaN
-        self.special = False  # either of the two
-        self.evaluating: Node | None = None  # in backward, where anomaly mode asks
-        self.inference = False  # inference_mode
-        self.inference_leaves = False  # one that requires grad was made here
-        self.packing: list[Any] = []  # saved_tensors_hooks, outermost first
-        self.task: GraphTask | None = None  # the backward pass that runs here
-        self.multithreading = True  # what set_multithreading_enabled() asked for
-        self.levels: Any = None  # the innermost level of forward mode
-        self.forward = True  # whether forward mode is on
-        self.duals: Any = None  # the level, if it is: settle() sees to it
-        self.profile: Any = None  # who wants to know when ops begin and end
-        # Kernels run in a context of their own where NumPy's floating-point warnings
-        # are off, as in PyTorch. The user's NumPy settings stay untouched, and it
-        # costs 0.02 µs a call; np.errstate costs 0.8.
-        context = contextvars.copy_context()
-        context.run(np.seterr, all="ignore")
-        self.run = context.run
-        """Call a kernel quietly. Kernels must not call back into user code."""
-        with threads_lock:
-            self.anomaly = anomaly.enabled
-            self.checks = anomaly.enabled and anomaly.check_forward
-            self.profile = recorders[-1] if recorders else None
-            threads.add(self)
-        self.settle()
-
-    def settle(self) -> None:
-        """Work out anew whether anything rare is on."""
-        self.duals = self.levels if self.forward else None
-        self.rare = bool(
-            self.inference_leaves
-            or self.inference
-            or self.packing
-            or self.duals
-            or self.profile
-            or self.checks
-        )
-        self.special = self.rare or self.anomaly
 
 
 class Mode(threading.local):
@@ -356,9 +269,7 @@ class inference_mode(_Decorator):
     def __exit__(self, *exc: object) -> None:
         self._switch(*self.previous)
 
-    def _switch(
-        self, inference: bool, grad: bool, asked: bool, forward: bool
-    ) -> None:
+    def _switch(self, inference: bool, grad: bool, asked: bool, forward: bool) -> None:
         now = mode.now
         now.inference, now.grad, now.asked = inference, grad, asked
         now.forward = forward
