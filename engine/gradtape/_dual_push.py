@@ -89,6 +89,9 @@ def push_forward(
         dummies = {n: _dummy(outputs[n]) for n in numbers}
         pairs = _pulled_back(op, args, params, outputs, tangents, dummies)
     found = _transpose(pairs, {n: accumulator_of(u) for n, u in dummies.items()}, start)
+    known = [*tangents, *inputs_of(op, args), *outputs]
+    if not any(isinstance(t, Tensor) and t.requires_grad for t in known):
+        found = {n: _unrecorded(t) for n, t in found.items()}
     return {
         n: tensor_ops.zeros_like(dummies[n].detach()) if n not in found else found[n]
         for n in numbers
@@ -114,6 +117,12 @@ def _logcumsumexp_forward(self: Tensor, dim: int, tangent: Any) -> Tensor:
     weights = tensor_ops.exp(self - largest)
     running = tensor_ops._cumsum(weights, dim)
     return tensor_ops._cumsum(weights * tangent, dim) / running
+
+
+def _unrecorded(tensor: Tensor) -> Tensor:
+    """Forget that a result led to the dummies, if it did."""
+    tensor._grad_fn, tensor._nr, tensor._needs = None, 0, False
+    return tensor
 
 
 def _dummy(output: Tensor) -> Tensor:
@@ -167,7 +176,23 @@ def _transpose(
     pairs: Sequence[tuple[Tensor, Tensor]], ends: dict[int, Node], start: int
 ) -> dict[int, Tensor]:
     """Send tangents backward through the private graph made since ``start``."""
-    order = _between(pairs, set(ends.values()), start)
+    order, cut = _between(pairs, set(ends.values()), start)
+    try:
+        arriving = _walked(pairs, order)
+    finally:
+        for node, following in cut:
+            node.nodes = following
+    return {
+        number: each if isinstance(each := arriving[end][0], Tensor) else wrap(each)
+        for number, end in ends.items()
+        if end in arriving
+    }
+
+
+def _walked(
+    pairs: Sequence[tuple[Tensor, Tensor]], order: set[Node]
+) -> dict[Node, list[Any]]:
+    """Run the nodes of ``order``; return what arrives at those that accumulate."""
     raw = not mode.grad and not mode.now.special
     F = raw_ops(pairs[0][1]._data) if raw and pairs else tensor_ops
     arriving: dict[Node, list[Any]] = {}
@@ -188,21 +213,17 @@ def _transpose(
         ):
             if following is not None and out is not None:
                 _deliver(F, arriving, following, number, out)
-    found: dict[int, Tensor] = {}
-    for number, end in ends.items():
-        if end in arriving:
-            (value,) = arriving[end]
-            found[number] = wrap(value) if F.raw else value
-    return found
+    return arriving
 
 
 def _between(
     pairs: Sequence[tuple[Tensor, Tensor]], ends: set[Node], start: int
-) -> set[Node]:
+) -> tuple[set[Node], list[tuple[Node, tuple[Node | None, ...]]]]:
     """Return the nodes that lead to ``ends``; cut their edges to all others.
 
-    These nodes are nobody else's, so cutting spares gradients that nobody wants.
+    That spares gradients which nobody wants. The second value says how to undo it.
     """
+    cut: list[tuple[Node, tuple[Node | None, ...]]] = []
     seen: set[Node] = set()
     stack = [node for g, _ in pairs if (node := edge_of(g)) is not None]
     while stack:
@@ -215,9 +236,10 @@ def _between(
     for node in sorted(seen - ends, key=lambda n: n.seq):
         kept = tuple([n if n in leading else None for n in node.nodes])
         if any(n is not None for n in kept):
+            cut.append((node, node.nodes))
             node.nodes = kept
             leading.add(node)
-    return leading
+    return leading, cut
 
 
 def _deliver(
