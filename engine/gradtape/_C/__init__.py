@@ -9,12 +9,14 @@ from .._graph_task import current_id, current_node, current_order, will_execute
 from .._mode import is_grad_enabled as is_grad_enabled
 from .._mode import mode, switch_grad_mode
 from ..autograd import _multithreading
+from ..autograd._custom_node import CustomNode
 from ..autograd._engine import ImperativeEngine
 from . import _autograd as _autograd
 from . import _forward
 from . import _functions as _functions
 from . import _profiler as _profiler
 
+_FunctionBase = CustomNode
 _ImperativeEngine = ImperativeEngine
 _are_functorch_transforms_active = _forward.transforms_active
 _current_autograd_node = current_node

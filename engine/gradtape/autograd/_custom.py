@@ -16,7 +16,7 @@ from .._site import internal_files
 from .._tensor import Tensor, edge_of
 from .._transforms import active
 from ._custom_forward import push_forward
-from ._custom_node import BLANK, CustomNode
+from ._custom_node import CALL_BLANK, CustomNode
 from ._custom_outputs import keep, settle, to_keep
 
 _NEEDS_SETUP = (
@@ -99,7 +99,7 @@ def begin(
     forward records.
     """
     node = new_object(kind)
-    for write, value in BLANK:
+    for write, value in CALL_BLANK:
         write(node, value)
     inputs: list[Tensor] = []
     takes: list[bool] = []

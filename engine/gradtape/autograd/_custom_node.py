@@ -228,3 +228,9 @@ _START = {
 }
 BLANK = [(getattr(CustomNode, name).__set__, value) for name, value in _START.items()]
 """What a node begins with."""
+
+_SET_BY_CALL = {"scope", "seq", "code", "lasti", "_takes", "needs_input_grad"}
+CALL_BLANK = [
+    pair for name, pair in zip(_START, BLANK, strict=True) if name not in _SET_BY_CALL
+]
+"""The same for the node of a call, which fills in the rest itself."""
