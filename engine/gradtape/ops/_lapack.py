@@ -13,7 +13,7 @@ from typing import Any, TypeVar
 import numpy as np
 
 from .._backend import backend_of
-from ._linalg import LinAlgError, columns, raise_for
+from ._linalg import LinAlgError, columns, raise_for, rows
 
 K = TypeVar("K", bound=Callable[..., Any])
 
@@ -271,9 +271,9 @@ def singular(a: Any, full: bool, vectors: bool) -> Any:
         raise LinAlgError("linalg.svd: " + _NOT_FINITE) from None
     if not vectors:
         empty = np.zeros(0, a.dtype)
-        return empty, found, empty
+        return empty, rows(np, found), empty
     u, s, vh = found
-    return columns(np, u), s, columns(np, vh)
+    return columns(np, u), rows(np, s), columns(np, vh)
 
 
 def refuse_nan(a: Any) -> None:
@@ -292,7 +292,7 @@ def hermitian_spectrum(a: Any, uplo: Any) -> Any:
         sentence = _NOT_CONVERGED.format(values="eigenvalues")
         raise_for(infos, sentence, "linalg.eigh")
         raise
-    return values, columns(np, vectors)
+    return rows(np, values), columns(np, vectors)
 
 
 @host
@@ -302,7 +302,7 @@ def spectrum(a: Any) -> Any:
     if not a.size:
         return np.zeros(a.shape[:-1], kind), np.zeros(a.shape, kind)
     values, vectors = np.linalg.eig(a)
-    return values.astype(kind), columns(np, vectors.astype(kind))
+    return rows(np, values.astype(kind)), columns(np, vectors.astype(kind))
 
 
 @host
@@ -312,7 +312,7 @@ def reflections(a: Any) -> Any:
         size = min(a.shape[-2:])
         return columns(np, a, copy=True), np.zeros((*a.shape[:-2], size), a.dtype)
     turned, tau = np.linalg.qr(a, mode="raw")
-    return columns(np, turned.swapaxes(-1, -2)), tau
+    return columns(np, turned.swapaxes(-1, -2)), rows(np, tau)
 
 
 @host

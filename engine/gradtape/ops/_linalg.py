@@ -4,10 +4,12 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from typing import Any
 
 from .. import _errors
+from .._backend import backend_of
 from .._dtypes import DTYPE_OF, can_cast
 from .._mode import mode, no_grad
 from .._out import store
@@ -142,9 +144,16 @@ def columns(xp: Any, array: Any, copy: bool = False) -> Any:
     """
     *batch, m, n = array.shape
     turned = array.swapaxes(-1, -2)
-    if not copy and turned.flags.c_contiguous and 1 not in array.shape:
+    dense = array.size and turned.flags.c_contiguous and 1 not in array.shape
+    if dense and not copy:
         return array
     found = xp.empty((*batch, n, m), array.dtype)
+    if not found.size:  # NumPy would leave the strides of nothing zero
+        count = max(m, 1) * max(n, 1)
+        sizes = [max(k, 1) for k in batch]
+        steps = [count * math.prod(sizes[i + 1 :]) for i in range(len(batch))]
+        step = (*steps, 1, max(m, 1))
+        return backend_of(found).strided(found.reshape(-1), array.shape, step, 0)
     found[...] = turned
     return found.swapaxes(-1, -2)
 
@@ -246,9 +255,9 @@ def _check_dtype(name: str, target: Any, result: Any, rule: str, slot: str) -> N
 
 
 def _store(target: Tensor, result: Tensor, name: str) -> None:
-    if not target.numel() and tuple(target.shape) != tuple(result.shape):
-        target.resize_(result.shape)
-        if result.numel() and not result.is_contiguous():
-            target.as_strided_(tuple(result.shape), result.stride())
+    resized = tuple(target.shape) != tuple(result.shape)
     logged: Any = _Named(name)
     store(target, result._data, logged)
+    if resized and target.stride() != result.stride():
+        target.as_strided_(tuple(result.shape), result.stride())
+        target._data[...] = result._data

@@ -39,8 +39,8 @@ def _det_backward(
     result2: Any,
 ) -> Any:
     grad = grad[0]
-    if not A.shape[-1]:
-        return 0 * A
+    if 0 in A.shape:
+        return F.zeros_like(A)
     tiny = _epsilon(result0)
     if F.raw:
         # det is smooth, so a zero on the diagonal of U may as well be nearly one.
@@ -98,7 +98,7 @@ def det(A: Tensor, *, out: Tensor | None = None) -> Tensor:
     Raises RuntimeError for other shapes, and for integers.
 
     >>> import gradtape as torch
-    >>> torch.linalg.det(torch.tensor([[1.0, 2.0], [3.0, 4.0]]))
+    >>> torch.linalg.det(torch.tensor([[1.0, 2.0], [2.0, 2.0]]))
     tensor(-2.)
     """
     check_tensor(A, "linalg_det", "A")

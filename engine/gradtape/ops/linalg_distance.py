@@ -9,7 +9,7 @@ from .._define import Array, op, public
 from .._inplace import inplace
 from .._tensor import Tensor
 from ._arguments import check_tensor, wrap_dim
-from ._linalg import common_batch, kind_name
+from ._linalg import common_batch, kind_name, rows
 from ._operand import HIDDEN
 from ._product import scalar_name
 from .movement import view
@@ -299,7 +299,7 @@ def renorm(xp: Any, self: Array, p: float, dim: int, maxnorm: float) -> Any:
     else:
         norm = (size**p).sum(axes, keepdims=True) ** (1 / p)
     factor = xp.where(norm > maxnorm, maxnorm / (norm + _LITTLE), 1)
-    return (self * factor.astype(size.dtype)).astype(self.dtype, copy=False)
+    return rows(xp, (self * factor.astype(size.dtype)).astype(self.dtype, copy=False))
 
 
 inplace("renorm")

@@ -48,7 +48,8 @@ def _hermitian_backward(F: Any, grad: Any, L: Any, V: Any) -> Any:
     product = F.matmul(turned, into_vectors)
     if complex_in(F, V):
         same_phase("linalg_eigh", product)
-    inner = _with_diagonal(F, product / _gaps(F, L), into_values)
+    skew = 0.5 * (product - adjoint(F, product))  # V can only turn
+    inner = _with_diagonal(F, skew / _gaps(F, L), into_values)
     return F.matmul(V, F.matmul(inner, turned))
 
 
@@ -102,8 +103,8 @@ def eigh(input: Tensor, UPLO: str = "L", *, out: Any = None) -> Any:
     backward raises RuntimeError where the loss depends on the vectors' phases.
 
     >>> import gradtape as torch
-    >>> torch.linalg.eigh(torch.tensor([[2.0, 1.0], [1.0, 2.0]])).eigenvalues
-    tensor([1.0000, 3.0000])
+    >>> torch.linalg.eigh(torch.tensor([[3.0, 0.0], [0.0, 2.0]])).eigenvalues
+    tensor([2., 3.])
     """
     check_tensor(input, "linalg_eigh")
     return into(

@@ -7,7 +7,7 @@ from __future__ import annotations
 from typing import Any
 
 from .. import return_types
-from .._define import Array, method, op
+from .._define import Array, method, op, public
 from .._tensor import Tensor
 from . import _lapack
 from ._arguments import check_tensor
@@ -148,25 +148,26 @@ def old_lu_solve(
     return lu_solve(LU_data, LU_pivots, input, out=out)
 
 
-def _old_lu(A: Any, pivot: bool, get_infos: bool) -> Any:
-    warn_once(_LU_DEPRECATED, 4)
-    found = factor(A, pivot)
-    if not get_infos:
-        raise_for(found[2]._data, ZERO, "torch.linalg.lu_factor_ex", RuntimeError)
-        return found[0], found[1]
-    return return_types._lu_with_info(found)
-
-
-@method("lu", function=True)
-def _lu_of(
-    A: Tensor,
-    pivot: bool = True,
-    get_infos: bool = False,
-    out: Any = None,
-) -> Any:
+@public
+def lu(A: Tensor, pivot: bool = True, get_infos: bool = False, out: Any = None) -> Any:
     """Return (LU, pivots), or (LU, pivots, info) where ``get_infos`` asks for it.
 
     Deprecated, as in PyTorch: use :func:`gradtape.linalg.lu_factor`.
     """
     check_tensor(A, "lu", "A")
-    return into("linalg_lu_factor_ex", out, (A,), lambda: _old_lu(A, pivot, get_infos))
+    warn_once(_LU_DEPRECATED)
+
+    def compute() -> Any:
+        found = factor(A, pivot)
+        if get_infos:
+            return return_types._lu_with_info(found)
+        raise_for(found[2]._data, ZERO, "torch.linalg.lu_factor_ex", RuntimeError)
+        return found[0], found[1]
+
+    return into("linalg_lu_factor_ex", out, (A,), compute)
+
+
+@method("lu")
+def _lu_of(self: Tensor, pivot: bool = True, get_infos: bool = False) -> Any:
+    """Return what :func:`lu` returns, as a plain tuple."""
+    return tuple(lu(self, pivot, get_infos))

@@ -12,6 +12,7 @@ from ._linalg import CASTABLE, STRICT, adjoint, inexact, into, square
 from ._operand import HIDDEN
 from ._product import c_name
 from ._warn import warn_once
+from .formats import contiguous_format
 from .linalg_solve import inverted
 from .linear import matmul
 from .matmul import mm
@@ -99,9 +100,10 @@ def _power(input: Tensor, n: int) -> Tensor:
     square("linalg.matrix_power", input._data)
     if n == 0:
         like = FUNCTIONS["eye"](input.shape[-1], dtype=input.dtype, device=input.device)
-        return input.contiguous().clone().copy_(like.expand(tuple(input.shape)))
+        copy = input.clone(memory_format=contiguous_format)
+        return copy.copy_(like.expand(tuple(input.shape)))
     if n == 1:
-        return input.clone(memory_format=_contiguous())
+        return input.clone(memory_format=contiguous_format)
     base = inverted(input, "linalg.inv")[0] if n < 0 else input
     n = abs(n)
     if n == 1:
@@ -119,12 +121,6 @@ def _power(input: Tensor, n: int) -> Tensor:
         power = matmul(power, power)
     assert found is not None
     return found
-
-
-def _contiguous() -> Any:
-    from .formats import contiguous_format
-
-    return contiguous_format
 
 
 # ---- chains ------------------------------------------------------------------------

@@ -253,7 +253,7 @@ def _cond(input: Tensor, p: Any) -> Tensor:
         values = singular_values(input)
         return values.sum(-1) * values.reciprocal().sum(-1)
     found, info = inverted(input, "")
-    found = found.masked_fill_((info > 0).unsqueeze(-1).unsqueeze(-1), inf)
+    found = found.masked_fill((info > 0).unsqueeze(-1).unsqueeze(-1), inf)
     both = matrix_norm(input, p) * matrix_norm(found, p)
     return FUNCTIONS["nan_to_num"](both, inf, inf, -inf)
 

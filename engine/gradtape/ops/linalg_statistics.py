@@ -121,7 +121,7 @@ def corrcoef(input: Tensor) -> Tensor:
     found = cov(input)
     if found.dim() == 0:
         return found / found
-    spread = found.diag()
+    spread = found.diagonal()
     spread = (FUNCTIONS["real"](spread) if spread.is_complex() else spread).sqrt()
     found = found / spread.view((-1, 1))
     found = found / spread.view((1, -1))

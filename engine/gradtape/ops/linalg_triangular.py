@@ -115,6 +115,7 @@ def solve_triangular(
         lambda: linalg_solve_triangular(
             input, B, upper=upper, left=left, unitriangular=unitriangular
         ),
+        "expected scalar type {result} but found {out}",
     )
 
 
