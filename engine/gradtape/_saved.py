@@ -285,7 +285,10 @@ def _size_meant(node: Node, stem: str, kind: str) -> Any:
     """Return a size under PyTorch's name: self_sym_sizes, weight_sym_argsize_0…"""
     if kind == "strides":
         return saved_attribute(node, f"_saved_{stem}_strides")
-    shape = saved_attribute(node, f"_saved_{stem}_shape")
+    if f"{stem}_shape" in node.param_names:
+        shape = saved_attribute(node, f"_saved_{stem}_shape")
+    else:  # of what was saved itself: S_sym_argsize_minus_1
+        shape = saved_attribute(node, f"_saved_{stem}").shape
     if kind == "numel":
         return math.prod(shape)
     if kind == "sizes_opt":
