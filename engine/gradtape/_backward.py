@@ -229,9 +229,12 @@ def _walk_carefully(task: GraphTask, incoming: list[Any]) -> None:
     heap: list[Ticket] = []
     check = new_check() if anomaly.enabled and anomaly.check_nan else None
 
+    # PyTorch begins at a single root even where it leads to nothing that is wanted.
+    only_root = task.roots[0][0] if len(task.roots) == 1 else None
+
     def send(node: Node, number: int, grad: Any, source: Node | None) -> None:
         waiting[node] -= 1
-        if wanted is not None and node not in wanted:
+        if wanted is not None and node not in wanted and node is not only_root:
             return
         task.place(node, number, grad, source)
         if not waiting[node]:

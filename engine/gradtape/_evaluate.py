@@ -31,12 +31,12 @@ def evaluate(task: GraphTask, node: Node, slots: list[Any]) -> Sequence[Any]:
     F = task.space
     if node.dead:
         return ()
-    if task.capture is not None:
-        if node not in (task.needed or ()):
-            run_tensor_hooks(F, node, slots)
-            _take_out(task.capture, node, slots)
-            return ()
-        _take_out(task.capture, node, slots)
+    capture = task.capture or {}
+    if task.needed is not None and node not in task.needed:
+        run_tensor_hooks(F, node, slots)
+        _take_out(capture, node, slots)
+        return ()
+    _take_out(capture, node, slots)
     run_tensor_hooks(F, node, slots)
     slots = run_pre_hooks(F, node, slots)
     outgoing: Sequence[Any] = (None,) * len(node.nodes)
@@ -54,12 +54,22 @@ def evaluate(task: GraphTask, node: Node, slots: list[Any]) -> Sequence[Any]:
             outgoing = run(F, slots if len(slots) > 1 else slots[0])
         except RuntimeError as error:
             raise placed(error, node)  # noqa: B904 - the same error, with a note
+        if task.wanted is not None and not node.foreign:
+            outgoing = _limited(node, outgoing, task.wanted)
     if node.extra is not None and node.extra.post_hooks:
         given = slots if had_hooks else [None] * len(slots)  # hung up while it ran
         outgoing = run_post_hooks(F, node, outgoing, given)
     if observers:
         notify(NodeLeft(node, _arrays(outgoing)))
     return outgoing
+
+
+def _limited(node: Node, outgoing: Sequence[Any], wanted: set[Node]) -> Sequence[Any]:
+    """Leave out what goes nowhere in this pass: hooks do not see it, as in PyTorch."""
+    return [
+        out if following in wanted else None
+        for following, out in zip(node.nodes, outgoing, strict=True)
+    ]
 
 
 def _run_leaf(task: GraphTask, leaf: Any, slots: list[Any]) -> Sequence[Any]:
@@ -78,9 +88,10 @@ def _run_leaf(task: GraphTask, leaf: Any, slots: list[Any]) -> Sequence[Any]:
 
 
 def _take_out(capture: dict[Edge, Any], node: Node, slots: list[Any]) -> None:
-    for number, grad in enumerate(slots):
-        if (node, number) in capture:
-            capture[node, number] = grad
+    if capture:
+        for number, grad in enumerate(slots):
+            if (node, number) in capture:
+                capture[node, number] = grad
 
 
 def placed(error: RuntimeError, node: Node) -> RuntimeError:

@@ -47,7 +47,8 @@ def build(t: Any, leaves: int, program: list[Step]) -> list[Any]:
         elif kind == "exp":
             values.append((a * 0.5).exp())
         elif kind == "stack":
-            values.append(t.stack(picked).sum(0))
+            # times 1: else PyTorch lets leaves share one expanded gradient
+            values.append((t.stack(picked) * 1).sum(0))
         elif kind == "unbind":
             values += t.stack(picked[:3]).unbind()[:2]
         elif kind == "view":
