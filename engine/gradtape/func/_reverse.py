@@ -9,6 +9,7 @@ where that leads to something outside.
 from __future__ import annotations
 
 import contextlib
+import weakref
 from collections.abc import Callable, Generator, Iterable, Sequence
 from typing import Any
 
@@ -28,12 +29,30 @@ _NO_HOOKS = (
 )
 
 
+class _Running:
+    """Whether a transform is still under way."""
+
+    on = True
+
+
+_private: weakref.WeakKeyDictionary[Node, _Running] = weakref.WeakKeyDictionary()
+"""The leaves that transforms made for themselves."""
+
+
 class Reverse:
     """One transform under way: its own copies of the inputs, and what is outside."""
 
     def __init__(self) -> None:
         self.records = is_grad_enabled()  # whether anybody outside differentiates
         self.leaves: set[Node] = set()
+        self.running = _Running()
+
+    def own(self, leaf: Tensor) -> None:
+        """Make a leaf one that nobody outside differentiates by."""
+        leaf.requires_grad = True
+        node = accumulator_of(leaf)
+        self.leaves.add(node)
+        _private[node] = self.running
 
     def enter(self, tree: Any) -> Any:
         """Return the tree with this transform's own copies of its tensors."""
@@ -47,8 +66,7 @@ class Reverse:
         if value.requires_grad:
             return tensor_ops.view(value, value._data.shape)
         copy = without_history(value)
-        copy.requires_grad = True
-        self.leaves.add(accumulator_of(copy))
+        self.own(copy)
         return copy
 
     def leave(self, tree: Any) -> Any:
@@ -67,13 +85,18 @@ class Reverse:
         return without_history(value)
 
     def leads_outside(self, tensors: Iterable[Tensor]) -> bool:
-        """Tell whether someone outside differentiates what these depend on."""
+        """Tell whether someone outside differentiates what these depend on.
+
+        That is a leaf of nobody's, or one of a transform that this one runs inside of.
+        """
         stack = [node for t in tensors if (node := edge_of(t)) is not None]
         seen: set[Node] = set()
         while stack:
             node = stack.pop()
             if node.accumulates and node not in self.leaves:
-                return True
+                owner = _private.get(node)
+                if owner is None or owner.on:
+                    return True
             if node not in seen:
                 seen.add(node)
                 stack += [n for n in node.nodes if n is not None]
@@ -89,7 +112,7 @@ def without_history(tensor: Tensor) -> Tensor:
 
 
 @contextlib.contextmanager
-def recording() -> Generator[None]:
+def recording(level: Reverse) -> Generator[None]:
     """Record what a transformed function does, whatever the mode outside."""
     with contextlib.ExitStack() as stack:
         stack.enter_context(disable_saved_tensors_hooks(_NO_HOOKS))
@@ -97,7 +120,10 @@ def recording() -> Generator[None]:
             stack.enter_context(inference_mode(False))
         stack.enter_context(enable_grad())
         stack.enter_context(transforming())
-        yield
+        try:
+            yield
+        finally:
+            level.running.on = False
 
 
 def gradients(
@@ -175,7 +201,7 @@ def _grad_and_value(
     kwargs: dict[str, Any],
 ) -> tuple[Any, Any]:
     level = Reverse()
-    with recording():
+    with recording(level):
         inputs = level.enter(chosen(args, argnums))
         output = func(*replaced(args, argnums, inputs), **kwargs)
         api = "grad_and_value(f)(*args)"
@@ -220,7 +246,7 @@ def vjp_of(
 ) -> tuple[Any, ...]:
     """As :func:`vjp`, with respect to the arguments at ``argnums`` (None: all)."""
     level = Reverse()
-    with recording():
+    with recording(level):
         inputs = level.enter(args if argnums is None else chosen(args, argnums))
         output = func(*replaced(args, argnums, inputs))
         output, aux = with_aux("vjp(f, *primals)", output, has_aux)
@@ -276,7 +302,7 @@ def linearize(
     tensor([2., 4.])
     """
     level = Reverse()
-    with recording():
+    with recording(level):
         inputs = level.enter(primals)
         output = func(*inputs)
         flat_output, output_spec = tree_flatten(output)
@@ -285,8 +311,7 @@ def linearize(
         flat_inputs, input_spec = tree_flatten(inputs)
         dummies = [tensor_ops.zeros_like(without_history(o)) for o in flat_output]
         for dummy in dummies:
-            dummy.requires_grad = True
-        level.leaves |= {accumulator_of(dummy) for dummy in dummies}
+            level.own(dummy)
         pulled = gradients(
             flat_output, flat_inputs, dummies, keep=True, create_graph=True
         )
