@@ -24,7 +24,7 @@ steps = st.lists(
 hooks = st.lists(st.tuples(st.sampled_from(HOOKS), places), max_size=8)
 passes = st.lists(
     st.tuples(
-        st.sampled_from(["backward", "inputs", "grad"]),
+        st.sampled_from(["backward", "inputs", "grad", "twice"]),
         st.lists(places, min_size=1, max_size=3),  # roots
         st.lists(places, min_size=1, max_size=4),  # inputs
     ),
@@ -108,15 +108,25 @@ def play(t: Any, leaves: int, program: Any, hooked: Any, walks: Any) -> Any:
             t.autograd.backward(ends, ones, retain_graph=True)
         elif kind == "inputs":
             t.autograd.backward(ends, ones, retain_graph=True, inputs=starts)
-        else:
+        elif kind == "grad":
             found = t.autograd.grad(ends, starts, ones, True, allow_unused=True)
             seen.append(plain(found))
+        else:
+            found = t.autograd.grad(
+                ends, starts, ones, create_graph=True, allow_unused=True
+            )
+            again = [g for g in found if g is not None and g.requires_grad]
+            seen.append("again")
+            if again:
+                ones = [t.ones(2) for _ in again]
+                found += t.autograd.grad(again, starts, ones, True, allow_unused=True)
+            seen.append(plain(tuple(g if g is None else g.detach() for g in found)))
         seen.append(kind)
     events = [each for each in seen if not hasattr(each, "next_functions")]
     return events, [plain(each.grad) for each in values if each.is_leaf]
 
 
-@settings(max_examples=200, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=200, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(st.integers(1, 6), steps, hooks, passes)
 def test_hooks_run_as_in_pytorch(
     leaves: int, program: list[Step], hooked: Any, walks: Any
