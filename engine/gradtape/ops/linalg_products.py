@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from typing import Any
 
@@ -74,7 +75,8 @@ def ger(input: Tensor, vec2: Tensor, *, out: Tensor | None = None) -> Tensor:
 def _pairs(F: Any, first: Any, second: Any) -> Any:
     """Return the products of all elements of two rows, as one row."""
     product = F.unsqueeze(first, -1) * F.unsqueeze(second, -2)
-    return F.reshape(product, (product.shape[0], -1))
+    rows, m, n = product.shape
+    return F.reshape(product, (rows, m * n))
 
 
 def _trilinear_backward(
@@ -113,8 +115,9 @@ def _trilinear(
     sumdim: Any,
 ) -> Any:
     """Return i1ᵀ i2[k] i3 for each output k. The other arguments are PyTorch's."""
-    pairs = (i1[:, :, None] * i3[:, None, :]).reshape(i1.shape[0], -1)
-    return xp.dot(pairs, i2.reshape(i2.shape[0], -1).T)
+    o, m, n = i2.shape
+    pairs = (i1[:, :, None] * i3[:, None, :]).reshape(i1.shape[0], m * n)
+    return xp.dot(pairs, i2.reshape(o, m * n).T)
 
 
 @public
@@ -134,8 +137,9 @@ def bilinear(
     for at, (name, given) in enumerate(names.items()):
         check_tensor(given, "bilinear", name, at + 1)
     _check_bilinear(input1, input2, weight, bias)
-    first = reshape(input1, (-1, input1.shape[-1]))
-    second = reshape(input2, (-1, input2.shape[-1]))
+    count = math.prod(input1.shape[:-1])
+    first = reshape(input1, (count, input1.shape[-1]))
+    second = reshape(input2, (count, input2.shape[-1]))
     found = _trilinear(first, weight, second, (1, 3), (0,), (1, 2), (2, 3))
     found = reshape(found, (*input1.shape[:-1], weight.shape[0]))
     return found if bias is None else found + bias

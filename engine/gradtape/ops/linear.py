@@ -201,7 +201,11 @@ def tensordot(a: Tensor, b: Tensor, dims: Any = 2) -> Tensor:
     over_a = [d % a.dim() for d in over_a]
     over_b = [d % b.dim() for d in over_b]
     for da, db in zip(over_a, over_b, strict=True):
-        if a.shape[da] != b.shape[db]:
+        if b.shape[db] == 1 != a.shape[da]:
+            a = a.sum(da, True)
+        elif a.shape[da] == 1 != b.shape[db]:
+            b = b.sum(db, True)
+        elif a.shape[da] != b.shape[db]:
             raise RuntimeError(
                 "contracted dimensions need to match, but first has size "
                 f"{a.shape[da]} in dim {da} and second has size {b.shape[db]} in dim "

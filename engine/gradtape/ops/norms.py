@@ -6,10 +6,10 @@ from math import inf
 from typing import Any
 
 from .._define import Array, method, op
-from .._dtypes import DTYPE_OF, parse_dtype
+from .._dtypes import DTYPE_OF
 from .._dtypes import dtype as DType
 from .._tensor import Tensor
-from ._operand import HIDDEN, number
+from ._operand import HIDDEN
 from ._reduction import as_dims, axes_of, finish, in_dtype, restored, wide
 from ._signature import ABSENT, dim_argument
 
@@ -94,23 +94,6 @@ def linalg_vector_norm(
     return finish(xp, found.astype(real), data.shape, axes, keepdim)
 
 
-@method(function=True)
-def norm(
-    input: Tensor,
-    p: Any = "fro",
-    dim: Any = None,
-    keepdim: bool = False,
-    out: Tensor | None = None,
-    dtype: Any = None,
-) -> Tensor:
-    """Return the p-norm of the elements; "fro" is the 2-norm."""
-    if p == "nuc":
-        raise NotImplementedError("the nuclear norm needs singular values")
-    order = 2.0 if p in ("fro", None) else float(number(p))
-    kind = None if dtype is None else parse_dtype(dtype, "norm")
-    return linalg_vector_norm(input, order, as_dims(dim), keepdim, kind, out=out)
-
-
 @op(
     {
         "self": lambda F, grad, self, other, result, p: norm_backward(
@@ -126,7 +109,7 @@ def dist(xp: Any, self: Array, other: Array, p: float = 2) -> Any:
     """Return the p-norm of the difference of two tensors."""
     apart = self - other
     found = xp.asarray(_norm_of(xp, apart, p, tuple(range(apart.ndim))))
-    return found.astype(self.dtype)
+    return found.astype(apart.real.dtype)
 
 
 # ---- logsumexp ----

@@ -5,6 +5,7 @@ from __future__ import annotations
 from ..._define import FUNCTIONS
 from ..._mode import no_grad
 from ..._tensor import Tensor
+from ...ops.norms import linalg_vector_norm
 from ...ops.scalar import add_number, norm
 
 
@@ -31,7 +32,7 @@ def cosine_similarity(
     first, second = FUNCTIONS["broadcast_tensors"](x1, x2)
     norms: list[Tensor] = []
     for tensor in (first, second):
-        size = FUNCTIONS["linalg_vector_norm"](tensor, 2, dim, True).clone()
+        size = linalg_vector_norm(tensor, 2, dim, True).clone()
         with no_grad():  # eps keeps from dividing by zero; it is not differentiated
             size.clamp_min_(eps)
         norms.append(size)
