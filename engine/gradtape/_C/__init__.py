@@ -11,6 +11,7 @@ from .._mode import mode, switch_grad_mode
 from ..autograd import _multithreading
 from ..autograd._custom_node import CustomNode
 from ..autograd._engine import ImperativeEngine
+from ..ops._linalg import LinAlgError
 from . import _autograd as _autograd
 from . import _forward
 from . import _functions as _functions
@@ -18,6 +19,7 @@ from . import _profiler as _profiler
 
 _FunctionBase = CustomNode
 _ImperativeEngine = ImperativeEngine
+_LinAlgError = LinAlgError
 _are_functorch_transforms_active = _forward.transforms_active
 _current_autograd_node = current_node
 _current_graph_task_execution_order = current_order
