@@ -175,7 +175,8 @@ def current_order() -> list[Node]:
         raise RuntimeError(
             "get_current_graph_task_execution_order expects the current backward to "
             "be executed with multithreading disabled, e.g. by running:\n\n"
-            ">>> with torch.autograd.set_multithreading_enabled(False):\n"
+            ">>>"
+            " with torch.autograd.set_multithreading_enabled(False):\n"
             "...     torch.autograd.grad(...)\n"
         )
     return execution_order(task.roots, task.order, task.wanted)

@@ -175,17 +175,19 @@ def run_between(
         raise RuntimeError(f"got {len(outputs)} tensors and {len(gradients)} gradients")
     roots = [_root(end, index) for index, end in enumerate(outputs)]
     targets = None if inputs is None else [_target(x, accumulating) for x in inputs]
-    if create_graph and accumulating and roots:
-        level = user_stacklevel()
-        warnings.warn(_errors.CREATE_GRAPH_CYCLE, UserWarning, stacklevel=level)
-    found = run_backward(
-        roots,
-        gradients,
-        retain_graph=keep,
-        create_graph=create_graph,
-        targets=targets,
-        accumulating=accumulating,
-    )
+    try:
+        found = run_backward(
+            roots,
+            gradients,
+            retain_graph=keep,
+            create_graph=create_graph,
+            targets=targets,
+            accumulating=accumulating,
+        )
+    finally:
+        if create_graph and accumulating and roots:  # after what hooks warned of
+            level = user_stacklevel()
+            warnings.warn(_errors.CREATE_GRAPH_CYCLE, UserWarning, stacklevel=level)
     return _as_tensors(found, gradients)
 
 
