@@ -62,8 +62,8 @@ def view_op(
                 node.saved = ()
                 node.params = (*options, source._data.shape) if keeps_shape else options
                 finish(node, view)
-            if mode.now.duals is not None:
-                mode.now.duals.viewed(_op, source, (view,), options)
+            if now.duals is not None:
+                now.duals.viewed(_op, source, (view,), options)
             if observers:
                 notify(OpCalled(_op.name, (source, *options), (view,), node))
             return view
