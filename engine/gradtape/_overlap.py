@@ -114,25 +114,46 @@ def check_partial_overlap(op: Op, target: Tensor, args: tuple[Any, ...]) -> None
 
     A tensor called ``value`` stands for a number, which is read before.
     """
+    data, scattered = target._data, op.name in _SCATTERED
     memory = target._memory
-    if memory is None:
+    if memory is None and not scattered:
         return
-    owner, data = memory.owner, target._data
-    for name, arg in zip(op.tensors, args, strict=False):
-        if not isinstance(arg, Tensor) or arg is target or name == "value":
+    for position, (name, arg) in enumerate(zip(op.tensors, args, strict=False)):
+        if not isinstance(arg, Tensor) or name == "value":
+            continue
+        if arg is target and position == 0:
             continue
         theirs = arg._memory
-        if theirs is not None and theirs.owner is owner and _partly(data, arg._data):
+        shared = arg is target or (
+            memory is not None and theirs is not None and theirs.owner is memory.owner
+        )
+        if shared and _partly(data, arg._data, scattered):
             raise RuntimeError(_errors.PARTIAL_OVERLAP)
 
 
-def _partly(mine: Any, theirs: Any) -> bool:
+_SCATTERED = {
+    *("index_add", "index_copy", "index_fill", "index_put", "put"),
+    *("scatter", "scatter_add", "scatter_reduce"),
+}
+"""Writes in an order of their own: no cell they write may be read meanwhile."""
+
+
+def check_places(target: Tensor, places: Any) -> None:
+    """Refuse to write into the arrays that say where to write."""
+    data = target._data
+    for place in places:
+        if getattr(place, "dtype", None) is data.dtype and _partly(data, place, True):
+            raise RuntimeError(_errors.PARTIAL_OVERLAP)
+
+
+def _partly(mine: Any, theirs: Any, wholly: bool) -> bool:
+    """Tell whether two arrays overlap; where they are the same, say ``wholly``."""
     if not mine.size or not theirs.size or not (is_dense(mine) and is_dense(theirs)):
         return False  # cannot be told from the outside; PyTorch does not look further
     begin, other = (backend_of(a).pointer(a) for a in (mine, theirs))
     end, other_end = begin + mine.nbytes, other + theirs.nbytes
     if (begin, end) == (other, other_end):
-        return mine.strides != theirs.strides
+        return wholly or mine.strides != theirs.strides
     return begin < other_end and other < end
 
 

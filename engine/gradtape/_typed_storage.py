@@ -156,9 +156,7 @@ class TypedStorage:
         return self.clone()
 
     def __deepcopy__(self, memo: dict[int, Any]) -> TypedStorage:
-        bytes_ = self._untyped_storage.__deepcopy__(memo)
-        found = memo[id(self)] = typed(bytes_, self.dtype)
-        return found
+        return typed(self._untyped_storage.__deepcopy__(memo), self.dtype)
 
     def __reduce__(self) -> tuple[Any, ...]:
         return typed, (self._untyped_storage, self.dtype)

@@ -122,8 +122,13 @@ class UntypedStorage:
         return self.clone()
 
     def __deepcopy__(self, memo: dict[int, Any]) -> UntypedStorage:
-        found = memo[id(self)] = self.clone()
-        return found
+        """Return one copy for all that share this memory in what is copied."""
+        copies: dict[int, UntypedStorage] = memo.setdefault("torch", {})  # type: ignore[call-overload]
+        key = id(self._storage.owner)
+        if key not in copies:
+            copies[key] = UntypedStorage(new_storage(self._storage.flat().copy()))
+            memo.setdefault(id(memo), []).append(self)  # its id stays taken
+        return copies[key]
 
     def __reduce__(self) -> tuple[Any, ...]:
         return _restored, (bytes(self),)

@@ -215,10 +215,116 @@ def transpose_written(t):
     return y, x.grad
 
 
+def dtype_changed_views(t):
+    y = t.ones(4, requires_grad=True) * 2 + 0j
+    real, pairs = y.real[1:], t.view_as_real(y)
+    y.mul_(3)
+    pairs[:, 0].mul_(2)
+    (real.sum() + pairs.sum()).backward()
+    return y, real, pairs, names_to_the_leaf(real.grad_fn)
+
+
+def complex_view_written(t):
+    x = t.ones(4, requires_grad=True)
+    y = x * 2
+    z = t.view_as_complex(y.view(2, 2))
+    z.mul_(3j)
+    (y * y).sum().backward()
+    return y, z, x.grad, names_to_the_leaf(z.grad_fn)
+
+
+def parts_assigned(t):
+    w = t.ones(2, requires_grad=True)
+    x = t.zeros(2, dtype=t.complex64)
+    x.real = w * 2
+    x.imag = 3
+    x.abs().sum().backward()
+    return x, x._version, w.grad
+
+
+def names_to_the_leaf(node):
+    names = []
+    while node is not None:
+        names.append(node.name())
+        node = node.next_functions[0][0] if node.next_functions else None
+    return names
+
+
+def retained_grad_moves_with_the_tensor(t):
+    x = t.ones(2, requires_grad=True)
+    y = x * 2
+    y.retain_grad()
+    y.mul_(3)
+    y.sum().backward()
+    return y.grad, x.grad
+
+
+def retained_grad_of_a_view_whose_base_is_written(t):
+    y = t.ones(2, requires_grad=True) * 2
+    v = y[:1]
+    v.retain_grad()
+    y.mul_(3)
+    (v * 5).sum().backward()
+    return v.grad
+
+
+def hooks_stay_with_what_was(t):
+    seen = []
+    x = t.ones(2, requires_grad=True)
+    y = x * 2
+    y.register_hook(lambda g: seen.append(("before", g.tolist())))
+    y.mul_(3)
+    y.register_hook(lambda g: seen.append(("after", g.tolist())))
+    y.sum().backward()
+    return seen
+
+
+def view_made_without_grad_carries_none_back(t):
+    x = t.ones(2, requires_grad=True)
+    with t.no_grad():
+        v = x[:1]
+    y = v * 2
+    return v.requires_grad, v.is_leaf, y.grad_fn.next_functions, y
+
+
+def unsafe_pieces(t):
+    x = t.arange(4.0).requires_grad_()
+    y = x * 1
+    a, b = y.unsafe_split(2)
+    b.mul_(3)
+    t.cat([a, b]).sum().backward()
+    return y._version, b._version, b._is_view(), y, x.grad
+
+
+def view_of_a_view_made_without_grad(t):
+    y = t.ones(4, requires_grad=True) * 1
+    with t.no_grad():
+        v = y[:2]
+    v[:1].add_(1)
+
+
+def print_what_lost_its_history(t):
+    y = t.ones(4, requires_grad=True) * 1
+    with t.no_grad():
+        piece = y.split(2)[0]
+        piece.add_(1)
+    return repr(piece)
+
+
+def inplace_relu_differentiated_twice(t):
+    x = t.tensor([[1.0, -1.0], [2.0, 3.0]], requires_grad=True)
+    y = (x * x).view(4).relu_() ** 2
+    (g,) = t.autograd.grad(y.sum(), x, create_graph=True)
+    (h,) = t.autograd.grad(g.sum(), x)
+    return g.tolist(), h
+
+
 PROGRAMS = [
     value
     for name, value in list(globals().items())
-    if callable(value) and getattr(value, "__module__", "") == __name__
+    if callable(value)
+    and getattr(value, "__module__", "") == __name__
+    and name != "names_to_the_leaf"
 ]
 
 

@@ -13,8 +13,11 @@ from .._define import method, public
 from .._dtypes import DTYPE_OF, get_default_dtype, parse_dtype, promote_types
 from .._dtypes import dtype as DType
 from .._mode import mode
+from .._storage import sharing
 from .._storage_moves import fix
-from .._tensor import Tensor, wrap
+from .._tensor import Tensor, wrap, wrap_shared
+from .._typed_storage import TypedStorage
+from .._untyped_storage import UntypedStorage
 from ._place import made, module_on
 from ._warn import warn_once
 from .create import in_range, kind_of_number
@@ -62,7 +65,21 @@ def tensor(
     tensor([[1.0000, 2.0000],
             [3.0000, 4.5000]])
     """
+    if isinstance(data, UntypedStorage | TypedStorage):
+        kind = parse_dtype(dtype, "tensor") if dtype else get_default_dtype()
+        return _over_storage(data, kind).requires_grad_(requires_grad)
     return _built(data, dtype, device, requires_grad, "torch.tensor", None)
+
+
+def _over_storage(memory: Any, kind: DType) -> Tensor:
+    """Return a tensor over the memory of a storage, which must hold its dtype."""
+    if isinstance(memory, TypedStorage) and memory.dtype is not kind:
+        raise RuntimeError(
+            f"Expected a Storage of type {kind.cpp_name} or an UntypedStorage, but got "
+            f"{memory.dtype.cpp_name}"
+        )
+    storage = memory.untyped()._storage
+    return wrap_shared(storage.flat_as(kind.numpy), sharing(storage))
 
 
 @method()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from operator import methodcaller
 from typing import Any
 
@@ -87,5 +88,14 @@ def imag(input: Tensor) -> Tensor:
     return select(view_as_real(input), -1, 1)
 
 
+def _assigned(part: Callable[[Tensor], Tensor]) -> Callable[[Tensor, Any], None]:
+    """Return the function that ``x.real = value`` calls."""
+
+    def assign(self: Tensor, value: Any) -> None:
+        part(self).copy_(value)
+
+    return assign
+
+
 for _name, _part in {"real": real, "imag": imag}.items():
-    setattr(Tensor, _name, property(_part))
+    setattr(Tensor, _name, property(_part, _assigned(_part)))

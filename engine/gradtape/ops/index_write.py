@@ -11,7 +11,7 @@ from .._backend import backend_of
 from .._define import OPS, Array, method, op
 from .._errors import legacy_type_name
 from .._mode import mode
-from .._overlap import check_overlap
+from .._overlap import check_overlap, check_places
 from .._tensor import Tensor, wrap
 from .._views import check_inplace
 from ._freeing import frees_options
@@ -110,6 +110,7 @@ def put_at(
 ) -> Tensor:
     """Write values at index arrays of a tensor, in place."""
     _check_values(target, places, values)
+    check_places(target, places)
     xp = backend_of(target._data).xp
     array = values._data
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 from .._apply import make_node
@@ -50,13 +51,25 @@ def resize_(
         raise RuntimeError("cannot resize variables that require grad")
     if mode.now.duals is not None and mode.now.duals.any_dual([self]):
         raise RuntimeError("cannot resize variables that has a forward grad")
-    if any(n < 0 for n in wanted):
-        raise RuntimeError("numel: integer multiplication overflow")
+    _check_room(wanted, self._data.itemsize)
     if wanted != self._data.shape:
         steps = contiguous_strides(wanted)
         place(self, Geometry(wanted, steps, self.storage_offset()))
         note_write(self, "resize_")
     return self
+
+
+def _check_room(size: Sizes, itemsize: int) -> None:
+    """Refuse sizes that no memory can hold, in PyTorch's words."""
+    limit = 2**63
+    if any(n < 0 for n in size) or math.prod(size) >= limit:
+        raise RuntimeError("numel: integer multiplication overflow")
+    if math.prod(max(n, 1) for n in size[1:]) >= limit:
+        raise RuntimeError("Stride calculation overflowed")
+    if math.prod(size) * itemsize >= limit:
+        raise RuntimeError(
+            f"Storage size calculation overflowed with sizes={list(size)}"
+        )
 
 
 @method()
@@ -160,6 +173,12 @@ def _wanted(
             return source._storage, geometry_of(source)
         memory = source._storage
     elif isinstance(source, UntypedStorage | TypedStorage):
+        if isinstance(source, TypedStorage) and source.dtype is not self.dtype:
+            mine = _CPP_NAMES[self.dtype.cpp_name]
+            raise RuntimeError(
+                f"Expected a Storage of type {mine} or an UntypedStorage, but got type "
+                f"{source.dtype.cpp_name} for argument 1 'storage'"
+            )
         memory = source.untyped()._storage
     else:
         raise TypeError(

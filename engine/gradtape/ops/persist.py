@@ -16,6 +16,7 @@ from .._mode import mode
 from .._storage import Storage, borrowed, inference_storage, new_storage
 from .._strided import Geometry, geometry_of
 from .._tensor import Tensor, wrap
+from .._untyped_storage import face_of
 from .memory import place
 
 Sizes = tuple[int, ...]
@@ -32,10 +33,7 @@ def _deepcopy(self: Tensor, memo: dict[int, Any]) -> Tensor:
         )
     if id(self) in memo:
         return memo[id(self)]
-    shared: Storage | None = memo.get(id(self._storage))
-    if shared is None:
-        shared = memo[id(self._storage)] = new_storage(self._storage.flat().copy())
-        memo.setdefault(id(memo), []).append(self._storage)  # its id stays taken
+    shared = face_of(self._storage).__deepcopy__(memo)._storage
     if mode.now.inference:
         twin = _like(self, inference_storage(shared.owner))
     else:
@@ -73,6 +71,9 @@ def _shallow_copy(self: Tensor) -> Tensor:
 
 @method("__reduce_ex__")
 def _reduce(self: Tensor, protocol: Any) -> tuple[Any, ...]:
+    from ..utils.hooks import warn_if_has_hooks
+
+    warn_if_has_hooks(self)
     memory = backend_of(self._data).to_host(self._storage.flat()).tobytes()
     place = geometry_of(self)
     state = (self.dtype, tuple(place), memory, self.requires_grad, self.__dict__)

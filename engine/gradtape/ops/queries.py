@@ -50,7 +50,7 @@ def is_nonzero(input: Tensor) -> bool:
 def is_set_to(self: Tensor, tensor: Tensor) -> bool:
     """Tell whether two tensors look in the same way into the same memory."""
     return (
-        self._storage is tensor._storage
+        self._storage.owner is tensor._storage.owner
         and self.storage_offset() == tensor.storage_offset()
         and self._data.shape == tensor._data.shape
         and self.stride() == tensor.stride()
