@@ -11,7 +11,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from ._apply import apply, metas_of
+from ._apply import apply, as_array, metas_of
+from ._backend import backend_of
 from ._define import raw_ops, tensor_ops
 from ._mode import Switches, mode
 from ._node import Node, accumulator_of, layout_of, next_sequence_nr
@@ -83,6 +84,8 @@ def push_forward(
         return {0: apply(op, _in_place_of(op, args, tangents), params)}
     if op.key == "logcumsumexp":  # whose backward formula looks at the sign of u
         return {0: _logcumsumexp_forward(args[0], params[0], tangents[0])}
+    if op.pointwise and _is_plain(op, [*args, *outputs, *tangents]):
+        return {0: _elementwise(op, args, params, outputs[0], tangents)}
     numbers = differentiable_outputs(op, outputs)
     start = next_sequence_nr()
     with _Plainly():
@@ -125,6 +128,78 @@ def _unrecorded(tensor: Tensor) -> Tensor:
     return tensor
 
 
+def _is_plain(op: Op, values: Sequence[Any]) -> bool:
+    """Tell whether one formula serves each input, and all numbers are real.
+
+    Conjugates make no difference then.
+    """
+    return not any(f.joint for f in op.formulas) and not any(
+        v._data.dtype.kind == "c" if isinstance(v, Tensor) else type(v) is complex
+        for v in values
+    )
+
+
+def _elementwise(
+    op: Op,
+    args: Sequence[Any],
+    params: tuple[Any, ...],
+    output: Tensor,
+    tangents: Tangents,
+) -> Tensor:
+    """Push through an op whose Jacobian is diagonal, and so its own transpose."""
+    needs = tuple([t is not None for t in tangents])
+    values = _values_for(op, args, params, (output,), needs)
+    known = [*args, *tangents, output]
+    raw = mode.now.duals is None and not (
+        mode.grad and any(isinstance(t, Tensor) and t.requires_grad for t in known)
+    )
+    F = raw_ops(output._data) if raw else tensor_ops
+    if raw:
+        values = [v._data if isinstance(v, Tensor) else v for v in values]
+    total: Any = None
+    for formula in op.formulas:
+        for place in formula.edges:
+            tangent = tangents[place]
+            if tangent is None:
+                continue
+            grad: Any = tangent._data if raw else tangent
+            picked = [values[i] for i in formula.picks]
+            if raw:
+                part = mode.run(formula.function, F, grad, *picked)
+                total = part if total is None else mode.run(total.__add__, part)
+            else:
+                part = formula.function(F, grad, *picked)
+                total = part if total is None else total + part
+    return _fitted(output, as_array(total) if raw else total)
+
+
+def _fitted(output: Tensor, found: Any) -> Tensor:
+    """Bring a tangent to the shape and dtype of its output."""
+    data = output._data
+    if isinstance(found, Tensor):
+        if found._data.dtype is not data.dtype:
+            found = tensor_ops._to_copy(found, output.dtype)
+        return found if found._data.shape == data.shape else found.expand(data.shape)
+    if found.shape != data.shape:
+        found = backend_of(data).xp.broadcast_to(found, data.shape)
+    return wrap(found if found.dtype is data.dtype else found.astype(data.dtype))
+
+
+def _values_for(
+    op: Op,
+    args: Sequence[Any],
+    params: tuple[Any, ...],
+    outputs: Sequence[Tensor],
+    needs: tuple[bool, ...],
+) -> list[Any]:
+    """Return what formulas may ask for, in the order of their picks."""
+    saved = [
+        outputs[output] if argument is None else args[argument]
+        for argument, output, _ in op.savings
+    ]
+    return [*saved, *params, *metas_of(op, args), needs]
+
+
 def _dummy(output: Tensor) -> Tensor:
     data = output._data
     dummy = tensor_ops.zeros_like(wrap(data))
@@ -145,11 +220,7 @@ def _pulled_back(
     if len(outputs) == 1:
         grad = grad[0]
     needs = tuple([t is not None for t in tangents])
-    saved = [
-        outputs[output] if argument is None else args[argument]
-        for argument, output, _ in op.savings
-    ]
-    values = [*saved, *params, *metas_of(op, args), needs]
+    values = _values_for(op, args, params, outputs, needs)
     inputs = inputs_of(op, args)
     gradients: list[Any] = [None] * len(op.edges)
     for formula in op.formulas:
