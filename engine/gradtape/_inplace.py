@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 from . import _errors
 from ._anomaly_report import check_outputs
 from ._apply import arrays_of, as_array, broadcast_error, make_node, promote
 from ._backend import backend_of
-from ._define import OPS, method
+from ._define import OPS, make_node_type, method
 from ._dtypes import DTYPE_OF, can_cast
 from ._errors import legacy_type_name
 from ._mode import mode
@@ -27,11 +28,20 @@ from ._site import caller_site
 from ._tensor import Tensor, wrap
 from ._views import check_inplace, rebase_history
 
+_OWN_NODES = {
+    "acosh": "AcoshBackward1",
+    "asinh": "AsinhBackward1",
+    "atanh": "AtanhBackward1",
+}
+
 
 def inplace(*names: str) -> None:
     """Declare ``name_`` as a method for each named op that is declared already."""
     for name in names:
         record = OPS[name]
+        if name in _OWN_NODES:  # PyTorch numbers the derivatives of these two apart
+            record = replace(record, node_name=_OWN_NODES[name])
+            make_node_type(record)
         twin = in_place(record)
         twin.__doc__ = f"In-place version of {record.name}()."
         method(f"{record.name}_")(twin)
