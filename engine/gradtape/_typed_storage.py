@@ -9,8 +9,22 @@ from typing import Any
 import numpy as np
 
 from ._device import device as Device
+from ._dtypes import (
+    bfloat16,
+    bool_,
+    complex64,
+    complex128,
+    float16,
+    float32,
+    float64,
+    get_default_dtype,
+    int8,
+    int16,
+    int32,
+    int64,
+    uint8,
+)
 from ._dtypes import dtype as DType
-from ._dtypes import get_default_dtype
 from ._storage import new_storage
 from ._untyped_storage import UntypedStorage, listing
 
@@ -221,3 +235,12 @@ def typed(storage: UntypedStorage, dtype: DType) -> TypedStorage:
 def legacy_name(dtype: DType) -> str:
     """Return the name of the class of storages of one dtype: FloatStorage."""
     return f"{dtype.cpp_name}Storage"
+
+
+def names_by_dtype() -> dict[DType, str]:
+    """Return the names of the old storage classes, by dtype."""
+    named = (
+        *(bfloat16, bool_, complex64, complex128, float16, float32, float64),
+        *(int8, int16, int32, int64, uint8),
+    )
+    return {dtype: legacy_name(dtype) for dtype in named}
