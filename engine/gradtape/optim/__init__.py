@@ -1,6 +1,14 @@
 """Optimizers: the same steps, groups and state as PyTorch's."""
 
-from ._adam import Adam as Adam
-from ._adam import AdamW as AdamW
-from ._optimizer import Optimizer as Optimizer
-from ._sgd import SGD as SGD
+from .adadelta import Adadelta as Adadelta
+from .adagrad import Adagrad as Adagrad
+from .adam import Adam as Adam
+from .adamax import Adamax as Adamax
+from .adamw import AdamW as AdamW
+from .asgd import ASGD as ASGD
+from .nadam import NAdam as NAdam
+from .optimizer import Optimizer as Optimizer
+from .radam import RAdam as RAdam
+from .rmsprop import RMSprop as RMSprop
+from .rprop import Rprop as Rprop
+from .sgd import SGD as SGD

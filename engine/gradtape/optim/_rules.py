@@ -1,0 +1,233 @@
+"""RuledOptimizer: an optimizer whose step treats each parameter by one rule."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, ClassVar
+
+from .. import _dtypes
+from .._backend import backend_of
+from .._before_write import before_write
+from .._define import FUNCTIONS
+from .._dtype_promotion import get_default_dtype
+from .._mode import enable_grad, mode, no_grad
+from .._tensor import Tensor, wrap
+from .optimizer import Group, Optimizer
+
+PLAIN = frozenset((_dtypes.float16, _dtypes.float32, _dtypes.float64))
+"""Dtypes that NumPy computes with as PyTorch does: the rule gets the raw memory."""
+
+NOT_CAPTURABLE = (
+    "If capturable=True, {what} must be on supported devices: "
+    "['cuda', 'xpu', 'hpu', 'privateuseone'{more}]."
+)
+
+
+class TensorFunctions:
+    """The functions a rule calls, for tensors; NumPy has them under the same names."""
+
+    def __getattr__(self, name: str) -> Any:
+        return FUNCTIONS[name]
+
+
+TENSORS = TensorFunctions()
+
+
+class RuledOptimizer(Optimizer):
+    """Base of the optimizers that step one parameter at a time.
+
+    A subclass says what state a parameter starts with and writes the rule. The rule
+    uses only what arrays and tensors share: operators, in-place operators, indexing and
+    the functions of ``F``. It gets raw memory, which is quick, or tensors where the
+    step shall be differentiable or the dtype needs PyTorch's own rounding.
+    """
+
+    later_options: ClassVar[dict[str, Any]] = {
+        "foreach": None,
+        "maximize": False,
+        "differentiable": False,
+        "capturable": False,
+    }
+    """Options that states saved by older versions lack."""
+
+    capturable_what = "params and state_steps"
+    capturable_more = ", 'xla'"
+
+    def fresh_state(self, param: Tensor, group: Group) -> dict[str, Tensor]:
+        """Return the state that a parameter starts with."""
+        raise NotImplementedError
+
+    @staticmethod
+    def rule(
+        F: Any, group: Group, param: Any, grad: Any, state: dict[str, Any], lr: Any
+    ) -> int:
+        """Step one parameter; return how many times its memory was written."""
+        raise NotImplementedError
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        super().__setstate__(state)
+        for group in self.param_groups:
+            for name, value in self.later_options.items():
+                group.setdefault(name, value)
+            for param in group["params"]:
+                known = self.state.get(param)
+                if known:
+                    _wrap_numbers(known)
+
+    def step(self, closure: Callable[[], Any] | None = None) -> Any:
+        """Update every parameter that has a gradient, once.
+
+        ``closure`` computes the loss anew and is called first; its value is returned.
+        """
+        loss = None
+        with enable_grad() if self.defaults["differentiable"] else no_grad():
+            if closure is not None:
+                with enable_grad():
+                    loss = closure()
+            for group in self.param_groups:
+                self.step_group(group)
+        return loss
+
+    def step_group(self, group: Group) -> None:
+        """Step the parameters of one group."""
+        members = [param for param in group["params"] if param._grad is not None]
+        for param in members:
+            if not self.state[param]:
+                self.state[param].update(self.fresh_state(param, group))
+        if members and group.get("capturable"):
+            raise AssertionError(
+                NOT_CAPTURABLE.format(
+                    what=self.capturable_what, more=self.capturable_more
+                )
+            )
+        for param in members:
+            if group["differentiable"] or param.dtype not in PLAIN:
+                self._step_tensors(group, param)
+            else:
+                self._step_memory(group, param)
+
+    def _step_memory(self, group: Group, param: Tensor) -> None:
+        for look in before_write:
+            look(param)
+        data, grad = param._data, param._grad
+        assert grad is not None
+        xp = backend_of(data).xp
+        raw = {key: value._data for key, value in self.state[param].items()}
+        towards = -grad._data if group["maximize"] else grad._data
+        rate = group.get("lr")
+        if isinstance(rate, Tensor):
+            rate = rate.item()
+        if not data.ndim:  # NumPy's operations would return scalars
+            data, towards = data.reshape(1), towards.reshape(1)
+            raw = {key: value.reshape(1) for key, value in raw.items()}
+        times = mode.run(
+            _count_and_step, self.rule, xp, group, data, towards, raw, rate
+        )
+        self.wrote(param, times)
+
+    def _step_tensors(self, group: Group, param: Tensor) -> None:
+        grad = param._grad
+        assert grad is not None
+        state = dict(self.state[param])
+        if group["maximize"]:
+            grad = -grad
+        rate = scalar_of(group.get("lr"))
+        target = param
+        if param.dtype.is_complex:
+            real = FUNCTIONS["view_as_real"]
+            target, grad = real(param), real(grad)
+            state = {
+                key: real(value) if value.dtype.is_complex else value
+                for key, value in state.items()
+            }
+        _count_and_step(self.rule, TENSORS, group, target, grad, state, rate)
+
+
+def _count_and_step(
+    rule: Any, F: Any, group: Group, param: Any, grad: Any, state: Any, lr: Any
+) -> int:
+    if "step" in state:
+        state["step"] += 1
+    return rule(F, group, param, grad, state, lr)
+
+
+def _wrap_numbers(state: dict[str, Any]) -> None:
+    """Make tensors of counters that older versions kept as numbers."""
+    for name in ("step", "mu_product", "eta", "mu"):
+        if name in state and not isinstance(state[name], Tensor):
+            state[name] = scalar(float(state[name]))
+
+
+def scalar_of(value: Any) -> Any:
+    """Return an option that may be a tensor of one element without its dimensions."""
+    if isinstance(value, Tensor) and value.dim():
+        return FUNCTIONS["squeeze"](value)
+    return value
+
+
+# ---- what states are made of ------------------------------------------------------
+
+
+def scalar_dtype(fused: bool | None = None) -> _dtypes.dtype:
+    """Return the dtype of counters: float32, or float64 where that is the default."""
+    if not fused and get_default_dtype() is _dtypes.float64:
+        return _dtypes.float64
+    return _dtypes.float32
+
+
+def scalar(value: float, fused: bool | None = None) -> Tensor:
+    """Return a counter."""
+    return FUNCTIONS["tensor"](value, dtype=scalar_dtype(fused))
+
+
+def zeros_beside(param: Tensor) -> Tensor:
+    """Return zeros laid out as a parameter."""
+    return wrap(backend_of(param._data).xp.zeros_like(param._data))
+
+
+def filled_beside(param: Tensor, value: float) -> Tensor:
+    """Return a constant laid out as a parameter; both parts of a complex number."""
+    xp = backend_of(param._data).xp
+    constant = complex(value, value) if param.dtype.is_complex else value
+    return wrap(xp.full_like(param._data, constant))
+
+
+# ---- what rules share -------------------------------------------------------------
+
+
+def move_towards(mean: Any, end: Any, weight: float) -> None:
+    """Move ``mean`` in place by ``weight`` of the way to ``end``, rounding as lerp."""
+    if weight < 0.5:
+        mean += weight * (end - mean)
+    else:
+        mean[...] = end - (end - mean) * (1 - weight)
+
+
+def average_square(square: Any, grad: Any, decay: float) -> None:
+    """Move ``square`` in place towards the gradient's square, but keep ``decay``."""
+    square *= decay
+    square += (1 - decay) * grad * grad
+
+
+# ---- checks of options ------------------------------------------------------------
+
+
+def check_rate(lr: Any) -> None:
+    """Refuse a learning rate that is negative or a tensor of several elements."""
+    if isinstance(lr, Tensor) and lr.numel() != 1:
+        raise ValueError("Tensor lr must be 1-element")
+    check_not_negative({"learning rate": lr})
+
+
+def check_not_negative(options: dict[str, Any]) -> None:
+    """Refuse negative values; the keys say how the sentence calls them."""
+    for name, value in options.items():
+        if not value >= 0.0:
+            raise ValueError(f"Invalid {name}: {value}")
+
+
+def check_betas(betas: Any) -> None:
+    """Refuse decay rates outside [0, 1)."""
+    for index in (0, 1):
+        if not 0.0 <= betas[index] < 1.0:
+            raise ValueError(f"Invalid beta parameter at index {index}: {betas[index]}")

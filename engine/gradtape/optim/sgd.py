@@ -1,0 +1,144 @@
+"""Stochastic gradient descent, with momentum and Nesterov's variant."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar
+
+from .._backend import backend_of
+from .._before_write import before_write
+from .._mode import mode
+from .._tensor import Tensor, wrap
+from ._fused import check_fused, check_fused_member
+from ._rules import PLAIN, RuledOptimizer, scalar_of
+from ._scaled import add_scaled
+from .optimizer import Group, Parameters
+
+
+class SGD(RuledOptimizer):
+    """Step down the gradient: ``p -= lr * v``, ``v = momentum * v + g``.
+
+    Sutskever et al., "On the importance of initialization and momentum in deep
+    learning", 2013, with PyTorch's placing of the learning rate.
+
+    >>> import gradtape as torch
+    >>> w = torch.tensor([1.0], requires_grad=True)
+    >>> optimizer = torch.optim.SGD([w], lr=0.5)
+    >>> (w * w).sum().backward()
+    >>> optimizer.step()
+    >>> w
+    tensor([0.], requires_grad=True)
+    """
+
+    later_options: ClassVar[dict[str, Any]] = {
+        "nesterov": False,
+        "maximize": False,
+        "foreach": None,
+        "differentiable": False,
+        "fused": False,
+    }
+
+    def __init__(
+        self,
+        params: Parameters,
+        lr: float | Tensor = 1e-3,
+        momentum: float = 0,
+        dampening: float = 0,
+        weight_decay: float | Tensor = 0,
+        nesterov: bool = False,
+        *,
+        maximize: bool = False,
+        foreach: bool | None = None,
+        differentiable: bool = False,
+        fused: bool | None = None,
+    ) -> None:
+        if isinstance(lr, Tensor) and lr.numel() != 1:
+            raise ValueError("Tensor lr must be 1-element")
+        if lr < 0.0:
+            raise ValueError(f"Invalid learning rate: {lr}")
+        if momentum < 0.0:
+            raise ValueError(f"Invalid momentum value: {momentum}")
+        if weight_decay < 0.0:
+            raise ValueError(f"Invalid weight_decay value: {weight_decay}")
+        if nesterov and (momentum <= 0 or dampening != 0):
+            raise ValueError("Nesterov momentum requires a momentum and zero dampening")
+        options = {
+            "lr": lr,
+            "momentum": momentum,
+            "dampening": dampening,
+            "weight_decay": weight_decay,
+            "nesterov": nesterov,
+            "maximize": maximize,
+            "foreach": foreach,
+            "differentiable": differentiable,
+            "fused": fused,
+        }
+        super().__init__(params, options)
+        if fused:
+            check_fused(foreach, differentiable)
+
+    def step_group(self, group: Group) -> None:
+        """Step the parameters of one group."""
+        recorded = group["differentiable"] or isinstance(group["weight_decay"], Tensor)
+        for param in group["params"]:
+            grad = param._grad
+            if grad is None:
+                continue
+            if group["fused"]:
+                check_fused_member(param)
+            if recorded or param.dtype not in PLAIN:
+                self._step_recorded(group, param, -grad if group["maximize"] else grad)
+                continue
+            for look in before_write:
+                look(param)
+            towards = -grad._data if group["maximize"] else grad._data
+            mode.run(self._step_raw, group, param, towards)
+            self.wrote(param)
+
+    # ---- on raw memory ------------------------------------------------------------
+
+    def _step_raw(self, group: Group, param: Tensor, grad: Any) -> None:
+        data = param._data
+        if group["weight_decay"]:
+            grad = grad + group["weight_decay"] * data
+        if group["momentum"]:
+            grad = self._velocity(group, param, grad)
+        add_scaled(data, grad, -float(group["lr"]))
+
+    def _velocity(self, group: Group, param: Tensor, grad: Any) -> Any:
+        state, momentum = self.state[param], group["momentum"]
+        buffer = state.get("momentum_buffer")
+        if buffer is None:
+            xp = backend_of(grad).xp
+            buffer = state["momentum_buffer"] = wrap(xp.array(grad, order="K"))
+        else:
+            buffer._data *= momentum
+            add_scaled(buffer._data, grad, 1 - group["dampening"])
+        if group["nesterov"]:
+            return grad + momentum * buffer._data
+        return buffer._data
+
+    # ---- on tensors, so that the step can be differentiated -----------------------
+
+    def _step_recorded(self, group: Group, param: Tensor, grad: Tensor) -> None:
+        momentum, rate = group["momentum"], scalar_of(group["lr"])
+        decay = group["weight_decay"]
+        if isinstance(decay, Tensor) and decay.requires_grad:
+            grad.addcmul_(param.clone(), decay)
+        elif decay != 0:
+            grad = grad.add(param, alpha=_number(decay))
+        if momentum != 0:
+            state = self.state[param]
+            buffer = state.get("momentum_buffer")
+            if buffer is None:
+                buffer = state["momentum_buffer"] = grad.detach().clone()
+            else:
+                buffer.mul_(momentum).add_(grad, alpha=1 - group["dampening"])
+            grad = grad.add(buffer, alpha=momentum) if group["nesterov"] else buffer
+        if isinstance(rate, Tensor) and rate.requires_grad:
+            param.addcmul_(grad, rate, value=-1)
+        else:
+            param.add_(grad, alpha=-_number(rate))
+
+
+def _number(value: Any) -> Any:
+    return value.item() if isinstance(value, Tensor) else value
