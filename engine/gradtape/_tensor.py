@@ -7,7 +7,6 @@ whose declarations add the methods (see ``_define.py``).
 from __future__ import annotations
 
 import threading
-import warnings
 from collections.abc import Callable
 from typing import Any
 
@@ -23,22 +22,17 @@ from ._storage import (
     sharing,
 )
 from ._tensor_data import set_data
+from ._tensor_grad import TensorGrad
 from ._tensor_hooks import TensorHooks
 from ._tensor_memory import TensorMemory
 from ._tensor_operators import TensorOperators
-from ._tensor_parts import (
-    TensorExtra,
-    ViewInfo,
-    check_grad,
-    grad_dtype_of,
-    set_grad_dtype,
-)
+from ._tensor_parts import TensorExtra, ViewInfo
 from ._transforms import refuse_inside
 
 _making = threading.Lock()
 
 
-class Tensor(TensorMemory, TensorOperators, TensorHooks):
+class Tensor(TensorMemory, TensorOperators, TensorHooks, TensorGrad):
     """An n-dimensional array that records what was done to it.
 
     >>> import gradtape as torch
@@ -149,45 +143,6 @@ class Tensor(TensorMemory, TensorOperators, TensorHooks):
     def output_nr(self) -> int:
         """Which output of its grad_fn this tensor is."""
         return self._nr
-
-    @property
-    def grad(self) -> Tensor | None:
-        """The gradient that backward() left here; None before.
-
-        Warns on a tensor that never gets one: not a leaf, no ``retain_grad()``.
-        """
-        extra = self._extra
-        if (
-            self._grad is None
-            and self._grad_fn is not None
-            and not (extra is not None and extra.retains)
-        ):
-            warnings.warn(_errors.NON_LEAF_GRAD, UserWarning, stacklevel=2)
-        return self._grad
-
-    @grad.setter
-    def grad(self, value: Tensor | None) -> None:
-        if value is not None:
-            check_grad(self, value)
-        self._grad = value
-
-    @grad.deleter
-    def grad(self) -> None:
-        self._grad = None
-
-    @property
-    def grad_dtype(self) -> Any:
-        """The dtype of ``.grad``: this leaf's own unless chosen; None allows any.
-
-        Raises RuntimeError for a tensor that is no leaf.
-        """
-        if not self.is_leaf:
-            raise RuntimeError("grad_dtype can only be accessed on leaf tensors.")
-        return grad_dtype_of(self)
-
-    @grad_dtype.setter
-    def grad_dtype(self, wanted: Any) -> None:
-        set_grad_dtype(self, wanted)
 
     @property
     def _version(self) -> int:
