@@ -1,11 +1,13 @@
 """Optimizers: the same steps, groups and state as PyTorch's."""
 
+from . import lr_scheduler as lr_scheduler
 from .adadelta import Adadelta as Adadelta
 from .adagrad import Adagrad as Adagrad
 from .adam import Adam as Adam
 from .adamax import Adamax as Adamax
 from .adamw import AdamW as AdamW
 from .asgd import ASGD as ASGD
+from .lbfgs import LBFGS as LBFGS
 from .nadam import NAdam as NAdam
 from .optimizer import Optimizer as Optimizer
 from .radam import RAdam as RAdam

@@ -259,7 +259,7 @@ class Optimizer:
         hook: Callable[[Optimizer, StateDict], StateDict | None],
         prepend: bool = False,
     ) -> RemovableHandle:
-        """Call ``hook(optimizer, state_dict)`` before loading; a dict it returns counts."""
+        """Call ``hook(optimizer, state_dict)`` before loading; it may return one."""
         return self._register("load_state_dict_pre", hook, prepend)
 
     def register_load_state_dict_post_hook(

@@ -1,0 +1,38 @@
+"""Schedulers of the learning rate: the same values, warnings and state as PyTorch's."""
+
+from ._base import LRScheduler as LRScheduler
+from ._base import _LRScheduler as _LRScheduler  # pyright: ignore[reportPrivateUsage]
+from ._compose import ChainedScheduler as ChainedScheduler
+from ._compose import SequentialLR as SequentialLR
+from ._cosine import CosineAnnealingLR as CosineAnnealingLR
+from ._cosine import CosineAnnealingWarmRestarts as CosineAnnealingWarmRestarts
+from ._cyclic import CyclicLR as CyclicLR
+from ._functions import LambdaLR as LambdaLR
+from ._functions import MultiplicativeLR as MultiplicativeLR
+from ._one_cycle import OneCycleLR as OneCycleLR
+from ._plateau import ReduceLROnPlateau as ReduceLROnPlateau
+from ._ramps import ConstantLR as ConstantLR
+from ._ramps import LinearLR as LinearLR
+from ._ramps import PolynomialLR as PolynomialLR
+from ._steps import ExponentialLR as ExponentialLR
+from ._steps import MultiStepLR as MultiStepLR
+from ._steps import StepLR as StepLR
+
+__all__ = [
+    "ChainedScheduler",
+    "ConstantLR",
+    "CosineAnnealingLR",
+    "CosineAnnealingWarmRestarts",
+    "CyclicLR",
+    "ExponentialLR",
+    "LRScheduler",
+    "LambdaLR",
+    "LinearLR",
+    "MultiStepLR",
+    "MultiplicativeLR",
+    "OneCycleLR",
+    "PolynomialLR",
+    "ReduceLROnPlateau",
+    "SequentialLR",
+    "StepLR",
+]
