@@ -10,6 +10,9 @@ from .modules import CELU as CELU
 from .modules import ELU as ELU
 from .modules import GELU as GELU
 from .modules import GLU as GLU
+from .modules import GRU as GRU
+from .modules import LSTM as LSTM
+from .modules import RNN as RNN
 from .modules import SELU as SELU
 from .modules import AdaptiveAvgPool1d as AdaptiveAvgPool1d
 from .modules import AdaptiveAvgPool2d as AdaptiveAvgPool2d
@@ -54,6 +57,7 @@ from .modules import Flatten as Flatten
 from .modules import Fold as Fold
 from .modules import GaussianNLLLoss as GaussianNLLLoss
 from .modules import GroupNorm as GroupNorm
+from .modules import GRUCell as GRUCell
 from .modules import Hardshrink as Hardshrink
 from .modules import Hardsigmoid as Hardsigmoid
 from .modules import Hardswish as Hardswish
@@ -75,6 +79,7 @@ from .modules import LogSoftmax as LogSoftmax
 from .modules import LPPool1d as LPPool1d
 from .modules import LPPool2d as LPPool2d
 from .modules import LPPool3d as LPPool3d
+from .modules import LSTMCell as LSTMCell
 from .modules import MarginRankingLoss as MarginRankingLoss
 from .modules import MaxPool1d as MaxPool1d
 from .modules import MaxPool2d as MaxPool2d
@@ -107,6 +112,9 @@ from .modules import ReplicationPad1d as ReplicationPad1d
 from .modules import ReplicationPad2d as ReplicationPad2d
 from .modules import ReplicationPad3d as ReplicationPad3d
 from .modules import RMSNorm as RMSNorm
+from .modules import RNNBase as RNNBase
+from .modules import RNNCell as RNNCell
+from .modules import RNNCellBase as RNNCellBase
 from .modules import RReLU as RReLU
 from .modules import Sequential as Sequential
 from .modules import Sigmoid as Sigmoid

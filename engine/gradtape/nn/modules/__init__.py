@@ -127,3 +127,11 @@ from ._pool_adaptive import AdaptiveMaxPool2d as AdaptiveMaxPool2d
 from ._pool_adaptive import AdaptiveMaxPool3d as AdaptiveMaxPool3d
 from ._sparse import Embedding as Embedding
 from ._sparse import EmbeddingBag as EmbeddingBag
+from .rnn import GRU as GRU
+from .rnn import LSTM as LSTM
+from .rnn import RNN as RNN
+from .rnn import GRUCell as GRUCell
+from .rnn import LSTMCell as LSTMCell
+from .rnn import RNNBase as RNNBase
+from .rnn import RNNCell as RNNCell
+from .rnn import RNNCellBase as RNNCellBase

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from . import rnn as rnn
 from ._clip import clip_grad_norm as clip_grad_norm
 from ._clip import clip_grad_norm_ as clip_grad_norm_
 from ._clip import clip_grad_value_ as clip_grad_value_

@@ -1,0 +1,333 @@
+"""Recurrent networks composed of recorded ops, so that every time step has nodes.
+
+A layer works on a list of steps: unbound from a padded batch, or cut from packed data.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
+
+from .._define import FUNCTIONS, public
+from .._tensor import Tensor
+from .activation import relu
+from .join import cat, stack
+from .linear import linear, matmul
+from .order import t
+from .pieces import unbind, unsafe_chunk
+from .trigonometric import tanh
+
+Hidden = tuple[Tensor, ...]
+"""The state of one layer: (h,) or, of an LSTM, (h, c)."""
+
+
+class Weights(NamedTuple):
+    """Parameters of one layer in one direction."""
+
+    input: Tensor
+    hidden: Tensor
+    input_bias: Tensor | None = None
+    hidden_bias: Tensor | None = None
+    projection: Tensor | None = None
+
+    def of_input(self, input: Tensor) -> Tensor:
+        """Return what the input adds to the gates."""
+        return linear(input, self.input, self.input_bias)
+
+    def of_hidden(self, hidden: Tensor) -> Tensor:
+        """Return what the state adds to the gates."""
+        return linear(hidden, self.hidden, self.hidden_bias)
+
+
+Cell = Callable[[Tensor, Hidden, Weights], Hidden]
+"""One step: what the input adds to the gates, and the state, make the next state."""
+
+
+# ---- cells ----
+
+
+def _lstm_step(gates: Tensor, state: Hidden, weights: Weights) -> Hidden:
+    hidden, cell = state
+    gates = weights.of_hidden(hidden).add_(gates)
+    enter, forget, fresh, leave = unsafe_chunk(gates, 4, 1)
+    enter, forget = enter.sigmoid_(), forget.sigmoid_()
+    fresh, leave = fresh.tanh_(), leave.sigmoid_()
+    cell = (forget * cell).add_(enter * fresh)
+    hidden = leave * tanh(cell)
+    if weights.projection is not None:
+        hidden = matmul(hidden, t(weights.projection))
+    return hidden, cell
+
+
+def _gru_step(gates: Tensor, state: Hidden, weights: Weights) -> Hidden:
+    (hidden,) = state
+    of_input = unsafe_chunk(gates, 3, 1)
+    of_hidden = unsafe_chunk(weights.of_hidden(hidden), 3, 1)
+    reset = of_hidden[0].add_(of_input[0]).sigmoid_()
+    update = of_hidden[1].add_(of_input[1]).sigmoid_()
+    fresh = of_input[2].add(of_hidden[2].mul_(reset)).tanh_()
+    return ((hidden - fresh).mul_(update).add_(fresh),)
+
+
+def _tanh_step(gates: Tensor, state: Hidden, weights: Weights) -> Hidden:
+    return (tanh(weights.of_hidden(state[0]).add_(gates)),)
+
+
+def _relu_step(gates: Tensor, state: Hidden, weights: Weights) -> Hidden:
+    return (relu(weights.of_hidden(state[0]).add_(gates)),)
+
+
+# ---- one layer, one direction ----
+
+
+def _along_steps(
+    cell: Cell, input: Tensor, state: Hidden, weights: Weights, backwards: bool
+) -> tuple[Tensor, Hidden]:
+    """Run over (time, batch, features)."""
+    steps: Sequence[Tensor] = unbind(weights.of_input(input), 0)
+    outputs: list[Tensor] = []
+    for step in reversed(steps) if backwards else steps:
+        state = cell(step, state, weights)
+        outputs.append(state[0])
+    if backwards:
+        outputs.reverse()
+    return stack(outputs, 0), state
+
+
+def _packed_forwards(
+    cell: Cell, data: Tensor, sizes: list[int], state: Hidden, weights: Weights
+) -> tuple[Tensor, Hidden]:
+    """Run over packed data, setting aside states of sequences that have ended."""
+    gates, offset, last = weights.of_input(data), 0, sizes[0]
+    outputs: list[Tensor] = []
+    ended: list[Hidden] = []
+    for size in sizes:
+        step = gates.narrow(0, offset, size)
+        offset += size
+        if size < last:
+            ended.append(_rows(state, size, last))
+            state = _rows(state, 0, size)
+        last = size
+        state = cell(step, state, weights)
+        outputs.append(state[0])
+    ended.append(state)
+    return cat(outputs, 0), _joined(ended[::-1])
+
+
+def _packed_backwards(
+    cell: Cell, data: Tensor, sizes: list[int], first: Hidden, weights: Weights
+) -> tuple[Tensor, Hidden]:
+    """Run from the last step to the first, taking in sequences as they begin."""
+    gates, offset, last = weights.of_input(data), data.shape[0], sizes[-1]
+    outputs: list[Tensor] = []
+    state = _rows(first, 0, last)
+    for size in reversed(sizes):
+        if size > last:
+            state = _joined([state, _rows(first, last, size)])
+        offset -= size
+        last = size
+        state = cell(gates.narrow(0, offset, size), state, weights)
+        outputs.append(state[0])
+    return cat(outputs[::-1], 0), state
+
+
+def _rows(state: Hidden, start: int, end: int) -> Hidden:
+    return tuple(part.narrow(0, start, end - start) for part in state)
+
+
+def _joined(states: list[Hidden]) -> Hidden:
+    return tuple(cat(parts, 0) for parts in zip(*states, strict=True))
+
+
+# ---- stacks of layers ----
+
+
+class _Run(NamedTuple):
+    """How a stack of layers is run."""
+
+    has_biases: bool
+    num_layers: int
+    dropout: float
+    train: bool
+    bidirectional: bool
+
+
+def _stacked(
+    cell: Cell,
+    input: Tensor,
+    sizes: list[int] | None,
+    states: list[Hidden],
+    weights: list[Weights],
+    run: _Run,
+) -> tuple[Tensor, list[Tensor]]:
+    """Run all layers; return the last one's output, and each part of the states."""
+    directions = 2 if run.bidirectional else 1
+    if len(weights) < run.num_layers * directions:
+        raise RuntimeError("Expected more weights in apply_layer_stack")
+    final: list[Hidden] = []
+    for layer in range(run.num_layers):
+        outputs: list[Tensor] = []
+        for way in range(directions):
+            at = layer * directions + way
+            if sizes is None:
+                found = _along_steps(cell, input, states[at], weights[at], way == 1)
+            else:
+                packed = _packed_backwards if way else _packed_forwards
+                found = packed(cell, input, sizes, states[at], weights[at])
+            outputs.append(found[0])
+            final.append(found[1])
+        input = outputs[0] if directions == 1 else cat(outputs, outputs[0].dim() - 1)
+        if run.dropout and run.train and layer < run.num_layers - 1:
+            input = FUNCTIONS["dropout"](input, run.dropout, True)
+    return input, [stack(list(parts), 0) for parts in zip(*final, strict=True)]
+
+
+def _gathered(params: Sequence[Tensor], biases: bool, projected: bool) -> list[Weights]:
+    """Cut the flat list of parameters into one record per layer and direction."""
+    count = 2 + 2 * biases + projected
+    if len(params) % count:
+        raise RuntimeError(
+            f"MatrixRef: ArrayRef size {len(params)} not divisible by stride {count}"
+        )
+    found: list[Weights] = []
+    for start in range(0, len(params), count):
+        group = list(params[start : start + count])
+        projection = group.pop() if projected else None
+        found.append(Weights(*group)._replace(projection=projection))
+    return found
+
+
+def _network(
+    cell: Cell, parts: list[Tensor], args: tuple[Any, ...]
+) -> tuple[Tensor, list[Tensor]]:
+    """Read a call for padded or packed input, run it, and lay out the result.
+
+    ``parts`` are the initial states; ``args`` what PyTorch's function takes, with
+    the states left out.
+    """
+    packed = isinstance(args[1], Tensor)
+    if packed:
+        input, batch_sizes, params, *how = args
+        sizes, batch_first = batch_sizes.tolist(), False
+    else:
+        input, params, *how, batch_first = args
+        sizes = None
+        if batch_first:
+            input = input.transpose(0, 1)
+        if input.shape[0] == 0:
+            raise RuntimeError("Expected sequence length to be larger than 0 in RNN")
+    run = _Run(*how)
+    projected = len(parts) == 2 and parts[0].shape[2] != parts[1].shape[2]
+    weights = _gathered(params, run.has_biases, projected)
+    states = list(zip(*(unbind(part, 0) for part in parts), strict=True))
+    output, final = _stacked(cell, input, sizes, states, weights, run)
+    if batch_first and len(parts) == 2:
+        output = output.transpose(0, 1)
+    elif batch_first:
+        output.transpose_(0, 1)  # as in PyTorch, so that it is no view
+    return output, final
+
+
+def _without(position: int, args: tuple[Any, ...]) -> tuple[Any, tuple[Any, ...]]:
+    return args[position], (*args[:position], *args[position + 1 :])
+
+
+def _state_position(args: tuple[Any, ...], pair: bool) -> int:
+    """Tell where the states are: (input, hx, …) or (data, batch_sizes, hx, …)."""
+    if pair:
+        return 2 if isinstance(args[1], Tensor) else 1
+    return 2 if isinstance(args[2], Tensor) else 1
+
+
+@public
+def lstm(*args: Any) -> tuple[Tensor, Tensor, Tensor]:
+    """Run an LSTM: (input, (h, c), params, has_biases, …) or packed data first.
+
+    Returns the outputs of the last layer and the final h and c of every layer.
+    """
+    states, rest = _without(_state_position(args, pair=True), args)
+    if len(states) != 2:
+        raise RuntimeError("lstm expects two hidden states")
+    output, (hidden, cell) = _network(_lstm_step, list(states), rest)
+    return output, hidden, cell
+
+
+def _simple(name: str, cell: Cell, doc: str) -> Callable[..., tuple[Tensor, Tensor]]:
+    def run(*args: Any) -> tuple[Tensor, Tensor]:
+        state, rest = _without(_state_position(args, pair=False), args)
+        output, (hidden,) = _network(cell, [state], rest)
+        return output, hidden
+
+    run.__name__ = run.__qualname__ = name
+    run.__doc__ = f"Run {doc}; return outputs and final states."
+    return public(run)
+
+
+gru = _simple("gru", _gru_step, "gated recurrent units")
+rnn_tanh = _simple("rnn_tanh", _tanh_step, "an Elman network with tanh")
+rnn_relu = _simple("rnn_relu", _relu_step, "an Elman network with relu")
+
+
+# ---- single cells ----
+
+
+def _check_cell(input: Tensor, state: Hidden, w_ih: Tensor, w_hh: Tensor) -> None:
+    if input.shape[1] != w_ih.shape[1]:
+        raise RuntimeError(
+            f"input has inconsistent input_size: got {input.shape[1]} expected "
+            f"{w_ih.shape[1]}"
+        )
+    for number, part in enumerate(state):
+        if input.shape[0] != part.shape[0]:
+            raise RuntimeError(
+                f"Input batch size {input.shape[0]} doesn't match hidden{number} batch "
+                f"size {part.shape[0]}"
+            )
+        if part.shape[1] != w_hh.shape[1]:
+            raise RuntimeError(
+                f"hidden{number} has inconsistent hidden_size: got {part.shape[1]}, "
+                f"expected {w_hh.shape[1]}"
+            )
+
+
+def _once(cell: Cell, input: Tensor, state: Hidden, *weights: Tensor | None) -> Hidden:
+    found = Weights(*weights)  # pyright: ignore[reportArgumentType]
+    _check_cell(input, state, found.input, found.hidden)
+    return cell(found.of_input(input), state, found)
+
+
+@public
+def lstm_cell(
+    input: Tensor,
+    hx: Sequence[Tensor],
+    w_ih: Tensor,
+    w_hh: Tensor,
+    b_ih: Tensor | None = None,
+    b_hh: Tensor | None = None,
+) -> tuple[Tensor, Tensor]:
+    """Take one step of an LSTM; return the next h and c, each (batch, hidden)."""
+    if len(hx) != 2:
+        raise RuntimeError("lstm_cell expects two hidden states")
+    hidden, cell = _once(_lstm_step, input, tuple(hx), w_ih, w_hh, b_ih, b_hh)
+    return hidden, cell
+
+
+def _single(name: str, cell: Cell, doc: str) -> Callable[..., Tensor]:
+    def step(
+        input: Tensor,
+        hx: Tensor,
+        w_ih: Tensor,
+        w_hh: Tensor,
+        b_ih: Tensor | None = None,
+        b_hh: Tensor | None = None,
+    ) -> Tensor:
+        return _once(cell, input, (hx,), w_ih, w_hh, b_ih, b_hh)[0]
+
+    step.__name__ = step.__qualname__ = name
+    step.__doc__ = f"Take one step of {doc}; return the next state, (batch, hidden)."
+    return public(step)
+
+
+gru_cell = _single("gru_cell", _gru_step, "a gated recurrent unit")
+rnn_tanh_cell = _single("rnn_tanh_cell", _tanh_step, "an Elman network with tanh")
+rnn_relu_cell = _single("rnn_relu_cell", _relu_step, "an Elman network with relu")
