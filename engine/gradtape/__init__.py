@@ -9,6 +9,7 @@ from typing import Any as _Any
 
 from . import _C as _C
 from . import autograd as autograd
+from . import fft as fft
 from . import func as func
 from . import linalg as linalg
 from . import nn as nn
