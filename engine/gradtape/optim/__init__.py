@@ -1,6 +1,7 @@
 """Optimizers: the same steps, groups and state as PyTorch's."""
 
 from . import lr_scheduler as lr_scheduler
+from . import swa_utils as swa_utils
 from .adadelta import Adadelta as Adadelta
 from .adagrad import Adagrad as Adagrad
 from .adam import Adam as Adam
