@@ -67,14 +67,14 @@ class Rprop(RuledOptimizer):
         """Step one parameter; return how many times its memory was written."""
         (down, up), (least, most) = group["etas"], group["step_sizes"]
         before, length = state["prev"], state["step_size"]
-        # A copy of what was before: the product's derivative must outlive the write.
-        factor = F.sign(grad * (before * 1))
+        # Sums are copies: what a product needs for its derivative outlives the writes.
+        factor = F.sign(grad * (before + 0))
         factor[factor > 0] = up
         factor[factor < 0] = down
         factor[factor == 0] = 1
-        length[...] = (length * factor).clip(least, most)
-        grad = grad * 1
+        length[...] = ((length + 0) * factor).clip(least, most)
+        grad = grad + 0
         grad[factor == down] = 0
-        param -= F.sign(grad) * (length * 1)
+        param -= F.sign(grad) * (length + 0)
         before[...] = grad
         return 1

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from typing import Any, Literal
 
 from ..optimizer import Optimizer
@@ -27,6 +28,8 @@ class OneCycleLR(LRScheduler):
     >>> [round(rate, 4) for rate in scheduler.get_last_lr()]
     [0.04]
     """
+
+    anneal_func: Callable[[Any, Any, float], Any]
 
     def __init__(
         self,
@@ -72,10 +75,21 @@ class OneCycleLR(LRScheduler):
             )
         super().__init__(optimizer, last_epoch)
 
-    def _anneal(self, start: Any, end: Any, share: float) -> Any:
-        if self._anneal_func_type == "linear":
-            return (end - start) * share + start
+    def _anneal_func(self, start: Any, end: Any, share: float) -> Any:
+        kind = getattr(self, "_anneal_func_type", None)
+        if kind is None:  # a state of an older version holds the function itself
+            return self.anneal_func(start, end, share)
+        if kind == "linear":
+            return self._annealing_linear(start, end, share)
+        return self._annealing_cos(start, end, share)
+
+    @staticmethod
+    def _annealing_cos(start: Any, end: Any, share: float) -> Any:
         return end + (start - end) / 2.0 * (math.cos(math.pi * share) + 1)
+
+    @staticmethod
+    def _annealing_linear(start: Any, end: Any, share: float) -> Any:
+        return (end - start) * share + start
 
     def get_lr(self) -> list[Rate]:
         """Return the rate of each group at ``last_epoch``; set their momentum."""
@@ -90,11 +104,13 @@ class OneCycleLR(LRScheduler):
         rates: list[Rate] = []
         for group in self.optimizer.param_groups:
             start, end = group[phase["start_lr"]], group[phase["end_lr"]]
-            rates.append(self._anneal(start, end, share))
+            rates.append(self._anneal_func(start, end, share))
             if self.cycle_momentum:
                 start = group[phase["start_momentum"]]
                 end = group[phase["end_momentum"]]
-                set_momentum(group, self._anneal(start, end, share), self.use_beta1)
+                set_momentum(
+                    group, self._anneal_func(start, end, share), self.use_beta1
+                )
         return rates
 
     def _place(self, step: int) -> tuple[dict[str, Any], float]:
