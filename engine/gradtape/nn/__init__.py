@@ -92,6 +92,7 @@ from .modules import Module as Module
 from .modules import ModuleDict as ModuleDict
 from .modules import ModuleList as ModuleList
 from .modules import MSELoss as MSELoss
+from .modules import MultiheadAttention as MultiheadAttention
 from .modules import MultiLabelMarginLoss as MultiLabelMarginLoss
 from .modules import MultiLabelSoftMarginLoss as MultiLabelSoftMarginLoss
 from .modules import MultiMarginLoss as MultiMarginLoss
@@ -131,6 +132,11 @@ from .modules import SyncBatchNorm as SyncBatchNorm
 from .modules import Tanh as Tanh
 from .modules import Tanhshrink as Tanhshrink
 from .modules import Threshold as Threshold
+from .modules import Transformer as Transformer
+from .modules import TransformerDecoder as TransformerDecoder
+from .modules import TransformerDecoderLayer as TransformerDecoderLayer
+from .modules import TransformerEncoder as TransformerEncoder
+from .modules import TransformerEncoderLayer as TransformerEncoderLayer
 from .modules import TripletMarginLoss as TripletMarginLoss
 from .modules import TripletMarginWithDistanceLoss as TripletMarginWithDistanceLoss
 from .modules import Unflatten as Unflatten

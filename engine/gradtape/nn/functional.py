@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from ..ops.attention import scaled_dot_product_attention as scaled_dot_product_attention
 from ..ops.linalg_distance import pdist as pdist
 from ..ops.linalg_products import bilinear as bilinear
 from ._functional.activation import celu as celu
@@ -39,6 +40,9 @@ from ._functional.activation import tanh as tanh
 from ._functional.activation import tanhshrink as tanhshrink
 from ._functional.activation import threshold as threshold
 from ._functional.activation import threshold_ as threshold_
+from ._functional.attention import (
+    multi_head_attention_forward as multi_head_attention_forward,
+)
 from ._functional.conv import conv1d as conv1d
 from ._functional.conv import conv2d as conv2d
 from ._functional.conv import conv3d as conv3d

@@ -169,6 +169,10 @@ def dropout3d(
 
 def _public_dropout(input: Tensor, p: float, train: bool) -> Tensor:
     """Drop elements in training: ``torch.dropout``."""
+    if not 0 <= p <= 1:
+        raise RuntimeError(
+            f"dropout probability has to be between 0 and 1, but got {p:g}"
+        )
     return dropout(input, p, train)
 
 

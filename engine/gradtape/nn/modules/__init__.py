@@ -31,6 +31,7 @@ from ._activation_options import Softmax2d as Softmax2d
 from ._activation_options import Softmin as Softmin
 from ._activation_options import Softplus as Softplus
 from ._activation_options import Softshrink as Softshrink
+from ._attention import MultiheadAttention as MultiheadAttention
 from ._batchnorm import BatchNorm1d as BatchNorm1d
 from ._batchnorm import BatchNorm2d as BatchNorm2d
 from ._batchnorm import BatchNorm3d as BatchNorm3d
@@ -135,3 +136,8 @@ from .rnn import LSTMCell as LSTMCell
 from .rnn import RNNBase as RNNBase
 from .rnn import RNNCell as RNNCell
 from .rnn import RNNCellBase as RNNCellBase
+from .transformer import Transformer as Transformer
+from .transformer import TransformerDecoder as TransformerDecoder
+from .transformer import TransformerDecoderLayer as TransformerDecoderLayer
+from .transformer import TransformerEncoder as TransformerEncoder
+from .transformer import TransformerEncoderLayer as TransformerEncoderLayer
