@@ -80,7 +80,7 @@ class RuledOptimizer(Optimizer):
         ``closure`` computes the loss anew and is called first; its value is returned.
         """
         loss = None
-        with enable_grad() if self.defaults["differentiable"] else no_grad():
+        with enable_grad() if self.defaults.get("differentiable") else no_grad():
             if closure is not None:
                 with enable_grad():
                     loss = closure()
@@ -101,7 +101,7 @@ class RuledOptimizer(Optimizer):
                 )
             )
         for param in members:
-            if group["differentiable"] or param.dtype not in PLAIN:
+            if group.get("differentiable") or param.dtype not in PLAIN:
                 self._step_tensors(group, param)
             else:
                 self._step_memory(group, param)
@@ -113,7 +113,7 @@ class RuledOptimizer(Optimizer):
         assert grad is not None
         xp = backend_of(data).xp
         raw = {key: value._data for key, value in self.state[param].items()}
-        towards = -grad._data if group["maximize"] else grad._data
+        towards = -grad._data if group.get("maximize") else grad._data
         rate = group.get("lr")
         if isinstance(rate, Tensor):
             rate = rate.item()
