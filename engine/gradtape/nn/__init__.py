@@ -141,6 +141,9 @@ from .modules import TripletMarginLoss as TripletMarginLoss
 from .modules import TripletMarginWithDistanceLoss as TripletMarginWithDistanceLoss
 from .modules import Unflatten as Unflatten
 from .modules import Unfold as Unfold
+from .modules import Upsample as Upsample
+from .modules import UpsamplingBilinear2d as UpsamplingBilinear2d
+from .modules import UpsamplingNearest2d as UpsamplingNearest2d
 from .modules import ZeroPad1d as ZeroPad1d
 from .modules import ZeroPad2d as ZeroPad2d
 from .modules import ZeroPad3d as ZeroPad3d

@@ -62,6 +62,12 @@ from ._functional.dropout import dropout1d as dropout1d
 from ._functional.dropout import dropout2d as dropout2d
 from ._functional.dropout import dropout3d as dropout3d
 from ._functional.dropout import feature_alpha_dropout as feature_alpha_dropout
+from ._functional.grid import (
+    GRID_SAMPLE_INTERPOLATION_MODES as GRID_SAMPLE_INTERPOLATION_MODES,
+)
+from ._functional.grid import GRID_SAMPLE_PADDING_MODES as GRID_SAMPLE_PADDING_MODES
+from ._functional.grid import affine_grid as affine_grid
+from ._functional.grid import grid_sample as grid_sample
 from ._functional.loss import binary_cross_entropy as binary_cross_entropy
 from ._functional.loss import (
     binary_cross_entropy_with_logits as binary_cross_entropy_with_logits,
@@ -112,6 +118,10 @@ from ._functional.pool_adaptive import adaptive_avg_pool3d as adaptive_avg_pool3
 from ._functional.pool_adaptive import adaptive_max_pool1d as adaptive_max_pool1d
 from ._functional.pool_adaptive import adaptive_max_pool2d as adaptive_max_pool2d
 from ._functional.pool_adaptive import adaptive_max_pool3d as adaptive_max_pool3d
+from ._functional.resize import interpolate as interpolate
+from ._functional.resize import upsample as upsample
+from ._functional.resize import upsample_bilinear as upsample_bilinear
+from ._functional.resize import upsample_nearest as upsample_nearest
 from ._functional.sparse import channel_shuffle as channel_shuffle
 from ._functional.sparse import embedding as embedding
 from ._functional.sparse import embedding_bag as embedding_bag

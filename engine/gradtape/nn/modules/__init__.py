@@ -141,3 +141,6 @@ from .transformer import TransformerDecoder as TransformerDecoder
 from .transformer import TransformerDecoderLayer as TransformerDecoderLayer
 from .transformer import TransformerEncoder as TransformerEncoder
 from .transformer import TransformerEncoderLayer as TransformerEncoderLayer
+from .upsampling import Upsample as Upsample
+from .upsampling import UpsamplingBilinear2d as UpsamplingBilinear2d
+from .upsampling import UpsamplingNearest2d as UpsamplingNearest2d

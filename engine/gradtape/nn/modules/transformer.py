@@ -27,6 +27,11 @@ __all__ = [
     "TransformerEncoderLayer",
 ]
 
+_NOT_BATCH_FIRST = (
+    ".self_attn.batch_first was not True(use batch_first for better inference "
+    "performance)"
+)
+
 
 class TransformerEncoder(Module):
     """A stack of copies of one encoder layer, with a norm at the end if given."""
@@ -269,8 +274,7 @@ def _why_not_nested(layer: Any) -> str:
         (layer.norm_first, ".norm_first was True"),
         (
             not attention.batch_first,
-            ".self_attn.batch_first was not True"
-            + "(use batch_first for better inference performance)",
+            _NOT_BATCH_FIRST,
         ),
         (
             not attention._qkv_same_embed_dim,
