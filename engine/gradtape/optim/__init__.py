@@ -4,6 +4,9 @@ from . import lr_scheduler as lr_scheduler
 from . import swa_utils as swa_utils
 from ._adafactor import Adafactor as Adafactor
 from ._muon import Muon as Muon
+from ._stateless import (
+    swap_in_optimizer_params_and_state as swap_in_optimizer_params_and_state,
+)
 from .adadelta import Adadelta as Adadelta
 from .adagrad import Adagrad as Adagrad
 from .adam import Adam as Adam
