@@ -22,6 +22,15 @@ SETTINGS = [
     ("Adam", {"lr": 0.1, "maximize": True}),
     ("AdamW", {"lr": 0.1}),
     ("AdamW", {"lr": 0.1, "weight_decay": 0.5, "amsgrad": True}),
+    ("Adadelta", {"lr": 2.0}),
+    ("Adafactor", {"lr": 0.1}),
+    ("Adagrad", {"lr": 0.5}),
+    ("Adamax", {"lr": 0.1}),
+    ("ASGD", {"lr": 0.1, "t0": 4}),
+    ("NAdam", {"lr": 0.1}),
+    ("RAdam", {"lr": 0.1}),
+    ("RMSprop", {"lr": 0.1, "centered": True}),
+    ("Rprop", {"lr": 0.1}),
 ]
 
 

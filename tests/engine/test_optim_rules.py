@@ -230,6 +230,28 @@ def test_a_tensor_as_learning_rate(name):
     assert_same(program, rtol=2e-5)
 
 
+@pytest.mark.parametrize("name", [n for n in OPTIONS if n not in ("Rprop", "SGD")])
+def test_a_tensor_as_weight_decay(name):
+    def program(t):
+        return stepped(t, name, {"weight_decay": t.tensor(0.05), "foreach": False})[0]
+
+    assert_same(program, rtol=2e-5)
+
+
+def test_states_may_hold_more():
+    def program(t):
+        weight = t.tensor(WEIGHTS, requires_grad=True)
+        optimizer = t.optim.RMSprop([weight])
+        for grad in GRADS[:3]:
+            weight.grad = t.tensor(grad)
+            optimizer.step()
+            state = optimizer.state[weight]
+            state["seen"] = state.get("seen", 0) + 1
+        return weight, optimizer.state_dict()
+
+    assert_same(program, rtol=2e-5)
+
+
 @pytest.mark.parametrize("name", OPTIONS)
 def test_versions_grow_as_pytorchs(name):
     def program(t):

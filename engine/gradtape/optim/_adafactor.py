@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 from .._backend import backend_of
 from .._dtypes import finfo
 from .._tensor import Tensor, wrap
-from ._rules import RuledOptimizer, move_towards, scalar, zeros_beside
+from ._rules import RuledOptimizer, move_towards, numbers_of, scalar, zeros_beside
 from .optimizer import Group, Parameters
 
 
@@ -82,7 +82,7 @@ class Adafactor(RuledOptimizer):
         return {"step": scalar(0.0), "row_var": wrap(row), "col_var": wrap(column)}
 
     def _step_tensors(self, group: Group, param: Tensor) -> None:
-        self._step_memory(group, param)  # never recorded
+        self._step_memory(numbers_of(group), param)  # never recorded
 
     @staticmethod
     def rule(

@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 
 from .. import _dtypes
 from .._tensor import Tensor
-from ._rules import RuledOptimizer, move_towards, zeros_beside
+from ._rules import RuledOptimizer, move_towards, numbers_of, zeros_beside
 from .optimizer import Group, Parameters
 
 COEFFICIENTS = (3.4445, -4.775, 2.0315)
@@ -82,7 +82,7 @@ class Muon(RuledOptimizer):
         return {"momentum_buffer": zeros_beside(param)}
 
     def _step_tensors(self, group: Group, param: Tensor) -> None:
-        self._step_memory(group, param)  # never recorded
+        self._step_memory(numbers_of(group), param)  # never recorded
 
     @staticmethod
     def rule(

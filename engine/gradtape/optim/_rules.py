@@ -100,11 +100,12 @@ class RuledOptimizer(Optimizer):
                     what=self.capturable_what, more=self.capturable_more
                 )
             )
+        numbers = numbers_of(group)
         for param in members:
             if group.get("differentiable") or param.dtype not in PLAIN:
                 self._step_tensors(group, param)
             else:
-                self._step_memory(group, param)
+                self._step_memory(numbers, param)
 
     def _step_memory(self, group: Group, param: Tensor) -> None:
         for look in before_write:
@@ -112,24 +113,25 @@ class RuledOptimizer(Optimizer):
         data, grad = param._data, param._grad
         assert grad is not None
         xp = backend_of(data).xp
-        raw = {key: value._data for key, value in self.state[param].items()}
+        # What users keep beside our tensors is no business of the rule's.
+        raw = {
+            key: value._data
+            for key, value in self.state[param].items()
+            if isinstance(value, Tensor)
+        }
         towards = -grad._data if group.get("maximize") else grad._data
-        rate = group.get("lr")
-        if isinstance(rate, Tensor):
-            rate = rate.item()
         if not data.ndim:  # NumPy's operations would return scalars
             data, towards = data.reshape(1), towards.reshape(1)
             raw = {key: value.reshape(1) for key, value in raw.items()}
-        times = mode.run(
-            _count_and_step, self.rule, xp, group, data, towards, raw, rate
-        )
+        call = (self.rule, xp, group, data, towards, raw, group["lr"])
+        times = mode.run(_count_and_step, *call)
         self.wrote(param, times)
 
     def _step_tensors(self, group: Group, param: Tensor) -> None:
         grad = param._grad
         assert grad is not None
         state = dict(self.state[param])
-        if group["maximize"]:
+        if group.get("maximize"):
             grad = -grad
         rate = scalar_of(group.get("lr"))
         target = param
@@ -139,6 +141,7 @@ class RuledOptimizer(Optimizer):
             state = {
                 key: real(value) if value.dtype.is_complex else value
                 for key, value in state.items()
+                if isinstance(value, Tensor)
             }
         _count_and_step(self.rule, TENSORS, group, target, grad, state, rate)
 
@@ -149,6 +152,12 @@ def _count_and_step(
     if "step" in state:
         state["step"] += 1
     return rule(F, group, param, grad, state, lr)
+
+
+def numbers_of(group: Group) -> Group:
+    """Return a group's options with tensors of one element as plain numbers."""
+    tensors = {k: v.item() for k, v in group.items() if isinstance(v, Tensor)}
+    return {**group, **tensors} if tensors else group
 
 
 def _wrap_numbers(state: dict[str, Any]) -> None:
