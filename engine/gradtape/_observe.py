@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from ._node import Node
     from ._scope import Scope
     from ._site import RawSite
-    from ._storage import Storage
+    from ._storage import Storage, WriteRecord
     from ._tensor import Tensor
 
 
@@ -118,6 +118,16 @@ class ModuleLeft:
     scope: Scope
 
 
+@dataclass(slots=True)
+class SavedValueChanged:
+    """What a node saved was overwritten, and the version counter did not notice."""
+
+    node: Node
+    slot: str  # "_saved_self"
+    storage: Storage
+    write: WriteRecord | None  # who did it, if it was an op on an alias
+
+
 Event: TypeAlias = (
     OpCalled
     | StorageWritten
@@ -131,11 +141,15 @@ Event: TypeAlias = (
     | OptimizerStepped
     | ModuleEntered
     | ModuleLeft
+    | SavedValueChanged
 )
 Listener: TypeAlias = Callable[[Event], None]
 
 observers: OrderedDict[int, Listener] = OrderedDict()
 """Everyone who listens. Ops test it for emptiness before they build an event."""
+
+attendants: list[Listener] = []
+"""Parts of the engine that see every event first, while anybody observes."""
 
 
 def observe(listener: Listener) -> RemovableHandle:
@@ -155,6 +169,8 @@ def observe(listener: Listener) -> RemovableHandle:
 
 def notify(event: Event) -> None:
     """Hand the event to every listener. One that raises is removed, with a warning."""
+    for attend in attendants:
+        attend(event)
     for key, listener in list(observers.items()):
         try:
             listener(event)
