@@ -29,7 +29,9 @@ def cosine_similarity(
     x1: Tensor, x2: Tensor, dim: int = 1, eps: float = 1e-8
 ) -> Tensor:
     """Return the cosine of the angle between vectors along a dimension."""
-    first, second = FUNCTIONS["broadcast_tensors"](x1, x2)
+    first, second = x1, x2
+    if x1.shape != x2.shape:
+        first, second = FUNCTIONS["broadcast_tensors"](x1, x2)
     norms: list[Tensor] = []
     for tensor in (first, second):
         size = linalg_vector_norm(tensor, 2, dim, True).clone()
