@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import itertools
 
 import pytest
@@ -178,7 +179,52 @@ def saved_weight_is_stepped_before_backward(t):
     loss.backward()
 
 
+def an_optimizer_written_as_pytorchs(t):
+    base = importlib.import_module(f"{t.__name__}.optim.optimizer")
+
+    class Plain(t.optim.Optimizer):
+        @base._use_grad_for_differentiable
+        def step(self, closure=None):
+            for group in self.param_groups:
+                rate = base._get_value(base._to_scalar(group["lr"]))
+                params = [p for p in group["params"] if p.grad is not None]
+                grads = [p.grad for p in params]
+                base._view_as_real(params, grads)
+                for p, grad in zip(params, grads, strict=True):
+                    p.add_(grad, alpha=-rate)
+
+    found = []
+    for differentiable in (False, True):
+        start = parameter(t)
+        p = start.clone() if differentiable else start
+        z = t.view_as_complex(t.ones(2, 2)).requires_grad_(not differentiable)
+        p.grad, z.grad = t.ones(2), t.ones_like(z)
+        options = {"lr": t.tensor([0.5]), "differentiable": differentiable}
+        Plain([p, z], options).step()
+        found.append((p, t.view_as_real(z)))
+    return found, base._get_scalar_dtype()
+
+
+def a_scheduler_written_as_pytorchs(t):
+    base = importlib.import_module(f"{t.__name__}.optim.lr_scheduler")
+
+    class Twice(base._LRScheduler):
+        def get_lr(self):
+            base._warn_get_lr_called_within_step(self)
+            rates = base._param_groups_val_list(self.optimizer, "lr")
+            return [2 * rate for rate in rates]
+
+    optimizer = t.optim.SGD([parameter(t)], lr=0.5)
+    scheduler = Twice(optimizer)
+    with base._enable_get_lr_call(scheduler):
+        inside = scheduler.get_lr()
+    base._update_param_group_val(optimizer.param_groups[0], "lr", 3.0)
+    return inside, scheduler.get_lr(), base._format_param("x", optimizer, 4)
+
+
 PROGRAMS = [
+    an_optimizer_written_as_pytorchs,
+    a_scheduler_written_as_pytorchs,
     in_two_groups,
     groups_with_options,
     closure,

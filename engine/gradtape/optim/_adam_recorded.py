@@ -6,7 +6,7 @@ from typing import Any
 
 from .._define import FUNCTIONS
 from .._tensor import Tensor
-from ._rules import scalar_of
+from ._custom import scalar_of
 from .optimizer import Group
 
 

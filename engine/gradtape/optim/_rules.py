@@ -9,9 +9,9 @@ from .. import _dtypes
 from .._backend import backend_of
 from .._before_write import before_write
 from .._define import FUNCTIONS
-from .._dtype_promotion import get_default_dtype
 from .._mode import enable_grad, mode, no_grad
 from .._tensor import Tensor, wrap
+from ._custom import scalar_dtype, scalar_of
 from .optimizer import Group, Optimizer
 
 PLAIN = frozenset((_dtypes.float16, _dtypes.float32, _dtypes.float64))
@@ -167,21 +167,7 @@ def _wrap_numbers(state: dict[str, Any]) -> None:
             state[name] = scalar(float(state[name]))
 
 
-def scalar_of(value: Any) -> Any:
-    """Return an option that may be a tensor of one element without its dimensions."""
-    if isinstance(value, Tensor) and value.dim():
-        return FUNCTIONS["squeeze"](value)
-    return value
-
-
 # ---- what states are made of ------------------------------------------------------
-
-
-def scalar_dtype(fused: bool | None = None) -> _dtypes.dtype:
-    """Return the dtype of counters: float32, or float64 where that is the default."""
-    if not fused and get_default_dtype() is _dtypes.float64:
-        return _dtypes.float64
-    return _dtypes.float32
 
 
 def scalar(value: float, fused: bool | None = None) -> Tensor:

@@ -6,6 +6,7 @@ from typing import Any, ClassVar
 
 from .._tensor import Tensor
 from ._adam_recorded import step_recorded
+from ._custom import number_of, scalar_of
 from ._fused import check_fused, check_fused_member
 from ._rules import (
     RuledOptimizer,
@@ -14,7 +15,6 @@ from ._rules import (
     check_not_negative,
     move_towards,
     scalar,
-    scalar_of,
     zeros_beside,
 )
 from .optimizer import Group, Parameters
@@ -119,7 +119,7 @@ class Adam(RuledOptimizer):
         F: Any, group: Group, param: Any, grad: Any, state: dict[str, Any], lr: Any
     ) -> int:
         """Step one parameter; return how many times its memory was written."""
-        beta1, beta2 = (_number(beta) for beta in group["betas"])
+        beta1, beta2 = (number_of(beta) for beta in group["betas"])
         decay, decoupled = group["weight_decay"], group["decoupled_weight_decay"]
         count = state["step"].item()
         if decay and decoupled:
@@ -152,7 +152,3 @@ def _check_kinds(betas: Any, unsupported: bool) -> None:
                 raise ValueError(_AS_TENSOR.format(f"betas[{index}]"))
             if betas[index].numel() != 1:
                 raise ValueError(f"Tensor betas[{index}] must be 1-element")
-
-
-def _number(value: Any) -> Any:
-    return value.item() if isinstance(value, Tensor) else value

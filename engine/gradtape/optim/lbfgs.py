@@ -9,7 +9,8 @@ from .._before_write import before_write
 from .._define import FUNCTIONS
 from .._mode import enable_grad, mode, no_grad
 from .._tensor import Tensor
-from ._rules import check_rate, scalar_of
+from ._custom import scalar_of
+from ._rules import check_rate
 from ._strong_wolfe import Evaluation, Objective, search
 from .optimizer import Optimizer, Parameters
 

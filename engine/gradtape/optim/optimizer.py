@@ -12,6 +12,8 @@ from .._hooks import RemovableHandle, register
 from .._inplace import note_write
 from .._mode import mode
 from .._tensor import Tensor
+from ._announce import _global_optimizer_post_hooks as _global_optimizer_post_hooks
+from ._announce import _global_optimizer_pre_hooks as _global_optimizer_pre_hooks
 from ._announce import announced
 from ._announce import (
     register_optimizer_step_post_hook as register_optimizer_step_post_hook,
@@ -19,6 +21,11 @@ from ._announce import (
 from ._announce import (
     register_optimizer_step_pre_hook as register_optimizer_step_pre_hook,
 )
+from ._custom import number_of as _get_value  # noqa: F401
+from ._custom import scalar_dtype as _get_scalar_dtype  # noqa: F401
+from ._custom import scalar_of as _to_scalar  # noqa: F401
+from ._custom import use_grad_for_differentiable as _use_grad_for_differentiable  # noqa: F401
+from ._custom import view_as_real as _view_as_real  # noqa: F401
 from ._state_dict import fit_to, load_state, pack_state
 
 Group: TypeAlias = dict[str, Any]

@@ -8,8 +8,9 @@ from .._backend import backend_of
 from .._before_write import before_write
 from .._mode import mode
 from .._tensor import Tensor, wrap
+from ._custom import number_of, scalar_of
 from ._fused import check_fused, check_fused_member
-from ._rules import PLAIN, RuledOptimizer, scalar_of
+from ._rules import PLAIN, RuledOptimizer
 from ._scaled import add_scaled
 from .optimizer import Group, Parameters
 
@@ -125,7 +126,7 @@ class SGD(RuledOptimizer):
         if isinstance(decay, Tensor) and decay.requires_grad:
             grad.addcmul_(param.clone(), decay)
         elif decay != 0:
-            grad = grad.add(param, alpha=_number(decay))
+            grad = grad.add(param, alpha=number_of(decay))
         if momentum != 0:
             state = self.state[param]
             buffer = state.get("momentum_buffer")
@@ -137,8 +138,4 @@ class SGD(RuledOptimizer):
         if isinstance(rate, Tensor) and rate.requires_grad:
             param.addcmul_(grad, rate, value=-1)
         else:
-            param.add_(grad, alpha=-_number(rate))
-
-
-def _number(value: Any) -> Any:
-    return value.item() if isinstance(value, Tensor) else value
+            param.add_(grad, alpha=-number_of(rate))

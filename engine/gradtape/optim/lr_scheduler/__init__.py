@@ -1,7 +1,12 @@
 """Schedulers of the learning rate: the same values, warnings and state as PyTorch's."""
 
 from ._base import LRScheduler as LRScheduler
+from ._base import _enable_get_lr_call as _enable_get_lr_call  # pyright: ignore[reportPrivateUsage]
 from ._base import _LRScheduler as _LRScheduler  # pyright: ignore[reportPrivateUsage]
+from ._base import per_group as _format_param  # noqa: F401
+from ._base import update_group as _update_param_group_val  # noqa: F401
+from ._base import values_of as _param_groups_val_list  # noqa: F401
+from ._base import warn_outside_step as _warn_get_lr_called_within_step  # noqa: F401
 from ._compose import ChainedScheduler as ChainedScheduler
 from ._compose import SequentialLR as SequentialLR
 from ._cosine import CosineAnnealingLR as CosineAnnealingLR

@@ -6,11 +6,11 @@ import functools
 import warnings
 import weakref
 from collections.abc import Callable, Generator, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from typing import Any, TypeAlias
 
 from ..._tensor import Tensor
-from .._rules import scalar_of
+from .._custom import scalar_of
 from ..optimizer import Group, Optimizer
 
 Rate: TypeAlias = Any
@@ -149,13 +149,8 @@ class LRScheduler:
         """Return the rates that the groups have now, times ``factor``."""
         return [group["lr"] * factor for group in self.optimizer.param_groups]
 
-    @contextmanager
-    def _within_step(self) -> Generator[None]:
-        self._get_lr_called_within_step = True
-        try:
-            yield
-        finally:
-            self._get_lr_called_within_step = False
+    def _within_step(self) -> AbstractContextManager[None]:
+        return _enable_get_lr_call(self)
 
 
 class _LRScheduler(LRScheduler):  # pyright: ignore[reportUnusedClass]
@@ -171,6 +166,16 @@ def warn_outside_step(scheduler: LRScheduler) -> None:
             UserWarning,
             stacklevel=3,
         )
+
+
+@contextmanager
+def _enable_get_lr_call(scheduler: LRScheduler) -> Generator[None]:
+    """Let a scheduler call its own ``get_lr`` without a warning."""
+    scheduler._get_lr_called_within_step = True
+    try:
+        yield
+    finally:
+        scheduler._get_lr_called_within_step = False
 
 
 def _note_steps_of(optimizer: Optimizer) -> None:

@@ -1,0 +1,53 @@
+"""Small things that optimizers written elsewhere import from PyTorch's base module."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+from typing import Any
+
+from .. import _dtypes
+from .._define import FUNCTIONS
+from .._dtype_promotion import get_default_dtype
+from .._mode import enable_grad, no_grad
+from .._tensor import Tensor
+
+
+def use_grad_for_differentiable(step: Callable[..., Any]) -> Callable[..., Any]:
+    """Wrap a step so that it is recorded only where ``differentiable`` is set."""
+
+    @functools.wraps(step)
+    def wrapper(self: Any, *args: Any, **kwargs: Any) -> Any:
+        with enable_grad() if self.defaults["differentiable"] else no_grad():
+            return step(self, *args, **kwargs)
+
+    return wrapper
+
+
+def number_of(value: Any) -> Any:
+    """Return the number in a tensor of one element; other values as they are."""
+    return value.item() if isinstance(value, Tensor) else value
+
+
+def scalar_of(value: Any) -> Any:
+    """Return a tensor of one element without its dimensions; others as they are."""
+    if isinstance(value, Tensor) and value.dim():
+        return FUNCTIONS["squeeze"](value)
+    return value
+
+
+def scalar_dtype(is_fused: bool | None = None) -> _dtypes.dtype:
+    """Return the dtype of counters: float32, or float64 where that is the default."""
+    if not is_fused and get_default_dtype() is _dtypes.float64:
+        return _dtypes.float64
+    return _dtypes.float32
+
+
+def view_as_real(params: list[Tensor], *state_and_grads: list[Tensor]) -> None:
+    """Replace complex parameters, and what is listed beside them, by real views."""
+    real = FUNCTIONS["view_as_real"]
+    for index, param in enumerate(params):
+        if param.dtype.is_complex:
+            params[index] = real(param)
+            for each in state_and_grads:
+                each[index] = real(each[index])
