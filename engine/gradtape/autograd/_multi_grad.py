@@ -6,7 +6,7 @@ import functools
 import threading
 import weakref
 from collections.abc import Callable, Sequence
-from typing import Literal
+from typing import Any, Literal
 
 from .._graph_task import current_id, will_execute
 from .._hooks import RemovableHandle
@@ -29,11 +29,11 @@ class _MultiHandle(RemovableHandle):
         for handle in self.handles:
             handle.remove()
 
-    def __getstate__(self) -> tuple[RemovableHandle, ...]:
+    def __getstate__(self) -> Any:
         return self.handles
 
-    def __setstate__(self, state: tuple[RemovableHandle, ...]) -> None:
-        self.handles = state
+    def __setstate__(self, state: Sequence[RemovableHandle]) -> None:
+        self.handles = tuple(state)
 
 
 def register_multi_grad_hook(

@@ -56,6 +56,11 @@ def disabled_message() -> str | None:
     return _refusal.message
 
 
+def hooks_allowed() -> bool:
+    """Tell whether hooks may be switched on on this thread."""
+    return _refusal.message is None
+
+
 def forbid_hooks(message: str) -> None:
     """Refuse saved-tensor hooks on this thread, with ``message`` as the error."""
     _refusal.message = message
