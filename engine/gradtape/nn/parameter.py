@@ -11,7 +11,7 @@ from .._dtypes import get_default_dtype
 from .._node import new_object
 from .._tensor import Tensor, view_info, wrap
 
-__all__ = ["Buffer", "Parameter"]
+__all__ = ["Buffer", "Parameter", "UninitializedBuffer", "UninitializedParameter"]
 
 
 class _MarkedMeta(type):
@@ -88,12 +88,6 @@ class Buffer(Tensor, metaclass=_MarkedMeta):
         return found
 
 
-def is_lazy(param: Any) -> bool:
-    """Tell whether the parameter still waits for its shape: never, here."""
-    del param
-    return False
-
-
 def _empty() -> Tensor:
     return wrap(np.empty((0,), get_default_dtype().numpy))
 
@@ -120,3 +114,10 @@ def _rebuild_parameter(
     leaf = _alias(cls, data, requires_grad)
     leaf.__dict__.update(state)
     return leaf
+
+
+# These are subclasses of what this file defines.
+from ._uninitialized import UninitializedBuffer as UninitializedBuffer  # noqa: E402
+from ._uninitialized import UninitializedParameter as UninitializedParameter  # noqa: E402
+from ._uninitialized import UninitializedTensorMixin as UninitializedTensorMixin  # noqa: E402
+from ._uninitialized import is_lazy as is_lazy  # noqa: E402

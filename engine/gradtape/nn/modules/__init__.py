@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from . import lazy as lazy
 from . import module as module
 from ._activation import CELU as CELU
 from ._activation import ELU as ELU
@@ -61,6 +62,19 @@ from ._dropout import Dropout1d as Dropout1d
 from ._dropout import Dropout2d as Dropout2d
 from ._dropout import Dropout3d as Dropout3d
 from ._dropout import FeatureAlphaDropout as FeatureAlphaDropout
+from ._lazy_layers import LazyBatchNorm1d as LazyBatchNorm1d
+from ._lazy_layers import LazyBatchNorm2d as LazyBatchNorm2d
+from ._lazy_layers import LazyBatchNorm3d as LazyBatchNorm3d
+from ._lazy_layers import LazyConv1d as LazyConv1d
+from ._lazy_layers import LazyConv2d as LazyConv2d
+from ._lazy_layers import LazyConv3d as LazyConv3d
+from ._lazy_layers import LazyConvTranspose1d as LazyConvTranspose1d
+from ._lazy_layers import LazyConvTranspose2d as LazyConvTranspose2d
+from ._lazy_layers import LazyConvTranspose3d as LazyConvTranspose3d
+from ._lazy_layers import LazyInstanceNorm1d as LazyInstanceNorm1d
+from ._lazy_layers import LazyInstanceNorm2d as LazyInstanceNorm2d
+from ._lazy_layers import LazyInstanceNorm3d as LazyInstanceNorm3d
+from ._lazy_layers import LazyLinear as LazyLinear
 from ._linear import Bilinear as Bilinear
 from ._linear import Flatten as Flatten
 from ._linear import Identity as Identity

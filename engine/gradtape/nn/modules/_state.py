@@ -10,7 +10,7 @@ from typing import Any
 from ..._hooks import Registry, RemovableHandle, register
 from ..._mode import no_grad
 from ..._tensor import Tensor
-from ..parameter import Parameter
+from ..parameter import Parameter, is_lazy
 from ._state_types import IncompatibleKeys, StateDict, WrappedHook
 from ._tree import Tree
 
@@ -211,9 +211,10 @@ class State(Tree):
                 f'While copying the parameter named "{key}", expected torch.Tensor or '
                 f"Tensor-like object from checkpoint but received {type(given)}"
             )
-        if own.dim() == 0 and tuple(given.shape) == (1,):
+        lazy = is_lazy(own)  # then both wait for a shape
+        if not lazy and own.dim() == 0 and tuple(given.shape) == (1,):
             given = given[0]  # files from before 0-d tensors
-        if given.shape != own.shape:
+        if not lazy and given.shape != own.shape:
             return (
                 f"size mismatch for {key}: copying a param with shape {given.shape} "
                 f"from checkpoint, the shape in current model is {own.shape}."
