@@ -46,6 +46,7 @@ from .modules import ConvTranspose3d as ConvTranspose3d
 from .modules import CosineEmbeddingLoss as CosineEmbeddingLoss
 from .modules import CosineSimilarity as CosineSimilarity
 from .modules import CrossEntropyLoss as CrossEntropyLoss
+from .modules import CTCLoss as CTCLoss
 from .modules import Dropout as Dropout
 from .modules import Dropout1d as Dropout1d
 from .modules import Dropout2d as Dropout2d

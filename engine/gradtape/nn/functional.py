@@ -87,6 +87,7 @@ from ._functional.loss_classes import (
     multilabel_soft_margin_loss as multilabel_soft_margin_loss,
 )
 from ._functional.loss_classes import nll_loss as nll_loss
+from ._functional.loss_ctc import ctc_loss as ctc_loss
 from ._functional.loss_pairs import cosine_embedding_loss as cosine_embedding_loss
 from ._functional.loss_pairs import hinge_embedding_loss as hinge_embedding_loss
 from ._functional.loss_pairs import margin_ranking_loss as margin_ranking_loss

@@ -14,6 +14,7 @@ from . import (
     conv,
     convert,
     create,
+    ctc,
     division,
     einsum,
     elementwise,
