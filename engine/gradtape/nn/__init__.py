@@ -17,6 +17,7 @@ from .modules import SELU as SELU
 from .modules import AdaptiveAvgPool1d as AdaptiveAvgPool1d
 from .modules import AdaptiveAvgPool2d as AdaptiveAvgPool2d
 from .modules import AdaptiveAvgPool3d as AdaptiveAvgPool3d
+from .modules import AdaptiveLogSoftmaxWithLoss as AdaptiveLogSoftmaxWithLoss
 from .modules import AdaptiveMaxPool1d as AdaptiveMaxPool1d
 from .modules import AdaptiveMaxPool2d as AdaptiveMaxPool2d
 from .modules import AdaptiveMaxPool3d as AdaptiveMaxPool3d
@@ -56,6 +57,8 @@ from .modules import EmbeddingBag as EmbeddingBag
 from .modules import FeatureAlphaDropout as FeatureAlphaDropout
 from .modules import Flatten as Flatten
 from .modules import Fold as Fold
+from .modules import FractionalMaxPool2d as FractionalMaxPool2d
+from .modules import FractionalMaxPool3d as FractionalMaxPool3d
 from .modules import GaussianNLLLoss as GaussianNLLLoss
 from .modules import GroupNorm as GroupNorm
 from .modules import GRUCell as GRUCell

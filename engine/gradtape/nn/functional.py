@@ -119,6 +119,8 @@ from ._functional.pool_adaptive import adaptive_avg_pool3d as adaptive_avg_pool3
 from ._functional.pool_adaptive import adaptive_max_pool1d as adaptive_max_pool1d
 from ._functional.pool_adaptive import adaptive_max_pool2d as adaptive_max_pool2d
 from ._functional.pool_adaptive import adaptive_max_pool3d as adaptive_max_pool3d
+from ._functional.pool_fractional import fractional_max_pool2d as fractional_max_pool2d
+from ._functional.pool_fractional import fractional_max_pool3d as fractional_max_pool3d
 from ._functional.resize import interpolate as interpolate
 from ._functional.resize import upsample as upsample
 from ._functional.resize import upsample_bilinear as upsample_bilinear

@@ -72,6 +72,7 @@ from . import (
     pieces,
     pool,
     pool_average,
+    pool_fractional,
     positions,
     power,
     products,

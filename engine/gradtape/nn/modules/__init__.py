@@ -141,8 +141,11 @@ from ._pool_adaptive import AdaptiveAvgPool3d as AdaptiveAvgPool3d
 from ._pool_adaptive import AdaptiveMaxPool1d as AdaptiveMaxPool1d
 from ._pool_adaptive import AdaptiveMaxPool2d as AdaptiveMaxPool2d
 from ._pool_adaptive import AdaptiveMaxPool3d as AdaptiveMaxPool3d
+from ._pool_fractional import FractionalMaxPool2d as FractionalMaxPool2d
+from ._pool_fractional import FractionalMaxPool3d as FractionalMaxPool3d
 from ._sparse import Embedding as Embedding
 from ._sparse import EmbeddingBag as EmbeddingBag
+from .adaptive import AdaptiveLogSoftmaxWithLoss as AdaptiveLogSoftmaxWithLoss
 from .rnn import GRU as GRU
 from .rnn import LSTM as LSTM
 from .rnn import RNN as RNN
