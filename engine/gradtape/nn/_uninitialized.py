@@ -1,12 +1,12 @@
-"""Parameters and buffers of lazy modules: tensors that still wait for their shape."""
+"""What parameters and buffers of lazy modules share: they still wait for a shape."""
 
 from __future__ import annotations
 
 from typing import Any, NoReturn
 
+from .._dtypes import get_default_dtype
 from .._tensor import Tensor
 from ..ops._place import made, module_on
-from .parameter import Parameter
 
 _NO_SHAPE = (
     "Can't access the shape of an uninitialized parameter or buffer. This error "
@@ -127,52 +127,6 @@ def is_lazy(param: Any) -> bool:
     return isinstance(param, UninitializedTensorMixin)
 
 
-class UninitializedParameter(UninitializedTensorMixin, Parameter):
-    """A parameter that gets its shape from the first input its module sees.
-
-    >>> import gradtape as torch
-    >>> weight = torch.nn.UninitializedParameter()
-    >>> weight
-    <UninitializedParameter>
-    >>> weight.materialize((2, 3))
-    >>> weight.shape
-    torch.Size([2, 3])
-    """
-
-    cls_to_become = Parameter
-
-    def __new__(
-        cls, requires_grad: bool = True, device: Any = None, dtype: Any = None
-    ) -> Any:
-        """Make one for this device and dtype."""
-        found: Any = Parameter(fresh(device, dtype), requires_grad)
-        found.__class__ = cls
-        return found
-
-
-class UninitializedBuffer(UninitializedTensorMixin, Tensor):
-    """A buffer that gets its shape from the first input its module sees."""
-
-    cls_to_become = Tensor
-
-    def __new__(
-        cls,
-        requires_grad: bool = False,
-        device: Any = None,
-        dtype: Any = None,
-        persistent: bool = True,
-    ) -> Any:
-        """Make one for this device and dtype."""
-        found: Any = fresh(device, dtype)
-        found.requires_grad = requires_grad
-        found.persistent = persistent
-        found._is_buffer = True
-        found.__class__ = cls
-        return found
-
-
-def fresh(device: Any, dtype: Any) -> Tensor:
+def without_shape(device: Any, dtype: Any) -> Tensor:
     """Return an empty tensor, of the default dtype where none is given."""
-    from ._fresh import empty
-
-    return empty((0,), device, dtype)
+    return _empty((0,), device, get_default_dtype() if dtype is None else dtype)

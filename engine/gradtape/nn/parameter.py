@@ -10,6 +10,9 @@ import numpy as np
 from .._dtypes import get_default_dtype
 from .._node import new_object
 from .._tensor import Tensor, view_info, wrap
+from ._uninitialized import UninitializedTensorMixin as UninitializedTensorMixin
+from ._uninitialized import is_lazy as is_lazy
+from ._uninitialized import without_shape
 
 __all__ = ["Buffer", "Parameter", "UninitializedBuffer", "UninitializedParameter"]
 
@@ -116,8 +119,45 @@ def _rebuild_parameter(
     return leaf
 
 
-# These are subclasses of what this file defines.
-from ._uninitialized import UninitializedBuffer as UninitializedBuffer  # noqa: E402
-from ._uninitialized import UninitializedParameter as UninitializedParameter  # noqa: E402
-from ._uninitialized import UninitializedTensorMixin as UninitializedTensorMixin  # noqa: E402
-from ._uninitialized import is_lazy as is_lazy  # noqa: E402
+class UninitializedParameter(UninitializedTensorMixin, Parameter):
+    """A parameter that gets its shape from the first input its module sees.
+
+    >>> import gradtape as torch
+    >>> weight = torch.nn.UninitializedParameter()
+    >>> weight
+    <UninitializedParameter>
+    >>> weight.materialize((2, 3))
+    >>> weight.shape
+    torch.Size([2, 3])
+    """
+
+    cls_to_become = Parameter
+
+    def __new__(
+        cls, requires_grad: bool = True, device: Any = None, dtype: Any = None
+    ) -> Any:
+        """Make one for this device and dtype."""
+        found: Any = Parameter(without_shape(device, dtype), requires_grad)
+        found.__class__ = cls
+        return found
+
+
+class UninitializedBuffer(UninitializedTensorMixin, Tensor):
+    """A buffer that gets its shape from the first input its module sees."""
+
+    cls_to_become = Tensor
+
+    def __new__(
+        cls,
+        requires_grad: bool = False,
+        device: Any = None,
+        dtype: Any = None,
+        persistent: bool = True,
+    ) -> Any:
+        """Make one for this device and dtype."""
+        found: Any = without_shape(device, dtype)
+        found.requires_grad = requires_grad
+        found.persistent = persistent
+        found._is_buffer = True
+        found.__class__ = cls
+        return found

@@ -8,7 +8,7 @@ import numpy as np
 
 from ..._mode import no_grad
 from ..._tensor import Tensor, wrap
-from .._uninitialized import UninitializedBuffer, UninitializedParameter
+from ..parameter import UninitializedBuffer, UninitializedParameter
 from ._batchnorm import (
     BatchNorm1d,
     BatchNorm2d,
