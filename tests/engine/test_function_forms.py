@@ -98,3 +98,38 @@ def test_forms_whose_nodes_are_composed(call: Any) -> None:
 )
 def test_refused_forms(call: Any) -> None:
     assert_same(call)
+
+
+def test_other_names() -> None:
+    def program(t: Any) -> Any:
+        t.manual_seed(0)
+        f = t.nn.functional
+        x = t.randn(2, 3, 4, 6)
+        w = t.randn(3, 3, 5)
+        return [
+            f.max_pool1d_with_indices(x[0], 2),
+            f.max_pool2d_with_indices(x, 2),
+            f.max_pool3d_with_indices(x[None], 2),
+            f.adaptive_max_pool1d_with_indices(x[0], 3),
+            f.adaptive_max_pool2d_with_indices(x, (2, 3)),
+            f.adaptive_max_pool3d_with_indices(x[None], 2),
+            f.fractional_max_pool2d_with_indices(x, 2, 2),
+            f.fractional_max_pool3d_with_indices(x[None], 1, 2),
+            f.native_channel_shuffle(x, 3),
+            f.rrelu_(x.clone()),
+            f.conv_tbc(x[0].transpose(0, 2)[..., :3].contiguous(), w, t.ones(5), 1),
+        ]
+
+    assert_same(program)
+
+
+def test_conv_tbc_has_gradients() -> None:
+    def program(t: Any) -> Any:
+        t.manual_seed(0)
+        x = t.randn(4, 2, 3, requires_grad=True)
+        w = t.randn(3, 3, 5, requires_grad=True)
+        b = t.randn(5, requires_grad=True)
+        t.conv_tbc(x, w, b, 1).pow(2).sum().backward()
+        return [each.grad.contiguous() for each in (x, w, b)]
+
+    assert_same(program, rtol=1e-4)

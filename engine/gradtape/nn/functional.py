@@ -101,6 +101,27 @@ from ._functional.norm import instance_norm as instance_norm
 from ._functional.norm import layer_norm as layer_norm
 from ._functional.norm import local_response_norm as local_response_norm
 from ._functional.norm import rms_norm as rms_norm
+from ._functional.other_names import (
+    adaptive_max_pool1d_with_indices as adaptive_max_pool1d_with_indices,
+)
+from ._functional.other_names import (
+    adaptive_max_pool2d_with_indices as adaptive_max_pool2d_with_indices,
+)
+from ._functional.other_names import (
+    adaptive_max_pool3d_with_indices as adaptive_max_pool3d_with_indices,
+)
+from ._functional.other_names import conv_tbc as conv_tbc
+from ._functional.other_names import (
+    fractional_max_pool2d_with_indices as fractional_max_pool2d_with_indices,
+)
+from ._functional.other_names import (
+    fractional_max_pool3d_with_indices as fractional_max_pool3d_with_indices,
+)
+from ._functional.other_names import max_pool1d_with_indices as max_pool1d_with_indices
+from ._functional.other_names import max_pool2d_with_indices as max_pool2d_with_indices
+from ._functional.other_names import max_pool3d_with_indices as max_pool3d_with_indices
+from ._functional.other_names import native_channel_shuffle as native_channel_shuffle
+from ._functional.other_names import rrelu_ as rrelu_
 from ._functional.pool import avg_pool1d as avg_pool1d
 from ._functional.pool import avg_pool2d as avg_pool2d
 from ._functional.pool import avg_pool3d as avg_pool3d

@@ -74,7 +74,7 @@ def _pooled(
         else:
             larger = (seen > best) | xp.isnan(seen)
             best, where = xp.where(larger, seen, best), xp.where(larger, at, where)
-    where = xp.ascontiguousarray(where)
+    where = where.copy(order="C")  # it may be a broadcast view
     return (best, where) if batch is self else (best[0], where[0])
 
 
