@@ -145,6 +145,12 @@ def one_hot(tensor: Tensor, num_classes: int = -1) -> Tensor:
 # ---- rearranging ----
 
 
+def _in_new_memory(tensor: Tensor, shape: tuple[int, ...]) -> Tensor:
+    """Return a tensor of this shape that shares nothing, as PyTorch's own ops do."""
+    found = tensor.reshape(shape)
+    return found.clone() if found._is_view() else found
+
+
 def pixel_shuffle(input: Tensor, upscale_factor: int) -> Tensor:
     """Turn (…, C r², H, W) into (…, C, H r, W r)."""
     r = upscale_factor
@@ -158,9 +164,8 @@ def pixel_shuffle(input: Tensor, upscale_factor: int) -> Tensor:
     split = input.reshape(*lead, channels // (r * r), r, r, height, width)
     n = len(lead)
     order = (*range(n), n, n + 3, n + 1, n + 4, n + 2)
-    return split.permute(order).reshape(
-        *lead, channels // (r * r), height * r, width * r
-    )
+    shape = (*lead, channels // (r * r), height * r, width * r)
+    return _in_new_memory(split.permute(order), shape)
 
 
 def pixel_unshuffle(input: Tensor, downscale_factor: int) -> Tensor:
@@ -170,13 +175,12 @@ def pixel_unshuffle(input: Tensor, downscale_factor: int) -> Tensor:
     split = input.reshape(*lead, channels, height // r, r, width // r, r)
     n = len(lead)
     order = (*range(n), n, n + 2, n + 4, n + 1, n + 3)
-    return split.permute(order).reshape(
-        *lead, channels * r * r, height // r, width // r
-    )
+    shape = (*lead, channels * r * r, height // r, width // r)
+    return _in_new_memory(split.permute(order), shape)
 
 
 def channel_shuffle(input: Tensor, groups: int) -> Tensor:
     """Take channels from each group in turn."""
     samples, channels, *rest = input.shape
     split = input.reshape(samples, groups, channels // groups, *rest)
-    return split.transpose(1, 2).reshape(samples, channels, *rest)
+    return _in_new_memory(split.transpose(1, 2), (samples, channels, *rest))
