@@ -16,6 +16,7 @@ from . import nn as nn
 from . import ops as ops
 from . import optim as optim
 from . import profiler as profiler
+from . import random as random
 from . import special as special
 from . import storage as storage
 from . import testing as testing

@@ -69,17 +69,20 @@ def apply(op: Op, args: tuple[Any, ...], params: tuple[Any, ...]) -> Any:
         op.check(op.name, *args, *params)
     if op.promotion != "none":
         arrays = now.run(promote, op, args, arrays)
+    known = None if now.keeping is None else now.keeping.recall(op)
     try:
-        found = now.run(op.invoke, xp, arrays, params)
+        found = now.run(op.invoke, xp, arrays, params) if known is None else known
     except ValueError as error:
         if op.pointwise and "broadcast" in str(error):
             raise broadcast_error(*(np.shape(a) for a in arrays)) from None
         raise
-    if op.pointwise:
+    if op.pointwise and known is None:
         found = laid_out(xp, as_array(found), arrays)
     outputs = wrap_outputs(op, args, found)
     if now.checks:
         check_outputs(op, op.name, (*args, *params), outputs)
+    if now.keeping is not None:
+        now.keeping.note(op, args, params, outputs)
     node = None
     if now.grad and op.formulas:
         node = record(op, args, params, outputs)

@@ -29,10 +29,15 @@ UNPACK_RETURNED: Final = (
 
 
 class Hooks(NamedTuple):
-    """A pair of saved-tensor hooks."""
+    """A pair of saved-tensor hooks.
 
-    pack: Callable[[Any], Any]
+    With ``for_node`` the pack hook is handed the node that saves as well; None where
+    there is none.
+    """
+
+    pack: Callable[..., Any]
     unpack: Callable[[Any], Any]
+    for_node: bool = False
 
 
 class Packing:
@@ -71,7 +76,7 @@ def pack_inputs(node: Node) -> None:
     for at in node.order or range(len(entries)):
         tensor = getattr(entries[at], "tensor", None)
         if tensor is not None:
-            packed[at] = pack(tensor, packing[-1])
+            packed[at] = pack(tensor, packing[-1], node=node)
     node.saved = tuple(packed)
 
 
@@ -87,12 +92,17 @@ def pack_outputs(node: Node, outputs: Sequence[Tensor]) -> None:
     for at, slot in enumerate(node.slots):
         if slot.startswith("result") and hasattr(packed[at], "memory"):
             output = outputs[int(slot.removeprefix("result") or 0)]
-            packed[at] = pack(output, packing[-1], is_output=True)
+            packed[at] = pack(output, packing[-1], is_output=True, node=node)
     node.saved = tuple(packed)
 
 
 def pack(
-    tensor: Tensor, hooks: Hooks, *, is_output: bool = False, given: Any = None
+    tensor: Tensor,
+    hooks: Hooks,
+    *,
+    is_output: bool = False,
+    given: Any = None,
+    node: Node | None = None,
 ) -> SavedTensor:
     """Save what the pack hook makes of ``tensor`` in the tensor's place.
 
@@ -112,7 +122,7 @@ def pack(
     record.leaf = None
     if record.needs and grad_fn is None and not is_output:
         record.leaf = accumulator_of(tensor)
-    record.value = _call_pack(hooks.pack, tensor if given is None else given)
+    record.value = _call_pack(hooks, tensor if given is None else given, node)
     saved = SavedTensor()
     saved.held = _placeholder(tensor._data.shape, tensor._data.dtype)
     saved.memory = record  # type: ignore[assignment] - see Packing
@@ -121,12 +131,12 @@ def pack(
     return saved
 
 
-def _call_pack(hook: Callable[[Any], Any], tensor: Tensor) -> Any:
+def _call_pack(hooks: Hooks, tensor: Tensor, node: Node | None) -> Any:
     before = tensor._storage.version
     now = mode.now
     grad, now.grad = now.grad, False
     try:
-        value = hook(tensor)
+        value = hooks.pack(tensor, node) if hooks.for_node else hooks.pack(tensor)
     finally:
         now.grad = grad
     if tensor._storage.version != before:

@@ -43,6 +43,7 @@ class Switches:
         "grad",
         "inference",
         "inference_leaves",
+        "keeping",
         "levels",
         "multithreading",
         "packing",
@@ -66,6 +67,7 @@ class Switches:
         self.inference = False  # inference_mode
         self.inference_leaves = False  # one that requires grad was made here
         self.packing: list[Any] = []  # saved_tensors_hooks, outermost first
+        self.keeping: Any = None  # a selective checkpoint, which may know results
         self.task: GraphTask | None = None  # the backward pass that runs here
         self.multithreading = True  # what set_multithreading_enabled() asked for
         self.levels: Any = None  # the innermost level of forward mode
@@ -93,6 +95,7 @@ class Switches:
             self.inference_leaves
             or self.inference
             or self.packing
+            or self.keeping
             or self.duals
             or self.profile
             or self.checks

@@ -255,7 +255,8 @@ def keep(
         is_output = tensor._grad_fn is node or id(tensor) in dirty
         numbers.append(tensor._nr if is_output else None)
         if packing:
-            entries.append(pack(tensor, packing[-1], is_output=is_output))
+            packed = pack(tensor, packing[-1], is_output=is_output, node=node)
+            entries.append(packed)
         else:
             entries.append(save_output(tensor) if is_output else save_input(tensor))
     set_kept_numbers(node, tuple(numbers))

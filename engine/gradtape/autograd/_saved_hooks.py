@@ -32,13 +32,18 @@ class _Refusal(threading.local):
 _refusal = _Refusal()
 
 
-def push_hooks(pack: Callable[[Any], Any], unpack: Callable[[Any], Any]) -> None:
-    """Switch a pair of hooks on for this thread, on top of those that are on."""
+def push_hooks(
+    pack: Callable[..., Any], unpack: Callable[[Any], Any], for_node: bool = False
+) -> None:
+    """Switch a pair of hooks on for this thread, on top of those that are on.
+
+    With ``for_node`` the pack hook is handed the node that saves, too.
+    """
     if not (callable(pack) and callable(unpack)):
         raise TypeError(PUSH_TYPES.format(pack=pack, unpack=unpack))
     _refuse_if_disabled()
     now = mode.now
-    now.packing.append(Hooks(pack, unpack))
+    now.packing.append(Hooks(pack, unpack, for_node))
     now.settle()
 
 

@@ -1,6 +1,7 @@
 """All op families; importing this package declares them."""
 
 from . import (
+    _aten,
     activation,
     activation_cut,
     activation_pieces,
@@ -107,3 +108,4 @@ from . import (
     write,
     writing,
 )
+from ._aten import aten as aten

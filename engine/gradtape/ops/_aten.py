@@ -1,0 +1,136 @@
+"""``ops.aten``: PyTorch's names of single ops, for who has to choose among them."""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import Any, Final
+
+from .._define import FUNCTIONS, OPS
+from .._op import Op
+from .._tensor import Tensor
+
+_ARITHMETIC: Final = frozenset(("add", "sub", "mul", "div", "rsub"))
+_OVERLOADS: Final = {
+    "_pow_number": "Tensor_Scalar",
+    "_pow_of_number": "Scalar",
+    "_pow_tensors": "Tensor_Tensor",
+    "_sum_dims": "dim_IntList",
+}
+_ENDINGS: Final = {
+    "_number": "Scalar",
+    "_numbers": "default",
+    "_value": "Scalar",
+    "_tensor": "Tensor",
+    "_tensors": "Tensor",
+    "_all": "default",
+    "_plain": "default",
+    "_dim": "dim",
+    "_dims": "dim",
+    "_src": "src",
+}
+_OTHER_NAMES: Final = {"softmax": "_softmax", "log_softmax": "_log_softmax"}
+_ALSO: Final = frozenset(("detach", "sym_size", "sym_stride"))
+
+
+class OpOverload:
+    """One op of PyTorch's table: ``aten.mm.default``. Called, it runs the op."""
+
+    def __init__(self, packet: OpOverloadPacket, name: str) -> None:
+        self.overloadpacket = packet
+        self._overloadname = name
+
+    def name(self) -> str:
+        """Return the name that schemas have: ``aten::add.Tensor``."""
+        plain = self._overloadname == "default"
+        return f"aten::{self.overloadpacket}".replace("aten::aten.", "aten::") + (
+            "" if plain else f".{self._overloadname}"
+        )
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        return self.overloadpacket(*args, **kwargs)
+
+    def __str__(self) -> str:
+        return f"{self.overloadpacket}.{self._overloadname}"
+
+    def __repr__(self) -> str:
+        return (
+            f"<OpOverload(op='{self.overloadpacket}', overload='{self._overloadname}')>"
+        )
+
+
+class OpOverloadPacket:
+    """All overloads of one op: ``aten.add``."""
+
+    def __init__(self, name: str) -> None:
+        self.__name__ = name
+
+    def __getattr__(self, overload: str) -> OpOverload:
+        if overload.startswith("__"):
+            raise AttributeError(overload)
+        made = OpOverload(self, overload)
+        setattr(self, overload, made)
+        return made
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        plain = self.__name__.removeprefix("_")
+        function = FUNCTIONS.get(self.__name__) or FUNCTIONS.get(plain)
+        if function is None:
+            function = getattr(Tensor, plain)
+        return function(*args, **kwargs)
+
+    def __str__(self) -> str:
+        return f"aten.{self.__name__}"
+
+    def __repr__(self) -> str:
+        return f"<OpOverloadPacket(op='{self}')>"
+
+
+class _Namespace:
+    """Makes packets when they are first asked for, each only once."""
+
+    def __getattr__(self, name: str) -> OpOverloadPacket:
+        known = name in FUNCTIONS or hasattr(Tensor, name) or name in _op_names()
+        if name.startswith("__") or not (known or name in _ALSO):
+            raise AttributeError(
+                f"'_OpNamespace' 'aten' object has no attribute '{name}'"
+            )
+        packet = OpOverloadPacket(name)
+        setattr(self, name, packet)
+        return packet
+
+
+aten: Any = _Namespace()
+"""Every op: ``ops.aten.mm.default``."""
+
+
+@cache
+def _op_names() -> frozenset[str]:
+    names = {op.name for op in OPS.values()}
+    return frozenset(names | set(_OTHER_NAMES.values()))
+
+
+@cache
+def _name_of(key: str, name: str) -> OpOverload:
+    if name in _ARITHMETIC:
+        overload = "Tensor"
+    elif name in ("var", "std", "var_mean", "std_mean"):
+        overload = "correction"
+    else:
+        ends = [found for end, found in _ENDINGS.items() if key.endswith(end)]
+        overload = _OVERLOADS.get(key) or (
+            ends[-1] if key != name and ends else "default"
+        )
+    packet = getattr(aten, _OTHER_NAMES.get(name, name))
+    found: OpOverload = getattr(packet, overload)
+    return found
+
+
+def overload_of(op: Op) -> OpOverload:
+    """Return PyTorch's name for one of our ops.
+
+    >>> from gradtape._define import OPS
+    >>> from gradtape.ops._aten import overload_of
+    >>> overload_of(OPS["mul"]), str(overload_of(OPS["_sum_dims"]))
+    (<OpOverload(op='aten.mul', overload='Tensor')>, 'aten.sum.dim_IntList')
+    """
+    return _name_of(op.key, op.name)

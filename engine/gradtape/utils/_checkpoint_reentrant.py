@@ -1,0 +1,134 @@
+"""The reentrant checkpoint: one node whose derivative is a pass of its own."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable, Iterable
+from typing import Any
+
+from .._mode import enable_grad, mode, no_grad
+from .._tensor import Tensor
+from ..autograd._api import backward
+from ..autograd.function import Function
+from ..ops.random import get_rng_state, set_rng_state
+from ..random import fork_rng
+from . import _checkpoint_errors as errors
+from ._sketch import Sketch, differences, sketch_of
+
+
+class Unchecked:
+    """A function whose recomputed values are taken as they are."""
+
+    def __init__(self, function: Callable[..., Any]) -> None:
+        self.function = function
+
+    def __call__(self, *args: Any) -> Any:
+        return self.function(*args)
+
+
+def detach_variable(inputs: tuple[Any, ...]) -> tuple[Any, ...]:
+    """Return the inputs with tensors replaced by leaves that need gradients alike.
+
+    Raises RuntimeError for anything but a tuple.
+    """
+    if not isinstance(inputs, tuple):  # pyright: ignore[reportUnnecessaryIsInstance]
+        raise RuntimeError(
+            "Only tuple of tensors is supported. Got Unsupported input type: "
+            f"{type(inputs).__name__}"
+        )
+    return tuple([_leaf(each) if isinstance(each, Tensor) else each for each in inputs])
+
+
+def _leaf(tensor: Tensor) -> Tensor:
+    leaf = tensor.detach()
+    leaf.requires_grad = tensor.requires_grad
+    return leaf
+
+
+def check_backward_validity(inputs: Iterable[Any]) -> None:
+    """Warn where no input needs a gradient, so that none will be computed."""
+    if not any(each.requires_grad for each in inputs if isinstance(each, Tensor)):
+        warnings.warn(
+            "None of the inputs have requires_grad=True. Gradients will be None",
+            UserWarning,
+            stacklevel=2,
+        )
+
+
+class CheckpointFunction(Function):
+    """Runs a function unrecorded, and again, recorded, in backward."""
+
+    @staticmethod
+    def forward(
+        ctx: Any,
+        run_function: Callable[..., Any],
+        preserve_rng_state: bool,
+        *args: Any,
+    ) -> Any:
+        """Call the function; keep its arguments and the random state."""
+        check_backward_validity(args)
+        ctx.run_function = run_function
+        ctx.state = get_rng_state() if preserve_rng_state else None
+        ctx.scope = mode.scope
+        ctx.inputs = [None if isinstance(arg, Tensor) else arg for arg in args]
+        ctx.indices = [i for i, arg in enumerate(args) if isinstance(arg, Tensor)]
+        ctx.save_for_backward(*[args[i] for i in ctx.indices])
+        with no_grad():
+            outputs = run_function(*args)
+        compared = preserve_rng_state and not isinstance(run_function, Unchecked)
+        ctx.sketches = [
+            sketch_of(each) if compared and isinstance(each, Tensor) else None
+            for each in _as_tuple(outputs)
+        ]
+        return outputs
+
+    @staticmethod
+    def backward(ctx: Any, *grads: Any) -> Any:
+        """Call the function again and send the gradients through it."""
+        task = mode.now.task
+        if task is not None and not task.can_checkpoint:
+            raise RuntimeError(errors.NOT_ALL_LEAVES)
+        inputs = list(ctx.inputs)
+        for index, tensor in zip(ctx.indices, ctx.saved_tensors, strict=True):
+            inputs[index] = tensor
+        detached = detach_variable(tuple(inputs))
+        outer, mode.scope = mode.scope, ctx.scope
+        try:
+            with fork_rng(enabled=ctx.state is not None), enable_grad():
+                if ctx.state is not None:
+                    set_rng_state(ctx.state)
+                outputs = _as_tuple(ctx.run_function(*detached))
+        finally:
+            mode.scope = outer
+        _compare(ctx.sketches, outputs)
+        sent = [
+            (output, grad)
+            for output, grad in zip(outputs, grads, strict=False)
+            if isinstance(output, Tensor) and output.requires_grad
+        ]
+        if not sent:
+            raise RuntimeError(errors.NO_GRADIENT)
+        backward([output for output, _ in sent], [grad for _, grad in sent])
+        found = [each.grad if isinstance(each, Tensor) else None for each in detached]
+        return (None, None, *found)
+
+
+def _as_tuple(outputs: Any) -> tuple[Any, ...]:
+    return tuple(outputs) if isinstance(outputs, tuple | list) else (outputs,)
+
+
+def _compare(sketches: list[Sketch | None], outputs: tuple[Any, ...]) -> None:
+    """Refuse outputs that are not those of forward."""
+    changed: list[str] = []
+    for number, (sketch, output) in enumerate(zip(sketches, outputs, strict=False)):
+        if sketch is None or not isinstance(output, Tensor):
+            continue
+        text = differences(sketch, sketch_of(output))
+        if text:
+            node = output.grad_fn
+            origin = "" if node is None else f", made by {node.name()} at {node.site}"
+            changed.append(f"output {number}{origin}: {text}\n")
+    if changed:
+        raise errors.CheckpointError(
+            errors.OTHER_VALUES.format(tensors="".join(changed))
+        )

@@ -1,0 +1,63 @@
+"""Where a checkpoint's tensors are, and the random state there, by PyTorch's names.
+
+One generator, whose state is on the host, serves all devices: beside it there are no
+states to keep.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from .._tensor import Tensor
+from ._pytree import tree_leaves
+
+
+class DefaultDeviceType:
+    """The device type that a checkpoint of host tensors is taken to have."""
+
+    _default_device_type: str | None = None
+
+    @staticmethod
+    def set_device_type(device: str = "cuda") -> None:
+        """Choose the device type."""
+        DefaultDeviceType._default_device_type = device
+
+    @staticmethod
+    def get_device_type() -> str:
+        """Return the device type; "cpu" unless another was chosen."""
+        return DefaultDeviceType._default_device_type or "cpu"
+
+
+def infer_device_type(*args: Any) -> str:
+    """Return the device type of the tensors in ``args``; warn where there are two."""
+    leaves = [leaf for leaf in tree_leaves(args) if isinstance(leaf, Tensor)]
+    types = [leaf.device.type for leaf in leaves if leaf.device.type != "cpu"]
+    if len(set(types)) > 1:
+        warnings.warn(
+            "Tensor arguments, excluding CPU tensors, are detected on at least two "
+            "types of devices. Device state will only be saved for devices of a single "
+            "device type, and the remaining devices will be ignored. Consequently, if "
+            "any checkpointed functions involve randomness, this may result in "
+            "incorrect gradients. (Note that if CUDA devices are among the devices "
+            "detected, it will be prioritized; otherwise, the first device encountered "
+            f"will be selected.)\nDevice types: {sorted(set(types))} first device "
+            f"type: {types[0]}",
+            UserWarning,
+            stacklevel=2,
+        )
+    if not types:
+        return DefaultDeviceType.get_device_type()
+    return "cuda" if "cuda" in types else types[0]
+
+
+def get_device_states(*args: Any) -> tuple[list[int], list[Tensor]]:
+    """Return devices with a random state of their own, and the states: none."""
+    return [], []
+
+
+def set_device_states(
+    devices: Iterable[int], states: Sequence[Tensor], *, device_type: str | None = None
+) -> None:
+    """Restore what :func:`get_device_states` returned: nothing."""
