@@ -71,11 +71,11 @@ def _underived(name: str, source: str, what: str) -> Any:
     def named(xp: Any, x: Array) -> Any:
         return from_library(source)(xp, x)
 
-    if name.startswith("scaled"):  # PyTorch names their argument differently
-        kernel = named
+    # PyTorch names the argument of these differently.
+    chosen: Any = named if name.startswith("scaled") else kernel
 
-    kernel.__doc__ = f"Return the {what}; PyTorch has no derivative for it."
-    return op({}, **facts(name, half=False))(kernel)
+    chosen.__doc__ = f"Return the {what}; PyTorch has no derivative for it."
+    return op({}, **facts(name, half=False))(chosen)
 
 
 bessel_j0 = _underived("bessel_j0", "j0", "Bessel function of the first kind, order 0")

@@ -1,0 +1,287 @@
+"""Counting values into bins: bincount, histc, histogram, histogramdd."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from math import isfinite, prod
+from typing import Any
+
+from .. import return_types
+from .._backend import backend_of
+from .._define import FUNCTIONS, method, public
+from .._dtypes import DTYPE_OF
+from .._mode import mode
+from .._tensor import Tensor, wrap
+from ._arguments import check_tensor, is_integer
+from ._operand import c_name, not_implemented
+from ._place import deliver
+
+
+@method(function=True)
+def bincount(
+    input: Tensor, weights: Tensor | None = None, minlength: int = 0
+) -> Tensor:
+    """Count how often each number occurs; or add up the weights of its places.
+
+    >>> import gradtape as torch
+    >>> torch.bincount(torch.tensor([1, 1, 3]))
+    tensor([0, 2, 0, 1])
+    """
+    values = check_tensor(input, "bincount")._data
+    if values.dtype.kind not in "iu":
+        raise not_implemented("bincount_cpu", input)
+    if minlength < 0:
+        raise RuntimeError("minlength should be >= 0")
+    if values.ndim != 1 or (values.size and values.min() < 0):
+        raise RuntimeError("bincount only supports 1-d non-negative integral inputs.")
+    if weights is not None and tuple(weights.shape) != values.shape:
+        raise RuntimeError("weights should be 1-d and have the same length as input")
+    xp = backend_of(values).xp
+    if weights is None or not values.size:
+        return wrap(xp.bincount(values.astype(xp.int64), minlength=minlength))
+    found = xp.bincount(
+        values.astype(xp.int64), weights._data.astype(xp.float64), minlength
+    )
+    single = weights.dtype.name == "float32"
+    return wrap(found.astype(xp.float32) if single else found)
+
+
+# ---- histograms ----
+
+
+def _span(name: str, xp: Any, values: Any, low: float, high: float) -> Any:
+    """Return the ends of a histogram: the data's own where both are given alike."""
+    if low == high and values.size:
+        low, high = float(values.min()), float(values.max())
+    if not (isfinite(low) and isfinite(high)):
+        raise RuntimeError(
+            f"{name}: range of [{_shown(low)}, {_shown(high)}] is not finite"
+        )
+    return (low - 1, high + 1) if low == high else (low, high)
+
+
+def _shown(value: float) -> str:
+    return "-nan" if value != value else f"{value:g}"
+
+
+def _check_bins(bins: int) -> None:
+    if bins <= 0:
+        raise RuntimeError(
+            f"torch.histogram(): bins must be > 0, but got {bins} for dimension 0"
+        )
+
+
+@method(function=True)
+def histc(
+    input: Tensor,
+    bins: int = 100,
+    min: float = 0,
+    max: float = 0,
+    *,
+    out: Tensor | None = None,
+) -> Tensor:
+    """Count the elements in ``bins`` equal intervals between ``min`` and ``max``.
+
+    Where both are 0 the elements' own extremes are the ends. Raises RuntimeError for
+    ends that are not finite or the wrong way round.
+
+    >>> import gradtape as torch
+    >>> torch.histc(torch.tensor([1.0, 2.0, 1.0]), 4, 0, 3)
+    tensor([0., 2., 1., 0.])
+    """
+    values = check_tensor(input, "histc")._data
+    if values.dtype.kind not in "f":
+        raise not_implemented("histogram_cpu", input)
+    _check_bins(bins)
+    if min > max:
+        raise RuntimeError("torch.histc: max must be larger than min")
+    xp = backend_of(values).xp
+    ends = mode.run(_span, "torch.histc", xp, values, float(min), float(max))
+    found = mode.run(_counted, xp, values.reshape(-1), bins, ends)
+    return deliver(found.astype(values.dtype), out)
+
+
+def _counted(xp: Any, values: Any, bins: int, ends: tuple[float, float]) -> Any:
+    low, high = ends
+    inside = values[(values >= low) & (values <= high)]
+    at = ((inside - low) * (bins / (high - low))).astype(xp.int64)
+    return xp.bincount(xp.minimum(at, bins - 1), minlength=bins)
+
+
+@method(function=True)
+def histogram(
+    input: Tensor,
+    bins: Any,
+    *,
+    range: Any = None,
+    weight: Tensor | None = None,
+    density: bool = False,
+    out: Any = None,
+) -> Any:
+    """Return (hist, bin_edges) of all elements: how many lie between the edges.
+
+    ``bins`` is a number of equal bins, or a tensor with the edges.
+    """
+    flat = check_tensor(input, "histogram").reshape(-1, 1)
+    wide = None if weight is None else weight.reshape(-1)
+    if (
+        weight is not None
+        and weight.dtype is input.dtype
+        and weight.shape != input.shape
+    ):
+        raise RuntimeError(
+            "torch.histogramdd: if weight tensor is provided it should have the same "
+            "shape as the input tensor excluding its innermost dimension, but got "
+            f"input with shape {list(flat.shape)} and weight with shape "
+            f"{list(weight.shape)}"
+        )
+    given = [bins] if isinstance(bins, Tensor) else [int(bins)]
+    hist, edges = histogramdd(flat, given, range=range, weight=wide, density=density)
+    if out is not None:
+        return return_types.histogram(
+            deliver(t._data, o) for t, o in zip((hist, edges[0]), out, strict=True)
+        )
+    return return_types.histogram((hist, edges[0]))
+
+
+@public
+def histogramdd(
+    input: Tensor,
+    bins: Any,
+    range: Any = None,
+    weight: Tensor | None = None,
+    density: bool = False,
+) -> Any:
+    """Return (hist, bin_edges) of points, whose coordinates are in the last dimension.
+
+    ``bins`` is one number, a number per dimension, or a tensor of edges for each.
+    """
+    points = input._data
+    if points.dtype.kind != "f":
+        raise not_implemented("histogramdd", input)
+    count = points.shape[-1]
+    wanted: Sequence[Any] = [int(bins)] * count if is_integer(bins) else list(bins)
+    if len(wanted) != count:
+        raise RuntimeError(
+            "histogramdd: The size of bins must be equal to the innermost dimension of "
+            "the input."
+        )
+    if weight is not None and weight.dtype is not input.dtype:
+        raise RuntimeError(
+            "torch.histogramdd: if weight tensor is provided, input tensor and weight "
+            f"tensor should have the same dtype, but got input({c_name(input)}), and "
+            f"weight({c_name(weight)})"
+        )
+    xp = backend_of(points).xp
+    flat = points.reshape(-1, count)
+    edges = [
+        _edges(input, flat[:, i], each, i, range, count)
+        for i, each in enumerate(wanted)
+    ]
+    weights = None if weight is None else weight._data.reshape(-1)
+    hist = mode.run(_binned, xp, flat, edges, weights).astype(points.dtype)
+    if density:
+        hist = mode.run(_as_density, xp, hist, edges)
+    kinds = return_types.histogramdd
+    return kinds((wrap(xp.ascontiguousarray(hist)), tuple(wrap(e) for e in edges)))
+
+
+def _edges(
+    input: Tensor, values: Any, bins: Any, dim: int, range: Any, count: int
+) -> Any:
+    xp = backend_of(values).xp
+    if isinstance(bins, Tensor):
+        if bins.dtype is not input.dtype:
+            raise RuntimeError(
+                "torch.histogramdd: input tensor and bins tensors should have the same "
+                f"dtype, but got input with dtype {c_name(input)} and bins for "
+                f"dimension {dim} with dtype {c_name(bins)}"
+            )
+        return bins._data.copy()
+    if bins <= 0:
+        raise RuntimeError(
+            f"torch.histogram(): bins must be > 0, but got {bins} for dimension {dim}"
+        )
+    low, high = 0.0, 0.0
+    if range is not None:
+        low, high = (float(v) for v in range[2 * dim : 2 * dim + 2])
+        if low > high:
+            raise RuntimeError(
+                f"torch.histogramdd: min should not exceed max, but got min {low:g} "
+                f"max {high:g} for dimension {dim}"
+            )
+    elif values.size:
+        low, high = float(values.min()), float(values.max())
+    else:
+        low, high = 0.0, 1.0
+    if not (isfinite(low) and isfinite(high)):
+        raise RuntimeError(
+            f"torch.histogramdd: dimension {dim}'s range [{_shown(low)}, "
+            f"{_shown(high)}] is not finite"
+        )
+    if low == high:
+        low, high = low - 0.5, high + 0.5
+    return xp.linspace(low, high, bins + 1).astype(values.dtype)
+
+
+def _binned(xp: Any, points: Any, edges: list[Any], weights: Any) -> Any:
+    """Count points into boxes; the last edge of every dimension belongs to a bin."""
+    shape = tuple(len(e) - 1 for e in edges)
+    inside = xp.ones(len(points), bool)
+    place = xp.zeros(len(points), xp.int64)
+    for i, edge in enumerate(edges):
+        values = points[:, i]
+        inside &= (values >= edge[0]) & (values <= edge[-1])
+        at = xp.searchsorted(edge, values, side="right") - 1
+        place = place * shape[i] + xp.clip(at, 0, shape[i] - 1)
+    size = 1
+    for length in shape:
+        size *= length
+    chosen = None if weights is None else weights[inside].astype(xp.float64)
+    return xp.bincount(place[inside], chosen, size).reshape(shape)
+
+
+def _as_density(xp: Any, hist: Any, edges: list[Any]) -> Any:
+    found = hist / hist.sum()
+    for i, edge in enumerate(edges):
+        widths = xp.diff(edge)
+        found = found / widths.reshape([-1 if d == i else 1 for d in range(hist.ndim)])
+    return found.astype(hist.dtype)
+
+
+# ---- where ----
+
+
+@method(function=True)
+def nonzero_static(
+    input: Tensor, *, size: int, fill_value: int = -1, out: Tensor | None = None
+) -> Tensor:
+    """Return the places of the first ``size`` nonzero elements, filled up if fewer."""
+    if size < 0:
+        raise RuntimeError("nonzero_static: 'size' must be an non-negative integer")
+    found = FUNCTIONS["nonzero"](input)._data[:size]
+    xp = backend_of(found).xp
+    whole = xp.full((size, input.dim()), fill_value, xp.int64)
+    whole[: len(found)] = found
+    return deliver(whole, out)
+
+
+@public
+def unravel_index(indices: Tensor, shape: Any) -> tuple[Tensor, ...]:
+    """Return the coordinates, one tensor per dimension, of places in a flat array.
+
+    >>> import gradtape as torch
+    >>> torch.unravel_index(torch.tensor([3, 5]), (2, 3))
+    (tensor([1, 1]), tensor([0, 2]))
+    """
+    kind = DTYPE_OF[indices._data.dtype]
+    if kind.numpy.kind not in "iu":
+        raise TypeError(f"expected 'indices' to be integer dtype, but got {kind}")
+    wanted = (int(shape),) if is_integer(shape) else tuple(int(n) for n in shape)
+    if any(n < 0 for n in wanted):
+        raise ValueError(f"'shape' cannot have negative values, but got {wanted}")
+    xp = backend_of(indices._data).xp
+    steps = [prod(wanted[i + 1 :]) for i in range(len(wanted))]
+    places = indices._data[..., None] // xp.asarray(steps, xp.int64)
+    found = wrap(places % xp.asarray(wanted, xp.int64))
+    return FUNCTIONS["unbind"](found, -1)

@@ -1,0 +1,62 @@
+"""What the samples of counting functions cannot say: weights, keywords, refusals."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+import gradtape
+
+from .oracle import assert_same
+
+
+def test_histogram_weights_are_added_up():
+    def program(torch: Any) -> Any:
+        x, w = torch.tensor([0.1, 0.4, 0.6, 0.9]), torch.tensor([1.0, 2.0, 3.0, 4.0])
+        return [torch.histogram(x, 2, range=(0.0, 1.0), weight=w)[0]]
+
+    assert_same(program)
+
+
+def test_histogram_results_have_names():
+    found = gradtape.histogram(gradtape.tensor([0.0, 1.0]), 2)
+    assert found.hist.tolist() == [1.0, 1.0]
+    assert found.bin_edges.tolist() == [0.0, 0.5, 1.0]
+
+
+@pytest.mark.parametrize("name", ["unique", "unique_consecutive"])
+def test_unique_records_a_node_that_refuses(name: str):
+    def program(torch: Any) -> Any:
+        x = torch.tensor([2.0, 1.0, 2.0], requires_grad=True)
+        getattr(torch, name)(x).sum().backward()
+
+    assert_same(program)
+
+
+def test_copies_do_not_share_memory():
+    x = gradtape.zeros(2, 3)
+    for copy in (
+        gradtape.view_copy(x, (3, 2)),
+        gradtape.t_copy(x),
+        gradtape.unbind_copy(x)[0],
+        gradtape.narrow_copy(x, 0, 0, 1),
+    ):
+        copy.fill_(1.0)
+    assert not x.any()
+
+
+def test_a_copy_is_differentiated_like_the_view():
+    def program(torch: Any) -> Any:
+        x = torch.arange(6.0).reshape(2, 3).requires_grad_()
+        parts = torch.split_copy(x, 2, 1)
+        (parts[0].sum() * 2 + (parts[1] ** 2).sum()).backward()
+        return x.grad, [type(p).__name__ for p in parts]
+
+    assert_same(program)
+
+
+def test_conj_physical_of_real_tensors_is_the_tensor():
+    x = gradtape.ones(2)
+    assert gradtape.conj_physical(x) is x
+    assert x.conj_physical_() is x
