@@ -17,6 +17,7 @@ from ._mode import mode
 from ._node import Node, SavedTensor, save_output
 from ._observe import OpCalled, StorageWritten, notify, observers
 from ._op import Op
+from ._packing import pack_outputs
 from ._overlap import check_overlap as check_overlap
 from ._overlap import (
     check_partial_overlap,
@@ -135,6 +136,8 @@ def commit(
         if op is not None and "result" in op.saves:
             _save_new_value(op, node, target)
         rebase_history(target, node)
+        if op is not None:
+            pack_outputs(node, (target,))
     if observers:
         notify(OpCalled(name, call, (target,), node))
     return target

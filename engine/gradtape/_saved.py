@@ -96,10 +96,10 @@ class SavedTensor:
         if len(hooks) != 2 or not all(callable(hook) for hook in hooks):
             given = ", ".join([repr(self), *map(repr, hooks)])
             raise TypeError(HOOK_TYPES.format(given=given))
-        if self._packing is not None:
-            raise RuntimeError(HOOKS_TWICE)
         if self._node is not None and self._node.saved is None:
             raise RuntimeError(HOOKS_ON_FREED)
+        if self._packing is not None:
+            raise RuntimeError(HOOKS_TWICE)
         record = self._record
         if record is None:
             raise RuntimeError(HOOKS_ON_NONE)
