@@ -241,6 +241,13 @@ def _slot(node: Node, at: int) -> Any:
     entry = node.saved[at]
     if type(entry) is Record:
         return tensor_ops.unpack(node, entry)
+    if type(entry) is tuple:
+        return tuple(
+            [
+                tensor_ops.unpack(node, each) if type(each) is Record else each
+                for each in entry
+            ]
+        )
     if isinstance(entry, bool | int | float | complex) and node.slots[at] in _OPERANDS:
         return wrap(np.asarray(entry))  # PyTorch wraps the numbers of arithmetic
     return entry

@@ -10,7 +10,7 @@ from .._apply import apply
 from .._define import OPS, Array, method, op
 from .._strided import Geometry
 from .._tensor import Tensor
-from ._freeing import frees_options
+from ._freeing import frees_options, keep_indices
 from ._geometry import view_strides
 from ._place import memory_order, row_major
 from ._warn import warn_once
@@ -145,9 +145,13 @@ def getitem(self: Tensor, index: Any) -> Tensor:
         return view
     places = places_of(view, left)
     try:
-        return apply(OPS["index"], (view,), (places,))
+        found = apply(OPS["index"], (view,), (places,))
     except IndexError:
         raise broadcast_refused(places) from None
+    node = found._grad_fn
+    if node is not None:
+        keep_indices(node, left)
+    return found
 
 
 def broadcast_refused(places: tuple[Any, ...]) -> IndexError:
