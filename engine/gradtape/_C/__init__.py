@@ -11,6 +11,7 @@ from .._mode import mode, switch_grad_mode
 from ..autograd import _multithreading
 from ..autograd._custom_node import CustomNode
 from ..autograd._engine import ImperativeEngine
+from ..autograd._graph_edges import increment_version
 from ..ops._linalg import LinAlgError
 from . import _autograd as _autograd
 from . import _forward
@@ -26,12 +27,14 @@ _current_graph_task_execution_order = current_order
 _current_graph_task_id = current_id
 _debug_only_are_vmap_fallback_warnings_enabled = _forward.fallback_warnings_enabled
 _debug_only_display_vmap_fallback_warnings = _forward.display_fallback_warnings
+_increment_version = increment_version
 _is_fwd_grad_enabled = _forward.is_enabled
 _is_multithreading_enabled = _multithreading.is_multithreading_enabled
 _set_fwd_grad_enabled = _forward.set_enabled
 _set_grad_enabled = switch_grad_mode
 _set_multithreading_enabled = _multithreading.switch_multithreading
 _will_engine_execute_node = will_execute
+has_lapack = True  # NumPy's
 
 
 class WeakTensorRef:
