@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from ._backend import backend_of
 from ._device import device
@@ -30,6 +31,9 @@ class NodeSurface:
     """The parts of a node that the backward loop does not need."""
 
     __slots__ = ()
+
+    readers: ClassVar[dict[str, Callable[[Any], Any]]] = {}
+    """What PyTorch shows as saved under names that are no slots or options here."""
 
     if TYPE_CHECKING:
         seq: int

@@ -203,6 +203,8 @@ def saved_attribute(node: Node, name: str) -> Any:
         stem, symbolic, kind = slot.partition("_sym_")
         if symbolic:
             return _size_meant(node, stem, kind)
+        if slot in node.readers:
+            return node.readers[slot](node)
         if slot in node.param_names:
             value = node.params[node.param_names.index(slot)]
             return value if slot in _SCALARS else _unsigned(value)
@@ -216,7 +218,7 @@ def saved_names(node: Node) -> list[str]:
     params = [_sized(name) for name in node.param_names]
     return [
         *(f"_raw_saved_{slot}" for slot in slots),
-        *(f"_saved_{slot}" for slot in (*slots, *params)),
+        *(f"_saved_{slot}" for slot in (*slots, *(node.readers or params))),
     ]
 
 

@@ -132,6 +132,13 @@ def _as_strided(xp: Any, self: Array, inner: Geometry, outer: Geometry) -> Any:
     return _look(self, _laid_out(xp, self, inner, outer), outer)
 
 
+OPS["as_strided"].node_type.readers = {  # type: ignore[attr-defined]
+    "size": lambda node: node.params[1].size,
+    "stride": lambda node: node.params[1].stride,
+    "storage_offset": lambda node: node.params[1].offset,
+}
+
+
 @public
 @method("as_strided")
 def as_strided(
