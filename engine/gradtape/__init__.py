@@ -17,6 +17,7 @@ from . import ops as ops
 from . import optim as optim
 from . import profiler as profiler
 from . import random as random
+from . import sparse as sparse
 from . import special as special
 from . import storage as storage
 from . import testing as testing
@@ -75,6 +76,7 @@ from .ops.formats import contiguous_format as contiguous_format
 from .ops.formats import layout as layout
 from .ops.formats import memory_format as memory_format
 from .ops.formats import preserve_format as preserve_format
+from .ops.formats import sparse_coo as sparse_coo
 from .ops.formats import strided as strided
 
 bool = _bool

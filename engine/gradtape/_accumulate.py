@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 import warnings
+from operator import add
 from typing import Any
 
 from . import _errors
@@ -15,6 +16,7 @@ from ._mode import mode
 from ._observe import GradAccumulated, notify, observers
 from ._ownership import is_only_ours
 from ._site import user_stacklevel
+from ._sparse import SparseArray
 from ._tensor import Tensor, wrap
 
 _LOCKS = [threading.RLock() for _ in range(64)]
@@ -62,6 +64,8 @@ def _settled(data: Any, slots: list[Any], others: int) -> Any:
     grad = as_array(slots.pop())
     if lies_right(grad, data) and grad.flags.writeable and is_only_ours(grad, others):
         return grad
+    if type(grad) is SparseArray:
+        return grad.copy()
     copy = empty_like_leaf(data, grad.dtype)
     copy[...] = grad
     return copy
@@ -76,6 +80,9 @@ def lies_right(grad: Any, data: Any) -> bool:
 
 
 def _add_into(old: Tensor, grad: Any) -> None:
+    if type(old._data) is SparseArray:
+        old._data = mode.run(add, old._data, grad)  # dense, where the gradient is
+        return
     check_overlap(old)
     mode.run(_add_raw, old._data, grad)
     old._storage.bump("accumulate_grad", None)

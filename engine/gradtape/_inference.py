@@ -43,7 +43,9 @@ def unsafe_set_version_counter(
                 "does not have a version counter. Was it created in inference mode?"
             )
         if version < 0:
-            raise RuntimeError(f"Cannot set a version_counter to a value below 0: {version}")
+            raise RuntimeError(
+                f"Cannot set a version_counter to a value below 0: {version}"
+            )
         storage.version = version
 
 

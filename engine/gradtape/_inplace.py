@@ -17,7 +17,6 @@ from ._mode import mode
 from ._node import Node, SavedTensor, save_output
 from ._observe import OpCalled, StorageWritten, notify, observers
 from ._op import Op
-from ._packing import pack_outputs
 from ._overlap import check_overlap as check_overlap
 from ._overlap import (
     check_partial_overlap,
@@ -25,6 +24,7 @@ from ._overlap import (
     meets_cells_twice,
     warn_shared,
 )
+from ._packing import pack_outputs
 from ._site import caller_site
 from ._tensor import Tensor, wrap
 from ._views import check_inplace, rebase_history

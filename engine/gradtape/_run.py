@@ -25,7 +25,7 @@ def check_version(node: Node, saved: SavedTensor) -> Any:
     return saved.array
 
 
-def modified_error(node: Node, saved: SavedTensor) -> RuntimeError:
+def modified_error(node: Node | None, saved: SavedTensor) -> RuntimeError:
     """Build PyTorch's error for a saved tensor that an in-place op changed.
 
     PyTorch cannot say who wrote; the write log can, and a note on the error does.
@@ -34,7 +34,7 @@ def modified_error(node: Node, saved: SavedTensor) -> RuntimeError:
     producer = ""
     source = node if saved.tensor is None else saved.tensor.grad_fn
     if source is not None:
-        number = _output_of(node, saved) if saved.tensor is None else saved.tensor._nr
+        number = _output_of(source, saved) if saved.tensor is None else saved.tensor._nr
         name = _errors.op_of_node(source.name())
         producer = f", which is output {number} of {name},"
     error = RuntimeError(
@@ -62,14 +62,16 @@ def _output_of(node: Node, saved: SavedTensor) -> int:
     return int(slot.removeprefix("result") or 0)
 
 
-def _write_note(node: Node, write: Any) -> str:
+def _write_note(node: Node | None, write: Any) -> str:
     from ._site import resolve
 
     where = "" if write.site is None else f" at {resolve(*write.site)}"
-    saved_at = "" if node.site is None else f" ({node.site})"
+    keeper = "a checkpoint"  # which keeps its arguments in no node
+    if node is not None:
+        keeper = node.name() + ("" if node.site is None else f" ({node.site})")
     return (
-        f"{write.op}{where} made version {write.version} of memory that "
-        f"{node.name()}{saved_at} had saved."
+        f"{write.op}{where} made version {write.version} of memory that {keeper} had "
+        "saved."
     )
 
 

@@ -102,6 +102,8 @@ from . import (
     sequences,
     softmax,
     sorting,
+    sparse,
+    sparse_math,
     special,
     statistics,
     storages,

@@ -19,9 +19,10 @@ from .._mode import mode
 from .._node import new_object
 from .._observe import OpCalled, notify, observers
 from .._op import Derivative, Kernel, Op
+from .._sparse import NoMemoryError
 from .._storage import InferenceStorage, inference_storage
 from .._strided import Geometry, geometry_of
-from .._tensor import Tensor, edge_of, kind_now, view_info, wrap_shared
+from .._tensor import Tensor, edge_of, kind_now, view_info, wrap, wrap_shared
 
 Geometric = Callable[..., Geometry]
 
@@ -54,7 +55,10 @@ def view_op(
             if not isinstance(source, Tensor):
                 raise argument_error(_op, "self", 1, source)
             following = edge_of(source) if now.grad else None  # or refuses first
-            view = look(source, geometry(geometry_of(source), *options))
+            try:
+                view = look(source, geometry(geometry_of(source), *options))
+            except NoMemoryError:  # sparse: no view, but perhaps a rearranged copy
+                view = wrap(kernel(np, source._data, *options))
             node = None
             if following is not None:  # as record() does, for one input
                 node = new_object(node_type)

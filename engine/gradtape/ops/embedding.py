@@ -6,6 +6,7 @@ from typing import Any
 
 from .._define import Array, op
 from .._dtypes import DTYPE_OF
+from .._sparse import SparseArray
 
 
 def _check_indices(name: str, indices: Any) -> None:
@@ -29,8 +30,16 @@ def _derivative(
     indices: Any,
     padding_idx: int,
     scale_grad_by_freq: bool,
+    sparse: bool,
 ) -> Any:
     rows = weight_shape[0]
+    if sparse:
+        if scale_grad_by_freq:
+            raise RuntimeError(
+                "embedding_backward: scale_grad_by_freq not supported with sparse "
+                "gradients"
+            )
+        return F._embedding_sparse_backward(grad, indices, rows, padding_idx)
     return F.embedding_dense_backward(
         grad, indices, rows, padding_idx, scale_grad_by_freq
     )
@@ -99,6 +108,20 @@ def embedding_dense_backward(
         sums = sums / counts[:, None].astype(sums.dtype)
     found[ordered[begins]] = sums
     return found
+
+
+@op({}, method=False, function=False)
+def _embedding_sparse_backward(
+    xp: Any, grad_output: Array, indices: Array, num_weights: int, padding_idx: int
+) -> Any:
+    """Keep each looked-up row's gradient with its index: the table's, sparse."""
+    width = grad_output.shape[-1]
+    flat = indices.reshape(-1).astype(xp.int64)
+    rows = grad_output.reshape(flat.size, width)
+    if padding_idx >= 0:
+        kept = flat != padding_idx
+        flat, rows = flat[kept], rows[kept]
+    return SparseArray(flat[None], xp.ascontiguousarray(rows), (num_weights, width))
 
 
 @op(

@@ -1,6 +1,6 @@
 """Names for memory formats and layouts, which PyTorch's signatures ask for.
 
-This engine has one layout, strided, and keeps images in the order they are given.
+Tensors are strided or sparse_coo; images keep the order they are given in.
 """
 
 from __future__ import annotations
@@ -40,3 +40,4 @@ preserve_format: Final = memory_format("preserve_format")
 channels_last: Final = memory_format("channels_last")
 channels_last_3d: Final = memory_format("channels_last_3d")
 strided: Final = layout("strided")
+sparse_coo: Final = layout("sparse_coo")

@@ -6,14 +6,17 @@ from typing import Any
 
 from .._backend import backend_of
 from .._define import method
+from .._dtypes import bool_, get_default_dtype, int64
 from .._mode import mode
-from .._printing import tensor_str
+from .._printing import contents_str, tensor_str
+from .._sparse import SparseArray
 from .._tensor import Tensor
-from .formats import strided
 
 
 @method("__repr__")
 def _repr(self: Tensor, *, tensor_contents: str | None = None) -> str:
+    if type(self._data) is SparseArray:
+        return _sparse_repr(self)
     tangent = None if mode.now.duals is None else mode.now.duals.tangent_of(self)
     return tensor_str(
         backend_of(self._data).to_host(self._data),
@@ -24,6 +27,31 @@ def _repr(self: Tensor, *, tensor_contents: str | None = None) -> str:
         contents=tensor_contents,
         tangent=None if tangent is None else repr(tangent),
     )
+
+
+def _sparse_repr(self: Tensor) -> str:
+    """Show coordinates and values, each in its own brackets."""
+    data: SparseArray = self._data
+    parts: list[str] = []
+    for name, array in (("indices", data.indices), ("values", data.values)):
+        prefix = f"{name}=tensor("
+        shown = contents_str(array, len("tensor(") + len(prefix))
+        size = f", size={array.shape}" if not array.size else ""
+        parts.append(f"{prefix}{shown}{size})")
+    facts = [f"size={data.shape}", f"nnz={data.indices.shape[1]}"]
+    kind = self.dtype
+    if kind is not get_default_dtype() and not (
+        kind in (int64, bool_) and data.values.size
+    ):
+        facts.append(f"dtype={kind}")
+    facts.append("layout=torch.sparse_coo")
+    history = _history(self)
+    if history is not None:
+        facts.append(f"grad_fn=<{history}>")
+    elif self.requires_grad:
+        facts.append("requires_grad=True")
+    text = ",\n       ".join([*parts, ", ".join(facts)])
+    return f"tensor({text})"
 
 
 def _history(self: Tensor) -> str | None:
@@ -46,9 +74,7 @@ def _always(value: Any) -> property:
     return property(lambda self: value)
 
 
-Tensor.layout = _always(strided)
-
 # What PyTorch has kinds of and this engine has not.
-Tensor.is_meta = Tensor.is_sparse = Tensor.is_quantized = _always(False)
+Tensor.is_meta = Tensor.is_quantized = _always(False)
 Tensor.is_mkldnn = Tensor.is_nested = Tensor.is_xpu = Tensor.is_mps = _always(False)
 Tensor.is_cpu = property(lambda self: not self.is_cuda)

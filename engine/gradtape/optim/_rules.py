@@ -10,6 +10,7 @@ from .._backend import backend_of
 from .._before_write import before_write
 from .._define import FUNCTIONS
 from .._mode import enable_grad, mode, no_grad
+from .._sparse import SparseArray
 from .._tensor import Tensor, wrap
 from ._custom import scalar_dtype, scalar_of
 from .optimizer import Group, Optimizer
@@ -92,6 +93,7 @@ class RuledOptimizer(Optimizer):
         """Step the parameters of one group."""
         members = [param for param in group["params"] if param._grad is not None]
         for param in members:
+            self.check_grad(param, group)
             if not self.state[param]:
                 self.state[param].update(self.fresh_state(param, group))
         if members and group.get("capturable"):
@@ -106,6 +108,16 @@ class RuledOptimizer(Optimizer):
                 self._step_tensors(group, param)
             else:
                 self._step_memory(numbers, param)
+
+    def check_grad(self, param: Tensor, group: Group) -> None:
+        """Refuse a sparse gradient, which the rules cannot follow."""
+        grad = param._grad
+        if grad is not None and type(grad._data) is SparseArray:
+            name = type(self).__name__
+            advice = ", please consider SparseAdam instead" * (
+                name in ("Adam", "AdamW")
+            )
+            raise RuntimeError(f"{name} does not support sparse gradients{advice}")
 
     def _step_memory(self, group: Group, param: Tensor) -> None:
         for look in before_write:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any, ClassVar
 
+from .._sparse import SparseArray
 from .._tensor import Tensor
 from ._fused import check_fused, check_fused_member
 from ._rules import (
@@ -100,15 +101,30 @@ class Adagrad(RuledOptimizer):
                 check_fused_member(param)
         super().step_group(group)
 
+    def check_grad(self, param: Tensor, group: Group) -> None:
+        """Refuse a sparse gradient where weights decay too."""
+        grad = param._grad
+        sparse = grad is not None and type(grad._data) is SparseArray
+        if sparse and group["weight_decay"]:
+            raise RuntimeError(
+                "weight_decay option is not compatible with sparse gradients"
+            )
+
     @staticmethod
     def rule(
         F: Any, group: Group, param: Any, grad: Any, state: dict[str, Any], lr: Any
     ) -> int:
         """Step one parameter; return how many times its memory was written."""
         total = state["sum"]
+        rate = lr / (1 + (state["step"].item() - 1) * group["lr_decay"])
+        if type(grad) is SparseArray:
+            kept = grad.coalesce()
+            at = kept.places
+            total[at] += kept.values * kept.values
+            param[at] += -rate * kept.values / (F.sqrt(total[at]) + group["eps"])
+            return 1
         if group["weight_decay"]:
             grad = grad + group["weight_decay"] * param
-        rate = lr / (1 + (state["step"].item() - 1) * group["lr_decay"])
         total += grad * grad
         param += (-rate * grad) / (F.sqrt(total) + group["eps"])
         return 1

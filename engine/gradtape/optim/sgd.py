@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Any, ClassVar
 
-from .._backend import backend_of
 from .._before_write import before_write
 from .._mode import mode
 from .._tensor import Tensor, wrap
@@ -109,8 +108,7 @@ class SGD(RuledOptimizer):
         state, momentum = self.state[param], group["momentum"]
         buffer = state.get("momentum_buffer")
         if buffer is None:
-            xp = backend_of(grad).xp
-            buffer = state["momentum_buffer"] = wrap(xp.array(grad, order="K"))
+            buffer = state["momentum_buffer"] = wrap(grad.copy(order="K"))
         else:
             buffer._data *= momentum
             add_scaled(buffer._data, grad, 1 - group["dampening"])

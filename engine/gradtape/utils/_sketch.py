@@ -115,4 +115,5 @@ def _places(size: int, most: int) -> Any:
 
 
 def _listed(values: Any) -> str:
-    return str([float(f"{v:.6g}") if v.imag == 0 else complex(v) for v in values])
+    shown = [v.real if v.imag == 0 else complex(v) for v in values]
+    return str([float(f"{v:.6g}") if v.imag == 0 else v for v in shown])

@@ -1,0 +1,7 @@
+"""Sparse tensors: gradtape.sparse mirrors torch.sparse."""
+
+from ..ops.sparse_math import addmm as addmm
+from ..ops.sparse_math import log_softmax as log_softmax
+from ..ops.sparse_math import mm as mm
+from ..ops.sparse_math import softmax as softmax
+from ..ops.sparse_math import sum as sum

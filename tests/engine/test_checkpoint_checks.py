@@ -1,0 +1,304 @@
+"""What a checkpoint notices when its function does not compute the same again."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+import gradtape
+from gradtape.utils.checkpoint import CheckpointError
+
+from .oracle import assert_same
+
+pytest.importorskip("torch.utils.checkpoint")
+
+Program = Callable[[Any], Any]
+
+
+def run(torch: Any, function: Any, *args: Any, **options: Any) -> Any:
+    options.setdefault("use_reentrant", False)
+    return torch.utils.checkpoint.checkpoint(function, *args, **options)
+
+
+def changing(first: Callable[[Any], Any], then: Callable[[Any], Any]) -> Any:
+    """Return a function that is ``first`` when called once, ``then`` afterwards."""
+    calls: list[int] = []
+
+    def function(x: Any) -> Any:
+        calls.append(1)
+        return first(x) if len(calls) == 1 else then(x)
+
+    return function
+
+
+def kind_of_error(torch: Any, first: Any, then: Any, **options: Any) -> Any:
+    """Run both ways; return the lines of the error that PyTorch has, too."""
+    x = torch.tensor([0.1, 0.2], requires_grad=True)
+    y = run(torch, changing(first, then), x, **options)
+    try:
+        y.sum().backward()
+    except torch.utils.checkpoint.CheckpointError as error:
+        return str(error).partition("\nTip")[0].splitlines()
+    return x.grad
+
+
+OTHERWISE: dict[str, tuple[Any, Any]] = {
+    "another op": (lambda x: x.sin().sin(), lambda x: x.cos()[:1].cos()),
+    "another shape": (lambda x: x.sin().sin(), lambda x: (x[:1] * 1).sin().sin()),
+    "another dtype": (lambda x: x.sin().sin(), lambda x: x.double().sin().sin()),
+    "fewer tensors": (lambda x: x.sin().sin().sin(), lambda x: x.sin()),
+    "more tensors": (lambda x: x.sin(), lambda x: x.sin().sin().sin()),
+}
+
+
+@pytest.mark.parametrize("name", OTHERWISE)
+@pytest.mark.parametrize("stop", [True, False])
+def test_other_tensors_are_refused_in_pytorchs_words(name: str, stop: bool) -> None:
+    first, then = OTHERWISE[name]
+    assert_same(lambda torch: kind_of_error(torch, first, then, early_stop=stop))
+
+
+@pytest.mark.parametrize("name", ["another shape", "fewer tensors"])
+def test_debug_lists_the_ops_of_both_calls(name: str) -> None:
+    first, then = OTHERWISE[name]
+
+    def program(torch: Any) -> Any:
+        found = []
+        for debug, everywhere in ((True, None), (False, True), (True, False)):
+            with torch.utils.checkpoint.set_checkpoint_debug_enabled(everywhere):
+                lines = kind_of_error(torch, first, then, debug=debug)
+            found.append(
+                [line for line in lines if "non-determ" in line or "`debug" in line]
+            )
+        return found
+
+    assert_same(program)
+
+
+def test_debug_names_ops_and_lines() -> None:
+    x = gradtape.ones(2, requires_grad=True)
+    y = run(gradtape, changing(lambda t: t.sin().exp(), lambda t: t.cos()), x, debug=1)
+    with pytest.raises(CheckpointError) as caught:
+        y.sum().backward()
+    text = str(caught.value)
+    assert "$1: torch.float32[2] = torch._ops.aten.sin.default($0)" in text
+    assert "(1 of 2 in original)" in text
+    assert "(1 of 1 in recompute)" in text
+    assert f"{__file__}:" in text
+
+
+def test_a_difference_is_placed() -> None:
+    x = gradtape.ones(2, requires_grad=True)
+    y = run(gradtape, changing(lambda t: t.sin().exp().sin(), lambda t: t.cos()), x)
+    with pytest.raises(CheckpointError) as caught:
+        y.sum().backward()
+    notes = " ".join(caught.value.__notes__)
+    assert "SinBackward0 at" in notes
+    assert "CosBackward0 at" in notes
+    assert __file__ in notes
+
+
+# ---- values ------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("reentrant", [True, False])
+def test_other_values_are_refused_with_op_and_line(reentrant: bool) -> None:
+    state = {"scale": 2.0}
+
+    def function(x: Any) -> Any:
+        hidden = x * state["scale"]
+        return hidden.sin()  # saves what it is given
+
+    x = gradtape.tensor([0.1, 0.2], requires_grad=True)
+    y = run(gradtape, function, x, use_reentrant=reentrant)
+    state["scale"] = 3.0
+    with pytest.raises(CheckpointError) as caught:
+        y.sum().backward()
+    text = str(caught.value)
+    line = function.__code__.co_firstlineno + 2
+    assert f"SinBackward0 at {__file__}:{line}" in text
+    assert "different from those of the forward pass" in text
+    if not reentrant:
+        assert "tensor at position 0" in text
+        assert "forward saw [0.2, 0.4], recomputation [0.3, 0.6]" in text
+
+
+@pytest.mark.parametrize("reentrant", [True, False])
+@pytest.mark.parametrize(
+    "options", [{"determinism_check": "none"}, {"preserve_rng_state": False}]
+)
+def test_values_go_unchecked_where_that_is_asked_for(
+    reentrant: bool, options: dict[str, Any]
+) -> None:
+    def program(torch: Any) -> Any:
+        function = changing(lambda x: (x * 2).sin(), lambda x: (x * 3).sin())
+        x = torch.tensor([0.1, 0.2], requires_grad=True)
+        y = run(torch, function, x, use_reentrant=reentrant, **options)
+        y.sum().backward()
+        return y, x.grad
+
+    assert_same(program)
+
+
+@pytest.mark.parametrize("size", [5, 5_000, 200_000])
+@pytest.mark.parametrize(
+    "dtype", ["float16", "float32", "float64", "complex64", "int64", "bool"]
+)
+def test_a_change_is_seen_in_every_dtype_and_size(size: int, dtype: str) -> None:
+    kind = getattr(gradtape, dtype)
+    base = (gradtape.arange(size) % 7).to(kind)
+    mask = gradtape.arange(size) % 3 == 0
+    x = gradtape.ones(size, requires_grad=True)
+
+    def multiplied(factor: Any) -> Callable[[Any], Any]:
+        return lambda x: x * factor
+
+    other = ~base if dtype == "bool" else gradtape.where(mask, base + 1, base).to(kind)
+    same = run(gradtape, changing(multiplied(base), multiplied(base.clone())), x)
+    same.sum().abs().backward()
+    y = run(gradtape, changing(multiplied(base), multiplied(other)), x)
+    with pytest.raises(CheckpointError, match="saved by MulBackward0 at"):
+        y.sum().abs().backward()
+
+
+def test_rounding_is_no_change() -> None:
+    x = gradtape.linspace(0.1, 1.0, 1000).requires_grad_()
+    function = changing(lambda x: (x * 2).sin(), lambda x: (x + x * (1 + 1e-7)).sin())
+    run(gradtape, function, x).sum().backward()
+    assert x.grad is not None
+
+
+def test_nan_and_infinity_repeat_themselves() -> None:
+    x = gradtape.tensor([0.0, -1.0, 1.0], requires_grad=True)
+    y = run(gradtape, lambda x: (x.log() * x.reciprocal()).sin(), x)
+    y.sum().backward()
+    assert x.grad is not None
+
+
+def test_running_statistics_move_twice_and_are_no_change() -> None:
+    gradtape.manual_seed(0)
+    model = gradtape.nn.Sequential(
+        gradtape.nn.Linear(3, 4), gradtape.nn.BatchNorm1d(4), gradtape.nn.Dropout(0.5)
+    )
+    x = gradtape.randn(8, 3, requires_grad=True)
+    for reentrant in (True, False):
+        run(gradtape, model, x, use_reentrant=reentrant).sin().sum().backward()
+    assert x.grad is not None
+
+
+def test_recomputed_ops_stay_in_their_module() -> None:
+    names: list[str] = []
+
+    class Inner(gradtape.nn.Module):
+        def forward(self, x: Any) -> Any:
+            return run(gradtape, lambda x: x.sin().exp(), x)
+
+    def listen(event: Any) -> None:
+        if type(event).__name__ == "OpCalled" and event.node is not None:
+            scope = event.node.scope
+            names.append(f"{event.name} {'' if scope is None else scope.kind}")
+
+    x = gradtape.ones(2, requires_grad=True)
+    with gradtape.observe(listen):
+        Inner()(x).sum().backward()
+    assert names == ["sin Inner", "exp Inner", "sum ", "sin Inner"]
+
+
+# ---- keeping the results of some ops -----------------------------------------------
+
+
+def contexts(torch: Any, policy: Any, **options: Any) -> Any:
+    make = torch.utils.checkpoint.create_selective_checkpoint_contexts
+    return functools.partial(make, policy, **options)
+
+
+def test_a_policy_is_asked_about_every_result() -> None:
+    def program(torch: Any) -> Any:
+        asked: list[Any] = []
+
+        def policy(context: Any, op: Any, *args: Any, **kwargs: Any) -> Any:
+            shape = list(context.op_output.shape)
+            asked.append((str(op), context.is_recompute, shape))
+            return op == torch.ops.aten.mm.default
+
+        x = torch.tensor([[0.1, 0.2], [0.3, 0.4]], requires_grad=True)
+        y = run(
+            torch,
+            lambda x: torch.mm(x.cos(), x).sin() * x.exp(),
+            x,
+            context_fn=contexts(torch, policy),
+        )
+        y.sum().backward()
+        return asked, y, x.grad
+
+    assert_same(program)
+
+
+def test_what_was_kept_is_not_computed_again() -> None:
+    ran: list[str] = []
+    x = gradtape.tensor([[0.1, 0.2], [0.3, 0.4]], requires_grad=True)
+    keep = contexts(gradtape, [gradtape.ops.aten.mm.default])
+    y = run(gradtape, lambda x: gradtape.mm(x.cos(), x).sin().exp(), x, context_fn=keep)
+    kernel = gradtape._define.OPS["mm"].invoke
+    try:
+        gradtape._define.OPS["mm"].invoke = lambda *a: ran.append("mm") or kernel(*a)
+        y.sum().backward()
+    finally:
+        gradtape._define.OPS["mm"].invoke = kernel
+    assert ran == []
+    expected = gradtape.tensor([[0.1, 0.2], [0.3, 0.4]], requires_grad=True)
+    gradtape.mm(expected.cos(), expected).sin().exp().sum().backward()
+    assert gradtape.allclose(x.grad, expected.grad)
+
+
+SELECTIVE: dict[str, Program] = {
+    "mutated": lambda torch: _selective(torch, lambda x: x.sin().mul_(2).cos().exp()),
+    "mutation allowed": lambda torch: _selective(
+        torch,
+        lambda x: x.sin().mul_(2).cos().exp(),
+        allow_cache_entry_mutation=True,
+    ),
+    "twice": lambda torch: [
+        y.sum().backward(retain_graph=True)
+        for y in [_checkpointed(torch, lambda x: x.sin().cos().exp())] * 2
+    ],
+    "other ops": lambda torch: _selective(
+        torch, changing(lambda x: x.sin().exp(), lambda x: x.tan().exp())
+    ),
+    "more of an op": lambda torch: _selective(
+        torch, changing(lambda x: x.sin().exp(), lambda x: x.sin().sin().exp())
+    ),
+    "no op": lambda torch: contexts(torch, [2])(),
+    "no policy": lambda torch: contexts(torch, 2)(),
+    "view": lambda torch: _selective(torch, lambda x: x.view(1, -1).sin().exp()),
+}
+
+
+def _checkpointed(torch: Any, function: Any, **options: Any) -> Any:
+    x = torch.tensor([0.1, 0.2], requires_grad=True)
+    ops = [torch.ops.aten.sin.default, torch.ops.aten.view.default]
+    return run(torch, function, x, context_fn=contexts(torch, ops, **options))
+
+
+def _selective(torch: Any, function: Any, **options: Any) -> Any:
+    y = _checkpointed(torch, function, **options)
+    y.sum().backward()
+    return y
+
+
+@pytest.mark.parametrize("name", SELECTIVE)
+def test_selection_follows_pytorch(name: str) -> None:
+    assert_same(SELECTIVE[name])
+
+
+def test_packets_are_no_ops() -> None:
+    with pytest.raises(ValueError, match="update the OpOverloadPacket to a specific"):
+        contexts(gradtape, [gradtape.ops.aten.sin])()
+    with pytest.raises(AttributeError, match="has no attribute 'nothing'"):
+        _ = gradtape.ops.aten.nothing
+    assert str(gradtape.ops.aten.add.Tensor) == "aten.add.Tensor"
+    assert gradtape.ops.aten.add.Tensor.name() == "aten::add.Tensor"
+    assert gradtape.ops.aten.sin.default(gradtape.zeros(1)).item() == 0
