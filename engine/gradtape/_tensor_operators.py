@@ -24,6 +24,7 @@ class TensorOperators:
         is_nested: Any
         is_quantized: Any
         is_sparse: Any
+        is_sparse_csr: Any
         is_xpu: Any
         layout: Any
         mH: Any  # noqa: N815 - PyTorch's names

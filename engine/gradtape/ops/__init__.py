@@ -103,6 +103,7 @@ from . import (
     softmax,
     sorting,
     sparse,
+    sparse_create,
     sparse_math,
     special,
     statistics,

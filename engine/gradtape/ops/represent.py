@@ -77,4 +77,5 @@ def _always(value: Any) -> property:
 # What PyTorch has kinds of and this engine has not.
 Tensor.is_meta = Tensor.is_quantized = _always(False)
 Tensor.is_mkldnn = Tensor.is_nested = Tensor.is_xpu = Tensor.is_mps = _always(False)
+Tensor.is_sparse_csr = _always(False)
 Tensor.is_cpu = property(lambda self: not self.is_cuda)

@@ -42,7 +42,7 @@ def _sparse_mm(xp: Any, mat1: Array, mat2: Array) -> Any:
 )
 def _sparse_transposed_mm(xp: Any, self: Array, other: Array) -> Any:
     """Multiply the conjugate transpose of a sparse matrix and a dense one."""
-    return self.conjugate().T @ other
+    return self.conjugate().swapaxes(0, 1) @ other
 
 
 def _check(mat1: Tensor, mat2: Tensor) -> None:

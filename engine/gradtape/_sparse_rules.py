@@ -1,0 +1,154 @@
+"""What NumPy's functions do with sparse arrays: sums, products, joins."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ._sparse import FUNCTIONS, INTO_DENSE, UFUNCS, SparseArray, refused
+
+_KEEP_ZERO = {
+    *("absolute", "arcsin", "arcsinh", "arctan", "arctanh", "ceil", "deg2rad", "expm1"),
+    *("floor", "isinf", "isnan", "log1p", "rad2deg", "rint", "sign", "sin", "sinh"),
+    *("sqrt", "square", "tan", "tanh", "trunc"),
+}
+_LINEAR = {"negative", "positive", "conjugate"}
+
+
+def _on_values(ufunc: Any, x: SparseArray) -> SparseArray:
+    return x.with_values(ufunc(x.values))
+
+
+def _on_sums(ufunc: Any, x: SparseArray) -> SparseArray:
+    """Apply a function that keeps zeros, but not sums, to every place once."""
+    return _on_values(ufunc, x.coalesce())
+
+
+def _sum(ufunc: Any, x: Any, y: Any) -> Any:
+    """Add or subtract; a dense operand makes the result dense."""
+    if not isinstance(x, SparseArray):
+        return _scatter_add(ufunc, np.array(x, dtype=np.result_type(x, y.dtype)), x, y)
+    if not isinstance(y, SparseArray):
+        found = np.array(y) if ufunc is np.add else np.negative(y)
+        return _scatter_add(np.add, found, found, x)
+    if x.shape != y.shape:
+        raise RuntimeError(
+            "add: expected 'self' and 'other' to have same sizes, but "
+            f"{list(x.shape)} != {list(y.shape)}"
+        )
+    if np.array_equal(x.indices, y.indices):
+        return x.with_values(ufunc(x.values, y.values))
+    added = y.values if ufunc is np.add else -y.values
+    joined = SparseArray(
+        np.concatenate([x.indices, y.indices], 1),
+        np.concatenate([x.values, added]),
+        x.shape,
+    )
+    return joined.coalesce() if x.coalesced and y.coalesced else joined
+
+
+def _scatter_add(ufunc: Any, target: Any, x: Any, y: Any) -> Any:
+    """Add the values of ``y`` to a dense array that holds ``x``."""
+    if ufunc not in (np.add, np.subtract) or not isinstance(y, SparseArray):
+        raise refused(ufunc.__name__)
+    if target is not x and not np.shares_memory(target, x):
+        target[...] = x
+    added = y if ufunc is np.add else y.with_values(-y.values)
+    added.add_to(target)
+    return target
+
+
+def _product(ufunc: Any, x: Any, y: Any) -> Any:
+    """Multiply or divide by a number, or multiply place by place."""
+    if isinstance(x, SparseArray) and np.ndim(_plain(y)) == 0:
+        return x.with_values(ufunc(x.values, y))
+    if ufunc is not np.multiply:
+        raise refused("div")
+    if not isinstance(x, SparseArray):
+        return _product(ufunc, y, x)
+    if isinstance(y, SparseArray):
+        if x.indices is y.indices:
+            return x.coalesce() * y.coalesce().todense()
+        y = y.todense()
+        x = x.coalesce()
+        kept = (y[x.places] != 0).reshape(len(x.values), -1).any(1)
+        x = SparseArray(x.indices[:, kept], x.values[kept], x.shape, True)
+    return x.with_values(x.values * y[x.places])
+
+
+def _plain(value: Any) -> Any:
+    return value.values if isinstance(value, SparseArray) else value
+
+
+def _power(ufunc: Any, x: Any, y: Any) -> Any:
+    if not isinstance(x, SparseArray) or np.ndim(_plain(y)):
+        raise refused("pow")
+    found = x.coalesce()
+    return found.with_values(ufunc(found.values, y))
+
+
+def _joined(arrays: Any, axis: int = 0, **_: Any) -> SparseArray:
+    """Join sparse arrays along a sparse dimension."""
+    if not all(isinstance(a, SparseArray) for a in arrays):
+        raise refused("cat")
+    dim = axis % arrays[0].ndim
+    if dim >= arrays[0].sparse_dim:
+        raise refused("cat")
+    shape, moved, start = list(arrays[0].shape), [], 0
+    for each in arrays:
+        indices = each.indices.copy()
+        indices[dim] += start
+        moved.append(indices)
+        start += each.shape[dim]
+    shape[dim] = start
+    values = np.concatenate([a.values for a in arrays])
+    return SparseArray(np.concatenate(moved, 1), values, tuple(shape))
+
+
+def _matmul(ufunc: Any, x: Any, y: Any) -> Any:
+    if not isinstance(x, SparseArray):
+        return _matmul(ufunc, y.swapaxes(0, 1), x.T).T
+    if isinstance(y, SparseArray):
+        return from_dense(_matmul(ufunc, x, y.todense()), 2)
+    rows, columns = x.places
+    scale = x.values if y.ndim == 1 else x.values[:, None]
+    found = np.zeros((x.shape[0], *y.shape[1:]), np.result_type(x.dtype, y.dtype))
+    np.add.at(found, rows, scale * y[columns])
+    return found
+
+
+def from_dense(array: Any, sparse_dim: int) -> SparseArray:
+    """Return the nonzero elements, or slices, of an array with their coordinates."""
+    rest = tuple(range(sparse_dim, array.ndim))
+    places = np.nonzero((array != 0).any(rest) if rest else array)
+    indices = np.array(places, np.int64).reshape(sparse_dim, -1)
+    return SparseArray(indices, array[places], array.shape, True)
+
+
+def _total(array: SparseArray, dtype: Any = None, **rest: Any) -> Any:
+    """Add up all elements, the only sum that leaves no dimension."""
+    if rest:
+        raise refused("sum.dim_IntList")
+    return array.values.sum(dtype=dtype)
+
+
+UFUNCS.update(
+    {
+        **dict.fromkeys(_KEEP_ZERO, _on_sums),
+        **dict.fromkeys(_LINEAR, _on_values),
+        **dict.fromkeys(("add", "subtract"), _sum),
+        **dict.fromkeys(("multiply", "divide", "true_divide"), _product),
+        "matmul": _matmul,
+        "power": _power,
+    }
+)
+INTO_DENSE.update({"add": _scatter_add, "subtract": _scatter_add})
+FUNCTIONS.update(
+    {
+        "concatenate": _joined,
+        "dot": lambda x, y: _matmul(np.matmul, x, y),
+        "matmul": lambda x, y: _matmul(np.matmul, x, y),
+        "sum": _total,
+    }
+)

@@ -1,0 +1,106 @@
+"""Making sparse tensors of coordinates and values."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from .._define import FUNCTIONS, public
+from .._dtypes import int64, parse_dtype
+from .._sparse import SparseArray
+from .._tensor import Tensor, wrap
+from .build import as_tensor
+from .sparse import _sparse_coo
+
+
+@public
+def sparse_coo_tensor(
+    indices: Any = None,
+    values: Any = None,
+    size: Any = None,
+    *,
+    dtype: Any = None,
+    device: Any = None,
+    pin_memory: bool = False,
+    requires_grad: bool = False,
+    check_invariants: bool | None = None,
+    is_coalesced: bool | None = None,
+) -> Tensor:
+    """Return a sparse tensor with ``values`` at the coordinates in ``indices``.
+
+    ``indices`` has a row per sparse dimension and a column per value; the size is the
+    smallest that holds them unless given. Raises RuntimeError where they do not match.
+
+    >>> import gradtape as torch
+    >>> torch.sparse_coo_tensor([[0, 1], [2, 0]], [3.0, 4.0], (2, 3)).to_dense()
+    tensor([[0., 0., 3.],
+            [4., 0., 0.]])
+    """
+    if values is None:
+        found = _empty(indices if size is None else size, dtype)
+    else:
+        found = _filled(indices, values, size, dtype, device, check_invariants)
+        if is_coalesced:
+            found._data.coalesced = True
+    if requires_grad:
+        found = found.detach().requires_grad_()
+    return found
+
+
+def _empty(size: Any, dtype: Any) -> Tensor:
+    shape = tuple(int(n) for n in size)
+    kept = FUNCTIONS["empty"](0, dtype=dtype)._data
+    places = FUNCTIONS["empty"](len(shape), 0, dtype=int64)._data
+    return wrap(SparseArray(places, kept, shape, True))
+
+
+def _filled(
+    indices: Any, values: Any, size: Any, dtype: Any, device: Any, check: bool | None
+) -> Tensor:
+    places = as_tensor(indices, device=device).long()
+    kind = None if dtype is None else parse_dtype(dtype, "sparse_coo_tensor")
+    kept = as_tensor(values, device=device)
+    kept = kept if kind is None else kept.to(kind)
+    rows = places._data
+    if rows.ndim != 2:
+        rows = rows.reshape(len(rows), -1) if rows.ndim else rows.reshape(1, -1)
+    if not kept.dim():
+        kept = kept.reshape(1)
+    dense = tuple(kept.shape[1:])
+    if size is None:
+        limits = rows.max(1) + 1 if rows.shape[1] else [0] * len(rows)
+        shape = (*(int(n) for n in limits), *dense)
+    else:
+        shape = tuple(int(n) for n in size)
+    _check(rows, kept, shape)
+    if check:
+        _check_range(rows, shape)
+    return _sparse_coo(kept, wrap(rows), shape, False)
+
+
+def _check(rows: Any, values: Tensor, shape: tuple[int, ...]) -> None:
+    dense = values.dim() - 1
+    if len(shape) != len(rows) + dense:
+        raise RuntimeError(
+            "'len(size) == sparse_dim + dense_dim' is not satisfied: len(size) = "
+            f"{len(shape)}, sparse_dim = {len(rows)}, dense_dim = {dense}"
+        )
+    if rows.shape[1] != values.shape[0]:
+        raise RuntimeError(
+            "indices and values must have same nnz, but got nnz from indices: "
+            f"{rows.shape[1]}, nnz from values: {values.shape[0]}"
+        )
+
+
+def _check_range(rows: Any, shape: tuple[int, ...]) -> None:
+    """Refuse coordinates outside of the size, which PyTorch does where asked to."""
+    for dim, row in enumerate(rows):
+        if not row.size:
+            return
+        low, high = int(row.min()), int(row.max())
+        if low < 0:
+            raise RuntimeError(f"found negative index {low} for dim {dim}")
+        if high >= shape[dim]:
+            raise RuntimeError(
+                f"size is inconsistent with indices: for dim {dim}, size is "
+                f"{shape[dim]} but found index {high}"
+            )
