@@ -168,15 +168,20 @@ def test_nan_and_infinity_repeat_themselves() -> None:
     assert x.grad is not None
 
 
-def test_running_statistics_move_twice_and_are_no_change() -> None:
-    gradtape.manual_seed(0)
-    model = gradtape.nn.Sequential(
-        gradtape.nn.Linear(3, 4), gradtape.nn.BatchNorm1d(4), gradtape.nn.Dropout(0.5)
-    )
-    x = gradtape.randn(8, 3, requires_grad=True)
-    for reentrant in (True, False):
-        run(gradtape, model, x, use_reentrant=reentrant).sin().sum().backward()
-    assert x.grad is not None
+@pytest.mark.parametrize("reentrant", [True, False])
+@pytest.mark.parametrize("training", [True, False])
+def test_running_statistics_move_twice_and_are_no_change(
+    reentrant: bool, training: bool
+) -> None:
+    def program(torch: Any) -> Any:
+        torch.manual_seed(0)
+        model = torch.nn.Sequential(torch.nn.Linear(3, 4), torch.nn.BatchNorm1d(4))
+        model.train(training)
+        x = torch.randn(8, 3, requires_grad=True)
+        run(torch, model, x, use_reentrant=reentrant).sin().sum().backward()
+        return list(model.buffers()), x.grad
+
+    assert_same(program)
 
 
 def test_recomputed_ops_stay_in_their_module() -> None:

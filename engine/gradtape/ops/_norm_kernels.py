@@ -61,18 +61,21 @@ def batch_forward(
     running_var: Any,
     training: bool,
     eps: float,
-) -> tuple[Any, Any, Any, Any]:
-    """Return output, mean, inverse deviation and variance.
+    moving: tuple[Any, Any],
+    momentum: float,
+) -> tuple[Any, Any, Any]:
+    """Return output, mean and inverse deviation; move statistics along in training.
 
     All but the output are empty in evaluation.
     """
     flat = _by_channel(_dense(xp, input))
     count = flat.shape[0] * flat.shape[2]
-    var: Any = None
     if training:
         mean = _channel_sum(xp, flat) / flat.dtype.type(count)
         centred = flat - mean[:, None]
         var = _channel_dot(xp, centred, centred) / flat.dtype.type(count)
+        _move(moving[0], mean, momentum)
+        _move(moving[1], var * (count / max(count - 1, 1)), momentum)
         invstd = 1 / xp.sqrt(var + flat.dtype.type(eps))
     else:
         mean = _wide(running_mean)
@@ -85,8 +88,15 @@ def batch_forward(
     output = _cast(found, input.dtype).reshape(input.shape)
     if not training:
         nothing = xp.empty((0,), flat.dtype)
-        return output, nothing, nothing.copy(), nothing.copy()
-    return output, mean, invstd, var
+        return output, nothing, nothing.copy()
+    return output, mean, invstd
+
+
+def _move(running: Any, value: Any, momentum: float) -> None:
+    """Move running statistics towards those of a batch."""
+    if running is not None:
+        running *= 1 - momentum
+        running += (momentum * value).astype(running.dtype)
 
 
 def batch_backward(

@@ -103,7 +103,7 @@ def _batch_composed(
     {("input", "weight", "bias"): _batch_derivative},
     name="native_batch_norm",
     key="_native_batch_norm",
-    outputs=4,
+    outputs=3,
     method=False,
     function=False,
 )
@@ -116,10 +116,24 @@ def _native_batch_norm(
     running_var: Array | None,
     training: bool,
     eps: float,
+    moving: tuple[Any, Any] = (None, None),
+    momentum: float = 0.0,
 ) -> Any:
-    """Normalise each channel; return output, mean, inverse deviation and variance."""
+    """Normalise each channel; return output, mean and inverse deviation.
+
+    In training the statistics that are ``moving``, arrays or None, are written.
+    """
     return batch_forward(
-        xp, input, weight, bias, running_mean, running_var, training, eps
+        xp,
+        input,
+        weight,
+        bias,
+        running_mean,
+        running_var,
+        training,
+        eps,
+        moving,
+        momentum,
     )
 
 
@@ -138,28 +152,19 @@ def native_batch_norm(
 
     Returns the output, and the mean and inverse deviation that were used.
     """
-    # In training the running statistics are written, not read: nothing to save.
-    used = (None, None) if training else (running_mean, running_var)
-    output, mean, invstd, var = _native_batch_norm(
-        input, weight, bias, *used, training, eps
+    if not training:
+        return _native_batch_norm(
+            input, weight, bias, running_mean, running_var, training, eps
+        )
+    # The running statistics are written, not read: nothing to save. As in PyTorch this
+    # counts as no new version: a graph that evaluated with the old ones may still be
+    # differentiated.
+    moving = tuple(
+        [None if each is None else each._data for each in (running_mean, running_var)]
     )
-    if training:
-        count = input._data.size // max(mean._data.size, 1)
-        _move(running_mean, mean._data, momentum)
-        _move(running_var, var._data * (count / max(count - 1, 1)), momentum)
-    return output, mean, invstd
-
-
-def _move(running: Tensor | None, value: Any, momentum: float) -> None:
-    """Move running statistics towards those of a batch.
-
-    As in PyTorch this counts as no new version: a graph that evaluated with the old
-    statistics may still be differentiated.
-    """
-    if running is not None:
-        data = running._data
-        data *= 1 - momentum
-        data += (momentum * value).astype(data.dtype)
+    return _native_batch_norm(
+        input, weight, bias, None, None, training, eps, moving, momentum
+    )
 
 
 @op({}, method=False, function=False)
