@@ -22,23 +22,44 @@ from ..ops.random import get_rng_state, set_rng_state
 from ..random import fork_rng
 from . import _checkpoint_errors as errors
 from ._checkpoint_debug import debug_contexts
-from ._checkpoint_errors import CheckpointError as CheckpointError
-from ._checkpoint_frame import Frame
-from ._checkpoint_frame import GraphExecGroup as GraphExecGroup
-from ._checkpoint_reentrant import CheckpointFunction as CheckpointFunction
-from ._checkpoint_reentrant import Unchecked
-from ._checkpoint_reentrant import check_backward_validity as check_backward_validity
-from ._checkpoint_reentrant import detach_variable as detach_variable
-from ._checkpoint_state import DefaultDeviceType as DefaultDeviceType
-from ._checkpoint_state import get_device_states as get_device_states
-from ._checkpoint_state import infer_device_type
-from ._checkpoint_state import set_device_states as set_device_states
-from ._selective import SAC_IGNORED_OPS as SAC_IGNORED_OPS
-from ._selective import CheckpointPolicy as CheckpointPolicy
-from ._selective import SelectiveCheckpointContext as SelectiveCheckpointContext
-from ._selective import (
-    create_selective_checkpoint_contexts as create_selective_checkpoint_contexts,
+from ._checkpoint_errors import CheckpointError
+from ._checkpoint_frame import Frame, GraphExecGroup
+from ._checkpoint_reentrant import (
+    CheckpointFunction,
+    Unchecked,
+    check_backward_validity,
+    detach_variable,
 )
+from ._checkpoint_state import DefaultDeviceType, get_device_states, set_device_states
+from ._checkpoint_state import infer_device_type as _infer_device_type
+from ._selective import (
+    SAC_IGNORED_OPS,
+    CheckpointPolicy,
+    SelectiveCheckpointContext,
+    create_selective_checkpoint_contexts,
+)
+from ._selective import _CachedTorchDispatchMode as _CachedTorchDispatchMode
+from ._selective import _CachingTorchDispatchMode as _CachingTorchDispatchMode
+
+__all__ = [
+    "SAC_IGNORED_OPS",
+    "CheckpointError",
+    "CheckpointFunction",
+    "CheckpointPolicy",
+    "DefaultDeviceType",
+    "GraphExecGroup",
+    "SelectiveCheckpointContext",
+    "check_backward_validity",
+    "checkpoint",
+    "checkpoint_sequential",
+    "create_selective_checkpoint_contexts",
+    "detach_variable",
+    "get_device_states",
+    "noop_context_fn",
+    "set_checkpoint_debug_enabled",
+    "set_checkpoint_early_stop",
+    "set_device_states",
+]
 
 Contexts = tuple[AbstractContextManager[Any], AbstractContextManager[Any]]
 
@@ -147,7 +168,7 @@ def _without_reentry(
             f"determinism_check should be one of {list(_CHECKS)}, but got "
             f"{determinism_check}"
         )
-    infer_device_type(*args)
+    _infer_device_type(*args)
     forward_context, recompute_context = context_fn()
     if not is_grad_enabled():
         return function(*args, **kwargs)
