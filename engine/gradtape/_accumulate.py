@@ -8,12 +8,12 @@ from operator import add
 from typing import Any
 
 from . import _errors
-from ._apply import as_array
 from ._define import tensor_ops
 from ._inplace import check_overlap
 from ._layout import empty_like_leaf, is_dense
 from ._mode import mode
 from ._observe import GradAccumulated, notify, observers
+from ._operands import as_array
 from ._ownership import is_only_ours
 from ._site import user_stacklevel
 from ._sparse import SparseArray

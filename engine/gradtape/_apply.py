@@ -8,31 +8,28 @@ from typing import Any
 
 import numpy as np
 
-from . import _errors
 from ._anomaly import callers_of
 from ._anomaly_report import check_outputs
-from ._dtypes import DTYPE_OF, get_default_dtype, result_type_of
+from ._dtypes import DTYPE_OF
 from ._layout import laid_out
 from ._mode import mode
 from ._node import (
     Node,
     accumulator_of,
-    known_layouts,
-    layout_of,
     new_object,
     next_sequence_nr,
     save_input,
     save_output,
 )
+from ._node_layout import known_layouts, layout_of
 from ._observe import OpCalled, notify, observers
 from ._op import Op
+from ._operands import arrays_of, as_array, broadcast_error, promote
 from ._packing import pack_inputs, pack_outputs
 from ._site import internal_files
 from ._tensor import Tensor, edge_of, wrap, wrap_view
 
-_ndarray = np.ndarray
 _get_frame = sys._getframe
-_NUMBERS = (float, int, bool, complex, np.generic)
 
 
 def finish(node: Node, output: Tensor, depth: int = 2) -> None:
@@ -93,111 +90,6 @@ def apply(op: Op, args: tuple[Any, ...], params: tuple[Any, ...]) -> Any:
     if observers:
         notify(OpCalled(op.name, (*args, *params), outputs, node))
     return outputs[0] if op.outputs == 1 else outputs
-
-
-def arrays_of(op: Op, args: Sequence[Any]) -> tuple[list[Any], Any]:
-    """Take the arrays out of the arguments; return them with their array module."""
-    arrays: list[Any] = []
-    first: Any = None
-    for position, arg in enumerate(args):
-        if isinstance(arg, Tensor):
-            arrays.append(arg._data)
-            first = arg if first is None else first
-        elif op.listed == position:
-            arrays.append([_array_in(op, position, t) for t in arg])
-            first = arg[0] if first is None and len(arg) else first
-        elif (position in op.numbers and isinstance(arg, _NUMBERS)) or (
-            arg is None and position in op.optional
-        ):
-            arrays.append(arg)
-        else:
-            raise argument_error(op, op.tensors[position], position + 1, arg)
-    if first is None:
-        if not args or op.listed is not None or args[0] is None:
-            return arrays, np
-        raise argument_error(op, op.tensors[0], 1, args[0])
-    if type(first._data) is _ndarray:
-        for position, array in enumerate(arrays):
-            kind = type(array)
-            if kind is not _ndarray and kind.__module__.startswith("cupy"):
-                raise device_error(first, args[position])
-        return arrays, np
-    return arrays, module_of(first, args)
-
-
-def _array_in(op: Op, position: int, item: Any) -> Any:
-    if not isinstance(item, Tensor):
-        raise TypeError(
-            f"expected Tensor as element of argument {position} of {op.name}, "
-            f"but got {type(item).__name__}"
-        )
-    return item._data
-
-
-def module_of(first: Tensor, args: Sequence[Any]) -> Any:
-    """Return the array module of a device tensor; refuse a mix of devices."""
-    from ._backend import backend_of
-
-    for arg in args:
-        if isinstance(arg, Tensor) and arg.device != first.device and arg.dim():
-            raise device_error(first, arg)
-    return backend_of(first._data).xp
-
-
-def promote(op: Op, args: Sequence[Any], arrays: Sequence[Any]) -> list[Any]:
-    """Bring the operands of a pointwise op to the dtype PyTorch computes in.
-
-    Under "rest" the first operand, a condition, stays as it is.
-    """
-    if op.promotion == "rest":
-        return [arrays[0], *_promoted(op, args[1:], arrays[1:])]
-    return _promoted(op, args, arrays)
-
-
-def _promoted(op: Op, args: Sequence[Any], arrays: Sequence[Any]) -> list[Any]:
-    dtype = getattr(arrays[0], "dtype", None)
-    if (
-        dtype is not None
-        and (op.promotion != "float" or dtype.kind in "fc")
-        and all(getattr(a, "dtype", None) is dtype for a in arrays)
-    ):
-        return list(arrays)  # nothing to bring together
-    operands = [
-        (arg.dtype, arg.dim())
-        if isinstance(arg, Tensor)
-        else arg.item()
-        if isinstance(arg, np.generic)
-        else arg
-        for arg in args
-        if arg is not None
-    ]
-    target = result_type_of(operands)
-    inexact = target.is_floating_point or target.is_complex
-    if op.promotion == "float" and not inexact:
-        target = get_default_dtype()
-    return [
-        array if array is None else _cast(array, target.numpy, isinstance(arg, Tensor))
-        for arg, array in zip(args, arrays, strict=True)
-    ]
-
-
-def _cast(array: Any, wanted: Any, is_array: bool) -> Any:
-    if not is_array:
-        return np.asarray(array).astype(wanted)
-    if array.dtype == wanted:
-        return array
-    # NumPy would lay a copy of an expanded array out with the repeated dimension
-    # innermost; PyTorch keeps the dimensions in order.
-    return array.astype(wanted, order="C" if 0 in array.strides else "K")
-
-
-def as_array(found: Any) -> Any:
-    """Return an array even where NumPy gave a scalar for a 0-d result."""
-    return found if type(found) is _ndarray else _from_scalar(found)
-
-
-def _from_scalar(found: Any) -> Any:
-    return np.asarray(found) if isinstance(found, _NUMBERS) else found
 
 
 def wrap_outputs(op: Op, args: Sequence[Any], found: Any) -> tuple[Tensor, ...]:
@@ -322,35 +214,3 @@ def _strides(value: Any) -> Any:
 
 
 _META = {"shape": _shape, "strides": _strides, "dtype": _dtype}
-
-
-# ---- errors ------------------------------------------------------------------------
-
-
-def argument_error(op: Op, name: str, position: int, value: Any) -> TypeError:
-    """Build PyTorch's TypeError for an argument that should have been a tensor."""
-    shown = "input" if name == "self" else name
-    return TypeError(
-        f"{op.name}(): argument '{shown}' (position {position}) must be Tensor, "
-        f"not {type(value).__name__}"
-    )
-
-
-def device_error(first: Tensor, other: Any) -> RuntimeError:
-    """Build PyTorch's error for operands on two devices."""
-    return RuntimeError(
-        "Expected all tensors to be on the same device, but found at least two "
-        f"devices, {first.device} and {other.device}!"
-    )
-
-
-def broadcast_error(*shapes: tuple[int, ...]) -> RuntimeError:
-    """Build PyTorch's error for shapes that do not broadcast."""
-    a, b, *_ = (*shapes, ())
-    ndim = max(len(a), len(b))
-    for dim in reversed(range(ndim)):
-        i, j = dim - ndim + len(a), dim - ndim + len(b)
-        m, n = (a[i] if i >= 0 else 1), (b[j] if j >= 0 else 1)
-        if m != n and 1 not in (m, n):
-            return RuntimeError(_errors.BROADCAST.format(a=m, b=n, dim=dim))
-    return RuntimeError(f"shapes {a} and {b} cannot be broadcast")

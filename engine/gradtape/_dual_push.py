@@ -11,12 +11,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from ._apply import apply, as_array, metas_of
+from ._apply import apply, metas_of
 from ._backend import backend_of
 from ._define import raw_ops, tensor_ops
 from ._mode import Switches, mode
-from ._node import Node, accumulator_of, layout_of, next_sequence_nr
+from ._node import Node, accumulator_of, next_sequence_nr
+from ._node_layout import layout_of
 from ._op import Op
+from ._operands import as_array
 from ._reduce import fit
 from ._tensor import Tensor, edge_of, wrap
 

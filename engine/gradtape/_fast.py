@@ -16,20 +16,16 @@ from typing import Any
 import numpy as np
 
 from ._anomaly import Callers, callers_of
-from ._apply import apply, as_array, broadcast_error, metas_of
+from ._apply import apply, metas_of
 from ._fast_source import Option as Option
 from ._fast_source import source_of
 from ._layout import laid_out
 from ._mode import mode
-from ._node import (
-    SavedTensor,
-    known_layouts,
-    layout_of,
-    new_object,
-    next_sequence_nr,
-)
+from ._node import SavedTensor, new_object, next_sequence_nr
+from ._node_layout import known_layouts, layout_of
 from ._observe import OpCalled, notify, observers
 from ._op import Op
+from ._operands import as_array, broadcast_error
 from ._out import write_out
 from ._site import internal_files
 from ._storage import new_storage

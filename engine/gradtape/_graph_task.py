@@ -10,7 +10,8 @@ from typing import Any
 from . import _errors
 from ._graph_order import Edge, execution_order
 from ._mode import mode
-from ._node import LARGE, Node
+from ._node import Node
+from ._node_layout import LARGE
 from ._ownership import is_only_ours
 from ._reduce import MisfitError, fit
 

@@ -8,7 +8,7 @@ from typing import Any
 
 from . import _errors
 from ._anomaly_report import check_outputs
-from ._apply import arrays_of, as_array, broadcast_error, make_node, promote
+from ._apply import make_node
 from ._backend import backend_of
 from ._define import OPS, make_node_type, method
 from ._dtypes import DTYPE_OF, can_cast
@@ -17,6 +17,7 @@ from ._mode import mode
 from ._node import Node, SavedTensor, save_output
 from ._observe import OpCalled, StorageWritten, notify, observers
 from ._op import Op
+from ._operands import arrays_of, as_array, broadcast_error, promote
 from ._overlap import check_overlap as check_overlap
 from ._overlap import (
     check_partial_overlap,
@@ -90,7 +91,7 @@ def write(op: Op, args: tuple[Any, ...], params: tuple[Any, ...]) -> Tensor:
     duals = mode.now.duals
     old = None if duals is None else duals.before_write(op, args)
     commit(target, found, f"{op.name}_", node, op, (*args, *params))
-    if old is not None:
+    if duals is not None and old is not None:
         duals.wrote(op, old, params, target)
     return target
 

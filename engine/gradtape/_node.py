@@ -1,4 +1,4 @@
-"""Node, SavedTensor and Layout: the recorded graph, without the loop that walks it."""
+"""Node and SavedTensor: the recorded graph, without the loop that walks it."""
 
 from __future__ import annotations
 
@@ -7,11 +7,12 @@ import threading
 import weakref
 from collections.abc import Callable
 from types import CodeType
-from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from . import _errors
 from ._dtypes import dtype as dtype_type
 from ._hooks import RemovableHandle, new_registry, register
+from ._node_layout import Layout, layout_of
 from ._node_surface import NodeSurface
 from ._site import RawSite, Site, resolve
 
@@ -27,33 +28,6 @@ new_object = object.__new__
 
 LEAF_SEQUENCE_NR = 2**64 - 1
 """PyTorch's number for nodes that accumulate into leaves: they go first."""
-
-
-class Layout(NamedTuple):
-    """How one output of a node lies in memory. Strides count bytes, as NumPy's do."""
-
-    shape: tuple[int, ...]
-    strides: tuple[int, ...]
-    dtype: Any  # the array library's dtype
-    large: bool  # whether it pays to know who owns such memory; see _ownership
-
-
-LARGE = 1024
-"""Elements from which owning a buffer pays; below, a copy costs less than asking."""
-
-known_layouts: dict[Any, Layout] = {}
-_LAYOUTS_KEPT = 65_536
-
-
-def layout_of(array: Any) -> Layout:
-    """Return the layout of an array, one object for all arrays that lie alike."""
-    key = (array.shape, array.strides, array.dtype)
-    found = known_layouts.get(key)
-    if found is None:
-        if len(known_layouts) >= _LAYOUTS_KEPT:
-            known_layouts.clear()
-        found = known_layouts[key] = Layout(*key, large=array.size > LARGE)
-    return found
 
 
 class SavedTensor:

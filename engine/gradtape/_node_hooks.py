@@ -12,10 +12,10 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from . import _errors
-from ._apply import as_array
 from ._define import tensor_ops
 from ._node import AccumulateGrad, Node
 from ._observe import HookRan, notify, observers
+from ._operands import as_array
 from ._tensor import Tensor, wrap
 
 

@@ -10,7 +10,7 @@ from ._device import device
 from ._dtypes import DTYPE_OF, dtype
 
 if TYPE_CHECKING:
-    from ._node import Layout
+    from ._node_layout import Layout
 
 
 class InputMetadata:

@@ -6,7 +6,7 @@ from typing import Any
 
 from ._dtypes import DTYPE_OF
 from ._mode import mode
-from ._node import Layout
+from ._node_layout import Layout
 
 
 class MisfitError(RuntimeError):

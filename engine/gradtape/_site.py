@@ -68,13 +68,8 @@ def caller_site() -> RawSite | None:
 
 def user_stacklevel() -> int:
     """Return the ``stacklevel`` at which a caller's warning names the user's line."""
-    frame: FrameType | None = sys._getframe(1)
-    level = 1
-    while (
-        frame is not None
-        and frame.f_back is not None
-        and internal_files[frame.f_code.co_filename]
-    ):
+    frame, level = sys._getframe(1), 1
+    while frame.f_back is not None and internal_files[frame.f_code.co_filename]:
         frame, level = frame.f_back, level + 1
     return level
 

@@ -17,7 +17,8 @@ from ._before_write import before_write
 from ._define import OPS
 from ._dtypes import dtype as DType
 from ._mode import mode
-from ._node import Node, layout_of, new_object
+from ._node import Node, new_object
+from ._node_layout import layout_of
 from ._strided import Geometry, geometry_of
 from ._tensor import Tensor, edge_of, install_regenerate, wrap_shared
 

@@ -6,7 +6,8 @@ import weakref
 from collections.abc import Sequence
 from typing import Any
 
-from gradtape._node import AccumulateGrad, Layout, Node, SavedTensor
+from gradtape._node import AccumulateGrad, Node, SavedTensor
+from gradtape._node_layout import Layout
 from gradtape._op import Op
 from gradtape._scope import Scope
 from gradtape._storage import Storage

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import doctest
 import importlib
+import inspect
 from pathlib import Path
+from types import ModuleType
+from typing import Any
 
 import pytest
 
@@ -18,12 +21,26 @@ WITH_EXAMPLES = sorted(
 OPTIONS = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
 
 
+class Finder(doctest.DocTestFinder):
+    """Finds what a file defines, also where it takes the name of a public module."""
+
+    def _from_module(self, module: ModuleType, object: Any) -> bool:  # noqa: A002
+        codes = [getattr(member, "__code__", None) for member in _members(object)]
+        if any(code and code.co_filename == module.__file__ for code in codes):
+            return True
+        return super()._from_module(module, object)  # type: ignore[misc]
+
+
+def _members(object: Any) -> list[Any]:  # noqa: A002
+    return list(vars(object).values()) if inspect.isclass(object) else []
+
+
 def failures(name: str) -> str:
     """Run the examples of a module; return what went wrong, as doctest tells it."""
     module = importlib.import_module(name)
     report: list[str] = []
     runner = doctest.DocTestRunner(verbose=False, optionflags=OPTIONS)
-    found = [test for test in doctest.DocTestFinder().find(module) if test.examples]
+    found = [test for test in Finder().find(module) if test.examples]
     for test in found:
         runner.run(test, out=report.append)
     assert found, f"{name} has examples, but in no docstring that doctest finds"

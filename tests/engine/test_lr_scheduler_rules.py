@@ -108,9 +108,12 @@ REFUSED = [
     ("SequentialLR", {"schedulers": [3], "milestones": []}),
     ("ChainedScheduler", {"optimizer": None, "schedulers": []}),
 ]
+REFUSED_IDS = [f"{name}-{','.join(options)}" for name, options in REFUSED]
 
 
-@pytest.mark.parametrize(("name", "options"), REFUSED, ids=lambda v: str(v)[:60])
+@pytest.mark.parametrize(
+    ("name", "options"), REFUSED, ids=lambda v: v if isinstance(v, str) else ",".join(v)
+)
 def test_same_refusal_as_pytorch(name, options):
     def program(t):
         chosen = {"optimizer": optimizer_of(t), **options}

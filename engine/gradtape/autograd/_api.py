@@ -7,11 +7,11 @@ from collections.abc import Mapping, Sequence
 from typing import Any, TypeAlias
 
 from .. import _errors
-from .._apply import as_array
 from .._backend import backend_of
 from .._backward import run_backward
 from .._define import method
 from .._node import Node, accumulator_of
+from .._operands import as_array
 from .._site import user_stacklevel
 from .._tensor import Tensor, edge_of, wrap, wrap_alias
 from .._transforms import refuse_backward

@@ -13,7 +13,7 @@ from .._node import Node
 from .._tensor import Tensor
 
 if TYPE_CHECKING:
-    from .._node import Layout
+    from .._node_layout import Layout
     from ._custom_node import CustomNode
 
 _COUNT = (

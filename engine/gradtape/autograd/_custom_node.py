@@ -9,10 +9,11 @@ from typing import Any, ClassVar
 import numpy as np
 
 from .. import _errors
-from .._apply import as_array
 from .._define import tensor_ops
 from .._mode import mode
-from .._node import Layout, Node, SavedTensor, new_object
+from .._node import Node, SavedTensor, new_object
+from .._node_layout import Layout
+from .._operands import as_array
 from .._saved import SavedTensor as RawSaved
 from .._saved import raw_saved
 from .._tensor import Tensor, wrap, wrap_shared

@@ -8,7 +8,8 @@ from typing import Any
 
 from .._inplace import note_write
 from .._mode import mode
-from .._node import Layout, Node, SavedTensor, layout_of, save_input, save_output
+from .._node import Node, SavedTensor, save_input, save_output
+from .._node_layout import Layout, layout_of
 from .._packing import pack
 from .._site import user_stacklevel
 from .._tensor import Tensor, wrap_alias, wrap_view

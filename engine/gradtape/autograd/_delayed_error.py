@@ -8,7 +8,8 @@ import numpy as np
 
 from .._apply import finish
 from .._backend import backend_of
-from .._node import Node, layout_of, new_object
+from .._node import Node, new_object
+from .._node_layout import layout_of
 from .._tensor import Tensor, edge_of, wrap, wrap_alias
 
 

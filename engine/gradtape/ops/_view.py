@@ -12,13 +12,14 @@ from typing import Any
 
 import numpy as np
 
-from .._apply import argument_error, finish, record
+from .._apply import finish, record
 from .._backend import backend_of
 from .._define import FUNCTIONS, OPS, compile_function, op, tensor_ops
 from .._mode import mode
 from .._node import new_object
 from .._observe import OpCalled, notify, observers
 from .._op import Derivative, Kernel, Op
+from .._operands import argument_error
 from .._sparse import NoMemoryError
 from .._storage import InferenceStorage, inference_storage
 from .._strided import Geometry, geometry_of

@@ -41,7 +41,7 @@ def written(
     note_write(target, name)
     if node is not None:
         rebase_history(target, node)
-    if old is not None:
+    if duals is not None and old is not None:
         duals.wrote(OPS[declared], old, options, target)
     if observers:
         notify(OpCalled(name, (*args, *options), (target,), node))

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from .._apply import broadcast_error
 from .._define import Array, method, public
 from .._errors import legacy_type_name
+from .._operands import broadcast_error
 from .._size import Size
 from .._tensor import Tensor
 from . import _geometry as at

@@ -9,7 +9,8 @@ from typing import Any
 from .._backend import backend_of
 from .._define import FUNCTIONS, OPS, method, op, public, tensor_ops
 from .._mode import mode
-from .._node import Node, layout_of
+from .._node import Node
+from .._node_layout import layout_of
 from .._op import Array
 from .._strided import Geometry
 from .._tensor import Tensor, wrap

@@ -6,9 +6,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from .._apply import broadcast_error
 from .._define import FUNCTIONS, Array, method, op
 from .._dtypes import bool_
+from .._operands import broadcast_error
 from .._tensor import Tensor
 from ._arguments import check_tensor, wrap_dim
 from ._linalg import inexact, into, kind_name

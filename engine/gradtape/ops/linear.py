@@ -9,8 +9,8 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from .._apply import argument_error, broadcast_error
 from .._define import OPS, Array, method, op, public
+from .._operands import argument_error, broadcast_error
 from .._tensor import Tensor
 from ._view import composed
 from .matmul import addmm, bmm, dot, mm, mv

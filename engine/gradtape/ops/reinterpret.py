@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from .._apply import argument_error
 from .._backend import backend_of
 from .._define import OPS, Array, method, op, public, tensor_ops
 from .._dtypes import DTYPE_OF
 from .._dtypes import dtype as DType
+from .._operands import argument_error
 from .._strided import Geometry, geometry_of
 from .._tensor import Tensor
 from .._views import note_step

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from .._apply import broadcast_error
 from .._backend import backend_of
 from .._define import OPS, Array, method, op, public
 from .._dtypes import DTYPE_OF
 from .._errors import BROADCAST_OUTPUT, shape_text
 from .._mode import mode, no_grad
+from .._operands import broadcast_error
 from .._overlap import (
     check_overlap,
     check_partial_overlap,

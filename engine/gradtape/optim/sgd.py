@@ -6,6 +6,7 @@ from typing import Any, ClassVar
 
 from .._before_write import before_write
 from .._mode import mode
+from .._operands import as_array
 from .._tensor import Tensor, wrap
 from ._custom import number_of, scalar_of
 from ._fused import check_fused, check_fused_member
@@ -108,7 +109,8 @@ class SGD(RuledOptimizer):
         state, momentum = self.state[param], group["momentum"]
         buffer = state.get("momentum_buffer")
         if buffer is None:
-            buffer = state["momentum_buffer"] = wrap(grad.copy(order="K"))
+            # 0-d arithmetic gives NumPy's scalars, whose copies cannot be written to
+            buffer = state["momentum_buffer"] = wrap(as_array(grad).copy(order="K"))
         else:
             buffer._data *= momentum
             add_scaled(buffer._data, grad, 1 - group["dampening"])

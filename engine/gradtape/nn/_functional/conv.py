@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from ..._apply import argument_error
 from ..._define import FUNCTIONS, OPS
+from ..._operands import argument_error
 from ..._tensor import Tensor
 from ...ops._conv_checks import check_convolution, check_transposed
 from ...ops._windows import spread
