@@ -40,8 +40,6 @@ def fingerprint(array: Any) -> int:
 def _samples(array: Any) -> Any:
     if array.flags.c_contiguous:
         return array.reshape(-1)[_positions(array.size)]
-    if array.flags.f_contiguous:
-        return array.T.reshape(-1)[_positions(array.size)]
     return array[_places(array.shape)]
 
 

@@ -113,7 +113,8 @@ def test_other_values_are_refused_with_op_and_line(reentrant: bool) -> None:
     assert "different from those of the forward pass" in text
     if not reentrant:
         assert "tensor at position 0" in text
-        assert "forward saw [0.2, 0.4], recomputation [0.3, 0.6]" in text
+        values = "forward saw [0.2, 0.4], recomputation [0.3, 0.6]"
+        assert f"first at index [0]: {values}" in text
 
 
 @pytest.mark.parametrize("reentrant", [True, False])
@@ -152,6 +153,37 @@ def test_a_change_is_seen_in_every_dtype_and_size(size: int, dtype: str) -> None
     y = run(gradtape, changing(multiplied(base), multiplied(other)), x)
     with pytest.raises(CheckpointError, match="saved by MulBackward0 at"):
         y.sum().abs().backward()
+
+
+@pytest.mark.parametrize(
+    ("shape", "index"), [((10,), [7]), ((4, 5), [3, 1]), ((40, 30), None)]
+)
+def test_one_changed_element_is_seen(
+    shape: tuple[int, ...], index: list[int] | None
+) -> None:
+    """Of a small tensor its place is told; of a large one only that there is one."""
+    x = gradtape.ones(shape, requires_grad=True)
+    other = gradtape.ones(shape)
+    other[tuple(index or [31, 17])] = 2.0
+    y = run(
+        gradtape, changing(lambda x: x * gradtape.ones(shape), lambda x: x * other), x
+    )
+    with pytest.raises(CheckpointError) as caught:
+        y.sum().backward()
+    told = "forward saw a mean of 1," if index is None else f"first at index {index}:"
+    assert told in str(caught.value)
+
+
+@pytest.mark.parametrize("dtype", ["float32", "int64"])
+def test_another_layout_is_no_change(dtype: str) -> None:
+    factor = (
+        (gradtape.arange(90_000) % 1000).view(300, 300).to(getattr(gradtape, dtype))
+    )
+    mixed = factor.t().contiguous().t()
+    x = gradtape.ones(300, 300, requires_grad=True)
+    y = run(gradtape, changing(lambda x: x * factor, lambda x: x * mixed), x)
+    y.sum().backward()
+    assert gradtape.equal(x.grad, factor.float())
 
 
 def test_rounding_is_no_change() -> None:
