@@ -15,6 +15,8 @@ _OVERLOADS: Final = {
     "_pow_of_number": "Scalar",
     "_pow_tensors": "Tensor_Tensor",
     "_sum_dims": "dim_IntList",
+    "index": "Tensor",
+    "where": "self",
 }
 _ENDINGS: Final = {
     "_number": "Scalar",
@@ -28,7 +30,11 @@ _ENDINGS: Final = {
     "_dims": "dim",
     "_src": "src",
 }
-_OTHER_NAMES: Final = {"softmax": "_softmax", "log_softmax": "_log_softmax"}
+_OTHER_NAMES: Final = {
+    "softmax": "_softmax",
+    "log_softmax": "_log_softmax",
+    "nll_loss": "nll_loss_forward",
+}
 _ALSO: Final = frozenset(("detach", "sym_size", "sym_stride"))
 
 
