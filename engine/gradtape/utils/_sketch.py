@@ -36,7 +36,7 @@ def sketch_of(tensor: Tensor) -> Sketch:
     >>> differences(sketch_of(x), sketch_of(x + 1e-7))
     ''
     >>> differences(sketch_of(x), sketch_of(x * 2))
-    'first at index [0]: forward saw [1.0, 2.0], recomputation [2.0, 4.0]'
+    'first at index [0]: forward saw [1, 2], recomputation [2, 4]'
     """
     array = tensor.detach()._data
     shape, dtype = tuple(array.shape), array.dtype
@@ -91,7 +91,7 @@ def _other_moments(saved: Sketch, recomputed: Sketch) -> str:
     for name, text in (("mean", "mean"), ("power", "mean of squares")):
         was, now = getattr(saved, name), getattr(recomputed, name)
         if not _near(saved, now, was, precision):
-            return f"forward saw a {text} of {was:.6g}, recomputation {now:.6g}"
+            return f"forward saw a {text} of {_shown(was)}, recomputation {_shown(now)}"
     return ""
 
 
@@ -146,9 +146,11 @@ def _index_of(shape: tuple[int, ...], sample: int) -> list[int]:
 
 
 def _listed(values: Any) -> str:
-    shown = values.tolist()
-    if values.dtype.kind == "f":
-        shown = [float(f"{v:.6g}") for v in shown]
-    elif values.dtype.kind == "c":
-        shown = [float(f"{v.real:.6g}") if v.imag == 0 else v for v in shown]
-    return str(shown)
+    return "[" + ", ".join([_shown(value) for value in values.tolist()]) + "]"
+
+
+def _shown(value: complex) -> str:
+    """Return a number in six digits, a real one without imaginary part."""
+    if isinstance(value, complex) and value.imag == 0:
+        value = value.real
+    return str(value) if isinstance(value, int) else f"{value:.6g}"
