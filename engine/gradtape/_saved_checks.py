@@ -8,10 +8,11 @@ pass the test of two empty tables.
 
 from __future__ import annotations
 
+import itertools
 import warnings
 import weakref
 from collections import OrderedDict
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from ._fingerprint import fingerprint
 from ._node import Node, SavedTensor
@@ -37,18 +38,38 @@ CHANGED: Final = (
     "new values and does not belong to the forward pass. {culprit}"
 )
 
+UNKNOWN: Final = (
+    "They were written or replaced by other means, such as a NumPy array or an "
+    "assignment to .data."
+)
+
 DETACHED: Final = (
     "Trying to use a saved tensor that has been detached in-place, i.e. with "
     ".detach_().This is not supported, please use out-of-place `.detach()` instead"
 )
 
-Prints = tuple[int | None, ...]
+_moment = itertools.count().__next__
+
+
+class Prints(NamedTuple):
+    """The fingerprint of each slot of a node, and when they were taken."""
+
+    values: list[int | None]  # None for a slot without values of its own
+    taken: int
+
+
+class Write(NamedTuple):
+    """A write to memory, and the storage that it went through."""
+
+    through: int
+    record: WriteRecord
+    moment: int
+
 
 _prints: weakref.WeakKeyDictionary[Node, Prints] = weakref.WeakKeyDictionary()
-"""By node, the fingerprint of each slot; None for a slot without values of its own."""
 
-_writes: OrderedDict[int, tuple[int, WriteRecord]] = OrderedDict()
-"""By address of the memory, the last write: the storage it went through, and who."""
+_writes: OrderedDict[int, Write] = OrderedDict()
+"""By address, the last write to the memory there."""
 
 _WRITES_KEPT: Final = 1024
 
@@ -72,13 +93,14 @@ def inspect(node: Node) -> None:
     prints = _prints.get(node)
     if prints is None or not node.saved:
         return
-    for at, (expected, entry) in enumerate(zip(prints, node.saved, strict=False)):
+    known = zip(prints.values, node.saved, strict=False)
+    for at, (expected, entry) in enumerate(known):
         if expected is None or not _has_values(entry) or entry.is_stale:
             continue  # a stale one is an error of its own
         found = fingerprint(entry.array)
         if found != expected:
-            _prints[node] = (*_prints[node][:at], found, *_prints[node][at + 1 :])
-            _report(node, at, entry)
+            prints.values[at] = found
+            _report(node, at, entry, _culprit(entry, prints.taken))
 
 
 # ---- values ------------------------------------------------------------------------
@@ -88,11 +110,11 @@ def _attend(event: Event) -> None:
     """Take fingerprints of what an op saved, and remember who wrote where."""
     if type(event) is OpCalled:
         if event.node is not None and event.node.saved:
-            _prints[event.node] = _prints_of(event.node.saved)
+            _prints[event.node] = Prints(_prints_of(event.node.saved), _moment())
     elif type(event) is StorageWritten:
         storage = event.storage
         record = WriteRecord(event.op, event.site, event.version)
-        _writes[storage.pointer] = storage.id, record
+        _writes[storage.pointer] = Write(storage.id, record, _moment())
         _writes.move_to_end(storage.pointer)
         if len(_writes) > _WRITES_KEPT:
             _writes.popitem(last=False)
@@ -101,8 +123,8 @@ def _attend(event: Event) -> None:
 attendants.append(_attend)
 
 
-def _prints_of(saved: tuple[Any, ...]) -> Prints:
-    return tuple([fingerprint(e.array) if _has_values(e) else None for e in saved])
+def _prints_of(saved: tuple[Any, ...]) -> list[int | None]:
+    return [fingerprint(e.array) if _has_values(e) else None for e in saved]
 
 
 def _has_values(entry: Any) -> bool:
@@ -110,13 +132,12 @@ def _has_values(entry: Any) -> bool:
     return type(entry) is SavedTensor and type(memory) is not Packing
 
 
-def _report(node: Node, at: int, saved: SavedTensor) -> None:
+def _report(node: Node, at: int, saved: SavedTensor, write: WriteRecord | None) -> None:
     slot = f"_saved_{node.slots[at]}"
-    write = _culprit(saved)
     if observers:
         notify(SavedValueChanged(node, slot, saved.storage, write))
     if write is None:
-        culprit = "Somebody wrote to the memory by other means, such as a NumPy array."
+        culprit = UNKNOWN
     else:
         where = "" if write.site is None else f" at {resolve(*write.site)}"
         culprit = f"It was written by {write.op}{where}, through an alias."
@@ -135,11 +156,15 @@ def _report(node: Node, at: int, saved: SavedTensor) -> None:
         warnings.warn_explicit(text, UserWarning, code.co_filename, frame.f_lineno)
 
 
-def _culprit(saved: SavedTensor) -> WriteRecord | None:
-    """Return the last write to the memory that another storage's counter counted."""
-    storage = saved.storage
-    through, write = _writes.get(storage.pointer, (storage.id, None))
-    return None if through == storage.id else write
+def _culprit(saved: SavedTensor, since: int) -> WriteRecord | None:
+    """Return the last write to the memory that another storage's counter counted.
+
+    Only one since the tensor was saved: before, the address may have been another's.
+    """
+    write = _writes.get(saved.storage.pointer)
+    if write is None or write.moment < since or write.through == saved.storage.id:
+        return None
+    return write.record
 
 
 # ---- history -----------------------------------------------------------------------

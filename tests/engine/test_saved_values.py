@@ -64,6 +64,33 @@ def test_a_write_through_an_array_is_noticed(size: int, ordered: bool) -> None:
     assert "by other means, such as a NumPy array" in said[0]
 
 
+def test_nobody_is_blamed_for_a_write_before_the_tensor_was_saved() -> None:
+    """What was written through ``.data`` may have been another tensor there."""
+
+    def program(torch: Any) -> Any:
+        w = torch.ones(3, requires_grad=True)
+        w.data.mul_(2)
+        y = w.sin()
+        w.detach().numpy()[0] = 5
+        y.sum().backward()
+
+    found, said = recorded(program)
+    assert [event.write for event in found] == [None]
+    assert "by other means, such as a NumPy array" in said[0]
+
+
+def test_data_that_was_replaced_is_noticed() -> None:
+    def program(torch: Any) -> Any:
+        w = torch.ones(3, requires_grad=True)
+        y = w.sin()
+        w.data = torch.zeros(3)
+        y.sum().backward()
+
+    found, said = recorded(program)
+    assert [event.write for event in found] == [None]
+    assert "or an assignment to .data" in said[0]
+
+
 def test_a_write_that_the_counter_sees_is_an_error_and_no_event() -> None:
     def program(torch: Any) -> Any:
         x = torch.ones(3, requires_grad=True) * 2
