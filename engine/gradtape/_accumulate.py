@@ -52,7 +52,7 @@ def accumulate(task: Any, leaf: Any, slots: list[Any], others: int = 0) -> None:
             if old is None:
                 variable._grad = wrap(_settled(variable._data, slots, others))
             else:
-                _add_into(old, slots.pop())
+                variable._grad = _added(old, slots.pop())
         if old is not None and old._data.strides != variable._data.strides:
             _check_layout(variable, variable._grad)
     if event is not None:
@@ -79,13 +79,15 @@ def lies_right(grad: Any, data: Any) -> bool:
     return all(size == 1 or mine == wanted for size, mine, wanted in layout)
 
 
-def _add_into(old: Tensor, grad: Any) -> None:
-    if type(old._data) is SparseArray:
-        old._data = mode.run(add, old._data, grad)  # dense, where the gradient is
-        return
-    check_overlap(old)
+def _added(old: Tensor, grad: Any) -> Tensor:
+    """Add to ``old`` in place, except where a dense gradient meets a sparse one."""
+    if type(old._data) is not SparseArray:
+        check_overlap(old)
+    elif type(grad) is not SparseArray:
+        return wrap(mode.run(add, grad, old._data))
     mode.run(_add_raw, old._data, grad)
     old._storage.bump("accumulate_grad", None)
+    return old
 
 
 def _add_raw(target: Any, grad: Any) -> None:
@@ -93,9 +95,13 @@ def _add_raw(target: Any, grad: Any) -> None:
 
 
 def _recorded_sum(variable: Tensor, old: Tensor | None, grad: Tensor) -> Tensor:
+    sparse = type(grad._data) is SparseArray
     if old is not None:
-        return tensor_ops.add(old, grad)
+        swapped = type(old._data) is SparseArray and not sparse
+        return tensor_ops.add(grad, old) if swapped else tensor_ops.add(old, grad)
     data = variable._data
+    if sparse:
+        return tensor_ops.clone(grad, True)
     if not is_dense(data):
         return tensor_ops.clone(grad, False)
     copy_: Any = wrap(empty_like_leaf(data, grad._data.dtype)).copy_  # type: ignore[attr-defined]

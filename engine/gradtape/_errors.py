@@ -292,9 +292,9 @@ def scalar_type(dtype: Any) -> str:
     return str(dtype.cpp_name)
 
 
-def legacy_type_name(dtype: Any) -> str:
+def legacy_type_name(dtype: Any, sparse: bool = False) -> str:
     """Return the name that messages and ``Tensor.type()`` use: torch.FloatTensor."""
-    return f"torch.{dtype.cpp_name}Tensor"
+    return f"torch.{'sparse.' * sparse}{dtype.cpp_name}Tensor"
 
 
 def type_in_graph(dtype: Any) -> str:

@@ -136,8 +136,10 @@ def _check_one(hook: Any, old: Tensor | None, new: Any) -> None:
         raise RuntimeError("can't replace a None gradient with a non-None value")
     if not isinstance(new, Tensor):
         raise TypeError(f"expected Variable, but hook returned '{type(new).__name__}'")
-    if old.dtype is not new.dtype:
-        was, got = (_errors.legacy_type_name(each.dtype) for each in (old, new))
+    if old.dtype is not new.dtype or old.is_sparse is not new.is_sparse:
+        was, got = (
+            _errors.legacy_type_name(each.dtype, each.is_sparse) for each in (old, new)
+        )
         raise RuntimeError(
             f"hook '{_name(hook)}' has changed the type of value (was {was} got {got})"
         )

@@ -16,14 +16,36 @@ import numpy as np
 from numpy.lib.mixins import NDArrayOperatorsMixin
 
 _REFUSED = (
-    "Could not run 'aten::{name}' with arguments from the 'SparseCPU' backend. This "
+    "Could not run 'aten::{name}' with arguments from the '{backend}' backend. This "
     "could be because the operator doesn't exist for this backend, or was omitted "
     "during the selective/custom build process (if using custom build)."
 )
-_NAMES = {"absolute": "abs", "negative": "neg", "multiply": "mul", "power": "pow"}
+_NAMES = {
+    "absolute": "abs",
+    "clip": "clamp",
+    "equal": "eq.Tensor",
+    "greater": "gt.Scalar",
+    "less": "lt.Scalar",
+    "multiply": "mul",
+    "negative": "neg",
+    "power": "pow",
+    "squeeze": "as_strided",
+}
+_SENTENCES = {
+    "broadcast_to": "expand is unsupported for Sparse tensors",
+    "reshape": "reshape is not implemented for sparse tensors",
+    "tolist": "Cannot access data pointer of Tensor that doesn't have storage",
+}
+
+SPARSE_PLUS_DENSE = (
+    "add(sparse, dense) is not supported. Use add(dense, sparse) instead."
+)
 
 UFUNCS: dict[str, Any] = {}
 """By ufunc: how to compute it with sparse operands, ``rule(ufunc, *operands)``."""
+
+REDUCTIONS: dict[str, Any] = {}
+"""By ufunc: what its ``reduce`` does, ``rule(array, axis, dtype)``."""
 
 INTO_DENSE: dict[str, Any] = {}
 """By ufunc: how to write to a dense array, ``rule(ufunc, out, *operands)``."""
@@ -42,8 +64,10 @@ class SparseArray(NDArrayOperatorsMixin):
     __slots__ = ("__weakref__", "coalesced", "indices", "shape", "values")
 
     base = None
-    flags = SimpleNamespace(c_contiguous=True, f_contiguous=False, writeable=True)
-    flags.forc = True
+    # In order, so that nobody lays them out anew, and not to be added to in place.
+    flags = SimpleNamespace(
+        c_contiguous=True, f_contiguous=False, forc=True, writeable=False
+    )
 
     def __init__(
         self,
@@ -118,17 +142,68 @@ class SparseArray(NDArrayOperatorsMixin):
         """Return the complex conjugate."""
         return self.with_values(self.values.conjugate())
 
+    def expanded(self, dim: int) -> SparseArray:
+        """Return the array with a dimension of size one added."""
+        shape = (*self.shape[:dim], 1, *self.shape[dim:])
+        if dim > self.sparse_dim:
+            values = np.expand_dims(self.values, dim - self.sparse_dim + 1)
+            return SparseArray(self.indices, values, shape, self.coalesced)
+        indices = np.insert(self.indices, dim, 0, axis=0)
+        return SparseArray(indices, self.values, shape, self.coalesced)
+
+    def alias(self) -> SparseArray:
+        """Return another array over the same coordinates and values."""
+        return self.with_values(self.values)
+
+    def emptied(self, dtype: Any = None) -> SparseArray:
+        """Return an array of the same shape without any elements."""
+        values = np.empty((0, *self.values.shape[1:]), dtype or self.dtype)
+        return SparseArray(self.indices[:, :0], values, self.shape, True)
+
+    def fill(self, value: Any) -> None:
+        """Set all elements to zero; there is no other number to fill with."""
+        if value != 0:
+            raise refused("fill_.Scalar")
+        self._adopt(self.emptied())
+
     def swapaxes(self, first: int, second: int) -> SparseArray:
-        """Exchange two sparse dimensions."""
-        order = list(range(self.sparse_dim))
+        """Exchange two dimensions."""
+        if max(first, second) >= self.sparse_dim:
+            raise RuntimeError(
+                "sparse transpose: transposed dimensions must be sparse Got "
+                f"sparse_dim: {self.sparse_dim}, d0: {first}, d1: {second}"
+            )
+        order = list(range(self.ndim))
         order[first], order[second] = order[second], order[first]
-        shape = [self.shape[d] for d in order] + [*self.shape[self.sparse_dim :]]
-        return SparseArray(self.indices[order], self.values, tuple(shape))
+        return self.transpose(tuple(order))
 
     @property
     def T(self) -> SparseArray:  # noqa: N802 - NumPy's name
         """The transposed matrix."""
+        dense = self.ndim - self.sparse_dim
+        if dense:
+            raise RuntimeError(
+                "t() expects a tensor with <= 2 sparse and 0 dense dimensions, but got "
+                f"{self.sparse_dim} sparse and {dense} dense dimensions"
+            )
         return self.swapaxes(0, 1) if self.ndim == 2 else self
+
+    def transpose(self, dims: tuple[int, ...]) -> SparseArray:
+        """Put the dimensions in another order; sparse ones stay before dense ones."""
+        order = [d % self.ndim for d in dims]
+        count = self.sparse_dim
+        if any(d >= count for d in order[:count]):
+            raise RuntimeError(
+                "permute(sparse_coo): transpositions between sparse and dense "
+                "dimensions are not allowed.Only transpositions within sparse and "
+                "dense dimensions are supported."
+            )
+        dense = (0, *(d - count + 1 for d in order[count:]))
+        return SparseArray(
+            self.indices[order[:count]],
+            self.values.transpose(dense),
+            tuple(self.shape[d] for d in order),
+        )
 
     # ---- the two forms -------------------------------------------------------------
 
@@ -147,7 +222,7 @@ class SparseArray(NDArrayOperatorsMixin):
         """Return the same with every place once, in the order of rows."""
         if self.coalesced:
             return self
-        flat = self._row_major_places()
+        flat = self.row_major_places()
         order = np.argsort(flat, kind="stable")
         begins = np.nonzero(np.diff(flat[order], prepend=-1))[0]
         values = np.add.reduceat(self.values[order], begins, axis=0)
@@ -158,7 +233,7 @@ class SparseArray(NDArrayOperatorsMixin):
             True,
         )
 
-    def _row_major_places(self) -> Any:
+    def row_major_places(self) -> Any:
         """Return one number per element, in the order that rows have in memory."""
         flat = np.zeros(self.indices.shape[1], np.int64)
         for row, size in zip(self.indices, self.shape, strict=False):
@@ -167,12 +242,18 @@ class SparseArray(NDArrayOperatorsMixin):
 
     # ---- arithmetic ----------------------------------------------------------------
 
+    def __add__(self, other: Any) -> Any:
+        """Add as the backward loop does: what came later goes first.
+
+        Programs add through the ufunc, which refuses a dense second operand.
+        """
+        return np.add(other, self)
+
     def __setitem__(self, index: Any, value: Any) -> None:
         if isinstance(value, SparseArray):
             self._adopt(value.copy())
-        elif index is ... and np.ndim(value) == 0 and value == 0:
-            empty = self.values[:0]
-            self._adopt(SparseArray(self.indices[:, :0], empty, self.shape, True))
+        elif index is ... and np.ndim(value) == 0:
+            self.fill(value)
         else:
             raise refused("fill_.Scalar")
 
@@ -218,7 +299,10 @@ class SparseArray(NDArrayOperatorsMixin):
         return found if found.sparse_dim else found.todense()
 
     def __getattr__(self, name: str) -> Any:
-        raise RefusedAttributeError(_REFUSED.format(name=_NAMES.get(name, name)))
+        error = refused(name)
+        if isinstance(error, NotImplementedError):
+            raise RefusedAttributeError(*error.args)
+        raise error
 
     def __array_ufunc__(
         self, ufunc: Any, method: str, *inputs: Any, **options: Any
@@ -227,8 +311,8 @@ class SparseArray(NDArrayOperatorsMixin):
         out = options.get("out")
         dense = out is not None and not isinstance(out[0], SparseArray)
         rule = (INTO_DENSE if dense else UFUNCS).get(name)
-        if method == "reduce" and name == "add" and options.get("axis") is None:
-            return self.values.sum(dtype=options.get("dtype"))
+        if method == "reduce" and name in REDUCTIONS:
+            return REDUCTIONS[name](*inputs, **options)
         if method != "__call__" or rule is None:
             raise refused(name)
         if out is None:
@@ -247,6 +331,9 @@ class NoMemoryError(NotImplementedError):
     """A view was asked for of a tensor whose elements lie nowhere."""
 
 
-def refused(name: str) -> NotImplementedError:
-    """Build PyTorch's error for what sparse tensors cannot do."""
-    return NotImplementedError(_REFUSED.format(name=_NAMES.get(name, name)))
+def refused(name: str, backend: str = "SparseCPU") -> Exception:
+    """Build PyTorch's error for what sparse tensors, or dense ones, cannot do."""
+    if name in _SENTENCES:
+        return RuntimeError(_SENTENCES[name])
+    name = _NAMES.get(name, name)
+    return NotImplementedError(_REFUSED.format(name=name, backend=backend))

@@ -6,7 +6,15 @@ from typing import Any
 
 import numpy as np
 
-from ._sparse import FUNCTIONS, INTO_DENSE, UFUNCS, SparseArray, refused
+from ._sparse import (
+    FUNCTIONS,
+    INTO_DENSE,
+    REDUCTIONS,
+    SPARSE_PLUS_DENSE,
+    UFUNCS,
+    SparseArray,
+    refused,
+)
 
 _KEEP_ZERO = {
     *("absolute", "arcsin", "arcsinh", "arctan", "arctanh", "ceil", "deg2rad", "expm1"),
@@ -26,32 +34,70 @@ def _on_sums(ufunc: Any, x: SparseArray) -> SparseArray:
 
 
 def _sum(ufunc: Any, x: Any, y: Any) -> Any:
-    """Add or subtract; a dense operand makes the result dense."""
+    """Add or subtract; a dense first operand makes the result dense."""
     if not isinstance(x, SparseArray):
         return _scatter_add(ufunc, np.array(x, dtype=np.result_type(x, y.dtype)), x, y)
     if not isinstance(y, SparseArray):
-        found = np.array(y) if ufunc is np.add else np.negative(y)
-        return _scatter_add(np.add, found, found, x)
+        raise RuntimeError(SPARSE_PLUS_DENSE)
     if x.shape != y.shape:
         raise RuntimeError(
-            "add: expected 'self' and 'other' to have same sizes, but "
+            "add: expected sizes of 'self' and 'other' to match, but "
             f"{list(x.shape)} != {list(y.shape)}"
         )
-    if np.array_equal(x.indices, y.indices):
-        return x.with_values(ufunc(x.values, y.values))
+    if x.sparse_dim != y.sparse_dim:
+        raise RuntimeError(
+            "add: expected 'self' and 'other' to have same number of sparse dimensions,"
+            f" but got self.sparse_dim()={x.sparse_dim} and other.sparse_dim()="
+            f"{y.sparse_dim}"
+        )
+    both = x.coalesced and y.coalesced
+    if x.values.flags.c_contiguous and y.values.flags.c_contiguous:
+        return _merged(ufunc, x, y, both)
+    return _chained(ufunc, x, y, both)
+
+
+def _chained(ufunc: Any, x: SparseArray, y: SparseArray, once: bool) -> SparseArray:
+    """Add by keeping all elements of both."""
     added = y.values if ufunc is np.add else -y.values
-    joined = SparseArray(
-        np.concatenate([x.indices, y.indices], 1),
-        np.concatenate([x.values, added]),
+    indices = np.concatenate([x.indices, y.indices], 1)
+    joined = SparseArray(indices, np.concatenate([x.values, added]), x.shape)
+    return joined.coalesce() if once else joined
+
+
+def _merged(ufunc: Any, x: SparseArray, y: SparseArray, once: bool) -> SparseArray:
+    """Add as PyTorch does: merge both lists, making one of two equal heads.
+
+    In such a merge an element of an unordered list follows the largest one before it.
+    """
+    mine, theirs = x.row_major_places(), y.row_major_places()
+    if np.array_equal(mine, theirs):
+        return x.with_values(ufunc(x.values, y.values), once)
+    first, second = np.maximum.accumulate(mine), np.maximum.accumulate(theirs)
+    _, at, taken = np.intersect1d(first, second, return_indices=True)
+    values = x.values.astype(np.result_type(x.dtype, y.dtype))
+    values[at] = ufunc(values[at], y.values[taken])
+    left = np.ones(len(theirs), bool)
+    left[taken] = False
+    order = np.argsort(np.concatenate([first, second[left]]), kind="stable")
+    added = y.values[left] if ufunc is np.add else -y.values[left]
+    return SparseArray(
+        np.concatenate([x.indices, y.indices[:, left]], 1)[:, order],
+        np.concatenate([values, added])[order],
         x.shape,
+        once,
     )
-    return joined.coalesce() if x.coalesced and y.coalesced else joined
 
 
 def _scatter_add(ufunc: Any, target: Any, x: Any, y: Any) -> Any:
     """Add the values of ``y`` to a dense array that holds ``x``."""
     if ufunc not in (np.add, np.subtract) or not isinstance(y, SparseArray):
         raise refused(ufunc.__name__)
+    if np.shape(x) != y.shape:
+        raise RuntimeError(
+            "add: expected 'self' and 'other' to have same size, but self has size "
+            f"{list(np.shape(x))} while other has size {list(y.shape)} (FYI: "
+            "dense-sparse addition does not currently support broadcasting)"
+        )
     if target is not x and not np.shares_memory(target, x):
         target[...] = x
     added = y if ufunc is np.add else y.with_values(-y.values)
@@ -67,14 +113,19 @@ def _product(ufunc: Any, x: Any, y: Any) -> Any:
         raise refused("div")
     if not isinstance(x, SparseArray):
         return _product(ufunc, y, x)
+    known = None
     if isinstance(y, SparseArray):
-        if x.indices is y.indices:
-            return x.coalesce() * y.coalesce().todense()
-        y = y.todense()
-        x = x.coalesce()
+        y, known = y.todense(), False
         kept = (y[x.places] != 0).reshape(len(x.values), -1).any(1)
-        x = SparseArray(x.indices[:, kept], x.values[kept], x.shape, True)
-    return x.with_values(x.values * y[x.places])
+        x = SparseArray(x.indices[:, kept], x.values[kept], x.shape)
+    return x.with_values(x.values * y[x.places], known)
+
+
+def _not_below(ufunc: Any, x: Any, y: Any) -> Any:
+    """Cut negative elements off: the one maximum that keeps zeros."""
+    if not isinstance(x, SparseArray) or np.ndim(_plain(y)) or y != 0:
+        raise refused("maximum")
+    return _on_values(lambda values: ufunc(values, y), x.coalesce())
 
 
 def _plain(value: Any) -> Any:
@@ -90,8 +141,12 @@ def _power(ufunc: Any, x: Any, y: Any) -> Any:
 
 def _joined(arrays: Any, axis: int = 0, **_: Any) -> SparseArray:
     """Join sparse arrays along a sparse dimension."""
-    if not all(isinstance(a, SparseArray) for a in arrays):
-        raise refused("cat")
+    for position, array in enumerate(arrays):
+        if not isinstance(array, SparseArray):
+            raise RuntimeError(
+                "Concatenating sparse tensors, but a dense tensor was found at "
+                f"position {position}."
+            )
     dim = axis % arrays[0].ndim
     if dim >= arrays[0].sparse_dim:
         raise refused("cat")
@@ -109,6 +164,8 @@ def _joined(arrays: Any, axis: int = 0, **_: Any) -> SparseArray:
 def _matmul(ufunc: Any, x: Any, y: Any) -> Any:
     if not isinstance(x, SparseArray):
         return _matmul(ufunc, y.swapaxes(0, 1), x.T).T
+    if x.sparse_dim != 2:
+        raise RuntimeError(f"addmm: matrices expected, got {x.sparse_dim}D tensor")
     if isinstance(y, SparseArray):
         return from_dense(_matmul(ufunc, x, y.todense()), 2)
     rows, columns = x.places
@@ -126,11 +183,16 @@ def from_dense(array: Any, sparse_dim: int) -> SparseArray:
     return SparseArray(indices, array[places], array.shape, True)
 
 
-def _total(array: SparseArray, dtype: Any = None, **rest: Any) -> Any:
+def _stacked(arrays: Any, axis: int = 0, **_: Any) -> SparseArray:
+    """Join sparse arrays along a new dimension."""
+    return _joined([a.expanded(axis % (a.ndim + 1)) for a in arrays], axis)
+
+
+def _total(array: SparseArray, axis: Any = None, **options: Any) -> Any:
     """Add up all elements, the only sum that leaves no dimension."""
-    if rest:
+    if axis is not None and set(np.atleast_1d(axis)) < set(range(array.ndim)):
         raise refused("sum.dim_IntList")
-    return array.values.sum(dtype=dtype)
+    return array.values.sum(**options)
 
 
 UFUNCS.update(
@@ -140,15 +202,18 @@ UFUNCS.update(
         **dict.fromkeys(("add", "subtract"), _sum),
         **dict.fromkeys(("multiply", "divide", "true_divide"), _product),
         "matmul": _matmul,
+        "maximum": _not_below,
         "power": _power,
     }
 )
+REDUCTIONS["add"] = _total
 INTO_DENSE.update({"add": _scatter_add, "subtract": _scatter_add})
 FUNCTIONS.update(
     {
         "concatenate": _joined,
         "dot": lambda x, y: _matmul(np.matmul, x, y),
         "matmul": lambda x, y: _matmul(np.matmul, x, y),
+        "stack": _stacked,
         "sum": _total,
     }
 )

@@ -60,6 +60,8 @@ def describe(value: Any) -> Any:
 def describe_tensor(tensor: Any) -> dict[str, Any]:
     """Return everything about a tensor that both libraries must agree on."""
     node = tensor.grad_fn
+    if tensor.is_sparse:
+        return describe_sparse(tensor)
     return {
         "dtype": str(tensor.dtype),
         "shape": list(tensor.shape),
@@ -70,6 +72,21 @@ def describe_tensor(tensor: Any) -> dict[str, Any]:
         "is_view": tensor._is_view(),
         "node": None if node is None else type(node).__name__,
         "values": tensor.detach().tolist(),
+    }
+
+
+def describe_sparse(tensor: Any) -> dict[str, Any]:
+    """Return the coordinates and values of a sparse tensor, and what it remembers."""
+    node = tensor.grad_fn
+    return {
+        "shape": list(tensor.shape),
+        "coalesced": tensor.is_coalesced(),
+        "requires_grad": tensor.requires_grad,
+        "is_leaf": tensor.is_leaf,
+        "node": None if node is None else type(node).__name__,
+        "dtype": str(tensor.dtype),
+        "indices": tensor.detach()._indices().tolist(),
+        "values": tensor.detach()._values().tolist(),
     }
 
 

@@ -14,6 +14,7 @@ from .._dtypes import dtype as DType
 from .._errors import CAST_REFUSED
 from .._inplace import note_write
 from .._mode import mode
+from .._sparse import SparseArray
 from .._tensor import Tensor, wrap
 
 _NO_GRADIENTS = "Only Tensors of floating point and complex dtype can require gradients"
@@ -130,6 +131,8 @@ def is_dense(array: Any) -> bool:
 def array_like(xp: Any, array: Any, dtype: DType | None = None) -> Any:
     """Return a new array of the shape and memory order of another."""
     kind = array.dtype if dtype is None else dtype.numpy
+    if type(array) is SparseArray:
+        return array.emptied(kind)
     if (array.flags.c_contiguous and 1 not in array.shape) or not array.size:
         return xp.empty(array.shape, kind)
     if is_dense(array):

@@ -87,7 +87,7 @@ def _times(xp: Any, other: Any, alpha: Any) -> Any:
     function=False,
 )
 def _add_scaled(xp: Any, self: Operand, other: Operand, *, alpha: Any = 1) -> Any:
-    return self + _times(xp, other, alpha)
+    return xp.add(self, _times(xp, other, alpha))
 
 
 @op(
@@ -105,7 +105,7 @@ def _add_scaled(xp: Any, self: Operand, other: Operand, *, alpha: Any = 1) -> An
     function=False,
 )
 def _sub_scaled(xp: Any, self: Operand, other: Operand, *, alpha: Any = 1) -> Any:
-    return self - _times(xp, other, alpha)
+    return xp.subtract(self, _times(xp, other, alpha))
 
 
 add = pointwise(

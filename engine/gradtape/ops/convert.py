@@ -26,7 +26,8 @@ from .._dtypes import (
 from .._dtypes import dtype as DType
 from .._mode import mode
 from .._saved_checks import note_detached
-from .._tensor import Tensor, wrap_alias
+from .._sparse import SparseArray
+from .._tensor import Tensor, wrap, wrap_alias
 from ._place import array_like, dense_copy, module_on, row_major
 from ._warn import warn_once
 from .formats import preserve_format
@@ -77,6 +78,8 @@ def is_contiguous(self: Tensor, memory_format: Any = None) -> bool:
 @method(function=True)
 def detach(self: Tensor) -> Tensor:
     """Return a tensor over the same memory that no gradient flows through."""
+    if type(self._data) is SparseArray:
+        return wrap(self._data.alias())
     return wrap_alias(self._data, self)
 
 

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+from math import prod
 from typing import Any
 
 from .._define import Array, op
 from .._dtypes import DTYPE_OF
-from .._sparse import SparseArray
 
 
 def _check_indices(name: str, indices: Any) -> None:
@@ -39,10 +39,23 @@ def _derivative(
                 "embedding_backward: scale_grad_by_freq not supported with sparse "
                 "gradients"
             )
-        return F._embedding_sparse_backward(grad, indices, rows, padding_idx)
+        return _sparse_derivative(F, grad, indices, rows, padding_idx)
     return F.embedding_dense_backward(
         grad, indices, rows, padding_idx, scale_grad_by_freq
     )
+
+
+def _sparse_derivative(
+    F: Any, grad: Any, indices: Any, rows: int, padding_idx: int
+) -> Any:
+    """Keep each looked-up row's gradient with its index: the table's, sparse."""
+    width = grad.shape[-1]
+    values = F.view(grad, (prod(indices.shape), width))
+    places = F._embedding_places(indices, padding_idx)
+    if padding_idx >= 0:
+        values = F.index_select(values, 0, places)
+    found = F._embedding_rows_at(indices, places)
+    return F._sparse_coo(values, found, (rows, width), False)
 
 
 @op(
@@ -111,17 +124,15 @@ def embedding_dense_backward(
 
 
 @op({}, method=False, function=False)
-def _embedding_sparse_backward(
-    xp: Any, grad_output: Array, indices: Array, num_weights: int, padding_idx: int
-) -> Any:
-    """Keep each looked-up row's gradient with its index: the table's, sparse."""
-    width = grad_output.shape[-1]
-    flat = indices.reshape(-1).astype(xp.int64)
-    rows = grad_output.reshape(flat.size, width)
-    if padding_idx >= 0:
-        kept = flat != padding_idx
-        flat, rows = flat[kept], rows[kept]
-    return SparseArray(flat[None], xp.ascontiguousarray(rows), (num_weights, width))
+def _embedding_places(xp: Any, indices: Array, padding_idx: int) -> Any:
+    """Return which look-ups get a gradient, as positions among all of them."""
+    return xp.nonzero(indices.reshape(-1) != padding_idx)[0]
+
+
+@op({}, method=False, function=False)
+def _embedding_rows_at(xp: Any, indices: Array, places: Array) -> Any:
+    """Return the rows looked up there as coordinates of a sparse tensor."""
+    return indices.reshape(-1)[places].astype(xp.int64)[None]
 
 
 @op(

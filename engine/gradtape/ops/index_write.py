@@ -170,6 +170,8 @@ def index_put(
 @method("__setitem__")
 def setitem(self: Tensor, index: Any, value: Any) -> None:
     """Write into the part of a tensor that an index expression selects."""
+    if self.is_sparse:
+        raise TypeError("Cannot assign to a sparse tensor")
     view, left = read_index(self, index, writing=True)
     source = as_value(self, value)
     if not left:

@@ -71,7 +71,7 @@ def new(self: Tensor, *given: Any, device: Any = None) -> Tensor:
     return legacy_new(given, self.dtype)
 
 
-class _LegacyType(type):
+class LegacyType(type):
     """The type of FloatTensor and the rest: a name for tensors of one dtype."""
 
     dtype: DType
@@ -95,15 +95,15 @@ for _dtype in (
     _full = legacy_type_name(_dtype)
     _BY_NAME[_full] = _dtype
     _name = _full.rpartition(".")[2]
-    FUNCTIONS[_name] = _LegacyType(_name, (), {"dtype": _dtype, "__module__": "torch"})
+    FUNCTIONS[_name] = LegacyType(_name, (), {"dtype": _dtype, "__module__": "torch"})
 
 
 @method("type")
 def type_(self: Tensor, dtype: Any = None, non_blocking: bool = False) -> Any:
     """Return the old name of the tensor's type, or the tensor cast to a type."""
     if dtype is None:
-        return legacy_type_name(self.dtype)
-    if isinstance(dtype, _LegacyType):
+        return legacy_type_name(self.dtype, self.is_sparse)
+    if isinstance(dtype, LegacyType):
         return cast(self, dtype.dtype)
     if isinstance(dtype, str):
         if dtype not in _BY_NAME:

@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 from .. import _sparse_backend as _sparse_backend
-from .._apply import argument_error
 from .._define import OPS, Array, method, op
 from .._mode import mode
+from .._operands import argument_error
 from .._sparse import SparseArray, refused
 from .._sparse_rules import from_dense
 from .._tensor import Tensor, wrap
@@ -118,6 +118,10 @@ def to_sparse(
         raise NotImplementedError(f"to_sparse to layout {layout} is not supported")
     if is_sparse(self):
         return self
+    if sparse_dim == 0 < self.dim():
+        raise RuntimeError(
+            "dense_to_sparse: sparse_dim argument must be in >0 when self.dim()>0"
+        )
     count = self.dim() if sparse_dim is None else int(sparse_dim)
     if not (0 < count <= self.dim() or count == self.dim() == 0):
         raise RuntimeError(
@@ -131,9 +135,15 @@ def to_sparse(
 def to_dense(
     self: Tensor, dtype: Any = None, *, masked_grad: bool | None = None
 ) -> Tensor:
-    """Return the tensor with all its zeros; a dense one is returned itself."""
-    found = _to_dense(self) if is_sparse(self) else self
-    return found if dtype is None else found.to(dtype)
+    """Return the tensor with all its zeros; a dense one is returned itself.
+
+    Raises RuntimeError for a sparse tensor and a dtype.
+    """
+    if not is_sparse(self):
+        return self if dtype is None else self.to(dtype)
+    if dtype is not None:
+        raise RuntimeError("dtype argument is not supported by sparse_to_dense")
+    return _to_dense(self)
 
 
 # ---- reading them ----
@@ -142,6 +152,12 @@ def to_dense(
 def _sparse_data(self: Tensor, name: str, sentence: str = _COO) -> SparseArray:
     if not is_sparse(self):
         raise RuntimeError(sentence.format(name=name))
+    return self._data
+
+
+def _raw_data(self: Tensor, name: str) -> SparseArray:
+    if not is_sparse(self):
+        raise refused(name, "CPU")
     return self._data
 
 
@@ -187,19 +203,23 @@ def _values(xp: Any, self: Array, indices: Array) -> Any:
 
 @method()
 def _indices(self: Tensor) -> Tensor:
-    return wrap(_sparse_data(self, "_indices").indices)
+    return wrap(_raw_data(self, "_indices").indices)
 
 
 @method("_values")
 def _raw_values(self: Tensor) -> Tensor:
-    return wrap(_sparse_data(self, "_values").values)
+    return wrap(_raw_data(self, "_values").values)
 
 
 @method()
 def _nnz(self: Tensor) -> int:
-    if not is_sparse(self):
-        raise refused("_nnz")
-    return int(self._data.indices.shape[1])
+    return int(_raw_data(self, "_nnz").indices.shape[1])
+
+
+@method("_coalesced_")
+def _declare_coalesced(self: Tensor, coalesced: bool) -> Tensor:
+    _raw_data(self, "_coalesced_").coalesced = coalesced
+    return self
 
 
 @method()
@@ -218,13 +238,13 @@ def coalesce(self: Tensor) -> Tensor:
     return self if data.coalesced else _coalesce(self)
 
 
-@method()
+@method("sparse_dim", "_dimI")
 def sparse_dim(self: Tensor) -> int:
     """Return how many dimensions have coordinates: 0 for a dense tensor."""
     return self._data.sparse_dim if is_sparse(self) else 0
 
 
-@method()
+@method("dense_dim", "_dimV")
 def dense_dim(self: Tensor) -> int:
     """Return how many dimensions are kept whole."""
     return self.dim() - (self._data.sparse_dim if is_sparse(self) else 0)

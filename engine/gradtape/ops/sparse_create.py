@@ -71,13 +71,14 @@ def _filled(
         shape = (*(int(n) for n in limits), *dense)
     else:
         shape = tuple(int(n) for n in size)
-    _check(rows, kept, shape)
+    check_parts(rows, kept, shape)
     if check:
-        _check_range(rows, shape)
+        check_range(rows, shape)
     return _sparse_coo(kept, wrap(rows), shape, False)
 
 
-def _check(rows: Any, values: Tensor, shape: tuple[int, ...]) -> None:
+def check_parts(rows: Any, values: Tensor, shape: tuple[int, ...]) -> None:
+    """Refuse coordinates and values that do not go together, or not with the size."""
     dense = values.dim() - 1
     if len(shape) != len(rows) + dense:
         raise RuntimeError(
@@ -91,7 +92,7 @@ def _check(rows: Any, values: Tensor, shape: tuple[int, ...]) -> None:
         )
 
 
-def _check_range(rows: Any, shape: tuple[int, ...]) -> None:
+def check_range(rows: Any, shape: tuple[int, ...]) -> None:
     """Refuse coordinates outside of the size, which PyTorch does where asked to."""
     for dim, row in enumerate(rows):
         if not row.size:

@@ -7,6 +7,7 @@ from typing import Any
 from .._define import FUNCTIONS, Array, op
 from .._sparse import SparseArray
 from .._tensor import Tensor
+from ._arguments import wrap_dim
 from ._operand import HIDDEN
 from .sparse import _coalesce, _sparse_coo, _values, is_sparse, wrap
 
@@ -115,10 +116,10 @@ def _softmax(name: str, input: Tensor, dim: int, dtype: Any) -> Tensor:
     """Return a softmax over the elements that are there, along a sparse dimension."""
     if dtype is not None:
         input = input.to(dtype)
+    axis = wrap_dim(dim, input.dim())
     source = input if input._data.coalesced else _coalesce(input)
     data: SparseArray = source._data
     values = _all_values(source)
-    axis = dim % input.dim()
     if axis >= data.sparse_dim:
         found = FUNCTIONS[name](values, axis - data.sparse_dim + 1)
     else:

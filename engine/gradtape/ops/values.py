@@ -59,6 +59,10 @@ def numpy(self: Tensor, *, force: bool = False) -> Any:
             f"can't convert {self.device} device type tensor to numpy. Use "
             "Tensor.cpu() to copy the tensor to host memory first."
         )
+    if self.is_sparse:
+        raise TypeError(
+            "can't convert Sparse layout tensor to numpy. Use Tensor.to_dense() first."
+        )
     fix(self._storage.owner)
     return backend_of(self._data).to_host(self._data)[...]
 

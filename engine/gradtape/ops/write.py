@@ -8,7 +8,7 @@ from typing import Any
 from .._backend import backend_of
 from .._define import OPS, Array, method, op, public
 from .._dtypes import DTYPE_OF
-from .._errors import BROADCAST_OUTPUT, shape_text
+from .._errors import BROADCAST_OUTPUT, legacy_type_name, shape_text
 from .._mode import mode, no_grad
 from .._operands import broadcast_error
 from .._overlap import (
@@ -125,11 +125,21 @@ def check_broadcast(self: Tensor, src: Tensor) -> None:
         )
 
 
+def _refuse_other_layout(self: Tensor, src: Tensor) -> None:
+    if self.is_sparse is not src.is_sparse:
+        mine, theirs = (legacy_type_name(t.dtype, t.is_sparse) for t in (self, src))
+        raise RuntimeError(
+            "copy_() between dense and sparse Tensors is not implemented! Found self "
+            f"type = {mine} and src type = {theirs}"
+        )
+
+
 def value_for(self: Tensor, src: Tensor) -> Any:
     """Return the array of ``src`` on this tensor's device and in its dtype."""
     values = src._data
     mine, theirs = backend_of(self._data), backend_of(values)
     if mine is not theirs:
+        _refuse_other_layout(self, src)
         values = mine.xp.asarray(theirs.to_host(values))
     if values.dtype == self._data.dtype:
         return values

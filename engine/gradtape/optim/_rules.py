@@ -52,6 +52,7 @@ class RuledOptimizer(Optimizer):
     """Options that states saved by older versions lack."""
 
     capturable_what = "params and state_steps"
+    sparse_name = ""  # in the refusal of sparse gradients, unless it is the class's
     capturable_more = ", 'xla'"
 
     def fresh_state(self, param: Tensor, group: Group) -> dict[str, Tensor]:
@@ -113,10 +114,8 @@ class RuledOptimizer(Optimizer):
         """Refuse a sparse gradient, which the rules cannot follow."""
         grad = param._grad
         if grad is not None and type(grad._data) is SparseArray:
-            name = type(self).__name__
-            advice = ", please consider SparseAdam instead" * (
-                name in ("Adam", "AdamW")
-            )
+            name = self.sparse_name or type(self).__name__
+            advice = ", please consider SparseAdam instead" * (name == "Adam")
             raise RuntimeError(f"{name} does not support sparse gradients{advice}")
 
     def _step_memory(self, group: Group, param: Tensor) -> None:

@@ -23,6 +23,8 @@ class AdamW(Adam):
     tensor([0.8500], requires_grad=True)
     """
 
+    sparse_name = "Adam"
+
     def __init__(
         self,
         params: Parameters,

@@ -7,12 +7,21 @@ from typing import Any, ClassVar
 from .._before_write import before_write
 from .._mode import mode
 from .._operands import as_array
+from .._sparse import SPARSE_PLUS_DENSE
 from .._tensor import Tensor, wrap
 from ._custom import number_of, scalar_of
 from ._fused import check_fused, check_fused_member
 from ._rules import PLAIN, RuledOptimizer
 from ._scaled import add_scaled
 from .optimizer import Group, Parameters
+
+
+def _check_sparse(group: Group) -> None:
+    """Refuse what PyTorch does not do with a sparse gradient."""
+    if group["fused"]:
+        raise RuntimeError("`_fused_sgd` does not support sparse gradients")
+    if group["weight_decay"]:
+        raise RuntimeError(SPARSE_PLUS_DENSE)
 
 
 class SGD(RuledOptimizer):
@@ -86,6 +95,8 @@ class SGD(RuledOptimizer):
                 continue
             if group["fused"]:
                 check_fused_member(param)
+            if grad.is_sparse:
+                _check_sparse(group)
             if recorded or param.dtype not in PLAIN:
                 self._step_recorded(group, param, -grad if group["maximize"] else grad)
                 continue

@@ -67,6 +67,12 @@ def embedding_bag(
     Bags are the rows of a 2-D ``input``, or begin at ``offsets`` of a 1-D one.
     """
     bags = _bags(input, offsets, include_last_offset)
+    if mode == "max" and scale_grad_by_freq:
+        raise ValueError(
+            "max mode does not support scaling the gradient by the frequency"
+        )
+    if mode == "max" and sparse:
+        raise ValueError("max mode does not support sparse weights")
     if per_sample_weights is not None and mode != "sum":
         raise NotImplementedError(
             "embedding_bag: per_sample_weights was not None. per_sample_weights is "

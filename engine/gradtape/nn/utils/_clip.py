@@ -12,6 +12,7 @@ import numpy as np
 
 from ..._inplace import note_write
 from ..._mode import no_grad
+from ..._sparse import SparseArray, refused
 from ..._tensor import Tensor, wrap
 
 Tensors = Tensor | Iterable[Tensor]
@@ -28,6 +29,8 @@ def _as_list(tensors: Tensors) -> list[Tensor]:
 
 
 def _norm(array: Any, order: float) -> Any:
+    if type(array) is SparseArray:
+        raise refused("linalg_vector_norm")
     flat = abs(array.reshape(-1))
     if order == math.inf:
         return flat.max(initial=0)
