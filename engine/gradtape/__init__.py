@@ -64,6 +64,8 @@ from ._tensor import Tensor as Tensor
 from ._typed_storage import TypedStorage as TypedStorage
 from ._untyped_storage import UntypedStorage as UntypedStorage
 from ._version import __version__ as __version__
+from ._warn import is_warn_always_enabled as is_warn_always_enabled
+from ._warn import set_warn_always as set_warn_always
 from .autograd.anomaly_mode import (
     is_anomaly_check_nan_enabled as is_anomaly_check_nan_enabled,
 )

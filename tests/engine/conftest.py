@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.util
 import warnings
 from typing import TYPE_CHECKING
 
@@ -14,12 +15,14 @@ if TYPE_CHECKING:
 @pytest.fixture(autouse=True, scope="session")
 def _beta_is_known() -> None:
     """Let index_reduce warn, which it does once per process, before the tests."""
-    import gradtape
-
+    libraries = [importlib.import_module("gradtape")]
+    if importlib.util.find_spec("torch"):
+        libraries.append(importlib.import_module("torch"))
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        x, at = gradtape.ones(1), gradtape.zeros(1, dtype=gradtape.int64)
-        gradtape.index_reduce(x, 0, at, x, "prod")
+        for t in libraries:
+            x, at = t.ones(1), t.zeros(1, dtype=t.int64)
+            t.index_reduce(x, 0, at, x, "prod")
 
 
 @pytest.fixture

@@ -15,6 +15,7 @@ from .._operands import as_array
 from .._site import user_stacklevel
 from .._tensor import Tensor, edge_of, wrap, wrap_alias
 from .._transforms import refuse_backward
+from .._warn import warn_once
 from ._batched_grad import batched_grad
 from ._grad_checks import incoming
 from ._graph_edges import GradientEdge
@@ -187,7 +188,7 @@ def run_between(
     finally:
         if create_graph and accumulating and roots:  # after what hooks warned of
             level = user_stacklevel()
-            warnings.warn(_errors.CREATE_GRAPH_CYCLE, UserWarning, stacklevel=level)
+            warn_once(_errors.CREATE_GRAPH_CYCLE, level)
     return _as_tensors(found, gradients)
 
 

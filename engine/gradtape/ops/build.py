@@ -18,8 +18,8 @@ from .._storage_moves import fix
 from .._tensor import Tensor, wrap, wrap_shared
 from .._typed_storage import TypedStorage
 from .._untyped_storage import UntypedStorage
+from .._warn import warn_once
 from ._place import made, module_on
-from ._warn import warn_once
 from .create import in_range, kind_of_number
 
 _COPY_OF_TENSOR = (

@@ -28,8 +28,8 @@ from .._mode import mode
 from .._saved_checks import note_detached
 from .._sparse import SparseArray
 from .._tensor import Tensor, wrap, wrap_alias
+from .._warn import warn_once
 from ._place import array_like, dense_copy, module_on, row_major
-from ._warn import warn_once
 from .formats import preserve_format
 
 _DISCARDS = "Casting complex values to real discards the imaginary part"

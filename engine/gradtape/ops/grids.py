@@ -8,8 +8,8 @@ from typing import Any
 from .._backend import backend_of
 from .._define import public, tensor_ops
 from .._tensor import Tensor, wrap
+from .._warn import warn_once
 from ._arguments import tensor_list
-from ._warn import warn_once
 from .broadcast import expand
 from .join import stack
 

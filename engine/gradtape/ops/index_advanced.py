@@ -10,10 +10,10 @@ from .._apply import apply
 from .._define import OPS, Array, method, op
 from .._strided import Geometry
 from .._tensor import Tensor
+from .._warn import warn_once
 from ._freeing import frees_options, keep_indices
 from ._geometry import view_strides
 from ._place import memory_order, row_major
-from ._warn import warn_once
 from .index_basic import Indices, read_index
 
 Sizes = tuple[int, ...]

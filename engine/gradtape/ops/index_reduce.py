@@ -9,9 +9,9 @@ from .._define import OPS, Array, method, op
 from .._dtypes import DTYPE_OF
 from .._inplace import write
 from .._tensor import Tensor
+from .._warn import warn_once
 from ._arguments import wrap_dim
 from ._reduce_at import Places, combined, gradients_at
-from ._warn import warn_once
 
 _BETA = "index_reduce() is in beta and the API may change at any time."
 _TWO_ZEROS = (

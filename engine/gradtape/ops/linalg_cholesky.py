@@ -5,8 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 from .. import return_types
+from .._autocast import autocasts
 from .._define import Array, method, op
 from .._tensor import Tensor
+from .._warn import warn_once
 from . import _lapack
 from ._arguments import check_tensor
 from ._linalg import (
@@ -19,7 +21,6 @@ from ._linalg import (
     square,
 )
 from ._operand import HIDDEN
-from ._warn import warn_once
 from .linalg_triangular import meets
 
 _INDEFINITE = (
@@ -62,6 +63,7 @@ def _cholesky_ex(xp: Any, self: Array, upper: bool) -> Any:
     return _lapack.cholesky(self, upper)
 
 
+@autocasts("linalg_cholesky_ex")
 def cholesky_ex(
     input: Tensor,
     *,
@@ -93,6 +95,7 @@ def _factors(name: str, input: Any, upper: bool, check: bool, out: Any) -> Any:
     return into("linalg_cholesky_ex", out, (input,), compute)
 
 
+@autocasts("linalg_cholesky")
 def cholesky(
     input: Tensor, *, upper: bool = False, out: Tensor | None = None
 ) -> Tensor:
@@ -152,6 +155,7 @@ _DEPRECATED = (
 
 
 @method("cholesky", function=True)
+@autocasts("cholesky")
 def old_cholesky(
     input: Tensor, upper: bool = False, *, out: Tensor | None = None
 ) -> Tensor:

@@ -7,8 +7,10 @@ from __future__ import annotations
 from typing import Any
 
 from .. import return_types
+from .._autocast import autocasts
 from .._define import Array, method, op, public
 from .._tensor import Tensor
+from .._warn import warn_once
 from . import _lapack
 from ._arguments import check_tensor
 from ._linalg import adjoint as turned
@@ -22,7 +24,6 @@ from ._linalg import (
     same_kind,
     square,
 )
-from ._warn import warn_once
 from .linalg_lu import ZERO, factor
 
 
@@ -133,6 +134,7 @@ _LU_DEPRECATED = (
 
 
 @method("lu_solve", function=True)
+@autocasts("lu_solve")
 def old_lu_solve(
     input: Tensor,
     LU_data: Tensor,

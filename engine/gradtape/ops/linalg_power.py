@@ -4,14 +4,15 @@ from __future__ import annotations
 
 from typing import Any
 
+from .._autocast import autocasts
 from .._define import FUNCTIONS, Array, method, op, public
 from .._tensor import Tensor
+from .._warn import warn_once
 from ._arguments import as_integer, check_tensor, tensor_list
 from ._lapack import host
 from ._linalg import CASTABLE, STRICT, adjoint, inexact, into, square
 from ._operand import HIDDEN
 from ._product import c_name
-from ._warn import warn_once
 from .formats import contiguous_format
 from .linalg_solve import inverted
 from .linear import matmul
@@ -126,6 +127,7 @@ def _power(input: Tensor, n: int) -> Tensor:
 # ---- chains ------------------------------------------------------------------------
 
 
+@autocasts("linalg_multi_dot")
 def multi_dot(tensors: Any, *, out: Tensor | None = None) -> Tensor:
     """Multiply two or more matrices in the order that takes the fewest operations.
 
@@ -219,6 +221,7 @@ _DEPRECATED = (
 
 
 @public
+@autocasts("chain_matmul")
 def chain_matmul(*matrices: Any, out: Tensor | None = None) -> Tensor:
     """Multiply matrices. Deprecated, as in PyTorch: use ``linalg.multi_dot``."""
     given = tensor_list(

@@ -7,8 +7,10 @@ from __future__ import annotations
 from typing import Any
 
 from .. import return_types
+from .._autocast import autocasts
 from .._define import Array, method, op
 from .._tensor import Tensor
+from .._warn import warn_once
 from . import _lapack
 from ._arguments import check_tensor
 from ._linalg import (
@@ -19,7 +21,6 @@ from ._linalg import (
     into,
 )
 from ._operand import HIDDEN
-from ._warn import warn_once
 
 _NO_Q = (
     "The derivative of linalg.qr depends on Q, which is not computed when mode='r'. "
@@ -97,6 +98,7 @@ def _linalg_qr(xp: Any, A: Array, mode: str) -> Any:
     return _lapack.orthogonal(A, mode)
 
 
+@autocasts("linalg_qr")
 def qr(A: Tensor, mode: str = "reduced", *, out: Any = None) -> Any:
     """Return (Q, R) with A = Q R: orthonormal columns and an upper triangle.
 
@@ -125,6 +127,7 @@ _DEPRECATED = (
 
 
 @method("qr", function=True)
+@autocasts("qr")
 def _old_qr(input: Tensor, some: bool = True, *, out: Any = None) -> Any:
     """Return (Q, R); the complete Q where ``some`` is False.
 

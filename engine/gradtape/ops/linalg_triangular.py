@@ -7,8 +7,10 @@ from __future__ import annotations
 from typing import Any
 
 from .. import return_types
+from .._autocast import autocasts
 from .._define import ABSENT, Array, method, op
 from .._tensor import Tensor
+from .._warn import warn_once
 from . import _lapack
 from ._arguments import check_tensor
 from ._linalg import (
@@ -22,7 +24,6 @@ from ._linalg import (
     square,
 )
 from ._operand import HIDDEN
-from ._warn import warn_once
 
 
 def _into_operands(
@@ -213,6 +214,7 @@ _DEPRECATED = (
 
 
 @method(function=True)
+@autocasts("triangular_solve")
 def triangular_solve(
     input: Tensor,
     A: Tensor,

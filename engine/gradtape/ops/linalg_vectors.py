@@ -6,19 +6,21 @@ from __future__ import annotations
 
 from typing import Any
 
+from .._autocast import autocasts
 from .._define import FUNCTIONS, Array, method, op
 from .._dtypes import bool_
 from .._operands import broadcast_error
 from .._tensor import Tensor
+from .._warn import warn_once
 from ._arguments import check_tensor, wrap_dim
 from ._linalg import inexact, into, kind_name
 from ._operand import HIDDEN
 from ._product import scalar_name
-from ._warn import warn_once
 from .linear import matmul as product
 from .matmul import vdot
 
 
+@autocasts("linalg_vecdot")
 def vecdot(x: Tensor, y: Tensor, *, dim: int = -1, out: Tensor | None = None) -> Tensor:
     """Return the sum of the products of ``x``, conjugated, with ``y`` along ``dim``.
 
@@ -112,6 +114,7 @@ def _linalg_cross(xp: Any, self: Array, other: Array, dim: int) -> Any:
     return found
 
 
+@autocasts("cross")
 def cross(
     input: Tensor, other: Tensor, *, dim: int = -1, out: Tensor | None = None
 ) -> Tensor:

@@ -6,10 +6,10 @@ from typing import Any
 
 from .._define import Array, method
 from .._tensor import Tensor
+from .._warn import warn_once
 from . import _geometry as at
 from ._arguments import check_tensor, spread, wrap_dim
 from ._view import view_op
-from ._warn import warn_once
 
 Sizes = tuple[int, ...]
 

@@ -8,8 +8,8 @@ from .._apply import apply
 from .._define import OPS, method, tensor_ops
 from .._inplace import write
 from .._tensor import Tensor
+from .._warn import warn_once
 from . import gather as gather  # declares what is called here
-from ._warn import warn_once
 from .broadcast import broadcast_shapes, expand
 
 _REDUCE = (
