@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from .._define import method, public
-from .._dtypes import DTYPE_OF, get_default_dtype, parse_dtype, promote_types
+from .._dtypes import DTYPE_OF, get_default_dtype, int64, parse_dtype, promote_types
 from .._dtypes import dtype as DType
 from .._mode import mode
 from .._storage import sharing
@@ -202,7 +202,11 @@ def _filled(leaves: list[Any], shape: tuple[int, ...], kind: DType | None) -> An
         kind = _common_kind(kinds)
     if complex in kinds and not kind.is_complex:
         raise TypeError("must be real number, not complex")
-    if (not kind.is_floating_point and not kind.is_complex) or int in kinds:
+    if kind is int64 and kinds <= {int, bool}:
+        if leaves:
+            _fits(min(leaves), kind)
+            _fits(max(leaves), kind)
+    elif (not kind.is_floating_point and not kind.is_complex) or int in kinds:
         leaves = [_fits(value, kind) for value in leaves]
     return mode.run(np.array, leaves, kind.numpy).reshape(shape)
 
