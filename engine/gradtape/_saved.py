@@ -83,6 +83,10 @@ class SavedTensor:
         return entry if self._item is None else entry[self._item]
 
     @property
+    def _freed(self) -> bool:
+        return self._node is not None and self._node.saved is None
+
+    @property
     def _packing(self) -> Packing | None:
         memory = getattr(self._record, "memory", None)
         return memory if type(memory) is Packing else None
@@ -96,7 +100,7 @@ class SavedTensor:
         if len(hooks) != 2 or not all(callable(hook) for hook in hooks):
             given = ", ".join([repr(self), *map(repr, hooks)])
             raise TypeError(HOOK_TYPES.format(given=given))
-        if self._node is not None and self._node.saved is None:
+        if self._freed:
             raise RuntimeError(HOOKS_ON_FREED)
         if self._packing is not None:
             raise RuntimeError(HOOKS_TWICE)
@@ -132,7 +136,9 @@ class SavedTensor:
 
     @property
     def data(self) -> Any:
-        """What is kept: the tensor, or what the pack hook returned."""
+        """What is kept: the tensor, or what the pack hook returned; None once freed."""
+        if self._freed:
+            return None
         record, packing = self._record, self._packing
         if record is None or packing is not None:
             return None if packing is None else packing.value
@@ -141,7 +147,7 @@ class SavedTensor:
     @property
     def unpack_hook(self) -> Callable[[Any], Any] | None:
         """The hook that will give the tensor back; None where no hooks are set."""
-        packing = self._packing
+        packing = None if self._freed else self._packing
         return None if packing is None else packing.unpack
 
     def __repr__(self) -> str:
@@ -225,9 +231,9 @@ def saved_names(node: Node) -> list[str]:
 def _sized(name: str) -> str:
     """Return PyTorch's name for what we call self_shape: self_sym_sizes."""
     stem, _, kind = name.rpartition("_")
-    if stem and kind in ("shape", "strides"):
-        return f"{stem}_sym_{'sizes' if kind == 'shape' else kind}"
-    return name
+    if stem and kind == "shape":
+        return f"{stem}_sym_sizes{'_opt' if stem == 'bias' else ''}"
+    return f"{stem}_sym_strides" if stem and kind == "strides" else name
 
 
 def _raw_slot(node: Node, at: int) -> Any:

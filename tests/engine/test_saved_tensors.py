@@ -316,6 +316,20 @@ def test_a_slot_refuses_in_pytorchs_words(name: str) -> None:
     assert_same(SLOTS[name])
 
 
+@pytest.mark.parametrize("hooked", [True, False])
+def test_a_freed_slot_keeps_nothing(hooked: bool) -> None:
+    def program(torch: Any) -> Any:
+        y = torch.tensor([0.1, 0.2], requires_grad=True).exp()
+        slot = y.grad_fn._raw_saved_result
+        if hooked:
+            slot.register_hooks(lambda x: x * 2, lambda x: x / 2)
+        before = slot.data, slot.unpack_hook is None
+        y.sum().backward()
+        return before, slot.data, slot.unpack_hook
+
+    assert_same(program)
+
+
 def test_hooks_of_a_slot_must_be_two_functions() -> None:
     y = gradtape.ones(2, requires_grad=True).exp()
     slot = y.grad_fn._raw_saved_result
