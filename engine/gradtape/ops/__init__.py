@@ -83,6 +83,7 @@ from . import (
     queries,
     random,
     random_fill,
+    random_gamma,
     random_sample,
     rearrange,
     recurrent,
