@@ -65,7 +65,7 @@ def _settled(data: Any, slots: list[Any], others: int) -> Any:
     if lies_right(grad, data) and grad.flags.writeable and is_only_ours(grad, others):
         return grad
     if type(grad) is SparseArray:
-        return grad.copy()
+        return grad.with_values(grad.values.copy(), False)
     copy = empty_like_leaf(data, grad.dtype)
     copy[...] = grad
     return copy

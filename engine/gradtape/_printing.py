@@ -55,7 +55,7 @@ def tensor_str(
     else:
         if not PRINT_OPTIONS.edgeitems:
             suffixes.append(f"size={shape}")
-        shows_dtype = not _is_default(dtype)
+        shows_dtype = not is_default(dtype)
     if shows_dtype:
         suffixes.append(f"dtype={dtype}")
     if contents is None:
@@ -100,7 +100,8 @@ def storage_str(
     return f"{body}\n[torch.storage.{kind}device={device}) of size {len(lines)}]"
 
 
-def _is_default(dtype: dt.dtype) -> bool:
+def is_default(dtype: dt.dtype) -> bool:
+    """Tell whether a dtype goes without saying."""
     default = dt.get_default_dtype()
     # The halves have no complex type of their own here: complex64 goes without saying.
     wide = default is dt.float64

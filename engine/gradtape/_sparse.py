@@ -8,12 +8,12 @@ _sparse_rules.py lists here; the rest is refused as PyTorch refuses it.
 
 from __future__ import annotations
 
-from math import prod
-from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
 from numpy.lib.mixins import NDArrayOperatorsMixin
+
+from ._sparse_parts import SparseParts
 
 _REFUSED = (
     "Could not run 'aten::{name}' with arguments from the '{backend}' backend. This "
@@ -54,93 +54,12 @@ FUNCTIONS: dict[str, Any] = {}
 """By NumPy function: the same, ``rule(*args, **options)``."""
 
 
-class SparseArray(NDArrayOperatorsMixin):
-    """An array of which only some elements are kept, each with its coordinates.
+class SparseArray(SparseParts, NDArrayOperatorsMixin):
+    """Coordinates and values that take part in computations as an array does."""
 
-    ``indices`` has a column per element and a row per sparse dimension; ``values`` may
-    have further, dense dimensions. Coordinates may repeat: their values add up.
-    """
+    __slots__ = ()
 
-    __slots__ = ("__weakref__", "coalesced", "indices", "shape", "values")
-
-    base = None
-    # In order, so that nobody lays them out anew, and not to be added to in place.
-    flags = SimpleNamespace(
-        c_contiguous=True, f_contiguous=False, forc=True, writeable=False
-    )
-
-    def __init__(
-        self,
-        indices: Any,
-        values: Any,
-        shape: tuple[int, ...],
-        coalesced: bool = False,
-    ) -> None:
-        self.indices = indices
-        self.values = values
-        self.shape = shape
-        self.coalesced = coalesced or indices.shape[1] < 2
-
-    # ---- what arrays have ----------------------------------------------------------
-
-    @property
-    def dtype(self) -> Any:
-        """The dtype of the values."""
-        return self.values.dtype
-
-    @property
-    def ndim(self) -> int:
-        """The number of dimensions, sparse and dense."""
-        return len(self.shape)
-
-    @property
-    def size(self) -> int:
-        """The number of elements, zeros included."""
-        return prod(self.shape)
-
-    @property
-    def itemsize(self) -> int:
-        """Bytes per value."""
-        return self.values.itemsize
-
-    @property
-    def nbytes(self) -> int:
-        """Bytes of what is kept."""
-        return self.values.nbytes + self.indices.nbytes
-
-    @property
-    def strides(self) -> tuple[int, ...]:
-        """Zeros: elements lie nowhere."""
-        return (0,) * len(self.shape)
-
-    @property
-    def sparse_dim(self) -> int:
-        """How many dimensions have coordinates."""
-        return int(self.indices.shape[0])
-
-    @property
-    def places(self) -> tuple[Any, ...]:
-        """The coordinates as an index into an array of this shape."""
-        return tuple(self.indices)
-
-    def with_values(self, values: Any, coalesced: bool | None = None) -> SparseArray:
-        """Return an array with other values at the same places."""
-        known = self.coalesced if coalesced is None else coalesced
-        return SparseArray(self.indices, values, self.shape, known)
-
-    def copy(self, order: str = "K") -> SparseArray:
-        """Return a copy with memory of its own."""
-        found = self.with_values(self.values.copy())
-        found.indices = self.indices.copy()
-        return found
-
-    def astype(self, dtype: Any, copy: bool = True, **_: Any) -> SparseArray:
-        """Return the same with values of another dtype."""
-        return self.with_values(self.values.astype(dtype, copy=copy))
-
-    def conjugate(self) -> SparseArray:
-        """Return the complex conjugate."""
-        return self.with_values(self.values.conjugate())
+    # ---- the dimensions ------------------------------------------------------------
 
     def expanded(self, dim: int) -> SparseArray:
         """Return the array with a dimension of size one added."""
@@ -150,21 +69,6 @@ class SparseArray(NDArrayOperatorsMixin):
             return SparseArray(self.indices, values, shape, self.coalesced)
         indices = np.insert(self.indices, dim, 0, axis=0)
         return SparseArray(indices, self.values, shape, self.coalesced)
-
-    def alias(self) -> SparseArray:
-        """Return another array over the same coordinates and values."""
-        return self.with_values(self.values)
-
-    def emptied(self, dtype: Any = None) -> SparseArray:
-        """Return an array of the same shape without any elements."""
-        values = np.empty((0, *self.values.shape[1:]), dtype or self.dtype)
-        return SparseArray(self.indices[:, :0], values, self.shape, True)
-
-    def fill(self, value: Any) -> None:
-        """Set all elements to zero; there is no other number to fill with."""
-        if value != 0:
-            raise refused("fill_.Scalar")
-        self._adopt(self.emptied())
 
     def swapaxes(self, first: int, second: int) -> SparseArray:
         """Exchange two dimensions."""
@@ -205,41 +109,6 @@ class SparseArray(NDArrayOperatorsMixin):
             tuple(self.shape[d] for d in order),
         )
 
-    # ---- the two forms -------------------------------------------------------------
-
-    def todense(self) -> Any:
-        """Return the array with all its zeros."""
-        found = np.zeros(self.shape, self.dtype)
-        self.add_to(found)
-        return found
-
-    def add_to(self, dense: Any) -> None:
-        """Add the values to an array of the same shape, in its memory."""
-        once = self.coalesce()  # an index that repeats would be added to only once
-        dense[once.places] += once.values if once.sparse_dim else once.values.sum(0)
-
-    def coalesce(self) -> SparseArray:
-        """Return the same with every place once, in the order of rows."""
-        if self.coalesced:
-            return self
-        flat = self.row_major_places()
-        order = np.argsort(flat, kind="stable")
-        begins = np.nonzero(np.diff(flat[order], prepend=-1))[0]
-        values = np.add.reduceat(self.values[order], begins, axis=0)
-        return SparseArray(
-            np.ascontiguousarray(self.indices[:, order[begins]]),
-            values.astype(self.dtype, copy=False),
-            self.shape,
-            True,
-        )
-
-    def row_major_places(self) -> Any:
-        """Return one number per element, in the order that rows have in memory."""
-        flat = np.zeros(self.indices.shape[1], np.int64)
-        for row, size in zip(self.indices, self.shape, strict=False):
-            flat = flat * size + row
-        return flat
-
     # ---- arithmetic ----------------------------------------------------------------
 
     def __add__(self, other: Any) -> Any:
@@ -248,6 +117,16 @@ class SparseArray(NDArrayOperatorsMixin):
         Programs add through the ufunc, which refuses a dense second operand.
         """
         return np.add(other, self)
+
+    def any(self) -> bool:
+        """Tell whether any of the values is not zero."""
+        return bool(self.values.any())
+
+    def fill(self, value: Any) -> None:
+        """Set all elements to zero; there is no other number to fill with."""
+        if value != 0:
+            raise refused("fill_.Scalar")
+        self._adopt(self.emptied())
 
     def __setitem__(self, index: Any, value: Any) -> None:
         if isinstance(value, SparseArray):

@@ -178,7 +178,11 @@ def _matmul(ufunc: Any, x: Any, y: Any) -> Any:
 def from_dense(array: Any, sparse_dim: int) -> SparseArray:
     """Return the nonzero elements, or slices, of an array with their coordinates."""
     rest = tuple(range(sparse_dim, array.ndim))
-    places = np.nonzero((array != 0).any(rest) if rest else array)
+    kept = np.asarray((array != 0).any(rest))
+    if not array.ndim:  # one element or none, with no coordinates
+        indices = np.zeros((0, int(kept)), np.int64)
+        return SparseArray(indices, array[kept], array.shape, True)
+    places = np.nonzero(kept)
     indices = np.array(places, np.int64).reshape(sparse_dim, -1)
     return SparseArray(indices, array[places], array.shape, True)
 

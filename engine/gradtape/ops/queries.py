@@ -106,9 +106,3 @@ def dim_order(self: Tensor, ambiguity_check: bool = False) -> tuple[int, ...]:
 def pin_memory(self: Tensor, device: Any = None) -> Tensor:
     """Return the tensor itself; there is nothing to lock its memory for."""
     return self
-
-
-@method()
-def to_dense(self: Tensor, dtype: Any = None, **options: Any) -> Tensor:
-    """Return the tensor itself, which is dense, or a cast of it."""
-    return self if dtype is None else self.to(dtype)

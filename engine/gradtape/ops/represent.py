@@ -6,9 +6,9 @@ from typing import Any
 
 from .._backend import backend_of
 from .._define import method
-from .._dtypes import bool_, get_default_dtype, int64
+from .._dtypes import get_default_dtype
 from .._mode import mode
-from .._printing import contents_str, tensor_str
+from .._printing import contents_str, is_default, tensor_str
 from .._sparse import SparseArray
 from .._tensor import Tensor
 
@@ -40,9 +40,8 @@ def _sparse_repr(self: Tensor) -> str:
         parts.append(f"{prefix}{shown}{size})")
     facts = [f"size={data.shape}", f"nnz={data.indices.shape[1]}"]
     kind = self.dtype
-    if kind is not get_default_dtype() and not (
-        kind in (int64, bool_) and data.values.size
-    ):
+    usual = is_default(kind) if data.values.size else kind is get_default_dtype()
+    if not usual:
         facts.append(f"dtype={kind}")
     facts.append("layout=torch.sparse_coo")
     history = _history(self)

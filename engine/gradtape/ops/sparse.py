@@ -25,9 +25,7 @@ def is_sparse(tensor: Any) -> bool:
 def _values_at(xp: Any, array: Any, indices: Any) -> Any:
     """Return what an array, dense or sparse, has at some places."""
     if type(array) is SparseArray:
-        if array.indices is indices:
-            return array.values
-        array = array.todense()
+        return array.values_at(indices)
     return array[tuple(indices)]
 
 
@@ -72,9 +70,13 @@ def _to_dense(xp: Any, self: Array) -> Any:
 
 @op({"self": lambda F, grad: grad}, **HIDDEN)
 def _sparse_like(xp: Any, self: Array, pattern: Array) -> Any:
-    """Keep the elements of a gradient at the places of a sparse tensor."""
+    """Keep the elements of a gradient at the places of a sparse tensor.
+
+    Each place counts once: elements of one place add up.
+    """
     if type(pattern) is not SparseArray:
         return self
+    pattern = pattern.coalesce()
     values = _values_at(xp, self, pattern.indices)
     return pattern.with_values(values)
 

@@ -10,6 +10,20 @@ from .._sparse import SparseArray
 from .._tensor import Tensor, wrap
 from .build import as_tensor
 from .sparse import _sparse_coo
+from .sparse_invariants import check_sparse_tensor_invariants
+
+_SIGNATURES = (
+    "sparse_coo_tensor() received an invalid combination of arguments - got (), but "
+    "expected one of:\n"
+    " * (object indices, object values, *, torch.dtype dtype = None, torch.device "
+    "device = None, bool pin_memory = False, bool requires_grad = False, bool "
+    "check_invariants = None, bool is_coalesced = None)\n"
+    " * (object indices, object values, tuple of ints size, *, torch.dtype dtype = "
+    "None, torch.device device = None, bool pin_memory = False, bool requires_grad = "
+    "False, bool check_invariants = None, bool is_coalesced = None)\n"
+    " * (tuple of ints size, *, torch.dtype dtype = None, torch.device device = None, "
+    "bool requires_grad = False, bool check_invariants = None)\n"
+)
 
 
 @public
@@ -35,15 +49,21 @@ def sparse_coo_tensor(
     tensor([[0., 0., 3.],
             [4., 0., 0.]])
     """
+    if indices is None and size is None:
+        raise TypeError(_SIGNATURES)
     if values is None:
         found = _empty(indices if size is None else size, dtype)
     else:
         found = _filled(indices, values, size, dtype, device, check_invariants)
         if is_coalesced:
             found._data.coalesced = True
-    if requires_grad:
-        found = found.detach().requires_grad_()
-    return found
+    if not requires_grad:
+        return found
+    if found.dtype.numpy.kind not in "fcV":
+        raise RuntimeError(
+            "Only Tensors of floating point and complex dtype can require gradients"
+        )
+    return found.detach().requires_grad_()
 
 
 def _empty(size: Any, dtype: Any) -> Tensor:
@@ -61,18 +81,26 @@ def _filled(
     kept = as_tensor(values, device=device)
     kept = kept if kind is None else kept.to(kind)
     rows = places._data
+    if rows.ndim == 1:
+        rows = rows.reshape(len(rows), -1)
     if rows.ndim != 2:
-        rows = rows.reshape(len(rows), -1) if rows.ndim else rows.reshape(1, -1)
+        raise RuntimeError(
+            f"indices must be sparse_dim x nnz, but got: {list(rows.shape)}"
+        )
     if not kept.dim():
         kept = kept.reshape(1)
     dense = tuple(kept.shape[1:])
     if size is None:
+        for dim, row in enumerate(rows):
+            _check_not_negative(dim, row)
         limits = rows.max(1) + 1 if rows.shape[1] else [0] * len(rows)
         shape = (*(int(n) for n in limits), *dense)
     else:
         shape = tuple(int(n) for n in size)
     check_parts(rows, kept, shape)
-    if check:
+    if any(n < 0 for n in shape):
+        raise RuntimeError("numel: integer multiplication overflow")
+    if check_sparse_tensor_invariants.is_enabled() if check is None else check:
         check_range(rows, shape)
     return _sparse_coo(kept, wrap(rows), shape, False)
 
@@ -90,6 +118,16 @@ def check_parts(rows: Any, values: Tensor, shape: tuple[int, ...]) -> None:
             "indices and values must have same nnz, but got nnz from indices: "
             f"{rows.shape[1]}, nnz from values: {values.shape[0]}"
         )
+    expected = [rows.shape[1], *shape[len(rows) :]]
+    if list(values.shape) != expected:
+        raise RuntimeError(
+            f"values has incorrect size, expected {expected}, got {list(values.shape)}"
+        )
+
+
+def _check_not_negative(dim: int, row: Any) -> None:
+    if row.size and row.min() < 0:
+        raise RuntimeError(f"found negative index {int(row.min())} for dim {dim}")
 
 
 def check_range(rows: Any, shape: tuple[int, ...]) -> None:
@@ -97,9 +135,8 @@ def check_range(rows: Any, shape: tuple[int, ...]) -> None:
     for dim, row in enumerate(rows):
         if not row.size:
             return
-        low, high = int(row.min()), int(row.max())
-        if low < 0:
-            raise RuntimeError(f"found negative index {low} for dim {dim}")
+        _check_not_negative(dim, row)
+        high = int(row.max())
         if high >= shape[dim]:
             raise RuntimeError(
                 f"size is inconsistent with indices: for dim {dim}, size is "

@@ -92,6 +92,7 @@ def sum(input: Tensor, dim: Any = None, dtype: Any = None) -> Tensor:
         input = input.to(dtype)
     if not is_sparse(input):
         raise RuntimeError("_sparse_sum: expected a sparse tensor")
+    input = input if input._data.coalesced else _coalesce(input)
     if dim is None:
         return _all_values(input).sum()
     dims = (dim,) if isinstance(dim, int) else tuple(dim)

@@ -1,5 +1,8 @@
 """Sparse tensors: gradtape.sparse mirrors torch.sparse."""
 
+from ..ops.sparse_invariants import (
+    check_sparse_tensor_invariants as check_sparse_tensor_invariants,
+)
 from ..ops.sparse_math import addmm as addmm
 from ..ops.sparse_math import log_softmax as log_softmax
 from ..ops.sparse_math import mm as mm
