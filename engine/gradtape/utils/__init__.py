@@ -1,4 +1,5 @@
 """Tools around tensors and graphs."""
 
 from . import checkpoint as checkpoint
+from . import data as data
 from . import hooks as hooks
