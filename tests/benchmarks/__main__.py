@@ -9,6 +9,7 @@ COMMANDS = (
     ("-m", "tests.benchmarks.bench_anomaly"),
     ("-m", "tests.benchmarks.bench_graph"),
     ("-m", "tests.benchmarks.bench_depth"),
+    ("-m", "tests.benchmarks.bench_loader"),
     ("-m", "tests.benchmarks.bench_engine", "--threads", "1"),
     ("-m", "tests.benchmarks.bench_engine", "--threads", "2"),
 )
