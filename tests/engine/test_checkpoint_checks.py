@@ -117,6 +117,23 @@ def test_other_values_are_refused_with_op_and_line(reentrant: bool) -> None:
         assert f"first at index [0]: {values}" in text
 
 
+def test_other_values_are_refused_in_a_view_without_a_gradient_of_its_own() -> None:
+    def first_row(scale: float) -> Callable[[Any], Any]:
+        def function(x: Any) -> Any:
+            hidden = x * scale
+            row, _ = hidden.unbind(0)
+            hidden.add_(1)
+            return row
+
+        return function
+
+    x = gradtape.ones(2, 3, requires_grad=True)
+    function = changing(first_row(2.0), first_row(3.0))
+    y = run(gradtape, function, x, use_reentrant=True)
+    with pytest.raises(CheckpointError, match="output 0, made by UnbindBackward0 at"):
+        y.sum().backward()
+
+
 @pytest.mark.parametrize("reentrant", [True, False])
 @pytest.mark.parametrize(
     "options", [{"determinism_check": "none"}, {"preserve_rng_state": False}]

@@ -41,8 +41,8 @@ OTHER_VALUES: Final = (
     "torch.utils.checkpoint: Recomputed values for the following tensors are different "
     "from those of the forward pass, whose gradient is wanted.\n{tensors}"
     "The function must compute the same whenever it runs: it should not depend on "
-    "state that changes. Pass `determinism_check='none'` to go on without this check.\n"
-    + DEBUG_TIP
+    "state that changes, nor write to its arguments. Pass `determinism_check='none'` "
+    "to go on without this check.\n" + DEBUG_TIP
 )
 
 TOO_MANY: Final = (

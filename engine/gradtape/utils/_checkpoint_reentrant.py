@@ -125,7 +125,7 @@ def _compare(sketches: list[Sketch | None], outputs: tuple[Any, ...]) -> None:
             continue
         text = differences(sketch, sketch_of(output))
         if text:
-            node = output.grad_fn
+            node = output._grad_fn  # a view that is stale would refuse to tell its own
             origin = "" if node is None else f", made by {node.name()} at {node.site}"
             changed.append(f"output {number}{origin}: {text}\n")
     if changed:
