@@ -17,6 +17,7 @@ from . import ops as ops
 from . import optim as optim
 from . import profiler as profiler
 from . import random as random
+from . import serialization as serialization
 from . import sparse as sparse
 from . import special as special
 from . import storage as storage
@@ -80,6 +81,8 @@ from .ops.formats import memory_format as memory_format
 from .ops.formats import preserve_format as preserve_format
 from .ops.formats import sparse_coo as sparse_coo
 from .ops.formats import strided as strided
+from .serialization import load as load
+from .serialization import save as save
 
 bool = _bool
 cdouble = complex128

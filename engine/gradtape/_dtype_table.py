@@ -28,6 +28,7 @@ class dtype:
     (4, torch.float32)
     """
 
+    __module__ = "gradtape"
     __slots__ = (
         "abbr",
         "cpp_name",
@@ -73,8 +74,8 @@ class dtype:
     def __repr__(self) -> str:
         return f"torch.{self.name}"
 
-    def __reduce__(self) -> tuple[object, tuple[str]]:
-        return _dtype_named, (self.name,)
+    def __reduce__(self) -> str:
+        return self.name  # of the package: there is one object per type
 
     def to_real(self) -> dtype:
         """Return the type of the real and imaginary parts; others return themselves."""
@@ -89,10 +90,6 @@ class dtype:
         if found is None:
             raise RuntimeError(f"Unknown Complex ScalarType for {self.cpp_name}")
         return found
-
-
-def _dtype_named(name: str) -> dtype:
-    return DTYPES[name]
 
 
 def _make(name: str, cpp_name: str, abbr: str, kind: str, itemsize: int) -> dtype:

@@ -182,7 +182,24 @@ class UntypedStorage:
 
     def cpu(self) -> UntypedStorage:
         """Return the storage in host memory."""
-        return UntypedStorage(list(bytes(self))) if self.is_cuda else self
+        if not self.is_cuda:
+            return self
+        array = backend_of(self._storage.owner).to_host(self._storage.flat())
+        return UntypedStorage(new_storage(array))
+
+    def cuda(self, device: Any = None, non_blocking: bool = False) -> UntypedStorage:
+        """Return a copy on a CUDA device, given by its number or name."""
+        from ._backend import cupy_backend
+
+        index = device if isinstance(device, int) else Device(device or "cuda").index
+        xp = cupy_backend().xp
+        with xp.cuda.Device(index or 0):
+            return UntypedStorage(new_storage(xp.asarray(self._storage.flat())))
+
+    def to(self, *, device: Any, non_blocking: bool = False) -> UntypedStorage:
+        """Return the storage on a device."""
+        where = Device(device)
+        return self.cpu() if where.type == "cpu" else self.cuda(where)
 
     def untyped(self) -> UntypedStorage:
         """Return the storage itself."""

@@ -10,6 +10,11 @@ import numpy as np
 from .._dtypes import get_default_dtype
 from .._node import new_object
 from .._tensor import Tensor, view_info, wrap
+from ..ops.rebuild import (
+    _rebuild_parameter,
+    _rebuild_parameter_with_state,
+    state_of,
+)
 from ._uninitialized import UninitializedTensorMixin as UninitializedTensorMixin
 from ._uninitialized import is_lazy as is_lazy
 from ._uninitialized import without_shape
@@ -67,8 +72,11 @@ class Parameter(Tensor, metaclass=_MarkedMeta):
         return "Parameter containing:\n" + super().__repr__()
 
     def __reduce_ex__(self, proto: Any) -> tuple[Any, ...]:
-        state = dict(self.__dict__)
-        parts = (type(self), self.data, self.requires_grad, OrderedDict(), state)
+        hooks: OrderedDict[int, Any] = OrderedDict()  # as for other tensors, none
+        parts = (self.data, self.requires_grad, hooks)
+        state = state_of(self)
+        if state:
+            return _rebuild_parameter_with_state, (*parts, state)
         return _rebuild_parameter, parts
 
 
@@ -107,15 +115,6 @@ def _alias(cls: type, data: Tensor, requires_grad: bool) -> Any:
     if offset:  # most parameters fill their storage: they need no view record
         leaf._view = view_info(None, offset, "", 0)
     leaf.requires_grad = requires_grad
-    return leaf
-
-
-def _rebuild_parameter(
-    cls: type, data: Tensor, requires_grad: bool, hooks: Any, state: dict[str, Any]
-) -> Any:
-    del hooks  # kept for the layout of older files
-    leaf = _alias(cls, data, requires_grad)
-    leaf.__dict__.update(state)
     return leaf
 
 

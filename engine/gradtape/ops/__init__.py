@@ -86,6 +86,7 @@ from . import (
     random_gamma,
     random_sample,
     rearrange,
+    rebuild,
     recurrent,
     reduce,
     reduce_extremes,

@@ -5,12 +5,13 @@ Tensors are strided or sparse_coo; images keep the order they are given in.
 
 from __future__ import annotations
 
-from typing import Final
+from typing import Any, Final
 
 
 class Named:
     """A value that is nothing but its name."""
 
+    __module__ = "gradtape"
     __slots__ = ("_name",)
 
     def __init__(self, name: str) -> None:
@@ -26,13 +27,18 @@ class Named:
 class memory_format(Named):
     """An order of the dimensions in memory."""
 
+    __module__ = "gradtape"
     __slots__ = ()
 
 
 class layout(Named):
     """A way to store tensors."""
 
+    __module__ = "gradtape"
     __slots__ = ()
+
+    def __reduce__(self) -> Any:
+        return _get_layout, (repr(self),)
 
 
 contiguous_format: Final = memory_format("contiguous_format")
@@ -41,3 +47,12 @@ channels_last: Final = memory_format("channels_last")
 channels_last_3d: Final = memory_format("channels_last_3d")
 strided: Final = layout("strided")
 sparse_coo: Final = layout("sparse_coo")
+
+_LAYOUTS = {repr(each): each for each in (strided, sparse_coo)}
+
+
+def _get_layout(name: str) -> layout:
+    """Return the layout with a printed name; files call this by its name."""
+    if name not in _LAYOUTS:
+        raise RuntimeError(f"tensors with the layout {name} are not supported here")
+    return _LAYOUTS[name]

@@ -1,23 +1,20 @@
-"""Copies of whole tensors: deepcopy, copy, pickle, save and load, DLPack."""
+"""Copies of whole tensors, deep and shallow, and their memory shared by DLPack."""
 
 from __future__ import annotations
 
 import copy
-import pickle
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from .._backend import backend_of
 from .._define import method, public
-from .._dtypes import dtype as DType
 from .._mode import mode
 from .._storage import Storage, borrowed, inference_storage, new_storage
-from .._strided import Geometry, geometry_of
+from .._strided import geometry_of
 from .._tensor import Tensor, wrap
 from .._untyped_storage import face_of
 from .memory import place
+from .sparse import is_sparse
 
 Sizes = tuple[int, ...]
 
@@ -33,12 +30,19 @@ def _deepcopy(self: Tensor, memo: dict[int, Any]) -> Tensor:
         )
     if id(self) in memo:
         return memo[id(self)]
+    if is_sparse(self):
+        return _carried_over(self, wrap(self._data.copy()), memo)
     shared = face_of(self._storage).__deepcopy__(memo)._storage
     if mode.now.inference:
         twin = _like(self, inference_storage(shared.owner))
     else:
         twin = _like(self, borrowed(shared, new_storage(shared.owner)))
         twin._storage.version = 1  # PyTorch places the copy with set_()
+    return _carried_over(self, twin, memo)
+
+
+def _carried_over(self: Tensor, twin: Tensor, memo: dict[int, Any]) -> Tensor:
+    """Give a deep copy what its original has besides memory."""
     memo[id(self)] = twin
     twin._needs = self._needs
     if self._grad is not None:
@@ -60,43 +64,14 @@ def _like(self: Tensor, memory: Storage) -> Tensor:
 
 @method("__copy__")
 def _shallow_copy(self: Tensor) -> Tensor:
+    if is_sparse(self):
+        return wrap(self._data.alias())
     memory = self._storage
     if memory.inference and not mode.now.inference:
         memory = new_storage(memory.owner)
     twin = _like(self, memory)
     twin._needs = self.requires_grad
     twin.__dict__.update(self.__dict__)
-    return twin
-
-
-@method("__reduce_ex__")
-def _reduce(self: Tensor, protocol: Any) -> tuple[Any, ...]:
-    from ..utils.hooks import warn_if_has_hooks
-
-    warn_if_has_hooks(self)
-    memory = backend_of(self._data).to_host(self._storage.flat()).tobytes()
-    place = geometry_of(self)
-    state = (self.dtype, tuple(place), memory, self.requires_grad, self.__dict__)
-    return _restored, (type(self), *state)
-
-
-def _restored(
-    kind: type[Tensor],
-    dtype: DType,
-    at: tuple[Any, ...],
-    memory: bytes,
-    requires_grad: bool,
-    attributes: dict[str, Any],
-) -> Tensor:
-    twin = object.__new__(kind)
-    twin._storage = new_storage(np.frombuffer(bytearray(memory), np.uint8))
-    twin._storage.version = 1  # PyTorch places what it reads with set_()
-    twin._grad = twin._grad_fn = twin._view = twin._extra = None
-    twin._needs, twin._nr = requires_grad, 0
-    twin._data = twin._storage.flat_as(dtype.numpy)
-    twin._storage.owner = twin._data
-    place(twin, Geometry(*at))
-    twin.__dict__.update(attributes)
     return twin
 
 
@@ -121,30 +96,3 @@ def from_dlpack(ext_tensor: Any) -> Tensor:
     Raises BufferError where the array's memory cannot be shared.
     """
     return wrap(np.from_dlpack(ext_tensor))
-
-
-@public
-def save(obj: Any, f: Any) -> None:
-    """Write an object with its tensors to a file, given by path or open for bytes."""
-    if hasattr(f, "write"):
-        pickle.dump(obj, f)
-        return
-    with Path(f).open("wb") as file:
-        pickle.dump(obj, file)
-
-
-@public
-def load(f: Any, map_location: Any = None, *, weights_only: bool = False) -> Any:
-    """Read what :func:`save` wrote. As every pickle, the file may run any code.
-
-    >>> import io, gradtape as torch
-    >>> file = io.BytesIO()
-    >>> torch.save(torch.ones(2), file)
-    >>> _ = file.seek(0)
-    >>> torch.load(file)
-    tensor([1., 1.])
-    """
-    if hasattr(f, "read"):
-        return pickle.load(f)
-    with Path(f).open("rb") as file:
-        return pickle.load(file)

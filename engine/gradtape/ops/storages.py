@@ -54,7 +54,7 @@ def _cast_to(name: str, dtype: DType) -> None:
     setattr(UntypedStorage, name, convert)
 
 
-class _LegacyStorage(type):
+class LegacyStorage(type):
     """The type of FloatStorage and the rest: a name for storages of one dtype."""
 
     dtype: DType
@@ -81,10 +81,20 @@ _BY_DTYPE: dict[DType, type] = {}
 for _name, _dtype in _CASTS.items():
     _cast_to(_name, _dtype)
     _full = legacy_name(_dtype)
-    _BY_DTYPE[_dtype] = _LegacyStorage(
+    _BY_DTYPE[_dtype] = LegacyStorage(
         _full, (), {"dtype": _dtype, "__module__": "torch"}
     )
     FUNCTIONS[_full] = _BY_DTYPE[_dtype]
+
+
+def storage_class(dtype: DType) -> Any:
+    """Return the class of storages of one dtype: FloatStorage, LongStorage…"""
+    return _BY_DTYPE[dtype]
+
+
+def storage_classes() -> tuple[Any, ...]:
+    """Return the classes of storages that are named after a dtype."""
+    return tuple(_BY_DTYPE.values())
 
 
 # ---- what tensors know of their storage ----
@@ -111,7 +121,7 @@ def _typed_storage(self: Tensor) -> TypedStorage:
 @method()
 def storage_type(self: Tensor) -> type:
     """Return the class of storages of this dtype: FloatStorage, LongStorage…"""
-    return _BY_DTYPE[DTYPE_OF[self._data.dtype]]
+    return storage_class(DTYPE_OF[self._data.dtype])
 
 
 @public

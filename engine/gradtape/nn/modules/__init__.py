@@ -33,6 +33,9 @@ from ._activation_options import Softmin as Softmin
 from ._activation_options import Softplus as Softplus
 from ._activation_options import Softshrink as Softshrink
 from ._attention import MultiheadAttention as MultiheadAttention
+from ._attention import (
+    NonDynamicallyQuantizableLinear as NonDynamicallyQuantizableLinear,
+)
 from ._batchnorm import BatchNorm1d as BatchNorm1d
 from ._batchnorm import BatchNorm2d as BatchNorm2d
 from ._batchnorm import BatchNorm3d as BatchNorm3d

@@ -11,7 +11,7 @@ from ..._hooks import Registry, RemovableHandle, register
 from ..._mode import no_grad
 from ..._tensor import Tensor
 from ..parameter import Parameter, is_lazy
-from ._state_types import IncompatibleKeys, StateDict, WrappedHook
+from ._state_types import IncompatibleKeys, WrappedHook
 from ._tree import Tree
 
 EXTRA_STATE = "_extra_state"
@@ -81,8 +81,7 @@ class State(Tree):
             prefix = prefix or given.get("prefix", "")
             keep_vars = keep_vars or given.get("keep_vars", False)
         if destination is None:
-            destination = StateDict()
-            destination._metadata = OrderedDict()
+            destination = _new_state_dict()
         local_metadata = {"version": self._version}
         if hasattr(destination, "_metadata"):
             destination._metadata[prefix[:-1]] = local_metadata
@@ -135,7 +134,7 @@ class State(Tree):
         found = IncompatibleKeys([], [])
         errors: list[str] = []
         metadata = getattr(state_dict, "_metadata", None)
-        given = StateDict(state_dict)
+        given: Any = OrderedDict(state_dict)
         if metadata is not None:
             given._metadata = metadata
         _load(self, given, "", metadata, assign, found, errors)
@@ -269,6 +268,13 @@ class State(Tree):
     ) -> RemovableHandle:
         """Call ``hook(module, incompatible_keys)`` after this module loaded."""
         return register(self._load_state_dict_post_hooks, hook)
+
+
+def _new_state_dict() -> Any:
+    """Return a dict that can also carry the versions of the modules it comes from."""
+    found: Any = OrderedDict()
+    found._metadata = OrderedDict()
+    return found
 
 
 def _load(

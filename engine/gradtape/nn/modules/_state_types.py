@@ -1,10 +1,9 @@
-"""What saving and loading hand out: state dicts and reports of keys."""
+"""What saving and loading hand out: reports of keys, and hooks with their modules."""
 
 from __future__ import annotations
 
 import functools
 import weakref
-from collections import OrderedDict
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
@@ -24,12 +23,6 @@ class IncompatibleKeys(NamedTuple):
         )
 
     __str__ = __repr__
-
-
-class StateDict(OrderedDict[str, Any]):
-    """An ordered dict that also carries the versions of the modules it came from."""
-
-    _metadata: OrderedDict[str, dict[str, Any]]
 
 
 class WrappedHook:

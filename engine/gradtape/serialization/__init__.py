@@ -1,0 +1,28 @@
+"""Saving and loading: ``save``, ``load``, and what programs set around them."""
+
+from ..ops.formats import _get_layout as _get_layout
+from ._load import load as load
+from ._location import default_restore_location as default_restore_location
+from ._location import location_tag as location_tag
+from ._location import register_package as register_package
+from ._location import validate_cuda_device as validate_cuda_device
+from ._options import LoadEndianness as LoadEndianness
+from ._options import (
+    check_module_version_greater_or_equal as check_module_version_greater_or_equal,
+)
+from ._options import get_crc32_options as get_crc32_options
+from ._options import get_default_load_endianness as get_default_load_endianness
+from ._options import get_default_mmap_options as get_default_mmap_options
+from ._options import set_crc32_options as set_crc32_options
+from ._options import set_default_load_endianness as set_default_load_endianness
+from ._options import set_default_mmap_options as set_default_mmap_options
+from ._options import skip_data as skip_data
+from ._safe_globals import add_safe_globals as add_safe_globals
+from ._safe_globals import clear_safe_globals as clear_safe_globals
+from ._safe_globals import get_safe_globals as get_safe_globals
+from ._safe_globals import safe_globals as safe_globals
+from ._save import DEFAULT_PROTOCOL as DEFAULT_PROTOCOL
+from ._save import save as save
+from ._unsafe_globals import (
+    get_unsafe_globals_in_checkpoint as get_unsafe_globals_in_checkpoint,
+)

@@ -1,0 +1,150 @@
+"""What files may name and call without asking: tensors and plain containers.
+
+Each function here stands in for the one that the file names, takes what picklers give
+it, and refuses arguments that would cost memory or time out of proportion: a file of a
+hundred bytes may not ask for ``bytearray(10**12)``.
+"""
+
+from __future__ import annotations
+
+from collections import Counter, OrderedDict
+from collections.abc import Callable, Iterable
+from functools import cache
+from typing import Any
+
+from .. import _utils
+from .._device import device as Device
+from .._dtypes import DTYPES
+from .._size import Size
+from .._tensor import Tensor
+from .._untyped_storage import UntypedStorage
+from ..nn.parameter import Parameter
+from ..ops.formats import _get_layout
+from ..ops.storages import storage_classes
+from ._refusals import broken
+
+_ENCODINGS = ("latin1", "latin-1", "ascii", "utf-8")
+_KEY_PARTS = 10_000
+"""How many parts a key of a dictionary may have; hashing visits all of them."""
+
+
+def check_key(key: Any) -> None:
+    """Refuse keys that take forever to hash: tuples of tuples, huge integers."""
+    if type(key) is str:
+        return
+    waiting, seen = [key], 0
+    while waiting:
+        part = waiting.pop()
+        seen += 1
+        if seen > _KEY_PARTS:
+            broken("a key of a dictionary or set is nested beyond all measure")
+        if isinstance(part, int) and not -(2**63) <= part < 2**64:
+            broken("a key of a dictionary or set is an integer of more than 64 bits")
+        if isinstance(part, tuple):
+            waiting.extend(part[: _KEY_PARTS + 1])
+        elif isinstance(part, list | dict | set | bytearray):
+            broken(f"a {type(part).__name__} cannot be a key of a dictionary or set")
+
+
+def _checked(items: Iterable[Any]) -> list[Any]:
+    found = list(items)
+    for item in found:
+        check_key(item)
+    return found
+
+
+def _ordered_dict(pairs: Any = ()) -> OrderedDict[Any, Any]:
+    if isinstance(pairs, dict):
+        return OrderedDict(pairs)
+    _checked([key for key, _ in pairs])
+    return OrderedDict(pairs)
+
+
+def _counter(counts: Any = ()) -> Counter[Any]:
+    return Counter(counts if isinstance(counts, dict) else _checked(counts))
+
+
+def _set(items: Any = ()) -> set[Any]:
+    return set(_checked(items))
+
+
+def _bytearray(*given: Any) -> bytearray:
+    if not given:
+        return bytearray()
+    if isinstance(given[0], bytes):
+        return bytearray(given[0])
+    return bytearray(_encode(*given))
+
+
+def _encode(text: Any, encoding: Any = "utf-8") -> bytes:
+    if not isinstance(text, str) or encoding not in _ENCODINGS:
+        broken(f"it encodes a {type(text).__name__} as {encoding!r}")
+    return text.encode(encoding)
+
+
+def _rebuild_from_type_v2(func: Any, new_type: Any, args: Any, state: Any) -> Any:
+    if _identity(func) not in _rebuilding():
+        broken("it rebuilds a tensor with a function that rebuilds none")
+    if not isinstance(new_type, type) or not issubclass(new_type, Tensor):
+        broken("it rebuilds a tensor as a class that is none of tensors")
+    return _utils._rebuild_from_type_v2(func, new_type, args, state)
+
+
+_REBUILD = (
+    "_rebuild_device_tensor_from_cpu_tensor",
+    "_rebuild_device_tensor_from_numpy",
+    "_rebuild_parameter",
+    "_rebuild_parameter_with_state",
+    "_rebuild_sparse_tensor",
+    "_rebuild_tensor",
+    "_rebuild_tensor_v2",
+    "_rebuild_tensor_v3",
+)
+
+
+@cache
+def _rebuilding() -> frozenset[int]:
+    return frozenset(id(getattr(_utils, name)) for name in _REBUILD)
+
+
+def _identity(value: Any) -> int:
+    return id(value)
+
+
+@cache
+def allowed_globals() -> dict[str, Any]:
+    """Return what files may name by default, by full name."""
+    named: dict[str, Any] = {
+        "_codecs.encode": _encode,
+        "builtins.bytearray": _bytearray,
+        "builtins.complex": complex,
+        "builtins.set": _set,
+        "collections.Counter": _counter,
+        "collections.OrderedDict": _ordered_dict,
+        "torch.Size": Size,
+        "torch.Tensor": Tensor,
+        "torch._tensor._rebuild_from_type_v2": _rebuild_from_type_v2,
+        "torch.device": Device,
+        "torch.nn.parameter.Parameter": Parameter,
+        "torch.serialization._get_layout": _get_layout,
+        "torch.storage.UntypedStorage": UntypedStorage,
+    }
+    for name, dtype in DTYPES.items():
+        named[f"torch.{name}"] = dtype
+    for each in storage_classes():
+        named[f"torch.{each.__name__}"] = each
+        named[f"torch.cuda.{each.__name__}"] = each
+    for name in _REBUILD:
+        named[f"torch._utils.{name}"] = getattr(_utils, name)
+    return named
+
+
+@cache
+def callables() -> frozenset[int]:
+    """Return the identities of what files may call by default."""
+    functions: list[Callable[..., Any]] = [
+        *(_encode, _bytearray, complex, _set, _counter, _ordered_dict, Size, Device),
+        *(_rebuild_from_type_v2, _get_layout, Parameter),
+        *(getattr(_utils, name) for name in _REBUILD),
+    ]
+    return frozenset(id(each) for each in functions)

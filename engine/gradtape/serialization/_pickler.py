@@ -1,0 +1,122 @@
+"""Turn an object into the pickle of a saved file: storages apart, names PyTorch's."""
+
+from __future__ import annotations
+
+import io
+import pickle
+from typing import Any
+
+import numpy as np
+
+from .._backend import backend_of
+from .._typed_storage import TypedStorage
+from .._untyped_storage import UntypedStorage
+from ._location import location_tag
+from ._names import name_in_file
+
+_TWO_DTYPES = (
+    "Cannot save multiple tensors or storages that view the same data as different "
+    "types"
+)
+
+
+class StorageTable:
+    """The storages met while pickling, by the keys that stand for them."""
+
+    def __init__(self, legacy: bool = False) -> None:
+        self.storages: dict[str, UntypedStorage] = {}
+        self.item_sizes: dict[str, int] = {}
+        self._keys: dict[int, str] = {}
+        self._types: dict[str, Any] = {}
+        self._legacy = legacy
+
+    def persistent_id(self, obj: Any) -> tuple[Any, ...] | None:
+        """Return what stands for a storage in the pickle; None for anything else.
+
+        Raises RuntimeError where one memory is looked at as two dtypes.
+        """
+        if isinstance(obj, TypedStorage):
+            storage, kind, item = obj.untyped(), _class_of(obj), obj.element_size()
+        elif isinstance(obj, UntypedStorage):
+            storage, kind, item = obj, UntypedStorage, 1
+        else:
+            return None
+        key = self._key_of(storage)
+        if self._types.setdefault(key, kind) is not kind and storage.nbytes():
+            raise RuntimeError(_TWO_DTYPES)
+        self.storages[key] = storage
+        self.item_sizes.setdefault(key, item)
+        found = ("storage", kind, key, location_tag(storage), storage.nbytes() // item)
+        return (*found, None) if self._legacy else found
+
+    def _key_of(self, storage: UntypedStorage) -> str:
+        if self._legacy:
+            return str(storage._cdata)
+        return self._keys.setdefault(storage._cdata, str(len(self._keys)))
+
+
+def content(storage: UntypedStorage) -> Any:
+    """Return the bytes of a storage, in host memory, without copying them there."""
+    owner = storage._storage.owner
+    if not storage.nbytes():
+        return b""
+    host = backend_of(owner).to_host(storage._storage.flat())
+    return np.ascontiguousarray(host).view(np.uint8).data
+
+
+def _class_of(storage: TypedStorage) -> Any:
+    from ..ops.storages import storage_class
+
+    return storage_class(storage.dtype)
+
+
+def dump(obj: Any, table: StorageTable, pickle_module: Any, protocol: int) -> bytes:
+    """Return the pickle of an object, with PyTorch's names for what is ours."""
+    kind = _pickler_of(pickle_module)
+    buffer = io.BytesIO()
+    pickler = kind(buffer, protocol=protocol)
+    pickler.table = table
+    pickler.dump(obj)
+    return buffer.getvalue()
+
+
+class _Naming:
+    """What turns a pickler of the standard library's kind into one of ours."""
+
+    table: StorageTable
+
+    def persistent_id(self, obj: Any) -> Any:
+        return self.table.persistent_id(obj)
+
+    def save_global(self, obj: Any, name: str | None = None) -> None:
+        own: Any = self
+        found = name_in_file(obj, name)
+        if found is None:
+            super().save_global(obj, name)  # type: ignore[misc]
+            return
+        if own.proto >= 4:
+            own.save(found[0])
+            own.save(found[1])
+            own.write(pickle.STACK_GLOBAL)
+        else:
+            own.write(pickle.GLOBAL + f"{found[0]}\n{found[1]}\n".encode())
+        own.memoize(obj)
+
+
+def _pickler_of(pickle_module: Any) -> Any:
+    """Return a subclass of the module's pickler that knows storages and names.
+
+    A pickler written in C does not say which global it is about to write; the standard
+    library has one in Python, too. Others keep our names, which ``load`` understands.
+    """
+    base = pickle._Pickler if pickle_module is pickle else pickle_module.Pickler  # type: ignore[attr-defined]  # pyright: ignore[reportAttributeAccessIssue]
+    body: dict[str, Any] = {}
+    dispatch = getattr(base, "dispatch", None)
+    if dispatch is not None:
+        renaming = {
+            key: _Naming.save_global
+            for key, function in dispatch.items()
+            if function is pickle._Pickler.save_global  # type: ignore[attr-defined]  # pyright: ignore[reportAttributeAccessIssue]
+        }
+        body["dispatch"] = {**dispatch, **renaming}
+    return type("Pickler", (_Naming, base), body)

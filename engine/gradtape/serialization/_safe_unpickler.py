@@ -1,0 +1,184 @@
+"""An unpickler that runs nothing but what is on the list of the allowed.
+
+It reads the operations that picklers of protocol 2 write, and looks names up in the
+list alone: it imports no module and sets no attribute of anything else.
+"""
+
+from __future__ import annotations
+
+import io
+from _compat_pickle import IMPORT_MAPPING, NAME_MAPPING
+from collections import OrderedDict
+from collections.abc import Callable
+from pickle import UnpicklingError
+from typing import Any, ClassVar
+
+from ..nn.parameter import Parameter
+from ._allowed import allowed_globals, callables
+from ._names import torch_name
+from ._pickle_machine import BYTE, UINT, PickleMachine, refuse_code
+from ._refusals import broken
+from ._safe_globals import users_globals
+
+_NEVER = ("sys", "os", "posix", "nt")
+"""Modules whose contents nobody can put on the list."""
+
+
+class SafeUnpickler(PickleMachine):
+    """Reads one pickle from a file; ``persistent_load`` turns ids into storages.
+
+    Raises pickle.UnpicklingError for what is not allowed or contradicts itself.
+    """
+
+    def __init__(
+        self,
+        file: Any,
+        persistent_load: Callable[[Any], Any] | None = None,
+        encoding: str = "utf-8",
+    ) -> None:
+        super().__init__(file, encoding)
+        self._persistent_load = persistent_load
+        self._users = users_globals()
+        self._trusted = {id(each) for each in self._users.values()}
+
+    def _global(self) -> None:
+        module, name = name_of_global(self._line(), self._line())
+        full = f"{module}.{name}"
+        if module in _NEVER:
+            raise UnpicklingError(
+                f"Trying to load unsupported GLOBAL {full} whose module {module} is "
+                "blocked."
+            )
+        for table in (allowed_globals(), self._users):
+            if full in table:
+                self._stack.append(table[full])
+                return
+        shown = full.removeprefix("builtins.")
+        raise UnpicklingError(
+            f"Unsupported global: GLOBAL {shown} was not an allowed global by default. "
+            f"Please use `torch.serialization.add_safe_globals([{shown}])` or the "
+            f"`torch.serialization.safe_globals([{shown}])` context manager to "
+            "allowlist this global if you trust this class/function."
+        )
+
+    def _reduce(self) -> None:
+        arguments, function = self._stack.pop(), self._stack[-1]
+        if id(function) not in callables() and id(function) not in self._trusted:
+            raise UnpicklingError(
+                f"Trying to call reduce for unrecognized function {function!r:.200}"
+            )
+        self._stack[-1] = _called(function, arguments)
+
+    def _new_object(self) -> None:
+        arguments, cls = self._stack.pop(), self._stack.pop()
+        if cls is Parameter:
+            self._stack.append(_called(Parameter, arguments))
+        elif id(cls) in self._trusted and isinstance(cls, type):
+            self._stack.append(_called(cls.__new__, (cls, *arguments)))
+        else:
+            raise UnpicklingError(
+                "Can only create new object for nn.Parameter or classes allowlisted "
+                f"via `add_safe_globals` but got {cls!r:.200}"
+            )
+
+    def _build(self) -> None:
+        state, target = self._stack.pop(), self._stack[-1]
+        if type(target) is OrderedDict and isinstance(state, dict):
+            target.__dict__.update(state)
+        elif id(type(target)) in self._trusted:
+            _restore(target, state)
+        else:
+            raise UnpicklingError(
+                "Can only build Tensor, Parameter, OrderedDict or types allowlisted "
+                f"via `add_safe_globals`, but got {type(target)}"
+            )
+
+    def _persistent(self) -> None:
+        given = self._stack.pop()
+        if type(given) is not tuple and type(given) is not int:
+            raise UnpicklingError(
+                f"persistent_load id must be tuple or int, but got {type(given)}"
+            )
+        if type(given) is tuple and given[:1] not in (("storage",), (b"storage",)):
+            raise UnpicklingError(
+                "Only persistent_load of storage is allowed, but got "
+                f"{type(given[0] if given else None)}"
+            )
+        if self._persistent_load is None:
+            raise UnpicklingError("unsupported persistent id encountered")
+        self._stack.append(self._persistent_load(given))
+
+    operations: ClassVar[Any] = {
+        **PickleMachine.operations,
+        b"c": _global,
+        b"R": _reduce,
+        b"\x81": _new_object,
+        b"b": _build,
+        b"Q": _persistent,
+    }
+
+
+def _called(function: Any, arguments: Any) -> Any:
+    """Call what is allowed; arguments that do not fit say that the file is broken."""
+    if not isinstance(arguments, tuple):
+        broken("it calls a function without arguments")
+    try:
+        return function(*arguments)
+    except (TypeError, ValueError, OverflowError, AttributeError) as error:
+        broken(f"{getattr(function, '__name__', function)} refuses it: {error}")
+
+
+def _restore(target: Any, state: Any) -> None:
+    """Give an object of an allowed class its state, as the standard unpickler does."""
+    if hasattr(target, "__setstate__"):
+        target.__setstate__(state)
+        return
+    slots = None
+    if isinstance(state, tuple) and len(state) == 2:
+        state, slots = state
+    if state:
+        target.__dict__.update(state)
+    for name, value in (slots or {}).items():
+        setattr(target, name, value)
+
+
+def name_of_global(module: str, name: str) -> tuple[str, str]:
+    """Return PyTorch's and Python 3's module and name for what a file names."""
+    if (module, name) in NAME_MAPPING:
+        module, name = NAME_MAPPING[(module, name)]
+    module = IMPORT_MAPPING.get(module, module)
+    return torch_name(module, name) or (module, name)
+
+
+def globals_named(content: bytes) -> set[str]:
+    """Return the full names of all globals in a pickle, without calling any.
+
+    Raises pickle.UnpicklingError for operations that saved files do not have.
+    """
+    reader = _Names(io.BytesIO(content))
+    reader.load()
+    return reader.found
+
+
+class _Names(SafeUnpickler):
+    """Goes through a pickle for the names in it, and makes nothing of the rest."""
+
+    def __init__(self, file: Any) -> None:
+        super().__init__(file, encoding="bytes")
+        self.found: set[str] = set()
+
+    def load(self) -> None:
+        counted = {b"X": UINT, b"U": BYTE, b"\x8a": BYTE}
+        while (code := self._file.read(1)) != b".":
+            if code == b"c":
+                self.found.add(".".join(name_of_global(self._line(), self._line())))
+            elif code in counted:
+                self._take(self._number(counted[code]))
+            elif code in self.operations:
+                self._take(_SIZES.get(code[0], 0))
+            else:
+                refuse_code(code)
+
+
+_SIZES = dict(zip(b"\x80JKMGqrhj", (1, 4, 1, 2, 8, 1, 4, 1, 4), strict=True))
+"""How many bytes follow the code of an operation."""
