@@ -61,6 +61,8 @@ def apply(op: Op, args: tuple[Any, ...], params: tuple[Any, ...]) -> Any:
     now = mode.now
     if now.profile is not None:
         return now.profile.op(apply, op, args, params)
+    if now.casting is not None:
+        args = now.casting.op(op, args, params)
     arrays, xp = arrays_of(op, args)
     if op.check is not None:
         op.check(op.name, *args, *params)

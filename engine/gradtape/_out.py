@@ -52,12 +52,22 @@ def write_out(op: Op, args: tuple[Any, ...], options: tuple[Any, ...], out: Any)
         raise NotImplementedError(_NO_TANGENT.format(name=op.name))
     if op.pointwise and op.outputs == 1:
         check_partial_overlap(op, out, args)
-    results = apply(op, args, options)
+    results = _uncast(op, args, options)
     for target, result in zip(
         targets, (results,) if op.outputs == 1 else results, strict=True
     ):
         store(target, result._data, op)
     return out
+
+
+def _uncast(op: Op, args: tuple[Any, ...], options: tuple[Any, ...]) -> Any:
+    """Run the op as it is: in PyTorch, autocast has no say in what takes ``out=``."""
+    now = mode.now
+    casting, now.casting = now.casting, None
+    try:
+        return apply(op, args, options)
+    finally:
+        now.casting = casting
 
 
 def store(target: Tensor, value: Any, op: Op) -> None:

@@ -36,6 +36,7 @@ class Switches:
         "__weakref__",
         "anomaly",
         "asked",
+        "casting",
         "checks",
         "duals",
         "evaluating",
@@ -68,6 +69,7 @@ class Switches:
         self.inference_leaves = False  # one that requires grad was made here
         self.packing: list[Any] = []  # saved_tensors_hooks, outermost first
         self.keeping: Any = None  # a selective checkpoint, which may know results
+        self.casting: Any = None  # autocast, which chooses the precision of ops
         self.task: GraphTask | None = None  # the backward pass that runs here
         self.multithreading = True  # what set_multithreading_enabled() asked for
         self.levels: Any = None  # the innermost level of forward mode
@@ -96,6 +98,7 @@ class Switches:
             or self.inference
             or self.packing
             or self.keeping
+            or self.casting
             or self.duals
             or self.profile
             or self.checks

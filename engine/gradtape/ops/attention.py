@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
+from .._autocast import autocasts
 from .._define import FUNCTIONS, OPS, Array, op, public
 from .._mode import no_grad
 from .._tensor import Tensor
@@ -33,6 +34,7 @@ def _safe_softmax(xp: Any, self: Array, dim: int, dtype: Any = None) -> Any:
 
 
 @public
+@autocasts("scaled_dot_product_attention")
 def scaled_dot_product_attention(
     query: Tensor,
     key: Tensor,

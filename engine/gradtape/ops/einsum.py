@@ -11,6 +11,7 @@ import re
 from collections.abc import Sequence
 from typing import Any
 
+from .._autocast import autocasts
 from .._define import public
 from .._tensor import Tensor
 from .matmul import bmm
@@ -22,6 +23,7 @@ _Labels = list[
 
 
 @public
+@autocasts("einsum")
 def einsum(*args: Any) -> Tensor:
     """Sum products of elements whose subscripts are equal.
 

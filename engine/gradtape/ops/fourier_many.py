@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from .._autocast import autocasts
 from .._tensor import Tensor
 from .conjugate import conj
 from .fourier import _conj_physical, _fft_c2c, _fft_c2r, _fft_r2c
@@ -44,6 +45,7 @@ def _real_input(name: str, input: Any, s: Any, dim: Any, out: Any) -> Any:
     return resized(tensor, dims, lengths), dims
 
 
+@autocasts("fft_fftn")
 def fftn(
     input: Tensor,
     s: Any = None,
@@ -64,6 +66,7 @@ def fftn(
     return _complex_spectrum("fftn", input, s, dim, norm, out)
 
 
+@autocasts("fft_ifftn")
 def ifftn(
     input: Tensor,
     s: Any = None,
@@ -76,6 +79,7 @@ def ifftn(
     return _complex_spectrum("ifftn", input, s, dim, norm, out)
 
 
+@autocasts("fft_rfftn")
 def rfftn(
     input: Tensor,
     s: Any = None,
@@ -89,6 +93,7 @@ def rfftn(
     return given_back(_fft_r2c(tensor, dims, norm_of(norm, True), True), out)
 
 
+@autocasts("fft_irfftn")
 def irfftn(
     input: Tensor,
     s: Any = None,
@@ -143,6 +148,7 @@ def ihfftn(
 # ---- two dimensions ----
 
 
+@autocasts("fft_fft2")
 def fft2(
     input: Tensor,
     s: Any = None,
@@ -155,6 +161,7 @@ def fft2(
     return fftn(input, s, dim, norm, out=out)
 
 
+@autocasts("fft_ifft2")
 def ifft2(
     input: Tensor,
     s: Any = None,
@@ -167,6 +174,7 @@ def ifft2(
     return ifftn(input, s, dim, norm, out=out)
 
 
+@autocasts("fft_rfft2")
 def rfft2(
     input: Tensor,
     s: Any = None,
@@ -179,6 +187,7 @@ def rfft2(
     return rfftn(input, s, dim, norm, out=out)
 
 
+@autocasts("fft_irfft2")
 def irfft2(
     input: Tensor,
     s: Any = None,

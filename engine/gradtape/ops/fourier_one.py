@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from .._autocast import autocasts
 from .._tensor import Tensor
 from .conjugate import conj
 from .fourier import _fft_c2c, _fft_c2r, _fft_r2c
@@ -76,6 +77,7 @@ def _real_values(
     return given_back(_fft_c2r(tensor, (axis,), scale, length), out)
 
 
+@autocasts("fft_fft")
 def fft(
     input: Tensor,
     n: int | None = None,
@@ -96,6 +98,7 @@ def fft(
     return _complex_spectrum("fft", input, n, dim, norm, out)
 
 
+@autocasts("fft_ifft")
 def ifft(
     input: Tensor,
     n: int | None = None,
@@ -108,6 +111,7 @@ def ifft(
     return _complex_spectrum("ifft", input, n, dim, norm, out)
 
 
+@autocasts("fft_rfft")
 def rfft(
     input: Tensor,
     n: int | None = None,
@@ -123,6 +127,7 @@ def rfft(
     return _half_spectrum("rfft", input, n, dim, norm, out)
 
 
+@autocasts("fft_irfft")
 def irfft(
     input: Tensor,
     n: int | None = None,
@@ -142,6 +147,7 @@ def irfft(
     return _real_values("irfft", input, n, dim, norm, out)
 
 
+@autocasts("fft_hfft")
 def hfft(
     input: Tensor,
     n: int | None = None,
@@ -154,6 +160,7 @@ def hfft(
     return _real_values("hfft", input, n, dim, norm, out)
 
 
+@autocasts("fft_ihfft")
 def ihfft(
     input: Tensor,
     n: int | None = None,

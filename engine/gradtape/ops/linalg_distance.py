@@ -5,6 +5,7 @@ from __future__ import annotations
 from math import inf
 from typing import Any
 
+from .._autocast import autocasts
 from .._define import Array, op, public
 from .._inplace import inplace
 from .._tensor import Tensor
@@ -121,6 +122,7 @@ _MODES = (
 
 
 @public
+@autocasts("cdist")
 def cdist(
     x1: Tensor,
     x2: Tensor,
@@ -229,6 +231,7 @@ def _pdist_forward(xp: Any, self: Array, p: float) -> Any:
 
 
 @public
+@autocasts("pdist")
 def pdist(input: Tensor, p: float = 2) -> Tensor:
     """Return the p-norms of the differences of all pairs of rows: N (N - 1) / 2.
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 from typing import Any
 
 from .. import return_types
+from .._autocast import autocasts
 from .._define import Array, op
 from .._tensor import Tensor
 from . import _lapack
@@ -95,6 +96,7 @@ def _linalg_eigh(xp: Any, A: Array, UPLO: str) -> Any:
     return _lapack.hermitian_spectrum(A, UPLO.upper())
 
 
+@autocasts("linalg_eigh")
 def eigh(input: Tensor, UPLO: str = "L", *, out: Any = None) -> Any:
     """Return (eigenvalues, eigenvectors) of hermitian matrices of shape (*, n, n).
 
@@ -115,6 +117,7 @@ def eigh(input: Tensor, UPLO: str = "L", *, out: Any = None) -> Any:
     )
 
 
+@autocasts("linalg_eigvalsh")
 def eigvalsh(input: Tensor, UPLO: str = "L", *, out: Tensor | None = None) -> Tensor:
     """Return the eigenvalues of hermitian matrices, ascending.
 
@@ -165,6 +168,7 @@ def _linalg_eig(xp: Any, self: Array, name: str) -> Any:
     return _lapack.spectrum(self)
 
 
+@autocasts("linalg_eig")
 def eig(input: Tensor, *, out: Any = None) -> Any:
     """Return (eigenvalues, eigenvectors), complex, of square matrices.
 
@@ -184,6 +188,7 @@ def eig(input: Tensor, *, out: Any = None) -> Any:
     return into(name, out, (input,), compute, CASTABLE, "eigenvalues")
 
 
+@autocasts("linalg_eigvals")
 def eigvals(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """Return the eigenvalues, complex, of square matrices in no order.
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 from typing import Any
 
 from .. import return_types
+from .._autocast import autocasts
 from .._define import Array, method, op
 from .._tensor import Tensor
 from . import _lapack
@@ -36,6 +37,7 @@ def _geqrf(xp: Any, self: Array) -> Any:
 
 
 @method(function=True)
+@autocasts("geqrf")
 def geqrf(input: Tensor, *, out: Any = None) -> Any:
     """Return (a, tau): R, and below it the reflections whose product is Q."""
     check_tensor(input, "geqrf")
@@ -110,6 +112,7 @@ def _check_reflections(name: str, input: Any, tau: Any) -> None:
         raise IndexError("Dimension specified as -1 but tensor has no dimensions")
 
 
+@autocasts("linalg_householder_product")
 def householder_product(
     input: Tensor, tau: Tensor, *, out: Tensor | None = None
 ) -> Tensor:
@@ -133,6 +136,7 @@ def householder_product(
 
 
 @method(function=True)
+@autocasts("orgqr")
 def orgqr(input: Tensor, input2: Tensor, *, out: Tensor | None = None) -> Tensor:
     """Return what :func:`gradtape.linalg.householder_product` returns."""
     check_tensor(input, "orgqr")
@@ -214,6 +218,7 @@ def _check_others(name: str, input: Any, **others: Any) -> None:
 
 
 @method(function=True)
+@autocasts("ormqr")
 def ormqr(
     input: Tensor,
     input2: Tensor,

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from .. import return_types
+from .._autocast import autocasts
 from .._define import Array, op
 from .._tensor import Tensor
 from ._arguments import check_tensor
@@ -185,6 +186,7 @@ def _by_rank(a: Any, b: Any, rcond: float, driver: str) -> Any:
     return found, rank, values
 
 
+@autocasts("linalg_lstsq")
 def lstsq(
     input: Tensor,
     b: Tensor,

@@ -5,6 +5,7 @@ from __future__ import annotations
 from math import inf
 from typing import Any
 
+from .._autocast import autocasts
 from .._define import FUNCTIONS, method, public
 from .._dtypes import can_cast, parse_dtype
 from .._tensor import Tensor
@@ -111,6 +112,7 @@ def _has_norm(tensor: Tensor, ord: Any, axes: Any) -> None:
 # ---- matrices ----------------------------------------------------------------------
 
 
+@autocasts("linalg_matrix_norm")
 def matrix_norm(
     input: Tensor,
     ord: Any = "fro",
@@ -250,6 +252,7 @@ def _norm(input: Tensor, ord: Any, dim: Any, keep: bool, dtype: Any) -> Tensor:
 
 
 @method("norm", function=True)
+@autocasts("norm")
 def _old_norm(
     input: Tensor,
     p: Any = "fro",
@@ -271,6 +274,7 @@ def _old_norm(
 
 
 @public
+@autocasts("frobenius_norm")
 def frobenius_norm(
     input: Tensor, dim: Any, keepdim: bool = False, *, out: Tensor | None = None
 ) -> Tensor:
@@ -287,6 +291,7 @@ def frobenius_norm(
 
 
 @public
+@autocasts("nuclear_norm")
 def nuclear_norm(
     input: Tensor, dim: Any = (-2, -1), keepdim: bool = False, *, out: Any = None
 ) -> Tensor:

@@ -6,6 +6,7 @@ import math
 from collections.abc import Callable
 from typing import Any
 
+from .._autocast import autocasts
 from .._define import FUNCTIONS, OPS, Array, method, op, public
 from .._inplace import in_place
 from .._tensor import Tensor
@@ -121,6 +122,7 @@ def _trilinear(
 
 
 @public
+@autocasts("bilinear")
 def bilinear(
     input1: Tensor, input2: Tensor, weight: Tensor, bias: Tensor | None = None
 ) -> Tensor:

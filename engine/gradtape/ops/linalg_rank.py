@@ -5,6 +5,7 @@ from __future__ import annotations
 from math import inf
 from typing import Any
 
+from .._autocast import autocasts
 from .._define import FUNCTIONS, Array, Operand, method, op
 from .._dtypes import int64
 from .._mode import no_grad
@@ -156,6 +157,7 @@ def _pinv(input: Tensor, atol: Any, rtol: Any, hermitian: bool, out: Any) -> Ten
 
 
 @method(function=True)
+@autocasts("pinverse")
 def pinverse(input: Tensor, rcond: float = 1e-15) -> Tensor:
     """Return the pseudoinverses of matrices."""
     check_tensor(input, "pinverse")
@@ -165,6 +167,7 @@ def pinverse(input: Tensor, rcond: float = 1e-15) -> Tensor:
 # ---- rank --------------------------------------------------------------------------
 
 
+@autocasts("linalg_matrix_rank")
 def matrix_rank(
     input: Tensor,
     tol: Any = None,
@@ -217,6 +220,7 @@ def _count_above(
 # ---- condition ---------------------------------------------------------------------
 
 
+@autocasts("linalg_cond")
 def cond(input: Tensor, p: Any = None, *, out: Tensor | None = None) -> Tensor:
     """Return condition numbers: a matrix norm times that of the inverse.
 

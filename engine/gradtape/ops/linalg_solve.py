@@ -8,6 +8,7 @@ import math
 from typing import Any
 
 from .. import return_types
+from .._autocast import autocasts
 from .._define import FUNCTIONS, Array, method, op
 from .._tensor import Tensor
 from . import _lapack
@@ -99,6 +100,7 @@ def _linalg_solve_ex(xp: Any, A: Array, B: Array, left: bool, check: str) -> Any
     return found, factors, pivots, info
 
 
+@autocasts("linalg_solve")
 def solve(
     A: Tensor,
     B: Tensor,
@@ -180,6 +182,7 @@ def inverted(A: Tensor, name: str) -> Any:
     return return_types.linalg_inv_ex(found)
 
 
+@autocasts("linalg_inv_ex")
 def inv_ex(
     A: Tensor,
     *,
@@ -192,6 +195,7 @@ def inv_ex(
     return into("linalg_inv_ex", out, (A,), lambda: inverted(A, name))
 
 
+@autocasts("linalg_inv")
 def inv(A: Tensor, *, out: Tensor | None = None) -> Tensor:
     """Return the inverses of square matrices of shape (*, n, n).
 
@@ -207,6 +211,7 @@ def inv(A: Tensor, *, out: Tensor | None = None) -> Tensor:
 
 
 @method(function=True)
+@autocasts("inverse")
 def inverse(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """Return the inverses of square matrices."""
     check_tensor(input, "inverse")
@@ -218,6 +223,7 @@ def inverse(input: Tensor, *, out: Tensor | None = None) -> Tensor:
 # ---- tensors as matrices -----------------------------------------------------------
 
 
+@autocasts("linalg_tensorinv")
 def tensorinv(input: Tensor, ind: int = 2, *, out: Tensor | None = None) -> Tensor:
     """Return the inverse of a tensor as a map from its last dimensions to its first.
 
@@ -252,6 +258,7 @@ def tensorinv(input: Tensor, ind: int = 2, *, out: Tensor | None = None) -> Tens
     return into("tensorinv", out, (input,), compute, CASTABLE)
 
 
+@autocasts("linalg_tensorsolve")
 def tensorsolve(
     input: Tensor,
     other: Tensor,

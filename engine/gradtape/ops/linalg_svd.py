@@ -7,6 +7,7 @@ from __future__ import annotations
 from typing import Any
 
 from .. import return_types
+from .._autocast import autocasts
 from .._define import Array, method, op
 from .._tensor import Tensor
 from . import _lapack
@@ -121,6 +122,7 @@ def _check_driver(driver: Any) -> None:
         )
 
 
+@autocasts("linalg_svd")
 def svd(
     A: Tensor,
     full_matrices: bool = True,
@@ -160,6 +162,7 @@ def _is_recorded(A: Tensor) -> bool:
     return (mode.grad and A.requires_grad) or mode.now.duals is not None
 
 
+@autocasts("linalg_svdvals")
 def svdvals(
     A: Tensor, *, driver: str | None = None, out: Tensor | None = None
 ) -> Tensor:
@@ -175,6 +178,7 @@ def svdvals(
 
 
 @method("svd", function=True)
+@autocasts("svd")
 def _old_svd(
     input: Tensor, some: bool = True, compute_uv: bool = True, *, out: Any = None
 ) -> Any:

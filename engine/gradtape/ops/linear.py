@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
+from .._autocast import autocasts
 from .._define import OPS, Array, method, op, public
 from .._operands import argument_error, broadcast_error
 from .._tensor import Tensor
@@ -31,6 +32,7 @@ def _squeeze_product(xp: Any, self: Array, dim: int) -> Any:
 
 @method("matmul", function=True)
 @composed(lambda xp, input, other: xp.matmul(input, other))
+@autocasts("matmul")
 def matmul(input: Tensor, other: Tensor) -> Tensor:
     """Multiply vectors, matrices or batches of matrices.
 
@@ -138,6 +140,7 @@ def _broadcast(first: tuple[int, ...], second: tuple[int, ...]) -> tuple[int, ..
     return tuple(sizes)
 
 
+@autocasts("linear")
 def linear(input: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
     """Return ``input @ weight.T + bias`` for inputs of any rank.
 
@@ -186,6 +189,7 @@ def inner(input: Tensor, other: Tensor) -> Tensor:
 
 
 @public
+@autocasts("tensordot")
 def tensordot(a: Tensor, b: Tensor, dims: Any = 2) -> Tensor:
     """Sum products over pairs of dimensions.
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from math import inf
 from typing import Any
 
+from .._autocast import autocasts
 from .._define import Array, method, op
 from .._dtypes import DTYPE_OF
 from .._dtypes import dtype as DType
@@ -141,6 +142,7 @@ def _logsumexp(xp: Any, self: Array, dim: Any, keepdim: bool) -> Any:
 
 
 @method(function=True)
+@autocasts("logsumexp")
 def logsumexp(
     input: Tensor,
     dim: Any = ABSENT,

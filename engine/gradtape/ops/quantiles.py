@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from .._autocast import autocasts
 from .._define import FUNCTIONS, method
 from .._tensor import Tensor
 from ._arguments import wrap_dim
@@ -14,6 +15,7 @@ _WAYS = ("linear", "lower", "higher", "midpoint", "nearest")
 
 
 @method(function=True)
+@autocasts("quantile")
 def quantile(
     input: Tensor,
     q: Any,
@@ -36,6 +38,7 @@ def quantile(
 
 
 @method(function=True)
+@autocasts("nanquantile")
 def nanquantile(
     input: Tensor,
     q: Any,

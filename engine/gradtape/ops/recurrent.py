@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
+from .._autocast import autocasts
 from .._define import FUNCTIONS, public
 from .._tensor import Tensor
 from .activation import relu
@@ -228,6 +229,10 @@ def _network(
     return output, final
 
 
+_whole_lstm = autocasts("mkldnn_rnn_layer")(_network)
+"""An LSTM without projections on padded input: in PyTorch, one op on the CPU."""
+
+
 def _without(position: int, args: tuple[Any, ...]) -> tuple[Any, tuple[Any, ...]]:
     return args[position], (*args[:position], *args[position + 1 :])
 
@@ -248,7 +253,11 @@ def lstm(*args: Any) -> tuple[Tensor, Tensor, Tensor]:
     states, rest = _without(_state_position(args, pair=True), args)
     if len(states) != 2:
         raise RuntimeError("lstm expects two hidden states")
-    output, (hidden, cell) = _network(_lstm_step, list(states), rest)
+    padded = not isinstance(rest[1], Tensor)
+    if padded and states[0].shape == states[1].shape:
+        output, (hidden, cell) = _whole_lstm(_lstm_step, list(states), rest)
+    else:
+        output, (hidden, cell) = _network(_lstm_step, list(states), rest)
     return output, hidden, cell
 
 
@@ -297,6 +306,7 @@ def _once(cell: Cell, input: Tensor, state: Hidden, *weights: Tensor | None) -> 
 
 
 @public
+@autocasts("lstm_cell")
 def lstm_cell(
     input: Tensor,
     hx: Sequence[Tensor],
@@ -325,7 +335,7 @@ def _single(name: str, cell: Cell, doc: str) -> Callable[..., Tensor]:
 
     step.__name__ = step.__qualname__ = name
     step.__doc__ = f"Take one step of {doc}; return the next state, (batch, hidden)."
-    return public(step)
+    return public(autocasts(name)(step))
 
 
 gru_cell = _single("gru_cell", _gru_step, "a gated recurrent unit")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from .._autocast import autocasts
 from .._backend import backend_of
 from .._define import OPS, Array, method, op, public, tensor_ops
 from .._dtypes import DTYPE_OF
@@ -222,6 +223,7 @@ def complex_of(xp: Any, real: Array, imag: Array) -> Any:
 
 
 @public
+@autocasts("polar")
 def polar(abs: Tensor, angle: Tensor, *, out: Tensor | None = None) -> Tensor:
     """Return complex numbers of the given lengths and angles.
 

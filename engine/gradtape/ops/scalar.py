@@ -15,16 +15,21 @@ from .._tensor import Tensor, wrap
 from .norms import norm_backward
 
 
+def _number(array: Any, number: float) -> Any:
+    """Return a number that leaves the dtype of ``array``; NumPy knows no bfloat16."""
+    return array.dtype.type(number) if array.dtype.kind == "V" else number
+
+
 @op({"self": lambda F, grad: grad}, node="AddBackward1", method=False, function=False)
 def add_number(xp: Any, self: Array, other: float) -> Any:
     """Add a number."""
-    return self + other
+    return self + _number(self, other)
 
 
 @op({"self": lambda F, grad: grad}, node="SubBackward1", method=False, function=False)
 def sub_number(xp: Any, self: Array, other: float) -> Any:
     """Subtract a number."""
-    return self - other
+    return self - _number(self, other)
 
 
 @op(
@@ -35,7 +40,7 @@ def sub_number(xp: Any, self: Array, other: float) -> Any:
 )
 def mul_number(xp: Any, self: Array, other: float) -> Any:
     """Multiply by a number."""
-    return self * other
+    return self * _number(self, other)
 
 
 @op(
@@ -46,7 +51,7 @@ def mul_number(xp: Any, self: Array, other: float) -> Any:
 )
 def div_number(xp: Any, self: Array, other: float) -> Any:
     """Divide by a number."""
-    return self / other
+    return self / _number(self, other)
 
 
 @op(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from .._autocast import autocasts
 from .._define import Array, method, op
 from .._dtypes import dtype as DType
 from .._tensor import Tensor
@@ -115,6 +116,7 @@ def _cast(name: str, input: Any, dim: Any, dtype: DType | None) -> Tensor:
 
 
 @method("softmax", function=True)
+@autocasts("softmax")
 def softmax(input: Tensor, dim: int, dtype: DType | None = None) -> Tensor:
     """Return values in (0, 1) that sum to 1 along a dimension.
 
@@ -126,6 +128,7 @@ def softmax(input: Tensor, dim: int, dtype: DType | None = None) -> Tensor:
 
 
 @method("log_softmax", function=True)
+@autocasts("log_softmax")
 def log_softmax(input: Tensor, dim: int, dtype: DType | None = None) -> Tensor:
     """Return the logarithm of softmax, computed without overflow."""
     return _log_softmax(_cast("log_softmax", input, dim, dtype), dim)

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from ..._autocast import autocasts
 from ..._define import FUNCTIONS, OPS, compile_function
 from ..._dtypes import dtype as DType
 from ..._generator import default_generator
@@ -167,6 +168,7 @@ def glu(input: Tensor, dim: int = -1) -> Tensor:
     return smooth.glu(input, dim)
 
 
+@autocasts("prelu")
 def prelu(input: Tensor, weight: Tensor) -> Tensor:
     """Multiply what is negative by a weight, one for all or one per channel."""
     channels = input.shape[1] if input.dim() > 1 else 1

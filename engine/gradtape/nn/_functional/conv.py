@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from ..._autocast import autocasts
 from ..._define import FUNCTIONS, OPS
 from ..._operands import argument_error
 from ..._tensor import Tensor
@@ -81,6 +82,7 @@ def _named_padding(
     return batch, border
 
 
+@autocasts("conv1d")
 def conv1d(
     input: Tensor,
     weight: Tensor,
@@ -94,6 +96,7 @@ def conv1d(
     return _convolve("conv1d", input, weight, bias, stride, padding, dilation, groups)
 
 
+@autocasts("conv2d")
 def conv2d(
     input: Tensor,
     weight: Tensor,
@@ -116,6 +119,7 @@ def conv2d(
     return _convolve("conv2d", input, weight, bias, stride, padding, dilation, groups)
 
 
+@autocasts("conv3d")
 def conv3d(
     input: Tensor,
     weight: Tensor,
@@ -151,6 +155,7 @@ def _transposed(
     return found.squeeze(0) if single else found
 
 
+@autocasts("conv_transpose1d")
 def conv_transpose1d(
     input: Tensor,
     weight: Tensor,
@@ -166,6 +171,7 @@ def conv_transpose1d(
     return _transposed("conv_transpose1d", input, weight, bias, *how)
 
 
+@autocasts("conv_transpose2d")
 def conv_transpose2d(
     input: Tensor,
     weight: Tensor,
@@ -181,6 +187,7 @@ def conv_transpose2d(
     return _transposed("conv_transpose2d", input, weight, bias, *how)
 
 
+@autocasts("conv_transpose3d")
 def conv_transpose3d(
     input: Tensor,
     weight: Tensor,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from ..._autocast import autocasts
 from ..._define import FUNCTIONS
 from ..._mode import no_grad
 from ..._tensor import Tensor
@@ -25,6 +26,7 @@ def normalize(
     )
 
 
+@autocasts("cosine_similarity")
 def cosine_similarity(
     x1: Tensor, x2: Tensor, dim: int = 1, eps: float = 1e-8
 ) -> Tensor:

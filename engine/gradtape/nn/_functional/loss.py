@@ -6,8 +6,10 @@ import math
 import warnings
 from typing import Any
 
+from ..._autocast import autocasts
 from ..._define import FUNCTIONS
 from ..._mode import no_grad
+from ..._site import user_stacklevel
 from ..._tensor import Tensor
 from ...ops import loss as kernels
 from ...ops import loss_binary as binary
@@ -30,7 +32,7 @@ def reduction_number(reduction: str) -> int:
                 "reduction='elementwise_mean' is deprecated. Please use "
                 "reduction='mean' instead.",
                 UserWarning,
-                stacklevel=3,
+                stacklevel=user_stacklevel(),
             )
             return 1
         raise ValueError(f"{reduction} is not a valid value for reduction")
@@ -49,7 +51,7 @@ def legacy_reduction(
         "size_average and reduce args will be deprecated, please use "
         f"reduction='{found}' instead.",
         UserWarning,
-        stacklevel=4,
+        stacklevel=user_stacklevel(),
     )
     return found
 
@@ -67,7 +69,7 @@ def _warn_sizes(input: Tensor, target: Tensor) -> None:
         warnings.warn(
             _SIZES.format(target=target.size(), input=input.size()),
             UserWarning,
-            stacklevel=4,
+            stacklevel=user_stacklevel(),
         )
 
 
@@ -122,6 +124,7 @@ def _weighted(losses: Tensor, weight: Tensor, input: Tensor, reduction: str) -> 
     )
 
 
+@autocasts("l1_loss")
 def l1_loss(
     input: Tensor,
     target: Tensor,
@@ -236,6 +239,7 @@ def binary_cross_entropy_with_logits(
 # ---- divergences ----
 
 
+@autocasts("kl_div")
 def kl_div(
     input: Tensor,
     target: Tensor,
@@ -253,7 +257,7 @@ def kl_div(
             "the KL div math definition.'mean' behavior will be changed to the same as "
             "'batchmean' in the next major release.",
             UserWarning,
-            stacklevel=2,
+            stacklevel=user_stacklevel(),
         )
     if log_target:
         losses = target.exp() * (target - input)
@@ -265,6 +269,7 @@ def kl_div(
     return reduce_losses(losses, reduction)
 
 
+@autocasts("poisson_nll_loss")
 def poisson_nll_loss(
     input: Tensor,
     target: Tensor,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from ..._autocast import autocasts
 from ..._tensor import Tensor
 from ...ops import loss_classes as kernels
 from ...ops.scalar import (
@@ -57,6 +58,7 @@ def _nll_flat(
     return found.view((samples, *rest)) if number == 0 else found
 
 
+@autocasts("cross_entropy_loss")
 def cross_entropy(
     input: Tensor,
     target: Tensor,

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
+from ..._autocast import autocasts
 from ..._define import FUNCTIONS, public
 from ..._tensor import Tensor
 from ...ops.build import as_tensor
@@ -36,6 +37,7 @@ def ctc_loss(
     return _public_ctc_loss(log_probs, targets, input_lengths, target_lengths, *how)
 
 
+@autocasts("ctc_loss")
 def _public_ctc_loss(
     log_probs: Tensor,
     targets: Tensor,

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from ..._autocast import autocasts
 from ..._define import FUNCTIONS
 from ..._tensor import Tensor
 from ...ops.scalar import (
@@ -18,6 +19,7 @@ from .loss import legacy_reduction, reduce_losses
 # ---- pairs and triples ----
 
 
+@autocasts("hinge_embedding_loss")
 def hinge_embedding_loss(
     input: Tensor,
     target: Tensor,
@@ -35,6 +37,7 @@ def hinge_embedding_loss(
     return reduce_losses(pushed + drawn, reduction)
 
 
+@autocasts("margin_ranking_loss")
 def margin_ranking_loss(
     input1: Tensor,
     input2: Tensor,
@@ -56,6 +59,7 @@ def margin_ranking_loss(
     return reduce_losses(losses, reduction)
 
 
+@autocasts("cosine_embedding_loss")
 def cosine_embedding_loss(
     input1: Tensor,
     input2: Tensor,
@@ -78,6 +82,7 @@ def cosine_embedding_loss(
     return reduce_losses(drawn + pushed, reduction)
 
 
+@autocasts("triplet_margin_loss")
 def triplet_margin_loss(
     anchor: Tensor,
     positive: Tensor,

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
+from ..._autocast import autocasts
 from ..._define import FUNCTIONS
 from ..._dtypes import finfo
 from ..._tensor import Tensor
@@ -108,6 +109,7 @@ def _check_normalized(input: Tensor, shape: tuple[int, ...]) -> None:
         )
 
 
+@autocasts("layer_norm")
 def layer_norm(
     input: Tensor,
     normalized_shape: Sequence[int],
@@ -128,6 +130,7 @@ def layer_norm(
     return ops.native_layer_norm(input, shape, weight, bias, eps)[0]
 
 
+@autocasts("rms_norm")
 def rms_norm(
     input: Tensor,
     normalized_shape: Sequence[int],
@@ -144,6 +147,7 @@ def rms_norm(
     return (found if weight is None else found * weight).contiguous()
 
 
+@autocasts("group_norm")
 def group_norm(
     input: Tensor,
     num_groups: int,

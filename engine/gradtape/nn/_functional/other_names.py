@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from ..._autocast import autocasts
 from ..._define import FUNCTIONS, public
 from ..._tensor import Tensor
 from . import pool, pool_adaptive, pool_fractional
@@ -51,6 +52,7 @@ def rrelu_(
 
 
 @public
+@autocasts("conv_tbc")
 def conv_tbc(input: Tensor, weight: Tensor, bias: Tensor, pad: int = 0) -> Tensor:
     """Convolve (time, batch, channels) with a weight (width, in, out).
 

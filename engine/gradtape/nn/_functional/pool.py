@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from ..._autocast import autocasts
 from ..._define import FUNCTIONS
 from ..._tensor import Tensor
 from ...ops import pool as ops
@@ -83,6 +84,7 @@ def max_pool2d(
     return found if return_indices else found[0]
 
 
+@autocasts("max_pool3d")
 def max_pool3d(
     input: Tensor,
     kernel_size: Any,
