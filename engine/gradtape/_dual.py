@@ -15,7 +15,8 @@ from typing import Any
 from ._backend import backend_of
 from ._define import tensor_ops
 from ._dual_layout import own_memory, part_of, parts_of, same_layout, zeros_laid_out
-from ._dual_push import inputs_of, push_forward
+from ._dual_linear import inputs_of
+from ._dual_push import push_forward
 from ._dual_record import (
     Below,
     Carried,

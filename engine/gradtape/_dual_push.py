@@ -11,9 +11,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from . import _errors
 from ._apply import apply, metas_of
 from ._backend import backend_of
 from ._define import raw_ops, tensor_ops
+from ._dual_linear import LINEAR, Tangents, in_place_of, inputs_of
 from ._mode import Switches, mode
 from ._node import Node, accumulator_of, next_sequence_nr
 from ._node_layout import layout_of
@@ -21,21 +23,6 @@ from ._op import Op
 from ._operands import as_array
 from ._reduce import fit
 from ._tensor import Tensor, edge_of, wrap
-
-Tangents = Sequence[Tensor | None]
-
-_LINEAR_NAMES = """
-_cumsum _from_device _mean_all _mean_dims _mean_plain _onto_device _reverse_cumsum
-_strided_gather _strided_scatter _sum_all _sum_dims _sum_plain _to_copy cat clone
-col2im conj diag_embed diagonal_backward diagonal_copy embedding flip im2col index
-index_select neg repeat roll rot90 select_backward slice_backward stack trace tril
-triu unfold_backward
-"""
-LINEAR = frozenset(_LINEAR_NAMES.split())
-"""Ops that do to tangents what they do to values: no need to transpose twice.
-
-For ``embedding`` there is no other way: its backward leaves out the padding.
-"""
 
 
 class _Plainly:
@@ -63,13 +50,6 @@ def differentiable_outputs(op: Op, outputs: Sequence[Tensor]) -> list[int]:
     return [n for n in numbers if outputs[n]._data.dtype.kind in "fcV"]
 
 
-def inputs_of(op: Op, args: Sequence[Any]) -> list[Any]:
-    """Return the arguments that have a derivative, a list of them spread out."""
-    if op.listed is None:
-        return [args[i] for i in op.edges]
-    return [*args[: op.listed], *args[op.listed], *args[op.listed + 1 :]]
-
-
 def push_forward(
     op: Op,
     args: Sequence[Any],
@@ -80,10 +60,24 @@ def push_forward(
     """Return the tangents of an op's outputs, by number.
 
     ``tangents`` belong to :func:`inputs_of` the call. The result is recorded as far as
-    gradients are on. Outputs that do not depend on these inputs get zeros.
+    gradients are on. Outputs that do not depend on these inputs get zeros. Raises
+    NotImplementedError for an op without a derivative.
     """
+    try:
+        return _pushed(op, args, params, outputs, tangents)
+    except NotImplementedError as error:
+        raise NotImplementedError(_errors.NO_FORWARD.format(name=op.name)) from error
+
+
+def _pushed(
+    op: Op,
+    args: Sequence[Any],
+    params: tuple[Any, ...],
+    outputs: Sequence[Tensor],
+    tangents: Tangents,
+) -> dict[int, Tensor]:
     if op.key in LINEAR:
-        return {0: apply(op, _in_place_of(op, args, tangents), params)}
+        return {0: apply(op, in_place_of(op, args, tangents), params)}
     if op.key == "logcumsumexp":  # whose backward formula looks at the sign of u
         return {0: _logcumsumexp_forward(args[0], params[0], tangents[0])}
     if op.pointwise and _is_plain(op, [*args, *outputs, *tangents]):
@@ -101,18 +95,6 @@ def push_forward(
         n: tensor_ops.zeros_like(dummies[n].detach()) if n not in found else found[n]
         for n in numbers
     }
-
-
-def _in_place_of(op: Op, args: Sequence[Any], tangents: Tangents) -> tuple[Any, ...]:
-    """Return the arguments with tangents for values, and zeros where there is none."""
-    pushed = [
-        tensor_ops.zeros_like(wrap(each._data)) if t is None else t
-        for each, t in zip(inputs_of(op, args), tangents, strict=True)
-    ]
-    if op.listed is not None:
-        return (pushed, *args[1:])
-    replaced = dict(zip(op.edges, pushed, strict=True))
-    return tuple([replaced.get(i, each) for i, each in enumerate(args)])
 
 
 def _logcumsumexp_forward(self: Tensor, dim: int, tangent: Any) -> Tensor:

@@ -177,6 +177,11 @@ GRAD_DEVICE: Final = (
     "device"
 )
 
+NO_FORWARD: Final = (
+    "Trying to use forward AD with {name} that does not support it because it has not "
+    "been implemented yet."
+)
+
 CREATE_GRAPH_CYCLE: Final = (
     "Using backward() with create_graph=True will create a reference cycle between the "
     "parameter and its gradient which can cause a memory leak. We recommend using "

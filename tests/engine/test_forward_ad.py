@@ -296,6 +296,17 @@ def test_a_custom_function_brings_its_own_jvp():
     assert_same(program)
 
 
+def test_an_op_without_a_derivative_refuses_tangents_as_pytorch_does():
+    def program(m: Any) -> Any:
+        with m.autograd.forward_ad.dual_level():
+            x = dual(m, [0.5, 1.5], [1.0, 1.0])
+            with pytest.raises(NotImplementedError) as refusal:
+                m.igamma(x, x)
+        return str(refusal.value).splitlines()[0]
+
+    assert_same(program)
+
+
 # ---- memory ----
 
 
