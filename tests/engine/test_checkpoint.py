@@ -329,6 +329,31 @@ def test_misuse_is_refused_in_pytorchs_words(name: str) -> None:
     assert_same(REFUSALS[name])
 
 
+@pytest.mark.parametrize("reentrant", [True, False])
+@pytest.mark.parametrize("inside", [True, False])
+def test_autocast_is_that_of_the_first_call(reentrant: bool, inside: bool) -> None:
+    """On in forward and off in backward, or the other way round."""
+
+    def program(torch: Any) -> Any:
+        w = torch.tensor([[1.0, 0.5], [0.3, 2.0]], requires_grad=True)
+        x = torch.tensor([[0.1, 0.2]], requires_grad=True)
+        kinds: list[Any] = []
+
+        def function(x: Any) -> Any:
+            hidden = (x @ w).sigmoid() @ w
+            kinds.append(hidden.dtype)
+            return hidden.exp()
+
+        with torch.autocast("cpu", enabled=inside):
+            y = run(torch, function, x, use_reentrant=reentrant, early_stop=False)
+        with torch.autocast("cpu", enabled=not inside):
+            y.sum().backward()
+            kept = torch.is_autocast_enabled("cpu")
+        return y, w.grad, x.grad, kinds, kept, torch.is_autocast_enabled("cpu")
+
+    assert_same(program, rtol=1e-2)  # bfloat16
+
+
 def test_an_error_inside_leaves_nothing_switched_on() -> None:
     def program(torch: Any) -> Any:
         x = torch.tensor([0.1, 0.2], requires_grad=True)

@@ -13,6 +13,7 @@ from ..autograd.function import Function
 from ..ops.random import get_rng_state, set_rng_state
 from ..random import fork_rng
 from . import _checkpoint_errors as errors
+from ._checkpoint_state import Surroundings
 from ._sketch import Sketch, differences, sketch_of
 
 
@@ -69,7 +70,7 @@ class CheckpointFunction(Function):
         check_backward_validity(args)
         ctx.run_function = run_function
         ctx.state = get_rng_state() if preserve_rng_state else None
-        ctx.scope = mode.scope
+        ctx.surroundings = Surroundings()
         ctx.inputs = [None if isinstance(arg, Tensor) else arg for arg in args]
         ctx.indices = [i for i, arg in enumerate(args) if isinstance(arg, Tensor)]
         ctx.save_for_backward(*[args[i] for i in ctx.indices])
@@ -92,14 +93,11 @@ class CheckpointFunction(Function):
         for index, tensor in zip(ctx.indices, ctx.saved_tensors, strict=True):
             inputs[index] = tensor
         detached = detach_variable(tuple(inputs))
-        outer, mode.scope = mode.scope, ctx.scope
-        try:
-            with fork_rng(enabled=ctx.state is not None), enable_grad():
-                if ctx.state is not None:
-                    set_rng_state(ctx.state)
-                outputs = _as_tuple(ctx.run_function(*detached))
-        finally:
-            mode.scope = outer
+        forked = fork_rng(enabled=ctx.state is not None)
+        with forked, ctx.surroundings.again(), enable_grad():
+            if ctx.state is not None:
+                set_rng_state(ctx.state)
+            outputs = _as_tuple(ctx.run_function(*detached))
         _compare(ctx.sketches, outputs)
         sent = [
             (output, grad)

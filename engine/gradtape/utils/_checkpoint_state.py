@@ -1,17 +1,50 @@
-"""Where a checkpoint's tensors are, and the random state there, by PyTorch's names.
+"""What a checkpointed function runs in: module call, autocast, devices, random state.
 
 One generator, whose state is on the host, serves all devices: beside it there are no
-states to keep.
+random states to keep.
 """
 
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterable, Sequence
+from collections.abc import Generator, Iterable, Sequence
+from contextlib import contextmanager
 from typing import Any
 
+from .._autocast import state as autocast
+from .._mode import mode
 from .._tensor import Tensor
 from ._pytree import tree_leaves
+
+
+class Surroundings:
+    """The module call and the autocast that there are now, for a second run."""
+
+    def __init__(self) -> None:
+        self._scope = mode.scope
+        self._enabled, self._dtypes = dict(autocast.enabled), dict(autocast.dtypes)
+        self._cache_enabled = autocast.cache_enabled
+
+    @contextmanager
+    def again(self) -> Generator[None, None, None]:
+        """Make them those of the block, for which parameters are cast anew."""
+        outer = Surroundings()
+        autocast.nesting += 1
+        self._apply()
+        try:
+            yield
+        finally:
+            autocast.nesting -= 1
+            if not autocast.nesting:
+                autocast.cache.clear()
+            outer._apply()
+
+    def _apply(self) -> None:
+        mode.scope = self._scope
+        autocast.enabled.update(self._enabled)
+        autocast.dtypes.update(self._dtypes)
+        autocast.cache_enabled = self._cache_enabled
+        autocast.settle()
 
 
 class DefaultDeviceType:

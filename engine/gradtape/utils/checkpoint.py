@@ -15,7 +15,7 @@ from contextlib import AbstractContextManager, nullcontext
 from typing import Any, Final
 
 from .._device import default_device
-from .._mode import is_grad_enabled, mode
+from .._mode import is_grad_enabled
 from .._tensor import Tensor
 from ..nn import Sequential
 from ..ops.random import get_rng_state, set_rng_state
@@ -30,7 +30,12 @@ from ._checkpoint_reentrant import (
     check_backward_validity,
     detach_variable,
 )
-from ._checkpoint_state import DefaultDeviceType, get_device_states, set_device_states
+from ._checkpoint_state import (
+    DefaultDeviceType,
+    Surroundings,
+    get_device_states,
+    set_device_states,
+)
 from ._checkpoint_state import infer_device_type as _infer_device_type
 from ._selective import (
     SAC_IGNORED_OPS,
@@ -203,17 +208,13 @@ def _again(
 ) -> Callable[..., None]:
     """Return what calls the function once more, in the state that there is now."""
     state = get_rng_state() if preserve else None
-    where, scope = default_device(), mode.scope
+    where, surroundings = default_device(), Surroundings()
 
     def recompute(*args: Any) -> None:
-        outer, mode.scope = mode.scope, scope
-        try:
-            with fork_rng(enabled=preserve), context, where:
-                if state is not None:
-                    set_rng_state(state)
-                function(*args, **kwargs)
-        finally:
-            mode.scope = outer
+        with fork_rng(enabled=preserve), surroundings.again(), context, where:
+            if state is not None:
+                set_rng_state(state)
+            function(*args, **kwargs)
 
     return recompute
 
