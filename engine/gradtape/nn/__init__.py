@@ -48,6 +48,7 @@ from .modules import CosineEmbeddingLoss as CosineEmbeddingLoss
 from .modules import CosineSimilarity as CosineSimilarity
 from .modules import CrossEntropyLoss as CrossEntropyLoss
 from .modules import CTCLoss as CTCLoss
+from .modules import DataParallel as DataParallel
 from .modules import Dropout as Dropout
 from .modules import Dropout1d as Dropout1d
 from .modules import Dropout2d as Dropout2d

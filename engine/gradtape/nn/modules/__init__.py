@@ -52,6 +52,7 @@ from ._conv import Conv3d as Conv3d
 from ._conv_transpose import ConvTranspose1d as ConvTranspose1d
 from ._conv_transpose import ConvTranspose2d as ConvTranspose2d
 from ._conv_transpose import ConvTranspose3d as ConvTranspose3d
+from ._data_parallel import DataParallel as DataParallel
 from ._distance import ChannelShuffle as ChannelShuffle
 from ._distance import CosineSimilarity as CosineSimilarity
 from ._distance import Fold as Fold
