@@ -68,7 +68,7 @@ def apply(op: Op, args: tuple[Any, ...], params: tuple[Any, ...]) -> Any:
         op.check(op.name, *args, *params)
     if op.promotion != "none":
         arrays = now.run(promote, op, args, arrays)
-    known = None if now.keeping is None else now.keeping.recall(op)
+    known = None if now.keeping is None else now.keeping.recall(op, args)
     try:
         found = now.run(op.invoke, xp, arrays, params) if known is None else known
     except ValueError as error:

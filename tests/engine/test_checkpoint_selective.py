@@ -45,6 +45,28 @@ def test_a_policy_is_asked_about_every_result() -> None:
     assert_same(program)
 
 
+def test_ops_have_pytorchs_names() -> None:
+    def program(torch: Any) -> Any:
+        asked: list[str] = []
+
+        def policy(context: Any, op: Any, *args: Any, **kwargs: Any) -> bool:
+            asked.append(str(op))
+            return False
+
+        def function(x: Any) -> Any:
+            far = (x > 0.2) & (x != x.exp())
+            y = torch.where(far, 2 - x, x / 3) ** 2
+            loss = torch.nn.functional.cross_entropy(y, torch.arange(2))
+            return loss + x.softmax(0).sum(1).std() + x[far].max()
+
+        x = torch.tensor([[0.1, 0.2], [0.3, 0.4]], requires_grad=True)
+        y = run(torch, function, x, context_fn=contexts(torch, policy))
+        y.backward()
+        return [name for name in asked if name != "aten.arange.default"], x.grad
+
+    assert_same(program)
+
+
 def test_what_was_kept_is_not_computed_again() -> None:
     ran: list[str] = []
     x = gradtape.tensor([[0.1, 0.2], [0.3, 0.4]], requires_grad=True)

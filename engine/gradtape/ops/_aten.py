@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import cache
 from typing import Any, Final
 
@@ -9,7 +10,12 @@ from .._define import FUNCTIONS, OPS
 from .._op import Op
 from .._tensor import Tensor
 
-_ARITHMETIC: Final = frozenset(("add", "sub", "mul", "div", "rsub"))
+_ARITHMETIC: Final = frozenset(("add", "sub", "mul", "div"))
+_BY_OPERAND: Final = frozenset(
+    "eq ne lt le gt ge rsub bitwise_and bitwise_or bitwise_xor".split()
+)
+"""Ops with an overload for numbers, where arithmetic makes tensors of them."""
+
 _OVERLOADS: Final = {
     "_pow_number": "Tensor_Scalar",
     "_pow_of_number": "Scalar",
@@ -116,8 +122,10 @@ def _op_names() -> frozenset[str]:
 
 
 @cache
-def _name_of(key: str, name: str) -> OpOverload:
-    if name in _ARITHMETIC:
+def _name_of(key: str, name: str, numbers: bool) -> OpOverload:
+    if name in _BY_OPERAND:
+        overload = "Scalar" if numbers else "Tensor"
+    elif name in _ARITHMETIC:
         overload = "Tensor"
     elif name in ("var", "std", "var_mean", "std_mean"):
         overload = "correction"
@@ -131,12 +139,17 @@ def _name_of(key: str, name: str) -> OpOverload:
     return found
 
 
-def overload_of(op: Op) -> OpOverload:
-    """Return PyTorch's name for one of our ops.
+def overload_of(op: Op, args: Sequence[Any]) -> OpOverload:
+    """Return PyTorch's name for one of our ops, called with ``args`` as operands.
 
+    >>> import gradtape as torch
     >>> from gradtape._define import OPS
     >>> from gradtape.ops._aten import overload_of
-    >>> overload_of(OPS["mul"]), str(overload_of(OPS["_sum_dims"]))
-    (<OpOverload(op='aten.mul', overload='Tensor')>, 'aten.sum.dim_IntList')
+    >>> x = torch.ones(2)
+    >>> overload_of(OPS["mul"], (x, x))
+    <OpOverload(op='aten.mul', overload='Tensor')>
+    >>> str(overload_of(OPS["_sum_dims"], (x,))), str(overload_of(OPS["gt"], (x, 2)))
+    ('aten.sum.dim_IntList', 'aten.gt.Scalar')
     """
-    return _name_of(op.key, op.name)
+    numbers = any(isinstance(arg, int | float | complex) for arg in args)
+    return _name_of(op.key, op.name, numbers)

@@ -97,7 +97,7 @@ class _Keeping:
         self._counts[func] = at + 1
         return at
 
-    def recall(self, op: Op) -> Any:
+    def recall(self, op: Op, args: Sequence[Any]) -> Any:
         """Return the arrays of a result that was kept; None to run the kernel."""
         return None
 
@@ -117,7 +117,7 @@ class _CachingTorchDispatchMode(_Keeping):
     def note(
         self, op: Op, args: Sequence[Any], params: Sequence[Any], outputs: Any
     ) -> None:
-        func = overload_of(op)
+        func = overload_of(op, args)
         at = self._next(func)
         result = outputs[0] if op.outputs == 1 else outputs
         context = SelectiveCheckpointContext(is_recompute=False, op_output=result)
@@ -141,8 +141,8 @@ class _CachedTorchDispatchMode(_Keeping):
         super().__init__(storage)
         self.allow_cache_entry_mutation = allow_cache_entry_mutation
 
-    def recall(self, op: Op) -> Any:
-        func = overload_of(op)
+    def recall(self, op: Op, args: Sequence[Any]) -> Any:
+        func = overload_of(op, args)
         at = self._next(func)
         if func not in self.storage:
             raise RuntimeError(
