@@ -12,7 +12,18 @@ from .._tensor import Tensor
 
 _ARITHMETIC: Final = frozenset(("add", "sub", "mul", "div"))
 _BY_OPERAND: Final = frozenset(
-    "eq ne lt le gt ge rsub bitwise_and bitwise_or bitwise_xor".split()
+    [
+        "eq",
+        "ne",
+        "lt",
+        "le",
+        "gt",
+        "ge",
+        "rsub",
+        "bitwise_and",
+        "bitwise_or",
+        "bitwise_xor",
+    ]
 )
 """Ops with an overload for numbers, where arithmetic makes tensors of them."""
 
