@@ -111,6 +111,8 @@ class _MultiProcessingDataLoaderIter(_BaseDataLoaderIter):  # pyright: ignore[re
             worker, number, data = self._receive(listened)
             if isinstance(data, _IterableDatasetStopIteration):
                 self._set_aside(worker)
+                if not self._persistent_workers:
+                    worker.close()
                 self._top_up()
                 continue
             del self._tasks[number]

@@ -36,14 +36,14 @@ class ExceptionWrapper:
         # Only the text is kept: a traceback would keep the frames alive.
         kind, error, trace = sys.exc_info() if exc_info is None else exc_info
         self.exc_type: Any = kind
+        self._name = self.exc_type.__name__  # stays, should another type have to do
         self.exc_msg = "".join(traceback.format_exception(kind, error, trace))
         self.where = where
 
     @property
     def message(self) -> str:
         """What happened where, then the traceback of that process."""
-        name = self.exc_type.__name__
-        return f"Caught {name} {self.where}.\nOriginal {self.exc_msg}"
+        return f"Caught {self._name} {self.where}.\nOriginal {self.exc_msg}"
 
     def reraise(self) -> NoReturn:
         """Raise an exception of the same type, with the message.

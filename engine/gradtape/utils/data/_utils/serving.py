@@ -42,7 +42,7 @@ def worker_loop(
         seed = job.base_seed + worker_id
         random.seed(seed)
         manual_seed(seed)
-        np.random.seed(worker.numpy_seed(job.base_seed, worker_id))
+        np.random.seed(worker._generate_state(job.base_seed, worker_id))
         info = worker.WorkerInfo(worker_id, job.num_workers, seed, job.dataset)
         worker._worker_info = info
         mine = _Worker(job, worker_id, Sender(results))

@@ -52,7 +52,9 @@ class _ResumeIteration:
     seed: int | None = None
 
 
-def numpy_seed(base_seed: int, worker_id: int) -> list[int]:
+def _generate_state(  # pyright: ignore[reportUnusedFunction]
+    base_seed: int, worker_id: int
+) -> list[int]:
     """Return the words NumPy is seeded with: mixed, as `random` gets the plain seed."""
     words = [worker_id, base_seed & 0xFFFFFFFF, base_seed >> 32, 0]
     return np.random.SeedSequence(words).generate_state(4).tolist()
