@@ -8,7 +8,10 @@ from typing import TYPE_CHECKING as _TYPE_CHECKING
 from typing import Any as _Any
 
 from . import _C as _C
+from . import amp as amp
 from . import autograd as autograd
+from . import cpu as cpu
+from . import cuda as cuda
 from . import fft as fft
 from . import func as func
 from . import linalg as linalg
@@ -67,11 +70,15 @@ from ._untyped_storage import UntypedStorage as UntypedStorage
 from ._version import __version__ as __version__
 from ._warn import is_warn_always_enabled as is_warn_always_enabled
 from ._warn import set_warn_always as set_warn_always
+from .amp import GradScaler as GradScaler
+from .amp import autocast as autocast
 from .autograd.anomaly_mode import (
     is_anomaly_check_nan_enabled as is_anomaly_check_nan_enabled,
 )
 from .autograd.anomaly_mode import is_anomaly_enabled as is_anomaly_enabled
 from .autograd.anomaly_mode import set_anomaly_enabled as set_anomaly_enabled
+from .cuda import AcceleratorError as AcceleratorError
+from .cuda import OutOfMemoryError as OutOfMemoryError
 from .func import vmap as vmap
 from .ops.formats import channels_last as channels_last
 from .ops.formats import channels_last_3d as channels_last_3d

@@ -125,6 +125,11 @@ def any_enabled() -> bool:
     return any(state.enabled.values())
 
 
+def supported_devices() -> list[str]:
+    """Return the types of device that autocast can be on for."""
+    return list(DEFAULT_DTYPES)
+
+
 # ---- the older functions, one per device type --------------------------------------
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.util
 import re
 import sys
 from contextvars import ContextVar
@@ -155,7 +156,7 @@ def _explicit_index(text: str, parsed: int | None, index: object) -> int:
 def _accelerator(index: int) -> str:
     if index < 0:
         raise RuntimeError(_NEGATIVE_INDEX)
-    if "cupy" not in sys.modules:
+    if "cupy" not in sys.modules and importlib.util.find_spec("cupy") is None:
         raise RuntimeError(_NO_ACCELERATOR)
     return "cuda"
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import weakref
 from typing import Any
 
+from .._autocast_switches import any_enabled, is_available, supported_devices
 from .._graph_task import current_id, current_node, current_order, will_execute
 from .._mode import is_grad_enabled as is_grad_enabled
 from .._mode import mode, switch_grad_mode
@@ -28,6 +29,9 @@ _current_graph_task_id = current_id
 _debug_only_are_vmap_fallback_warnings_enabled = _forward.fallback_warnings_enabled
 _debug_only_display_vmap_fallback_warnings = _forward.display_fallback_warnings
 _increment_version = increment_version
+_autocast_supported_devices = supported_devices
+_is_any_autocast_enabled = any_enabled
+_is_autocast_available = is_available
 _is_fwd_grad_enabled = _forward.is_enabled
 _is_multithreading_enabled = _multithreading.is_multithreading_enabled
 _set_fwd_grad_enabled = _forward.set_enabled

@@ -7,7 +7,7 @@ unless an array or a device of it is asked for.
 
 from __future__ import annotations
 
-from typing import Any, Protocol
+from typing import Any, Final, Protocol
 
 from ._numpy import NumpyBackend
 
@@ -46,6 +46,13 @@ class Backend(Protocol):
         ...
 
 
+NO_CUPY: Final = "Torch not compiled with CUDA enabled"
+INSTALL_CUPY: Final = (
+    "a cuda device was asked for, but CuPy is not installed; "
+    "pip install 'gradviz[cuda12]' or 'gradviz[cuda13]'"
+)
+NO_DEVICE: Final = "No CUDA GPUs are available"
+
 NUMPY = NumpyBackend()
 _BY_TYPE: dict[type, Backend] = {NUMPY.array_type: NUMPY}
 
@@ -62,11 +69,18 @@ def backend_of(array: Any) -> Backend:
 def cupy_backend() -> Backend:
     """Import CuPy and return its backend.
 
-    Raises RuntimeError with the install hint where CuPy or a device is missing.
+    Raises AssertionError, in PyTorch's words and with what to install, where CuPy is
+    missing; RuntimeError where it finds no device.
     """
-    from ._cupy import CupyBackend  # late: importing CuPy takes seconds
-
+    try:
+        from ._cupy import CupyBackend  # late: importing CuPy takes seconds
+    except ImportError as missing:
+        error = AssertionError(NO_CUPY)
+        error.add_note(INSTALL_CUPY)
+        raise error from missing
     backend = CupyBackend()
+    if not backend.count():
+        raise RuntimeError(NO_DEVICE)
     _BY_TYPE[backend.array_type] = backend
     return backend
 

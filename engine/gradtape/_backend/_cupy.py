@@ -4,13 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-try:
-    import cupy as cp  # type: ignore[import-not-found]
-except ImportError as error:
-    raise RuntimeError(
-        "a cuda device was asked for, but CuPy is not installed; "
-        "pip install 'gradviz[cuda12]' or 'gradviz[cuda13]'"
-    ) from error
+import cupy as cp  # type: ignore[import-not-found]
 
 
 class CupyBackend:
@@ -19,6 +13,13 @@ class CupyBackend:
     name = "cupy"
     xp: Any = cp
     array_type: type = cp.ndarray
+
+    def count(self) -> int:
+        """Return how many devices there are; without a driver, none."""
+        try:
+            return int(cp.cuda.runtime.getDeviceCount())
+        except cp.cuda.runtime.CUDARuntimeError:
+            return 0
 
     def pointer(self, array: Any) -> int:
         return int(array.data.ptr)

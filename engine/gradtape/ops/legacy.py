@@ -82,33 +82,44 @@ class LegacyType(type):
     def __call__(cls, *given: Any, **named: Any) -> Tensor:
         return legacy_new(given, cls.dtype)
 
+    def converted(cls, tensor: Tensor) -> Tensor:
+        """Return a tensor as one of this type."""
+        return cast(tensor, cls.dtype)
+
     def __repr__(cls) -> str:
         return f"<class 'torch.{cls.__name__}'>"
 
 
-_BY_NAME: dict[str, DType] = {}
+TYPES: dict[str, LegacyType] = {}
+"""The types of host tensors, by name."""
+
+BY_FULL_NAME: dict[str, LegacyType] = {}
+"""All of them, by the name that ``type()`` returns."""
 
 for _dtype in (
     *(bfloat16, bool_, float16, float32, float64),
     *(int8, int16, int32, int64, uint8),
 ):
     _full = legacy_type_name(_dtype)
-    _BY_NAME[_full] = _dtype
     _name = _full.rpartition(".")[2]
-    FUNCTIONS[_name] = LegacyType(_name, (), {"dtype": _dtype, "__module__": "torch"})
+    TYPES[_name] = LegacyType(_name, (), {"dtype": _dtype, "__module__": "torch"})
+    BY_FULL_NAME[_full] = TYPES[_name]
+
+FUNCTIONS.update(TYPES)
 
 
 @method("type")
 def type_(self: Tensor, dtype: Any = None, non_blocking: bool = False) -> Any:
     """Return the old name of the tensor's type, or the tensor cast to a type."""
     if dtype is None:
-        return legacy_type_name(self.dtype, self.is_sparse)
-    if isinstance(dtype, LegacyType):
-        return cast(self, dtype.dtype)
+        name = legacy_type_name(self.dtype, self.is_sparse)
+        return name.replace("torch.", "torch.cuda.", 1) if self.is_cuda else name
     if isinstance(dtype, str):
-        if dtype not in _BY_NAME:
+        if dtype not in BY_FULL_NAME:
             raise ValueError(f"invalid type: '{dtype}'")
-        return cast(self, _BY_NAME[dtype])
+        dtype = BY_FULL_NAME[dtype]
+    if isinstance(dtype, LegacyType):
+        return dtype.converted(self)
     if not isinstance(dtype, DType):
         raise ValueError(f"invalid type: '{getattr(dtype, '__name__', dtype)}'")
     return cast(self, dtype)

@@ -136,6 +136,7 @@ def view_as_real(input: Tensor) -> Tensor:
 
 
 @public
+@autocasts("view_as_complex")
 def view_as_complex(input: Tensor) -> Tensor:
     """Look at pairs of real numbers, in the last dimension, as complex ones.
 
