@@ -17,6 +17,7 @@ from ._mode import mode
 from ._node import Node, SavedTensor
 from ._op import Op
 from ._site import Site, caller_site, resolve, user_frame
+from ._sparse import SparseArray
 
 _ndarray = np.ndarray
 Check = Callable[[Node, Any, Sequence[Any]], None]
@@ -147,6 +148,10 @@ def kind_of(array: Any) -> Literal["nan", "inf"] | None:
 
 
 def _first(array: Any, kind: str) -> tuple[int, ...]:
+    if type(array) is SparseArray:
+        once = array.coalesce()
+        row, *inner = _first(once.values, kind)
+        return (*once.indices[:, row].tolist(), *inner)
     xp = backend_of(array).xp
     at = int(getattr(xp, f"is{kind}")(array).argmax())
     return tuple(int(i) for i in np.unravel_index(at, array.shape))
@@ -174,6 +179,8 @@ def _value_at(
     """Return one element, or where operands do not line up, what there is of them."""
     if not hasattr(value, "dtype") or not hasattr(value, "shape"):
         return value
+    if type(value) is SparseArray:
+        value = value.todense()
     if value.size == 1:
         return value.item()
     lined_up = value.shape == shape

@@ -9,6 +9,7 @@ from zlib import crc32
 import numpy as np
 
 from ._backend import backend_of
+from ._sparse import SparseArray
 
 WHOLE = 32_768
 """Bytes up to which every value counts: 10 µs. Beyond, the cost stays what it is."""
@@ -30,6 +31,8 @@ def fingerprint(array: Any) -> int:
     >>> fingerprint(np.zeros(3)) == fingerprint(np.ones(3))
     False
     """
+    if type(array) is SparseArray:
+        array = array.values
     if array.nbytes > WHOLE:
         array = _samples(array)
     if type(array) is not np.ndarray:

@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from ._backend import backend_of
+from ._sparse import SparseArray
 
 
 def laid_out(xp: Any, found: Any, operands: Sequence[Any]) -> Any:
@@ -22,6 +23,8 @@ def laid_out(xp: Any, found: Any, operands: Sequence[Any]) -> Any:
         a.flags.c_contiguous and a.shape == shape for a in arrays
     ):
         return found
+    if type(found) is SparseArray:
+        return found  # lies nowhere
     wanted = _strides_like(shape, arrays, found.itemsize)
     if wanted == found.strides:
         return found

@@ -116,7 +116,8 @@ def _product(ufunc: Any, x: Any, y: Any) -> Any:
     known = None
     if isinstance(y, SparseArray):
         y, known = y.todense(), False
-        kept = (y[x.places] != 0).reshape(len(x.values), -1).any(1)
+        there = y[x.places] != 0
+        kept = there.any(tuple(range(1, there.ndim)))
         x = SparseArray(x.indices[:, kept], x.values[kept], x.shape)
     return x.with_values(x.values * y[x.places], known)
 

@@ -8,10 +8,12 @@ from __future__ import annotations
 
 import math
 import sys
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
 
+from gradtape._sparse import SparseArray
 from gradviz import ir
 
 BINS = 32
@@ -37,7 +39,8 @@ def statistics(array: Any) -> ir.Statistics:
 
     Booleans count as 0 and 1; of complex numbers the magnitude is summarized. All is
     computed in float64 on the array's own device, and NaN and Inf are counted but left
-    out of everything else. Raises TypeError for arrays that hold no numbers.
+    out of everything else. Of a sparse array the elements that are kept are summarized,
+    each place once. Raises TypeError for arrays that hold no numbers.
 
     >>> import numpy as np
     >>> summary = statistics(np.array([[3.0, 0.0], [np.nan, -4.0]]))
@@ -46,6 +49,8 @@ def statistics(array: Any) -> ir.Statistics:
     >>> summary.first_bad
     (1, 0)
     """
+    if type(array) is SparseArray:
+        return _of_sparse(array)
     count = int(array.size)
     if count == 0:
         return ir.Statistics(0)
@@ -61,6 +66,15 @@ def statistics(array: Any) -> ir.Statistics:
         if math.isfinite(low) and math.isfinite(high):
             return _summary(xp, flat, low, high, repeats, count, zeros)
         return _summary_of_finite(xp, values, flat, repeats, count, zeros)
+
+
+def _of_sparse(array: SparseArray) -> ir.Statistics:
+    once = array.coalesce()
+    found = statistics(once.values)
+    if found.first_bad is None:
+        return found
+    row, *inner = found.first_bad
+    return replace(found, first_bad=(*once.indices[:, row].tolist(), *inner))
 
 
 def _namespace(array: Any) -> Any:

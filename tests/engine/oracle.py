@@ -38,8 +38,9 @@ def outcome(program: Program, module: Any) -> Any:
 
 
 def first_sentence(error: Exception) -> str:
-    """Return the error's text up to PyTorch's notes about its C++ stack."""
-    return str(error).split("\nException raised from")[0].strip()
+    """Return the error's text up to PyTorch's notes about its C++ stack and builds."""
+    text = str(error).split("\nException raised from")[0]
+    return text.split(" If you are a Facebook")[0].strip()
 
 
 def describe(value: Any) -> Any:

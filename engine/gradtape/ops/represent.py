@@ -6,7 +6,6 @@ from typing import Any
 
 from .._backend import backend_of
 from .._define import method
-from .._dtypes import get_default_dtype
 from .._mode import mode
 from .._printing import contents_str, is_default, tensor_str
 from .._sparse import SparseArray
@@ -39,10 +38,8 @@ def _sparse_repr(self: Tensor) -> str:
         size = f", size={array.shape}" if not array.size else ""
         parts.append(f"{prefix}{shown}{size})")
     facts = [f"size={data.shape}", f"nnz={data.indices.shape[1]}"]
-    kind = self.dtype
-    usual = is_default(kind) if data.values.size else kind is get_default_dtype()
-    if not usual:
-        facts.append(f"dtype={kind}")
+    if not is_default(self.dtype):
+        facts.append(f"dtype={self.dtype}")
     facts.append("layout=torch.sparse_coo")
     history = _history(self)
     if history is not None:

@@ -68,7 +68,7 @@ def _to_dense(xp: Any, self: Array) -> Any:
     return self.todense()
 
 
-@op({"self": lambda F, grad: grad}, **HIDDEN)
+@op({"self": lambda F, grad: F._densified(grad)}, **HIDDEN)
 def _sparse_like(xp: Any, self: Array, pattern: Array) -> Any:
     """Keep the elements of a gradient at the places of a sparse tensor.
 

@@ -10,6 +10,7 @@ import numpy as np
 
 from .._backend import backend_of
 from .._fingerprint import fingerprint
+from .._sparse import SparseArray
 from .._tensor import Tensor
 
 _SAMPLES = 64
@@ -39,6 +40,8 @@ def sketch_of(tensor: Tensor) -> Sketch:
     'first at index [0]: forward saw [1, 2], recomputation [2, 4]'
     """
     array = tensor.detach()._data
+    if type(array) is SparseArray:
+        array = array.coalesce().values
     shape, dtype = tuple(array.shape), array.dtype
     if dtype.names:  # complex32 is a structure of two halves
         return Sketch(shape, dtype, None, 0j, 0.0, fingerprint(array))
