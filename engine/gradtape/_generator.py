@@ -225,7 +225,13 @@ class Generator:
         raise RuntimeError(_NO_OFFSET)
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return _restored, (type(self), np.asarray(self.get_state()))
+        state = (self.initial_seed(), None, self.get_state())  # no offset: on the CPU
+        return type(self), (self.device,), state
+
+    def __setstate__(self, state: tuple[int, Any, Any]) -> None:
+        seed, _, words = state
+        self.manual_seed(seed)
+        self.set_state(words)
 
     # ---- raw draws ----
 
@@ -277,10 +283,6 @@ def _is_int(value: object) -> bool:
 
 def _name_of(value: object) -> str:
     return type(value).__name__
-
-
-def _restored(kind: type[Generator], state: NDArray[np.uint8]) -> Generator:
-    return kind().set_state(state)
 
 
 default_generator: Final = Generator()

@@ -10,11 +10,8 @@ import numpy as np
 from .._dtypes import get_default_dtype
 from .._node import new_object
 from .._tensor import Tensor, view_info, wrap
-from ..ops.rebuild import (
-    _rebuild_parameter,
-    _rebuild_parameter_with_state,
-    state_of,
-)
+from ..ops.rebuild import _rebuild_parameter, _rebuild_parameter_with_state
+from ..ops.subclasses import state_of
 from ._uninitialized import UninitializedTensorMixin as UninitializedTensorMixin
 from ._uninitialized import is_lazy as is_lazy
 from ._uninitialized import without_shape

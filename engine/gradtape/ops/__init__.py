@@ -110,6 +110,7 @@ from . import (
     special,
     statistics,
     storages,
+    subclasses,
     triangles,
     trigonometric,
     unique,

@@ -7,8 +7,10 @@ They trust nothing that they are given: a file may say anything.
 
 from __future__ import annotations
 
+import threading
 from collections import OrderedDict
-from collections.abc import Callable
+from collections.abc import Callable, Generator
+from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
@@ -29,6 +31,7 @@ from .formats import layout as Layout
 from .formats import sparse_coo
 from .sparse import is_sparse
 from .sparse_create import check_parts, check_range
+from .subclasses import retyped, set_state, state_of
 
 __all__ = [
     "_rebuild_device_tensor_from_cpu_tensor",
@@ -40,7 +43,6 @@ __all__ = [
     "_rebuild_tensor",
     "_rebuild_tensor_v2",
     "_rebuild_tensor_v3",
-    "state_of",
 ]
 
 _WITHOUT_STORAGE_CLASS = (uint16, uint32, uint64)
@@ -76,44 +78,6 @@ def _parts(self: Tensor) -> tuple[Callable[..., Tensor], tuple[Any, ...]]:
     return _rebuild_tensor_v2, (typed(memory, self.dtype), at.offset, *end)
 
 
-def state_of(tensor: Tensor) -> Any:
-    """Return what a tensor carries besides its elements: attributes and slots.
-
-    A ``__getstate__`` of the user's class says it instead.
-    """
-    getstate = type(tensor).__getstate__
-    if getstate is not object.__getstate__:
-        return getstate(tensor)
-    slots = {
-        name: getattr(tensor, name)
-        for name in _own_slots(type(tensor))
-        if hasattr(tensor, name)
-    }
-    return (tensor.__dict__, slots) if slots else tensor.__dict__
-
-
-def _own_slots(cls: type) -> list[str]:
-    """Return the slots that the user's subclasses of Tensor declare."""
-    found: list[str] = []
-    for each in cls.__mro__[: cls.__mro__.index(Tensor)]:
-        declared = each.__dict__.get("__slots__", ())
-        names = [declared] if isinstance(declared, str) else list(declared)
-        found += [name for name in names if name not in ("__dict__", "__weakref__")]
-    return found
-
-
-def set_state(tensor: Tensor, state: Any) -> Tensor:
-    """Give a rebuilt tensor the attributes and slots that were saved with it."""
-    attributes, slots = state if isinstance(state, tuple) else (state, None)
-    if not isinstance(attributes, dict) or not isinstance(slots, dict | None):
-        raise RuntimeError(f"Invalid serialized state: {type(state).__name__}")
-    tensor.__dict__.update(attributes)
-    for name, value in (slots or {}).items():
-        if name in _own_slots(type(tensor)):
-            setattr(tensor, name, value)
-    return tensor
-
-
 # ---- rebuilding ----
 
 
@@ -128,17 +92,6 @@ def _rebuild_from_type_v2(
         restore(found, state)
         return found
     return set_state(found, state)
-
-
-def retyped(tensor: Tensor, cls: type) -> Any:
-    """Return a leaf over the same memory that is an instance of a subclass."""
-    if not issubclass(cls, Tensor):
-        raise RuntimeError(f"{cls.__name__} is no class of tensors")
-    twin = object.__new__(cls)
-    for name in Tensor.__slots__:
-        if not name.startswith("__"):
-            setattr(twin, name, getattr(tensor, name))
-    return twin
 
 
 def _rebuild_tensor(
@@ -266,8 +219,30 @@ def _rebuild_sparse_tensor(layout: Layout, data: Any) -> Tensor:
             f"values of shape {list(values.shape)} do not fill a tensor of "
             f"{list(shape)}"
         )
-    check_range(at, shape)
+    if _unchecked.arrays is None:
+        check_range(at, shape)
+    else:
+        _unchecked.arrays.append((at, shape))
     return wrap(SparseArray(at, values._data, shape, coalesced))
+
+
+class _Unchecked(threading.local):
+    arrays: list[tuple[Any, tuple[int, ...]]] | None = None
+
+
+_unchecked = _Unchecked()
+
+
+@contextmanager
+def coordinates_checked_last() -> Generator[None]:
+    """Check coordinates of sparse tensors when the block ends: then they are read."""
+    _unchecked.arrays = []
+    try:
+        yield
+        for at, shape in _unchecked.arrays:
+            check_range(at, shape)
+    finally:
+        _unchecked.arrays = None
 
 
 def _rebuild_parameter(data: Any, requires_grad: Any, backward_hooks: Any) -> Any:

@@ -12,11 +12,13 @@ from .._dtypes import uint8
 from .._storage import new_storage
 from .._typed_storage import TypedStorage, typed
 from .._untyped_storage import UntypedStorage
+from ..ops.rebuild import coordinates_checked_last
 from ._archive import storage_id, text_of
 from ._legacy_save import MAGIC_NUMBER, PROTOCOL_VERSION
 from ._options import skipping
 from ._refusals import TruncatedPickleError, broken
 from ._unpickler import Reading
+from ._zip_reader import read_into
 
 _TAR = (
     "This file is in the .tar format of PyTorch 0.1, which is not read any more. Load "
@@ -39,9 +41,9 @@ def legacy_load(file: Any, reading: Reading) -> Any:
     system = reading.load(file, None)
     swapped = isinstance(system, dict) and not system.get("little_endian", True)
     storages = _Storages(reading, swapped, _left(file))
-    result = reading.load(file, storages.persistent_load)
-    keys = reading.load(file, None)
-    storages.fill(file, keys)
+    with coordinates_checked_last():
+        result = reading.load(file, storages.persistent_load)
+        storages.fill(file, reading.load(file, None))
     return result
 
 
@@ -70,7 +72,7 @@ class _Storages:
             empty = np.zeros(count, dtype.numpy)
             storage = UntypedStorage(new_storage(empty))
             self._storages[key] = typed(self._restore(storage, location), dtype)
-        found = self._storages[key]
+        found = typed(self._storages[key].untyped(), dtype)
         view = saved[5]
         return found if view is None else self._view(found, view)
 
@@ -104,14 +106,14 @@ class _Storages:
         (count,) = _COUNT.unpack(head)
         if count != storage.size():
             broken(f"a storage of {storage.size()} elements is followed by {count}")
-        found = np.frombuffer(bytearray(file.read(storage.nbytes())), np.uint8)
-        if found.size < storage.nbytes():
-            raise TruncatedPickleError("The file ends in the middle of a storage.")
         target = storage.untyped()
-        memory = UntypedStorage(new_storage(found))
+        host = target if not target.is_cuda else UntypedStorage(target.nbytes())
+        for _ in read_into(file, host._bytes()):
+            pass
         if self._swapped:
-            memory.byteswap(storage.dtype)
-        target.copy_(memory.to(device=target.device))
+            host.byteswap(storage.dtype)
+        if host is not target:
+            target.copy_(host.to(device=target.device))
 
 
 def _refuse_tar(file: Any) -> None:

@@ -117,10 +117,20 @@ def name_in_file(obj: Any, name: str | None = None) -> tuple[str, str] | None:
     module = getattr(obj, "__module__", None)
     if module is None and FUNCTIONS.get(getattr(obj, "__name__", "")) is obj:
         return "torch", obj.__name__
+    if _functional(obj):
+        return "torch.nn.functional", obj.__name__
     found = name or getattr(obj, "__qualname__", None)
     if type(module) is not str or type(found) is not str or "<" in found:
         return None
     return torch_name(module, found)
+
+
+def _functional(obj: Any) -> bool:
+    """Tell whether an object is a function that nn.functional takes from the ops."""
+    from ..nn import functional
+
+    shown = getattr(obj, "__name__", None)
+    return type(shown) is str and getattr(functional, shown, None) is obj
 
 
 def torch_name(module: str, name: str) -> tuple[str, str] | None:
@@ -141,8 +151,6 @@ def torch_name(module: str, name: str) -> tuple[str, str] | None:
     if known is not None:
         return known, name
     parts = rest.split(".") if rest else []
-    if parts[:2] == ["nn", "_functional"]:
-        return "torch.nn.functional", name
     while parts and parts[-1].startswith("_") and parts[-1] not in ("_C", "_utils"):
         parts.pop()
     return ".".join(["torch", *parts]), name
@@ -159,6 +167,8 @@ def find(module: str, name: str) -> Any:
         return importlib.import_module("gradtape")
     if name == "_rebuild_from_type_v2":
         module = "torch._utils"
+    if module == "torch._C._nn":
+        module = "torch.nn.functional"
     if (module, name) in _OURS:
         return _attribute("gradtape", _OURS[module, name])
     package = module.rpartition(".")[0]

@@ -10,9 +10,12 @@ import os
 import struct
 import zipfile
 import zlib
+from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 import numpy as np
+
+from ._refusals import TruncatedPickleError
 
 _HEADER_SIZE = 30
 _UTF8 = 0x800  # the flag of names in UTF-8
@@ -149,31 +152,22 @@ class ZipReader:
     def load(self, name: str) -> Any:
         """Return the data of a record as a new array of bytes.
 
-        Raises RuntimeError where the file ends too early or the checksum is wrong.
+        A checksum of 0 stands for none. Raises RuntimeError where the file ends too
+        early or the checksum is wrong.
         """
         start, size = self.where(name)
         found = np.empty(size, np.uint8)
-        view, crc, done = found.data, 0, 0
+        wanted = self._records[name].crc if self._check_crc else 0
         self._file.seek(start)
-        while done < size:
-            count = self._read_into(view[done : done + _CHUNK])
-            if not count:
-                raise RuntimeError(_BROKEN.format(name=name, what="the file ends"))
-            if self._check_crc:
-                crc = zlib.crc32(view[done : done + count], crc)
-            done += count
-        if self._check_crc and crc != self._records[name].crc:
+        crc = 0
+        for chunk in read_into(self._file, found):
+            if wanted:
+                crc = zlib.crc32(chunk, crc)
+        if wanted and crc != wanted:
             raise RuntimeError(
                 _BROKEN.format(name=name, what="its checksum is wrong") + _CORRUPT
             )
         return found
-
-    def _read_into(self, target: memoryview) -> int:
-        if hasattr(self._file, "readinto"):
-            return int(self._file.readinto(target) or 0)
-        data = self._file.read(len(target))
-        target[: len(data)] = data
-        return len(data)
 
 
 def is_zip(file: Any) -> bool:
@@ -182,3 +176,23 @@ def is_zip(file: Any) -> bool:
     found = file.read(4) == b"PK\3\4"
     file.seek(start)
     return found
+
+
+def read_into(file: Any, target: Any) -> Iterator[memoryview]:
+    """Fill an array of bytes from where a file stands; yield the parts as they come.
+
+    Raises TruncatedPickleError where the file ends before.
+    """
+    view, done = target.data, 0
+    while done < target.size:
+        part = view[done : done + _CHUNK]
+        if hasattr(file, "readinto"):
+            count = int(file.readinto(part) or 0)
+        else:
+            data = file.read(len(part))
+            count = len(data)
+            part[:count] = data
+        if not count:
+            raise TruncatedPickleError("The file ends in the middle of a storage.")
+        yield part[:count]
+        done += count
