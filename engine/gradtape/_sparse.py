@@ -206,6 +206,12 @@ class RefusedAttributeError(NotImplementedError, AttributeError):
     """What arrays have and sparse ones have not: hasattr() says no, calls refuse."""
 
 
+def no_elements(shape: tuple[int, ...], dtype: Any) -> SparseArray:
+    """Return a sparse array of zeros, all its dimensions with coordinates."""
+    indices = np.empty((len(shape), 0), np.int64)
+    return SparseArray(indices, np.empty(0, dtype), shape, True)
+
+
 class NoMemoryError(NotImplementedError):
     """A view was asked for of a tensor whose elements lie nowhere."""
 

@@ -24,6 +24,8 @@ MAKING: dict[str, Callable[[Any], Any]] = {
     "one dimension": lambda torch: torch.sparse_coo_tensor([[0, 1]], [3, 4], (3,)),
     "size alone": lambda torch: torch.sparse_coo_tensor((2, 3)),
     "size by name": lambda torch: torch.sparse_coo_tensor(size=(2, 3)),
+    "zeros": lambda torch: torch.zeros(2, 3, layout=torch.sparse_coo),
+    "empty": lambda torch: torch.empty(2, 3, layout=torch.sparse_coo, dtype=torch.int),
     "nothing kept": lambda torch: torch.sparse_coo_tensor(
         torch.zeros(2, 0, dtype=torch.int64), torch.zeros(0), (2, 3)
     ),

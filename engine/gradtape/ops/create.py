@@ -1,7 +1,8 @@
 """New tensors of a given size: zeros, full, empty, eye, and the ``*_like`` family.
 
 All take PyTorch's keywords: ``out``, ``dtype``, ``device``, ``requires_grad``;
-``layout`` and ``pin_memory`` are accepted for its sake and mean nothing here.
+``pin_memory`` is accepted for its sake and means nothing here, nor does ``layout``
+except to zeros and empty.
 """
 
 from __future__ import annotations
@@ -14,10 +15,12 @@ from .._define import public
 from .._dtypes import DTYPE_OF, bool_, get_default_dtype, iinfo, int64, parse_dtype
 from .._dtypes import dtype as DType
 from .._mode import mode
+from .._sparse import no_elements
 from .._strided import Geometry
 from .._tensor import Tensor
 from ._arguments import float_dtype, sizes, spread
 from ._place import deliver, made, module_on
+from .formats import sparse_coo
 
 Sizes = tuple[int, ...]
 
@@ -60,6 +63,8 @@ def zeros(
     """
     shape = checked_size(given, "zeros", size)
     kind = _kind(dtype, out, "zeros")
+    if layout is sparse_coo:
+        return made(no_elements(shape, kind), requires_grad)
     return deliver(module_on(device).zeros(shape, kind), out, requires_grad)
 
 
@@ -95,6 +100,8 @@ def empty(
     """Return a tensor whose values are whatever its memory held."""
     shape = checked_size(given, "empty", size)
     kind = _kind(dtype, out, "empty")
+    if layout is sparse_coo:
+        return made(no_elements(shape, kind), requires_grad)
     return deliver(module_on(device).empty(shape, kind), out, requires_grad)
 
 

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
-from .._define import FUNCTIONS, public
-from .._dtypes import int64, parse_dtype
-from .._sparse import SparseArray
+from .._define import public
+from .._dtypes import parse_dtype
 from .._tensor import Tensor, wrap
 from .build import as_tensor
+from .create import empty
+from .formats import sparse_coo
 from .sparse import _sparse_coo
 from .sparse_invariants import check_sparse_tensor_invariants
 
@@ -67,10 +68,7 @@ def sparse_coo_tensor(
 
 
 def _empty(size: Any, dtype: Any) -> Tensor:
-    shape = tuple(int(n) for n in size)
-    kept = FUNCTIONS["empty"](0, dtype=dtype)._data
-    places = FUNCTIONS["empty"](len(shape), 0, dtype=int64)._data
-    return wrap(SparseArray(places, kept, shape, True))
+    return empty(tuple(int(n) for n in size), dtype=dtype, layout=sparse_coo)
 
 
 def _filled(
