@@ -77,25 +77,31 @@ def new_check() -> Check:
     """Return the test that one backward pass puts every node's gradients to.
 
     It raises at the first NaN and remembers the first infinity. Finite gradients are
-    let through by one number: themselves, or their scalar product with themselves.
+    let through by one number: themselves, or their scalar product with themselves. A
+    gradient that a node hands on as it came is looked at once.
     """
     first_inf: list[Finding] = []
     run = mode.now.run
+    passed: Any = None  # the last one let through
 
     def check(node: Node, grad: Any, outgoing: Sequence[Any]) -> None:
+        nonlocal passed
+        if node.extra is not None or node.foreign:  # a user may have written to it
+            passed = None
         for out in outgoing:
-            if out is None:
+            if out is passed or out is None:
                 continue
-            if type(out) is not _ndarray:
-                out = getattr(out, "_data", out)
-            if out.size == 1:
-                value = out.item()
-                if value - value == 0:  # neither NaN nor infinite
+            array = out if type(out) is _ndarray else getattr(out, "_data", out)
+            if array.size == 1:
+                value = array.item()
+                if not value - value:  # neither NaN nor infinite
+                    passed = out
                     continue
-            elif type(out) is _ndarray and out.dtype.kind == "f":
-                flat = out if out.ndim == 1 else out.reshape(-1)
+            elif type(array) is _ndarray and array.dtype.kind == "f":
+                flat = array if array.ndim == 1 else array.reshape(-1)
                 value = run(flat.dot, flat).item()  # may overflow: no reason to warn
-                if value - value == 0:
+                if not value - value:
+                    passed = out
                     continue
             for number, each in enumerate(outgoing):
                 if each is not None:
