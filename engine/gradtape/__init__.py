@@ -8,13 +8,20 @@ from typing import TYPE_CHECKING as _TYPE_CHECKING
 from typing import Any as _Any
 
 from . import _C as _C
+from . import __config__ as __config__
+from . import _settings as _settings
+from . import accelerator as accelerator
 from . import amp as amp
 from . import autograd as autograd
+from . import backends as backends
 from . import cpu as cpu
 from . import cuda as cuda
 from . import fft as fft
 from . import func as func
 from . import linalg as linalg
+from . import mps as mps
+from . import mtia as mtia
+from . import multiprocessing as multiprocessing
 from . import nn as nn
 from . import ops as ops
 from . import optim as optim
@@ -25,7 +32,10 @@ from . import sparse as sparse
 from . import special as special
 from . import storage as storage
 from . import testing as testing
+from . import torch_version as torch_version
 from . import utils as utils
+from . import version as version
+from . import xpu as xpu
 from ._define import FUNCTIONS as _FUNCTIONS
 from ._device import device as device
 from ._device import set_default_device as set_default_device
@@ -67,7 +77,6 @@ from ._size import Size as Size
 from ._tensor import Tensor as Tensor
 from ._typed_storage import TypedStorage as TypedStorage
 from ._untyped_storage import UntypedStorage as UntypedStorage
-from ._version import __version__ as __version__
 from ._warn import is_warn_always_enabled as is_warn_always_enabled
 from ._warn import set_warn_always as set_warn_always
 from .amp import GradScaler as GradScaler
@@ -90,6 +99,7 @@ from .ops.formats import sparse_coo as sparse_coo
 from .ops.formats import strided as strided
 from .serialization import load as load
 from .serialization import save as save
+from .version import __version__ as __version__
 
 bool = _bool
 cdouble = complex128
