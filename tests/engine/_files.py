@@ -1,4 +1,4 @@
-"""Saved files in memory: made by either engine, taken apart, and put together wrongly."""
+"""Saved files in memory: made by either engine, taken apart, put together wrongly."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Files go both ways: what one engine writes, the other reads, and both mean the same."""
+"""Files go both ways: what one engine writes, the other reads as what it was."""
 
 from __future__ import annotations
 
