@@ -19,6 +19,7 @@ from . import cuda as cuda
 from . import fft as fft
 from . import func as func
 from . import linalg as linalg
+from . import masked as masked
 from . import mps as mps
 from . import mtia as mtia
 from . import multiprocessing as multiprocessing
@@ -28,6 +29,7 @@ from . import optim as optim
 from . import profiler as profiler
 from . import random as random
 from . import serialization as serialization
+from . import signal as signal
 from . import sparse as sparse
 from . import special as special
 from . import storage as storage

@@ -1,0 +1,3 @@
+"""Signal processing: gradtape.signal mirrors torch.signal."""
+
+from . import windows as windows
