@@ -1,0 +1,236 @@
+"""Settings of the process: threads, determinism, precision, the default types.
+
+Most choose nothing here and are kept for programs that set and read them back.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+import warnings
+from typing import Any
+
+from . import _cuda
+from ._define import public
+from ._device import default_device
+from ._device import device as Device
+from ._dtypes import set_default_dtype
+from ._site import user_stacklevel
+
+# ---- threads -----------------------------------------------------------------------
+
+
+class _Threads:
+    """How many threads were asked for; None until somebody does."""
+
+    inside: int | None = None
+    between: int | None = None
+    limits: Any = None
+
+
+def _allowed() -> int:
+    named = os.environ.get("OMP_NUM_THREADS", "")
+    return int(named) if named.isdigit() and int(named) else _processors()
+
+
+def _processors() -> int:
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else 1
+
+
+@public
+def get_num_threads() -> int:
+    """Return how many threads an op may use.
+
+    >>> import gradtape as torch
+    >>> torch.get_num_threads() >= 1
+    True
+    """
+    return _Threads.inside or _allowed()
+
+
+@public
+def set_num_threads(int: Any) -> None:
+    """Let NumPy's matrix library use so many threads, through threadpoolctl.
+
+    Without that library the number is only kept: set OMP_NUM_THREADS instead, before
+    the program starts. Raises RuntimeError for what is no positive number.
+    """
+    _check_threads("set_num_threads", int)
+    _Threads.inside = int
+    try:
+        from threadpoolctl import (  # pyright: ignore[reportMissingImports]
+            threadpool_limits,
+        )
+    except ImportError:
+        return
+    _Threads.limits = threadpool_limits(int)
+
+
+@public
+def get_num_interop_threads() -> int:
+    """Return how many ops may run at once."""
+    return _Threads.between or _allowed()
+
+
+@public
+def set_num_interop_threads(int: Any) -> None:
+    """Choose how many ops may run at once; the number is only kept."""
+    _check_threads("set_num_interop_threads", int)
+    if _Threads.between is not None:
+        raise RuntimeError(
+            "Error: cannot set number of interop threads after parallel work has "
+            "started or set_num_interop_threads called"
+        )
+    _Threads.between = int
+
+
+def _check_threads(name: str, number: Any) -> None:
+    if not isinstance(number, int) or isinstance(number, bool):
+        raise RuntimeError(f"{name} expects an int, but got {type(number).__name__}")
+    if number <= 0:
+        raise RuntimeError(f"{name} expects a positive integer")
+
+
+# ---- determinism -------------------------------------------------------------------
+
+_DEBUG_MODES = ("default", "warn", "error")
+
+
+class _Determinism:
+    """What was asked for. Every op here gives the same result every time."""
+
+    mode = 0  # a position in _DEBUG_MODES
+
+
+@public
+def use_deterministic_algorithms(mode: bool, *, warn_only: bool = False) -> None:
+    """Ask for results that are the same every time, which they are here anyway."""
+    if not isinstance(mode, bool):
+        raise TypeError(
+            "_set_deterministic_algorithms(): argument 'mode' (position 1) must be "
+            f"bool, not {type(mode).__name__}"
+        )
+    _Determinism.mode = 0 if not mode else 1 if warn_only else 2
+
+
+@public
+def are_deterministic_algorithms_enabled() -> bool:
+    """Tell whether :func:`use_deterministic_algorithms` asked for it."""
+    return _Determinism.mode != 0
+
+
+@public
+def is_deterministic_algorithms_warn_only_enabled() -> bool:
+    """Tell whether a warning would do where an op could not."""
+    return _Determinism.mode == 1
+
+
+@public
+def set_deterministic_debug_mode(debug_mode: int | str) -> None:
+    """Ask by number or name: 0 "default", 1 "warn", 2 "error"."""
+    if isinstance(debug_mode, str):
+        if debug_mode not in _DEBUG_MODES:
+            raise RuntimeError(
+                "invalid value of debug_mode, expected one of `default`, `warn`, "
+                f"`error`, but got {debug_mode}"
+            )
+        debug_mode = _DEBUG_MODES.index(debug_mode)
+    if debug_mode not in (0, 1, 2):
+        raise RuntimeError(
+            f"invalid value of debug_mode, expected 0, 1, or 2, but got {debug_mode}"
+        )
+    _Determinism.mode = debug_mode
+
+
+@public
+def get_deterministic_debug_mode() -> int:
+    """Return what was asked for as a number."""
+    return _Determinism.mode
+
+
+# ---- precision and types -----------------------------------------------------------
+
+
+class _Precision:
+    """How exact products of float32 must be; here they always are."""
+
+    matmul = "highest"
+
+
+precision = _Precision()
+
+
+@public
+def get_float32_matmul_precision() -> str:
+    """Return what was asked for: "highest", "high" or "medium"."""
+    return precision.matmul
+
+
+@public
+def set_float32_matmul_precision(precision: str) -> None:
+    """Allow products of float32 to be less exact; nothing here makes use of it."""
+    if precision not in ("highest", "high", "medium"):
+        warnings.warn(
+            f"{precision} is not one of 'highest', 'high', or 'medium'; the current"
+            "setFloat32MatmulPrecision call has no effect.",
+            UserWarning,
+            stacklevel=user_stacklevel(),
+        )
+        return
+    _keep_precision(precision)
+
+
+def _keep_precision(name: str) -> None:
+    precision.matmul = name
+
+
+@public
+def set_flush_denormal(mode: bool) -> bool:
+    """Ask that tiny numbers become zero; return whether that is possible: no."""
+    return False
+
+
+@public
+def set_default_tensor_type(t: Any) -> None:
+    """Deprecated, as in PyTorch: set the default dtype by the old name of a type."""
+    from .ops.legacy import BY_FULL_NAME  # upwards, hence late
+
+    kind: Any = BY_FULL_NAME.get(t) if isinstance(t, str) else t
+    if kind is None:
+        raise TypeError(f"invalid type object: {t}")
+    if not kind.dtype.is_floating_point:
+        raise TypeError("only floating-point types are supported as the default type")
+    if kind not in BY_FULL_NAME.values() or "cuda" in repr(kind):
+        kind()  # says that there is no such device
+    set_default_dtype(kind.dtype)
+
+
+@public
+def get_device_module(device: Any = None) -> Any:
+    """Return the module of a type of device, such as ``gradtape.cuda``.
+
+    >>> import gradtape as torch
+    >>> torch.get_device_module("cpu") is torch.cpu
+    True
+    """
+    if device is None:
+        name = "cuda" if _cuda.is_available() else default_device().type
+    elif isinstance(device, str | Device):
+        name = Device(device).type
+    else:
+        raise RuntimeError(
+            f"Invalid value of device '{device}', expect torch.device, str, or None"
+        )
+    found = getattr(sys.modules[__name__.partition(".")[0]], name, None)
+    if found is None:
+        raise RuntimeError(
+            f"Device '{name}' does not have a corresponding module registered as "
+            f"'torch.{name}'."
+        )
+    return found
+
+
+@public
+def compiled_with_cxx11_abi() -> bool:
+    """Say what PyTorch's packages say of their C++: yes."""
+    return True
