@@ -116,6 +116,7 @@ def test_a_worker_knows_who_it_is():
             info = data.get_worker_info()
             seen.append((worker_id, info.id, info.num_workers, info.worker_method))
             seen.append((info.seed, t.initial_seed(), len(info.dataset), info.rng))
+            seen.append(t.get_num_threads())
 
         t.manual_seed(2)
         batches = loader(

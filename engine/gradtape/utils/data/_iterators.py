@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import importlib
 import warnings
 from typing import TYPE_CHECKING, Any
 
+from ..._cuda import is_available
 from ...autograd.profiler import record_function
 from ._utils.fetch import DatasetKind
 from ._utils.pin_memory import pin_memory
@@ -113,15 +113,7 @@ def _pins(loader: DataLoader[Any]) -> bool:
         )
     if not loader.pin_memory:
         return False
-    found = _has_accelerator()
+    found = is_available()
     if not found:
         warnings.warn(_NO_ACCELERATOR, stacklevel=4)
     return found
-
-
-def _has_accelerator() -> bool:
-    try:
-        cuda = importlib.import_module("...cuda", __package__)
-    except ImportError:
-        return False
-    return bool(cuda.is_available())

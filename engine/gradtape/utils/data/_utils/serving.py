@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from ...._settings import set_num_threads
 from ....ops.random import manual_seed
 from . import worker
 from .channel import Sender, packed
@@ -39,6 +40,7 @@ def worker_loop(
 ) -> None:
     """Answer tasks ``(number, keys)`` with ``(number, batch)`` until they end."""
     try:
+        set_num_threads(1)  # the workers are what runs side by side
         seed = job.base_seed + worker_id
         random.seed(seed)
         manual_seed(seed)
