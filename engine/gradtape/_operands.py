@@ -14,6 +14,8 @@ from ._tensor import Tensor
 
 _ndarray = np.ndarray
 _NUMBERS = (float, int, bool, complex, np.generic)
+_OF_NUMBERS = frozenset(("add", "sub", "mul", "div", "floor_divide"))
+"""Ops that PyTorch lets compute on nothing but Python's numbers."""
 
 
 def arrays_of(op: Op, args: Sequence[Any]) -> tuple[list[Any], Any]:
@@ -36,6 +38,8 @@ def arrays_of(op: Op, args: Sequence[Any]) -> tuple[list[Any], Any]:
     if first is None:
         if not args or op.listed is not None or args[0] is None:
             return arrays, np
+        if op.name in _OF_NUMBERS:
+            return [np.asarray(array) for array in arrays], np
         raise argument_error(op, op.tensors[0], 1, args[0])
     if type(first._data) is _ndarray:
         for position, array in enumerate(arrays):

@@ -11,6 +11,7 @@ import pytest
 from gradtape._dtypes import DTYPES
 
 from ._engines import OURS, Engine, needs_torch, theirs
+from .oracle import assert_same
 from .test_ops_inplace import attempt, errors_differ
 
 DTYPE_NAMES = (
@@ -128,3 +129,19 @@ def test_a_dtype_argument_decides(function: str, wanted: str):
             assert list(errors_differ(mine, yours)) == []
         else:
             assert mine == yours
+
+
+@pytest.mark.parametrize("function", ["add", "sub", "mul", "div", "floor_divide"])
+def test_two_numbers_make_the_tensor_of_pytorch(function: str):
+    def program(t):
+        operate = getattr(t, function)
+        return [operate(a, b) for a, b in ((7, 2), (2.5, 2), (True, 2))]
+
+    assert_same(program)
+
+
+def test_other_functions_refuse_two_numbers():
+    def program(t):
+        t.atan2(1, 2)
+
+    assert_same(program)
