@@ -173,7 +173,7 @@ class TypedStorage:
         return typed(self._untyped_storage.__deepcopy__(memo), self.dtype)
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return typed, (self._untyped_storage, self.dtype)
+        return _restored, (bytes(self._untyped_storage), self.dtype)
 
     def resize_(self, size: int) -> None:
         """Give the memory room for another number of elements."""
@@ -225,6 +225,10 @@ class TypedStorage:
     def __repr__(self) -> str:
         kind = f"torch.storage.TypedStorage(dtype={self.dtype}, device={self.device})"
         return listing(self.tolist(), kind)
+
+
+def _restored(content: bytes, dtype: DType) -> TypedStorage:
+    return typed(UntypedStorage.from_buffer(content), dtype)
 
 
 def typed(storage: UntypedStorage, dtype: DType) -> TypedStorage:

@@ -1,4 +1,4 @@
-"""Copies of whole tensors, deep and shallow, and their memory shared by DLPack."""
+"""Deep copies of tensors, and their memory shared by DLPack."""
 
 from __future__ import annotations
 
@@ -15,8 +15,7 @@ from .._tensor import Tensor, wrap
 from .._untyped_storage import face_of
 from .memory import place
 from .sparse import is_sparse
-
-Sizes = tuple[int, ...]
+from .subclasses import own_slots
 
 
 @method("__deepcopy__")
@@ -48,6 +47,9 @@ def _carried_over(self: Tensor, twin: Tensor, memo: dict[int, Any]) -> Tensor:
     if self._grad is not None:
         twin._grad = copy.deepcopy(self._grad, memo)
     twin.__dict__.update(copy.deepcopy(self.__dict__, memo))
+    for name in own_slots(type(self)):
+        if hasattr(self, name):
+            setattr(twin, name, copy.deepcopy(getattr(self, name), memo))
     return twin
 
 
@@ -59,19 +61,6 @@ def _like(self: Tensor, memory: Storage) -> Tensor:
     twin._needs, twin._nr = False, 0
     twin._data = memory.flat_as(self._data.dtype)[:0]
     place(twin, geometry_of(self))
-    return twin
-
-
-@method("__copy__")
-def _shallow_copy(self: Tensor) -> Tensor:
-    if is_sparse(self):
-        return wrap(self._data.alias())
-    memory = self._storage
-    if memory.inference and not mode.now.inference:
-        memory = new_storage(memory.owner)
-    twin = _like(self, memory)
-    twin._needs = self.requires_grad
-    twin.__dict__.update(self.__dict__)
     return twin
 
 

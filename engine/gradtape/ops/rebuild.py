@@ -21,7 +21,7 @@ from .._dtypes import DTYPE_OF, uint16, uint32, uint64
 from .._dtypes import dtype as DType
 from .._errors import STRIDED_OUT_OF_BOUNDS
 from .._sparse import SparseArray
-from .._storage import Storage, borrowed, new_storage
+from .._storage import Storage, new_storage, sharing
 from .._strided import Geometry, check_geometry, geometry_of
 from .._tensor import Tensor, wrap, wrap_shared
 from .._tensor_data import move_to
@@ -167,8 +167,9 @@ def _look(memory: Storage, dtype: DType, at: Geometry) -> Tensor:
         raise RuntimeError(
             f"no array has the sizes {sizes}: {str(error).rstrip('.')}"
         ) from None
-    own = borrowed(memory, new_storage(memory.owner))
-    own.version = 1  # PyTorch places what it reads with set_()
+    own = sharing(memory)
+    if not own.inference:
+        own.version = 1  # PyTorch places what it reads with set_()
     found = wrap_shared(array, own)
     move_to(found, at.offset)
     return found

@@ -51,13 +51,13 @@ def state_of(tensor: Tensor) -> Any:
         return getstate(tensor)
     slots = {
         name: getattr(tensor, name)
-        for name in _own_slots(type(tensor))
+        for name in own_slots(type(tensor))
         if hasattr(tensor, name)
     }
     return (tensor.__dict__, slots) if slots else tensor.__dict__
 
 
-def _own_slots(cls: type) -> list[str]:
+def own_slots(cls: type) -> list[str]:
     """Return the slots that the user's subclasses of Tensor declare."""
     found: list[str] = []
     for each in cls.__mro__[: cls.__mro__.index(Tensor)]:
@@ -74,6 +74,6 @@ def set_state(tensor: Tensor, state: Any) -> Tensor:
         raise RuntimeError(f"Invalid serialized state: {type(state).__name__}")
     tensor.__dict__.update(attributes)
     for name, value in (slots or {}).items():
-        if name in _own_slots(type(tensor)):
+        if name in own_slots(type(tensor)):
             setattr(tensor, name, value)
     return tensor
