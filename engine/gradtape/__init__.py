@@ -9,15 +9,23 @@ from typing import Any as _Any
 
 from . import _C as _C
 from . import __config__ as __config__
+from . import _dynamo as _dynamo
 from . import _settings as _settings
 from . import accelerator as accelerator
 from . import amp as amp
+from . import ao as ao
 from . import autograd as autograd
 from . import backends as backends
+from . import compiler as compiler
 from . import cpu as cpu
 from . import cuda as cuda
+from . import export as export
 from . import fft as fft
 from . import func as func
+from . import fx as fx
+from . import hub as hub
+from . import jit as jit
+from . import library as library
 from . import linalg as linalg
 from . import masked as masked
 from . import mps as mps
@@ -26,7 +34,9 @@ from . import multiprocessing as multiprocessing
 from . import nn as nn
 from . import ops as ops
 from . import optim as optim
+from . import package as package
 from . import profiler as profiler
+from . import quantization as quantization
 from . import random as random
 from . import serialization as serialization
 from . import signal as signal

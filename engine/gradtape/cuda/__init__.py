@@ -9,6 +9,7 @@ from .._cuda import device_count as device_count
 from .._cuda import is_available as is_available
 from .._cuda import is_bf16_supported as is_bf16_supported
 from .._cuda import is_initialized as is_initialized
+from .._refusals import refused_names as _refused_names
 from . import amp as amp
 from . import memory as memory
 from . import nvtx as nvtx
@@ -58,6 +59,7 @@ from .streams import set_stream as set_stream
 from .streams import stream as stream
 
 globals().update(_TENSOR_TYPES)
+globals().update(_refused_names("cuda"))
 
 
 def init() -> None:

@@ -1,0 +1,166 @@
+"""What is out of reach: which names refuse, in which sentence, and what to use instead.
+
+The names exist, so that programs can import them; using one raises
+:class:`OutOfReachError`. ``docs/out-of-reach.md`` lists them all.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Final, NamedTuple, NoReturn
+
+
+class OutOfReachError(NotImplementedError):
+    """Something that PyTorch has and this package never will."""
+
+
+class Topic(NamedTuple):
+    """Names that are refused for one reason."""
+
+    names: str  # under ``gradtape.``, apart by spaces
+    why: str
+    instead: str
+
+
+TOPICS: Final = (
+    Topic(
+        "jit.script jit.trace jit.trace_module jit.load jit.save jit.freeze jit.fork "
+        "jit.wait jit.optimize_for_inference jit.ScriptModule jit.ScriptFunction "
+        "jit.CompilationUnit jit.Attribute",
+        "there is no TorchScript",
+        "call the function or module itself, and torch.onnx.export to hand it on",
+    ),
+    Topic(
+        "fx.symbolic_trace fx.Tracer fx.Graph fx.GraphModule fx.Interpreter "
+        "fx.Transformer fx.Node fx.Proxy fx.replace_pattern",
+        "modules are not rewritten",
+        "forward hooks, or gradviz to look at the recorded graph",
+    ),
+    Topic(
+        "export.export export.load export.save export.ExportedProgram export.Dim",
+        "programs are not captured",
+        "torch.onnx.export",
+    ),
+    Topic(
+        "quantization.quantize quantization.quantize_dynamic quantization.prepare "
+        "quantization.prepare_qat quantization.convert quantization.QuantStub "
+        "quantization.DeQuantStub quantization.get_default_qconfig "
+        "quantization.get_default_qat_qconfig quantization.fuse_modules",
+        "there are no quantized tensors",
+        "half() or bfloat16(), or quantise the file that torch.onnx.export writes",
+    ),
+    Topic(
+        "hub.load hub.list hub.help hub.download_url_to_file "
+        "hub.load_state_dict_from_url",
+        "nothing is downloaded",
+        "torch.load on a file that you have fetched",
+    ),
+    Topic(
+        "package.PackageExporter package.PackageImporter",
+        "code is not packed into files",
+        "torch.save on a state_dict, and an import of the code",
+    ),
+    Topic(
+        "library.Library library.custom_op library.define library.impl "
+        "library.register_fake library.triton_op",
+        "there is no dispatcher to register with",
+        "a torch.autograd.Function, or a plain function of tensors",
+    ),
+    Topic(
+        "utils.cpp_extension.load utils.cpp_extension.load_inline "
+        "utils.cpp_extension.CppExtension utils.cpp_extension.CUDAExtension "
+        "utils.cpp_extension.BuildExtension",
+        "extensions are built against PyTorch's C++",
+        "a torch.autograd.Function written with NumPy or CuPy",
+    ),
+    Topic(
+        "cuda.CUDAGraph cuda.graph cuda.make_graphed_callables",
+        "calls are not recorded for the device",
+        "the function itself",
+    ),
+    Topic(
+        "cuda.MemPool cuda.CUDAPluggableAllocator cuda.memory_snapshot",
+        "CuPy's memory pool serves the devices",
+        "cupy.cuda.set_allocator",
+    ),
+    Topic(
+        "cuda.utilization cuda.temperature cuda.power_draw cuda.clock_rate "
+        "cuda.memory_usage cuda.list_gpu_processes",
+        "the driver is not asked about load",
+        "nvidia-smi, or the library nvidia-ml-py",
+    ),
+    Topic(
+        "utils.tensorboard.SummaryWriter.add_graph "
+        "utils.tensorboard.SummaryWriter.add_onnx_graph",
+        "what they draw is traced TorchScript or ONNX",
+        "gradviz, which draws the recorded graph",
+    ),
+    Topic(
+        "utils.tensorboard.SummaryWriter.add_embedding "
+        "utils.tensorboard.SummaryWriter.add_mesh "
+        "utils.tensorboard.SummaryWriter.add_video",
+        "these plugins are not written for",
+        "add_image or add_figure, or the library tensorboardX",
+    ),
+)
+"""By reason."""
+
+_TOPIC_OF: Final = {name: topic for topic in TOPICS for name in topic.names.split()}
+
+
+def sentence(name: str) -> str:
+    """Return what using ``gradtape.<name>`` is answered with.
+
+    >>> from gradtape._refusals import sentence
+    >>> print(sentence("hub.load"))
+    torch.hub.load is out of reach of gradtape, because nothing is downloaded; \
+use torch.load on a file that you have fetched.
+    """
+    topic = _TOPIC_OF[name]
+    return (
+        f"torch.{name} is out of reach of gradtape, because {topic.why}; use "
+        f"{topic.instead}."
+    )
+
+
+class _RefusedType(type):
+    """The type of classes that cannot be made or inherited from."""
+
+    refusal: str
+
+    def __call__(cls, *args: Any, **kwargs: Any) -> NoReturn:
+        raise OutOfReachError(cls.refusal)
+
+    def __init__(
+        cls, name: str, bases: tuple[type, ...], space: dict[str, Any]
+    ) -> None:
+        if bases:
+            raise OutOfReachError(bases[0].refusal)  # pyright: ignore[reportAttributeAccessIssue]
+        super().__init__(name, bases, space)
+
+
+def refused(name: str) -> Any:
+    """Return what stands for ``gradtape.<name>``: it can be named, but not used.
+
+    A name with a capital is a class, of which nothing is an instance.
+    """
+    said, short = sentence(name), name.rpartition(".")[2]
+    home = f"torch.{name.rpartition('.')[0]}"
+    if short[0].isupper():
+        space = {"refusal": said, "__doc__": said, "__module__": home}
+        return _RefusedType(short, (), space)
+
+    def refuse(*args: Any, **kwargs: Any) -> NoReturn:
+        raise OutOfReachError(said)
+
+    refuse.__name__ = refuse.__qualname__ = short
+    refuse.__module__, refuse.__doc__ = home, said
+    return refuse
+
+
+def refused_names(module: str) -> dict[str, Any]:
+    """Return all refused names of ``gradtape.<module>``, for its namespace."""
+    return {
+        name.rpartition(".")[2]: refused(name)
+        for name in _TOPIC_OF
+        if name.rpartition(".")[0] == module
+    }

@@ -1,0 +1,14 @@
+"""gradtape.fx: out of reach, see docs/out-of-reach.md; marks on code are kept."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ._refusals import refused_names
+
+globals().update(refused_names("fx"))
+
+
+def wrap(fn_or_name: Any) -> Any:
+    """Mark a function as one that tracing does not enter: nothing happens."""
+    return fn_or_name
