@@ -1,0 +1,267 @@
+"""Records for TensorBoard: what a writer puts into its file, one function per kind."""
+
+from __future__ import annotations
+
+import io
+import wave
+from typing import Any
+
+import numpy as np
+
+from ..._tensor import Tensor
+from ._files import (
+    HistogramProto,
+    Summary,
+    SummaryMetadata,
+    TensorProto,
+    TensorShapeProto,
+)
+
+
+def make_np(x: Any) -> Any:
+    """Return a number, array or tensor as a NumPy array of at least one dimension.
+
+    Raises NotImplementedError for anything else.
+    """
+    if isinstance(x, np.ndarray):
+        return x
+    if np.isscalar(x):
+        return np.array([x])
+    if isinstance(x, Tensor):
+        found = x.detach().cpu()
+        if found.dtype.itemsize == 2 and found.dtype.is_floating_point:
+            found = found.float()  # bfloat16 is no type of NumPy's own
+        return found.numpy()
+    raise NotImplementedError(
+        f"Got {type(x)}, but numpy array or torch tensor are expected."
+    )
+
+
+def _single(tag: str, **content: Any) -> Any:
+    return Summary(value=[Summary.Value(tag=tag, **content)])
+
+
+def _plugin(name: str, content: bytes = b"") -> Any:
+    data = SummaryMetadata.PluginData(plugin_name=name, content=content)
+    return SummaryMetadata(plugin_data=data)
+
+
+# ---- numbers -----------------------------------------------------------------------
+
+
+def scalar(
+    name: str, tensor: Any, new_style: bool = False, double_precision: bool = False
+) -> Any:
+    """Return the record of one number."""
+    array = make_np(tensor).squeeze()
+    if array.ndim:
+        raise AssertionError(
+            "Tensor should contain one element (0 dimensions). Was given size: "
+            f"{array.size} and {array.ndim} dimensions."
+        )
+    value = float(array)
+    if not new_style:
+        return _single(name, simple_value=value)
+    if double_precision:
+        proto = TensorProto(double_val=[value], dtype="DT_DOUBLE")
+    else:
+        proto = TensorProto(float_val=[value], dtype="DT_FLOAT")
+    return _single(name, tensor=proto, metadata=_plugin("scalars"))
+
+
+def default_bins() -> list[float]:
+    """Return bins that grow by a tenth each, from 1e-12 to 1e20, on both sides of 0."""
+    edges: list[float] = []
+    edge = 1e-12
+    while edge < 1e20:
+        edges.append(edge)
+        edge *= 1.1
+    return [-each for each in reversed(edges)] + [0.0] + edges
+
+
+def histogram_raw(
+    name: str,
+    min: float,
+    max: float,
+    num: int,
+    sum: float,
+    sum_squares: float,
+    bucket_limits: Any,
+    bucket_counts: Any,
+) -> Any:
+    """Return the record of a histogram that was counted already."""
+    histo = HistogramProto(
+        min=min,
+        max=max,
+        num=num,
+        sum=sum,
+        sum_squares=sum_squares,
+        bucket_limit=bucket_limits,
+        bucket=bucket_counts,
+    )
+    return _single(name, histo=histo)
+
+
+def histogram(name: str, values: Any, bins: Any, max_bins: int | None = None) -> Any:
+    """Count values into bins and return the record.
+
+    ``bins`` are edges, or a rule of :func:`numpy.histogram`; ``max_bins`` joins them.
+    Raises ValueError for no values.
+    """
+    array = make_np(values).astype(float).reshape(-1)
+    if array.size == 0:
+        raise ValueError("The input has no element.")
+    counts, limits = np.histogram(array, bins=bins)
+    if max_bins is not None and len(counts) > max_bins:
+        counts, limits = _joined(counts, limits, len(counts) // max_bins)
+    filled = np.nonzero(counts)[0]
+    start, end = int(filled[0]), int(filled[-1]) + 1
+    # Records name the right edge of each bin only: an empty bin says where they begin.
+    kept = counts[start - 1 : end] if start else np.concatenate([[0], counts[:end]])
+    return histogram_raw(
+        name,
+        array.min(),
+        array.max(),
+        array.size,
+        array.sum(),
+        array.dot(array),
+        limits[start : end + 1].tolist(),
+        kept.tolist(),
+    )
+
+
+def _joined(counts: Any, limits: Any, together: int) -> tuple[Any, Any]:
+    """Make one bin of several neighbours."""
+    rest = -len(counts) % together
+    if rest:
+        counts = np.pad(counts, (0, rest))
+    counts = counts.reshape(-1, together).sum(-1)
+    return counts, np.append(limits[:-1:together], limits[-1])
+
+
+def text(tag: str, text: str) -> Any:
+    """Return the record of a text."""
+    proto = TensorProto(
+        dtype="DT_STRING",
+        string_val=[text.encode(encoding="utf_8")],
+        tensor_shape=TensorShapeProto(dim=[TensorShapeProto.Dim(size=1)]),
+    )
+    return _single(f"{tag}/text_summary", tensor=proto, metadata=_text_metadata())
+
+
+def _text_metadata() -> Any:
+    # The plugin's record of its version, 0, is empty.
+    return _plugin("text")
+
+
+# ---- pictures and sounds -----------------------------------------------------------
+
+
+def image(tag: str, tensor: Any, rescale: float = 1, dataformats: str = "NCHW") -> Any:
+    """Return the record of a picture, or of several in a grid; needs Pillow.
+
+    Floats lie between 0 and 1, uint8 between 0 and 255.
+    """
+    array = as_height_width_colour(make_np(tensor), dataformats)
+    factor = 1 if array.dtype == np.uint8 else 255
+    values = (array.astype(np.float32) * factor).clip(0, 255).astype(np.uint8)
+    return _single(tag, image=_picture(values, rescale))
+
+
+def _picture(array: Any, rescale: float) -> Any:
+    from PIL import Image  # optional, and only pictures need it
+
+    height, width, colours = array.shape
+    size = int(width * rescale), int(height * rescale)
+    found = Image.fromarray(array).resize(size, Image.Resampling.LANCZOS)
+    file = io.BytesIO()
+    found.save(file, format="PNG")
+    return Summary.Image(
+        height=height,
+        width=width,
+        colorspace=colours,
+        encoded_image_string=file.getvalue(),
+    )
+
+
+def as_height_width_colour(array: Any, dataformats: str) -> Any:
+    """Bring an image to (height, width, colours), and several into one grid.
+
+    Raises AssertionError where ``dataformats`` does not fit the dimensions.
+    """
+    form = dataformats.upper()
+    if len(set(form)) != len(form):
+        raise AssertionError(
+            "You can not use the same dimension shorthand twice. input_format: "
+            f"{dataformats}"
+        )
+    if array.ndim != len(form):
+        raise AssertionError(
+            "size of input tensor and input format are different. tensor shape: "
+            f"{array.shape}, input_format: {dataformats}"
+        )
+    if len(form) == 4:
+        rows = array.transpose([form.find(c) for c in "NCHW"])
+        return _grid(rows).transpose(1, 2, 0)
+    if len(form) == 3:
+        found = array.transpose([form.find(c) for c in "HWC"])
+        return found.repeat(3, 2) if found.shape[2] == 1 else found
+    return np.stack([array.transpose([form.find(c) for c in "HW"])] * 3, 2)
+
+
+def _grid(images: Any, columns: int = 8) -> Any:
+    """Lay (N, C, H, W) out on (3, rows * H, columns * W)."""
+    if images.shape[1] == 1:
+        images = images.repeat(3, 1)
+    if images.ndim != 4 or images.shape[1] != 3:
+        raise AssertionError("Input should be a 4D numpy array with 3 channels")
+    count, _, height, width = images.shape
+    columns = min(count, columns)
+    rows = -(-count // columns)
+    canvas = np.zeros((3, height * rows, width * columns), images.dtype)
+    for number, each in enumerate(images):
+        y, x = height * (number // columns), width * (number % columns)
+        canvas[:, y : y + height, x : x + width] = each
+    return canvas
+
+
+def figure_to_image(figures: Any, close: bool = True) -> Any:
+    """Draw a figure of matplotlib, or a list of them, as (colours, height, width)."""
+    import matplotlib.pyplot as plt  # pyright: ignore[reportMissingImports]
+    from matplotlib.backends.backend_agg import (  # pyright: ignore[reportMissingImports]
+        FigureCanvasAgg,
+    )
+
+    if isinstance(figures, list):
+        return np.stack([figure_to_image(each, close) for each in figures])
+    canvas = FigureCanvasAgg(figures)
+    canvas.draw()
+    data = np.asarray(canvas.buffer_rgba())
+    if close:
+        plt.close(figures)
+    return np.moveaxis(data[:, :, :3], 2, 0)
+
+
+def audio(tag: str, tensor: Any, sample_rate: int = 44100) -> Any:
+    """Return the record of a sound, whose values lie between -1 and 1."""
+    array = make_np(tensor).squeeze()
+    if abs(array).max() > 1:
+        print("warning: audio amplitude out of range, auto clipped.")
+        array = array.clip(-1, 1)
+    if array.ndim != 1:
+        raise AssertionError("input tensor should be 1 dimensional.")
+    samples = (array * np.iinfo(np.int16).max).astype("<i2")
+    file = io.BytesIO()
+    with wave.open(file, "wb") as sound:
+        sound.setnchannels(1)
+        sound.setsampwidth(2)
+        sound.setframerate(sample_rate)
+        sound.writeframes(samples.tobytes())
+    record = Summary.Audio(
+        sample_rate=sample_rate,
+        num_channels=1,
+        length_frames=len(samples),
+        encoded_audio_string=file.getvalue(),
+        content_type="audio/wav",
+    )
+    return _single(tag, audio=record)
