@@ -220,6 +220,22 @@ def test_another_pickle_module_and_protocol():
     assert loaded(gradtape, content, pickle_module=pickle)[0].shape == (100,)
 
 
+def test_text_that_looks_like_a_name_stays_as_it_is():
+    line = "cgradtape.ops.rebuild\n_rebuild_tensor_v2\n"
+    other = "cgradtape.nn.modules._linear\nLinear\n"
+    given = [line, gradtape.ones(2), gradtape.nn.Linear(1, 1), other]
+    for engine in (gradtape, torch):
+        found = loaded(engine, saved(gradtape, given), weights_only=False)
+        assert found[::3] == [line, other]
+        assert found[1].tolist() == [1, 1]
+        assert type(found[2]) is engine.nn.Linear
+
+
+def test_what_has_no_name_is_refused():
+    with pytest.raises((pickle.PicklingError, AttributeError), match="<lambda>"):
+        saved(gradtape, lambda: None)
+
+
 # ---- where tensors go ----
 
 

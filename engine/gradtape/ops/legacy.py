@@ -102,7 +102,7 @@ for _dtype in (
 ):
     _full = legacy_type_name(_dtype)
     _name = _full.rpartition(".")[2]
-    TYPES[_name] = LegacyType(_name, (), {"dtype": _dtype, "__module__": "torch"})
+    TYPES[_name] = LegacyType(_name, (), {"dtype": _dtype, "__module__": "gradtape"})
     BY_FULL_NAME[_full] = TYPES[_name]
 
 FUNCTIONS.update(TYPES)

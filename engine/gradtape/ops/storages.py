@@ -82,7 +82,7 @@ for _name, _dtype in _CASTS.items():
     _cast_to(_name, _dtype)
     _full = legacy_name(_dtype)
     _BY_DTYPE[_dtype] = LegacyStorage(
-        _full, (), {"dtype": _dtype, "__module__": "torch"}
+        _full, (), {"dtype": _dtype, "__module__": "gradtape"}
     )
     FUNCTIONS[_full] = _BY_DTYPE[_dtype]
 

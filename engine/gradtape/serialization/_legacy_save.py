@@ -6,7 +6,7 @@ import struct
 import sys
 from typing import Any
 
-from ._pickler import StorageTable, content, dump
+from ._pickler import content, dump
 
 MAGIC_NUMBER = 0x1950A86A20F9469CFC6C
 PROTOCOL_VERSION = 1001
@@ -22,8 +22,8 @@ def legacy_save(obj: Any, file: Any, pickle_module: Any, protocol: int) -> None:
     """Write an object in the old format: header, pickle, keys, then each storage."""
     for part in (MAGIC_NUMBER, PROTOCOL_VERSION, _SYSTEM):
         pickle_module.dump(part, file, protocol=protocol)
-    table = StorageTable(legacy=True)
-    file.write(dump(obj, table, pickle_module, protocol))
+    pickled, table = dump(obj, pickle_module, protocol, legacy=True)
+    file.write(pickled)
     keys = sorted(table.storages)
     pickle_module.dump(keys, file, protocol=protocol)
     file.flush()

@@ -4,13 +4,17 @@ from __future__ import annotations
 
 import io
 import pickle
+from types import BuiltinFunctionType, FunctionType
 from typing import Any
 
 import numpy as np
 
 from .._backend import backend_of
+from .._dtypes import dtype as DType
 from .._typed_storage import TypedStorage
 from .._untyped_storage import UntypedStorage
+from ..ops.formats import memory_format as MemoryFormat
+from ..ops.storages import storage_class
 from ._location import location_tag
 from ._names import name_in_file
 
@@ -36,7 +40,11 @@ class StorageTable:
         Raises RuntimeError where one memory is looked at as two dtypes.
         """
         if isinstance(obj, TypedStorage):
-            storage, kind, item = obj.untyped(), _class_of(obj), obj.element_size()
+            storage, kind, item = (
+                obj.untyped(),
+                storage_class(obj.dtype),
+                obj.element_size(),
+            )
         elif isinstance(obj, UntypedStorage):
             storage, kind, item = obj, UntypedStorage, 1
         else:
@@ -64,20 +72,78 @@ def content(storage: UntypedStorage) -> Any:
     return np.ascontiguousarray(host).view(np.uint8).data
 
 
-def _class_of(storage: TypedStorage) -> Any:
-    from ..ops.storages import storage_class
-
-    return storage_class(storage.dtype)
-
-
-def dump(obj: Any, table: StorageTable, pickle_module: Any, protocol: int) -> bytes:
-    """Return the pickle of an object, with PyTorch's names for what is ours."""
-    kind = _pickler_of(pickle_module)
+def dump(
+    obj: Any, pickle_module: Any, protocol: int, legacy: bool = False
+) -> tuple[bytes, StorageTable]:
+    """Return the pickle of an object, with PyTorch's names, and its storages."""
+    table = StorageTable(legacy)
+    if pickle_module is pickle and protocol < 4:
+        found = _quick(obj, table, protocol)
+        if found is not None:
+            return found, table
+        table = StorageTable(legacy)
     buffer = io.BytesIO()
-    pickler = kind(buffer, protocol=protocol)
+    pickler = _pickler_of(pickle_module)(buffer, protocol=protocol)
     pickler.table = table
     pickler.dump(obj)
-    return buffer.getvalue()
+    return buffer.getvalue(), table
+
+
+# ---- the quick way: the pickler in C, and names changed afterwards ----
+
+_WITH_NAMES = (type, FunctionType, BuiltinFunctionType, DType, MemoryFormat)
+
+
+class _Noting(pickle.Pickler):
+    """Notes the lines it is about to write for things that PyTorch names otherwise."""
+
+    def __init__(self, file: Any, protocol: int, table: StorageTable) -> None:
+        super().__init__(file, protocol=protocol)
+        self._table = table
+        self.renamed: dict[bytes, bytes] = {}
+
+    def persistent_id(self, obj: Any) -> Any:
+        return self._table.persistent_id(obj)
+
+    def reducer_override(self, obj: Any) -> Any:
+        if isinstance(obj, _WITH_NAMES):
+            found = name_in_file(obj)
+            if found is not None:
+                self.renamed[_line(*_own_name(obj))] = _line(*found)
+        return NotImplemented
+
+
+def _own_name(obj: Any) -> tuple[str, str]:
+    if isinstance(obj, DType | MemoryFormat):
+        return "gradtape", repr(obj).removeprefix("torch.")
+    return obj.__module__, obj.__qualname__
+
+
+def _line(module: str, name: str) -> bytes:
+    return pickle.GLOBAL + f"{module}\n{name}\n".encode()
+
+
+def _quick(obj: Any, table: StorageTable, protocol: int) -> bytes | None:
+    """Return the pickle; None where a name must be changed before it is written.
+
+    A pickler writes the line of a name once. Found more often, it is also part of some
+    text, and nobody knows which one to change.
+    """
+    buffer = io.BytesIO()
+    pickler = _Noting(buffer, protocol, table)
+    try:
+        pickler.dump(obj)
+    except (pickle.PicklingError, AttributeError):
+        return None
+    found = buffer.getvalue()
+    for ours, theirs in pickler.renamed.items():
+        if found.count(ours) != 1:
+            return None
+        found = found.replace(ours, theirs)
+    return found
+
+
+# ---- the other way: a pickler in Python, which asks before it writes ----
 
 
 class _Naming:
@@ -99,7 +165,7 @@ class _Naming:
             own.save(found[1])
             own.write(pickle.STACK_GLOBAL)
         else:
-            own.write(pickle.GLOBAL + f"{found[0]}\n{found[1]}\n".encode())
+            own.write(_line(*found))
         own.memoize(obj)
 
 

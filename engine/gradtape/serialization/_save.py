@@ -12,7 +12,7 @@ from typing import Any
 from ..utils.serialization import config
 from ._legacy_save import legacy_save
 from ._options import check_dill, skipping
-from ._pickler import StorageTable, content, dump
+from ._pickler import content, dump
 from ._zip_writer import ZipWriter
 
 DEFAULT_PROTOCOL = 2
@@ -83,8 +83,8 @@ def _opened(f: Any) -> Generator[tuple[Any, str]]:
 def _write(
     obj: Any, archive: ZipWriter, module: Any, protocol: int, unmarked: bool
 ) -> None:
-    table = StorageTable()
-    archive.write_record("data.pkl", dump(obj, table, module, protocol))
+    pickled, table = dump(obj, module, protocol)
+    archive.write_record("data.pkl", pickled)
     archive.write_record(".format_version", b"1")
     alignment = str(config.save.storage_alignment)
     archive.write_record(".storage_alignment", alignment.encode())
