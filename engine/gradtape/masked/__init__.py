@@ -16,6 +16,6 @@ from ._reductions import mean as mean
 from ._reductions import median as median
 from ._reductions import norm as norm
 from ._reductions import prod as prod
-from ._reductions import sum as sum  # noqa: A004 - PyTorch's name
+from ._reductions import sum as sum
 from ._variance import std as std
 from ._variance import var as var

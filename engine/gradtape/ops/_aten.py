@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from functools import cache
 from typing import Any, Final
 
-from .._define import FUNCTIONS, OPS
+from .._define import FUNCTIONS, OPS, tensor_ops
 from .._op import Op
 from .._tensor import Tensor
 
@@ -98,7 +98,7 @@ class OpOverloadPacket:
         plain = self.__name__.removeprefix("_")
         function = FUNCTIONS.get(self.__name__) or FUNCTIONS.get(plain)
         if function is None:
-            function = getattr(Tensor, plain)
+            function = getattr(Tensor, plain, None) or getattr(tensor_ops, plain)
         return function(*args, **kwargs)
 
     def __str__(self) -> str:

@@ -76,6 +76,7 @@ def c_name(tensor: Tensor) -> str:
 
 
 _C_NAMES = {
+    "BFloat16": "c10::BFloat16",
     "Bool": "bool",
     "Byte": "unsigned char",
     "Char": "signed char",

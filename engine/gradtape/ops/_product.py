@@ -7,7 +7,10 @@ from typing import Any
 from .._dtypes import DTYPE_OF
 from .._errors import legacy_type_name
 
-_C_NAMES = {
+C_NAMES = {
+    "uint16": "uint16",
+    "uint32": "uint32",
+    "uint64": "uint64",
     "float32": "float",
     "float64": "double",
     "float16": "c10::Half",
@@ -79,7 +82,7 @@ def scaled(tensor: Any, factor: Any) -> Any:
 
 def c_name(array: Any) -> str:
     """Return the C++ name of an array's type, as some messages use it."""
-    return _C_NAMES[str(DTYPE_OF[array.dtype]).removeprefix("torch.")]
+    return C_NAMES[str(DTYPE_OF[array.dtype]).removeprefix("torch.")]
 
 
 def scalar_name(array: Any) -> str:

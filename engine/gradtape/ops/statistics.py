@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from .. import return_types
-from .._define import FUNCTIONS, Array, method, op
+from .._define import Array, method, op
 from .._tensor import Tensor
 from ._arguments import wrap_dim
 from ._operand import HIDDEN
@@ -59,32 +59,3 @@ def mode(
     Of several, the smallest; its last place.
     """
     return return_types.mode(_mode(input, int(dim), keepdim, out=out))
-
-
-@method(function=True)
-def diff(
-    input: Tensor,
-    n: int = 1,
-    dim: int = -1,
-    prepend: Tensor | None = None,
-    append: Tensor | None = None,
-) -> Tensor:
-    """Return the n-th differences between neighbours along a dimension.
-
-    Raises RuntimeError for a 0-d tensor, or a negative ``n``.
-    """
-    if input.dim() == 0:
-        raise RuntimeError("diff expects input to be at least one-dimensional")
-    if n < 0:
-        raise RuntimeError(f"order must be non-negative but got {n}")
-    axis = wrap_dim(dim, input.dim())
-    parts = [t for t in (prepend, input, append) if t is not None]
-    found = FUNCTIONS["cat"](parts, axis) if len(parts) > 1 else input
-    for _ in range(min(n, found.shape[axis])):
-        size = found.shape[axis] - 1
-        upper, lower = found.narrow(axis, 1, size), found.narrow(axis, 0, size)
-        if found._data.dtype.kind == "b":
-            found = upper.logical_xor(lower)
-        else:
-            found = upper - lower
-    return found
