@@ -24,7 +24,13 @@ from ._node import (
 from ._node_layout import known_layouts, layout_of
 from ._observe import OpCalled, notify, observers
 from ._op import Op
-from ._operands import arrays_of, as_array, broadcast_error, promote
+from ._operands import (
+    arrays_of,
+    as_array,
+    broadcast_error,
+    placed_results,
+    promote,
+)
 from ._packing import pack_inputs, pack_outputs
 from ._site import internal_files
 from ._tensor import Tensor, edge_of, wrap, wrap_view
@@ -75,6 +81,8 @@ def apply(op: Op, args: tuple[Any, ...], params: tuple[Any, ...]) -> Any:
         if op.pointwise and "broadcast" in str(error):
             raise broadcast_error(*(np.shape(a) for a in arrays)) from None
         raise
+    if xp is not np and known is None:
+        found = placed_results(xp, found)
     if op.pointwise and known is None:
         found = laid_out(xp, as_array(found), arrays)
     outputs = wrap_outputs(op, args, found)

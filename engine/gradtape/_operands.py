@@ -42,12 +42,23 @@ def arrays_of(op: Op, args: Sequence[Any]) -> tuple[list[Any], Any]:
             return [np.asarray(array) for array in arrays], np
         raise argument_error(op, op.tensors[0], 1, args[0])
     if type(first._data) is _ndarray:
-        for position, array in enumerate(arrays):
-            kind = type(array)
-            if kind is not _ndarray and kind.__module__.startswith("cupy"):
-                raise device_error(first, args[position])
+        given = arrays if op.listed is None else _flat(arrays)
+        for array in given:
+            if type(array) is not _ndarray and _is_on_device(array):
+                return _device_operands(args, arrays)
         return arrays, np
-    return arrays, module_of(first, args)
+    return _device_operands(args, arrays)
+
+
+def _flat(values: Sequence[Any]) -> list[Any]:
+    found: list[Any] = []
+    for value in values:
+        found += value if isinstance(value, list | tuple) else [value]
+    return found
+
+
+def _is_on_device(array: Any) -> bool:
+    return type(array).__module__.startswith("cupy")
 
 
 def _array_in(op: Op, position: int, item: Any) -> Any:
@@ -59,14 +70,26 @@ def _array_in(op: Op, position: int, item: Any) -> Any:
     return item._data
 
 
-def module_of(first: Tensor, args: Sequence[Any]) -> Any:
-    """Return the array module of a device tensor; refuse a mix of devices."""
+def _device_operands(
+    args: Sequence[Any], arrays: list[Any]
+) -> tuple[list[Any], Any]:
+    """Return what a kernel for device arrays takes, and their module.
+
+    0-d host tensors go along, as NumPy's scalars; others are refused, and so is a
+    second device.
+    """
     from ._backend import backend_of
 
-    for arg in args:
-        if isinstance(arg, Tensor) and arg.device != first.device and arg.dim():
-            raise device_error(first, arg)
-    return backend_of(first._data).xp
+    tensors = [each for each in _flat(args) if isinstance(each, Tensor)]
+    placed = [t for t in tensors if t.dim() or type(t._data) is not _ndarray]
+    for other in placed[1:]:
+        if other.device != placed[0].device:
+            raise device_error(placed[0], other)
+    ready = [
+        a[()] if type(a) is _ndarray and not a.ndim else a  # CuPy takes no NumPy array
+        for a in arrays
+    ]
+    return ready, backend_of(placed[0]._data).xp
 
 
 def promote(op: Op, args: Sequence[Any], arrays: Sequence[Any]) -> list[Any]:
@@ -100,10 +123,13 @@ def _promoted(op: Op, args: Sequence[Any], arrays: Sequence[Any]) -> list[Any]:
     inexact = target.is_floating_point or target.is_complex
     if op.promotion == "float" and not inexact:
         target = get_default_dtype()
-    return [
+    cast = [
         array if array is None else _cast(array, target.numpy, isinstance(arg, Tensor))
         for arg, array in zip(args, arrays, strict=True)
     ]
+    if any(_is_on_device(array) for array in cast):
+        return [a[()] if type(a) is _ndarray else a for a in cast]
+    return cast
 
 
 def _cast(array: Any, wanted: Any, is_array: bool) -> Any:
@@ -123,6 +149,13 @@ def as_array(found: Any) -> Any:
 
 def _from_scalar(found: Any) -> Any:
     return np.asarray(found) if isinstance(found, _NUMBERS) else found
+
+
+def placed_results(xp: Any, found: Any) -> Any:
+    """Return what a device kernel found, with NumPy's numbers put on the device."""
+    if isinstance(found, tuple | list):
+        return type(found)(placed_results(xp, each) for each in found)
+    return xp.asarray(found) if isinstance(found, _NUMBERS) else found
 
 
 # ---- errors ------------------------------------------------------------------------

@@ -77,7 +77,11 @@ class LegacyType(type):
     dtype: DType
 
     def __instancecheck__(cls, instance: object) -> bool:
-        return isinstance(instance, Tensor) and instance.dtype is cls.dtype
+        return (
+            isinstance(instance, Tensor)
+            and instance.dtype is cls.dtype
+            and not instance.is_cuda
+        )
 
     def __call__(cls, *given: Any, **named: Any) -> Tensor:
         return legacy_new(given, cls.dtype)
