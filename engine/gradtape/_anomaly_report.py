@@ -5,7 +5,7 @@ from __future__ import annotations
 import linecache
 import sys
 import warnings
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -63,14 +63,6 @@ class Finding:
 
 
 # ---- backward ----------------------------------------------------------------------
-
-
-def announced(order: Iterable[Node]) -> Iterator[Node]:
-    """Hand out the nodes of a pass, noting which one the thread is at."""
-    now = mode.now
-    for node in order:
-        now.evaluating = node
-        yield node
 
 
 def new_check() -> Check:

@@ -93,7 +93,7 @@ def apply(op: Op, args: tuple[Any, ...], params: tuple[Any, ...]) -> Any:
     node = None
     if now.grad and op.formulas:
         node = record(op, args, params, outputs)
-        if now.special and node is not None:
+        if now.rare and node is not None:
             pack_outputs(node, outputs)
     if now.duals is not None:
         now.duals.ran(op, args, params, outputs, node)
@@ -152,7 +152,7 @@ def make_node(
     node.numbers = tuple([t._nr if isinstance(t, Tensor) else 0 for t in inputs])
     node.saved = saved_of(op, args, nodes, outputs) if op.saves else ()
     node.params = params if not op.metas else (*params, *metas_of(op, args))
-    if mode.now.special:
+    if mode.now.rare:
         pack_inputs(node)
     return node
 

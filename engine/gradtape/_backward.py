@@ -15,7 +15,7 @@ from operator import add
 from typing import Any
 
 from ._anomaly import anomaly
-from ._anomaly_report import announced, new_check, report
+from ._anomaly_report import new_check, report
 from ._define import raw_ops, tensor_ops
 from ._evaluate import evaluate, placed
 from ._graph_order import (
@@ -155,12 +155,15 @@ def _walk(task: GraphTask, incoming: list[Any]) -> None:
     arriving, waiting = task.arriving, task.waiting
     take, find, quiet = arriving.pop, arriving.get, mode.now.run
     ready: list[Node] = []
-    check = new_check() if anomaly.enabled and anomaly.check_nan else None
+    now, watching = mode.now, anomaly.enabled
+    check = new_check() if watching and anomaly.check_nan else None
     for node, number in task.roots:
         _place_root(task, node, number, incoming.pop(0), ready)
     _finish(task, ready)
     task.steps = steps = iter(task.order)
-    for node in announced(steps) if anomaly.enabled else steps:
+    for node in steps:
+        if watching:
+            now.evaluating = node
         grad = take(node, None)
         if node.extra is not None or (grad is None and node.foreign):
             slots = grad if isinstance(grad, list) else [grad] * len(node.layouts)

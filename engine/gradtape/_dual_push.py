@@ -248,7 +248,7 @@ def _walked(
     pairs: Sequence[tuple[Tensor, Tensor]], order: set[Node]
 ) -> dict[Node, list[Any]]:
     """Run the nodes of ``order``; return what arrives at those that accumulate."""
-    raw = not mode.grad and not mode.now.special
+    raw = not mode.grad and not mode.now.rare
     F = raw_ops(pairs[0][1]._data) if raw and pairs else tensor_ops
     arriving: dict[Node, list[Any]] = {}
     for gradient, tangent in pairs:

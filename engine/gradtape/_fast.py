@@ -50,16 +50,7 @@ def bind_pointwise(
     }
     if option is not None:
         scope |= {"_default": option.default, "_other": option.function}
-
-    def watched(*args: Any) -> Tensor:
-        """Compile the twin for anomaly mode, when it is first needed."""
-        if args[-1].rare:
-            return scope["fallback"](op, args[: len(op.tensors)], ())
-        scope["watched"] = _compile(op, scope, source_of(op, None, operator, True))
-        return scope["watched"](*args)
-
-    scope["watched"] = watched
-    return _compile(op, scope, source_of(op, option, operator, False))
+    return _compile(op, scope, source_of(op, option, operator))
 
 
 def _compile(op: Op, scope: dict[str, Any], source: str) -> Callable[..., Tensor]:

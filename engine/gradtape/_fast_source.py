@@ -20,8 +20,8 @@ def {name}(input{option}):
     if type(a) is not ndarray or a.dtype.kind != "f":
         return fallback(op, (input,), ())
     now = mode.now
-    if now.special:
-        return watched(input, a, now)
+    if now.rare:
+        return fallback(op, (input,), ())
 """
 
 _UNARY_RUN = """
@@ -47,8 +47,8 @@ def {name}(input, other{option}):
     if kind not in {kinds!r} or type(a) is not ndarray:
         return fallback(op, (input, other), ())
     now = mode.now
-    if now.special:
-        return watched(input, other, a, b, paired, now)
+    if now.rare:
+        return fallback(op, (input, other), ())
 """
 
 _BINARY_RUN = """
@@ -58,19 +58,6 @@ _BINARY_RUN = """
         raise broadcast_error(a.shape, getattr(b, "shape", ())) from None
     if paired and a.strides != b.strides and type(out) is ndarray:
         out = laid_out(numpy, out, (a, b))
-"""
-
-# The twin for anomaly mode, which goes on where the function above stopped.
-_UNARY_WATCHED = """
-def {name}(input, a, now):
-    if now.rare:
-        return fallback(op, (input,), ())
-"""
-
-_BINARY_WATCHED = """
-def {name}(input, other, a, b, paired, now):
-    if now.rare:
-        return fallback(op, (input, other), ())
 """
 
 _WRAP = """
@@ -130,18 +117,16 @@ _RECORD = """{saved}
                 frame = frame.f_back
                 code = frame.f_code
             node.code = code
-            node.lasti = frame.f_lasti{callers}
+            node.lasti = frame.f_lasti
+            if now.anomaly:  # as callers_of does, a call less
+                known = frame.f_trace
+                if type(known) is Callers and now.evaluating is None:
+                    node.callers = known
+                else:
+                    node.callers = callers_of(frame, now.evaluating)
             result._grad_fn = node
             result._needs = True
 """
-
-# As callers_of does, a call less.
-_CALLERS = """
-            known = frame.f_trace
-            if type(known) is Callers and now.evaluating is None:
-                node.callers = known
-            else:
-                node.callers = callers_of(frame, now.evaluating)"""
 
 _RETURN = """
     if observers:
@@ -158,14 +143,11 @@ class Option(NamedTuple):
     function: Callable[..., Any]  # takes the operands, the option and out=
 
 
-def source_of(op: Op, option: Option | None, operator: bool, watched: bool) -> str:
-    """Write the function; ``watched`` is its twin that also records who called."""
+def source_of(op: Op, option: Option | None, operator: bool) -> str:
+    """Write the function of an op, with the keywords it takes unless an operator."""
     unary = len(op.tensors) == 1
-    if watched:
-        head = _UNARY_WATCHED if unary else _BINARY_WATCHED
-    else:
-        head = _UNARY if unary else _BINARY
-    parts = [head, _UNARY_RUN if unary else _BINARY_RUN, _WRAP]
+    parts = [_UNARY, _UNARY_RUN] if unary else [_BINARY, _BINARY_RUN]
+    parts.append(_WRAP)
     if op.formulas:
         parts += [_UNARY_EDGES if op.edges == (0,) else _BINARY_EDGES, _RECORD]
     args = "(input,)" if unary else "(input, other)"
@@ -178,7 +160,6 @@ def source_of(op: Op, option: Option | None, operator: bool, watched: bool) -> s
         args=args,
         option=takes,
         guard=guard,
-        callers=_CALLERS if watched else "",
     )
 
 

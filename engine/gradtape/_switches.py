@@ -28,7 +28,8 @@ recorders: list[Any] = []
 class Switches:
     """What one thread has switched on, and how it runs kernels.
 
-    ``special`` says that something rare is on; the hot path looks at nothing else.
+    ``rare`` says that something is on which only the general path knows; the hot path
+    looks at nothing else, and at ``anomaly`` where it records.
     Whoever changes one of the rare switches calls :meth:`settle`.
     """
 
@@ -52,7 +53,6 @@ class Switches:
         "rare",
         "run",
         "scope",
-        "special",
         "task",
     )
 
@@ -60,10 +60,9 @@ class Switches:
         self.grad = True  # whether ops are recorded; never in inference mode
         self.asked = False  # what is_grad_enabled() says in inference mode
         self.scope: Scope | None = None
-        self.rare = False  # something that only the general path knows
+        self.rare = False
         self.anomaly = False  # who called is recorded with every node
         self.checks = False  # results of ops are checked for NaN
-        self.special = False  # either of the two
         self.evaluating: Node | None = None  # in backward, where anomaly mode asks
         self.inference = False  # inference_mode
         self.inference_leaves = False  # one that requires grad was made here
@@ -103,4 +102,3 @@ class Switches:
             or self.profile
             or self.checks
         )
-        self.special = self.rare or self.anomaly
