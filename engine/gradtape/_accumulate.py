@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import threading
-import warnings
 from operator import add
 from typing import Any
 
@@ -18,11 +17,10 @@ from ._ownership import is_only_ours
 from ._site import user_stacklevel
 from ._sparse import SparseArray
 from ._tensor import Tensor, wrap
+from ._warn import warn_once
 
 _LOCKS = [threading.RLock() for _ in range(64)]
 """Threads that meet at a leaf take turns; its address says which lock is a leaf's."""
-
-_warned: list[str] = []
 
 
 def accumulate(task: Any, leaf: Any, slots: list[Any], others: int = 0) -> None:
@@ -54,7 +52,7 @@ def accumulate(task: Any, leaf: Any, slots: list[Any], others: int = 0) -> None:
             else:
                 variable._grad = _added(old, slots.pop())
         if old is not None and old._data.strides != variable._data.strides:
-            _check_layout(variable, variable._grad)
+            _check_layout(variable, variable._grad, task.create_graph)
     if event is not None:
         notify(event)
 
@@ -108,9 +106,9 @@ def _recorded_sum(variable: Tensor, old: Tensor | None, grad: Tensor) -> Tensor:
     return copy_(grad)
 
 
-def _check_layout(variable: Tensor, grad: Tensor) -> None:
-    """Warn, once per process as PyTorch does, of a ``.grad`` that lies badly."""
-    if _warned or lies_right(grad._data, variable._data):
+def _check_layout(variable: Tensor, grad: Tensor, recorded: bool) -> None:
+    """Warn of a ``.grad`` that lies badly, once for recorded sums, once for others."""
+    if lies_right(grad._data, variable._data):
         return
     message = _errors.LAYOUT_CONTRACT.format(
         grad_sizes=list(grad.shape),
@@ -118,5 +116,5 @@ def _check_layout(variable: Tensor, grad: Tensor) -> None:
         sizes=list(variable.shape),
         strides=list(variable.stride()),
     )
-    _warned.append(message)
-    warnings.warn(message, UserWarning, stacklevel=user_stacklevel())
+    cause = f"layout of sums recorded: {recorded}"
+    warn_once(message, user_stacklevel(), cause)

@@ -11,6 +11,7 @@ from ._define import public
 from ._device import device as Device
 from ._dtypes import dtype as DType
 from ._dtypes import float16
+from ._errors import not_bool
 from ._site import user_stacklevel
 
 _NO_KEY = (
@@ -57,10 +58,7 @@ def set_autocast_enabled(device_type: Any, enabled: Any = None) -> None:
     if enabled is None:
         device_type, enabled = "cuda", device_type
     if not isinstance(enabled, bool):
-        raise TypeError(
-            "set_autocast_enabled(): argument 'enabled' (position 1) must be bool, not "
-            f"{type(enabled).__name__}"
-        )
+        raise not_bool(enabled, "set_autocast_enabled", "enabled")
     state.enabled[_known(device_type)] = enabled
     state.settle()
 

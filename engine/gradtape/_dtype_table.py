@@ -146,6 +146,26 @@ ALIASES: Final[dict[str, dtype]] = {
 }
 """The second names PyTorch gives some types."""
 
+CPP_TYPE: Final[dict[dtype, str]] = {
+    bool_: "bool",
+    uint8: "unsigned char",
+    uint16: "short unsigned int",
+    uint32: "unsigned int",
+    uint64: "long unsigned int",
+    int8: "signed char",
+    int16: "short int",
+    int32: "int",
+    int64: "long int",
+    float16: "c10::Half",
+    bfloat16: "c10::BFloat16",
+    float32: "float",
+    float64: "double",
+    complex32: "c10::complex<c10::Half>",
+    complex64: "c10::complex<float>",
+    complex128: "c10::complex<double>",
+}
+"""The types of C++ behind ours, which some of PyTorch's sentences name."""
+
 
 class _DtypeOfNumpy(dict[np.dtype[np.generic], dtype]):
     """Map NumPy types to ours; `bfloat16` enters when first met."""

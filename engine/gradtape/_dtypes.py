@@ -13,6 +13,7 @@ from ._dtype_promotion import (
 )
 from ._dtype_table import (
     ALIASES,
+    CPP_TYPE,
     DTYPE_OF,
     DTYPES,
     bfloat16,
@@ -36,6 +37,7 @@ from ._dtype_table import (
 
 __all__ = [
     "ALIASES",
+    "CPP_TYPE",
     "DTYPES",
     "DTYPE_OF",
     "Number",

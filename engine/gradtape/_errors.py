@@ -201,6 +201,19 @@ NOT_DIFFERENTIABLE_DTYPE: Final = (
     "only Tensors of floating point dtype can require gradients"
 )
 
+FLAG_DTYPE: Final = (
+    "only Tensors of floating point and complex dtype can require gradients"
+)
+
+NEW_LEAF_DTYPE: Final = (
+    "Only Tensors of floating point and complex dtype can require gradients"
+)
+
+SCALAR_OF_HISTORY: Final = (
+    "Converting a tensor with requires_grad=True to a scalar may lead to unexpected "
+    "behavior.\nConsider using tensor.detach() first."
+)
+
 RETAIN_NO_GRAD: Final = "can't retain_grad on Tensor that has requires_grad=False"
 
 HOOK_NO_GRAD: Final = "cannot register a hook on a tensor that doesn't require gradient"
@@ -274,7 +287,7 @@ NON_LEAF_GRAD: Final = (
     "the .grad field to be populated for a non-leaf Tensor, use .retain_grad() on the "
     "non-leaf Tensor. If you access the non-leaf Tensor by mistake, make sure you "
     "access the leaf Tensor instead. See github.com/pytorch/pytorch/pull/30531 for "
-    "more informations."
+    "more information."
 )
 
 BOOL_AMBIGUOUS: Final = "Boolean value of Tensor with {what} is ambiguous"
@@ -290,6 +303,14 @@ STRIDED_OUT_OF_BOUNDS: Final = (
 def shape_text(shape: tuple[int, ...]) -> str:
     """Write a shape as PyTorch's messages do: ``[2, 3]``."""
     return "[" + ", ".join(str(n) for n in shape) + "]"
+
+
+def not_bool(given: object, function: str, argument: str, place: int = 1) -> TypeError:
+    """Return the error for a switch that is neither True nor False."""
+    return TypeError(
+        f"{function}(): argument '{argument}' (position {place}) must be bool, not "
+        f"{type(given).__name__}"
+    )
 
 
 def scalar_type(dtype: Any) -> str:

@@ -9,6 +9,7 @@ import warnings
 from collections.abc import Callable, Generator
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
+from ._errors import not_bool
 from ._observe import GradModeSwitched, notify, observers
 from ._site import caller_site
 from ._switches import Switches as Switches
@@ -204,6 +205,8 @@ class set_grad_enabled(_Decorator):
     """
 
     def __init__(self, mode: bool) -> None:
+        if type(mode) is not bool:
+            raise not_bool(mode, "set_grad_enabled", "enabled")
         self.previous = is_grad_enabled()
         self.enabled = mode
         switch_grad_mode(mode)
@@ -222,7 +225,7 @@ class set_grad_enabled(_Decorator):
         switch_grad_mode(self.previous)
 
     def __repr__(self) -> str:
-        return f"set_grad_enabled(mode={self.enabled})"
+        return f"torch.autograd.grad_mode.set_grad_enabled(mode={self.enabled})"
 
 
 def is_inference_mode_enabled() -> bool:

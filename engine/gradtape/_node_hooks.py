@@ -17,6 +17,7 @@ from ._node import AccumulateGrad, Node
 from ._observe import HookRan, notify, observers
 from ._operands import as_array
 from ._tensor import Tensor, wrap
+from ._tensor_memory import TensorMemory
 
 
 def run_tensor_hooks(F: Any, node: Node, slots: list[Any]) -> None:
@@ -76,8 +77,12 @@ def run_post_accumulate_hooks(leaf: AccumulateGrad) -> None:
         return
     for hook in list(extra.post_accumulate.values()):
         returned = _call(hook, leaf, variable)
-        if returned is not None and returned is not variable:
-            raise RuntimeError("Tensor post accumulate grad hooks should return None.")
+        if returned is None or returned is variable:
+            continue
+        if not isinstance(returned, TensorMemory):
+            kind = type(returned).__name__
+            raise TypeError(f"expected Variable, but hook returned '{kind}'")
+        raise RuntimeError("Tensor post accumulate grad hooks should return None.")
 
 
 def has_leaf_hooks(leaves: Iterable[Any]) -> bool:

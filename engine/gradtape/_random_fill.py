@@ -17,7 +17,6 @@ from . import _dtypes as dt
 from . import _random_math as exact
 from ._generator import Generator, default_generator
 from ._random_target import (
-    CPP_TYPE,
     WIDE_UNSIGNED,
     Array,
     as_real,
@@ -70,7 +69,7 @@ def _check_uniform_bounds(dtype: dt.dtype, from_: float, to: float) -> None:
     limit = dt.finfo(dtype).max
     for name, bound in (("from", from_), ("to", to)):
         if not -limit <= bound <= limit:
-            raise RuntimeError(f"{name} is out of bounds for {CPP_TYPE[dtype]}")
+            raise RuntimeError(f"{name} is out of bounds for {dt.CPP_TYPE[dtype]}")
     if not from_ <= to:
         raise RuntimeError(
             "uniform_ expects to return a [from, to) range, "
@@ -250,7 +249,7 @@ def cauchy_(
         raise RuntimeError(f"cauchy_ expects sigma > 0.0, but found sigma={sigma:g}")
     dtype = dtype_of(out)
     if not dtype.is_floating_point:
-        raise RuntimeError(_CONTINUOUS.format("Cauchy", CPP_TYPE[dtype]))
+        raise RuntimeError(_CONTINUOUS.format("Cauchy", dt.CPP_TYPE[dtype]))
     if not out.size:
         return out
     uniform = (generator or default_generator).uniform64(out.size)

@@ -9,7 +9,7 @@ import numpy as np
 
 from . import _dtypes as dt
 from ._generator import Generator, default_generator
-from ._random_target import CPP_TYPE, WIDE_UNSIGNED, Array, dtype_of, require, store
+from ._random_target import WIDE_UNSIGNED, Array, dtype_of, require, store
 
 # The bits of each float's mantissa: integers up to 2**digits are exact.
 _DIGITS: Final = {dt.float16: 11, dt.bfloat16: 8, dt.float32: 24, dt.float64: 53}
@@ -161,12 +161,12 @@ def _check_random_range(dtype: dt.dtype, first: int, last: int) -> None:
         low, high = limits.min, min(limits.max, _INT64.max)
     for name, bound in (("from", first), ("to - 1", last)):
         if not low <= bound <= high:
-            raise RuntimeError(f"{name} is out of bounds for {CPP_TYPE[dtype]}")
+            raise RuntimeError(f"{name} is out of bounds for {dt.CPP_TYPE[dtype]}")
         digits = _DIGITS.get(dtype, 64)
         if abs(bound) > 2**digits:
             warnings.warn(
                 f"{name} is out of bounds [-(2^{digits}), 2^{digits}]. Due to "
-                f"precision limitations {CPP_TYPE[dtype]} can support discrete "
+                f"precision limitations {dt.CPP_TYPE[dtype]} can support discrete "
                 "uniform distribution only within this range. This warning will "
                 "become an error in version 1.7 release, please fix the code in "
                 "advance",

@@ -11,23 +11,6 @@ from . import _dtypes as dt
 
 Array: TypeAlias = NDArray[Any]
 
-CPP_TYPE: Final = {
-    dt.bool_: "bool",
-    dt.uint8: "unsigned char",
-    dt.uint16: "short unsigned int",
-    dt.uint32: "unsigned int",
-    dt.uint64: "long unsigned int",
-    dt.int8: "signed char",
-    dt.int16: "short int",
-    dt.int32: "int",
-    dt.int64: "long int",
-    dt.float16: "c10::Half",
-    dt.bfloat16: "c10::BFloat16",
-    dt.float32: "float",
-    dt.float64: "double",
-    dt.complex64: "c10::complex<float>",
-    dt.complex128: "c10::complex<double>",
-}
 WIDE_UNSIGNED: Final = (dt.uint16, dt.uint32, dt.uint64)
 
 # ---- memory order ----

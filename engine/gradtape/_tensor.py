@@ -97,7 +97,7 @@ class Tensor(TensorMemory, TensorOperators, TensorHooks, TensorGrad):
             advice = "" if value else _errors.LEAF_FLAG_ADVICE
             raise RuntimeError(_errors.LEAF_FLAG + advice)
         if value and self._data.dtype.kind not in "fcV":
-            raise RuntimeError(_errors.NOT_DIFFERENTIABLE_DTYPE)
+            raise RuntimeError(_errors.FLAG_DTYPE)
         if value and self.is_inference() and not mode.now.inference:
             raise RuntimeError(_errors.INFERENCE_REQUIRES_GRAD)
         if value and self._view is None and self.is_inference():
@@ -113,11 +113,10 @@ class Tensor(TensorMemory, TensorOperators, TensorHooks, TensorGrad):
     def requires_grad_(self, requires_grad: bool = True) -> Tensor:
         """Switch gradients for this leaf on or off, in place."""
         if type(requires_grad) is not bool:
-            raise TypeError(
-                "requires_grad_(): argument 'requires_grad' (position 1) must be bool, "
-                f"not {type(requires_grad).__name__}"
-            )
+            raise _errors.not_bool(requires_grad, "requires_grad_", "requires_grad")
         refuse_inside("requires_grad_()")
+        if requires_grad and self._data.dtype.kind not in "fcV":
+            raise RuntimeError(_errors.NOT_DIFFERENTIABLE_DTYPE)
         if self._grad_fn is None or not requires_grad:
             self.requires_grad = requires_grad
         return self

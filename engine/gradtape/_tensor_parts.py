@@ -6,7 +6,7 @@ import weakref
 from typing import TYPE_CHECKING, Any
 
 from . import _errors
-from ._dtypes import dtype
+from ._dtypes import CPP_TYPE, dtype
 from ._node import AccumulateGrad
 from ._tensor_memory import TensorMemory
 
@@ -74,7 +74,7 @@ def check_grad(tensor: Tensor, grad: Any) -> None:
     if wanted is not None and grad.dtype is not wanted:
         raise RuntimeError(
             _errors.GRAD_DTYPE.format(
-                grad=_errors.scalar_type(grad.dtype).lower(),
+                grad=CPP_TYPE[grad.dtype],
                 own=_errors.scalar_type(wanted),
             )
         )
@@ -103,7 +103,7 @@ def set_grad_dtype(tensor: Tensor, wanted: Any) -> None:
     if wanted is not None and grad is not None and grad.dtype is not wanted:
         raise RuntimeError(
             _errors.GRAD_DTYPE_TAKEN.format(
-                grad=_errors.scalar_type(grad.dtype).lower(),
+                grad=CPP_TYPE[grad.dtype],
                 wanted=_errors.scalar_type(wanted),
             )
         )

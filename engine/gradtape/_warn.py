@@ -8,10 +8,15 @@ _given: set[str] = set()
 _always = False
 
 
-def warn_once(message: str, stacklevel: int = 3) -> None:
-    """Give a UserWarning the first time it is due; later, only where asked to."""
-    if _always or message not in _given:
-        _given.add(message)
+def warn_once(message: str, stacklevel: int = 3, cause: str = "") -> None:
+    """Give a UserWarning the first time it is due; later, only where asked to.
+
+    Messages that differ in details alone share a ``cause``, and come once together.
+    """
+    given = not _always and (cause or message) in _given
+    if not _always:
+        _given.add(cause or message)
+    if not given:
         warnings.warn(message, UserWarning, stacklevel=stacklevel + 1)
 
 

@@ -13,8 +13,8 @@ if TYPE_CHECKING:
 
 
 @pytest.fixture(autouse=True, scope="session")
-def _beta_is_known() -> None:
-    """Let index_reduce warn, which it does once per process, before the tests."""
+def _first_warnings_are_given() -> None:
+    """Let those calls warn before the tests that do so once per process."""
     libraries = [importlib.import_module("gradtape")]
     if importlib.util.find_spec("torch"):
         libraries.append(importlib.import_module("torch"))
@@ -23,6 +23,7 @@ def _beta_is_known() -> None:
         for t in libraries:
             x, at = t.ones(1), t.zeros(1, dtype=t.int64)
             t.index_reduce(x, 0, at, x, "prod")
+            float(t.ones(1, requires_grad=True))
 
 
 @pytest.fixture

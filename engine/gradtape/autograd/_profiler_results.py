@@ -8,7 +8,7 @@ from collections.abc import Iterable
 from time import perf_counter_ns
 from typing import Any
 
-from .._dtypes import DTYPE_OF
+from .._dtypes import CPP_TYPE, DTYPE_OF
 from .._profile import Recorder
 from .._profile_event import BACKWARD_FUNCTION, USER_SCOPE, Described, Event
 from .._profile_memory import Change, MemoryLog
@@ -17,21 +17,6 @@ from .._site import resolve
 from ._profiler_events import DeviceType, FunctionEvent
 from ._profiler_flops import flops_of
 from .profiler_util import MEMORY_EVENT_NAME, shown_name
-
-_C_NAMES = {
-    "float32": "float",
-    "float64": "double",
-    "float16": "c10::Half",
-    "bfloat16": "c10::BFloat16",
-    "int64": "long int",
-    "int32": "int",
-    "int16": "short int",
-    "int8": "signed char",
-    "uint8": "unsigned char",
-    "bool": "bool",
-    "complex64": "c10::complex<float>",
-    "complex128": "c10::complex<double>",
-}
 
 
 class Results:
@@ -295,9 +280,7 @@ def steps(value: Any) -> list[Any]:
 def dtype_text(value: Any) -> str:
     """Return what an argument is, in the words of PyTorch's traces."""
     if isinstance(value, Described):
-        known = DTYPE_OF[value.dtype]
-        name = str(known).removeprefix("torch.")
-        return _C_NAMES.get(name, name)
+        return CPP_TYPE[DTYPE_OF[value.dtype]]
     if _is_tensors(value):
         return "TensorList"
     if isinstance(value, list):

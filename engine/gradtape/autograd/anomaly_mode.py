@@ -6,6 +6,7 @@ import warnings
 
 from .._anomaly import anomaly
 from .._anomaly_report import Finding as Finding
+from .._errors import not_bool
 from .._mode import threads, threads_lock
 
 ENABLED = (
@@ -38,6 +39,10 @@ def set_anomaly_enabled(
     enabled: bool, check_nan: bool = True, check_forward: bool = False
 ) -> None:
     """Switch anomaly detection on or off for all threads."""
+    if type(enabled) is not bool:
+        raise not_bool(enabled, "set_anomaly_enabled", "enabled")
+    if type(check_nan) is not bool:
+        raise not_bool(check_nan, "set_anomaly_enabled", "check_nan", 2)
     anomaly.enabled = enabled
     anomaly.check_nan = check_nan
     anomaly.check_forward = check_forward

@@ -5,6 +5,7 @@ from __future__ import annotations
 import warnings
 from typing import Any
 
+from .._errors import NEW_LEAF_DTYPE
 from .._node import Node
 from .._tensor import Tensor, wrap_alias
 from ..ops.create import empty
@@ -74,10 +75,7 @@ class Variable(metaclass=VariableMeta):
         found = wrap_alias(data._data, data)
         if requires_grad:
             if not (data.is_floating_point() or data.is_complex()):
-                raise RuntimeError(
-                    "Only Tensors of floating point and complex dtype can require "
-                    "gradients"
-                )
+                raise RuntimeError(NEW_LEAF_DTYPE)
             found.requires_grad = True
         if name is not None:
             found.name = name

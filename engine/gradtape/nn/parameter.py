@@ -8,6 +8,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from .._dtypes import get_default_dtype
+from .._errors import NEW_LEAF_DTYPE
 from .._node import new_object
 from .._tensor import Tensor, view_info, wrap
 from ..ops.rebuild import _rebuild_parameter, _rebuild_parameter_with_state
@@ -109,6 +110,8 @@ def _alias(cls: type, data: Tensor, requires_grad: bool) -> Any:
     leaf._grad = leaf._grad_fn = leaf._view = leaf._extra = None
     leaf._nr = 0
     offset = data.storage_offset()
+    if requires_grad and data._data.dtype.kind not in "fcV":
+        raise RuntimeError(NEW_LEAF_DTYPE)
     if offset:  # most parameters fill their storage: they need no view record
         leaf._view = view_info(None, offset, "", 0)
     leaf.requires_grad = requires_grad

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from .._define import FUNCTIONS, OPS
-from .._dtypes import DTYPE_OF, result_type_of
+from .._dtypes import CPP_TYPE, result_type_of
 from .._inplace import in_place
 from .._op import Check
 from .._tensor import Tensor
@@ -71,22 +71,7 @@ def same_dtype(label: str, first: Tensor, **others: Any) -> None:
 
 def c_name(tensor: Tensor) -> str:
     """Return the C name of a tensor's dtype, as some sentences say it."""
-    name = DTYPE_OF[tensor._data.dtype].cpp_name
-    return _C_NAMES.get(name, name)
-
-
-_C_NAMES = {
-    "BFloat16": "c10::BFloat16",
-    "Bool": "bool",
-    "Byte": "unsigned char",
-    "Char": "signed char",
-    "Double": "double",
-    "Float": "float",
-    "Half": "c10::Half",
-    "Int": "int",
-    "Long": "long int",
-    "Short": "short int",
-}
+    return CPP_TYPE[tensor.dtype]
 
 
 POINTWISE: dict[str, Any] = {"promotion": "common", "pointwise": True, "out": True}

@@ -11,13 +11,11 @@ from .._device import default_device
 from .._device import device as Device
 from .._dtypes import DTYPE_OF, can_cast
 from .._dtypes import dtype as DType
-from .._errors import CAST_REFUSED
+from .._errors import CAST_REFUSED, NEW_LEAF_DTYPE
 from .._inplace import note_write
 from .._mode import mode
 from .._sparse import SparseArray
 from .._tensor import Tensor, wrap
-
-_NO_GRADIENTS = "Only Tensors of floating point and complex dtype can require gradients"
 
 
 def module_on(where: Any) -> Any:
@@ -46,7 +44,7 @@ def made(array: Any, requires_grad: bool = False) -> Tensor:
     tensor = wrap(array)
     if requires_grad:
         if array.dtype.kind not in "fcV":
-            raise RuntimeError(_NO_GRADIENTS)
+            raise RuntimeError(NEW_LEAF_DTYPE)
         tensor.requires_grad = True
     return tensor
 

@@ -9,10 +9,9 @@ import numpy as np
 from .._apply import apply
 from .._backend import backend_of
 from .._define import OPS, Array, method, op
-from .._dtypes import DTYPE_OF, int64
+from .._dtypes import CPP_TYPE, DTYPE_OF, int64
 from .._inplace import inplace, write
 from .._operands import broadcast_error
-from .._random_target import CPP_TYPE
 from .._tensor import Tensor
 from ._arguments import check_tensor
 from ._place import deliver, dense_copy, made, row_major

@@ -8,7 +8,7 @@ from typing import Any
 from .._apply import make_node
 from .._backend import backend_of
 from .._define import OPS, Array, method, op, public
-from .._dtypes import DTYPE_OF
+from .._dtypes import CPP_TYPE
 from .._inplace import note_write
 from .._mode import mode
 from .._overlap import internal_overlap
@@ -102,22 +102,6 @@ def _set_storage(xp: Any, self: Array) -> Any:
     return self
 
 
-_CPP_NAMES = {
-    "BFloat16": "c10::BFloat16",
-    "Bool": "bool",
-    "Byte": "unsigned char",
-    "Char": "signed char",
-    "ComplexDouble": "c10::complex<double>",
-    "ComplexFloat": "c10::complex<float>",
-    "Double": "double",
-    "Float": "float",
-    "Half": "c10::Half",
-    "Int": "int",
-    "Long": "long int",
-    "Short": "short int",
-}
-
-
 @method()
 def set_(
     self: Tensor,
@@ -133,7 +117,8 @@ def set_(
     a view into the memory would reach past its end.
     """
     memory, at = _wanted(self, source, storage_offset, size, stride)
-    needs = mode.grad and self.requires_grad
+    given = (self, source) if isinstance(source, Tensor) else (self,)
+    needs = mode.grad and any(tensor.requires_grad for tensor in given)
     check_inplace(self, needs)
     own = self._storage
     node = None
@@ -163,9 +148,7 @@ def _wanted(
         source = wrap(backend_of(self._data).xp.empty(0, self._data.dtype))
     if isinstance(source, Tensor):
         if source._data.dtype != self._data.dtype:
-            theirs, mine = (
-                _CPP_NAMES[DTYPE_OF[t._data.dtype].cpp_name] for t in (source, self)
-            )
+            theirs, mine = (CPP_TYPE[t.dtype] for t in (source, self))
             raise RuntimeError(
                 f"Could not set tensor of type {theirs} to a tensor of type {mine}"
             )
@@ -174,7 +157,7 @@ def _wanted(
         memory = source._storage
     elif isinstance(source, UntypedStorage | TypedStorage):
         if isinstance(source, TypedStorage) and source.dtype is not self.dtype:
-            mine = _CPP_NAMES[self.dtype.cpp_name]
+            mine = CPP_TYPE[self.dtype]
             raise RuntimeError(
                 f"Expected a Storage of type {mine} or an UntypedStorage, but got type "
                 f"{source.dtype.cpp_name} for argument 1 'storage'"

@@ -6,6 +6,7 @@ from typing import Any
 
 from .._define import public
 from .._dtypes import parse_dtype
+from .._errors import NEW_LEAF_DTYPE
 from .._tensor import Tensor, wrap
 from .build import as_tensor
 from .create import empty
@@ -61,9 +62,7 @@ def sparse_coo_tensor(
     if not requires_grad:
         return found
     if found.dtype.numpy.kind not in "fcV":
-        raise RuntimeError(
-            "Only Tensors of floating point and complex dtype can require gradients"
-        )
+        raise RuntimeError(NEW_LEAF_DTYPE)
     return found.detach().requires_grad_()
 
 

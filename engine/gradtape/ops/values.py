@@ -13,6 +13,7 @@ from .._define import method
 from .._mode import mode
 from .._storage_moves import fix
 from .._tensor import Tensor
+from .._warn import warn_once
 
 _ONE_ELEMENT = "only one element tensors can be converted to Python scalars"
 
@@ -111,7 +112,9 @@ def _truth(self: Tensor) -> bool:
     return bool(self._data.reshape(-1)[0] != 0)
 
 
-def _only_number(self: Tensor) -> Any:
+def _only_number(self: Tensor, warn: bool = False) -> Any:
+    if warn and self.requires_grad:
+        warn_once(_errors.SCALAR_OF_HISTORY, 4)
     if self._data.size != 1:
         raise ValueError(_ONE_ELEMENT)
     return item(self)
@@ -119,7 +122,7 @@ def _only_number(self: Tensor) -> Any:
 
 @method("__float__")
 def _float(self: Tensor) -> float:
-    return float(_only_number(self))
+    return float(_only_number(self, warn=True))
 
 
 @method("__int__", "__trunc__")
@@ -129,7 +132,7 @@ def _int(self: Tensor) -> int:
 
 @method("__complex__")
 def _complex(self: Tensor) -> complex:
-    return complex(_only_number(self))
+    return complex(_only_number(self, warn=True))
 
 
 @method("__index__")
