@@ -2,10 +2,17 @@
 
 from __future__ import annotations
 
+import sys
 from types import ModuleType, SimpleNamespace
 from typing import Any
 
 import numpy as np
+import pytest
+import scipy.fft
+import scipy.special
+
+from gradtape import _backend, _define
+from gradtape.cuda import memory
 
 from .standin_arrays import LACKING, Device, ndarray, on_device, over
 
@@ -57,6 +64,40 @@ class StandIn(ModuleType):
         if name in PLAIN or isinstance(found, type | float) or found is None:
             return found
         return Lifted(found)
+
+
+class Companion(ModuleType):
+    """A module of ``cupyx.scipy``: SciPy's functions for device arrays."""
+
+    def __init__(self, name: str, inner: Any, lacking: tuple[str, ...] = ()) -> None:
+        super().__init__(name)
+        self._inner, self._lacking = inner, lacking
+
+    def __getattr__(self, name: str) -> Any:
+        if name in self._lacking or name.startswith("__"):
+            raise AttributeError(f"module '{self.__name__}' has no attribute '{name}'")
+        return Lifted(getattr(self._inner, name))
+
+
+def put_in_place(patch: pytest.MonkeyPatch) -> list[Any]:
+    """Let programs find the stand-in as CuPy; return what its driver is asked."""
+    log: list[Any] = []
+    special = Companion("cupyx.scipy.special", scipy.special, ("airy", "spherical_jn"))
+    fft = Companion("cupyx.scipy.fft", scipy.fft)
+    both = ModuleType("cupyx.scipy")
+    both.special, both.fft = special, fft  # type: ignore[attr-defined]
+    for module in (StandIn(log), ModuleType("cupyx"), both, special, fft):
+        patch.setitem(sys.modules, module.__name__, module)
+    patch.delitem(sys.modules, "gradtape._backend._cupy", raising=False)
+    patch.setattr(_backend, "_BY_TYPE", dict(_backend._BY_TYPE))
+    patch.setattr(_define, "_raw_ops", dict(_define._raw_ops))
+    patch.setattr(memory, "_peaks", memory._Peaks())
+    return log
+
+
+def remove() -> None:
+    """Forget the backend that was made over the stand-in."""
+    sys.modules.pop("gradtape._backend._cupy", None)
 
 
 class Pool:

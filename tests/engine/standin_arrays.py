@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 from numpy.lib.mixins import NDArrayOperatorsMixin
+from numpy.lib.stride_tricks import as_strided
 
 LACKING = (
     *("block", "einsum_path", "errstate", "frompyfunc", "geomspace", "insert"),
@@ -75,7 +76,8 @@ class ndarray(NDArrayOperatorsMixin):  # noqa: N801 - CuPy's name
         root = self.host
         while isinstance(root.base, np.ndarray):
             root = root.base
-        flat = root.reshape(-1, order="A").view(np.uint8) if root.ndim else root
+        whole = as_strided(root, (root.size,), (root.itemsize,))
+        flat = whole.view(np.uint8) if root.size else root
         begin = root.__array_interface__["data"][0]
         return Pointer(flat, self.host.__array_interface__["data"][0] - begin)
 

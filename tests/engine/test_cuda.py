@@ -12,11 +12,9 @@ import numpy as np
 import pytest
 
 import gradtape as gt
-from gradtape import _backend
-from gradtape.cuda import memory
 
+from . import standin
 from .oracle import assert_same
-from .standin import StandIn
 
 without_cupy = pytest.mark.skipif(
     find_spec("cupy") is not None, reason="CuPy is installed"
@@ -87,13 +85,8 @@ def test_a_missing_device_names_the_package() -> None:
 @pytest.fixture
 def log(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[Any]]:
     """Put the stand-in in CuPy's place; yield what its driver is asked."""
-    asked: list[Any] = []
-    monkeypatch.setitem(sys.modules, "cupy", StandIn(asked))
-    monkeypatch.delitem(sys.modules, "gradtape._backend._cupy", raising=False)
-    monkeypatch.setattr(_backend, "_BY_TYPE", dict(_backend._BY_TYPE))
-    monkeypatch.setattr(memory, "_peaks", memory._Peaks())
-    yield asked
-    sys.modules.pop("gradtape._backend._cupy", None)
+    yield standin.put_in_place(monkeypatch)
+    standin.remove()
 
 
 @pytest.mark.usefixtures("log")

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from .._apply import apply
+from .._backend import backend_of
 from .._define import OPS, Array, method, op
 from .._strided import Geometry
 from .._tensor import Tensor
@@ -95,6 +96,9 @@ def places_of(view: Tensor, left: Indices) -> tuple[Any, ...]:
                 places[dim + k] = found
         else:
             places[dim] = _checked_positions(array, shape[dim], dim)
+    if type(view._data) is not np.ndarray:
+        xp = backend_of(view._data).xp  # indices may be on the host, as in PyTorch
+        places = [p if isinstance(p, slice) else xp.asarray(p) for p in places]
     return _in_front(tuple(places))
 
 

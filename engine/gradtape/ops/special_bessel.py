@@ -8,7 +8,7 @@ from typing import Any
 from .._define import Array, op, pointwise
 from .._inplace import inplace
 from ._reduction import values_of
-from .special_kernels import facts, from_library, lacks, library, widened
+from .special_kernels import facts, from_library, lacks, library_function, widened
 
 # ---- modified, of the first kind: with derivatives ----
 
@@ -106,7 +106,7 @@ def spherical_bessel_j0(xp: Any, x: Array) -> Any:
 @op({}, **facts("airy_ai", half=False))
 def airy_ai(xp: Any, x: Array) -> Any:
     """Return the Airy function Ai."""
-    return library(xp).airy(widened(x))[0].astype(x.dtype, copy=False)
+    return library_function(xp, "airy")(widened(x))[0].astype(x.dtype, copy=False)
 
 
 inplace("i0")

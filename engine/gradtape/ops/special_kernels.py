@@ -9,6 +9,7 @@ import numpy as np
 
 from .._op import Check
 from .._tensor import Tensor
+from ._lapack import host
 from ._operand import HIDDEN, POINTWISE, kind_of, not_implemented
 
 
@@ -21,11 +22,21 @@ def library(xp: Any) -> Any:
     return special
 
 
+def library_function(xp: Any, name: str) -> Callable[..., Any]:
+    """Return a special function; SciPy's, by way of the host, where CuPy has none."""
+    found = getattr(library(xp), name, None)
+    if found is not None:
+        return found
+    from scipy import special
+
+    return host(getattr(special, name))
+
+
 def from_library(name: str) -> Callable[..., Any]:
     """Return a kernel that calls a special function; half precision runs in single."""
 
     def kernel(xp: Any, *arrays: Any) -> Any:
-        function = getattr(library(xp), name)
+        function = library_function(xp, name)
         kind = next(a.dtype for a in arrays if hasattr(a, "dtype"))
         return function(*(widened(a) for a in arrays)).astype(kind, copy=False)
 
