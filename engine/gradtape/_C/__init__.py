@@ -66,3 +66,12 @@ _WeakTensorRef = WeakTensorRef
 def is_inference_mode_enabled() -> bool:
     """Tell whether this thread is in inference mode."""
     return mode.now.inference
+
+
+def __getattr__(name: str) -> Any:
+    """Return the readers and writers of archives, which are made after this module."""
+    if name in ("PyTorchFileReader", "PyTorchFileWriter"):
+        from ..serialization import _records
+
+        return getattr(_records, name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -20,6 +20,7 @@ from . import (
     ctc,
     differences,
     division,
+    dlpack,
     einsum,
     elementwise,
     embedding,

@@ -150,6 +150,11 @@ def check_array(array: Any) -> Any:
         raise TypeError(_NO_SUCH_DTYPE.format(f"numpy.{kind}")) from None
     if any(step < 0 for step in array.strides):
         raise ValueError(_NEGATIVE_STRIDE)
+    if array.size and any(step % array.itemsize for step in array.strides):
+        raise ValueError(
+            "given numpy array strides not a multiple of the element byte size. Copy "
+            "the numpy array to reallocate the memory."
+        )
     return array
 
 
@@ -267,7 +272,9 @@ def from_numpy(ndarray: Any, /) -> Tensor:
     array([1., 1.])
     """
     if not isinstance(ndarray, np.ndarray):
-        raise TypeError(f"expected np.ndarray (got {type(ndarray).__name__})")
+        kind = type(ndarray)
+        shown = "numpy." * isinstance(ndarray, np.generic) + kind.__name__
+        raise TypeError(f"expected np.ndarray (got {shown})")
     return share(check_array(ndarray))
 
 
@@ -342,9 +349,20 @@ def frombuffer(
     """Return a 1-D tensor that shares the memory of a Python buffer."""
     kind = parse_dtype(dtype, "frombuffer")
     _check_buffer(buffer, kind.itemsize, count, offset)
-    return share(np.frombuffer(buffer, kind.numpy, count, offset)).requires_grad_(
-        requires_grad
-    )
+    array = np.frombuffer(buffer, kind.numpy, count, offset)
+    if not array.flags.writeable:
+        warn_once(_READ_ONLY_BUFFER, stacklevel=2)
+    fix(array)
+    return made(array, requires_grad)
+
+
+_READ_ONLY_BUFFER = (
+    "The given buffer is not writable, and PyTorch does not support non-writable "
+    "tensors. This means you can write to the underlying (supposedly non-writable) "
+    "buffer using the tensor. You may want to copy the buffer to protect its data or "
+    "make it writable before converting it to a tensor. This type of warning will be "
+    "suppressed for the rest of this program."
+)
 
 
 def _check_buffer(buffer: Any, item: int, count: int, offset: int) -> None:

@@ -1,13 +1,11 @@
-"""Deep copies of tensors, and their memory shared by DLPack."""
+"""Deep copies of tensors."""
 
 from __future__ import annotations
 
 import copy
 from typing import Any
 
-import numpy as np
-
-from .._define import method, public
+from .._define import method
 from .._mode import mode
 from .._storage import Storage, borrowed, inference_storage, new_storage
 from .._strided import geometry_of
@@ -62,26 +60,3 @@ def _like(self: Tensor, memory: Storage) -> Tensor:
     twin._data = memory.flat_as(self._data.dtype)[:0]
     place(twin, geometry_of(self))
     return twin
-
-
-@method("__dlpack__")
-def _dlpack(self: Tensor, **options: Any) -> Any:
-    if self.requires_grad:
-        raise BufferError(
-            "Can't export tensors that require gradient, use tensor.detach()"
-        )
-    return self._data.__dlpack__(**options)
-
-
-@method("__dlpack_device__")
-def _dlpack_device(self: Tensor) -> Any:
-    return self._data.__dlpack_device__()
-
-
-@public
-def from_dlpack(ext_tensor: Any) -> Tensor:
-    """Return a tensor that shares the memory of another library's array.
-
-    Raises BufferError where the array's memory cannot be shared.
-    """
-    return wrap(np.from_dlpack(ext_tensor))

@@ -51,10 +51,10 @@ def save(
             raise RuntimeError(
                 "Cannot use skip_data=True with _use_new_zipfile_serialization=False"
             )
-        with _opened(f) as (file, _):
+        with opened(f) as (file, _):
             legacy_save(obj, file, pickle_module, pickle_protocol)
         return
-    with _opened(f) as (file, folder):
+    with opened(f) as (file, folder):
         options = (config.save.storage_alignment, config.save.compute_crc32)
         archive = ZipWriter(file, folder, *options)
         _write(obj, archive, pickle_module, pickle_protocol, _disable_byteorder_record)
@@ -62,7 +62,7 @@ def save(
 
 
 @contextmanager
-def _opened(f: Any) -> Generator[tuple[Any, str]]:
+def opened(f: Any) -> Generator[tuple[Any, str]]:
     """Yield a file to write to, and the name of the folder in its archive."""
     if not isinstance(f, str | os.PathLike):
         if not callable(f.write):

@@ -136,6 +136,10 @@ class ZipReader:
     def __contains__(self, name: str) -> bool:
         return name in self._records
 
+    def names(self) -> list[str]:
+        """Return the names of all records, in the order of the directory."""
+        return list(self._records)
+
     def where(self, name: str) -> tuple[int, int]:
         """Return where the data of a record begins in the file, and its size.
 
