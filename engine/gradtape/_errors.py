@@ -209,11 +209,6 @@ NEW_LEAF_DTYPE: Final = (
     "Only Tensors of floating point and complex dtype can require gradients"
 )
 
-SCALAR_OF_HISTORY: Final = (
-    "Converting a tensor with requires_grad=True to a scalar may lead to unexpected "
-    "behavior.\nConsider using tensor.detach() first."
-)
-
 RETAIN_NO_GRAD: Final = "can't retain_grad on Tensor that has requires_grad=False"
 
 HOOK_NO_GRAD: Final = "cannot register a hook on a tensor that doesn't require gradient"
@@ -291,7 +286,6 @@ NON_LEAF_GRAD: Final = (
 )
 
 BOOL_AMBIGUOUS: Final = "Boolean value of Tensor with {what} is ambiguous"
-
 
 STRIDED_OUT_OF_BOUNDS: Final = (
     "setStorage: sizes {size}, strides {stride}, storage offset {offset}, and itemsize "

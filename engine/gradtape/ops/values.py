@@ -15,6 +15,10 @@ from .._storage_moves import fix
 from .._tensor import Tensor
 from .._warn import warn_once
 
+_HAS_HISTORY = (
+    "Converting a tensor with requires_grad=True to a scalar may lead to unexpected "
+    "behavior.\nConsider using tensor.detach() first."
+)
 _ONE_ELEMENT = "only one element tensors can be converted to Python scalars"
 
 
@@ -114,7 +118,7 @@ def _truth(self: Tensor) -> bool:
 
 def _only_number(self: Tensor, warn: bool = False) -> Any:
     if warn and self.requires_grad:
-        warn_once(_errors.SCALAR_OF_HISTORY, 4)
+        warn_once(_HAS_HISTORY, 4)
     if self._data.size != 1:
         raise ValueError(_ONE_ELEMENT)
     return item(self)
