@@ -11,7 +11,7 @@ import pytest
 import scipy.fft
 import scipy.special
 
-from gradtape import _backend, _define
+from gradtape import _backend, _cuda, _define
 from gradtape.cuda import memory
 
 from .standin_arrays import LACKING, Device, ndarray, on_device, over
@@ -91,6 +91,7 @@ def put_in_place(patch: pytest.MonkeyPatch) -> list[Any]:
     patch.delitem(sys.modules, "gradtape._backend._cupy", raising=False)
     patch.setattr(_backend, "_BY_TYPE", dict(_backend._BY_TYPE))
     patch.setattr(_define, "_raw_ops", dict(_define._raw_ops))
+    patch.setattr(_cuda._Started, "yet", False)
     patch.setattr(memory, "_peaks", memory._Peaks())
     return log
 

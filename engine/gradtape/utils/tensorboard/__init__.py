@@ -4,7 +4,7 @@ Needs the library ``tensorboard``, or ``tensorboardX``, which write the same fil
 """
 
 from ._files import RecordWriter as RecordWriter
-from .writer import FileWriter as FileWriter
+from .file_writer import FileWriter as FileWriter
 from .writer import SummaryWriter as SummaryWriter
 
 __all__ = ["FileWriter", "RecordWriter", "SummaryWriter"]
