@@ -152,7 +152,9 @@ def multinomial(
     if probabilities.size == 0:
         return np.empty((*probabilities.shape[:-1], num_samples), np.int64)
     rows = probabilities.reshape(-1, probabilities.shape[-1])
-    draw = _with_replacement if replacement else _without_replacement
+    # A single sample needs no replacement, and PyTorch draws it the other way too.
+    single = not replacement or num_samples == 1
+    draw = _without_replacement if single else _with_replacement
     found = draw(rows, num_samples, source)
     return found.reshape(*probabilities.shape[:-1], num_samples)
 
@@ -185,7 +187,8 @@ def _without_replacement(
     rows: Array, num_samples: int, source: Generator
 ) -> NDArray[np.int64]:
     # The largest p / q, with q exponential, are a sample without replacement.
-    race = rows / exponential_(np.empty_like(rows), 1.0, source)
+    order = "C" if 0 in rows.strides else "K"  # an expanded row is drawn for each copy
+    race = rows / exponential_(np.empty_like(rows, order=order), 1.0, source)
     if num_samples == 1:
         return np.argmax(race, -1, keepdims=True)
     return np.argsort(-race, -1, kind="stable")[:, :num_samples]

@@ -96,8 +96,9 @@ def test_samples_with_replacement_match(
     _, p = empty(shape, dtype)
     p.uniform_(generator=pair.theirs)
     pair.ours.set_state(pair.theirs.get_state().numpy())
-    reference = torch.multinomial(p, 50, True, generator=pair.theirs)
-    pair.check(multinomial(to_numpy(p), 50, True, pair.ours), reference)
+    for count in (50, 1):  # one sample is drawn in another way
+        reference = torch.multinomial(p, count, True, generator=pair.theirs)
+        pair.check(multinomial(to_numpy(p), count, True, pair.ours), reference)
 
 
 @pytest.mark.parametrize("dtype", ["float32", "float64"])

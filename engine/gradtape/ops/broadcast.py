@@ -70,7 +70,7 @@ def broadcast_to(input: Tensor, size: Any) -> Tensor:
 
 @public
 def broadcast_tensors(*tensors: Any) -> tuple[Tensor, ...]:
-    """Expand tensors to the shape they broadcast to."""
+    """Expand tensors to the shape they broadcast to; one that has it stays itself."""
     given = (
         tensors[0]
         if len(tensors) == 1 and not isinstance(tensors[0], Tensor)
@@ -82,7 +82,7 @@ def broadcast_tensors(*tensors: Any) -> tuple[Tensor, ...]:
             shape = tuple(broadcast_shapes(shape, tensor._data.shape))
         except RuntimeError:
             raise broadcast_error(shape, tensor._data.shape) from None
-    return tuple(expand(t, shape) for t in given)
+    return tuple(t if t._data.shape == shape else expand(t, shape) for t in given)
 
 
 @public
