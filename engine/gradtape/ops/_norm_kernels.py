@@ -39,7 +39,7 @@ def _cast(array: Any, dtype: Any) -> Any:
 
 def _by_channel(array: Any) -> Any:
     samples, channels = array.shape[:2]
-    return array.reshape(samples, channels, -1)
+    return array.reshape(samples, channels, math.prod(array.shape[2:]))
 
 
 def _channel_sum(xp: Any, flat: Any) -> Any:
@@ -214,14 +214,15 @@ def group_forward(
 ) -> tuple[Any, Any, Any]:
     """Return output, mean and inverse deviation."""
     samples, channels = input.shape[:2]
-    rows = _wide(input).reshape(samples, group, -1)
+    spatial = math.prod(input.shape[2:])
+    rows = _wide(input).reshape(samples, group, channels // group * spatial)
     size = rows.dtype.type(rows.shape[2])
     mean = _inner_sums(xp, rows) / size
     centred = rows - mean[..., None]
     var = _inner_dots(xp, centred, centred) / size
     invstd = 1 / xp.sqrt(var + rows.dtype.type(eps))
     centred *= invstd[..., None]
-    found = centred.reshape(samples, channels, -1)
+    found = centred.reshape(samples, channels, spatial)
     if weight is not None:
         found *= _wide(weight)[:, None]
     if bias is not None:
@@ -241,7 +242,8 @@ def group_backward(
 ) -> tuple[Any, Any, Any]:
     """Return the gradients of input, weight and bias."""
     samples = input.shape[0]
-    rows = _wide(input).reshape(samples, group, -1)
+    size = math.prod(input.shape[1:]) // group
+    rows = _wide(input).reshape(samples, group, size)
     normal = rows - mean[..., None]
     normal *= rstd[..., None]
     outer = _by_channel(_dense(xp, grad))

@@ -180,6 +180,9 @@ def convolution_backward(
     else:
         if into_input:
             first = conv.forward(xp, grad_output, weight, None, window, groups)
+            # Output padding as wide as a stride makes room for one more window.
+            inside = tuple(slice(n) for n in input.shape[2:])
+            first = xp.ascontiguousarray(first[(..., *inside)])
         if into_weight:
             second = conv.weight_gradient(
                 xp, input, grad_output, weight, window, groups
@@ -227,7 +230,8 @@ def im2col(
     outputs = window.outputs(images.shape[2:])
     found = columns(xp, images, window, outputs)
     found = xp.ascontiguousarray(found.transpose(3, 0, 1, 2, 4, 5))
-    found = found.reshape(images.shape[0], -1, volume(outputs))
+    rows = images.shape[1] * volume(kernel_size)
+    found = found.reshape(images.shape[0], rows, volume(outputs))
     return found if self.ndim == 4 else found[0]
 
 
@@ -254,7 +258,8 @@ def col2im(
     window = Window(kernel_size, stride, padding, dilation)
     outputs = window.outputs(output_size)
     cols = self if self.ndim == 3 else self[None]
-    split = cols.reshape(cols.shape[0], -1, *kernel_size, *outputs)
+    channels = cols.shape[1] // volume(kernel_size)
+    split = cols.reshape(cols.shape[0], channels, *kernel_size, *outputs)
     turned = split.transpose(1, 2, 3, 0, 4, 5)
     found = fold(xp, turned, output_size, window, outputs).swapaxes(0, 1)
     found = xp.ascontiguousarray(found)

@@ -142,6 +142,7 @@ def _scattered(xp: Any, name: str, self: Any, dim: int, index: Any, src: Any) ->
         return result
     d, _ = _box(xp, name, self, dim, index, src if hasattr(src, "shape") else None)
     if not self.ndim:
+        result = xp.asarray(result)
         result[...] = src.reshape(-1)[-1] if hasattr(src, "reshape") else src
         return result
     if not index.ndim:

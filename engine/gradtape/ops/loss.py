@@ -74,7 +74,7 @@ def mse_loss_backward(
     xp: Any, grad_output: Array, self: Array, target: Array, reduction: int
 ) -> Any:
     """Multiply the gradient by twice the difference."""
-    found = xp.subtract(self, target)
+    found = xp.asarray(xp.subtract(self, target))
     factor = 2 / found.size if reduction == MEAN and found.size else 2
     return xp.multiply(found, grad_output * found.dtype.type(factor), found)
 

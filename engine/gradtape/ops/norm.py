@@ -6,6 +6,7 @@ written out in recorded ops, so that every further derivative follows.
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 from .._define import Array, op, public
@@ -278,22 +279,30 @@ def _group_derivative(
     result2: Any,
     needs: Any,
 ) -> Any:
-    if F.raw:
+    outgoing, by_mean, by_rstd = grad
+    if F.raw and by_mean is None and by_rstd is None:
         found = F._group_norm_backward(
-            grad[0], input, result1, result2, weight, group, needs[0]
+            outgoing, input, result1, result2, weight, group, needs[0]
         )
         return _masked(found, needs)
+    if outgoing is None:
+        outgoing = F.zeros_like(input)
     shape = tuple(input.shape)
-    per_channel = (1, -1, *(1,) * (len(shape) - 2))
-    grouped = (shape[0], group, -1)
+    per_channel = (1, shape[1], *(1,) * (len(shape) - 2))
+    grouped = (shape[0], group, math.prod(shape[1:]) // group)
     normal, invstd = _normalised(F, F.reshape(input, grouped), (2,), eps)
-    scaled = grad[0] if weight is None else grad[0] * F.reshape(weight, per_channel)
+    scaled = outgoing if weight is None else outgoing * F.reshape(weight, per_channel)
     dims = (0, *range(2, len(shape)))
     into_input = _centred(F, F.reshape(scaled, grouped), normal, invstd, (2,))
+    if by_mean is not None:
+        into_input = into_input + F.unsqueeze(by_mean, 2) / grouped[2]
+    if by_rstd is not None:  # the slope of (var + eps) ** -0.5
+        slope = F.unsqueeze(by_rstd, 2) * invstd * invstd / grouped[2]
+        into_input = into_input - slope * normal
     each = (
         F.reshape(into_input, shape),
-        F.sum(grad[0] * F.reshape(normal, shape), dims),
-        F.sum(grad[0], dims),
+        F.sum(outgoing * F.reshape(normal, shape), dims),
+        F.sum(outgoing, dims),
     )
     return _masked(each, needs)
 
@@ -302,6 +311,7 @@ def _group_derivative(
     {("input", "weight", "bias"): _group_derivative},
     node="NativeGroupNormBackward0",
     outputs=3,
+    differentiable=(0, 1, 2),
     method=False,
 )
 def native_group_norm(

@@ -6,7 +6,7 @@ import itertools
 from typing import Any
 
 from .._define import Array, op
-from ._windows import Sizes
+from ._windows import Sizes, volume
 
 _AXES = {2: ("height", "width"), 3: ("time", "height", "width")}
 
@@ -56,7 +56,7 @@ def _pooled(
         _starts(xp, samples[..., order[d]], sizes[d], kernel[d], outputs[d])
         for d in range(dims)
     ]
-    flat = batch.reshape(*batch.shape[:2], -1)
+    flat = batch.reshape(*batch.shape[:2], volume(sizes))
     best: Any = None
     where: Any = None
     for taps in itertools.product(*(range(k) for k in kernel)):
@@ -67,7 +67,7 @@ def _pooled(
             own = (starts[d] + taps[d]).reshape(*samples.shape[:2], *shape)
             at = at * sizes[d] + own
         at = xp.broadcast_to(at, (*batch.shape[:2], *outputs))
-        seen = xp.take_along_axis(flat, at.reshape(*flat.shape[:2], -1), 2)
+        seen = xp.take_along_axis(flat, at.reshape(*flat.shape[:2], volume(outputs)), 2)
         seen = seen.reshape(at.shape)
         if best is None:
             best, where = seen, at

@@ -44,6 +44,8 @@ def _others_backward(F: Any, grad: Any, self: Any, dim: int) -> Any:
 @op({"self": _others_backward}, **HIDDEN)
 def _product_of_others(xp: Any, self: Array, dim: int) -> Any:
     """Multiply, for each element, all the others along a dimension."""
+    if not self.ndim:
+        return xp.ones_like(self)
     last = xp.moveaxis(self, dim, -1)
     before, after = xp.ones_like(last), xp.ones_like(last)
     before[..., 1:] = xp.cumprod(last[..., :-1], -1)

@@ -10,6 +10,7 @@ from .._inplace import write
 from .._tensor import Tensor
 from .._warn import warn_once
 from . import gather as gather  # declares what is called here
+from ._linalg import into
 from .broadcast import broadcast_shapes, expand
 
 _REDUCE = (
@@ -108,10 +109,21 @@ def take_along_dim(
     input: Tensor,
     indices: Tensor,
     dim: int | None = None,
+    *,
+    out: Tensor | None = None,
 ) -> Tensor:
-    """Gather along a dimension, or from all elements in a row where it is None."""
+    """Gather along a dimension, or from all elements in a row where it is None.
+
+    Negative indices count from the end.
+    """
+    given = (input, indices)
+    return into("gather", out, given, lambda: _taken(input, indices, dim))
+
+
+def _taken(input: Tensor, indices: Tensor, dim: int | None) -> Tensor:
     if dim is None:
-        return tensor_ops.gather(input.reshape(-1), 0, indices.reshape(-1))
+        places = _from_front(indices.reshape(-1), input.numel())
+        return tensor_ops.gather(input.reshape(-1), 0, places)
     if input.dim() != indices.dim():
         raise RuntimeError(
             "torch.take_along_dim(): input and indices should have the same number of "
@@ -123,6 +135,12 @@ def take_along_dim(
     mine[d] = theirs[d] = 1
     shape = list(broadcast_shapes(mine, theirs))
     shape[d] = indices.size(d)
-    wide = expand(indices, tuple(shape))
+    wide = expand(_from_front(indices, input.size(d)), tuple(shape))
     shape[d] = input.size(d)
     return tensor_ops.gather(expand(input, tuple(shape)), d, wide)
+
+
+def _from_front(indices: Tensor, size: int) -> Tensor:
+    if not (indices._data < 0).any():
+        return indices
+    return tensor_ops.where(indices < 0, indices + size, indices)

@@ -122,9 +122,9 @@ def stft(
     >>> import gradtape as torch
     >>> x = torch.tensor([1.0, -1.0, 1.0, -1.0])
     >>> window = torch.ones(2)
-    >>> torch.stft(x, 2, window=window, center=False, return_complex=True).real
-    tensor([[0., 0., 0.],
-            [2., -2., 2.]])
+    >>> torch.stft(x, 2, 1, window=window, center=False, return_complex=True).real
+    tensor([[ 0.,  0.,  0.],
+            [ 2., -2.,  2.]])
     """
     check_tensor(input, "stft")
     if center and align_to_window is not None:

@@ -292,11 +292,12 @@ def _circular(input: Tensor, widths: tuple[int, ...]) -> Tensor:
             raise RuntimeError(
                 "Negative padding value is resulting in an empty dimension"
             )
+        # What wraps around is of what negative padding left over.
         begin, end = max(-before, 0), size - max(-after, 0)
         parts = [input.narrow(dim, begin, end - begin)]
         if before > 0:
-            parts.insert(0, input.narrow(dim, size - before, before))
+            parts.insert(0, input.narrow(dim, end - before, before))
         if after > 0:
-            parts.append(input.narrow(dim, 0, after))
+            parts.append(input.narrow(dim, begin, after))
         input = cat(parts, dim) if len(parts) > 1 else parts[0]
     return input

@@ -60,6 +60,8 @@ def feature_alpha_dropout(
 ) -> Tensor:
     """Drop whole channels as alpha_dropout drops elements."""
     _check(p)
+    if p == 0 or not training or not input.numel():
+        return input
     return _alpha(input, p, training, inplace, _per_channel(input))
 
 
@@ -164,7 +166,11 @@ def dropout3d(
             UserWarning,
             stacklevel=2,
         )
-    return _feature(input, p, training, inplace)
+    if input.dim() == 5:
+        return _feature(input, p, training, inplace)
+    batch = input.unsqueeze_(0) if inplace else input.unsqueeze(0)
+    found = _feature(batch, p, training, inplace)
+    return found.squeeze_(0) if inplace else found.squeeze(0)
 
 
 def _public_dropout(input: Tensor, p: float, train: bool) -> Tensor:
