@@ -1,7 +1,22 @@
 """A tensor's memory as an object: bytes, or numbers of one dtype."""
 
+from __future__ import annotations
+
+import io
+from typing import Any
+
 from ._typed_storage import TypedStorage as TypedStorage
 from ._typed_storage import names_by_dtype
 from ._untyped_storage import UntypedStorage as UntypedStorage
 
 _dtype_to_storage_type_map = names_by_dtype  # PyTorch's own name, which tools look up
+
+
+def _load_from_bytes(content: bytes) -> Any:
+    """Return the storage of a plain pickle made by PyTorch, which names this function.
+
+    A plain pickle may run any code anyway; this part of it may, too.
+    """
+    from .serialization import load
+
+    return load(io.BytesIO(content), weights_only=False)

@@ -258,6 +258,12 @@ def test_files_name_things_as_pytorch_does():
     assert b"gradtape" not in inside.replace(__name__.encode(), b"")
 
 
+def test_plain_pickles_of_pytorch_name_a_function_that_is_here():
+    function, (content,) = torch.arange(3.0)._typed_storage().__reduce__()
+    assert function.__qualname__ == "_load_from_bytes"
+    assert gradtape.storage._load_from_bytes(content).tolist() == [0, 1, 2]
+
+
 def _file(content: bytes) -> Any:
     import io
 
