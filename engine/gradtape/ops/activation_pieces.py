@@ -64,7 +64,8 @@ def _leaky_relu_in_place(xp: Any, self: Array, negative_slope: float = 0.01) -> 
     {
         "grad_output": lambda F, grad, self, negative_slope: F.leaky_relu_backward(
             grad, self, negative_slope
-        )
+        ),
+        "self": lambda F, grad: F.zeros_like(grad),
     },
     method=False,
     function=False,

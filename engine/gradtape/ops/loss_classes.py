@@ -141,7 +141,8 @@ def nll_loss2d(
     {
         "grad_output": lambda F, grad, target, weight, reduction, ignore_index: (
             F.nll_loss(grad, target, weight, reduction, ignore_index)[0]
-        )
+        ),
+        "self": lambda F, grad: F.zeros_like(grad),
     },
     method=False,
     function=False,

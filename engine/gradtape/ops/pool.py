@@ -92,7 +92,12 @@ def max_pool3d_with_indices(
 
 
 @op(
-    {"grad_output": lambda F, grad, indices, dims: F._pool_gather(grad, indices, dims)},
+    {
+        "grad_output": lambda F, grad, indices, dims: F._pool_gather(
+            grad, indices, dims
+        ),
+        "self": lambda F, grad: F.zeros_like(grad),
+    },
     node="MaxPool2DWithIndicesBackwardBackward0",
     method=False,
     function=False,

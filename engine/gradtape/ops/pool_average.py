@@ -29,7 +29,7 @@ def _average_derivative(
 ) -> Any:
     return F._avg_pool_backward(
         grad,
-        tuple(self.shape),
+        self,
         kernel_size,
         stride,
         padding,
@@ -94,7 +94,7 @@ def _average_again(
 
 
 @op(
-    {"grad_output": _average_again},
+    {"grad_output": _average_again, "self": lambda F, grad: F.zeros_like(grad)},
     node="AvgPool2DBackwardBackward0",
     method=False,
     function=False,
@@ -102,7 +102,7 @@ def _average_again(
 def _avg_pool_backward(
     xp: Any,
     grad_output: Array,
-    shape: Sizes,
+    self: Array,
     kernel_size: Sizes,
     stride: Sizes,
     padding: Sizes,
@@ -114,7 +114,7 @@ def _avg_pool_backward(
     ones = (1,) * len(kernel_size)
     window = Window(kernel_size, stride or kernel_size, padding, ones)
     dims = len(kernel_size)
-    spatial, lead = shape[-dims:], shape[:-dims]
+    spatial, lead = self.shape[-dims:], self.shape[:-dims]
     outputs = window.outputs(spatial, ceil_mode)
     by = divisors(xp, window, spatial, outputs, count_include_pad, divisor_override)
     part = grad_output / (by if isinstance(by, int) else by.astype(grad_output.dtype))
@@ -129,8 +129,7 @@ def _avg_pool_backward(
 
 
 def _adaptive_derivative(F: Any, grad: Any, self: Any, output_size: Any) -> Any:
-    dims = len(output_size)
-    return F._adaptive_avg_pool_backward(grad, tuple(self.shape), dims)
+    return F._adaptive_avg_pool_backward(grad, self, len(output_size))
 
 
 @op(
@@ -161,16 +160,16 @@ def _adaptive_adjoint(F: Any, grad: Any, grad_output_shape: Any, dims: int) -> A
 
 
 @op(
-    {"grad_output": _adaptive_adjoint},
+    {"grad_output": _adaptive_adjoint, "self": lambda F, grad: F.zeros_like(grad)},
     node="AdaptiveAvgPool2DBackwardBackward0",
     method=False,
     function=False,
 )
 def _adaptive_avg_pool_backward(
-    xp: Any, grad_output: Array, shape: Sizes, dims: int
+    xp: Any, grad_output: Array, self: Array, dims: int
 ) -> Any:
     """Share each cell's gradient among what it covers."""
     outputs = grad_output.shape[-dims:]
-    like = xp.empty((0, *shape[-dims:]), grad_output.dtype)
+    like = xp.empty((0, *self.shape[-dims:]), grad_output.dtype)
     matrices = adaptive_matrices(xp, like, outputs)
     return along(xp, grad_output, [m.T for m in matrices])

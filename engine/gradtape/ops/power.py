@@ -40,7 +40,7 @@ def _check_exponent(_name: str, self: Any, exponent: Any) -> None:
 def _pow_backward(F: Any, grad: Any, self: Any, exponent: Any) -> Any:
     if exponent == 0:
         return F.zeros_like(grad)
-    if exponent == 2:
+    if exponent == 2 and F.raw:  # recorded, x**1 keeps the way to higher orders
         return grad * F.conj(2 * self)
     return grad * F.conj(exponent * F._pow_number(self, exponent - 1))
 
