@@ -12,11 +12,14 @@ from ._untyped_storage import UntypedStorage as UntypedStorage
 _dtype_to_storage_type_map = names_by_dtype  # PyTorch's own name, which tools look up
 
 
-def _load_from_bytes(content: bytes) -> Any:
-    """Return the storage of a plain pickle made by PyTorch, which names this function.
+def load_from_bytes(content: bytes) -> Any:
+    """Return the storage of a plain pickle made by PyTorch.
 
     A plain pickle may run any code anyway; this part of it may, too.
     """
     from .serialization import load
 
     return load(io.BytesIO(content), weights_only=False)
+
+
+_load_from_bytes = load_from_bytes  # the name in such pickles

@@ -62,8 +62,15 @@ class LegacyStorage(type):
     def __instancecheck__(cls, instance: object) -> bool:
         return isinstance(instance, TypedStorage) and instance.dtype is cls.dtype
 
-    def __call__(cls, *content: Any, wrap_storage: Any = None) -> TypedStorage:
-        warn_deprecated()
+    def __call__(
+        cls,
+        *content: Any,
+        wrap_storage: Any = None,
+        device: Any = None,
+        _internal: bool = False,
+    ) -> TypedStorage:
+        if not _internal:
+            warn_deprecated()
         return TypedStorage(
             *content, wrap_storage=wrap_storage, dtype=cls.dtype, _internal=True
         )

@@ -17,6 +17,7 @@ from ._options import set_crc32_options as set_crc32_options
 from ._options import set_default_load_endianness as set_default_load_endianness
 from ._options import set_default_mmap_options as set_default_mmap_options
 from ._options import skip_data as skip_data
+from ._records import _open_file_like as _open_file_like
 from ._records import _open_zipfile_reader as _open_zipfile_reader
 from ._records import _open_zipfile_writer as _open_zipfile_writer
 from ._safe_globals import add_safe_globals as add_safe_globals

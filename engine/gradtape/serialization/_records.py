@@ -90,6 +90,18 @@ class PyTorchFileWriter:
 
 
 @contextmanager
+def _open_file_like(name_or_buffer: Any, mode: str) -> Generator[Any]:
+    """Yield a file that is opened if it is given by path, and closed again."""
+    if not isinstance(name_or_buffer, str | os.PathLike):
+        yield name_or_buffer
+        if "w" in mode:
+            name_or_buffer.flush()
+        return
+    with open(name_or_buffer, mode) as file:
+        yield file
+
+
+@contextmanager
 def _open_zipfile_reader(name_or_buffer: Any) -> Generator[PyTorchFileReader]:
     """Yield a reader of the records of a file."""
     yield PyTorchFileReader(name_or_buffer)
