@@ -217,6 +217,4 @@ def _write_view(view: Tensor, source: Tensor) -> None:
         fill_(view, source)
     else:
         first = next((i for i, n in enumerate(shape) if n != 1), len(shape))
-        if first:
-            source = source.view(shape[first:])
-        copy_(view, expanded(source, wanted))
+        copy_(view, expanded(source.view(shape[first:]), wanted))
