@@ -33,6 +33,9 @@ NO_DIRECTORY = (
     + _CORRUPT
 )
 _NO_RECORD = "PytorchStreamReader failed locating file {name}: file not found."
+_NEVERTHELESS = (
+    " (after torch.serialization.set_crc32_options(False) it is read nevertheless)"
+)
 _BROKEN = "PytorchStreamReader failed reading file {name}: {what}."
 
 
@@ -168,9 +171,8 @@ class ZipReader:
             if wanted:
                 crc = zlib.crc32(chunk, crc)
         if wanted and crc != wanted:
-            raise RuntimeError(
-                _BROKEN.format(name=name, what="its checksum is wrong") + _CORRUPT
-            )
+            what = f"its checksum is wrong{_NEVERTHELESS}"
+            raise RuntimeError(_BROKEN.format(name=name, what=what) + _CORRUPT)
         return found
 
 
