@@ -27,3 +27,23 @@ def no(*args: Any, **kwargs: Any) -> bool:
 def zero(*args: Any, **kwargs: Any) -> int:
     """Answer 0."""
     return 0
+
+
+_NO_MTIA = (
+    "Torch not compiled with MTIA enabled. Ensure you have `import "
+    "mtia.host_runtime.torch_mtia.dynamic_library` in your python src file and include "
+    "`//mtia/host_runtime/torch_mtia:torch_mtia` as your target dependency!"
+)
+
+
+def no_device(kind: str) -> Exception:
+    """Build PyTorch's error for tensors on a type of device that is absent."""
+    if kind == "xpu":
+        return AssertionError("Torch not compiled with XPU enabled")
+    if kind == "mtia":
+        return AssertionError(_NO_MTIA)
+    if kind in ("hpu", "privateuseone"):
+        return ModuleNotFoundError(f"No module named 'torch.{kind}'")
+    if kind == "meta":
+        return RuntimeError("tensors on the device 'meta' are not supported")
+    return RuntimeError(f"PyTorch is not linked with support for {kind} devices")

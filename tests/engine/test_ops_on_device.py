@@ -1,13 +1,14 @@
-"""Every op on the stand-in for CuPy: its kernel keeps to the module it is given.
+"""Every op on a device: values as on the host, results and gradients on the device.
 
-The values are NumPy's on both sides. What is tested is that no kernel mixes arrays of
-the host with those of the device, and that results and gradients stay on the device.
+On the stand-in for CuPy the values are NumPy's on both sides; what it tells is that no
+kernel mixes arrays of the host with those of the device. ``-m gpu`` runs the same on a
+real device, and skips without one.
 """
 
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
@@ -29,22 +30,30 @@ HOST_RESULTS = ("from_numpy", "histogramdd", "frombuffer")
 """What returns host tensors whatever it is given."""
 
 
-@pytest.fixture(autouse=True)
-def _device(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+@pytest.fixture(params=["stand-in", pytest.param("cupy", marks=pytest.mark.gpu)])
+def to_device(
+    request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch
+) -> Iterator[Callable[[Any], Any]]:
+    """Yield what puts an array onto the device: the stand-in, or a real one."""
+    if request.param == "cupy":
+        if not gt.cuda.is_available():
+            pytest.skip("needs CuPy and a CUDA device")
+        yield gt._cuda.cupy().asarray
+        return
     standin.put_in_place(monkeypatch)
     gt.cuda.init()
-    yield
+    yield lambda array: over(array.copy())
     standin.remove()
 
 
-def on_device(value: Any) -> Any:
+def on_device(value: Any, put: Callable[[Any], Any]) -> Any:
     """Return arguments with their tensors on the device."""
     if isinstance(value, Tensor):
-        moved = wrap(over(value._data.copy()))
+        moved = wrap(put(value._data))
         moved.requires_grad = value.requires_grad
         return moved
     if isinstance(value, list | tuple) and type(value) in (list, tuple):
-        return type(value)(on_device(each) for each in value)
+        return type(value)(on_device(each, put) for each in value)
     return value
 
 
@@ -66,13 +75,15 @@ def values(tensor: Any) -> Any:
 
 
 @pytest.mark.parametrize("entry", all_ops(), ids=lambda e: e.label)
-def test_the_op_runs_on_the_device(entry: OpSample) -> None:
+def test_the_op_runs_on_the_device(
+    entry: OpSample, to_device: Callable[[Any], Any]
+) -> None:
     for sample in list(samples_of(entry, entry.dtypes[0]))[:CALLS]:
         args, kwargs = OURS.arguments(sample, entry.frozen)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            moved = tuple(on_device(each) for each in args)
-            named = {key: on_device(each) for key, each in kwargs.items()}
+            moved = tuple(on_device(each, to_device) for each in args)
+            named = {key: on_device(each, to_device) for key, each in kwargs.items()}
             expected = run(entry, args, kwargs)
             found = run(entry, moved, named)
         if not OURS.tensors([args, kwargs]):

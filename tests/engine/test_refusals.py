@@ -91,6 +91,16 @@ def test_compile_returns_what_it_was_given(monkeypatch: pytest.MonkeyPatch) -> N
     assert triple(gt.ones(1)).item() == 3
 
 
+def test_modules_compile_in_place_to_themselves(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(compiler._Said, "yet", True)
+    layer = gt.nn.Linear(2, 1)
+    before = layer(gt.ones(2))
+    layer.compile(mode="default")
+    assert gt.equal(layer(gt.ones(2)), before)
+
+
 def test_disabled_compiling_says_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(compiler._Said, "yet", False)
     assert gt.compile(print, disable=True) is print

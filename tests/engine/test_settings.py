@@ -100,6 +100,28 @@ def test_the_block_that_chooses_attention_warns() -> None:
     assert_same(program)
 
 
+@pytest.mark.parametrize("kind", ["xpu", "mtia", "mps", "xla", "ipu", "fpga", "hpu"])
+def test_tensors_on_devices_that_are_absent(kind: str) -> None:
+    assert_same(lambda t: t.ones(1).to(kind))
+
+
+@pytest.mark.parametrize("device", ["cpu", "mps:0"])
+def test_cuda_takes_cuda_devices_only(device: str) -> None:
+    assert_same(lambda t: t.ones(1).cuda(device))
+
+
+def test_kinds_of_attention_are_chosen_in_blocks() -> None:
+    def program(t: Any) -> Any:
+        attention = t.nn.attention
+        x = t.ones(1, 1, 2, 2)
+        with attention.sdpa_kernel(attention.SDPBackend.MATH) as found:
+            inside = t.nn.functional.scaled_dot_product_attention(x, x, x)
+        return found, inside, int(attention.SDPBackend.EFFICIENT_ATTENTION)
+
+    assert_same(program)
+    assert_same(lambda t: t.nn.attention.sdpa_kernel("x").__enter__())
+
+
 # ---- settings ----
 
 

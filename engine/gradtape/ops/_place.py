@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from .._absent import no_device
 from .._backend import NUMPY, backend_of, cupy_backend
 from .._before_write import before_write
 from .._device import default_device
@@ -21,7 +22,7 @@ from .._tensor import Tensor, wrap
 def module_on(where: Any) -> Any:
     """Return the array module whose arrays live on a device.
 
-    Raises RuntimeError for a device that no array library here serves.
+    Raises PyTorch's error for a device that no array library here serves.
     """
     if where is None:
         where = default_device()
@@ -29,7 +30,7 @@ def module_on(where: Any) -> Any:
     if place.type == "cpu":
         return NUMPY.xp
     if place.type != "cuda":
-        raise RuntimeError(f"tensors on the device '{place}' are not supported")
+        raise no_device(place.type)
     xp = cupy_backend().xp
     if place.index is not None:
         xp.cuda.Device(place.index).use()

@@ -234,8 +234,11 @@ def cpu(self: Tensor, memory_format: Any = None) -> Tensor:
 
 @method()
 def cuda(self: Tensor, device: Any = None, non_blocking: bool = False) -> Tensor:
-    """Return the tensor on a CUDA device."""
-    return to(self, Device("cuda" if device is None else device))
+    """Return the tensor on a CUDA device; raises RuntimeError for another device."""
+    place = Device("cuda" if device is None else device)
+    if place.type != "cuda":
+        raise RuntimeError("Invalid device, must be cuda device")
+    return to(self, place)
 
 
 @method()

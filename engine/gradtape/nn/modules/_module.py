@@ -8,6 +8,7 @@ from typing import Any, TypeVar
 from ..._mode import mode
 from ..._observe import ModuleEntered, ModuleLeft, notify, observers
 from ..._scope import Scope
+from ...compiler import compile as compile_nothing
 from ._hooks import Hooked
 from .module import has_any_global_hook
 
@@ -79,6 +80,10 @@ class Module(Hooked):
             mode.scope = outer
             if observers:
                 notify(ModuleLeft(scope))
+
+    def compile(self, *args: Any, **kwargs: Any) -> None:
+        """Ask for a compiled forward; it runs unchanged, as compile() warns once."""
+        compile_nothing(self, *args, **kwargs)
 
     # ---- training ----
 

@@ -1,0 +1,43 @@
+"""Which kind of attention may run: gradtape.nn.attention. One kind serves them all."""
+
+from __future__ import annotations
+
+from collections.abc import Generator, Iterable
+from contextlib import contextmanager
+from enum import IntEnum
+from typing import Any
+
+__all__ = ["SDPBackend", "sdpa_kernel"]
+
+
+class SDPBackend(IntEnum):
+    """PyTorch's kinds of scaled dot product attention."""
+
+    ERROR = -1
+    MATH = 0
+    FLASH_ATTENTION = 1
+    EFFICIENT_ATTENTION = 2
+    CUDNN_ATTENTION = 3
+    OVERRIDEABLE = 4
+
+
+@contextmanager
+def sdpa_kernel(
+    backends: Iterable[SDPBackend] | SDPBackend, set_priority: bool = False
+) -> Generator[dict[Any, Any]]:
+    """Allow only some kinds of attention in the block, which all compute the same.
+
+    >>> import gradtape as torch
+    >>> from gradtape.nn.attention import SDPBackend, sdpa_kernel
+    >>> x = torch.ones(1, 1, 2, 2)
+    >>> with sdpa_kernel(SDPBackend.MATH):
+    ...     torch.nn.functional.scaled_dot_product_attention(x, x, x).sum()
+    tensor(4.)
+    """
+    given = backends if isinstance(backends, list) else [backends]
+    if not all(isinstance(each, SDPBackend) for each in given):
+        raise AssertionError(
+            "Backend must be an instance of SDPBackend or a list of SDPBackend "
+            f"instances, got {type(backends).__name__}"
+        )
+    yield {}
