@@ -6,6 +6,7 @@ taken only in anomaly mode: once per call of the user's function, not once per n
 
 from __future__ import annotations
 
+import linecache
 import sys
 from inspect import CO_ASYNC_GENERATOR, CO_COROUTINE, CO_GENERATOR
 from types import CodeType, FrameType
@@ -96,3 +97,21 @@ def parent_of(node: Node) -> Node | None:
     """Return the node whose backward made this one, if anomaly mode saw it."""
     callers = getattr(node, "callers", None)
     return None if callers is None else callers.parent
+
+
+def frame_text(site: Site) -> str:
+    """Return a frame as tracebacks show it."""
+    source = linecache.getline(site.file, site.line).strip()
+    text = f'  File "{site.file}", line {site.line}, in {site.function}\n'
+    return text + (f"    {source}\n" if source else "")
+
+
+def notes_of(node: Node) -> dict[str, Any]:
+    """Return what PyTorch's anomaly mode writes into a node's ``metadata``."""
+    stack, parent = stack_of(node), parent_of(node)
+    notes: dict[str, Any] = {}
+    if stack is not None:
+        notes["traceback_"] = [frame_text(site) for site in stack]
+    if parent is not None:
+        notes["parent_"] = parent
+    return notes

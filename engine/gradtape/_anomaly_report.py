@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import linecache
 import sys
 import warnings
 from collections.abc import Callable, Sequence
@@ -11,7 +10,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from ._anomaly import parent_of, stack_of
+from ._anomaly import frame_text, parent_of, stack_of
 from ._backend import backend_of
 from ._mode import mode
 from ._node import Node, SavedTensor
@@ -242,20 +241,14 @@ def report(node: Node) -> None:
     while current is not None:
         stack = stack_of(current)
         if stack is not None:
-            _warn(text.format(name=name) + "".join(map(_frame_text, stack)))
+            _warn(text.format(name=name) + "".join(map(frame_text, stack)))
         elif current.site is None:
             _warn(NO_FORWARD.format(name=name))
         else:
-            line = KNOWN_LINE + _frame_text(current.site)
+            line = KNOWN_LINE + frame_text(current.site)
             _warn(NO_FORWARD.format(name=name) + line)
         current, text = parent_of(current), INDUCED
         name = "" if current is None else current.name()
-
-
-def _frame_text(site: Site) -> str:
-    source = linecache.getline(site.file, site.line).strip()
-    text = f'  File "{site.file}", line {site.line}, in {site.function}\n'
-    return text + (f"    {source}\n" if source else "")
 
 
 def _warn(message: str) -> None:

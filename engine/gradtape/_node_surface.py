@@ -47,8 +47,13 @@ class NodeSurface:
 
     @property
     def metadata(self) -> dict[Any, Any]:
-        """A dict for the user's own notes on this node."""
-        return self.more().metadata
+        """A dict for the user's own notes on this node, and those of anomaly mode."""
+        from ._anomaly import notes_of
+
+        notes: dict[Any, Any] = self.more().metadata
+        for name, note in notes_of(self).items():  # type: ignore[arg-type]
+            notes.setdefault(name, note)
+        return notes
 
     @property
     def requires_grad(self) -> bool:

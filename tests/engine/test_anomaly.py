@@ -302,3 +302,20 @@ def test_a_backward_of_a_backward_names_what_induced_it():
     assert "Previous calculation was induced by OuterBackward." in ours[2]
     assert "return Inner.apply(grad * x)" in ours[1]
     assert "y = Outer.apply(x)" in ours[2]
+
+
+def test_nodes_tell_their_traceback_and_what_induced_them():
+    def notes(t: Any) -> Any:
+        x = t.ones(2, requires_grad=True)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            with t.autograd.detect_anomaly():
+                y = x * 2
+                z = y.exp()
+                (g,) = t.autograd.grad(z.sum(), x, create_graph=True)
+        own, again = y.grad_fn.metadata, g.grad_fn.metadata
+        line = own["traceback_"][-1]
+        parent = again["parent_"].name()
+        return list(own), line, list(again), parent, (x * 2).grad_fn.metadata
+
+    assert_same(notes)
