@@ -276,7 +276,7 @@ def test_same_as_pytorch(program):
 def test_read_only_memory_is_announced():
     array = np.ones(2)
     array.flags.writeable = False
-    from gradtape.ops import _warn
+    from gradtape import _warn
 
     _warn._given.clear()
     with pytest.warns(UserWarning, match="not writable"):
