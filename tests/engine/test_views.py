@@ -45,6 +45,11 @@ v = t.arange(3.0)
 """
 
 LINES = """
+x.view(size=(60,))
+x.view(size=[3,20])
+v[:1].view()
+m.broadcast_to(2,3,4)
+m.broadcast_to(size=(2,3,4))
 x.transpose(1,2)[0]
 x.index_put((i,),t.zeros(4,5))
 x.index_put((i,),t.zeros(4,5),accumulate=True)

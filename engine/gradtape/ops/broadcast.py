@@ -63,9 +63,14 @@ def expand_as(self: Tensor, other: Tensor) -> Tensor:
 
 
 @method(function=True)
-def broadcast_to(input: Tensor, size: Any) -> Tensor:
-    """Repeat dimensions of size 1 so that the shape is ``size``."""
-    return expanded(input, spread((size,), "broadcast_to"))
+def broadcast_to(input: Tensor, *given: Any, **named: Any) -> Tensor:
+    """Repeat dimensions of size 1 so that the shape is ``size``.
+
+    >>> import gradtape as torch
+    >>> torch.zeros(3, 1).broadcast_to(2, 3, 4).shape
+    torch.Size([2, 3, 4])
+    """
+    return expanded(input, spread(given, "broadcast_to", "size", named))
 
 
 @public

@@ -52,7 +52,9 @@ def _unsafe_view(xp: Any, self: Array, size: Sizes) -> Any:
 
 
 @method("view")
-def _view(self: Tensor, *size: Any, dtype: DType | None = None) -> Tensor:
+def _view(
+    self: Tensor, *given: Any, size: Any = None, dtype: DType | None = None
+) -> Tensor:
     """Look at the same memory in another shape, or as another dtype.
 
     One size may be -1: what is left. Raises RuntimeError where the strides do not
@@ -63,13 +65,15 @@ def _view(self: Tensor, *size: Any, dtype: DType | None = None) -> Tensor:
     tensor([[0, 1],
             [2, 3]])
     """
-    if dtype is not None or (len(size) == 1 and isinstance(size[0], DType)):
+    if dtype is not None or (len(given) == 1 and isinstance(given[0], DType)):
         from .reinterpret import view_dtype
 
-        return view_dtype(self, dtype or size[0])
-    if not size and not self.numel() == 1:
+        return view_dtype(self, dtype or given[0])
+    if size is not None and not given:
+        given = (size,)
+    if not given:
         raise TypeError(_NO_SIZE)
-    return view(self, spread(size, "view"))
+    return view(self, spread(given, "view"))
 
 
 _NO_SIZE = (
