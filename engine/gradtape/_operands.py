@@ -70,9 +70,7 @@ def _array_in(op: Op, position: int, item: Any) -> Any:
     return item._data
 
 
-def _device_operands(
-    args: Sequence[Any], arrays: list[Any]
-) -> tuple[list[Any], Any]:
+def _device_operands(args: Sequence[Any], arrays: list[Any]) -> tuple[list[Any], Any]:
     """Return what a kernel for device arrays takes, and their module.
 
     0-d host tensors go along, as NumPy's scalars; others are refused, and so is a

@@ -81,6 +81,7 @@ from ._functional.loss import poisson_nll_loss as poisson_nll_loss
 from ._functional.loss import smooth_l1_loss as smooth_l1_loss
 from ._functional.loss import soft_margin_loss as soft_margin_loss
 from ._functional.loss_classes import cross_entropy as cross_entropy
+from ._functional.loss_classes import linear_cross_entropy as linear_cross_entropy
 from ._functional.loss_classes import multi_margin_loss as multi_margin_loss
 from ._functional.loss_classes import multilabel_margin_loss as multilabel_margin_loss
 from ._functional.loss_classes import (

@@ -9,6 +9,7 @@ from typing import Any, Final
 from .._define import FUNCTIONS, OPS, tensor_ops
 from .._op import Op
 from .._tensor import Tensor
+from .native import ONLY_ATEN
 
 _ARITHMETIC: Final = frozenset(("add", "sub", "mul", "div"))
 _BY_OPERAND: Final = frozenset(
@@ -95,10 +96,10 @@ class OpOverloadPacket:
         return made
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        plain = self.__name__.removeprefix("_")
-        function = FUNCTIONS.get(self.__name__) or FUNCTIONS.get(plain)
+        name, plain = self.__name__, self.__name__.removeprefix("_")
+        function = ONLY_ATEN.get(name) or FUNCTIONS.get(name) or FUNCTIONS.get(plain)
         if function is None:
-            function = getattr(Tensor, plain, None) or getattr(tensor_ops, plain)
+            function = getattr(Tensor, plain, None) or getattr(tensor_ops, name)
         return function(*args, **kwargs)
 
     def __str__(self) -> str:
@@ -113,6 +114,7 @@ class _Namespace:
 
     def __getattr__(self, name: str) -> OpOverloadPacket:
         known = name in FUNCTIONS or hasattr(Tensor, name) or name in _op_names()
+        known = known or name in ONLY_ATEN
         if name.startswith("__") or not (known or name in _ALSO):
             raise AttributeError(
                 f"'_OpNamespace' 'aten' object has no attribute '{name}'"

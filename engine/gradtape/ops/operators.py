@@ -54,6 +54,7 @@ def _reflected(function: Callable[..., Any]) -> Callable[..., Any]:
 _BINARY: dict[str, Callable[..., Any]] = {
     "rsub": rsub,
     "rtruediv": lambda self, other: self.reciprocal() * other,
+    "rdiv": lambda self, other: self.reciprocal() * other,
     "floordiv": FUNCTIONS["floor_divide"],
     "rfloordiv": _reflected(FUNCTIONS["floor_divide"]),
     "mod": FUNCTIONS["remainder"],

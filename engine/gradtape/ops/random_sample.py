@@ -10,7 +10,7 @@ from .. import _random_fill as fill
 from .. import _random_sample as draw
 from .._apply import apply
 from .._backend import backend_of
-from .._define import OPS, Array, method, op, public
+from .._define import OPS, Array, method, op, public, tensor_ops
 from .._generator import Generator
 from .._mode import no_grad
 from .._out import write_out
@@ -70,6 +70,43 @@ def multinomial(
     return deliver(on_device(found, input.device), out)
 
 
+def _no_slope(F: Any, grad: Any, shape: Any) -> Any:
+    return F._new_zeros(grad, shape)
+
+
+@op(
+    {"mean": lambda F, grad, mean_shape: _no_slope(F, grad, mean_shape)},
+    node="NormalBackward1",
+    method=False,
+    function=False,
+)
+def _normal_around(xp: Any, mean: Array, drawn: Any, std: float) -> Any:
+    return xp.asarray(drawn * drawn.dtype.type(std) + mean)
+
+
+@op(
+    {"std": lambda F, grad, std_shape: _no_slope(F, grad, std_shape)},
+    node="NormalBackward2",
+    method=False,
+    function=False,
+)
+def _normal_spread(xp: Any, std: Array, drawn: Any, mean: float) -> Any:
+    return xp.asarray(drawn * std + drawn.dtype.type(mean))
+
+
+@op(
+    {
+        "mean": lambda F, grad, mean_shape: _no_slope(F, grad, mean_shape),
+        "std": lambda F, grad, std_shape: _no_slope(F, grad, std_shape),
+    },
+    node="NormalBackward3",
+    method=False,
+    function=False,
+)
+def _normal_both(xp: Any, mean: Array, std: Array, drawn: Any) -> Any:
+    return xp.asarray(drawn * std + mean)
+
+
 @public
 def normal(
     mean: Any,
@@ -102,6 +139,12 @@ def normal(
     shape = tuple(np.broadcast_shapes(*(t._data.shape for t in tensors)))
     standard = np.empty(shape, tensors[0]._data.dtype)
     fill.normal_(standard, 0.0, 1.0, generator)
-    found = wrap(on_device(standard, tensors[0].device))
-    with no_grad():
-        return deliver((found * std + mean)._data, out)
+    drawn = on_device(standard, tensors[0].device)
+    if out is not None:
+        with no_grad():
+            return deliver((wrap(drawn) * std + mean)._data, out)
+    if not isinstance(std, Tensor):
+        return tensor_ops._normal_around(mean, drawn, std)
+    if not isinstance(mean, Tensor):
+        return tensor_ops._normal_spread(std, drawn, mean)
+    return tensor_ops._normal_both(mean, std, drawn)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from ..._autocast import autocasts
 from ..._tensor import Tensor
 from ...ops import loss_classes as kernels
+from ...ops.linear import linear
 from ...ops.scalar import (
     add_number,
     div_number,
@@ -93,6 +94,37 @@ def cross_entropy(
         )
     return nll_loss(
         logs, target, weight, ignore_index=ignore_index, reduction=reduction
+    )
+
+
+def linear_cross_entropy(
+    input: Tensor,
+    linear_weight: Tensor,
+    target: Tensor,
+    *,
+    linear_bias: Tensor | None = None,
+    weight: Tensor | None = None,
+    reduction: str = "mean",
+    ignore_index: int | None = None,
+    label_smoothing: float = 0.0,
+    options: object = None,
+) -> Tensor:
+    """Return ``cross_entropy(linear(input, linear_weight, linear_bias), target)``.
+
+    ``linear_weight`` is (C, in) or (C, …, in), for losses at several places. With
+    ``options`` PyTorch saves memory; the result is the same without.
+    """
+    classes, *places = linear_weight.shape[:-1]
+    rows = linear_weight.reshape(-1, linear_weight.shape[-1])
+    bias = None if linear_bias is None else linear_bias.reshape(-1)
+    logits = linear(input, rows, bias)
+    return cross_entropy(
+        logits.reshape((*input.shape[:-1], classes, *places)),
+        target,
+        weight=weight,
+        reduction=reduction,
+        ignore_index=-100 if ignore_index is None else ignore_index,
+        label_smoothing=label_smoothing,
     )
 
 
