@@ -1,4 +1,4 @@
-"""The flags of oneDNN, which nothing here uses."""
+"""The flags of oneDNN; ``enabled`` says whether an LSTM layer is one op."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ rnn = SimpleNamespace(fp32_precision="none")
 
 
 def is_available() -> bool:
-    """Say that oneDNN is there, as PyTorch's packages do; it chooses nothing."""
+    """Say that oneDNN is there, as PyTorch's packages do."""
     return True
 
 

@@ -1,82 +1,32 @@
 """Recurrent networks composed of recorded ops, so that every time step has nodes.
 
 A layer works on a list of steps: unbound from a padded batch, or cut from packed data.
+As in PyTorch, an LSTM in float32 on the CPU is one node per layer and direction; with
+``torch.backends.mkldnn.flags(enabled=False)`` its steps have nodes, too.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any, NamedTuple
+from functools import partial
+from typing import Any
 
 from .._autocast import autocasts
 from .._define import FUNCTIONS, public
 from .._tensor import Tensor
-from .activation import relu
+from ._recurrent_steps import (
+    Cell,
+    Hidden,
+    Layer,
+    Weights,
+    gru_step,
+    lstm_step,
+    relu_step,
+    tanh_step,
+)
 from .join import cat, stack
-from .linear import linear, matmul
-from .order import t
-from .pieces import unbind, unsafe_chunk
-from .trigonometric import tanh
-
-Hidden = tuple[Tensor, ...]
-"""The state of one layer: (h,) or, of an LSTM, (h, c)."""
-
-
-class Weights(NamedTuple):
-    """Parameters of one layer in one direction."""
-
-    input: Tensor
-    hidden: Tensor
-    input_bias: Tensor | None = None
-    hidden_bias: Tensor | None = None
-    projection: Tensor | None = None
-
-    def of_input(self, input: Tensor) -> Tensor:
-        """Return what the input adds to the gates."""
-        return linear(input, self.input, self.input_bias)
-
-    def of_hidden(self, hidden: Tensor) -> Tensor:
-        """Return what the state adds to the gates."""
-        return linear(hidden, self.hidden, self.hidden_bias)
-
-
-Cell = Callable[[Tensor, Hidden, Weights], Hidden]
-"""One step: what the input adds to the gates, and the state, make the next state."""
-
-
-# ---- cells ----
-
-
-def _lstm_step(gates: Tensor, state: Hidden, weights: Weights) -> Hidden:
-    hidden, cell = state
-    gates = weights.of_hidden(hidden).add_(gates)
-    enter, forget, fresh, leave = unsafe_chunk(gates, 4, 1)
-    enter, forget = enter.sigmoid_(), forget.sigmoid_()
-    fresh, leave = fresh.tanh_(), leave.sigmoid_()
-    cell = (forget * cell).add_(enter * fresh)
-    hidden = leave * tanh(cell)
-    if weights.projection is not None:
-        hidden = matmul(hidden, t(weights.projection))
-    return hidden, cell
-
-
-def _gru_step(gates: Tensor, state: Hidden, weights: Weights) -> Hidden:
-    (hidden,) = state
-    of_input = unsafe_chunk(gates, 3, 1)
-    of_hidden = unsafe_chunk(weights.of_hidden(hidden), 3, 1)
-    reset = of_hidden[0].add_(of_input[0]).sigmoid_()
-    update = of_hidden[1].add_(of_input[1]).sigmoid_()
-    fresh = of_input[2].add(of_hidden[2].mul_(reset)).tanh_()
-    return ((hidden - fresh).mul_(update).add_(fresh),)
-
-
-def _tanh_step(gates: Tensor, state: Hidden, weights: Weights) -> Hidden:
-    return (tanh(weights.of_hidden(state[0]).add_(gates)),)
-
-
-def _relu_step(gates: Tensor, state: Hidden, weights: Weights) -> Hidden:
-    return (relu(weights.of_hidden(state[0]).add_(gates)),)
-
+from .pieces import unbind
+from .recurrent_layer import Run, runs_whole, whole_layer
 
 # ---- one layer, one direction ----
 
@@ -140,26 +90,27 @@ def _joined(states: list[Hidden]) -> Hidden:
     return tuple(cat(parts, 0) for parts in zip(*states, strict=True))
 
 
+def _packed(
+    cell: Cell,
+    sizes: list[int],
+    data: Tensor,
+    state: Hidden,
+    weights: Weights,
+    backwards: bool,
+) -> tuple[Tensor, Hidden]:
+    run = _packed_backwards if backwards else _packed_forwards
+    return run(cell, data, sizes, state, weights)
+
+
 # ---- stacks of layers ----
 
 
-class _Run(NamedTuple):
-    """How a stack of layers is run."""
-
-    has_biases: bool
-    num_layers: int
-    dropout: float
-    train: bool
-    bidirectional: bool
-
-
 def _stacked(
-    cell: Cell,
+    run_layer: Layer,
     input: Tensor,
-    sizes: list[int] | None,
     states: list[Hidden],
     weights: list[Weights],
-    run: _Run,
+    run: Run,
 ) -> tuple[Tensor, list[Tensor]]:
     """Run all layers; return the last one's output, and each part of the states."""
     directions = 2 if run.bidirectional else 1
@@ -170,11 +121,7 @@ def _stacked(
         outputs: list[Tensor] = []
         for way in range(directions):
             at = layer * directions + way
-            if sizes is None:
-                found = _along_steps(cell, input, states[at], weights[at], way == 1)
-            else:
-                packed = _packed_backwards if way else _packed_forwards
-                found = packed(cell, input, sizes, states[at], weights[at])
+            found = run_layer(input, states[at], weights[at], way == 1)
             outputs.append(found[0])
             final.append(found[1])
         input = outputs[0] if directions == 1 else cat(outputs, outputs[0].dim() - 1)
@@ -209,19 +156,25 @@ def _network(
     packed = isinstance(args[1], Tensor)
     if packed:
         input, batch_sizes, params, *how = args
-        sizes, batch_first = batch_sizes.tolist(), False
+        run_layer: Layer = partial(_packed, cell, batch_sizes.tolist())
+        batch_first = False
     else:
         input, params, *how, batch_first = args
-        sizes = None
+        run_layer = partial(_along_steps, cell)
         if batch_first:
             input = input.transpose(0, 1)
         if input.shape[0] == 0:
             raise RuntimeError("Expected sequence length to be larger than 0 in RNN")
-    run = _Run(*how)
+    run = Run(*how)
     projected = len(parts) == 2 and parts[0].shape[2] != parts[1].shape[2]
     weights = _gathered(params, run.has_biases, projected)
-    states = list(zip(*(unbind(part, 0) for part in parts), strict=True))
-    output, final = _stacked(cell, input, sizes, states, weights, run)
+    if cell is lstm_step and not packed and runs_whole(input, parts, weights):
+        run_layer = partial(whole_layer, run, batch_first)
+        input, rows = input.contiguous(), range(parts[0].shape[0])
+        states = [tuple(part.select(0, row) for part in parts) for row in rows]
+    else:
+        states = list(zip(*(unbind(part, 0) for part in parts), strict=True))
+    output, final = _stacked(run_layer, input, states, weights, run)
     if batch_first and len(parts) == 2:
         output = output.transpose(0, 1)
     elif batch_first:
@@ -255,9 +208,9 @@ def lstm(*args: Any) -> tuple[Tensor, Tensor, Tensor]:
         raise RuntimeError("lstm expects two hidden states")
     padded = not isinstance(rest[1], Tensor)
     if padded and states[0].shape == states[1].shape:
-        output, (hidden, cell) = _whole_lstm(_lstm_step, list(states), rest)
+        output, (hidden, cell) = _whole_lstm(lstm_step, list(states), rest)
     else:
-        output, (hidden, cell) = _network(_lstm_step, list(states), rest)
+        output, (hidden, cell) = _network(lstm_step, list(states), rest)
     return output, hidden, cell
 
 
@@ -272,9 +225,9 @@ def _simple(name: str, cell: Cell, doc: str) -> Callable[..., tuple[Tensor, Tens
     return public(run)
 
 
-gru = _simple("gru", _gru_step, "gated recurrent units")
-rnn_tanh = _simple("rnn_tanh", _tanh_step, "an Elman network with tanh")
-rnn_relu = _simple("rnn_relu", _relu_step, "an Elman network with relu")
+gru = _simple("gru", gru_step, "gated recurrent units")
+rnn_tanh = _simple("rnn_tanh", tanh_step, "an Elman network with tanh")
+rnn_relu = _simple("rnn_relu", relu_step, "an Elman network with relu")
 
 
 # ---- single cells ----
@@ -318,7 +271,7 @@ def lstm_cell(
     """Take one step of an LSTM; return the next h and c, each (batch, hidden)."""
     if len(hx) != 2:
         raise RuntimeError("lstm_cell expects two hidden states")
-    hidden, cell = _once(_lstm_step, input, tuple(hx), w_ih, w_hh, b_ih, b_hh)
+    hidden, cell = _once(lstm_step, input, tuple(hx), w_ih, w_hh, b_ih, b_hh)
     return hidden, cell
 
 
@@ -338,6 +291,6 @@ def _single(name: str, cell: Cell, doc: str) -> Callable[..., Tensor]:
     return public(autocasts(name)(step))
 
 
-gru_cell = _single("gru_cell", _gru_step, "a gated recurrent unit")
-rnn_tanh_cell = _single("rnn_tanh_cell", _tanh_step, "an Elman network with tanh")
-rnn_relu_cell = _single("rnn_relu_cell", _relu_step, "an Elman network with relu")
+gru_cell = _single("gru_cell", gru_step, "a gated recurrent unit")
+rnn_tanh_cell = _single("rnn_tanh_cell", tanh_step, "an Elman network with tanh")
+rnn_relu_cell = _single("rnn_relu_cell", relu_step, "an Elman network with relu")
