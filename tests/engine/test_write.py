@@ -23,6 +23,18 @@ i = t.tensor([0, 2])
 """
 
 WRITES = """
+y=x.clone(); y[m]=t.tensor(2.5, dtype=t.float64); y
+y=x.clone(); w=t.tensor([2.5], dtype=t.float64, requires_grad=True); y[m]=w; y.sum().backward(); w.grad
+y=x.clone(); y[:, t.tensor([True,False,False,True])]=t.tensor(2); y
+y=x.clone(); y.index_put_((m,), t.tensor(2)); y
+x.index_put((m,), t.tensor(2))
+x.clone().index_put_((m,), t.tensor(2), True)
+x.clone().index_put_((m,), t.tensor([2]*55))
+x.detach().index_put_((m,), t.tensor(1j))
+k=i.clone(); k[i>0]=t.tensor(2.7); k
+y=x.clone(); y.copysign_(-1); y
+y=x.clone(); y.copysign_(-x); y
+y=t.zeros(1,3); y[:,1:]=x[0,0,1:3]*2; y
 y=x.clone(); y.copy_(v); y
 y=x.clone(); r=y.copy_(v); r is y
 y=x.clone(); y.copy_(x[:2]); y

@@ -11,6 +11,7 @@ from .._tensor import Tensor
 from ._operand import (
     HIDDEN,
     POINTWISE,
+    in_place_by_operand,
     is_complex,
     kind_of,
     leaves_out,
@@ -121,6 +122,9 @@ def copysign(input: Tensor, other: Any, *, out: Tensor | None = None) -> Tensor:
     """Return the sizes of ``input`` with the signs of ``other``."""
     form = _copysign_tensor if isinstance(other, Tensor) else _copysign_number
     return form(input, other, out=out)
+
+
+in_place_by_operand("copysign", "_copysign_number", "_copysign_tensor")
 
 
 @op({}, check=leaves_out("fcb", "gcd_cpu"), **POINTWISE)

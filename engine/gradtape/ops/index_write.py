@@ -87,7 +87,16 @@ def _on_host(places: tuple[Any, ...]) -> tuple[Any, ...]:
     )
 
 
-def _check_values(view: Tensor, places: tuple[Any, ...], values: Tensor) -> None:
+def _fills_a_mask(indices: Any, values: Tensor) -> bool:
+    """Tell whether one value goes where a mask is: its dtype is free then."""
+    given = [each for each in indices if each is not None]
+    one = len(given) == 1 and values._data.size == 1
+    return one and given[0]._data.dtype.kind == "b"
+
+
+def _check_values(
+    view: Tensor, places: tuple[Any, ...], values: Tensor, any_dtype: bool = False
+) -> None:
     wanted, given = _indexed_shape(view, places), values._data.shape
     fits = len(given) <= len(wanted) and all(
         n in (1, m) for n, m in zip(given[::-1], wanted[::-1], strict=False)
@@ -97,7 +106,7 @@ def _check_values(view: Tensor, places: tuple[Any, ...], values: Tensor) -> None
             f"shape mismatch: value tensor of shape {list(given)} cannot be broadcast "
             f"to indexing result of shape {list(wanted)}"
         )
-    if values.dtype is not view.dtype:
+    if values.dtype is not view.dtype and not any_dtype:
         raise RuntimeError(
             "Index put requires the source and destination dtypes match, got "
             f"{view.dtype.cpp_name} for the destination and {values.dtype.cpp_name} "
@@ -106,13 +115,19 @@ def _check_values(view: Tensor, places: tuple[Any, ...], values: Tensor) -> None
 
 
 def put_at(
-    target: Tensor, places: tuple[Any, ...], values: Tensor, accumulate: bool
+    target: Tensor,
+    places: tuple[Any, ...],
+    values: Tensor,
+    accumulate: bool,
+    any_dtype: bool = False,
 ) -> Tensor:
     """Write values at index arrays of a tensor, in place."""
-    _check_values(target, places, values)
+    _check_values(target, places, values, any_dtype)
     check_places(target, places)
     xp = backend_of(target._data).xp
     array = values._data
+    if values.dtype is not target.dtype:
+        array = in_range(values.item(), target.dtype)
 
     def store(data: Any) -> None:
         store_at(xp, data, places, array, accumulate)
@@ -151,7 +166,9 @@ def index_put_(
     >>> torch.zeros(3).index_put_((torch.tensor([1, 1]),), torch.ones(2), True)
     tensor([0., 2., 0.])
     """
-    return put_at(self, _read_indices(self, indices), values, accumulate)
+    places = _read_indices(self, indices)
+    fills = not accumulate and _fills_a_mask(indices, values)
+    return put_at(self, places, values, accumulate, fills)
 
 
 @method(function=True)
@@ -163,7 +180,8 @@ def index_put(
 ) -> Tensor:
     """Return a copy with values written at, or added to, the places named."""
     places = _read_indices(input, indices)
-    _check_values(input, places, values)
+    fills = not accumulate and _fills_a_mask(indices, values)
+    _check_values(input, places, values, fills)
     return apply(OPS["index_put"], (input, values), (places, accumulate))
 
 
@@ -182,7 +200,7 @@ def setitem(self: Tensor, index: Any, value: Any) -> None:
     lead = next((i for i, n in enumerate(shape) if n != 1), len(shape))
     if lead:
         source = source.view(shape[lead:])
-    put_at(view, places, source, False)
+    put_at(view, places, source, False, _fills_a_mask(left, source))
 
 
 def as_value(self: Tensor, value: Any) -> Tensor:
