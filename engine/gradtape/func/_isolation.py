@@ -12,6 +12,7 @@ import weakref
 from collections.abc import Generator, Iterable, Sequence
 from typing import Any
 
+from .. import _errors
 from .._define import tensor_ops
 from .._mode import enable_grad, inference_mode, is_grad_enabled, mode
 from .._node import Node, accumulator_of
@@ -47,6 +48,8 @@ class Reverse:
 
     def own(self, leaf: Tensor) -> None:
         """Make a leaf one that nobody outside differentiates by."""
+        if leaf._data.dtype.kind not in "fcV":  # PyTorch calls requires_grad_() here
+            raise RuntimeError(_errors.NOT_DIFFERENTIABLE_DTYPE)
         leaf.requires_grad = True
         node = accumulator_of(leaf)
         self.leaves.add(node)
