@@ -24,7 +24,7 @@ i = t.tensor([0, 2])
 
 WRITES = """
 y=x.clone(); y[m]=t.tensor(2.5, dtype=t.float64); y
-y=x.clone(); w=t.tensor([2.5], dtype=t.float64, requires_grad=True); y[m]=w; y.sum().backward(); w.grad
+y=x.clone(); w=z.double(); y[m]=w; t.autograd.grad(y.sum(),w)
 y=x.clone(); y[:, t.tensor([True,False,False,True])]=t.tensor(2); y
 y=x.clone(); y.index_put_((m,), t.tensor(2)); y
 x.index_put((m,), t.tensor(2))
