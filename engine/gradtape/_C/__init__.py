@@ -17,6 +17,7 @@ from ..ops._linalg import LinAlgError
 from . import _autograd as _autograd
 from . import _forward
 from . import _functions as _functions
+from . import _nn as _nn
 from . import _profiler as _profiler
 
 _FunctionBase = CustomNode

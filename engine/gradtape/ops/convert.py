@@ -20,7 +20,6 @@ from .._dtypes import (
     int16,
     int32,
     int64,
-    parse_dtype,
     uint8,
 )
 from .._dtypes import dtype as DType
@@ -29,8 +28,17 @@ from .._saved_checks import note_detached
 from .._sparse import SparseArray
 from .._tensor import Tensor, wrap, wrap_alias
 from .._warn import warn_once
-from ._place import array_like, dense_copy, module_on, row_major
-from .formats import preserve_format
+from ._memory_formats import (
+    array_in,
+    checked_format,
+    copy_in,
+    lies_in,
+    required_format,
+    suggested,
+)
+from ._place import module_on
+from ._to_arguments import read_to
+from .formats import contiguous_format, preserve_format
 
 _DISCARDS = "Casting complex values to real discards the imaginary part"
 
@@ -39,40 +47,51 @@ _DISCARDS = "Casting complex values to real discards the imaginary part"
 
 
 @op({"self": lambda F, grad: grad}, name="clone", method=False, function=False)
-def _clone(xp: Any, self: Array, dense: bool = True) -> Any:
-    """Copy the tensor; with ``dense``, in the memory order it has."""
-    if not dense:
-        return row_major(xp, self.copy())
-    if self.flags.c_contiguous and 1 not in self.shape:
-        return self.copy()
-    return dense_copy(xp, self)
+def _clone(xp: Any, self: Array, memory_format: Any = None) -> Any:
+    """Copy the tensor; without a memory format, in the memory order it has."""
+    return copy_in(xp, self, memory_format)
 
 
 @method(function=True)
 def clone(input: Tensor, *, memory_format: Any = None) -> Tensor:
     """Return a copy; gradients flow through to the original.
 
+    Raises RuntimeError for a memory format that is for tensors of another rank.
+
     >>> import gradtape as torch
     >>> x = torch.zeros(2)
     >>> x.clone().add_(1), x
     (tensor([1., 1.]), tensor([0., 0.]))
     """
-    keeps = memory_format in (None, preserve_format)
-    return apply(OPS["clone"], (input,), (keeps,))
+    return apply(OPS["clone"], (input,), (checked_format(memory_format, "clone"),))
 
 
 @method()
-def contiguous(self: Tensor, memory_format: Any = None) -> Tensor:
-    """Return the tensor itself if it lies in row-major order, a copy otherwise."""
-    if is_contiguous(self):
+def contiguous(self: Tensor, *, memory_format: Any = contiguous_format) -> Tensor:
+    """Return the tensor itself if it lies in a memory format, a copy otherwise.
+
+    Raises RuntimeError for ``preserve_format``, which names no order, and for a format
+    that is for tensors of another rank.
+    """
+    if _lies_in(self, required_format(memory_format, "contiguous")):
         return self
-    return apply(OPS["clone"], (self,), (False,))
+    if memory_format is preserve_format:
+        raise RuntimeError(
+            "preserve memory format is unsupported by the contiguous operator"
+        )
+    return apply(OPS["clone"], (self,), (memory_format,))
 
 
 @method()
-def is_contiguous(self: Tensor, memory_format: Any = None) -> bool:
-    """Tell whether the elements lie in row-major order without gaps."""
-    return bool(self._data.flags.c_contiguous)
+def is_contiguous(self: Tensor, *, memory_format: Any = contiguous_format) -> bool:
+    """Tell whether the elements lie without gaps, in row-major order or a format."""
+    return _lies_in(self, required_format(memory_format, "is_contiguous"))
+
+
+def _lies_in(self: Tensor, given: Any) -> bool:
+    if given is contiguous_format or given is preserve_format:
+        return bool(self._data.flags.c_contiguous)
+    return lies_in(self._data.shape, self.stride(), given)
 
 
 @method(function=True)
@@ -115,14 +134,14 @@ def detach_(self: Tensor) -> Tensor:
     method=False,
     function=False,
 )
-def _to_copy(xp: Any, self: Array, dtype: DType, dense: bool = True) -> Any:
-    """Copy to another dtype; with ``dense``, in the memory order it has."""
+def _to_copy(xp: Any, self: Array, dtype: DType, memory_format: Any = None) -> Any:
+    """Copy to another dtype; without a memory format, in the memory order it has."""
     kind = dtype.numpy
     if self.dtype.kind == "c" and kind.kind != "c":
         self = self != 0 if kind.kind == "b" else self.real
-    if not dense or (self.flags.c_contiguous and 1 not in self.shape):
+    if memory_format is None and self.flags.c_contiguous and 1 not in self.shape:
         return self.astype(kind, "C")
-    copy = array_like(xp, self, dtype)
+    copy = array_in(xp, self, memory_format, dtype)
     copy[...] = self
     return copy
 
@@ -132,58 +151,48 @@ def warn_discards(stacklevel: int) -> None:
     warn_once(_DISCARDS, stacklevel)
 
 
-def cast(self: Tensor, dtype: DType, copy: bool = False) -> Tensor:
-    """Return the tensor in another dtype; itself if it has it already."""
-    if self.dtype is dtype and not copy:
+def cast(
+    self: Tensor, dtype: DType, copy: bool = False, memory_format: Any = None
+) -> Tensor:
+    """Return the tensor in another dtype; itself if it has it and lies as asked."""
+    if self.dtype is dtype and not copy and _suggests(self, memory_format):
         return self
     if self.dtype.is_complex and not dtype.is_complex and dtype is not bool_:
         warn_discards(4)
-    return apply(OPS["_to_copy"], (self,), (dtype, True))
+    return apply(OPS["_to_copy"], (self,), (dtype, memory_format))
+
+
+def _suggests(self: Tensor, given: Any) -> bool:
+    if given is None or given is preserve_format:
+        return True
+    return suggested(self._data.shape, self.stride()) is given
 
 
 @method()
 def to(self: Tensor, *given: Any, **named: Any) -> Tensor:
-    """Return the tensor with another dtype, device, or both.
+    """Return the tensor with another dtype, device, memory format, or all of them.
 
     ``to(dtype)``, ``to(device, dtype)`` and ``to(other)`` all work; the tensor itself
-    is returned where nothing changes, unless ``copy=True``.
+    is returned where nothing changes, unless ``copy=True``. Raises TypeError for
+    arguments of other kinds, and RuntimeError for a memory format that is for tensors
+    of another rank.
 
     >>> import gradtape as torch
     >>> torch.tensor([1, 2]).to(torch.float64)
     tensor([1., 2.], dtype=torch.float64)
+    >>> torch.zeros(1, 3, 2, 2).to(memory_format=torch.channels_last).stride()
+    (12, 1, 6, 3)
     """
-    dtype, where, copy = _target(self, list(given), named)
-    if where is not None and _differs(where, self.device):
-        return to_device(self, where).to(dtype or self.dtype)
-    return cast(self, self.dtype if dtype is None else dtype, copy)
+    target = read_to(given, named)
+    dtype = self.dtype if target.dtype is None else target.dtype
+    if target.device is not None and _differs(target.device, self.device):
+        moved = to_device(self, target.device)
+        return cast(moved, dtype, memory_format=target.memory_format)
+    return cast(self, dtype, target.copy, target.memory_format)
 
 
 def _differs(where: Device, mine: Device) -> bool:
     return where.type != mine.type or where.index not in (None, mine.index)
-
-
-def _target(
-    self: Tensor, given: list[Any], named: dict[str, Any]
-) -> tuple[DType | None, Device | None, bool]:
-    dtype, where = named.get("dtype"), named.get("device")
-    other = named.get("other")
-    if given and isinstance(given[0], Tensor):
-        other = given.pop(0)
-    if other is not None:
-        dtype, where = other.dtype, other.device
-    elif given and (isinstance(given[0], DType) or given[0] in (float, int, bool)):
-        dtype = given.pop(0)
-    elif given:
-        where = given.pop(0)
-        if given:
-            dtype = given.pop(0)
-    rest = [*given, named.get("non_blocking", False)]
-    copy = named.get("copy", rest[1] if len(given) > 1 else False)
-    return (
-        None if dtype is None else parse_dtype(dtype, "to"),
-        None if where is None else Device(where),
-        bool(copy),
-    )
 
 
 @op(
@@ -227,9 +236,9 @@ def to_device(self: Tensor, where: Device) -> Tensor:
 
 
 @method()
-def cpu(self: Tensor, memory_format: Any = None) -> Tensor:
+def cpu(self: Tensor, *, memory_format: Any = None) -> Tensor:
     """Return the tensor in host memory."""
-    return to(self, Device("cpu"))
+    return to(self, Device("cpu"), memory_format=checked_format(memory_format, "cpu"))
 
 
 @method()
@@ -264,8 +273,8 @@ _SHORT_NAMES = {
 
 
 def _short_cast(name: str, dtype: DType) -> None:
-    def convert(self: Tensor, memory_format: Any = None) -> Tensor:
-        return cast(self, dtype)
+    def convert(self: Tensor, *, memory_format: Any = None) -> Tensor:
+        return cast(self, dtype, False, checked_format(memory_format, name))
 
     convert.__name__ = name
     convert.__doc__ = f"Return the tensor as {dtype}."
@@ -274,21 +283,3 @@ def _short_cast(name: str, dtype: DType) -> None:
 
 for _name, _dtype in _SHORT_NAMES.items():
     _short_cast(_name, _dtype)
-
-
-@method(function=True)
-def is_floating_point(input: Tensor) -> bool:
-    """Tell whether the elements are floats."""
-    return input.dtype.is_floating_point
-
-
-@method(function=True)
-def is_complex(input: Tensor) -> bool:
-    """Tell whether the elements are complex numbers."""
-    return input.dtype.is_complex
-
-
-@method(function=True)
-def is_signed(input: Tensor) -> bool:
-    """Tell whether the elements can be negative."""
-    return input.dtype.is_signed

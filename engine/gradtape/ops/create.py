@@ -19,6 +19,7 @@ from .._sparse import no_elements
 from .._strided import Geometry
 from .._tensor import Tensor
 from ._arguments import float_dtype, sizes, spread
+from ._memory_formats import checked_format, new_in_format
 from ._place import deliver, made, module_on
 from .formats import sparse_coo
 
@@ -97,12 +98,18 @@ def empty(
     requires_grad: bool = False,
     memory_format: Any = None,
 ) -> Tensor:
-    """Return a tensor whose values are whatever its memory held."""
+    """Return a tensor whose values are whatever its memory held.
+
+    Raises RuntimeError for a memory format that is for tensors of another rank.
+    """
     shape = checked_size(given, "empty", size)
     kind = _kind(dtype, out, "empty")
     if layout is sparse_coo:
         return made(no_elements(shape, kind), requires_grad)
-    return deliver(module_on(device).empty(shape, kind), out, requires_grad)
+    order = checked_format(memory_format, "empty")
+    return deliver(
+        new_in_format(module_on(device), shape, kind, order), out, requires_grad
+    )
 
 
 def _kind(dtype: Any, out: Tensor | None, function: str) -> Any:

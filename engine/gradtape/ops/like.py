@@ -9,7 +9,8 @@ from .._dtypes import DTYPE_OF, parse_dtype
 from .._mode import mode
 from .._tensor import Tensor
 from ._arguments import check_tensor
-from ._place import array_like, made, module_on
+from ._memory_formats import array_in, checked_format
+from ._place import made, module_on
 from .create import checked_size, empty, empty_strided, full, in_range, ones, zeros
 
 Sizes = tuple[int, ...]
@@ -18,12 +19,17 @@ Sizes = tuple[int, ...]
 # ---- of the shape of another tensor ----
 
 
-def new_like(input: Any, function: str, dtype: Any, device: Any, fill: Any) -> Any:
-    """Return an array like a tensor's, filled with a value unless it is None."""
+def new_like(
+    input: Any, function: str, dtype: Any, device: Any, fill: Any, order: Any = None
+) -> Any:
+    """Return an array like a tensor's, filled with a value unless it is None.
+
+    ``order`` is a memory format; None keeps the tensor's order.
+    """
     source = check_tensor(input, function)
     kind = None if dtype is None else parse_dtype(dtype, function)
     xp = module_on(source.device if device is None else device)
-    array = array_like(xp, source._data, kind)
+    array = array_in(xp, source._data, checked_format(order, function), kind)
     if fill is not None:
         mode.run(array.fill, in_range(fill, DTYPE_OF[array.dtype]))
     return array
@@ -58,7 +64,8 @@ def zeros_like(
     memory_format: Any = None,
 ) -> Tensor:
     """Return zeros of the tensor's shape, dtype and device."""
-    return made(new_like(input, "zeros_like", dtype, device, 0), requires_grad)
+    found = new_like(input, "zeros_like", dtype, device, 0, memory_format)
+    return made(found, requires_grad)
 
 
 @public
@@ -72,7 +79,8 @@ def ones_like(
     memory_format: Any = None,
 ) -> Tensor:
     """Return ones of the tensor's shape, dtype and device."""
-    return made(new_like(input, "ones_like", dtype, device, 1), requires_grad)
+    found = new_like(input, "ones_like", dtype, device, 1, memory_format)
+    return made(found, requires_grad)
 
 
 @public
@@ -86,7 +94,8 @@ def empty_like(
     memory_format: Any = None,
 ) -> Tensor:
     """Return a tensor without values, of the tensor's shape, dtype and device."""
-    return made(new_like(input, "empty_like", dtype, device, None), requires_grad)
+    found = new_like(input, "empty_like", dtype, device, None, memory_format)
+    return made(found, requires_grad)
 
 
 @public
@@ -102,7 +111,8 @@ def full_like(
 ) -> Tensor:
     """Return a tensor of the tensor's shape and dtype, filled with one number."""
     value = fill_value.item() if isinstance(fill_value, Tensor) else fill_value
-    return made(new_like(input, "full_like", dtype, device, value), requires_grad)
+    found = new_like(input, "full_like", dtype, device, value, memory_format)
+    return made(found, requires_grad)
 
 
 # ---- methods: of the dtype of this tensor ----

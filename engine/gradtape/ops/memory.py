@@ -22,6 +22,8 @@ from .._untyped_storage import UntypedStorage
 from .._views import check_inplace, rebase_history
 from ._arguments import spread
 from ._geometry import contiguous_strides
+from ._memory_formats import checked_format, format_strides, suggested
+from .formats import contiguous_format, preserve_format
 
 Sizes = tuple[int, ...]
 
@@ -52,8 +54,11 @@ def resize_(
     if mode.now.duals is not None and mode.now.duals.any_dual([self]):
         raise RuntimeError("cannot resize variables that has a forward grad")
     _check_room(wanted, self._data.itemsize)
-    if wanted != self._data.shape:
-        steps = contiguous_strides(wanted)
+    order = checked_format(memory_format, "resize_")
+    if order is preserve_format:
+        raise RuntimeError("Unsupported memory formatPreserve")
+    if wanted != self._data.shape or order is not None:
+        steps = format_strides(wanted, order or contiguous_format)
         place(self, Geometry(wanted, steps, self.storage_offset()))
         note_write(self, "resize_")
     return self
@@ -74,7 +79,9 @@ def _check_room(size: Sizes, itemsize: int) -> None:
 
 @method()
 def resize_as_(self: Tensor, other: Tensor, *, memory_format: Any = None) -> Tensor:
-    """Give the tensor the size of another."""
+    """Give the tensor the size of another, and with ``preserve_format`` its order."""
+    if memory_format is preserve_format:
+        memory_format = suggested(other._data.shape, other.stride())
     return resize_(self, other._data.shape, memory_format=memory_format)
 
 

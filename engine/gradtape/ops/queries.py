@@ -2,13 +2,21 @@
 
 from __future__ import annotations
 
-from typing import Any
+from itertools import pairwise
+from typing import Any, Final
 
 from .._define import method, public
 from .._device import default_device
 from .._dtypes import result_type_of
 from .._errors import legacy_type_name
 from .._tensor import Tensor
+from ._place import memory_order
+from .formats import memory_format
+
+_SEVERAL_ORDERS: Final = (
+    "The tensor does not have unique dim order, or cannot map to exact one of the "
+    "given memory formats."
+)
 
 
 @public
@@ -96,13 +104,61 @@ def get_default_device() -> Any:
 
 
 @method()
-def dim_order(self: Tensor, ambiguity_check: bool = False) -> tuple[int, ...]:
-    """Return the dimensions from the outermost in memory to the innermost."""
-    steps = self.stride()
-    return tuple(sorted(range(self.dim()), key=lambda d: -steps[d]))
+def dim_order(
+    self: Tensor, *, ambiguity_check: bool | list[memory_format] = False
+) -> tuple[int, ...]:
+    """Return the dimensions from the outermost in memory to the innermost.
+
+    With ``ambiguity_check``, raises RuntimeError where dimensions of size 1 or equal
+    strides allow several orders, unless exactly one of the memory formats that it
+    lists fits the tensor.
+
+    >>> import gradtape as torch
+    >>> torch.zeros(2, 3, 5, 7).to(memory_format=torch.channels_last).dim_order()
+    (0, 2, 3, 1)
+    """
+    given: Any = ambiguity_check
+    named = given if isinstance(given, list) else []
+    if not isinstance(given, bool | list) or not all(
+        isinstance(each, memory_format) for each in named
+    ):
+        raise TypeError(
+            "The ambiguity_check argument must be a bool or a list of memory formats."
+        )
+    size, strides = self._data.shape, self.stride()
+    open_to_choice = 1 in size or any(a == b for a, b in pairwise(strides))
+    if given is not False and open_to_choice and _fitting(self, named) != 1:
+        raise RuntimeError(_SEVERAL_ORDERS)
+    order = memory_order(size, [strides])
+    nested = all(strides[a] > strides[b] > 0 for a, b in pairwise(order))
+    if given and not nested:
+        raise RuntimeError("The tensor does not have unique dim order.")
+    return tuple(order)
+
+
+def _fitting(self: Tensor, formats: list[memory_format]) -> int:
+    return sum(self.is_contiguous(memory_format=each) for each in formats)
 
 
 @method()
 def pin_memory(self: Tensor, device: Any = None) -> Tensor:
     """Return the tensor itself; there is nothing to lock its memory for."""
     return self
+
+
+@method(function=True)
+def is_floating_point(input: Tensor) -> bool:
+    """Tell whether the elements are floats."""
+    return input.dtype.is_floating_point
+
+
+@method(function=True)
+def is_complex(input: Tensor) -> bool:
+    """Tell whether the elements are complex numbers."""
+    return input.dtype.is_complex
+
+
+@method(function=True)
+def is_signed(input: Tensor) -> bool:
+    """Tell whether the elements can be negative."""
+    return input.dtype.is_signed

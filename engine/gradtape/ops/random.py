@@ -18,7 +18,8 @@ from .._dtypes import int64, parse_dtype
 from .._generator import Generator, default_generator
 from .._tensor import Tensor, wrap
 from ._arguments import as_integer, check_tensor, float_dtype, sizes
-from ._place import array_like, deliver, made, module_on
+from ._memory_formats import array_in, checked_format
+from ._place import deliver, made, module_on
 from .create import checked_size
 
 Generator.wrap_state = wrap  # type: ignore[assignment] - states are tensors here
@@ -181,11 +182,12 @@ def randperm(
     return deliver(on_device(array, device), out, requires_grad)
 
 
-def _like(input: Any, function: str, dtype: Any, device: Any) -> Any:
+def _like(input: Any, function: str, dtype: Any, device: Any, order: Any) -> Any:
     source = check_tensor(input, function)
     kind = None if dtype is None else parse_dtype(dtype, function)
     host = backend_of(source._data).to_host(source._data)
-    return array_like(np, host, kind), source.device if device is None else device
+    array = array_in(np, host, checked_format(order, function), kind)
+    return array, source.device if device is None else device
 
 
 @public
@@ -200,7 +202,7 @@ def rand_like(
     memory_format: Any = None,
 ) -> Tensor:
     """Return uniform numbers in [0, 1) in the tensor's shape and dtype."""
-    array, where = _like(input, "rand_like", dtype, device)
+    array, where = _like(input, "rand_like", dtype, device, memory_format)
     return made(
         on_device(fill.uniform_(array, 0.0, 1.0, generator), where), requires_grad
     )
@@ -218,7 +220,7 @@ def randn_like(
     memory_format: Any = None,
 ) -> Tensor:
     """Return standard normal numbers in the tensor's shape and dtype."""
-    array, where = _like(input, "randn_like", dtype, device)
+    array, where = _like(input, "randn_like", dtype, device, memory_format)
     return made(
         on_device(fill.normal_(array, 0.0, 1.0, generator), where), requires_grad
     )
@@ -238,7 +240,7 @@ def randint_like(
     memory_format: Any = None,
 ) -> Tensor:
     """Return uniform integers in [low, high) in the tensor's shape and dtype."""
-    array, where = _like(input, "randint_like", dtype, device)
+    array, where = _like(input, "randint_like", dtype, device, memory_format)
     first, last, _ = _bounds_and_size(list(given), low, high, (), "randint_like")
     return made(
         on_device(integers.random_(array, first, last, generator), where),

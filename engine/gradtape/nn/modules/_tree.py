@@ -6,10 +6,9 @@ import warnings
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any, TypeVar
 
-from ..._device import device as Device
-from ..._dtypes import dtype as DType
 from ..._mode import no_grad
 from ..._tensor import Tensor
+from ...ops._to_arguments import read_module_to
 from ..parameter import Parameter
 from ._registry import Registry
 
@@ -185,12 +184,13 @@ class Tree(Registry):
         return self
 
     def to(self: M, *args: Any, **kwargs: Any) -> M:
-        """Move to a device or to a floating-point dtype, in place.
+        """Move to a device, a floating-point dtype or a memory format, in place.
 
-        Accepts ``to(device)``, ``to(dtype)``, ``to(device, dtype)`` and ``to(tensor)``.
-        Raises TypeError for a dtype that is not a floating-point or complex one.
+        Accepts ``to(device)``, ``to(dtype)``, ``to(device, dtype)`` and ``to(tensor)``;
+        ``memory_format`` concerns what has 4 or 5 dimensions. Raises TypeError for a
+        dtype that is not a floating-point or complex one.
         """
-        device, dtype = _parse_to(*args, **kwargs)
+        device, dtype, non_blocking, _, order = read_module_to(args, kwargs)
         if dtype is not None:
             if not (dtype.is_floating_point or dtype.is_complex):
                 raise TypeError(
@@ -203,9 +203,8 @@ class Tree(Registry):
         def convert(tensor: Tensor) -> Tensor:
             inexact = tensor.dtype.is_floating_point or tensor.dtype.is_complex
             wanted = dtype if inexact else None
-            if device is not None:
-                tensor = tensor.to(device)
-            return tensor if wanted is None else tensor.to(wanted)
+            layout = order if tensor.dim() in (4, 5) else None
+            return tensor.to(device, wanted, non_blocking, memory_format=layout)
 
         return self._apply(convert)
 
@@ -253,18 +252,3 @@ def _replace(parameter: Tensor, fn: Callable[[Tensor], Tensor]) -> None:
         parameter.data = fn(parameter)
         if gradient is not None:
             gradient.data = fn(gradient)
-
-
-def _parse_to(*args: Any, **kwargs: Any) -> tuple[Any, Any]:
-    device, dtype = kwargs.get("device"), kwargs.get("dtype")
-    tensor = kwargs.get("tensor")
-    for arg in args:
-        if isinstance(arg, Tensor):
-            tensor = arg
-        elif isinstance(arg, DType):
-            dtype = arg
-        elif arg is not None and not isinstance(arg, bool):
-            device = arg
-    if tensor is not None:
-        device, dtype = tensor.device, tensor.dtype
-    return None if device is None else Device(device), dtype

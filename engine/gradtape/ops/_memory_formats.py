@@ -1,0 +1,151 @@
+"""Memory formats: the strides that each asks for, and which one a tensor suggests.
+
+``channels_last`` puts the channels of images innermost, ``channels_last_3d`` those of
+volumes; sizes stay (batch, channels, …). ``preserve_format`` keeps what a tensor has.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from .._backend import backend_of
+from .._dtypes import dtype as DType
+from ._geometry import contiguous_strides
+from ._place import array_like, row_major
+from .formats import (
+    channels_last,
+    channels_last_3d,
+    contiguous_format,
+    memory_format,
+    preserve_format,
+)
+
+Sizes = tuple[int, ...]
+
+_RANKS = {channels_last: 4, channels_last_3d: 5}
+"""The formats that put channels innermost, and how many dimensions they need."""
+
+
+def checked_format(given: Any, function: str) -> Any:
+    """Return a memory format, or None for none; raise TypeError for anything else."""
+    return None if given is None else required_format(given, function)
+
+
+def required_format(given: Any, function: str) -> Any:
+    """Return a memory format; raise TypeError for anything else, None included."""
+    if not isinstance(given, memory_format):
+        raise TypeError(
+            f"{function}(): argument 'memory_format' must be torch.memory_format, not "
+            f"{type(given).__name__}"
+        )
+    return given
+
+
+def format_strides(size: Sizes, given: memory_format) -> Sizes:
+    """Return the strides of a new tensor in a format.
+
+    Raises RuntimeError where the format is for tensors of another rank.
+    """
+    rank = _RANKS.get(given)
+    if rank is None:
+        return contiguous_strides(size)
+    if len(size) != rank:
+        raise RuntimeError(f"required rank {rank} tensor to use {_name(given)} format")
+    moved = contiguous_strides((size[0], *size[2:], size[1]))
+    return (moved[0], moved[-1], *moved[1:-1])
+
+
+def _name(given: memory_format) -> str:
+    return repr(given).removeprefix("torch.")
+
+
+def lies_in(size: Sizes, strides: Sizes, given: memory_format) -> bool:
+    """Tell whether strides are those of a format; sizes of 1 have no say."""
+    rank = _RANKS.get(given)
+    if rank is None or len(size) != rank:
+        return False
+    expected = 1
+    for d in (1, *range(rank - 1, 1, -1), 0):
+        if size[d] != 1:
+            if strides[d] != expected:
+                return False
+            expected *= size[d]
+    return True
+
+
+def suggested(size: Sizes, strides: Sizes) -> memory_format:
+    """Return the format that new tensors after this one take.
+
+    Channels innermost where the strides grow from the channels over the other
+    dimensions, gaps allowed, to the batch; contiguous_format where sizes of 1 leave
+    both open.
+    """
+    for given, rank in _RANKS.items():
+        if len(size) == rank and strides[1] and 0 not in size and _grow(size, strides):
+            return given
+    return contiguous_format
+
+
+def _grow(size: Sizes, strides: Sizes) -> bool:
+    least = 0
+    for d in (1, *range(len(size) - 1, 1, -1), 0):
+        if strides[d] < least or (d == 0 and least == strides[1]):
+            return False
+        least = strides[d] * size[d]
+    return True
+
+
+def suggested_by(array: Any) -> memory_format:
+    """Return the format that new arrays after this one take."""
+    if array.ndim not in (4, 5):
+        return contiguous_format
+    item = array.itemsize
+    return suggested(array.shape, tuple(s // item for s in array.strides))
+
+
+def new_in_format(xp: Any, size: Sizes, kind: Any, given: Any = None) -> Any:
+    """Return an array without values that lies in a format; None: row-major."""
+    if given is None or given is contiguous_format:
+        return xp.empty(size, kind)
+    if given is preserve_format:
+        raise RuntimeError("unsupported memory format Preserve")
+    strides = format_strides(size, given)
+    array = xp.empty(size, kind)
+    return backend_of(array).strided(array.reshape(-1), size, strides, 0)
+
+
+def array_in(xp: Any, array: Any, given: Any, dtype: DType | None = None) -> Any:
+    """Return an array without values, of the shape of another, in a format.
+
+    None stands for ``preserve_format``.
+    """
+    if given is None or given is preserve_format:
+        return array_like(xp, array, dtype)
+    kind = array.dtype if dtype is None else dtype.numpy
+    return new_in_format(xp, array.shape, kind, given)
+
+
+def copy_in(xp: Any, array: Any, given: Any) -> Any:
+    """Return a copy of an array in a format; None stands for ``preserve_format``."""
+    if given is contiguous_format:
+        return row_major(xp, array.copy())
+    keeps = given is None or given is preserve_format
+    if keeps and array.flags.c_contiguous and 1 not in array.shape:
+        return array.copy()
+    copy = array_in(xp, array, given)
+    copy[...] = array
+    return copy
+
+
+def like_input(xp: Any, array: Any, input: Any) -> Any:
+    """Return a result of images or volumes in the format that the input suggests."""
+    given = suggested_by(input)
+    if given is contiguous_format or array.ndim != input.ndim or lies(array, given):
+        return array
+    return copy_in(xp, array, given)
+
+
+def lies(array: Any, given: memory_format) -> bool:
+    """Tell whether an array lies in a format."""
+    item = array.itemsize
+    return lies_in(array.shape, tuple(s // item for s in array.strides), given)
