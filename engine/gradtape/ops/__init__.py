@@ -122,6 +122,7 @@ from . import (
     trigonometric,
     unique,
     values,
+    weight_norm,
     window_functions,
     write,
     writing,
