@@ -8,7 +8,7 @@ from typing import Any
 from . import _errors
 from ._apply import apply
 from ._before_write import before_write
-from ._dtypes import DTYPE_OF, can_cast
+from ._dtypes import CPP_TYPE, DTYPE_OF, can_cast
 from ._errors import shape_text
 from ._mode import mode
 from ._op import Op
@@ -76,7 +76,11 @@ def store(target: Tensor, value: Any, op: Op) -> None:
     if op.out_rule and result is not target.dtype:
         raise RuntimeError(
             op.out_rule.format(
-                name=op.name, result=result.cpp_name, out=target.dtype.cpp_name
+                name=op.name,
+                result=result.cpp_name,
+                out=target.dtype.cpp_name,
+                wanted=CPP_TYPE[result],
+                given=CPP_TYPE[target.dtype],
             )
         )
     if not can_cast(result, target.dtype):

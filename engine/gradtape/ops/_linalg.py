@@ -5,17 +5,16 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
 from typing import Any
 
 from .. import _errors
 from .._backend import backend_of
-from .._dtypes import DTYPE_OF, can_cast
-from .._mode import mode, no_grad
-from .._out import store
+from .._dtypes import DTYPE_OF
 from .._tensor import Tensor
-from ._arguments import check_tensor
-from ._product import c_name
+from ._into import CASTABLE as CASTABLE
+from ._into import SAME_DTYPE as SAME_DTYPE
+from ._into import STRICT as STRICT
+from ._into import into as into
 
 
 class _LinAlgError(RuntimeError):
@@ -26,18 +25,6 @@ class _LinAlgError(RuntimeError):
 
 
 LinAlgError = _LinAlgError  # PyTorch's class has the underscore in its name
-
-_NO_DERIVATIVE = (
-    "{name}(): functions with out=... arguments don't support automatic "
-    "differentiation, but one of the arguments requires grad."
-)
-SAME_DTYPE = "Expected out tensor to have dtype {wanted}, but got {given} instead"
-CASTABLE = (
-    "{name}: Expected {slot} to be safely castable from {result} dtype, but got {slot} "
-    "with dtype {out}"
-)
-STRICT = "castable first, then the same"
-
 
 # ---- checks ------------------------------------------------------------------------
 
@@ -188,76 +175,3 @@ def real_of(F: Any, value: Any) -> Any:
 def raw(value: Any) -> Any:
     """Return the array of what a formula was given."""
     return value._data if isinstance(value, Tensor) else value
-
-
-# ---- out= --------------------------------------------------------------------------
-
-
-class _Named:
-    """The name under which a store is logged."""
-
-    family = out_rule = ""
-
-    def __init__(self, name: str) -> None:
-        self.name = name
-
-
-def into(
-    name: str,
-    out: Any,
-    tensors: Sequence[Any],
-    compute: Callable[[], Any],
-    rule: str = SAME_DTYPE,
-    slot: str = "result",
-) -> Any:
-    """Return what ``compute`` returns, stored in ``out`` where that is given.
-
-    ``rule`` is the sentence for an ``out=`` of another dtype. With :data:`CASTABLE`
-    any dtype will do that the result can be cast to; with :data:`STRICT` only the
-    result's own will do, but PyTorch complains of what cannot be cast first.
-    """
-    if out is None:
-        return compute()
-    several = isinstance(out, list | tuple)
-    targets: list[Any] = list(out) if several else [out]
-    for target in targets:
-        check_tensor(target, name, "out", len(tensors) + 1)
-    given = [t for t in (*tensors, *targets) if isinstance(t, Tensor)]
-    if mode.grad and any(t.requires_grad for t in given):
-        raise RuntimeError(_NO_DERIVATIVE.format(name=name))
-    with no_grad():
-        results = compute()
-        each = list(results) if several else [results]
-        for target, result in zip(targets, each, strict=True):
-            _check_dtype(name, target, result, rule, slot)
-        for target, result in zip(targets, each, strict=True):
-            _store(target, result, name)
-    return type(results)(targets) if several else out
-
-
-def _check_dtype(name: str, target: Any, result: Any, rule: str, slot: str) -> None:
-    if target.dtype is result.dtype:
-        return
-    if rule in (CASTABLE, STRICT) and can_cast(result.dtype, target.dtype):
-        if rule == CASTABLE:
-            return
-        rule = SAME_DTYPE
-    raise RuntimeError(
-        (CASTABLE if rule == STRICT else rule).format(
-            name=name,
-            slot=slot,
-            result=result.dtype.cpp_name,
-            out=target.dtype.cpp_name,
-            wanted=c_name(result._data),
-            given=c_name(target._data),
-        )
-    )
-
-
-def _store(target: Tensor, result: Tensor, name: str) -> None:
-    resized = tuple(target.shape) != tuple(result.shape)
-    logged: Any = _Named(name)
-    store(target, result._data, logged)
-    if resized and target.stride() != result.stride():
-        target.as_strided_(tuple(result.shape), result.stride())
-        target._data[...] = result._data

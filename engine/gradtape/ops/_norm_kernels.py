@@ -253,7 +253,7 @@ def group_backward(
     found = None
     if into_input:
         scaled = outer if weight is None else outer * _wide(weight)[:, None]
-        grouped = scaled.reshape(samples, group, -1)
+        grouped = scaled.reshape(samples, group, size)
         found = _rows_backward(xp, grouped, normal, rstd[..., None])
         found = _cast(found, input.dtype).reshape(input.shape)
     kind = input.dtype if weight is None else weight.dtype

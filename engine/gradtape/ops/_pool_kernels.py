@@ -74,7 +74,8 @@ def _linear(xp: Any, indices: Any, plane: int, dims: int) -> Any:
     """Return indices into the whole array from indices into each plane."""
     planes = volume(indices.shape[: indices.ndim - dims])
     begins = xp.arange(planes, dtype=xp.int64)[:, None] * plane
-    return (indices.reshape(planes, -1) + begins).reshape(-1)
+    each = indices.size // max(planes, 1)
+    return (indices.reshape(planes, each) + begins).reshape(-1)
 
 
 def scatter(

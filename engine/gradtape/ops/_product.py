@@ -4,26 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from .._dtypes import DTYPE_OF
+from .._dtypes import CPP_TYPE, DTYPE_OF
 from .._errors import legacy_type_name
 
-C_NAMES = {
-    "uint16": "uint16",
-    "uint32": "uint32",
-    "uint64": "uint64",
-    "float32": "float",
-    "float64": "double",
-    "float16": "c10::Half",
-    "bfloat16": "c10::BFloat16",
-    "int64": "long int",
-    "int32": "int",
-    "int16": "short int",
-    "int8": "signed char",
-    "uint8": "unsigned char",
-    "bool": "bool",
-    "complex64": "c10::complex<float>",
-    "complex128": "c10::complex<double>",
-}
 _EXPANDED = (
     "The expanded size of the tensor ({wanted}) must match the existing size ({given}) "
     "at non-singleton dimension {dim}.  Target sizes: {target}.  Tensor sizes: {sizes}"
@@ -82,7 +65,7 @@ def scaled(tensor: Any, factor: Any) -> Any:
 
 def c_name(array: Any) -> str:
     """Return the C++ name of an array's type, as some messages use it."""
-    return C_NAMES[str(DTYPE_OF[array.dtype]).removeprefix("torch.")]
+    return CPP_TYPE[DTYPE_OF[array.dtype]]
 
 
 def scalar_name(array: Any) -> str:

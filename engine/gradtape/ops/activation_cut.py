@@ -6,6 +6,7 @@ from typing import Any
 
 from .._define import Array, op
 from .._inplace import inplace
+from ._operand import OWN_DTYPE
 from ._place import array_like
 from ._select import check_floating, keep
 
@@ -98,14 +99,20 @@ def _shrink_derivative(F: Any, grad: Any, self: Any, lambd: Any) -> Any:
     return F.hardshrink_backward(grad, self, lambd)
 
 
-@op({"self": _shrink_derivative})
+@op({"self": _shrink_derivative}, out=True, out_rule=OWN_DTYPE)
 def hardshrink(xp: Any, self: Array, lambd: float = 0.5) -> Any:
     """Set what is between -lambd and lambd to zero."""
     check_floating(self, "hardshrink_cpu")
     return xp.where((self >= -lambd) & (self <= lambd), self.dtype.type(0), self)
 
 
-@op({"self": _shrink_derivative}, method=False, function=False)
+@op(
+    {"self": _shrink_derivative},
+    method=False,
+    function=False,
+    out=True,
+    out_rule=OWN_DTYPE,
+)
 def softshrink(xp: Any, self: Array, lambd: float = 0.5) -> Any:
     """Move values towards zero by lambd, not past it."""
     if lambd < 0:

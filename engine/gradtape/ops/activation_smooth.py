@@ -8,6 +8,8 @@ from typing import Any
 from .._define import OPS, Array, op
 from .._inplace import inplace
 from .._tensor import Tensor
+from ._into import with_out
+from ._operand import OWN_DTYPE
 from ._place import array_like
 from ._select import check_floating
 
@@ -45,6 +47,8 @@ def _tanh_argument(x: Any) -> Any:
     },
     method=False,
     function=False,
+    out=True,
+    out_rule=OWN_DTYPE,
 )
 def gelu(xp: Any, self: Array, *, approximate: str = "none") -> Any:
     """Multiply by the chance that a normal number is smaller."""
@@ -179,6 +183,8 @@ def mish_backward(xp: Any, grad_output: Array, self: Array) -> Any:
     },
     method=False,
     function=False,
+    out=True,
+    out_rule=OWN_DTYPE,
 )
 def softplus(xp: Any, self: Array, beta: float = 1, threshold: float = 20) -> Any:
     """Return ``log(1 + exp(beta * x)) / beta``; the identity far to the right."""
@@ -239,6 +245,7 @@ def log_sigmoid_forward(xp: Any, self: Array) -> Any:
     return xp.asarray(found, order="C"), xp.asarray(decay, order="C")
 
 
+@with_out("expected scalar type {result} but found {out}")
 def log_sigmoid(input: Tensor) -> Tensor:
     """Return ``log(sigmoid(x))`` without overflow."""
     return log_sigmoid_forward(input)[0]

@@ -59,7 +59,13 @@ for _name in ("logical_and", "logical_or", "logical_xor"):
 for _name in ("isnan", "isinf", "isfinite"):
     pointwise(_name, _name, {}, promotion="compare", out=False)
 for _name, _ufunc in {"signbit": "signbit", "logical_not": "logical_not"}.items():
-    pointwise(_name, _ufunc, {}, promotion="compare")
+    pointwise(
+        _name,
+        _ufunc,
+        {},
+        promotion="compare",
+        out_rule="signbit does not support non-boolean outputs." * (_name == "signbit"),
+    )
 inplace("logical_not")
 
 

@@ -15,7 +15,15 @@ from .._op import Array
 from .._strided import Geometry
 from .._tensor import Tensor, wrap
 from ._arguments import check_tensor, sizes, wrap_dim
+from ._into import SAME_DTYPE, into, with_out
+from ._operand import OWN_DTYPE
 from ._place import row_major
+
+_NARROW_DTYPE = (
+    "Expected self.dtype() == output.dtype() to be true, but got false.  (Could this "
+    "error message be improved?  If so, please report an enhancement request to "
+    "PyTorch.)"
+)
 
 
 @cache
@@ -51,15 +59,13 @@ def _fresh(array: Any) -> Any:
 def _declare(name: str, view: Callable[..., Any], several: bool) -> None:
     def copy(input: Tensor, *args: Any, out: Any = None, **options: Any) -> Any:
         check_tensor(input, f"{name}_copy")
-        found = view(input, *args, **options)
-        views = list(found) if several else [found]
-        copies = _copied(input, views)
-        if out is not None:
-            targets = list(out) if several else [out]
-            for target, each in zip(targets, copies, strict=True):
-                target.resize_(each.shape).copy_(each)
-            return out
-        return tuple(copies) if several else copies[0]
+
+        def compute() -> Any:
+            found = view(input, *args, **options)
+            copies = _copied(input, list(found) if several else [found])
+            return tuple(copies) if several else copies[0]
+
+        return into(f"{name}_copy", out, (input,), compute, SAME_DTYPE)
 
     copy.__name__ = copy.__qualname__ = f"{name}_copy"
     copy.__doc__ = f"Return what {name}() shows, in memory of its own."
@@ -136,6 +142,7 @@ def _narrow_backward(
     method=False,
     function=False,
     out=True,
+    out_rule=_NARROW_DTYPE,
 )
 def _narrow_copy(xp: Any, self: Array, dim: int, start: int, length: int) -> Any:
     index = (slice(None),) * wrap_dim(dim, self.ndim)
@@ -229,6 +236,7 @@ def as_strided_scatter(
 
 @public
 @method()
+@with_out(OWN_DTYPE)
 def conj_physical(input: Tensor) -> Tensor:
     """Return the conjugate in memory of its own; a real tensor is returned itself."""
     if not input.dtype.is_complex:

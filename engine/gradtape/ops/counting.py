@@ -13,8 +13,14 @@ from .._dtypes import DTYPE_OF
 from .._mode import mode
 from .._tensor import Tensor, wrap
 from ._arguments import check_tensor, is_integer
+from ._into import handed_over
 from ._operand import c_name, not_implemented
 from ._place import deliver
+
+_HIST_DTYPE = (
+    "torch.histogram: input tensor and hist tensor should have the same dtype, but got "
+    "input {wanted} and hist {given}"
+)
 
 
 @method(function=True)
@@ -98,7 +104,7 @@ def histc(
     xp = backend_of(values).xp
     ends = mode.run(_span, "torch.histc", xp, values, float(min), float(max))
     found = mode.run(_counted, xp, values.reshape(-1), bins, ends)
-    return deliver(found.astype(values.dtype), out)
+    return handed_over("histc", found.astype(values.dtype), out, _HIST_DTYPE)
 
 
 def _counted(xp: Any, values: Any, bins: int, ends: tuple[float, float]) -> Any:
@@ -138,8 +144,9 @@ def histogram(
     given = [bins] if isinstance(bins, Tensor) else [int(bins)]
     hist, edges = histogramdd(flat, given, range=range, weight=wide, density=density)
     if out is not None:
+        pairs = zip((hist, edges[0]), out, strict=True)
         return return_types.histogram(
-            deliver(t._data, o) for t, o in zip((hist, edges[0]), out, strict=True)
+            handed_over("histogram", t._data, o, _HIST_DTYPE) for t, o in pairs
         )
     return return_types.histogram((hist, edges[0]))
 

@@ -8,7 +8,7 @@ from typing import Any
 from .._define import FUNCTIONS, method
 from .._tensor import Tensor
 from ._arguments import check_tensor, is_integer, wrap_dim, wrap_dims
-from ._linalg import CASTABLE, into
+from ._into import CASTABLE, into
 
 
 @method(function=True)

@@ -141,14 +141,26 @@ def lcm(xp: Any, self: Array, other: Array) -> Any:
 
 # ---- tests ----
 
+_BOOL_ONLY = "{name} does not support non-boolean outputs."
 
-@op({}, pointwise=True, out=True)
+
+@op(
+    {},
+    pointwise=True,
+    out=True,
+    out_rule="{name} does not support non-boolean outputs.",
+)
 def isposinf(xp: Any, self: Array) -> Any:
     """Tell which elements are positive infinity."""
     return self == xp.inf
 
 
-@op({}, pointwise=True, out=True)
+@op(
+    {},
+    pointwise=True,
+    out=True,
+    out_rule="{name} does not support non-boolean outputs.",
+)
 def isneginf(xp: Any, self: Array) -> Any:
     """Tell which elements are negative infinity."""
     return self == -xp.inf

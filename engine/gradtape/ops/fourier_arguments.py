@@ -10,7 +10,7 @@ from .._mode import mode
 from .._tensor import Tensor
 from ._arguments import Sizes, check_tensor, is_integer
 from ._arguments import wrap_dim as _wrapped
-from ._place import deliver
+from ._into import handed_over
 
 _POINTS = "Invalid number of data points ({}) specified"
 _NO_DERIVATIVE = (
@@ -145,7 +145,7 @@ def checked(input: Any, name: str, out: Tensor | None, real: bool = False) -> Te
 
 def given_back(found: Tensor, out: Tensor | None) -> Tensor:
     """Return a result, or ``out`` after the result was stored in it."""
-    return found if out is None else deliver(found._data, out)
+    return found if out is None else handed_over("fft", found._data, out)
 
 
 __all__ = [

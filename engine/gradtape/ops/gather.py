@@ -7,6 +7,7 @@ from typing import Any
 from .._define import Array, op
 from .._inplace import inplace
 from ._arguments import wrap_dim
+from ._into import SAME_DTYPE
 from ._place import row_major
 
 Sizes = tuple[int, ...]
@@ -115,6 +116,7 @@ def check_places(
         )
     },
     out=True,
+    out_rule=SAME_DTYPE,
 )
 def gather(
     xp: Any, self: Array, dim: int, index: Array, *, sparse_grad: bool = False
@@ -189,6 +191,7 @@ def _scatter_value(xp: Any, self: Array, dim: int, index: Array, value: Any) -> 
         "src": lambda F, grad, dim, index: F.gather(grad, dim, index),
     },
     out=True,
+    out_rule=SAME_DTYPE,
 )
 def scatter_add(xp: Any, self: Array, dim: int, index: Array, src: Array) -> Any:
     """Add the elements of ``src`` at the places ``index`` names along ``dim``."""

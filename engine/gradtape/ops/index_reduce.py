@@ -11,6 +11,7 @@ from .._inplace import write
 from .._tensor import Tensor
 from .._warn import warn_once
 from ._arguments import wrap_dim
+from ._into import SAME_DTYPE, with_out
 from ._reduce_at import Places, combined, gradients_at
 
 _BETA = "index_reduce() is in beta and the API may change at any time."
@@ -107,6 +108,7 @@ def _checked(xp: Any, self: Any, d: int, index: Any, source: Any) -> Any:
 
 
 @method(function=True)
+@with_out(SAME_DTYPE)
 def index_reduce(
     input: Tensor,
     dim: int,

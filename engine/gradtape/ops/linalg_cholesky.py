@@ -12,6 +12,7 @@ from .._warn import warn_once
 from . import _lapack
 from ._arguments import check_tensor
 from ._linalg import (
+    CASTABLE,
     adjoint,
     common_batch,
     implemented,
@@ -165,7 +166,9 @@ def old_cholesky(
     """
     check_tensor(input, "cholesky")
     warn_once(_DEPRECATED)
-    return into("cholesky", out, (input,), lambda: _cholesky_old(input, upper))
+    return into(
+        "cholesky", out, (input,), lambda: _cholesky_old(input, upper), CASTABLE
+    )
 
 
 def _inverse_backward(F: Any, grad: Any, self: Any, result: Any, upper: bool) -> Any:
@@ -176,7 +179,7 @@ def _inverse_backward(F: Any, grad: Any, self: Any, result: Any, upper: bool) ->
     return -F.matmul(product, self)
 
 
-@op({"self": _inverse_backward})
+@op({"self": _inverse_backward}, out=True)
 def cholesky_inverse(xp: Any, self: Array, upper: bool = False) -> Any:
     """Return the inverse of the matrix whose Cholesky factor is given."""
     square("cholesky_inverse", self)
@@ -201,7 +204,7 @@ def _solve_backward(
     return into_self, -F.matmul(common, input2)
 
 
-@op({("self", "input2"): _solve_backward})
+@op({("self", "input2"): _solve_backward}, out=True)
 def cholesky_solve(xp: Any, self: Array, input2: Array, upper: bool = False) -> Any:
     """Solve AX = self, where ``input2`` is the Cholesky factor of A."""
     for name, array in (("b", self), ("u", input2)):

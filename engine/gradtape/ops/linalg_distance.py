@@ -10,6 +10,7 @@ from .._define import Array, op, public
 from .._inplace import inplace
 from .._tensor import Tensor
 from ._arguments import check_tensor, wrap_dim
+from ._into import SAME_DTYPE
 from ._linalg import common_batch, kind_name, rows
 from ._operand import HIDDEN
 from ._product import scalar_name
@@ -275,7 +276,7 @@ def _complex(F: Any, value: Any) -> bool:
     return value.dtype.kind == "c" if F.raw else value.dtype.is_complex
 
 
-@op({"self": _renorm_backward})
+@op({"self": _renorm_backward}, out=True, out_rule=SAME_DTYPE)
 def renorm(xp: Any, self: Array, p: float, dim: int, maxnorm: float) -> Any:
     """Scale the slices along ``dim`` whose p-norm is above ``maxnorm`` down to it."""
     if isinstance(p, complex):

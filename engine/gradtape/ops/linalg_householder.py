@@ -41,7 +41,13 @@ def _geqrf(xp: Any, self: Array) -> Any:
 def geqrf(input: Tensor, *, out: Any = None) -> Any:
     """Return (a, tau): R, and below it the reflections whose product is Q."""
     check_tensor(input, "geqrf")
-    return into("geqrf", out, (input,), lambda: return_types.geqrf(_geqrf(input)))
+    return into(
+        "geqrf",
+        out,
+        (input,),
+        lambda: return_types.geqrf(_geqrf(input)),
+        CASTABLE,
+    )
 
 
 def _reflections_backward(F: Any, grad: Any, input: Any, tau: Any, last: Any) -> Any:

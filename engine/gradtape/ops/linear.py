@@ -13,10 +13,17 @@ from .._autocast import autocasts
 from .._define import OPS, Array, method, op, public
 from .._operands import argument_error, broadcast_error
 from .._tensor import Tensor
+from ._into import SAME_DTYPE, with_out
 from ._view import composed
 from .matmul import addmm, bmm, dot, mm, mv
 from .movement import _unsafe_view, reshape, unsqueeze, view
 from .order import t, transpose
+
+_DOT_DTYPE = "result dtype {out} does not match input dtype {result}"
+_TENSORDOT_DTYPE = (
+    "tensordot: Expected the output tensor to have dtype {result}, but got an output "
+    "tensor with dtype {out}"
+)
 
 
 @op(
@@ -33,6 +40,7 @@ def _squeeze_product(xp: Any, self: Array, dim: int) -> Any:
 @method("matmul", function=True)
 @composed(lambda xp, input, other: xp.matmul(input, other))
 @autocasts("matmul")
+@with_out(_DOT_DTYPE)
 def matmul(input: Tensor, other: Tensor) -> Tensor:
     """Multiply vectors, matrices or batches of matrices.
 
@@ -141,6 +149,7 @@ def _broadcast(first: tuple[int, ...], second: tuple[int, ...]) -> tuple[int, ..
 
 
 @autocasts("linear")
+@with_out(SAME_DTYPE)
 def linear(input: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
     """Return ``input @ weight.T + bias`` for inputs of any rank.
 
@@ -161,6 +170,7 @@ def linear(input: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
 
 @public
 @method("outer")
+@with_out()
 def outer(input: Tensor, vec2: Tensor) -> Tensor:
     """Multiply each element of one vector with each of another."""
     for name, tensor in (("self", input), ("vec2", vec2)):
@@ -176,6 +186,7 @@ ger = outer
 
 @public
 @method("inner")
+@with_out(_TENSORDOT_DTYPE)
 def inner(input: Tensor, other: Tensor) -> Tensor:
     """Sum products over the last dimension of both tensors."""
     if input.dim() == 0 or other.dim() == 0:
@@ -190,6 +201,7 @@ def inner(input: Tensor, other: Tensor) -> Tensor:
 
 @public
 @autocasts("tensordot")
+@with_out(_TENSORDOT_DTYPE)
 def tensordot(a: Tensor, b: Tensor, dims: Any = 2) -> Tensor:
     """Sum products over pairs of dimensions.
 

@@ -11,7 +11,7 @@ from .._dtypes import int32
 from .._inplace import inplace
 from .._tensor import Tensor
 from ._arguments import check_tensor
-from ._linalg import CASTABLE, into
+from ._into import CASTABLE, into
 from ._operand import HIDDEN, c_name, not_implemented
 from ._reduction import axes_of, finish
 

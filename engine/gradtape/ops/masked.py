@@ -14,11 +14,18 @@ from .._inplace import inplace, write
 from .._operands import broadcast_error
 from .._tensor import Tensor
 from ._arguments import check_tensor
-from ._place import deliver, dense_copy, made, row_major
+from ._into import handed_over
+from ._place import dense_copy, made, row_major
 from .broadcast import broadcast_shapes
 from .create import in_range, zeros
 
 # ---- masks ----
+
+
+_NONZERO_DTYPE = (
+    "nonzero: Expected out tensor to have scalar type Long but got scalar type{out}"
+)
+_SAME_TYPE = "{name}(): self and result must have the same scalar type"
 
 
 def _check_mask(xp: Any, name: str, mask: Any) -> None:
@@ -108,6 +115,7 @@ def masked_fill_(self: Tensor, mask: Tensor, value: Any) -> Tensor:
         )
     },
     out=True,
+    out_rule=_SAME_TYPE,
 )
 def masked_select(xp: Any, self: Array, mask: Array) -> Any:
     """Return, in one row, the elements where the mask is true."""
@@ -191,6 +199,10 @@ def _row_places(index: Any, numel: int) -> Any:
         )
     },
     out=True,
+    out_rule=(
+        "take(): self and out expected to have the same dtype, but got self.dtype = "
+        "{result} and out.dtype = {out}"
+    ),
 )
 def take(xp: Any, self: Array, index: Array) -> Any:
     """Take elements by their places in a row, in the shape of ``index``."""
@@ -249,10 +261,11 @@ def nonzero(input: Tensor, *, out: Tensor | None = None, as_tuple: bool = False)
     if as_tuple:
         return nonzero(input if data.ndim else input.reshape(1)).unbind(1)
     if not data.ndim:
-        return zeros(int(bool(data)), 0, dtype=int64)
-    rows = _transposed_rows(data.nonzero())
+        rows = zeros(int(bool(data)), 0, dtype=int64)._data
+    else:
+        rows = _transposed_rows(data.nonzero())
     if out is not None:
-        return deliver(rows, out)
+        return handed_over("nonzero", rows, out, _NONZERO_DTYPE)
     return made(rows)
 
 

@@ -12,6 +12,7 @@ from .._define import Array, op
 from .._dtypes import DTYPE_OF
 from .._errors import legacy_type_name
 from .._inplace import inplace
+from ._into import SAME_DTYPE
 from ._place import array_like
 from ._product import (
     adjoint,
@@ -23,6 +24,13 @@ from ._product import (
     product,
     scaled,
 )
+
+_DOT_DTYPE = "result dtype {out} does not match input dtype {result}"
+_VECTOR_DTYPE = (
+    "addmv input tensors must have the same dtype, but got {out}, {result}, and "
+    "{result}"
+)
+_SUM_DTYPE = "self and mat2 must have the same dtype, but got {out} and {result}"
 
 
 def _into_left(F: Any, grad: Any, right: Any, shape: Any, strides: Any) -> Any:
@@ -47,7 +55,9 @@ def _into_right(F: Any, grad: Any, left: Any, shape: Any, strides: Any) -> Any:
         "mat2": lambda F, grad, self, mat2_shape, mat2_strides: _into_right(
             F, grad, self, mat2_shape, mat2_strides
         ),
-    }
+    },
+    out=True,
+    out_rule=SAME_DTYPE,
 )
 def mm(xp: Any, self: Array, mat2: Array) -> Any:
     """Multiply two matrices.
@@ -75,7 +85,9 @@ def mm(xp: Any, self: Array, mat2: Array) -> Any:
         "mat2": lambda F, grad, mat1, mat2_shape, mat2_strides, alpha: scaled(
             _into_right(F, grad, mat1, mat2_shape, mat2_strides), alpha
         ),
-    }
+    },
+    out=True,
+    out_rule=SAME_DTYPE,
 )
 def addmm(
     xp: Any, self: Array, mat1: Array, mat2: Array, *, beta: Any = 1, alpha: Any = 1
@@ -115,7 +127,9 @@ def _plain_name(array: Any) -> str:
     {
         "self": lambda F, grad, vec: F.mul(F.unsqueeze(grad, 1), conj(F, vec)),
         "vec": lambda F, grad, self: F.mv(adjoint(F, self), grad),
-    }
+    },
+    out=True,
+    out_rule=_VECTOR_DTYPE,
 )
 def mv(xp: Any, self: Array, vec: Array) -> Any:
     """Multiply a matrix with a vector."""
@@ -130,7 +144,9 @@ def mv(xp: Any, self: Array, vec: Array) -> Any:
             F.mul(F.unsqueeze(grad, 1), conj(F, vec)), alpha
         ),
         "vec": lambda F, grad, mat, alpha: scaled(F.mv(adjoint(F, mat), grad), alpha),
-    }
+    },
+    out=True,
+    out_rule=SAME_DTYPE,
 )
 def addmv(
     xp: Any, self: Array, mat: Array, vec: Array, *, beta: Any = 1, alpha: Any = 1
@@ -170,7 +186,9 @@ def _size_mismatch(size: int, mat: Any, vec: Any) -> RuntimeError:
     {
         "self": lambda F, grad, tensor: F.mul(grad, conj(F, tensor)),
         "tensor": lambda F, grad, self: F.mul(grad, conj(F, self)),
-    }
+    },
+    out=True,
+    out_rule=_DOT_DTYPE,
 )
 def dot(xp: Any, self: Array, tensor: Array) -> Any:
     """Return the sum of products of two vectors."""
@@ -182,7 +200,9 @@ def dot(xp: Any, self: Array, tensor: Array) -> Any:
     {
         "self": lambda F, grad, other: F.mul(conj(F, grad), other),
         "other": lambda F, grad, self: F.mul(grad, self),
-    }
+    },
+    out=True,
+    out_rule=_DOT_DTYPE,
 )
 def vdot(xp: Any, self: Array, other: Array) -> Any:
     """Return the sum of products of two vectors, the first one conjugated."""
@@ -199,7 +219,9 @@ def _batch_adjoint(F: Any, matrices: Any) -> Any:
     {
         "self": lambda F, grad, mat2: F.bmm(grad, _batch_adjoint(F, mat2)),
         "mat2": lambda F, grad, self: F.bmm(_batch_adjoint(F, self), grad),
-    }
+    },
+    out=True,
+    out_rule=SAME_DTYPE,
 )
 def bmm(xp: Any, self: Array, mat2: Array) -> Any:
     """Multiply matrices pairwise: (b, n, m) with (b, m, p) gives (b, n, p)."""
@@ -216,7 +238,9 @@ def bmm(xp: Any, self: Array, mat2: Array) -> Any:
         "batch2": lambda F, grad, batch1, alpha: scaled(
             F.bmm(_batch_adjoint(F, batch1), grad), alpha
         ),
-    }
+    },
+    out=True,
+    out_rule=SAME_DTYPE,
 )
 def baddbmm(
     xp: Any,
@@ -247,7 +271,9 @@ def _each(F: Any, grad: Any, shape: Any) -> Any:
         "batch2": lambda F, grad, batch1, batch1_shape, alpha: scaled(
             F.bmm(_batch_adjoint(F, batch1), _each(F, grad, batch1_shape)), alpha
         ),
-    }
+    },
+    out=True,
+    out_rule=_SUM_DTYPE,
 )
 def addbmm(
     xp: Any,
@@ -272,7 +298,8 @@ def addbmm(
         "vec2": lambda F, grad, vec1, alpha: scaled(
             F.mv(F.t(grad), conj(F, vec1)), alpha
         ),
-    }
+    },
+    out=True,
 )
 def addr(
     xp: Any, self: Array, vec1: Array, vec2: Array, *, beta: Any = 1, alpha: Any = 1

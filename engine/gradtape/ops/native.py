@@ -9,7 +9,7 @@ from .._define import FUNCTIONS, Array, op, public, tensor_ops
 from .._dtypes import bool_, uint8
 from .._tensor import Tensor
 from ._arguments import sizes, wrap_dim
-from ._linalg import into
+from ._into import into
 from ._operand import HIDDEN
 from .norm import native_batch_norm
 from .resize import MODES

@@ -11,6 +11,7 @@ from typing import Any
 
 from .._define import Array, op, public
 from .._tensor import Tensor
+from ._into import with_out
 from ._norm_kernels import (
     batch_backward,
     batch_forward,
@@ -139,6 +140,7 @@ def _native_batch_norm(
 
 
 @public
+@with_out("expected scalar type {result} but found {out}")
 def native_batch_norm(
     input: Tensor,
     weight: Tensor | None,

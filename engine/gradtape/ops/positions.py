@@ -8,6 +8,7 @@ from .._define import Array, op
 from .._dtypes import DTYPE_OF
 from .._inplace import inplace
 from ._arguments import wrap_dim
+from ._into import SAME_DTYPE
 from ._place import dense_copy
 
 Sizes = tuple[int, ...]
@@ -34,6 +35,7 @@ def _at(self: Any, d: int, index: Any) -> tuple[Any, ...]:
         )
     },
     out=True,
+    out_rule="{name}(): self and result must have the same scalar type",
 )
 def index_select(xp: Any, self: Array, dim: int, index: Array) -> Any:
     """Take positions of a dimension, in the order of the vector ``index``.
@@ -95,6 +97,7 @@ def _check_added(xp: Any, name: str, self: Any, d: int, index: Any, source: Any)
         ),
     },
     out=True,
+    out_rule=SAME_DTYPE,
 )
 def index_add(
     xp: Any, self: Array, dim: int, index: Array, source: Array, *, alpha: Any = 1
@@ -117,6 +120,7 @@ def index_add(
         ),
     },
     out=True,
+    out_rule=SAME_DTYPE,
 )
 def index_copy(xp: Any, self: Array, dim: int, index: Array, source: Array) -> Any:
     """Write the positions of ``source`` over those that ``index`` names."""

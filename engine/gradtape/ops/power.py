@@ -9,6 +9,7 @@ from typing import Any
 from .._define import Array, Operand, method, op, pointwise
 from .._dtypes import complex128, float64
 from .._tensor import Tensor
+from ._into import with_out
 from ._operand import (
     HIDDEN,
     POINTWISE,
@@ -149,6 +150,10 @@ def square_(self: Tensor) -> Tensor:
 
 
 @method(function=True)
+@with_out(
+    "the output given to float_power has dtype {out} but the operation's result "
+    "requires dtype {result}"
+)
 def float_power(input: Any, exponent: Any) -> Tensor:
     """Raise to a power in double precision."""
     kinds = [kind_of(v) for v in (input, exponent)]
@@ -157,3 +162,16 @@ def float_power(input: Any, exponent: Any) -> Tensor:
         v.to(wide) if isinstance(v, Tensor) else v for v in (input, exponent)
     )
     return pow(base, power)
+
+
+@method()
+def float_power_(self: Tensor, exponent: Any) -> Tensor:
+    """In-place version of float_power(), for double precision alone."""
+    kinds = [kind_of(v) for v in (self, exponent)]
+    wide = complex128 if "c" in kinds else float64
+    if self.dtype is not wide:
+        raise RuntimeError(
+            f"the base given to float_power_ has dtype {self.dtype.cpp_name} but the "
+            f"operation's result requires dtype {wide.cpp_name}"
+        )
+    return self.pow_(exponent.to(wide) if isinstance(exponent, Tensor) else exponent)

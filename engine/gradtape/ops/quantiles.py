@@ -8,10 +8,13 @@ from .._autocast import autocasts
 from .._define import FUNCTIONS, method
 from .._tensor import Tensor
 from ._arguments import wrap_dim
-from ._place import deliver
+from ._into import handed_over
 from .build import tensor as make_tensor
 
 _WAYS = ("linear", "lower", "higher", "midpoint", "nearest")
+
+
+_OUT_DTYPE = "{name}() out tensor must be same dtype as the input tensor"
 
 
 @method(function=True)
@@ -63,7 +66,7 @@ def _quantile(
     if shares.dim():
         found = found.unsqueeze_(0).transpose_(0, -1)
     found = found.squeeze_(-1)
-    return found if out is None else deliver(found._data, out)
+    return found if out is None else handed_over(name, found._data, out, _OUT_DTYPE)
 
 
 def _shares(name: str, input: Tensor, q: Any) -> Tensor:

@@ -15,6 +15,7 @@ from .._generator import Generator
 from .._mode import no_grad
 from .._out import write_out
 from .._tensor import Tensor, wrap
+from ._into import handed_over
 from ._place import array_like, deliver
 from .create import checked_size
 from .random import draw_kind, on_device
@@ -142,7 +143,7 @@ def normal(
     drawn = on_device(standard, tensors[0].device)
     if out is not None:
         with no_grad():
-            return deliver((wrap(drawn) * std + mean)._data, out)
+            return handed_over("normal", (wrap(drawn) * std + mean)._data, out)
     if not isinstance(std, Tensor):
         return tensor_ops._normal_around(mean, drawn, std)
     if not isinstance(mean, Tensor):

@@ -7,6 +7,7 @@ from typing import Any
 from .. import return_types
 from .._define import Array, method, op
 from .._tensor import Tensor
+from ._into import SAME_DTYPE, with_out
 from ._operand import HIDDEN
 from ._reduction import (
     as_dims,
@@ -99,6 +100,7 @@ def _aminmax(xp: Any, self: Array, dim: int | None, keepdim: bool) -> Any:
 
 
 @method(function=True)
+@with_out(SAME_DTYPE)
 def aminmax(input: Tensor, *, dim: int | None = None, keepdim: bool = False) -> Any:
     """Return (min, max) over everything or along a dimension."""
     return return_types.aminmax(_aminmax(input, dim, keepdim))
@@ -203,6 +205,7 @@ def _picking(name: str) -> Any:
         output_names=("values", "indices"),
         check=needs_elements(name, lacks=f"{name}_cpu"),
         out=True,
+        out_rule=SAME_DTYPE,
         **HIDDEN,
     )(along)
     kind = getattr(return_types, name)
@@ -255,7 +258,7 @@ def _locating(name: str) -> Any:
             raise RuntimeError(f"{label}(): does not support {kind} input")
         needs(given, self, *options)
 
-    return op({}, name=label, check=check, out=True)(kernel)
+    return op({}, name=label, check=check, out=True, out_rule=SAME_DTYPE)(kernel)
 
 
 argmax = _locating("max")

@@ -8,6 +8,7 @@ from .._define import Array, method, op
 from .._dtypes import dtype as DType
 from .._dtypes import parse_dtype
 from .._tensor import Tensor
+from ._into import with_out
 from ._operand import HIDDEN, refuses
 from ._reduction import as_dims, axes_of, finish, in_dtype, spread_back, wide
 from ._signature import ABSENT, dim_argument
@@ -82,6 +83,7 @@ def nansum(
 
 
 @method(function=True)
+@with_out()
 def nanmean(
     input: Tensor,
     dim: Any = None,

@@ -6,6 +6,7 @@ from typing import Any
 
 from .._define import Array, op
 from ._arguments import wrap_dim
+from ._into import SAME_DTYPE
 
 Index = tuple[Any, ...]
 
@@ -54,7 +55,9 @@ def select_scatter(xp: Any, self: Array, src: Array, dim: int, index: int) -> An
         "src": lambda F, grad, dim, start, end, step: F.slice(
             grad, dim, start, end, step
         ),
-    }
+    },
+    out=True,
+    out_rule=SAME_DTYPE,
 )
 def slice_scatter(
     xp: Any,

@@ -16,6 +16,8 @@ from ._operand import HIDDEN
 from ._reduction import in_dtype, values_of, wide
 from .products import on_diagonal
 
+_SCALAR_TYPE = "expected scalar_type {result} but found {out}"
+
 
 def _scanned(ufunc: Any, self: Any, dim: int) -> Any:
     axis = wrap_dim(dim, self.ndim)
@@ -96,7 +98,7 @@ def _logcumsumexp_backward(F: Any, grad: Any, self: Any, result: Any, dim: int) 
     return F.exp(up + self) - F.exp(down + self)
 
 
-@op({"self": _logcumsumexp_backward}, out=True)
+@op({"self": _logcumsumexp_backward}, out=True, out_rule=_SCALAR_TYPE)
 def logcumsumexp(xp: Any, self: Array, dim: int) -> Any:
     """Return the logarithm of the running sum of exponentials."""
     return _scanned(xp.logaddexp, self, dim)
@@ -138,6 +140,7 @@ def _running(name: str, ufunc: str, better: str) -> Any:
         outputs=2,
         output_names=("values", "indices"),
         out=True,
+        out_rule=_SCALAR_TYPE,
         **HIDDEN,
     )(kernel)
     kind = getattr(return_types, name)

@@ -10,7 +10,7 @@ from .._inplace import write
 from .._tensor import Tensor
 from .._warn import warn_once
 from . import gather as gather  # declares what is called here
-from ._linalg import into
+from ._into import SAME_DTYPE, into, with_out
 from .broadcast import broadcast_shapes, expand
 
 _REDUCE = (
@@ -45,6 +45,7 @@ def _scatter_call(
 
 
 @method(function=True)
+@with_out(SAME_DTYPE)
 def scatter(
     input: Tensor,
     dim: int,

@@ -8,6 +8,7 @@ from .._apply import apply
 from .._define import OPS, Array, method, op
 from .._inplace import write
 from .._tensor import Tensor
+from ._into import SAME_DTYPE, with_out
 from ._reduce_at import UFUNC, Places, combined, gradients_at
 from .gather import check_places, same_dtype
 
@@ -67,6 +68,7 @@ def _scatter_reduce(
 
 
 @method(function=True)
+@with_out(SAME_DTYPE)
 def scatter_reduce(
     input: Tensor,
     dim: int,

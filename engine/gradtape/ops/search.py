@@ -12,7 +12,7 @@ from .._dtypes import DTYPE_OF, int32, int64, promote_types
 from .._mode import mode
 from .._tensor import Tensor
 from ._arguments import check_tensor
-from ._place import deliver
+from ._into import SAME_DTYPE, handed_over
 from .build import as_tensor
 
 _ISIN = "Unsupported input type encountered for isin(): {}"
@@ -54,7 +54,8 @@ def isin(
         if array.dtype.kind in "bc":
             raise RuntimeError(_ISIN.format(DTYPE_OF[array.dtype].cpp_name))
     xp = backend_of(arrays[0]).xp
-    return deliver(mode.run(xp.isin, *arrays, invert=invert), out)
+    found = mode.run(xp.isin, *arrays, invert=invert)
+    return handed_over("isin", found, out, SAME_DTYPE)
 
 
 @public
@@ -105,7 +106,8 @@ def searchsorted(
         "right" if right else side or "left",
         order,
     )
-    return deliver(found.astype((int32 if out_int32 else int64).numpy), out)
+    kind = int32 if out_int32 else int64
+    return handed_over("searchsorted", found.astype(kind.numpy), out)
 
 
 @public

@@ -9,6 +9,7 @@ from .._define import Array, method, op
 from .._dtypes import dtype as DType
 from .._tensor import Tensor
 from ._arguments import check_tensor, wrap_dim
+from ._into import SAME_DTYPE, with_out
 from ._product import scalar_name
 
 
@@ -117,6 +118,7 @@ def _cast(name: str, input: Any, dim: Any, dtype: DType | None) -> Tensor:
 
 @method("softmax", function=True)
 @autocasts("softmax")
+@with_out(SAME_DTYPE)
 def softmax(input: Tensor, dim: int, dtype: DType | None = None) -> Tensor:
     """Return values in (0, 1) that sum to 1 along a dimension.
 
@@ -129,6 +131,7 @@ def softmax(input: Tensor, dim: int, dtype: DType | None = None) -> Tensor:
 
 @method("log_softmax", function=True)
 @autocasts("log_softmax")
+@with_out(SAME_DTYPE)
 def log_softmax(input: Tensor, dim: int, dtype: DType | None = None) -> Tensor:
     """Return the logarithm of softmax, computed without overflow."""
     return _log_softmax(_cast("log_softmax", input, dim, dtype), dim)

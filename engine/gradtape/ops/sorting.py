@@ -9,6 +9,7 @@ from .._define import ABSENT, Array, method, op
 from .._layout import laid_out
 from .._tensor import Tensor
 from ._arguments import wrap_dim
+from ._into import SAME_DTYPE, with_out
 from ._operand import HIDDEN, leaves_out, refuses
 from ._reduction import finish, values_of
 from .reduce_extremes import picked_backward
@@ -59,6 +60,7 @@ _SORT: dict[str, Any] = {
     "output_names": _NAMES,
     "check": refuses("c", " Sort does not support complex dtypes on CPU"),
     "out": True,
+    "out_rule": SAME_DTYPE,
     **HIDDEN,
 }
 _sort = op(_PICKED, key="_sort", **_SORT)(_sort_kernel)
@@ -93,6 +95,7 @@ def argsort(
 
 
 @method(function=True)
+@with_out(SAME_DTYPE)
 def msort(input: Tensor) -> Tensor:
     """Sort along the first dimension."""
     return _sort(input, 0, False)[0]
@@ -108,6 +111,7 @@ def msort(input: Tensor) -> Tensor:
     outputs=2,
     output_names=_NAMES,
     out=True,
+    out_rule=SAME_DTYPE,
     **HIDDEN,
 )
 def _topk(xp: Any, self: Array, k: int, dim: int, largest: bool) -> Any:
@@ -158,6 +162,7 @@ def _one(xp: Any, self: Any, places: Any, axis: int, keepdim: bool) -> Any:
     outputs=2,
     output_names=_NAMES,
     out=True,
+    out_rule="output values must be of same type as input",
     **HIDDEN,
 )
 def _kthvalue(xp: Any, self: Array, k: int, dim: int, keepdim: bool) -> Any:

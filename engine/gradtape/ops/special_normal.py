@@ -7,8 +7,8 @@ from typing import Any
 
 from .._define import FUNCTIONS, Array, Operand, op
 from .._tensor import Tensor
+from ._into import handed_over
 from ._operand import number
-from ._place import deliver
 from .special_kernels import facts, from_library
 
 _ROOT_HALF = sqrt(0.5)
@@ -70,7 +70,7 @@ def ndtr(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     tensor([0.5000])
     """
     found = (1 + FUNCTIONS["erf"](input * _ROOT_HALF)) * 0.5
-    return found if out is None else deliver(found._data, out)
+    return found if out is None else handed_over("special_ndtr", found._data, out)
 
 
 # ---- xlog1py: three forms, as either side may be a number ----

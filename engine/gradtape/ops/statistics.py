@@ -12,6 +12,8 @@ from ._operand import HIDDEN
 from ._reduction import finish
 from .reduce_extremes import picked_backward
 
+_VALUES_DTYPE = "expected scalar type '{result}' but got '{out}' for values output"
+
 
 @op(
     {
@@ -24,6 +26,7 @@ from .reduce_extremes import picked_backward
     outputs=2,
     output_names=("values", "indices"),
     out=True,
+    out_rule="expected scalar type '{result}' but got '{out}' for values output",
     **HIDDEN,
 )
 def _mode(xp: Any, self: Array, dim: int, keepdim: bool) -> Any:

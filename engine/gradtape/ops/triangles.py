@@ -9,6 +9,7 @@ from .._dtypes import int64, parse_dtype
 from .._inplace import inplace
 from .._tensor import Tensor
 from ._arguments import check_tensor, wrap_dim
+from ._into import SAME_DTYPE, with_out
 from ._place import made, module_on, row_major
 
 Sizes = tuple[int, ...]
@@ -66,6 +67,8 @@ def diag_embed(
     },
     node="DiagonalBackward0_copy",
     method=False,
+    out=True,
+    out_rule=SAME_DTYPE,
 )
 def diagonal_copy(
     xp: Any, self: Array, offset: int = 0, dim1: int = 0, dim2: int = 1
@@ -75,6 +78,7 @@ def diagonal_copy(
 
 
 @method(function=True)
+@with_out(SAME_DTYPE)
 def diag(input: Tensor, diagonal: int = 0) -> Tensor:
     """Make a vector the diagonal of a matrix, or copy the diagonal of one."""
     ndim = check_tensor(input, "diag").dim()

@@ -7,11 +7,10 @@ from math import pi
 from typing import Any
 
 from .._define import FUNCTIONS, public
+from .._dtypes import CPP_TYPE, get_default_dtype, parse_dtype
 from .._dtypes import dtype as DType
-from .._dtypes import get_default_dtype, parse_dtype
 from .._tensor import Tensor
 from ._arguments import as_integer
-from ._product import C_NAMES
 from .formats import strided
 
 
@@ -46,7 +45,7 @@ def _check(name: str, kind: DType, length: int, given: Any, layout: Any) -> None
         said = " (default)" if given is None and name == "hann_window" else ""
         default = " (default)" if lay == "Strided" else ""
         return (
-            f"TensorOptions(dtype={C_NAMES[kind.name]}{said}, "
+            f"TensorOptions(dtype={CPP_TYPE[kind]}{said}, "
             f"device=cpu, layout={lay}{default}, requires_grad=false (default), "
             "pinned_memory=false, memory_format=(nullopt))"
         )

@@ -37,13 +37,13 @@ def batch_norm(
 
     Raises ValueError in training with a single value per channel.
     """
+    if input.dim() == 1 and not input.numel():
+        return input.clone()
     if training:
         _verify_batch_size(input.shape)
     elif running_mean is None or running_var is None:
         missing = "running_mean" if running_mean is None else "running_var"
         raise RuntimeError(f"{missing} must be defined in evaluation mode")
-    if input.dim() == 1 and not input.numel():
-        return input.clone()
     channels = input.shape[1]
     for name, tensor in (
         ("running_mean", running_mean),

@@ -10,6 +10,7 @@ from ..._define import FUNCTIONS
 from ..._tensor import Tensor
 from ...ops import pool as ops
 from ...ops import pool_average as averages
+from ...ops._into import SAME_DTYPE, with_out
 from ...ops._windows import Window, spread
 from ._pool_checks import check, sizes
 
@@ -205,6 +206,7 @@ def avg_pool1d(
     return _average(1, input, kernel_size, stride, padding, *options)
 
 
+@with_out(SAME_DTYPE)
 def avg_pool2d(
     input: Tensor,
     kernel_size: Any,
@@ -219,6 +221,7 @@ def avg_pool2d(
     return _average(2, input, kernel_size, stride, padding, *options)
 
 
+@with_out(SAME_DTYPE)
 def avg_pool3d(
     input: Tensor,
     kernel_size: Any,

@@ -1,0 +1,135 @@
+"""``out=`` for functions composed of ops: compute, check, then store."""
+
+from __future__ import annotations
+
+import functools
+import inspect
+from collections.abc import Callable, Sequence
+from typing import Any, TypeVar
+
+from .._dtypes import can_cast
+from .._mode import mode, no_grad
+from .._out import store
+from .._tensor import Tensor, wrap
+from ._arguments import check_tensor
+from ._product import c_name
+
+K = TypeVar("K", bound=Callable[..., Any])
+
+_NO_DERIVATIVE = (
+    "{name}(): functions with out=... arguments don't support automatic "
+    "differentiation, but one of the arguments requires grad."
+)
+SAME_DTYPE = "Expected out tensor to have dtype {wanted}, but got {given} instead"
+CASTABLE = (
+    "{name}: Expected {slot} to be safely castable from {result} dtype, but got {slot} "
+    "with dtype {out}"
+)
+STRICT = "castable first, then the same"
+
+
+class _Named:
+    """The name under which a store is logged."""
+
+    family = out_rule = ""
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+
+
+def _named(name: str) -> Any:
+    return _Named(name)
+
+
+def into(
+    name: str,
+    out: Any,
+    tensors: Sequence[Any],
+    compute: Callable[[], Any],
+    rule: str = SAME_DTYPE,
+    slot: str = "result",
+) -> Any:
+    """Return what ``compute`` returns, stored in ``out`` where that is given.
+
+    ``rule`` is the sentence for an ``out=`` of another dtype. With :data:`CASTABLE`
+    any dtype will do that the result can be cast to; with :data:`STRICT` only the
+    result's own will do, but PyTorch complains of what cannot be cast first.
+    """
+    if out is None:
+        return compute()
+    several = isinstance(out, list | tuple)
+    targets: list[Any] = list(out) if several else [out]
+    for target in targets:
+        check_tensor(target, name, "out", len(tensors) + 1)
+    given = [t for t in (*tensors, *targets) if isinstance(t, Tensor)]
+    if mode.grad and any(t.requires_grad for t in given):
+        raise RuntimeError(_NO_DERIVATIVE.format(name=name))
+    with no_grad():
+        results = compute()
+        each = list(results) if several else [results]
+        for target, result in zip(targets, each, strict=True):
+            _check_dtype(name, target, result, rule, slot)
+        for target, result in zip(targets, each, strict=True):
+            _store(target, result, name)
+    return type(results)(targets) if several else out
+
+
+def handed_over(name: str, array: Any, out: Tensor | None, rule: str = "") -> Tensor:
+    """Return a new tensor over an array, or ``out`` after the array is stored in it."""
+    if out is None:
+        return wrap(array)
+    target, result = check_tensor(out, name, "out", 1), wrap(array)
+    if rule:
+        _check_dtype(name, target, result, rule, "result")
+    store(target, array, _named(name))
+    return out
+
+
+def _check_dtype(name: str, target: Any, result: Any, rule: str, slot: str) -> None:
+    if target.dtype is result.dtype:
+        return
+    if rule in (CASTABLE, STRICT) and can_cast(result.dtype, target.dtype):
+        if rule == CASTABLE:
+            return
+        rule = SAME_DTYPE
+    raise RuntimeError(
+        (CASTABLE if rule == STRICT else rule).format(
+            name=name,
+            slot=slot,
+            result=result.dtype.cpp_name,
+            out=target.dtype.cpp_name,
+            wanted=c_name(result._data),
+            given=c_name(target._data),
+        )
+    )
+
+
+def _store(target: Tensor, result: Tensor, name: str) -> None:
+    resized = tuple(target.shape) != tuple(result.shape)
+    store(target, result._data, _named(name))
+    if resized and target.stride() != result.stride():
+        target.as_strided_(tuple(result.shape), result.stride())
+        target._data[...] = result._data
+
+
+def with_out(rule: str = CASTABLE, name: str = "") -> Callable[[K], K]:
+    """Let a function of tensors take ``out=`` too; ``rule`` is as for :func:`into`."""
+
+    def install(function: K) -> K:
+        called = name or function.__name__
+
+        @functools.wraps(function)
+        def call(*args: Any, out: Any = None, **named: Any) -> Any:
+            if out is None:
+                return function(*args, **named)
+            given = [*args, *named.values()]
+            tensors = [t for t in given if isinstance(t, Tensor)]
+            return into(called, out, tensors, lambda: function(*args, **named), rule)
+
+        signature = inspect.signature(function)
+        last = inspect.Parameter("out", inspect.Parameter.KEYWORD_ONLY, default=None)
+        parameters = (*signature.parameters.values(), last)
+        call.__signature__ = signature.replace(parameters=parameters)  # pyright: ignore[reportAttributeAccessIssue]
+        return call  # pyright: ignore[reportReturnType]
+
+    return install
