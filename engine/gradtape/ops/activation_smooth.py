@@ -8,8 +8,12 @@ from typing import Any
 from .._define import OPS, Array, op
 from .._inplace import inplace
 from .._tensor import Tensor
+<<<<<<< Updated upstream
 from ._into import with_out
 from ._operand import OWN_DTYPE
+=======
+from . import _normal_kernels as normal
+>>>>>>> Stashed changes
 from ._place import array_like
 from ._select import check_floating
 
@@ -57,6 +61,8 @@ def gelu(xp: Any, self: Array, *, approximate: str = "none") -> Any:
     check_floating(self, "GeluKernelImpl")
     if approximate == "tanh":
         return 0.5 * self * (1 + xp.tanh(_tanh_argument(self)))
+    if normal.serves(self):
+        return normal.gelu(xp, self)
     return self * _normal_cdf(xp, self)
 
 
@@ -87,6 +93,8 @@ def gelu_backward(
 ) -> Any:
     """Multiply the gradient by the slope of gelu."""
     if approximate == "none":
+        if normal.serves(self) and normal.serves(grad_output, self.shape):
+            return normal.gelu_backward(xp, grad_output, self)
         density = xp.exp(self * self * -0.5) * _INV_ROOT_TAU
         return grad_output * (_normal_cdf(xp, self) + self * density)
     tanh = xp.tanh(_tanh_argument(self))
