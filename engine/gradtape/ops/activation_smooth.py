@@ -8,12 +8,9 @@ from typing import Any
 from .._define import OPS, Array, op
 from .._inplace import inplace
 from .._tensor import Tensor
-<<<<<<< Updated upstream
+from . import _normal_kernels as normal
 from ._into import with_out
 from ._operand import OWN_DTYPE
-=======
-from . import _normal_kernels as normal
->>>>>>> Stashed changes
 from ._place import array_like
 from ._select import check_floating
 
