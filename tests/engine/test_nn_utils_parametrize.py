@@ -173,6 +173,17 @@ def parts(t: Any) -> dict[str, Any]:
         def right_inverse(self, x: Any) -> Any:
             return x * 0.25, x * 0.75
 
+    class Shorter(t.nn.Module):  # type: ignore[name-defined]
+        def forward(self, x: Any) -> Any:
+            return x
+
+        def right_inverse(self, x: Any) -> Any:
+            return x[:-1]
+
+    class Rounded(Shorter):
+        def right_inverse(self, x: Any) -> Any:
+            return x.bool()
+
     class Odd(t.nn.Module):  # type: ignore[name-defined]
         def forward(self, x: Any) -> Any:
             return 3
@@ -180,7 +191,8 @@ def parts(t: Any) -> dict[str, Any]:
         def right_inverse(self, x: Any) -> Any:
             return 3
 
-    return {c.__name__: c() for c in (Doubled, Shifted, Wider, Exact, Sum, Odd)}
+    kinds = (Doubled, Shifted, Wider, Exact, Sum, Shorter, Rounded, Odd)
+    return {kind.__name__: kind() for kind in kinds}
 
 
 CHAINS = [
@@ -194,6 +206,10 @@ CHAINS = [
     ("Exact",),
     ("Doubled", "Wider"),
     ("Doubled", "Exact"),
+    ("Shorter",),
+    ("Rounded",),
+    ("Doubled", "Shorter"),
+    ("Doubled", "Rounded"),
     ("Odd",),
     ("Doubled", "Odd"),
 ]

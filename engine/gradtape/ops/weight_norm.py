@@ -7,6 +7,7 @@ from typing import Any
 from .._define import Array, op, public
 from .._tensor import Tensor
 from ._place import row_major
+from .special_kernels import widened
 
 
 def _others(ndim: int, dim: int) -> tuple[int, ...]:
@@ -36,9 +37,10 @@ def _weight_norm_interface(xp: Any, v: Array, g: Array, dim: int = 0) -> Any:
 
     The second result are the lengths that ``v`` has.
     """
-    rows = _others(v.ndim, dim % v.ndim)
-    lengths = xp.sqrt(xp.sum(v * v, axis=rows, keepdims=True))
-    return row_major(xp, v * (g / lengths)), lengths
+    rows, wide = _others(v.ndim, dim % v.ndim), widened(v)
+    lengths = xp.sqrt(xp.sum(wide * wide, axis=rows, keepdims=True))
+    found = (wide * (widened(g) / lengths)).astype(v.dtype, copy=False)
+    return row_major(xp, found), lengths.astype(g.dtype, copy=False)
 
 
 @public

@@ -12,6 +12,13 @@ from ..ops.legacy import LegacyType
 from ..ops.storages import LegacyStorage
 
 _MODULES = {
+    "distributions._constraint": "torch.distributions.constraints",
+    "distributions._constraint_values": "torch.distributions.constraints",
+    "distributions._transform": "torch.distributions.transforms",
+    "distributions._transform_parts": "torch.distributions.transforms",
+    "distributions._transform_shapes": "torch.distributions.transforms",
+    "distributions._transform_values": "torch.distributions.transforms",
+    "distributions._transform_vectors": "torch.distributions.transforms",
     "_device": "torch",
     "_dtype_limits": "torch",
     "_dtype_table": "torch",
@@ -48,8 +55,10 @@ _MODULES = {
     "nn.modules._rnn_cells": "torch.nn.modules.rnn",
     "nn.modules._sparse": "torch.nn.modules.sparse",
     "nn.modules._transformer_layers": "torch.nn.modules.transformer",
-    "nn.utils._clip": "torch.nn.utils.clip_grad",
-    "nn.utils._vectors": "torch.nn.utils.convert_parameters",
+    "nn.utils._orthogonal": "torch.nn.utils.parametrizations",
+    "nn.utils._parametrization_list": "torch.nn.utils.parametrize",
+    "nn.utils._prune_methods": "torch.nn.utils.prune",
+    "nn.utils._pruning": "torch.nn.utils.prune",
     "ops.formats": "torch",
     "ops.rebuild": "torch._utils",
 }

@@ -177,12 +177,14 @@ def _check_further(module: Module, name: str, parametrization: Any) -> None:
             "parametrization.right_inverse must return a tensor. Got: "
             f"{type(back).__name__}"
         )
-    if back.dtype != before.dtype:
-        raise ValueError(
-            "The tensor returned by parametrization.right_inverse must have the same "
-            f"dtype as module.{name}, unless the `unsafe` flag is enabled.\n"
-            f"module.{name}.dtype: {before.dtype}\nreturned dtype: {back.dtype}"
-        )
+    for fact in ("dtype", "shape"):
+        old, new = getattr(before, fact), getattr(back, fact)
+        if old != new:
+            raise ValueError(
+                "The tensor returned by parametrization.right_inverse must have the "
+                f"same {fact} as module.{name}, unless the `unsafe` flag is enabled.\n"
+                f"module.{name}.{fact}: {old}\nreturned {fact}: {new}"
+            )
 
 
 def is_parametrized(module: Module, tensor_name: str | None = None) -> bool:
