@@ -6,10 +6,13 @@ volumes; sizes stay (batch, channels, …). ``preserve_format`` keeps what a ten
 
 from __future__ import annotations
 
+import functools
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from .._backend import backend_of
 from .._dtypes import dtype as DType
+from .._op import Kernel
 from ._geometry import contiguous_strides
 from ._place import array_like, row_major
 from .formats import (
@@ -137,15 +140,46 @@ def copy_in(xp: Any, array: Any, given: Any) -> Any:
     return copy
 
 
-def like_input(xp: Any, array: Any, input: Any) -> Any:
-    """Return a result of images or volumes in the format that the input suggests."""
-    given = suggested_by(input)
-    if given is contiguous_format or array.ndim != input.ndim or lies(array, given):
+def keeps_format(*models: int, ranks: Sizes = (4, 5)) -> Callable[[Kernel], Kernel]:
+    """Let a kernel return images and volumes in the format that its inputs suggest.
+
+    ``models`` are the places of those inputs among the kernel's arguments after the
+    array module; the first that suggests channels innermost decides.
+    """
+
+    def wrap(kernel: Kernel) -> Kernel:
+        @functools.wraps(kernel)
+        def kept(xp: Any, *given: Any, **named: Any) -> Any:
+            found = kernel(xp, *given, **named)
+            for model in [given[at] for at in models if given[at].ndim in ranks]:
+                if (wanted := suggested_by(model)) is not contiguous_format:
+                    if isinstance(found, tuple):
+                        return tuple(_moved(xp, each, wanted) for each in found)
+                    return _moved(xp, found, wanted)
+            return found
+
+        return kept
+
+    return wrap
+
+
+def common_format(arrays: Sequence[Any]) -> Any:
+    """Return the format that all of several arrays suggest, else contiguous_format."""
+    first = suggested_by(arrays[0])
+    same = all(suggested_by(each) is first for each in arrays)
+    return first if same else contiguous_format
+
+
+def moved_into(xp: Any, array: Any, wanted: Any) -> Any:
+    """Return an array in a format; itself where it lies so or has another rank."""
+    if wanted is contiguous_format:
+        return row_major(xp, array)
+    return _moved(xp, array, wanted)
+
+
+def _moved(xp: Any, array: Any, wanted: memory_format) -> Any:
+    if array.ndim != _RANKS[wanted]:
         return array
-    return copy_in(xp, array, given)
-
-
-def lies(array: Any, given: memory_format) -> bool:
-    """Tell whether an array lies in a format."""
-    item = array.itemsize
-    return lies_in(array.shape, tuple(s // item for s in array.strides), given)
+    strides = format_strides(array.shape, wanted)
+    exact = array.strides == tuple(s * array.itemsize for s in strides)
+    return array if exact else copy_in(xp, array, wanted)

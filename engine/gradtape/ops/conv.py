@@ -6,6 +6,7 @@ from typing import Any
 
 from .._define import Array, op
 from . import _conv_kernels as conv
+from ._memory_formats import keeps_format
 from ._windows import Sizes, Window, columns, fold, volume
 
 
@@ -43,6 +44,7 @@ def _derivative(
     {("input", "weight", "bias"): _derivative},
     method=False,
 )
+@keeps_format(0, 1)
 def convolution(
     xp: Any,
     input: Array,
@@ -142,6 +144,7 @@ def _second_derivative(
     method=False,
     function=False,
 )
+@keeps_format(1, 2)
 def convolution_backward(
     xp: Any,
     grad_output: Array,

@@ -11,7 +11,9 @@ from .._dtypes import DTYPE_OF, promote_types
 from .._out import write_out
 from .._tensor import Tensor
 from ._arguments import tensor_list, wrap_dim
+from ._memory_formats import common_format, moved_into
 from ._place import row_major
+from .formats import contiguous_format
 from .movement import reshape, unsqueeze
 
 Sizes = tuple[int, ...]
@@ -59,7 +61,7 @@ def _cat(xp: Any, tensors: Arrays, dim: int = 0) -> Any:
     if any(a.shape == (0,) for a in tensors):  # PyTorch skips these, of old habit
         tensors = [a for a in tensors if a.shape != (0,)] or tensors[:1]
     whole = xp.concatenate([a.astype(kind, copy=False) for a in tensors], dim)
-    return row_major(xp, whole)
+    return moved_into(xp, whole, common_format(tensors))
 
 
 @public
@@ -131,8 +133,12 @@ def _check_cat(tensors: list[Tensor], dim: int) -> None:
 def _stack(xp: Any, tensors: Arrays, dim: int = 0) -> Any:
     """Join tensors of one shape along a new dimension."""
     kind = _common_dtype(tensors)
-    whole = xp.stack([a.astype(kind, copy=False) for a in tensors], dim)
-    return row_major(xp, whole)
+    arrays = [a.astype(kind, copy=False) for a in tensors]
+    size, end = tensors[0].shape, dim % (tensors[0].ndim + 1)
+    if end == len(size) or common_format(tensors) is contiguous_format:
+        return row_major(xp, xp.stack(arrays, dim))
+    whole = moved_into(xp, xp.concatenate(arrays, end), common_format(tensors))
+    return whole.reshape(*size[:end], len(arrays), *size[end:])
 
 
 @public

@@ -12,6 +12,7 @@ from typing import Any
 from .._define import Array, op, public
 from .._tensor import Tensor
 from ._into import with_out
+from ._memory_formats import keeps_format
 from ._norm_kernels import (
     batch_backward,
     batch_forward,
@@ -109,6 +110,7 @@ def _batch_composed(
     method=False,
     function=False,
 )
+@keeps_format(0)
 def _native_batch_norm(
     xp: Any,
     input: Array,
@@ -171,6 +173,7 @@ def native_batch_norm(
 
 
 @op({}, method=False, function=False)
+@keeps_format(1)
 def _batch_norm_backward(
     xp: Any,
     grad_output: Array,
@@ -316,6 +319,7 @@ def _group_derivative(
     differentiable=(0, 1, 2),
     method=False,
 )
+@keeps_format(0)
 def native_group_norm(
     xp: Any,
     input: Array,
@@ -332,6 +336,7 @@ def native_group_norm(
 
 
 @op({}, method=False, function=False)
+@keeps_format(1)
 def _group_norm_backward(
     xp: Any,
     grad_output: Array,

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from .._define import Array, op
+from ._memory_formats import keeps_format
 from ._windows import Sizes
 
 _NEGATIVE = (
@@ -23,6 +24,7 @@ def _pairs(pad: Sizes) -> list[tuple[int, int]]:
     node="ConstantPadNdBackward0",
     method=False,
 )
+@keeps_format(0)
 def constant_pad_nd(xp: Any, self: Array, pad: Sizes, value: float = 0) -> Any:
     """Surround the last dimensions with a value; negative widths cut."""
     if len(pad) % 2 or len(pad) > 2 * self.ndim:
@@ -89,6 +91,7 @@ def _add_back(xp: Any, grad: Any, shape: Sizes, padding: Sizes, reflect: bool) -
     method=False,
     function=False,
 )
+@keeps_format(0)
 def _border_backward(
     xp: Any, grad_output: Array, shape: Sizes, padding: Sizes, reflect: bool
 ) -> Any:
@@ -105,6 +108,7 @@ def _border_backward(
     method=False,
     function=False,
 )
+@keeps_format(0)
 def _border(xp: Any, self: Array, padding: Sizes, reflect: bool) -> Any:
     """Repeat cells around the last dimensions."""
     return _take(xp, self, padding, reflect)
@@ -125,6 +129,7 @@ def _check_reflect(self: Any, padding: Sizes) -> None:
 def _declare(kind: str, dims: int) -> None:
     reflect = kind == "reflection"
 
+    @keeps_format(0)
     def kernel(xp: Any, self: Array, padding: Sizes) -> Any:
         if reflect:
             _check_reflect(self, padding)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from .._define import Array, op
+from ._memory_formats import keeps_format
 from ._pool_kernels import (
     adaptive_cells,
     gather,
@@ -58,6 +59,7 @@ def _max_pool(
     method=False,
     function=False,
 )
+@keeps_format(0)
 def max_pool2d_with_indices(
     xp: Any,
     self: Array,
@@ -78,6 +80,7 @@ def max_pool2d_with_indices(
     method=False,
     function=False,
 )
+@keeps_format(0)
 def max_pool3d_with_indices(
     xp: Any,
     self: Array,
@@ -102,6 +105,7 @@ def max_pool3d_with_indices(
     method=False,
     function=False,
 )
+@keeps_format(1)
 def _max_pool_backward(
     xp: Any,
     grad_output: Array,
@@ -149,6 +153,7 @@ def _unpool(xp: Any, self: Any, indices: Any, output_size: Sizes) -> Any:
     method=False,
     function=False,
 )
+@keeps_format(0)
 def max_unpool2d(xp: Any, self: Array, indices: Array, output_size: Sizes) -> Any:
     """Put values back where max pooling took them from; zeros elsewhere."""
     return _unpool(xp, self, indices, output_size)
@@ -180,6 +185,7 @@ def _adaptive_max(xp: Any, self: Any, output_size: Sizes) -> tuple[Any, Any]:
     method=False,
     function=False,
 )
+@keeps_format(0)
 def adaptive_max_pool2d(xp: Any, self: Array, output_size: Sizes) -> Any:
     """Return the largest value of each of the cells that cover the plane."""
     return _adaptive_max(xp, self, output_size)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from .._define import Array, op
+from ._memory_formats import keeps_format
 from ._pool_kernels import (
     adaptive_matrices,
     along,
@@ -39,6 +40,7 @@ def _average_derivative(
     )
 
 
+@keeps_format(0, ranks=(4,))
 def _average(
     xp: Any,
     self: Array,
@@ -99,6 +101,7 @@ def _average_again(
     method=False,
     function=False,
 )
+@keeps_format(1, ranks=(4,))
 def _avg_pool_backward(
     xp: Any,
     grad_output: Array,
@@ -138,6 +141,7 @@ def _adaptive_derivative(F: Any, grad: Any, self: Any, output_size: Any) -> Any:
     method=False,
     function=False,
 )
+@keeps_format(0)
 def adaptive_avg_pool2d(xp: Any, self: Array, output_size: Sizes) -> Any:
     """Return the mean of each of the cells that cover the plane."""
     return along(xp, self, adaptive_matrices(xp, self, output_size))
@@ -165,6 +169,7 @@ def _adaptive_adjoint(F: Any, grad: Any, grad_output_shape: Any, dims: int) -> A
     method=False,
     function=False,
 )
+@keeps_format(1, ranks=(4,))
 def _adaptive_avg_pool_backward(
     xp: Any, grad_output: Array, self: Array, dims: int
 ) -> Any:

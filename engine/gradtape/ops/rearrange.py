@@ -8,6 +8,7 @@ from .._define import Array, method, op, public
 from .._tensor import Tensor
 from ._arguments import check_tensor, is_integer, spread, wrap_dim, wrap_dims
 from ._into import with_out
+from ._memory_formats import moved_into, suggested_by
 from ._place import array_like, made, module_on
 from .broadcast import expand
 from .formats import contiguous_format
@@ -211,7 +212,7 @@ def _roll(xp: Any, self: Array, shifts: Sizes, dims: Sizes = ()) -> Any:
     """Move elements along dimensions; those that leave come in at the other end."""
     if not dims:
         return xp.roll(self, shifts[0])
-    return xp.ascontiguousarray(xp.roll(self, shifts, dims))
+    return moved_into(xp, xp.roll(self, shifts, dims), suggested_by(self))
 
 
 @method("roll", function=True)

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from .._define import Array, op
+from ._memory_formats import keeps_format
 from ._product import scalar_name
 from ._resize_kernels import Sizes, resized, spread_back
 
@@ -54,6 +55,7 @@ def _backward(kind: str) -> Callable[..., Any]:
     method=False,
     function=False,
 )
+@keeps_format(0)
 def _resize_backward(
     xp: Any,
     grad_output: Array,
@@ -76,6 +78,7 @@ def _resize_backward(
     method=False,
     function=False,
 )
+@keeps_format(0)
 def _resize(
     xp: Any, self: Array, kind: str, sizes: Sizes, align: bool, scales: Any
 ) -> Any:
@@ -248,7 +251,7 @@ def _declared(
         method=False,
         function=False,
     )
-    return declare(kernel)
+    return declare(keeps_format(0)(kernel))
 
 
 MODES: dict[tuple[str, int], Callable[..., Any]] = {

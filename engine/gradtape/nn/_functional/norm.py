@@ -10,6 +10,7 @@ from ..._define import FUNCTIONS
 from ..._dtypes import finfo
 from ..._tensor import Tensor
 from ...ops import norm as ops
+from ...ops._memory_formats import suggested
 from ...ops.scalar import add_number
 from .pool import avg_pool2d, avg_pool3d
 
@@ -171,7 +172,9 @@ def group_norm(
         )
     _verify_batch_size([samples * channels // num_groups, num_groups, *spatial])
     size = math.prod(spatial)
-    dense = [None if t is None else t.contiguous() for t in (input, weight, bias)]
+    order = suggested(input.shape, input.stride())
+    dense = [None if t is None else t.contiguous() for t in (weight, bias)]
+    dense.insert(0, input.contiguous(memory_format=order))
     return ops.native_group_norm(*dense, samples, channels, size, num_groups, eps)[0]
 
 
