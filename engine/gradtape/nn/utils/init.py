@@ -6,6 +6,7 @@ import inspect
 from typing import Any
 
 from ..._generator import default_generator
+from ..._mode import no_grad
 from ..modules._module import Module
 
 
@@ -23,9 +24,14 @@ def skip_init(module_cls: Any, *args: Any, **kwargs: Any) -> Any:
         raise RuntimeError(f"Expected a Module; got {module_cls}")
     if "device" not in inspect.signature(module_cls).parameters:
         raise RuntimeError("Module must support a 'device' arg to skip initialization")
-    # There are no tensors without memory here: it is filled, and the draws undone.
+    # There are no tensors without memory here: the draws are undone, and their trace
+    # wiped out, lest a program come to rely on it.
     state = default_generator.get_state()
     try:
-        return module_cls(*args, **kwargs)
+        made = module_cls(*args, **kwargs)
     finally:
         default_generator.set_state(state)
+    with no_grad():
+        for parameter in made.parameters():
+            parameter.zero_()
+    return made
