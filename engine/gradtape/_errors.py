@@ -319,7 +319,7 @@ def legacy_type_name(dtype: Any, sparse: bool = False) -> str:
 
 def type_in_graph(dtype: Any) -> str:
     """Return the name that errors of saved tensors use for a tensor's type."""
-    if dtype.is_complex:
+    if dtype.is_complex or dtype.cpp_name == "BFloat16":
         return f"CPU{dtype.cpp_name}Type"
     return legacy_type_name(dtype)
 

@@ -62,10 +62,10 @@ def write(op: Op, args: tuple[Any, ...], params: tuple[Any, ...]) -> Tensor:
         return profile.op(write, op, args, params, "_")
     target = args[0]
     arrays, xp = arrays_of(op, args)
-    if op.check is not None:
-        op.check(op.name, *args, *params)
     needs = mode.grad and any(t.requires_grad for t in args if isinstance(t, Tensor))
     check_inplace(target, needs)
+    if op.check is not None:
+        op.check(op.name, *args, *params)
     repeated = check_overlap(target, op.name)
     check_partial_overlap(op, target, args)
     promoted = arrays

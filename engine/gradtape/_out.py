@@ -108,7 +108,7 @@ def _resize(target: Tensor, value: Any) -> None:
             UserWarning,
             stacklevel=5,
         )
-    target.resize_(value.shape)
+    target._resize_output_(value.shape)  # type: ignore[attr-defined]
 
 
 def _flat(args: tuple[Any, ...]) -> list[Any]:

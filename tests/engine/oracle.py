@@ -29,6 +29,8 @@ def outcome(program: Program, module: Any) -> Any:
     """Return what a program returned, or what it raised, as plain data."""
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
+        # PyTorch's first dual tensor compiles parts of it, and says how dated that is.
+        warnings.filterwarnings("ignore", ".*torch.jit.script")
         try:
             result = describe(program(module))
         except Exception as error:

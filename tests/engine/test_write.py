@@ -23,6 +23,14 @@ i = t.tensor([0, 2])
 """
 
 WRITES = """
+z.fill_(v)
+z.as_strided_((2,), (1,))
+x.index_put_((i,), t.ones(7))
+x[i]=t.ones(7)
+z.lerp_(z, t.ones((), dtype=t.float64))
+z.bitwise_and_(1)
+t.ones(2,2,dtype=t.complex64).expand(2)
+t.ones(2,2,dtype=t.bfloat16).expand(2)
 y=x.clone(); y[m]=t.tensor(2.5, dtype=t.float64); y
 y=x.clone(); w=z.double(); y[m]=w; t.autograd.grad(y.sum(),w)
 y=x.clone(); y[:, t.tensor([True,False,False,True])]=t.tensor(2); y
@@ -180,5 +188,24 @@ def test_a_write_through_a_list_of_views_keeps_the_rest() -> None:
         y[0, 1:] = y[1, :2] * 2
         (y * y).sum().backward()
         return y, x.grad
+
+    assert_same(program)
+
+
+def test_out_may_grow_though_it_requires_grad():
+    def program(t):
+        leaf = t.ones(2, requires_grad=True)
+        with t.no_grad():
+            t.add(t.ones(2, 2), 1, out=leaf)
+        leaf.sum().backward()
+        return leaf, leaf.grad
+
+    assert_same(program)
+
+
+def test_product_of_one_number_is_a_copy():
+    def program(t):
+        x = t.tensor(2.0, requires_grad=True)
+        return t.autograd.grad(x.prod(), x, create_graph=True)
 
     assert_same(program)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from .._define import Array, method, public
-from .._errors import legacy_type_name
+from .._errors import type_in_graph
 from .._operands import broadcast_error
 from .._size import Size
 from .._tensor import Tensor
@@ -48,7 +48,7 @@ def expanded(self: Tensor, size: Sizes) -> Tensor:
     """Expand, and name the tensor in the error where sizes are missing."""
     if len(size) < self.dim():
         raise RuntimeError(
-            f"expand({legacy_type_name(self.dtype)}{{{list(self._data.shape)}}}, "
+            f"expand({type_in_graph(self.dtype)}{{{list(self._data.shape)}}}, "
             f"size={list(size)}): the number of sizes provided ({len(size)}) must be "
             "greater or equal to the number of dimensions in the tensor "
             f"({self.dim()})"

@@ -122,8 +122,13 @@ def put_at(
     any_dtype: bool = False,
 ) -> Tensor:
     """Write values at index arrays of a tensor, in place."""
-    _check_values(target, places, values, any_dtype)
-    check_places(target, places)
+    try:
+        _check_values(target, places, values, any_dtype)
+        check_places(target, places)
+    except (IndexError, RuntimeError):  # that it may not be written at all comes first
+        needs = target.requires_grad or values.requires_grad
+        check_inplace(target, mode.grad and needs)
+        raise
     xp = backend_of(target._data).xp
     array = values._data
     if values.dtype is not target.dtype:

@@ -103,6 +103,7 @@ def as_strided_(
     self: Tensor, size: Any, stride: Any, storage_offset: int | None = None
 ) -> Tensor:
     """In-place version of as_strided()."""
+    check_inplace(self, mode.grad and self.requires_grad)
     mine = geometry_of(self)
     offset = mine.offset if storage_offset is None else storage_offset
     where = Geometry(spread((size,), "as_strided_"), tuple(stride), offset)

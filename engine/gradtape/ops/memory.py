@@ -53,10 +53,16 @@ def resize_(
         raise RuntimeError("cannot resize variables that require grad")
     if mode.now.duals is not None and mode.now.duals.any_dual([self]):
         raise RuntimeError("cannot resize variables that has a forward grad")
-    _check_room(wanted, self._data.itemsize)
     order = checked_format(memory_format, "resize_")
     if order is preserve_format:
         raise RuntimeError("Unsupported memory formatPreserve")
+    return _resize_output_(self, wanted, order)
+
+
+@method()
+def _resize_output_(self: Tensor, wanted: Sizes, order: Any = None) -> Tensor:
+    """Give what is to be written over another size, whether it requires grad or not."""
+    _check_room(wanted, self._data.itemsize)
     if wanted != self._data.shape or order is not None:
         steps = format_strides(wanted, order or contiguous_format)
         place(self, Geometry(wanted, steps, self.storage_offset()))

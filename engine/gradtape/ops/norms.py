@@ -120,7 +120,7 @@ def dist(xp: Any, self: Array, other: Array, p: float = 2) -> Any:
     {
         "self": lambda F, grad, self, result, dim, keepdim: (
             restored(F, grad, tuple(self.shape), dim, keepdim)
-            * F.exp(self - restored(F, result, tuple(self.shape), dim, keepdim))
+            * F.conj(F.exp(self - restored(F, result, tuple(self.shape), dim, keepdim)))
         )
     },
     name="logsumexp",
@@ -132,7 +132,7 @@ def dist(xp: Any, self: Array, other: Array, p: float = 2) -> Any:
 def _logsumexp(xp: Any, self: Array, dim: Any, keepdim: bool) -> Any:
     axes = axes_of(dim, self.ndim)
     if self.size:
-        top = xp.maximum.reduce(self, axis=axes, keepdims=True)
+        top = xp.maximum.reduce(xp.real(self), axis=axes, keepdims=True)
         top = xp.where(xp.isfinite(top), top, 0)
     else:
         top = self.dtype.type(0)

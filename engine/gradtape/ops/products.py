@@ -57,6 +57,8 @@ def _prod_backward(
     F: Any, grad: Any, self: Any, result: Any, dim: Any, keepdim: bool
 ) -> Any:
     shape = tuple(self.shape)
+    if not shape:
+        return grad
     grad = restored(F, grad, shape, dim, keepdim)
     if not (values_of(self) == 0).any():
         return grad * F.conj(restored(F, result, shape, dim, keepdim) / self)

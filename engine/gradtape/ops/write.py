@@ -154,6 +154,9 @@ def fill_(self: Tensor, value: Any) -> Tensor:
     """Set every element to one number, or to the value of a 0-d tensor."""
     if isinstance(value, Tensor):
         if value.dim():
+            check_inplace(
+                self, mode.grad and (self.requires_grad or value.requires_grad)
+            )
             raise RuntimeError(
                 "fill_ only supports 0-dimension value tensor but got tensor with "
                 f"{value.dim()} dimensions."

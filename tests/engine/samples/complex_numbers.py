@@ -36,6 +36,12 @@ def running(make: Make) -> Iterator[Sample]:
     yield sample(make(2, 3), 0)
 
 
+def turned(make: Make) -> Iterator[Sample]:
+    """Yield numbers whose logarithm does not turn back into them."""
+    yield sample(make(2, 3, low=-9, high=9), 0)
+    yield sample(make(2, 3, low=-9, high=9), (0, 1))
+
+
 def spread(make: Make) -> Iterator[Sample]:
     yield sample(make(2, 3))
     yield sample(make(4, 3), 0, correction=0)
@@ -76,6 +82,7 @@ OPS = (
     *_entries("var std var_mean", spread),
     *_entries("sum mean", along),
     *_entries("prod cumsum cumprod", running),
+    *_entries("logsumexp", turned),
     *_entries("where", chosen),
     *_entries("lerp", mixed),
     *_entries("addcmul addcdiv", products),
