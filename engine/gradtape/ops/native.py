@@ -9,7 +9,7 @@ from .._define import FUNCTIONS, Array, op, public, tensor_ops
 from .._dtypes import bool_, uint8
 from .._tensor import Tensor
 from ._arguments import sizes, wrap_dim
-from ._into import into
+from ._into import into, with_out
 from ._operand import HIDDEN
 from .norm import native_batch_norm
 from .resize import MODES
@@ -67,6 +67,7 @@ def native_dropout(input: Tensor, p: float, train: bool | None) -> tuple[Tensor,
 
 
 @public
+@with_out("expected scalar type {result} but found {out}")
 def _native_batch_norm_legit(
     input: Tensor, weight: Tensor | None, bias: Tensor | None, *rest: Any
 ) -> tuple[Tensor, Tensor, Tensor]:
