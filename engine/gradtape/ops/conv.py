@@ -26,8 +26,8 @@ def _derivative(
 ) -> Any:
     found = F.convolution_backward(
         grad,
-        input,
-        weight,
+        F.conj(input),
+        F.conj(weight),
         bias_shape,
         stride,
         padding,
@@ -108,9 +108,9 @@ def _second_derivative(
     if needs[0]:
         parts: list[Any] = []
         if by_input is not None:
-            parts.append(F.convolution(by_input, weight, None, *how))
+            parts.append(F.convolution(by_input, F.conj(weight), None, *how))
         if by_weight is not None:
-            parts.append(F.convolution(input, by_weight, None, *how))
+            parts.append(F.convolution(F.conj(input), by_weight, None, *how))
         if by_bias is not None:
             shape = (1, -1, *(1,) * len(stride))
             parts.append(F.expand(F.reshape(by_bias, shape), tuple(grad_output.shape)))
@@ -124,7 +124,7 @@ def _second_derivative(
     found: Any = (None, None, None)
     if any(wanted):
         found = F.convolution_backward(
-            grad_output,
+            F.conj(grad_output),
             input if by_input is None else by_input,
             weight if by_weight is None else by_weight,
             None,

@@ -42,6 +42,11 @@ def turned(make: Make) -> Iterator[Sample]:
     yield sample(make(2, 3, low=-9, high=9), (0, 1))
 
 
+def convolved(make: Make) -> Iterator[Sample]:
+    yield sample(make(2, 4, 7), make(4, 2, 3), make(2 * 2), 2, 1, groups=2)
+    yield sample(make(2, 4, 5), make(4, 4, 3))
+
+
 def spread(make: Make) -> Iterator[Sample]:
     yield sample(make(2, 3))
     yield sample(make(4, 3), 0, correction=0)
@@ -83,6 +88,17 @@ OPS = (
     *_entries("sum mean", along),
     *_entries("prod cumsum cumprod", running),
     *_entries("logsumexp", turned),
+    # PyTorch convolves real and imaginary parts, and records that.
+    OpSample(
+        "nn.functional.conv1d", convolved, COMPLEX, variant="complex", graph=False
+    ),
+    OpSample(
+        "nn.functional.conv_transpose1d",
+        lambda make: [sample(make(2, 4, 5), make(4, 3, 3), make(3), 2)],
+        COMPLEX,
+        variant="complex",
+        graph=False,
+    ),
     *_entries("where", chosen),
     *_entries("lerp", mixed),
     *_entries("addcmul addcdiv", products),
