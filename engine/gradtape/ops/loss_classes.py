@@ -5,22 +5,14 @@ from __future__ import annotations
 from typing import Any
 
 from .._define import Array, op
-from .._dtypes import DTYPE_OF
+from .._dtypes import DTYPE_OF, int64, uint8
 from .loss import MEAN, NONE, reduced
 
 
 def _check(self: Any, target: Any, weight: Any, ignore_index: int) -> bool:
     """Refuse what does not fit; tell whether every sample counts for sure."""
     classes = self.shape[1 if self.ndim > 1 else 0]
-    if target.dtype.kind not in "iu":
-        raise RuntimeError(
-            f"expected scalar type Long but found {DTYPE_OF[target.dtype].cpp_name}"
-        )
-    if self.shape[:1] + self.shape[2:] != target.shape and self.ndim > 1:
-        raise ValueError(
-            f"Expected input batch_size ({self.shape[0]}) to match target batch_size "
-            f"({target.shape[0] if target.ndim else 0})."
-        )
+    _check_target(self, target)
     if weight is not None and (weight.ndim != 1 or weight.size != classes):
         raise RuntimeError(
             "weight tensor should be defined either for all "
@@ -33,6 +25,46 @@ def _check(self: Any, target: Any, weight: Any, ignore_index: int) -> bool:
     if bad.any():
         raise IndexError(f"Target {int(target[bad].flat[0])} is out of bounds.")
     return False
+
+
+def _check_target(self: Any, target: Any) -> None:
+    """Refuse targets of another size or dtype than the input asks for."""
+    shape, wanted = target.shape, self.shape[:1] + self.shape[2:]
+    if self.ndim > 1 and shape[:1] != wanted[:1]:
+        raise ValueError(
+            f"Expected input batch_size ({wanted[0]}) to match target batch_size "
+            f"({shape[0] if shape else 0})."
+        )
+    if self.ndim == 2 and len(shape) > 1:
+        raise RuntimeError(
+            "0D or 1D target tensor expected, multi-target not supported"
+        )
+    if self.ndim > 2 and len(shape) != 3:
+        raise RuntimeError(
+            "only batches of spatial targets supported (3D tensors) but got targets of "
+            f"dimension: {len(shape)}"
+        )
+    if self.ndim > 2 and shape != wanted:
+        raise RuntimeError(
+            f"size mismatch (got input: {list(self.shape)} , target: {list(shape)}"
+        )
+    kind = DTYPE_OF[target.dtype]
+    if kind not in (int64, uint8):
+        raise RuntimeError(
+            f"expected target dtype to be Long or Byte, but got {kind.cpp_name}"
+        )
+    if self.ndim == 1 and len(shape) == 1 and shape[0] != 1:
+        raise ValueError(
+            f"For 1D input, 1D target must have size 1, but got target size: {shape[0]}"
+        )
+    if self.ndim > 2:
+        _check_long(target)
+
+
+def _check_long(target: Any) -> None:
+    kind = DTYPE_OF[target.dtype]
+    if kind is not int64:
+        raise RuntimeError(f"expected scalar type Long but found {kind.cpp_name}")
 
 
 def _classes_last(xp: Any, self: Any) -> Any:
@@ -171,6 +203,7 @@ def nll_loss_backward(
 
 
 def _margins(xp: Any, self: Any, target: Any, margin: float) -> tuple[Any, Any, Any]:
+    _check_long(target)
     rows = self.reshape(1, -1) if self.ndim < 2 else self
     index = target.reshape(-1, 1)
     own = xp.take_along_axis(rows, index, 1)
@@ -263,6 +296,7 @@ def _margin_adjoint(
 
 def _labels(xp: Any, self: Any, target: Any) -> tuple[Any, Any, Any]:
     """Return rows, the labels before the first -1, and the set of them."""
+    _check_long(target)
     rows = self.reshape(1, -1) if self.ndim < 2 else self
     listed = target.reshape(rows.shape)
     counted = xp.logical_and.accumulate(listed >= 0, axis=1)

@@ -50,7 +50,7 @@ def _nll_flat(
     """Bring any number of dimensions behind the classes to two."""
     samples, classes, *rest = input.shape
     if tuple(target.shape[1:]) != tuple(rest):
-        raise ValueError(
+        raise RuntimeError(
             f"Expected target size {[samples, *rest]}, got {list(target.shape)}"
         )
     flat = input.contiguous().view(samples, classes, 1, -1)
