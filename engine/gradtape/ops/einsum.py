@@ -34,25 +34,15 @@ def einsum(*args: Any) -> Tensor:
     tensor([[3.],
             [3.]])
     """
-    equation, operands = _arguments(args)
-    inputs, output = _parse(equation, operands)
-    sizes = _sizes(inputs, operands)
+    equation, given = _arguments(args)
+    operands, inputs, output = _parse(equation, given)
+    _check_sizes(inputs, operands)
     wanted = _implied(inputs) if output is None else output
     _check_output(wanted, inputs, output)
-    left: Tensor | None = None
-    left_labels: _Labels = []
-    for number, (operand, labels) in enumerate(zip(operands, inputs, strict=True)):
-        right, right_labels = _diagonals(operand, labels)
-        later = {c for rest in inputs[number + 1 :] for c in rest} | set(wanted)
-        right, right_labels = _summed_early(right, right_labels, left_labels, later)
-        if left is None:
-            left, left_labels = right, right_labels
-        else:
-            left, left_labels = _combined(
-                left, left_labels, right, right_labels, later, sizes
-            )
-    assert left is not None
-    return left.permute([left_labels.index(c) for c in wanted])
+    order = [*wanted, *_summed(inputs, wanted)]
+    pairs = zip(operands, inputs, strict=True)
+    aligned = [_aligned(operand, labels, order) for operand, labels in pairs]
+    return _contracted(aligned, len(wanted))
 
 
 def _arguments(args: tuple[Any, ...]) -> tuple[str, list[Tensor]]:
@@ -83,7 +73,8 @@ def _subscripts(numbers: Sequence[Any]) -> str:
 
 def _parse(
     equation: str, operands: list[Tensor]
-) -> tuple[list[_Labels], _Labels | None]:
+) -> tuple[list[Tensor], list[_Labels], _Labels | None]:
+    """Return operands with all dimensions that ``...`` means, and their labels."""
     left, arrow, right = equation.replace(" ", "").partition("->")
     terms = left.split(",")
     if len(terms) != len(operands):
@@ -91,20 +82,29 @@ def _parse(
         raise RuntimeError(
             f"einsum(): {words} operands were provided than specified in the equation"
         )
-    inputs = [
-        _labels(term, operand.dim(), number)
+    hidden = [
+        _hidden_dims(term, operand.dim(), number)
         for number, (term, operand) in enumerate(zip(terms, operands, strict=True))
     ]
-    widest = max((sum(c.isdigit() for c in labels) for labels in inputs), default=0)
-    output = None
-    if arrow:
-        hidden = [str(i) for i in reversed(range(widest))]
-        before, dots, after = right.partition(_ELLIPSIS)
-        output = [*before, *(hidden if dots else []), *after]
-    return inputs, output
+    widest = max(hidden, default=0)
+    inputs = [_labels(term, widest) for term in terms]
+    full: list[Tensor] = []
+    for operand, term, own in zip(operands, terms, hidden, strict=True):
+        missing = widest - own if _ELLIPSIS in term else 0
+        for _ in range(missing):
+            operand = operand.unsqueeze(term.index(_ELLIPSIS))
+        full.append(operand)
+    return full, inputs, _labels(right, widest) if arrow else None
 
 
-def _labels(term: str, ndim: int, operand: int) -> _Labels:
+def _labels(term: str, widest: int) -> _Labels:
+    before, dots, after = term.partition(_ELLIPSIS)
+    hidden = [str(i) for i in reversed(range(widest))]
+    return [*before, *(hidden if dots else []), *after]
+
+
+def _hidden_dims(term: str, ndim: int, operand: int) -> int:
+    """Return how many dimensions ``...`` stands for; refuse what does not fit."""
     before, dots, after = term.partition(_ELLIPSIS)
     for letter in before + after:
         if not re.fullmatch("[A-Za-z]", letter):
@@ -124,8 +124,7 @@ def _labels(term: str, ndim: int, operand: int) -> _Labels:
                 f"{operand} and no ellipsis was given"
             )
         )
-    hidden = [str(i) for i in reversed(range(ndim - named))]
-    return [*before, *hidden, *after]
+    return ndim - named
 
 
 def _implied(inputs: list[_Labels]) -> _Labels:
@@ -153,7 +152,7 @@ def _check_output(
             )
 
 
-def _sizes(inputs: list[_Labels], operands: list[Tensor]) -> dict[str, int]:
+def _check_sizes(inputs: list[_Labels], operands: list[Tensor]) -> None:
     sizes: dict[str, int] = {}
     for number, (labels, operand) in enumerate(zip(inputs, operands, strict=True)):
         for label, size in zip(labels, operand.shape, strict=True):
@@ -164,68 +163,83 @@ def _sizes(inputs: list[_Labels], operands: list[Tensor]) -> dict[str, int]:
                     f"which does not broadcast with previously seen size {seen}"
                 )
             sizes[label] = max(seen, size) if size else 0
-    return sizes
 
 
-def _diagonals(tensor: Tensor, labels: _Labels) -> tuple[Tensor, _Labels]:
-    """Take diagonals where a subscript occurs twice in one operand."""
-    labels = list(labels)
-    while len(set(labels)) < len(labels):
-        label = next(c for c in labels if labels.count(c) > 1)
-        first = labels.index(label)
-        second = labels.index(label, first + 1)
-        tensor = tensor.diagonal(0, first, second)
-        labels = [c for i, c in enumerate(labels) if i not in (first, second)]
-        labels.append(label)
-    return tensor, labels
+def _summed(inputs: list[_Labels], wanted: _Labels) -> _Labels:
+    """Return the labels that the output lacks: hidden ones, then by the alphabet."""
+    rest = {c for labels in inputs for c in labels} - set(wanted)
+    hidden = sorted((c for c in rest if c.isdigit()), key=int, reverse=True)
+    return [*hidden, *sorted(rest.difference(hidden))]
 
 
-def _summed_early(
-    tensor: Tensor, labels: _Labels, other: _Labels, later: set[str]
-) -> tuple[Tensor, _Labels]:
-    """Sum over subscripts that nothing else has."""
-    alone = [i for i, c in enumerate(labels) if c not in later and c not in other]
-    if not alone:
-        return tensor, labels
-    kept = [c for i, c in enumerate(labels) if i not in alone]
-    return tensor.sum(tuple(alone)), kept
+def _aligned(tensor: Tensor, labels: _Labels, order: _Labels) -> Tensor:
+    """Give a tensor one dimension per label of ``order``; repeated ones: diagonals."""
+    at: dict[str, int] = {}
+    for label in labels:
+        if label in at:
+            tensor = tensor.diagonal(0, at[label], len(at)).movedim(-1, at[label])
+        else:
+            at[label] = len(at)
+    for label in order:
+        if label not in at:
+            tensor = tensor.unsqueeze(-1)
+            at[label] = len(at)
+    return tensor.permute([at[label] for label in order])
 
 
-def _combined(
-    left: Tensor,
-    left_labels: _Labels,
-    right: Tensor,
-    right_labels: _Labels,
-    later: set[str],
-    sizes: dict[str, int],
-) -> tuple[Tensor, _Labels]:
-    """Multiply two operands and sum over what no later one nor the output has."""
-    both = [c for c in left_labels if c in right_labels]
-    batch = [c for c in both if c in later]
-    # A size of 1 that broadcasts cannot be summed with bmm: it is summed alone.
-    summed = [c for c in both if c not in later]
-    own_left = [c for c in left_labels if c not in both]
-    own_right = [c for c in right_labels if c not in both]
-    lone = [c for c in own_left if c not in later]
-    if lone:
-        left = left.sum(tuple(left_labels.index(c) for c in lone))
-        left_labels = [c for c in left_labels if c not in lone]
-        own_left = [c for c in own_left if c in later]
-    extents = [math.prod(sizes[c] for c in part) for part in (batch, own_left, summed)]
-    width = math.prod(sizes[c] for c in own_right)
-    first = _arranged(left, left_labels, [*batch, *own_left, *summed], sizes)
-    second = _arranged(right, right_labels, [*batch, *summed, *own_right], sizes)
-    product = bmm(
-        first.reshape(extents[0], extents[1], extents[2]),
-        second.reshape(extents[0], extents[2], width),
-    )
-    labels = [*batch, *own_left, *own_right]
-    return product.view(tuple(sizes[c] for c in labels)), labels
+def _contracted(operands: list[Tensor], kept: int) -> Tensor:
+    """Multiply operands from left to right; sum the dimensions from ``kept`` on."""
+    found, *others = operands
+    summed = range(kept, found.dim())
+    if not others:
+        return found.sum(tuple(summed)) if summed else found
+    # In how many operands a dimension is more than a 1 that broadcasts.
+    counts = [sum(o._data.shape[d] != 1 for o in operands) for d in range(found.dim())]
+    for other in others:
+        found = _multiplied(found, other, summed, counts)
+    return found.view(found._data.shape[:kept]) if summed else found
 
 
-def _arranged(
-    tensor: Tensor, labels: _Labels, order: _Labels, sizes: dict[str, int]
+def _multiplied(
+    left: Tensor, right: Tensor, summed: range, counts: list[int]
 ) -> Tensor:
-    turned = tensor.permute([labels.index(c) for c in order])
-    size = tuple(sizes[c] for c in order)
-    return turned if tuple(turned.shape) == size else turned.expand(size)
+    """Multiply two operands; sum what no later one has any more."""
+    both: list[int] = []
+    alone: tuple[list[int], list[int]] = ([], [])
+    for dim in summed:
+        wide = [side._data.shape[dim] != 1 for side in (left, right)]
+        if all(wide):
+            counts[dim] -= 1
+            if counts[dim] == 1:
+                both.append(dim)
+                counts[dim] = 0
+        elif any(wide) and counts[dim] == 1:
+            alone[wide.index(True)].append(dim)
+            counts[dim] = 0
+    if alone[0]:
+        left = left.sum(tuple(alone[0]), True)
+    if alone[1]:
+        right = right.sum(tuple(alone[1]), True)
+    return _product(left, right, both) if both else left * right
+
+
+def _product(left: Tensor, right: Tensor, summed: list[int]) -> Tensor:
+    """Multiply and sum by one bmm; the summed dimensions stay, with one element."""
+    mine, yours = left._data.shape, right._data.shape
+    others = [d for d in range(left.dim()) if d not in summed]
+    shared = [d for d in others if mine[d] != 1 and yours[d] != 1]
+    own_left = [d for d in others if mine[d] != 1 and yours[d] == 1]
+    own_right = [d for d in others if mine[d] == 1]
+    batch, rows, inner = (
+        math.prod(mine[d] for d in dims) for dims in (shared, own_left, summed)
+    )
+    columns = math.prod(yours[d] for d in own_right)
+    first = left.permute([*shared, *own_left, *summed, *own_right])
+    second = right.permute([*shared, *summed, *own_right, *own_left])
+    product = bmm(
+        first.reshape(batch, rows, inner), second.reshape(batch, inner, columns)
+    )
+    dims = [*shared, *own_left, *summed, *own_right]
+    sizes = [mine[d] for d in (*shared, *own_left)]
+    sizes += [1] * len(summed) + [yours[d] for d in own_right]
+    return product.view(sizes).permute([dims.index(d) for d in range(len(dims))])
