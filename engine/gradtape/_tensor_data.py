@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from ._sparse import SparseArray
 from ._storage import Storage, borrowed
 from ._tensor_memory import TensorMemory
 from ._tensor_parts import ViewInfo
@@ -15,19 +16,25 @@ _NOT_DIFFERENTIABLE = (
     "data set to a tensor that requires gradients must be floating point or complex "
     "dtype"
 )
+_INCOMPATIBLE = (
+    "Attempted to call `variable.set_data(tensor)`, but `variable` and `tensor` have "
+    "incompatible tensor type."
+)
 
 
 def set_data(tensor: Tensor, value: Any) -> None:
     """Let ``tensor`` use the memory of ``value``, with the version counter it has.
 
     What nodes saved of the tensor follows it. Raises TypeError for what is no tensor,
-    RuntimeError for integers where a gradient is wanted.
+    RuntimeError for integers where a gradient is wanted, and for sparse beside strided.
     """
     if not isinstance(value, TensorMemory):
         raise TypeError(
             f"Variable data has to be a tensor, but got {type(value).__name__}"
         )
     data = value._data
+    if (type(data) is SparseArray) is not (type(tensor._data) is SparseArray):
+        raise RuntimeError(_INCOMPATIBLE)
     if tensor.requires_grad and data.dtype.kind not in "fcV":
         raise RuntimeError(_NOT_DIFFERENTIABLE)
     extra = tensor._extra

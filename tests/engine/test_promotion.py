@@ -145,3 +145,13 @@ def test_other_functions_refuse_two_numbers():
         t.atan2(1, 2)
 
     assert_same(program)
+
+
+@pytest.mark.parametrize("mode", ["trunc", "floor", None])
+def test_a_rounding_mode_that_is_given_has_a_node_of_its_own(mode: str | None):
+    def program(t):
+        x = t.tensor([7.0, -3.0], requires_grad=True)
+        found = t.div(x, 2.0, rounding_mode=mode)
+        return found, found.grad_fn._saved_rounding_mode, t.div(x, 2.0)
+
+    assert_same(program)

@@ -43,11 +43,25 @@ NONE_WANTED = (
 )
 
 
+SPARSE_INPUT = (
+    "Input #{index} is sparse, and gradcheck moves dense inputs alone. Check a "
+    "function of its values instead: "
+    "lambda values: func(sparse_coo_tensor(indices, values, size))."
+)
+SPARSE_OUTPUT = (
+    "Sparse output is not supported at gradcheck yet. Please call "
+    "to_dense(masked_grad=...) on the output of fn for gradcheck."
+)
+
+
 def run(func: Function, inputs: Any, options: Options, masked: bool | None) -> None:
     """Check one function; raise GradcheckError at the first thing that is wrong."""
     given = as_tuple(inputs)
     _check_inputs(given)
-    case = Case(func, given, as_tuple(func(*given)))
+    returned = as_tuple(func(*given))
+    if any(isinstance(each, Tensor) and each.is_sparse for each in returned):
+        raise ValueError(SPARSE_OUTPUT)
+    case = Case(func, given, returned)
     outputs = case.outputs
     if options.check_backward_ad:
         _check_backward(case, options)
@@ -75,6 +89,8 @@ def _check_inputs(inputs: Sequence[Any]) -> None:
                 UserWarning,
                 stacklevel=user_stacklevel(),
             )
+        if each.is_sparse:
+            raise ValueError(SPARSE_INPUT.format(index=index))
         sides = zip(each.stride(), each.size(), strict=True)
         if any(stride == 0 and size > 1 for stride, size in sides):
             raise RuntimeError(STRIDE_ZERO.format(index=index))

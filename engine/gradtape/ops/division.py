@@ -28,7 +28,7 @@ def check_divisor(self: Any, other: Any) -> None:
 def floor_quotient(xp: Any, self: Any, other: Any) -> Any:
     """Divide and round down; integers by zero are refused."""
     check_divisor(self, other)
-    if self.dtype.kind != "f":
+    if self.dtype.kind not in "fV":
         return self // other
     # NumPy gives NaN for x // 0 where PyTorch gives the infinity of the quotient.
     return xp.where(other == 0, self / other, self // other)
@@ -37,7 +37,7 @@ def floor_quotient(xp: Any, self: Any, other: Any) -> Any:
 def trunc_quotient(xp: Any, self: Any, other: Any) -> Any:
     """Divide and round towards zero; integers by zero are refused."""
     check_divisor(self, other)
-    if self.dtype.kind == "f":
+    if self.dtype.kind in "fV":
         return xp.trunc(self / other)
     quotient = self // other
     # Integers round down in NumPy: one more where that was not towards zero.
@@ -74,6 +74,33 @@ def _div_rounded(xp: Any, self: Operand, other: Operand, *, rounding_mode: Any) 
     return quotient(xp, self, other)
 
 
+@op(
+    {
+        "self": lambda F, grad, other, rounding_mode: grad / F.conj(other),
+        "other": lambda F, grad, self, other, rounding_mode: (
+            -grad * F.conj((self / other) / other)
+        ),
+    },
+    name="div",
+    key="_div_unrounded",
+    node="DivBackward2",
+    **{**POINTWISE, "promotion": "float"},
+    **HIDDEN,
+)
+def _div_unrounded(
+    xp: Any, self: Operand, other: Operand, *, rounding_mode: Any
+) -> Any:
+    return xp.true_divide(self, other)
+
+
+def _div_by_mode(
+    input: Any, other: Any, *, rounding_mode: str | None, out: Tensor | None = None
+) -> Tensor:
+    """Divide with a mode that was given, be it None: PyTorch has nodes for that."""
+    divide = _div_unrounded if rounding_mode is None else _div_rounded
+    return divide(input, other, rounding_mode=rounding_mode, out=out)
+
+
 div = pointwise(
     "div",
     "true_divide",
@@ -83,7 +110,7 @@ div = pointwise(
     },
     arity=2,
     promotion="float",
-    option=Option("rounding_mode", None, _div_rounded),
+    option=Option("rounding_mode", ..., _div_by_mode),
 )
 
 
