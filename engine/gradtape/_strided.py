@@ -67,8 +67,21 @@ def _strided_gather(xp: Any, self: Array, inner: Geometry, outer: Geometry) -> A
     return _look(self, buffer, outer).copy()
 
 
+def _read_again(F: Any, grad: Any, inner: Geometry, outer: Geometry) -> Any:
+    """Undo a scatter: what several elements of ``inner`` read, their sum takes back."""
+    if _meets_itself(inner):
+        return F._strided_scatter(grad, outer, inner)
+    return F._strided_gather(grad, inner, outer)
+
+
+def _meets_itself(at: Geometry) -> bool:
+    """Tell whether elements certainly share cells."""
+    repeated = any(n > 1 and s == 0 for n, s in zip(at.size, at.stride, strict=True))
+    return bool(at.end) and (repeated or at.end < math.prod(at.size))
+
+
 @op(
-    {"self": lambda F, grad, inner, outer: F._strided_gather(grad, inner, outer)},
+    {"self": _read_again},
     method=False,
     function=False,
 )
@@ -114,8 +127,7 @@ def _strided_share(xp: Any, self: Array, inner: Geometry) -> Any:
 
 def _as_strided_backward(F: Any, grad: Any, inner: Geometry, outer: Geometry) -> Any:
     found = F._strided_scatter(grad, inner, outer)
-    repeated = any(n > 1 and s == 0 for n, s in zip(*inner[:2], strict=True))
-    if inner.end and (repeated or inner.end < math.prod(inner.size)):
+    if _meets_itself(inner):
         found = F._strided_share(found, inner)
     return found
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Sequence
 from typing import Any
 
 from ._windows import Sizes, Window, padded, volume
@@ -134,25 +133,32 @@ def _bounds(size: int, count: int) -> list[tuple[int, int]]:
     return [(i * size // count, -(-(i + 1) * size // count)) for i in range(count)]
 
 
-def adaptive_matrices(xp: Any, array: Any, outputs: Sizes) -> list[Any]:
-    """Return, per spatial dimension, the matrix that takes means over its cells."""
-    found: list[Any] = []
-    for size, count in zip(array.shape[-len(outputs) :], outputs, strict=True):
-        matrix = xp.zeros((count, size), array.dtype)
-        for row, (begin, end) in enumerate(_bounds(size, count)):
-            matrix[row, begin:end] = 1 / (end - begin)
-        found.append(matrix)
-    return found
+def cell_means(xp: Any, array: Any, outputs: Sizes) -> Any:
+    """Return the mean of each cell, one dimension after the other.
 
-
-def along(xp: Any, array: Any, matrices: Sequence[Any]) -> Any:
-    """Apply one matrix along each of the last dimensions."""
-    dims = len(matrices)
-    for number, matrix in enumerate(matrices):
-        axis = array.ndim - dims + number
+    No cell sees another's elements: a NaN stays where it is.
+    """
+    for number, count in enumerate(outputs):
+        axis = array.ndim - len(outputs) + number
         turned = xp.moveaxis(array, axis, -1)
-        array = xp.moveaxis(xp.matmul(turned, matrix.T), -1, axis)
+        cells = _bounds(turned.shape[-1], count)
+        means = [turned[..., begin:end].mean(-1) for begin, end in cells]
+        none = xp.empty((*turned.shape[:-1], 0), array.dtype)
+        array = xp.stack(means, axis) if count else xp.moveaxis(none, -1, axis)
     return xp.ascontiguousarray(array)
+
+
+def share_cells(xp: Any, grad: Any, spatial: Sizes) -> Any:
+    """Share each cell's gradient among its elements; the adjoint of cell_means."""
+    for number, size in enumerate(spatial):
+        axis = grad.ndim - len(spatial) + number
+        turned = xp.moveaxis(grad, axis, -1)
+        into = xp.zeros((*turned.shape[:-1], size), grad.dtype)
+        for place, (begin, end) in enumerate(_bounds(size, turned.shape[-1])):
+            part = turned[..., place] / grad.dtype.type(end - begin)
+            into[..., begin:end] += part[..., None]
+        grad = xp.moveaxis(into, -1, axis)
+    return xp.ascontiguousarray(grad)
 
 
 def adaptive_cells(xp: Any, array: Any, outputs: Sizes) -> tuple[Any, Any]:

@@ -96,7 +96,7 @@ def histc(
     tensor([0., 2., 1., 0.])
     """
     values = check_tensor(input, "histc")._data
-    if values.dtype.kind not in "f":
+    if values.dtype.kind not in "fV":
         raise not_implemented("histogram_cpu", input)
     _check_bins(bins)
     if min > max:

@@ -7,9 +7,9 @@ from typing import Any
 from .._define import Array, op
 from ._memory_formats import keeps_format
 from ._pool_kernels import (
-    adaptive_matrices,
-    along,
+    cell_means,
     divisors,
+    share_cells,
     trailing,
 )
 from ._windows import Sizes, Window, padded
@@ -144,7 +144,7 @@ def _adaptive_derivative(F: Any, grad: Any, self: Any, output_size: Any) -> Any:
 @keeps_format(0)
 def adaptive_avg_pool2d(xp: Any, self: Array, output_size: Sizes) -> Any:
     """Return the mean of each of the cells that cover the plane."""
-    return along(xp, self, adaptive_matrices(xp, self, output_size))
+    return cell_means(xp, self, output_size)
 
 
 @op(
@@ -155,7 +155,7 @@ def adaptive_avg_pool2d(xp: Any, self: Array, output_size: Sizes) -> Any:
 )
 def adaptive_avg_pool3d(xp: Any, self: Array, output_size: Sizes) -> Any:
     """Return the mean of each of the cells that cover the volume."""
-    return along(xp, self, adaptive_matrices(xp, self, output_size))
+    return cell_means(xp, self, output_size)
 
 
 def _adaptive_adjoint(F: Any, grad: Any, grad_output_shape: Any, dims: int) -> Any:
@@ -174,7 +174,4 @@ def _adaptive_avg_pool_backward(
     xp: Any, grad_output: Array, self: Array, dims: int
 ) -> Any:
     """Share each cell's gradient among what it covers."""
-    outputs = grad_output.shape[-dims:]
-    like = xp.empty((0, *self.shape[-dims:]), grad_output.dtype)
-    matrices = adaptive_matrices(xp, like, outputs)
-    return along(xp, grad_output, [m.T for m in matrices])
+    return share_cells(xp, grad_output, self.shape[-dims:])

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from .._define import OPS, Array, method, op, pointwise
+from .._dtypes import bfloat16, finfo
 from .._inplace import in_place, inplace
 from .._op import Check
 from .._tensor import Tensor
@@ -123,6 +124,14 @@ def nan_to_num(
     neginf: float | None = None,
 ) -> Any:
     """Replace NaN by 0 and infinities by the largest numbers, or by what is given."""
+    if self.dtype.kind == "V":
+        top = finfo(bfloat16).max
+        found = self.astype("float32")
+        high, low = (
+            top if posinf is None else posinf,
+            -top if neginf is None else neginf,
+        )
+        return xp.nan_to_num(found, False, nan or 0.0, high, low).astype(self.dtype)
     if self.dtype.kind not in "fc":
         return self | self if self.dtype.kind == "b" else xp.positive(self)
     return xp.nan_to_num(self, nan=nan or 0.0, posinf=posinf, neginf=neginf)

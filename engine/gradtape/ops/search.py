@@ -188,6 +188,8 @@ def _check_out(out: Tensor | None, out_int32: bool) -> None:
 
 def _found(rows: Any, values: Any, side: str, order: Any) -> Any:
     xp = backend_of(rows).xp
+    if rows.dtype.kind == "V":  # NumPy has no order for bfloat16's NaNs
+        rows, values = rows.astype("float32"), values.astype("float32")
     if order is not None:
         rows = xp.take_along_axis(rows, order, -1)
     if rows.ndim == 1:

@@ -254,7 +254,7 @@ def kl_div(
         warnings.warn(
             "reduction: 'mean' divides the total loss by both the batch size and the "
             "support size.'batchmean' divides only by the batch size, and aligns with "
-            "the KL div math definition.'mean' behavior will be changed to the same as "
+            "the KL div math definition.'mean' will be changed to behave the same as "
             "'batchmean' in the next major release.",
             UserWarning,
             stacklevel=user_stacklevel(),
@@ -293,7 +293,7 @@ def poisson_nll_loss(
 
 
 def _variance(input: Tensor, var: Tensor | float) -> Tensor:
-    negative = (var._data < 0).any() if isinstance(var, Tensor) else var < 0
+    negative = (var.detach() < 0).any() if isinstance(var, Tensor) else var < 0
     if negative:
         raise ValueError("var has negative entry/entries")
     return var if isinstance(var, Tensor) else var * FUNCTIONS["ones_like"](input)
