@@ -28,6 +28,7 @@ from ._operands import (
     arrays_of,
     as_array,
     broadcast_error,
+    compute,
     placed_results,
     promote,
 )
@@ -76,7 +77,7 @@ def apply(op: Op, args: tuple[Any, ...], params: tuple[Any, ...]) -> Any:
         arrays = now.run(promote, op, args, arrays)
     known = None if now.keeping is None else now.keeping.recall(op, args)
     try:
-        found = now.run(op.invoke, xp, arrays, params) if known is None else known
+        found = now.run(compute, op, xp, arrays, params) if known is None else known
     except ValueError as error:
         if op.pointwise and "broadcast" in str(error):
             raise broadcast_error(*(np.shape(a) for a in arrays)) from None

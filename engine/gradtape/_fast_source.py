@@ -11,13 +11,16 @@ from typing import Any, NamedTuple
 
 from ._op import Op
 
+# 16-bit floats, "e", are computed in float32; see _operands.compute.
+_FLOATS_AND_INTEGERS = "fdbBhHiIlLqQ"
+
 _UNARY = """
 def {name}(input{option}):
     {guard}
     if not isinstance(input, Tensor):
         return fallback(op, (input,), ())
     a = input._data
-    if type(a) is not ndarray or a.dtype.kind != "f":
+    if type(a) is not ndarray or a.dtype.char not in "fd":
         return fallback(op, (input,), ())
     now = mode.now
     if now.rare:
@@ -35,14 +38,14 @@ def {name}(input, other{option}):
         return fallback(op, (input, other), ())
     a = input._data
     paired = isinstance(other, Tensor)
-    kind = a.dtype.kind
+    kind = a.dtype.char
     if paired:
         b = other._data
         if a.dtype is not b.dtype or type(b) is not ndarray:
             return fallback(op, (input, other), ())
     else:
         b = other
-        if type(b) not in plain_numbers or kind != "f":
+        if type(b) not in plain_numbers or kind not in "fd":
             return fallback(op, (input, other), ())
     if kind not in {kinds!r} or type(a) is not ndarray:
         return fallback(op, (input, other), ())
@@ -154,7 +157,7 @@ def source_of(op: Op, option: Option | None, operator: bool) -> str:
     takes, guard = ("", "") if operator else _keywords(op, args, option)
     return "".join((*parts, _RETURN)).format(
         name=op.name,
-        kinds="f" if op.promotion == "float" else "fiu",
+        kinds="fd" if op.promotion == "float" else _FLOATS_AND_INTEGERS,
         saved=_saved_source(op),
         params=_metas_source(op, args),
         args=args,

@@ -17,7 +17,7 @@ from ._mode import mode
 from ._node import Node, SavedTensor, save_output
 from ._observe import OpCalled, StorageWritten, notify, observers
 from ._op import Op
-from ._operands import arrays_of, as_array, broadcast_error, promote
+from ._operands import arrays_of, as_array, broadcast_error, compute, promote
 from ._overlap import check_overlap as check_overlap
 from ._overlap import (
     check_partial_overlap,
@@ -72,7 +72,7 @@ def write(op: Op, args: tuple[Any, ...], params: tuple[Any, ...]) -> Tensor:
     if op.promotion != "none":
         promoted = mode.now.run(promote, op, args, arrays)
     try:
-        found = as_array(mode.run(op.invoke, xp, promoted, params))
+        found = as_array(mode.run(compute, op, xp, promoted, params))
     except ValueError as error:
         if op.pointwise and "broadcast" in str(error):
             shapes = [getattr(a, "shape", ()) for a in arrays]
@@ -120,7 +120,7 @@ def _in_order(
         parts = [a[places] if hasattr(a, "shape") else a for a in whole]
         if op.promotion != "none":
             parts = mode.now.run(promote, op, args, parts)
-        data[places] = mode.run(op.invoke, xp, parts, params)
+        data[places] = mode.run(compute, op, xp, parts, params)
     return data.copy()
 
 

@@ -90,6 +90,43 @@ def _device_operands(args: Sequence[Any], arrays: list[Any]) -> tuple[list[Any],
     return ready, backend_of(placed[0]._data).xp
 
 
+_OWN_WIDTH = {"nan_to_num", "nextafter"}  # about the dtype, not about its values
+
+
+def compute(op: Op, xp: Any, arrays: Sequence[Any], params: tuple[Any, ...]) -> Any:
+    """Run a kernel; elementwise, 16-bit floats are computed in float32, as in PyTorch.
+
+    They are rounded once, at the end.
+    """
+    alone = op.pointwise or op.family.startswith("activation")
+    if alone and op.name not in _OWN_WIDTH:
+        dtypes = {a.dtype for a in arrays if hasattr(a, "dtype")}
+        halves = {d for d in dtypes if d.itemsize == 2 and d.kind in "fV"}
+        if len(halves) == 1 and all(d.kind in "biu" for d in dtypes - halves):
+            return _in_single(op, xp, arrays, params, halves.pop())
+    found = op.invoke(xp, arrays, params)
+    first = getattr(arrays[0], "dtype", None) if arrays else None
+    if first is None or first.kind != "V" or "dtype" in op.options:
+        return found
+    return _rounded(op, found, first)  # NumPy widens bfloat16 where a number meets it
+
+
+def _in_single(
+    op: Op, xp: Any, arrays: Sequence[Any], params: tuple[Any, ...], half: Any
+) -> Any:
+    wide = [
+        a.astype("float32") if getattr(a, "dtype", None) == half else a for a in arrays
+    ]
+    return _rounded(op, op.invoke(xp, wide, params), half)
+
+
+def _rounded(op: Op, found: Any, half: Any) -> Any:
+    def each(array: Any) -> Any:
+        return array.astype(half) if array.dtype.name == "float32" else array
+
+    return each(found) if op.outputs == 1 else tuple(map(each, found))
+
+
 def promote(op: Op, args: Sequence[Any], arrays: Sequence[Any]) -> list[Any]:
     """Bring the operands of a pointwise op to the dtype PyTorch computes in.
 

@@ -17,7 +17,7 @@ def trailing(window: Window, spatial: Sizes, outputs: Sizes) -> Sizes:
 
 
 def _lowest(xp: Any, dtype: Any) -> Any:
-    return -xp.inf if dtype.kind == "f" else xp.iinfo(dtype).min
+    return -xp.inf if dtype.kind in "fV" else xp.iinfo(dtype).min
 
 
 def largest(xp: Any, array: Any, window: Window, ceil_mode: bool) -> tuple[Any, Any]:
@@ -43,7 +43,7 @@ def largest(xp: Any, array: Any, window: Window, ceil_mode: bool) -> tuple[Any, 
         xp.maximum(chosen, won * small(number), out=chosen)
         xp.maximum(best, values, out=best)
     assert chosen is not None  # a window has at least one cell
-    if array.dtype.kind == "f" and xp.isnan(best).any():
+    if array.dtype.kind in "fV" and xp.isnan(best).any():
         for number, (_, seen) in enumerate(taps):
             values = wide[(slice(None), slice(None), *seen)]
             chosen[xp.isnan(values)] = number

@@ -132,7 +132,9 @@ def combined(
 def _start(xp: Any, reduce: str, kind: Any) -> Any:
     if reduce in _START:
         return _START[reduce]
-    if kind.kind == "f":
+    if kind.kind == "b":
+        return reduce == "amin"
+    if kind.kind in "fV":
         return -xp.inf if reduce == "amax" else xp.inf
     limits = xp.iinfo(kind)
     return limits.min if reduce == "amax" else limits.max

@@ -79,7 +79,7 @@ def _isclose(
     close = self == other
     if equal_nan and self.dtype.kind in "fc":
         close |= xp.isnan(self) & xp.isnan(other)
-    if rtol == 0 and atol == 0:
+    if (rtol == 0 and atol == 0) or self.dtype.kind == "b":
         return close
     # In the tensors' own dtype, as PyTorch computes it.
     allowed = atol + xp.abs(rtol * other)

@@ -84,15 +84,24 @@ log1p = pointwise(
 
 @op(
     {
-        "self": lambda F, grad, self, other: grad / (1 + F.exp(other - self)),
-        "other": lambda F, grad, self, other: grad / (1 + F.exp(self - other)),
+        "self": lambda F, grad, self, other: grad / F.conj(1 + F.exp(other - self)),
+        "other": lambda F, grad, self, other: grad / F.conj(1 + F.exp(self - other)),
     },
     check=leaves_out("biu", "logaddexp_cpu"),
     **POINTWISE,
 )
 def logaddexp(xp: Any, self: Array, other: Array) -> Any:
     """Return the logarithm of the sum of two exponentials."""
-    return xp.logaddexp(self, other)
+    if self.dtype.kind != "c":
+        return xp.logaddexp(self, other)
+    return complex_logaddexp(xp, self, other)
+
+
+def complex_logaddexp(xp: Any, self: Any, other: Any) -> Any:
+    """Return the logarithm of a sum, on the branch of the larger operand."""
+    larger = self.real >= other.real
+    high, low = xp.where(larger, self, other), xp.where(larger, other, self)
+    return high + xp.log(1 + xp.exp(low - high))
 
 
 @op(

@@ -200,7 +200,7 @@ def scatter_add(xp: Any, self: Array, dim: int, index: Array, src: Array) -> Any
     if not index.size:
         return result
     if not self.ndim:
-        return result + src.reshape(-1).sum()
+        return xp.asarray(result + src.reshape(-1).sum()).astype(self.dtype)
     places, part = check_places(xp, self, dim, index, src)
     xp.add.at(result, places, part)
     return result

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from .._define import FUNCTIONS, Array, op, public, tensor_ops
-from .._dtypes import bool_, uint8
+from .._dtypes import bool_, get_default_dtype, uint8
 from .._tensor import Tensor
 from ._arguments import sizes, wrap_dim
 from ._into import into, with_out
@@ -43,7 +43,10 @@ def native_dropout_backward(
     xp: Any, grad_output: Array, mask: Array, scale: float
 ) -> Any:
     """Return the gradient of what dropout kept."""
-    return xp.asarray(grad_output * mask * grad_output.dtype.type(scale))
+    kept = grad_output * mask
+    if kept.dtype.kind in "iub":
+        kept = kept.astype(get_default_dtype().numpy)
+    return xp.asarray(kept * kept.dtype.type(scale))
 
 
 @public

@@ -64,7 +64,10 @@ def _average(
         part = wide[(slice(None), slice(None), *seen)]
         found = part.copy() if found is None else xp.add(found, part, found)
     by = divisors(xp, window, spatial, outputs, count_include_pad, divisor_override)
-    found /= by if isinstance(by, int) else by.astype(found.dtype)
+    if found.dtype.kind in "biu":  # C++ rounds towards zero
+        found = xp.trunc(found / by).astype(found.dtype)
+    else:
+        found /= by if isinstance(by, int) else by.astype(found.dtype)
     return found if batch is self else found[0]
 
 

@@ -107,7 +107,7 @@ def index_add(
     places = _check_added(xp, "index_add", self, d, index, source)
     result = self.copy()
     if not self.ndim:
-        return result + source.sum() * alpha
+        return xp.asarray(result + source.sum() * alpha).astype(self.dtype)
     xp.add.at(result, _at(self, d, places), source if alpha == 1 else source * alpha)
     return result
 

@@ -82,7 +82,8 @@ def _prod_backward(
     **HIDDEN,
 )
 def _prod_all(xp: Any, self: Array, *, dtype: DType | None = None) -> Any:
-    return _prod_kernel(xp, in_dtype(self, dtype))
+    found = _prod_kernel(xp, in_dtype(self, dtype))
+    return found if dtype is None else found.astype(dtype.numpy, copy=False)
 
 
 @op(
@@ -96,7 +97,8 @@ def _prod_all(xp: Any, self: Array, *, dtype: DType | None = None) -> Any:
 def _prod_dim(
     xp: Any, self: Array, dim: int, keepdim: bool, *, dtype: DType | None = None
 ) -> Any:
-    return _prod_kernel(xp, in_dtype(self, dtype), dim, keepdim)
+    found = _prod_kernel(xp, in_dtype(self, dtype), dim, keepdim)
+    return found if dtype is None else found.astype(dtype.numpy, copy=False)
 
 
 @method(function=True)

@@ -161,7 +161,7 @@ def place_of(xp: Any, name: str, self: Any, axis: int | None, keep: bool) -> Any
 def _even(F: Any, grad: Any, self: Any, result: Any) -> Any:
     """Split the gradient of an extreme of everything among the ties; NaN ties too."""
     mask = self == result
-    if values_of(self).dtype.kind == "f":
+    if values_of(self).dtype.kind in "fV":
         mask = mask | (F.isnan(self) & F.isnan(result))
     return mask * (grad / F.sum(mask))
 

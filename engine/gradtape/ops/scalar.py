@@ -11,25 +11,33 @@ from typing import Any
 import numpy as np
 
 from .._define import OPS, Array, op
+from .._dtypes import get_default_dtype
 from .._tensor import Tensor, wrap
 from .norms import norm_backward
 
 
-def _number(array: Any, number: float) -> Any:
-    """Return a number that leaves the dtype of ``array``; NumPy knows no bfloat16."""
-    return array.dtype.type(number) if array.dtype.kind == "V" else number
+def _operands(array: Any, number: float) -> tuple[Any, Any]:
+    """Return both in the dtype PyTorch computes in; NumPy knows no bfloat16.
+
+    Integers that meet a fraction become the default float type, not float64.
+    """
+    if array.dtype.kind in "iub" and isinstance(number, float):
+        return array.astype(get_default_dtype().numpy), number
+    return array, array.dtype.type(number) if array.dtype.kind == "V" else number
 
 
 @op({"self": lambda F, grad: grad}, node="AddBackward1", method=False, function=False)
 def add_number(xp: Any, self: Array, other: float) -> Any:
     """Add a number."""
-    return self + _number(self, other)
+    array, number = _operands(self, other)
+    return array + number
 
 
 @op({"self": lambda F, grad: grad}, node="SubBackward1", method=False, function=False)
 def sub_number(xp: Any, self: Array, other: float) -> Any:
     """Subtract a number."""
-    return self - _number(self, other)
+    array, number = _operands(self, other)
+    return array - number
 
 
 @op(
@@ -40,7 +48,8 @@ def sub_number(xp: Any, self: Array, other: float) -> Any:
 )
 def mul_number(xp: Any, self: Array, other: float) -> Any:
     """Multiply by a number."""
-    return self * _number(self, other)
+    array, number = _operands(self, other)
+    return array * number
 
 
 @op(
@@ -51,7 +60,8 @@ def mul_number(xp: Any, self: Array, other: float) -> Any:
 )
 def div_number(xp: Any, self: Array, other: float) -> Any:
     """Divide by a number."""
-    return self / _number(self, other)
+    array, number = _operands(self, float(other) if self.dtype.kind in "iub" else other)
+    return array / number
 
 
 @op(

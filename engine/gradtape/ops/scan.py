@@ -12,8 +12,9 @@ from .._dtypes import parse_dtype
 from .._inplace import in_place
 from .._tensor import Tensor, wrap
 from ._arguments import wrap_dim
-from ._operand import HIDDEN
+from ._operand import HIDDEN, is_complex
 from ._reduction import in_dtype, values_of, wide
+from .exponential import complex_logaddexp
 from .products import on_diagonal
 
 _SCALAR_TYPE = "expected scalar_type {result} but found {out}"
@@ -93,6 +94,9 @@ def _cumprod(xp: Any, self: Array, dim: int, *, dtype: DType | None = None) -> A
 
 
 def _logcumsumexp_backward(F: Any, grad: Any, self: Any, result: Any, dim: int) -> Any:
+    if is_complex(self):
+        weighted = F.flip(grad * F.conj(F.exp(-result)), (dim,))
+        return F.conj(F.exp(self)) * F.flip(F._cumsum(weighted, dim), (dim,))
     up = F._reverse_logcumsumexp(F.log(F._clamp_min_number(grad, 0.0)) - result, dim)
     down = F._reverse_logcumsumexp(F.log(F._clamp_min_number(-grad, 0.0)) - result, dim)
     return F.exp(up + self) - F.exp(down + self)
@@ -101,7 +105,20 @@ def _logcumsumexp_backward(F: Any, grad: Any, self: Any, result: Any, dim: int) 
 @op({"self": _logcumsumexp_backward}, out=True, out_rule=_SCALAR_TYPE)
 def logcumsumexp(xp: Any, self: Array, dim: int) -> Any:
     """Return the logarithm of the running sum of exponentials."""
+    if self.dtype.kind == "c":
+        return _complex_scan(xp, self, dim)
     return _scanned(xp.logaddexp, self, dim)
+
+
+def _complex_scan(xp: Any, self: Any, dim: int) -> Any:
+    """Add one position at a time: NumPy's logaddexp is for real numbers."""
+    found = self.copy(order="C")
+    if not self.ndim:
+        return found
+    rows = xp.moveaxis(found, wrap_dim(dim, self.ndim), 0)
+    for at in range(1, len(rows)):
+        rows[at] = complex_logaddexp(xp, rows[at - 1], rows[at])
+    return found
 
 
 def _reverse_backward(F: Any, grad: Any, self: Any, result: Any, dim: int) -> Any:
@@ -122,7 +139,7 @@ def _running(name: str, ufunc: str, better: str) -> Any:
         values = getattr(xp, ufunc).accumulate(self, axis=axis)
         # A new place wherever an element equals the extreme so far: the last of ties.
         same = self == values
-        if self.dtype.kind == "f":
+        if self.dtype.kind in "fV":
             same |= xp.isnan(self)
         steps = xp.arange(self.shape[axis])
         along = steps.reshape([-1 if i == axis else 1 for i in range(self.ndim)])

@@ -29,6 +29,8 @@ _PICKED_ONE: dict[Any, Any] = {
 
 def _sorted_places(xp: Any, self: Any, axis: int, descending: bool) -> Any:
     """Return the places in sorted order, stable; NaN counts as the largest."""
+    if self.dtype.kind == "V":  # whose NaN NumPy does not sort to the end
+        self = self.astype("float32")
     if not descending:
         return xp.argsort(self, axis=axis, kind="stable")
     backwards = xp.flip(self, axis)
@@ -192,7 +194,7 @@ def _middle(xp: Any, self: Any, axis: int, skip_nan: bool) -> Any:
     """Return the place of the lower median of each line, with its axis kept."""
     n = self.shape[axis]
     places = _sorted_places(xp, self, axis, False)
-    if self.dtype.kind != "f":
+    if self.dtype.kind not in "fV":
         return xp.take(places, [(n - 1) // 2], axis)
     nans = xp.isnan(self).sum(axis, keepdims=True)
     if skip_nan:
@@ -204,7 +206,7 @@ def _middle(xp: Any, self: Any, axis: int, skip_nan: bool) -> Any:
 
 def _even(F: Any, grad: Any, self: Any, result: Any) -> Any:
     mask = self == result
-    if values_of(self).dtype.kind == "f":
+    if values_of(self).dtype.kind in "fV":
         mask = mask | (F.isnan(self) & F.isnan(result))
     return mask * (grad / F.sum(mask))
 

@@ -55,7 +55,7 @@ def margin_ranking_loss(
             f"got sizes: input1: {input1.size()}, input2: {input2.size()}, target: "
             f"{target.size()} "
         )
-    losses = add_number(-target * (input1 - input2), margin).clamp_min(0)
+    losses = add_number(-target * (input1 - input2), float(margin)).clamp_min(0)
     return reduce_losses(losses, reduction)
 
 

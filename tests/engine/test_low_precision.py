@@ -1,0 +1,124 @@
+"""16-bit floats, integers and bools where NumPy's own promotion would differ."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from ._engines import OURS, Engine, needs_torch, theirs
+
+pytestmark = needs_torch
+VALUES = np.array([[-3.0, -0.5, 0.25], [0.75, 1.5, 2.75]])
+
+CALLS: dict[str, tuple[Any, ...]] = {
+    **dict.fromkeys(("deg2rad", "rad2deg", "sinc", "exp", "sigmoid", "tanh"), ()),
+    **{
+        f"nn.functional.{name}": ()
+        for name in ("celu", "elu", "gelu", "hardsigmoid", "hardswish", "leaky_relu")
+    },
+    **{f"nn.functional.{name}": () for name in ("selu", "softplus", "softshrink")},
+    "lerp": (VALUES[::-1], 0.4),
+    "addcmul": (VALUES[::-1], VALUES + 1),
+    "nn.functional.huber_loss": (VALUES[::-1],),
+    "nn.functional.smooth_l1_loss": (VALUES[::-1],),
+    "nanmedian": (1,),
+    "amax": (1,),
+    "logcumsumexp": (0,),
+    "nn.functional.adaptive_avg_pool1d": (2,),
+    "nn.functional.max_pool1d": (2,),
+    "nn.functional.avg_pool1d": (2,),
+}
+
+
+def called(engine: Engine, name: str, kind: str) -> Any:
+    """Return the values, as float32, and the dtype of a call and of its gradient."""
+
+    def tensor(value: Any) -> Any:
+        if not isinstance(value, np.ndarray):
+            return value
+        return engine.tensor(value.copy()).to(getattr(engine.module, kind))
+
+    x = tensor(VALUES).requires_grad_()
+    found = engine.function(name)(x, *map(tensor, CALLS[name]))
+    found = found if isinstance(found, engine.tensor_type) else found[0]
+    found.sum().backward()
+    return [(str(t.dtype), engine.array(t.detach().float())) for t in (found, x.grad)]
+
+
+@pytest.mark.parametrize("kind", ["bfloat16", "float16"])
+@pytest.mark.parametrize("name", CALLS)
+def test_sixteen_bits_stay_and_are_rounded_once(name: str, kind: str):
+    pytest.importorskip("ml_dtypes")
+    (found, slope), (wanted, slope_wanted) = (
+        called(e, name, kind) for e in (OURS, theirs())
+    )
+    last_bit = 2.0**-7 if kind == "bfloat16" else 2.0**-10
+    assert found[0] == wanted[0]
+    np.testing.assert_allclose(found[1], wanted[1], rtol=last_bit, atol=1e-4)
+    assert slope[0] == slope_wanted[0]
+    np.testing.assert_allclose(slope[1], slope_wanted[1], 2 * last_bit, last_bit)
+
+
+INTEGERS: dict[str, tuple[Any, ...]] = {
+    "nn.functional.margin_ranking_loss": (np.array([[2, 1]]), np.array([[1, -1]])),
+    "nn.functional.poisson_nll_loss": (np.array([[2, 1]]),),
+    "nn.functional.pairwise_distance": (np.array([[2, 1]]),),
+    "nn.functional.cosine_embedding_loss": (np.array([[2, 1]]), np.array([1])),
+    "nn.functional.avg_pool1d": (2,),
+    "isclose": (np.array([[2, -7]]),),
+}
+
+
+@pytest.mark.parametrize("kind", ["int64", "bool"])
+@pytest.mark.parametrize("name", INTEGERS)
+def test_integers_become_the_default_float(name: str, kind: str):
+    outcomes: list[Any] = []
+    for engine in (OURS, theirs()):
+
+        def tensor(value: Any, engine: Engine = engine) -> Any:
+            if not isinstance(value, np.ndarray):
+                return value
+            return engine.tensor(value).to(getattr(engine.module, kind))
+
+        args = map(tensor, (np.array([[4, -7]]), *INTEGERS[name]))
+        try:
+            found = engine.function(name)(*args)
+            outcomes.append((str(found.dtype), engine.array(found).tolist()))
+        except (RuntimeError, NotImplementedError):
+            outcomes.append("refused")
+    if outcomes[1] == "refused":
+        pytest.skip("PyTorch has no kernel for it")
+    assert outcomes[0][0] == outcomes[1][0]
+    np.testing.assert_allclose(outcomes[0][1], outcomes[1][1], rtol=1e-6)
+
+
+@pytest.mark.parametrize("name", ["amax", "amin"])
+def test_scatter_reduce_starts_bools_from_the_other_end(name: str):
+    found = [
+        e.module.scatter_reduce(
+            e.tensor(np.array([True, False, True])),
+            0,
+            e.tensor(np.array([0, 0, 2])),
+            e.tensor(np.array([False, True, False])),
+            name,
+            include_self=False,
+        ).tolist()
+        for e in (OURS, theirs())
+    ]
+    assert found[0] == found[1]
+
+
+def test_logaddexp_of_complex_numbers():
+    values = np.array([1 + 4j, -2 - 3j, 0.5 + 9j])
+    for name, args in (("logaddexp", (values[::-1].copy(),)), ("logcumsumexp", (0,))):
+        pairs: list[Any] = []
+        for engine in (OURS, theirs()):
+            x = engine.tensor(values.copy()).requires_grad_()
+            rest = [engine.tensor(a) if isinstance(a, np.ndarray) else a for a in args]
+            found = engine.function(name)(x, *rest)
+            found.abs().sum().backward()
+            pairs.append((engine.array(found.detach()), engine.array(x.grad)))
+        for mine, yours in zip(*pairs, strict=True):
+            np.testing.assert_allclose(mine, yours, rtol=1e-9)
