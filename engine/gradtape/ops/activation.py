@@ -7,7 +7,7 @@ from typing import Any
 from .._define import Array, op, pointwise
 from .._inplace import inplace
 from ._operand import HIDDEN, POINTWISE, kind_of
-from ._select import keep
+from ._select import above_zero, choose, keep
 
 
 @op(
@@ -36,7 +36,7 @@ def _check_relu(_name: str, self: Any) -> None:
 
 relu = pointwise(
     "relu",
-    lambda xp, self: xp.maximum(self, 0),
+    above_zero,
     {"self": lambda F, grad, result: F.threshold_backward(grad, result, 0)},
     check=_check_relu,
     out=False,
@@ -53,7 +53,7 @@ relu = pointwise(
 )
 def threshold(xp: Any, self: Array, threshold: float, value: float) -> Any:
     """Keep what is above the threshold; put ``value`` in the place of the rest."""
-    return xp.where(self <= threshold, self.dtype.type(value), self)
+    return choose(xp, self <= threshold, self.dtype.type(value), self)
 
 
 def _sigmoid(xp: Any, self: Any) -> Any:

@@ -11,7 +11,7 @@ from typing import Any
 from .._define import Array, op
 from .._inplace import inplace
 from ._place import array_like
-from ._select import check_floating
+from ._select import check_floating, choose
 
 # ---- leaky_relu ----
 
@@ -21,7 +21,7 @@ def _leaky_relu(xp: Any, self: Any, negative_slope: float) -> Any:
     found = xp.multiply(self, negative_slope)
     if 0 <= negative_slope <= 1:
         return xp.maximum(self, found)
-    return xp.where(self > 0, self, found)
+    return choose(xp, self > 0, self, found)
 
 
 @op(
@@ -74,10 +74,7 @@ def leaky_relu_backward(
     xp: Any, grad_output: Array, self: Array, negative_slope: float
 ) -> Any:
     """Multiply the gradient by the slope where the value is not positive."""
-    found = array_like(xp, grad_output)
-    xp.multiply(grad_output, negative_slope, found)
-    xp.copyto(found, grad_output, where=self > 0)
-    return found
+    return choose(xp, self > 0, grad_output, grad_output * negative_slope)
 
 
 # ---- elu, selu, celu ----
@@ -87,7 +84,7 @@ def _elu(xp: Any, self: Any, alpha: float, scale: float, input_scale: float) -> 
     check_floating(self, "elu_cpu")
     below = xp.expm1(xp.minimum(self, self.dtype.type(0)) * input_scale)
     below = below * (alpha * scale)
-    return xp.where(self > 0, self * scale if scale != 1 else self, below)
+    return choose(xp, self > 0, self * scale if scale != 1 else self, below)
 
 
 @op(
@@ -218,7 +215,7 @@ def elu_backward(
     else:
         xp.exp(xp.minimum(x, x.dtype.type(0)) * input_scale, slope)
         slope *= input_scale * alpha * scale
-    xp.copyto(slope, scale, where=~(x <= 0))  # NaN included
+    slope = choose(xp, ~(x <= 0), x.dtype.type(scale), slope)  # NaN included
     slope *= grad_output
     return slope
 

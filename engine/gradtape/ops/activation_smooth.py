@@ -12,7 +12,9 @@ from . import _normal_kernels as normal
 from ._into import with_out
 from ._operand import OWN_DTYPE
 from ._place import array_like
-from ._select import check_floating
+from ._select import check_floating, choose
+from ._softplus import log1p_of_small
+from ._softplus import softplus as log_one_plus_exp
 
 _ROOT_HALF = math.sqrt(0.5)
 _INV_ROOT_TAU = 1 / math.sqrt(2 * math.pi)
@@ -141,10 +143,6 @@ def silu_backward(xp: Any, grad_output: Array, self: Array) -> Any:
     return slope
 
 
-def _softplus(xp: Any, x: Any) -> Any:
-    return xp.logaddexp(x, x.dtype.type(0))
-
-
 @op(
     {"self": lambda F, grad, self: F.mish_backward(grad, self)},
     method=False,
@@ -153,7 +151,7 @@ def _softplus(xp: Any, x: Any) -> Any:
 def mish(xp: Any, self: Array) -> Any:
     """Return ``x * tanh(softplus(x))``."""
     check_floating(self, "mish_cpu")
-    return self * xp.tanh(_softplus(xp, self))
+    return self * xp.tanh(log_one_plus_exp(xp, self))
 
 
 def _mish_curvature(F: Any, grad: Any, x: Any) -> Any:
@@ -173,7 +171,7 @@ def _mish_curvature(F: Any, grad: Any, x: Any) -> Any:
 )
 def mish_backward(xp: Any, grad_output: Array, self: Array) -> Any:
     """Multiply the gradient by the slope of mish."""
-    t = xp.tanh(_softplus(xp, self))
+    t = xp.tanh(log_one_plus_exp(xp, self))
     return grad_output * (t + self * _sigmoid(xp, self) * (1 - t * t))
 
 
@@ -195,10 +193,11 @@ def softplus(xp: Any, self: Array, beta: float = 1, threshold: float = 20) -> An
     """Return ``log(1 + exp(beta * x)) / beta``; the identity far to the right."""
     check_floating(self, "softplus_cpu")
     inner = self if beta == 1 else self * beta
+    near = log_one_plus_exp(xp, inner)
+    if beta != 1:
+        near /= beta
     found = array_like(xp, self)
-    xp.log1p(xp.exp(inner), found)
-    found /= beta
-    xp.copyto(found, self, where=inner > threshold)
+    found[...] = choose(xp, inner > threshold, self, near)
     return found
 
 
@@ -226,8 +225,7 @@ def softplus_backward(
     inner = self if beta == 1 else self * beta
     found = _sigmoid(xp, inner)
     found *= grad_output
-    xp.copyto(found, grad_output, where=inner > threshold)
-    return found
+    return choose(xp, inner > threshold, grad_output, found)
 
 
 @op(
@@ -246,7 +244,7 @@ def log_sigmoid_forward(xp: Any, self: Array) -> Any:
     """Return ``log(sigmoid(x))`` without overflow, and ``exp(-|x|)``."""
     check_floating(self, "log_sigmoid_cpu")
     decay = xp.exp(-xp.abs(self))
-    found = xp.minimum(self, self.dtype.type(0)) - xp.log1p(decay)
+    found = xp.minimum(self, self.dtype.type(0)) - log1p_of_small(xp, decay)
     return xp.asarray(found, order="C"), xp.asarray(decay, order="C")
 
 
@@ -273,7 +271,7 @@ def log_sigmoid_backward(
 ) -> Any:
     """Multiply the gradient by ``sigmoid(-x)``; ``buffer`` is ``exp(-|x|)``."""
     away = buffer / (1 + buffer)  # sigmoid(-|x|)
-    return grad_output * xp.where(self < 0, 1 - away, away)
+    return grad_output * choose(xp, self < 0, 1 - away, away)
 
 
 # ---- glu, prelu, rrelu ----
@@ -317,7 +315,7 @@ def glu(xp: Any, self: Array, dim: int = -1) -> Any:
 )
 def _prelu_kernel(xp: Any, self: Array, weight: Array) -> Any:
     """Multiply what is negative by a weight that has the input's rank."""
-    return xp.where(self > 0, self, weight * self)
+    return choose(xp, self > 0, self, weight * self)
 
 
 @op(

@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import Any
 
 from .._define import Array, op
-from ._select import check_floating
+from ._select import check_floating, choose
 
 NONE, MEAN, SUM = 0, 1, 2
 
@@ -110,7 +110,7 @@ def smooth_l1_loss(
     """Square differences below beta, take larger ones as they are."""
     size = xp.abs(xp.subtract(self, target))
     near = size * size * (0.5 / beta)
-    return reduced(xp, xp.where(size < beta, near, size - 0.5 * beta), reduction)
+    return reduced(xp, choose(xp, size < beta, near, size - 0.5 * beta), reduction)
 
 
 def _smooth_curvature(
@@ -163,7 +163,7 @@ def huber_loss(
     size = xp.abs(xp.subtract(self, target))
     near = size * size * 0.5
     return reduced(
-        xp, xp.where(size <= delta, near, delta * (size - 0.5 * delta)), reduction
+        xp, choose(xp, size <= delta, near, delta * (size - 0.5 * delta)), reduction
     )
 
 

@@ -6,6 +6,7 @@ from typing import Any
 
 from .._define import Array, op
 from ._product import scalar_name
+from ._softplus import softplus
 from .loss import MEAN, _count, reduced
 
 _EPSILON = 1e-12
@@ -140,7 +141,7 @@ def binary_cross_entropy_with_logits(
     reduction: int = MEAN,
 ) -> Any:
     """Compare logits with bits, without overflow."""
-    log_off = xp.logaddexp(self, self.dtype.type(0))  # -log(1 - sigmoid)
+    log_off = softplus(xp, self)  # -log(1 - sigmoid)
     if pos_weight is None:
         losses = log_off - self * target
     else:

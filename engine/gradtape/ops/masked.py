@@ -16,6 +16,7 @@ from .._tensor import Tensor
 from ._arguments import check_tensor
 from ._into import handed_over
 from ._place import dense_copy, made, row_major
+from ._select import choose
 from .broadcast import broadcast_shapes
 from .create import in_range, zeros
 
@@ -48,7 +49,7 @@ def _check_shapes(mask: Any, self: Any) -> None:
 def _masked(xp: Any, self: Any, mask: Any, value: Any) -> Any:
     _check_shapes(mask, self)
     _check_mask(xp, "masked_fill", mask)
-    return row_major(xp, xp.where(mask, xp.asarray(value).astype(self.dtype), self))
+    return row_major(xp, choose(xp, mask, xp.asarray(value).astype(self.dtype), self))
 
 
 @op(

@@ -18,6 +18,7 @@ from ._operand import (
     number,
     same_dtype,
 )
+from ._select import choose
 
 # ---- where ----
 
@@ -44,7 +45,7 @@ def _check_condition(_name: str, condition: Any, *_operands: Any) -> None:
     **HIDDEN,
 )
 def _where(xp: Any, condition: Array, self: Operand, other: Operand) -> Any:
-    return xp.where(condition, self, other)
+    return choose(xp, condition, self, other)
 
 
 @public
