@@ -16,7 +16,6 @@ from ._apply import apply
 from ._backend import backend_of
 from ._compile import ABSENT, compile_function, compile_invoke
 from ._fast import Option, bind_pointwise
-from ._half import computes_wide, in_float32
 from ._mode import mode
 from ._node import Node, SavedTensor
 from ._op import Array as Array
@@ -234,8 +233,7 @@ def _publish(
 
 def make_node_type(record: Op) -> None:
     """Give a record its node class and its way to call the kernel."""
-    invoke = compile_invoke(record)
-    record.invoke = in_float32(invoke) if computes_wide(record) else invoke
+    record.invoke = compile_invoke(record)
     record.node_type = type(
         record.node_name,
         (Node,),

@@ -91,6 +91,7 @@ def _device_operands(args: Sequence[Any], arrays: list[Any]) -> tuple[list[Any],
 
 
 _OWN_WIDTH = {"nan_to_num", "nextafter"}  # about the dtype, not about its values
+_WIDENED = {"compare", "statistics", "unique"}  # families that compare or sort
 
 
 def compute(op: Op, xp: Any, arrays: Sequence[Any], params: tuple[Any, ...]) -> Any:
@@ -98,7 +99,7 @@ def compute(op: Op, xp: Any, arrays: Sequence[Any], params: tuple[Any, ...]) -> 
 
     They are rounded once, at the end.
     """
-    alone = op.pointwise or op.family.startswith("activation")
+    alone = op.pointwise or op.family.startswith("activation") or op.family in _WIDENED
     if alone and op.name not in _OWN_WIDTH:
         dtypes = {a.dtype for a in arrays if hasattr(a, "dtype")}
         halves = {d for d in dtypes if d.itemsize == 2 and d.kind in "fV"}
