@@ -11,7 +11,7 @@ from ._conv import _ConvNd
 from ._sizes import Sizes, ntuple
 
 
-class _ConvTranspose(_ConvNd):
+class _ConvTransposeNd(_ConvNd):
     """A transposed convolution of ``dims`` spatial dimensions."""
 
     dims: int
@@ -104,21 +104,21 @@ class _ConvTranspose(_ConvNd):
         return tuple(w - m for w, m in zip(wanted, smallest, strict=True))
 
 
-class ConvTranspose1d(_ConvTranspose):
+class ConvTranspose1d(_ConvTransposeNd):
     """Spread each value of (N, C, length) over a window."""
 
     dims = 1
     convolve = staticmethod(F.conv_transpose1d)
 
 
-class ConvTranspose2d(_ConvTranspose):
+class ConvTranspose2d(_ConvTransposeNd):
     """Spread each value of (N, C, height, width) over a window."""
 
     dims = 2
     convolve = staticmethod(F.conv_transpose2d)
 
 
-class ConvTranspose3d(_ConvTranspose):
+class ConvTranspose3d(_ConvTransposeNd):
     """Spread each value of (N, C, depth, height, width) over a window."""
 
     dims = 3

@@ -7,7 +7,7 @@ from .. import functional as F
 from ._module import Module
 
 
-class _Dropout(Module):
+class _DropoutNd(Module):
     """A chance to be dropped; raise ValueError where it is none."""
 
     def __init__(self, p: float = 0.5, inplace: bool = False) -> None:
@@ -24,7 +24,7 @@ class _Dropout(Module):
         return f"p={self.p}, inplace={self.inplace}"
 
 
-class Dropout(_Dropout):
+class Dropout(_DropoutNd):
     """Set elements to zero with probability ``p`` and scale the others up."""
 
     def forward(self, input: Tensor) -> Tensor:
@@ -32,7 +32,7 @@ class Dropout(_Dropout):
         return F.dropout(input, self.p, self.training, self.inplace)
 
 
-class Dropout1d(_Dropout):
+class Dropout1d(_DropoutNd):
     """Set whole channels of (N, C, length) to zero."""
 
     def forward(self, input: Tensor) -> Tensor:
@@ -40,7 +40,7 @@ class Dropout1d(_Dropout):
         return F.dropout1d(input, self.p, self.training, self.inplace)
 
 
-class Dropout2d(_Dropout):
+class Dropout2d(_DropoutNd):
     """Set whole channels of (N, C, height, width) to zero."""
 
     def forward(self, input: Tensor) -> Tensor:
@@ -48,7 +48,7 @@ class Dropout2d(_Dropout):
         return F.dropout2d(input, self.p, self.training, self.inplace)
 
 
-class Dropout3d(_Dropout):
+class Dropout3d(_DropoutNd):
     """Set whole channels of (N, C, depth, height, width) to zero."""
 
     def forward(self, input: Tensor) -> Tensor:
@@ -56,7 +56,7 @@ class Dropout3d(_Dropout):
         return F.dropout3d(input, self.p, self.training, self.inplace)
 
 
-class AlphaDropout(_Dropout):
+class AlphaDropout(_DropoutNd):
     """Drop elements to the lower limit of selu, keeping mean and variance."""
 
     def forward(self, input: Tensor) -> Tensor:
@@ -64,7 +64,7 @@ class AlphaDropout(_Dropout):
         return F.alpha_dropout(input, self.p, self.training)
 
 
-class FeatureAlphaDropout(_Dropout):
+class FeatureAlphaDropout(_DropoutNd):
     """Drop whole channels as AlphaDropout drops elements."""
 
     def forward(self, input: Tensor) -> Tensor:

@@ -13,7 +13,7 @@ from ._sizes import ntuple
 # ---- max ----
 
 
-class _MaxPool(Module):
+class _MaxPoolNd(Module):
     """The largest value of each window; ``pool`` is the function for the rank."""
 
     pool: Any
@@ -56,13 +56,13 @@ class _MaxPool(Module):
         )
 
 
-class MaxPool1d(_MaxPool):
+class MaxPool1d(_MaxPoolNd):
     """Return the largest value of each window of (N, C, length)."""
 
     pool = staticmethod(F.max_pool1d)
 
 
-class MaxPool2d(_MaxPool):
+class MaxPool2d(_MaxPoolNd):
     """Return the largest value of each window of (N, C, height, width).
 
     >>> import gradtape as torch
@@ -73,13 +73,13 @@ class MaxPool2d(_MaxPool):
     pool = staticmethod(F.max_pool2d)
 
 
-class MaxPool3d(_MaxPool):
+class MaxPool3d(_MaxPoolNd):
     """Return the largest value of each window of (N, C, depth, height, width)."""
 
     pool = staticmethod(F.max_pool3d)
 
 
-class _MaxUnpool(Module):
+class _MaxUnpoolNd(Module):
     """Puts maxima back; ``unpool`` is the function for the rank."""
 
     dims: int
@@ -107,21 +107,21 @@ class _MaxUnpool(Module):
         )
 
 
-class MaxUnpool1d(_MaxUnpool):
+class MaxUnpool1d(_MaxUnpoolNd):
     """Undo MaxPool1d as far as its indices tell."""
 
     dims = 1
     unpool = staticmethod(F.max_unpool1d)
 
 
-class MaxUnpool2d(_MaxUnpool):
+class MaxUnpool2d(_MaxUnpoolNd):
     """Undo MaxPool2d as far as its indices tell."""
 
     dims = 2
     unpool = staticmethod(F.max_unpool2d)
 
 
-class MaxUnpool3d(_MaxUnpool):
+class MaxUnpool3d(_MaxUnpoolNd):
     """Undo MaxPool3d as far as its indices tell."""
 
     dims = 3
@@ -168,7 +168,7 @@ class AvgPool1d(Module):
         )
 
 
-class _AvgPool(Module):
+class _AvgPoolNd(Module):
     """The mean of each window; ``pool`` is the function for the rank."""
 
     pool: Any
@@ -210,19 +210,19 @@ class _AvgPool(Module):
         )
 
 
-class AvgPool2d(_AvgPool):
+class AvgPool2d(_AvgPoolNd):
     """Return the mean of each window of (N, C, height, width)."""
 
     pool = staticmethod(F.avg_pool2d)
 
 
-class AvgPool3d(_AvgPool):
+class AvgPool3d(_AvgPoolNd):
     """Return the mean of each window of (N, C, depth, height, width)."""
 
     pool = staticmethod(F.avg_pool3d)
 
 
-class _LPPool(Module):
+class _LPPoolNd(Module):
     """The p-norm of each window; ``pool`` is the function for the rank."""
 
     pool: Any
@@ -254,19 +254,19 @@ class _LPPool(Module):
         )
 
 
-class LPPool1d(_LPPool):
+class LPPool1d(_LPPoolNd):
     """Return the p-norm of each window of (N, C, length)."""
 
     pool = staticmethod(F.lp_pool1d)
 
 
-class LPPool2d(_LPPool):
+class LPPool2d(_LPPoolNd):
     """Return the p-norm of each window of (N, C, height, width)."""
 
     pool = staticmethod(F.lp_pool2d)
 
 
-class LPPool3d(_LPPool):
+class LPPool3d(_LPPoolNd):
     """Return the p-norm of each window of (N, C, depth, height, width)."""
 
     pool = staticmethod(F.lp_pool3d)

@@ -11,7 +11,7 @@ from ._module import Module
 # ---- adaptive ----
 
 
-class _AdaptiveAvgPool(Module):
+class _AdaptiveAvgPoolNd(Module):
     pool: Any
 
     def __init__(self, output_size: Any) -> None:
@@ -27,25 +27,25 @@ class _AdaptiveAvgPool(Module):
         return f"output_size={self.output_size}"
 
 
-class AdaptiveAvgPool1d(_AdaptiveAvgPool):
+class AdaptiveAvgPool1d(_AdaptiveAvgPoolNd):
     """Average (N, C, length) down to a given length."""
 
     pool = staticmethod(F.adaptive_avg_pool1d)
 
 
-class AdaptiveAvgPool2d(_AdaptiveAvgPool):
+class AdaptiveAvgPool2d(_AdaptiveAvgPoolNd):
     """Average (N, C, height, width) down to a given size."""
 
     pool = staticmethod(F.adaptive_avg_pool2d)
 
 
-class AdaptiveAvgPool3d(_AdaptiveAvgPool):
+class AdaptiveAvgPool3d(_AdaptiveAvgPoolNd):
     """Average (N, C, depth, height, width) down to a given size."""
 
     pool = staticmethod(F.adaptive_avg_pool3d)
 
 
-class _AdaptiveMaxPool(Module):
+class _AdaptiveMaxPoolNd(Module):
     pool: Any
 
     def __init__(self, output_size: Any, return_indices: bool = False) -> None:
@@ -62,19 +62,19 @@ class _AdaptiveMaxPool(Module):
         return f"output_size={self.output_size}"
 
 
-class AdaptiveMaxPool1d(_AdaptiveMaxPool):
+class AdaptiveMaxPool1d(_AdaptiveMaxPoolNd):
     """Take maxima of (N, C, length) down to a given length."""
 
     pool = staticmethod(F.adaptive_max_pool1d)
 
 
-class AdaptiveMaxPool2d(_AdaptiveMaxPool):
+class AdaptiveMaxPool2d(_AdaptiveMaxPoolNd):
     """Take maxima of (N, C, height, width) down to a given size."""
 
     pool = staticmethod(F.adaptive_max_pool2d)
 
 
-class AdaptiveMaxPool3d(_AdaptiveMaxPool):
+class AdaptiveMaxPool3d(_AdaptiveMaxPoolNd):
     """Take maxima of (N, C, depth, height, width) down to a given size."""
 
     pool = staticmethod(F.adaptive_max_pool3d)
