@@ -58,6 +58,10 @@ def evaluate(task: GraphTask, node: Node, slots: list[Any]) -> Sequence[Any]:
             outgoing = _limited(node, outgoing, task.wanted)
     if node.extra is not None and node.extra.post_hooks:
         given = slots if had_hooks else [None] * len(slots)  # hung up while it ran
+        outgoing = [
+            None if out is None or goal is None else task.fitted(goal, at, out, node)
+            for out, (goal, at) in zip(outgoing, node.next_functions, strict=True)
+        ]
         outgoing = run_post_hooks(F, node, outgoing, given)
     if observers:
         notify(NodeLeft(node, _arrays(outgoing)))

@@ -70,10 +70,7 @@ class GraphTask:
         layouts = node.layouts
         layout = layouts[number]
         if grad.shape != layout[0] or grad.dtype is not layout[2]:
-            try:
-                grad = fit(self.space, grad, layout)
-            except MisfitError as error:
-                raise invalid_gradient(error, source, node, number) from None
+            grad = self.fitted(node, number, grad, source)
         arriving = self.arriving
         if len(layouts) > 1:
             slots = arriving.setdefault(node, [None] * len(layouts))
@@ -84,6 +81,13 @@ class GraphTask:
             arriving[node] = self.add(arriving, node, grad)
         else:
             arriving[node] = grad
+
+    def fitted(self, node: Node, number: int, grad: Any, source: Node | None) -> Any:
+        """Return a gradient in the shape and dtype of the output it belongs to."""
+        try:
+            return fit(self.space, grad, node.layouts[number])
+        except MisfitError as error:
+            raise invalid_gradient(error, source, node, number) from None
 
     def take(self, node: Node) -> list[Any]:
         """Return what has arrived at the outputs of ``node``, and forget it."""

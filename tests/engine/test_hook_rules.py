@@ -344,3 +344,37 @@ PROGRAMS = [
 @pytest.mark.parametrize("program", PROGRAMS, ids=lambda p: p.__name__)
 def test_same_as_pytorch(program):
     assert_same(program)
+
+
+GROWN = {
+    "expand": lambda t, x: x.expand(3, 2),
+    "mul": lambda t, x: x * t.ones(3, 2),
+    "add": lambda t, x: t.ones(3, 2) + x,
+    "promotion": lambda t, x: x * t.ones(3, 2, dtype=t.float64),
+}
+
+
+@pytest.mark.parametrize("name", GROWN)
+def test_hooks_after_a_node_see_gradients_as_they_go_on(name: str):
+    def program(t):
+        x = t.ones(2, requires_grad=True)
+        y = GROWN[name](t, x)
+        seen = []
+
+        def hook(inputs, outputs):
+            seen.extend(g for g in inputs if g is not None)
+            return tuple(None if g is None else g + 1 for g in inputs)
+
+        y.grad_fn.register_hook(hook)
+        y.sum().backward()
+        return [(g.dtype, g.tolist()) for g in seen], x.grad.tolist()
+
+    assert_same(program)
+
+
+def test_the_node_of_expand_sums_when_called_alone():
+    def program(t):
+        x = t.ones(2, requires_grad=True)
+        return x.expand(3, 2).grad_fn(t.ones(3, 2)).tolist()
+
+    assert_same(program)

@@ -7,6 +7,7 @@ from typing import Any
 from .._define import Array, method, public
 from .._errors import type_in_graph
 from .._operands import broadcast_error
+from .._reduce import sum_to
 from .._size import Size
 from .._tensor import Tensor
 from . import _geometry as at
@@ -19,7 +20,7 @@ Sizes = tuple[int, ...]
 
 @view_op(
     at.expanded,
-    {"self": lambda F, grad, self_shape: grad},
+    {"self": lambda F, grad, self_shape: sum_to(F, grad, tuple(self_shape))},
     method=False,
     function=False,
 )
