@@ -33,6 +33,7 @@ from . import mps as mps
 from . import mtia as mtia
 from . import multiprocessing as multiprocessing
 from . import nn as nn
+from . import onnx as onnx
 from . import ops as ops
 from . import optim as optim
 from . import package as package

@@ -1,0 +1,132 @@
+"""Rules of indexing with tensors."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from ..._dtypes import int64
+from .._graph import Graph, Value
+from .._record import Call
+from .._table import CannotTranslateError, rule
+from .._varying import Length
+from .shape import axis_of, expanded
+
+
+@rule("embedding")
+def embedding(
+    graph: Graph, call: Call, weight: Value, indices: Value, *options: Any
+) -> str:
+    """Return rows of a table."""
+    return graph.node("Gather", weight, indices, axis=0)
+
+
+@rule("EmbeddingBag")
+def embedding_bag(
+    graph: Graph, call: Call, indices: Value, unused: None, weights: Any
+) -> tuple[str, ...]:
+    """Reduce the rows of each bag of a (bags, rows) index."""
+    module = call.module
+    kind = {"sum": "ReduceSum", "mean": "ReduceMean", "max": "ReduceMax"}[module.mode]
+    if module.padding_idx is not None:
+        raise CannotTranslateError("bags with a padding_idx are not translated")
+    rows = graph.node("Gather", weights[0][0], indices, axis=0)
+    return (graph.node(kind, rows, graph.ints([1]), keepdims=0),)
+
+
+@rule("one_hot")
+def one_hot(graph: Graph, call: Call, indices: Value, classes: int) -> str:
+    """Return 1 at each index, 0 elsewhere."""
+    if classes < 0:
+        raise CannotTranslateError("name the number of classes: num_classes=…")
+    depth = graph.constant(np.array(classes, np.int64))
+    return graph.node("OneHot", indices, depth, graph.ints([0, 1]), axis=-1)
+
+
+@rule("gather")
+def gather(
+    graph: Graph, call: Call, x: Value, index: Value, dim: int, *sparse: Any
+) -> str:
+    """Pick along a dimension, element by element."""
+    return graph.node("GatherElements", x, index, axis=axis_of(dim, x.ndim))
+
+
+@rule("index_select")
+def index_select(graph: Graph, call: Call, x: Value, index: Value, dim: int) -> str:
+    """Pick slices along a dimension."""
+    return graph.node("Gather", x, index, axis=axis_of(dim, x.ndim))
+
+
+@rule("index")
+def index(graph: Graph, call: Call, x: Value, places: Any) -> str:
+    """Index as NumPy does: with one array a Gather, with several a GatherND."""
+    arrays = [d for d, p in enumerate(places) if not isinstance(p, slice)]
+    if len(arrays) == 1:
+        place = places[arrays[0]]
+        name = place.name if isinstance(place, Value) else graph.constant(place)
+        return graph.node("Gather", x, name, axis=arrays[0])
+    order, where, shape = in_front(graph, x, places)
+    moved = graph.node("Transpose", x, perm=order)
+    found = graph.node("GatherND", moved, where)
+    if arrays[-1] - arrays[0] + 1 != len(arrays) or not arrays[0]:
+        return found
+    # Arrays side by side: their dimensions stand where the first of them stood.
+    n, lead = len(shape), arrays[0]
+    total = n + x.ndim - len(arrays)
+    back = [*range(n, n + lead), *range(n), *range(n + lead, total)]
+    return graph.node("Transpose", found, perm=back)
+
+
+def in_front(
+    graph: Graph, x: Value, places: Sequence[Any]
+) -> tuple[list[int], str, tuple[Length, ...]]:
+    """Return the order with indexed dimensions first, their indices, and the shape."""
+    arrays = [d for d, p in enumerate(places) if not isinstance(p, slice)]
+    order = [*arrays, *[d for d in range(x.ndim) if d not in arrays]]
+    values = [_as_value(graph, places[d]) for d in arrays]
+    shape = _broadcast([v.shape for v in values])
+    columns: list[str] = []
+    for value in values:
+        wide = expanded(graph, graph.cast(value, int64), value.shape, shape)
+        columns.append(graph.node("Unsqueeze", wide, graph.ints([-1])))
+    return order, graph.node("Concat", *columns, axis=-1), shape
+
+
+def _as_value(graph: Graph, place: Any) -> Value:
+    if isinstance(place, Value):
+        return place
+    name = graph.constant(np.asarray(place, np.int64))
+    return Value(name, tuple(int(n) for n in place.shape), int64)
+
+
+def _broadcast(shapes: Sequence[tuple[Length, ...]]) -> tuple[Length, ...]:
+    ndim = max(len(s) for s in shapes)
+    whole = [(*(1,) * (ndim - len(s)), *s) for s in shapes]
+    return tuple(
+        next((n for n in sizes if n != 1), 1) for sizes in zip(*whole, strict=True)
+    )
+
+
+@rule("grid_sampler_2d")
+def grid_sample(
+    graph: Graph,
+    call: Call,
+    x: Value,
+    grid: Value,
+    mode: int,
+    padding: int,
+    corners: bool,
+) -> str:
+    """Sample a picture at the points of a grid."""
+    old = ("bilinear", "nearest", "bicubic")
+    names = old if graph.opset < 20 else ("linear", "nearest", "cubic")
+    return graph.node(
+        "GridSample",
+        x,
+        grid,
+        mode=names[mode],
+        padding_mode=("zeros", "border", "reflection")[padding],
+        align_corners=int(corners),
+    )

@@ -1,0 +1,296 @@
+"""Translate: one pass over the aligned calls, from tensors in memory to graph values.
+
+A graph has no memory. A write gives its target a new value; other tensors over the same
+memory take in the write when they are next used, element by element where that is not
+the whole of them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from . import _constants
+from ._align import Seen, place
+from ._graph import Graph, Value
+from ._record import Call, Recorder, Ref
+from ._rules import RULES
+from ._table import CannotTranslateError
+from ._varying import Varying
+from .errors import OnnxExporterError, UnsupportedOperatorError
+
+# Tensors that are only there to be filled.
+_UNUSED = {"rrelu_with_noise": 1, "rrelu_with_noise_": 1}
+
+UNSUPPORTED = (
+    "cannot export {where}: {name}() has no translation to ONNX. Write it with other "
+    "ops, or pass its result in as an input of the model"
+)
+STATE = (
+    "it writes to {name!r}, and a graph has no state: return the new value as an output"
+)
+MOVED = (
+    "a tensor's shape or memory was changed in place (unsqueeze_(), resize_(), "
+    "set_()). Use the op that returns a new tensor"
+)
+OVERLAP = (
+    "memory was written through one view and is read through another, of a length that "
+    "depends on a dynamic axis. Write with torch.where or torch.cat instead"
+)
+
+
+class Translator:
+    """Holds the value of every tensor, as of the call that is translated."""
+
+    def __init__(
+        self, graph: Graph, recorders: Sequence[Recorder], names: dict[int, str]
+    ) -> None:
+        self.graph = graph
+        self.recorders = recorders
+        self.names = names  # number of a parameter or buffer -> its name
+        self.weights: set[str] = set()
+        self.values: dict[int, tuple[Value, int, Seen]] = {}
+        self.writes: dict[int, list[tuple[Seen, Value]]] = {}
+        self.places: dict[int, list[Seen]] = {}  # tensors with a value, by their memory
+        self.state: dict[int, str] = {}  # memory of parameters and buffers
+
+    def translate(self, call: Call) -> None:
+        """Append the nodes of one call."""
+        self.graph.scope = call.scope
+        unused = _UNUSED.get(call.name)
+        if unused is not None:
+            args = (None if i == unused else a for i, a in enumerate(call.args))
+            call = replace(call, args=tuple(args))
+        try:
+            self._translate(call)
+        except CannotTranslateError as error:
+            raise OnnxExporterError(f"cannot export {place(call)}: {error}") from None
+
+    def _translate(self, call: Call) -> None:
+        target = call.args[0] if call.args else None
+        inplace = (
+            isinstance(target, Seen)
+            and call.name.endswith("_")
+            and call.outputs[0].serial == target.serial
+        )
+        name = call.name.removesuffix("_") if inplace else call.name
+        rule = RULES.get(name)
+        if not inplace and (self._folded(call) or (not rule and self._known(call))):
+            return
+        if rule is None:
+            raise UnsupportedOperatorError(
+                UNSUPPORTED.format(where=place(call), name=call.name)
+            )
+        found = rule(self.graph, call, *[self._argument(a) for a in call.args])
+        made = (found,) if isinstance(found, str) else found
+        if not inplace:
+            self._bind_all(call, made)
+        else:
+            self._write(call.outputs[0], str(made[0]))
+
+    def _bind_all(self, call: Call, names: Sequence[str | None]) -> None:
+        inputs = [self.values[s.serial][0].name for s in _tensors(call.args)]
+        for seen, made in zip(call.outputs, names, strict=False):
+            if made is not None:
+                self.bind(seen, made)
+                if any(n in self.weights for n in inputs):
+                    self.weights.add(made)
+
+    def _argument(self, arg: Any) -> Any:
+        if isinstance(arg, Seen):
+            return self.value(arg)
+        if isinstance(arg, tuple):
+            return tuple(self._argument(a) for a in arg)
+        return arg
+
+    # ---- values ----
+
+    def bind(self, seen: Seen, name: str) -> Value:
+        """Make a name the value of a tensor."""
+        value = Value(name, seen.shape, seen.dtype)
+        root = seen.refs[0].root
+        self.values[seen.serial] = value, len(self.writes.get(root, ())), seen
+        self.places.setdefault(root, []).append(seen)
+        for axis, n in enumerate(seen.shape):
+            if isinstance(n, Varying) and n not in self.graph.lengths:
+                self.graph.lengths[n] = self.graph.node(
+                    "Shape", name, start=axis, end=axis + 1
+                )
+        return value
+
+    def value(self, seen: Seen) -> Value:
+        """Return the value that a tensor has now."""
+        if seen.serial not in self.values:
+            self._from_outside(seen)
+        value, stamp, before = self.values[seen.serial]
+        if not before.lies_as(seen):
+            value = self._moved(value, before, seen)
+        writes = self.writes.get(seen.refs[0].root, [])
+        for written, new in writes[stamp:]:
+            value = self._after(value, seen, written, new)
+        self.values[seen.serial] = value, len(writes), seen
+        return value
+
+    def _from_outside(self, seen: Seen) -> None:
+        """Give a value to a tensor that no recorded op made."""
+        serial = seen.serial
+        if serial in self.names:
+            self.state[seen.refs[0].root] = self.names[serial]
+        alias = self._alias(seen)
+        if alias is not None:
+            self.bind(seen, alias.name)
+            return
+        arrays = [
+            r.originals.get(serial, r.tensors[serial]._data) for r in self.recorders
+        ]
+        hint = self.names.get(serial, "constant")
+        name = _constants.constant(self.graph, arrays, seen.dtype, hint)
+        self.bind(seen, name)
+        self.values[serial] = self.values[serial][0], 0, seen
+        if serial in self.names:
+            self.weights.add(name)
+
+    def _alias(self, seen: Seen) -> Value | None:
+        """Return the value of another tensor that is the same memory, as detach()."""
+        for other in self.places.get(seen.refs[0].root, ()):
+            if other.serial != seen.serial and other.lies_as(seen):
+                return self.value(other)
+        for other in self.places.get(seen.refs[0].root, ()):
+            if self.values[other.serial][0].name in self.graph.variable:
+                return self._part(other, seen)
+        return None
+
+    def _moved(self, value: Value, before: Seen, now: Seen) -> Value:
+        """Return the value of a tensor whose shape was changed in place."""
+        if any(isinstance(n, Varying) for n in (*before.shape, *now.shape)):
+            raise CannotTranslateError(MOVED)
+        where = {c: i for i, c in enumerate(_cells(before).flat)}
+        cells = _cells(now)
+        if any(c not in where for c in cells.flat):
+            raise CannotTranslateError(MOVED)
+        index = np.array([where[c] for c in cells.flat], np.int64)
+        return self._gathered(value, index, now)
+
+    def _part(self, whole: Seen, part: Seen) -> Value | None:
+        cells, wanted = _cells(whole), _cells(part)
+        where = {c: i for i, c in enumerate(cells.flat)}
+        if any(c not in where for c in wanted.flat):
+            return None
+        index = np.array([where[c] for c in wanted.flat], np.int64)
+        return self._gathered(self.value(whole), index, part)
+
+    def _gathered(self, value: Value, index: Any, like: Seen) -> Value:
+        flat = self.graph.node("Reshape", value, self.graph.ints([-1]))
+        index = self.graph.constant(index.reshape([int(n) for n in like.refs[0].shape]))
+        return Value(self.graph.node("Gather", flat, index), like.shape, like.dtype)
+
+    def _known(self, call: Call) -> bool:
+        """Bind the outputs of a user's Function to what the ops inside it made."""
+        for seen in call.outputs:
+            if seen.serial not in self.values:
+                alias = self._alias(seen)
+                if alias is None:
+                    return False
+                self.bind(seen, alias.name)
+        return bool(call.outputs)
+
+    # ---- writes ----
+
+    def _write(self, target: Seen, name: str) -> None:
+        root = target.refs[0].root
+        if root in self.state:
+            raise CannotTranslateError(STATE.format(name=self.state[root]))
+        value = Value(name, target.shape, target.dtype)
+        self.writes.setdefault(root, []).append((target, value))
+        self.bind(target, name)
+
+    def _after(self, value: Value, seen: Seen, written: Seen, new: Value) -> Value:
+        """Return a value after a write through another tensor over its memory."""
+        if written.lies_as(seen):
+            return Value(new.name, seen.shape, seen.dtype)
+        if _apart(seen, written):
+            return value
+        if any(isinstance(n, Varying) for n in (*seen.shape, *written.shape)):
+            raise CannotTranslateError(OVERLAP)
+        cells, changed = _cells(seen), _cells(written)
+        source = {c: i for i, c in enumerate(changed.flat)}
+        hit = [(i, source[c]) for i, c in enumerate(cells.flat) if c in source]
+        if not hit:
+            return value
+        index = np.array([j for _, j in hit], np.int64)
+        if len(hit) == cells.size:
+            return self._gathered(new, index, seen)
+        graph = self.graph
+        flat = graph.node("Reshape", new, graph.ints([-1]))
+        updates = graph.node("Gather", flat, graph.constant(index))
+        rest = graph.node("Reshape", value, graph.ints([-1]))
+        where = graph.constant(np.array([i for i, _ in hit], np.int64))
+        mixed = graph.node("ScatterElements", rest, where, updates, axis=0)
+        return Value(graph.reshape(mixed, [-1], seen.shape), seen.shape, seen.dtype)
+
+    # ---- what can be computed now ----
+
+    def _folded(self, call: Call) -> bool:
+        """Bind the outputs of a call as constants, if they are the same in all runs.
+
+        What is computed from parameters stays in the graph, with the parameters.
+        """
+        inputs = [self.value(s).name for s in _tensors(call.args)]
+        if call.module is not None or any(
+            n in self.graph.variable or n in self.weights for n in inputs
+        ):
+            return False
+        if any(s.refs[0].root in self._written_ever() for s in call.outputs):
+            return False
+        for seen in call.outputs:
+            arrays = [r.tensors[seen.serial]._data for r in self.recorders]
+            if not all(_constants.same(arrays[0], a) for a in arrays):
+                return False
+        for seen in call.outputs:
+            array = self.recorders[0].tensors[seen.serial]._data
+            self.bind(seen, self.graph.constant(array))
+        return True
+
+    def _written_ever(self) -> set[int]:
+        return self.recorders[0].written
+
+
+def _tensors(value: Any) -> Iterator[Seen]:
+    if isinstance(value, Seen):
+        yield value
+    elif isinstance(value, tuple):
+        for item in value:
+            yield from _tensors(item)
+
+
+def _cells(seen: Seen) -> Any:
+    """Return the address of every element, in the first run."""
+    return _cells_of(seen.refs[0])
+
+
+def _cells_of(ref: Ref) -> Any:
+    cells = np.full(ref.shape, ref.start, np.int64)
+    for axis, (n, stride) in enumerate(zip(ref.shape, ref.strides, strict=True)):
+        steps = np.arange(n, dtype=np.int64) * stride
+        cells += steps.reshape([-1 if d == axis else 1 for d in range(len(ref.shape))])
+    return cells
+
+
+def _apart(one: Seen, other: Seen) -> bool:
+    """Say whether two tensors have no element in common, in any run."""
+    for a, b in zip(one.refs, other.refs, strict=True):
+        (low_a, high_a), (low_b, high_b) = _bounds(a), _bounds(b)
+        if high_a < low_b or high_b < low_a:
+            continue
+        if np.intersect1d(_cells_of(a), _cells_of(b)).size:
+            return False
+    return True
+
+
+def _bounds(ref: Ref) -> tuple[int, int]:
+    spans = [(n - 1) * s for n, s in zip(ref.shape, ref.strides, strict=True)]
+    low = ref.start + sum(s for s in spans if s < 0)
+    return low, ref.start + sum(s for s in spans if s > 0)
