@@ -12,7 +12,7 @@ from ._dtypes import CPP_TYPE, DTYPE_OF, can_cast
 from ._errors import shape_text
 from ._mode import mode
 from ._op import Op
-from ._overlap import check_overlap, check_partial_overlap
+from ._overlap import check_apart, check_overlap, check_partial_overlap
 from ._site import caller_site
 from ._tensor import Tensor
 
@@ -52,6 +52,10 @@ def write_out(op: Op, args: tuple[Any, ...], options: tuple[Any, ...], out: Any)
         raise NotImplementedError(_NO_TANGENT.format(name=op.name))
     if op.pointwise and op.outputs == 1:
         check_partial_overlap(op, out, args)
+    elif op.name in _APART:
+        for target in targets:
+            check_overlap(target, op.name)
+            check_apart(target, args)
     results = _uncast(op, args, options)
     for target, result in zip(
         targets, (results,) if op.outputs == 1 else results, strict=True
@@ -68,6 +72,10 @@ def _uncast(op: Op, args: tuple[Any, ...], options: tuple[Any, ...]) -> Any:
         return apply(op, args, options)
     finally:
         now.casting = casting
+
+
+_APART = {"gather", "index_select", "kthvalue", "masked_select", "take"}
+"""Ops that read their operands in another order than they write."""
 
 
 def store(target: Tensor, value: Any, op: Op) -> None:

@@ -131,6 +131,20 @@ def check_partial_overlap(op: Op, target: Tensor, args: tuple[Any, ...]) -> None
             raise RuntimeError(_errors.PARTIAL_OVERLAP)
 
 
+def check_apart(target: Tensor, args: tuple[Any, ...]) -> None:
+    """Refuse operands that share any cell with what is written."""
+    memory = target._memory
+    for arg in args:
+        if not isinstance(arg, Tensor):
+            continue
+        theirs = arg._memory
+        shared = arg is target or (
+            memory is not None and theirs is not None and theirs.owner is memory.owner
+        )
+        if shared and _partly(target._data, arg._data, True):
+            raise RuntimeError(_errors.PARTIAL_OVERLAP)
+
+
 _SCATTERED = {
     *("index_add", "index_copy", "index_fill", "index_put", "put"),
     *("scatter", "scatter_add", "scatter_reduce"),

@@ -21,7 +21,7 @@ from ._engines import OURS, theirs
 SAMPLES = 15
 """Samples looked at per variant; a few have over a thousand."""
 
-ASPECTS = ("forward", "gradient", "in place", "out=")
+ASPECTS = ("forward", "gradient", "in place", "out=", "refusals")
 
 TOLERANCE = {"float64": 1e-6, "complex128": 1e-6, "float32": 1e-3, "complex64": 1e-3}
 
@@ -131,8 +131,8 @@ def converted(value: Any) -> Any:
 
 def _tensor(value: Any) -> Any:
     torch = theirs().module
-    if value.layout is not torch.strided:
-        raise NotImplementedError("sparse arguments")
+    if value.layout is not torch.strided or value.device.type != "cpu":
+        raise NotImplementedError("arguments that have no strided memory")
     plain = value.detach().resolve_conj().resolve_neg()
     count = plain.untyped_storage().nbytes() // plain.element_size()
     whole = plain.as_strided((count,), (1,), 0).clone()
@@ -191,6 +191,8 @@ def applicable(row: Any) -> tuple[str, ...]:
         there.append("in place")
     if row.supports_out and row.name not in NO_OUT:
         there.append("out=")
+    if row.error_inputs_func is not None:
+        there.append("refusals")
     return tuple(there)
 
 
@@ -211,6 +213,8 @@ def findings(row: Any) -> Iterator[tuple[str, str]]:
         samples = [sample for sample, _ in zip(drawn, range(count), strict=False)]
     for sample in samples:
         yield from _sample_findings(row, function, sample)
+    if row.error_inputs_func is not None:
+        yield from (("refusals", said) for said in _refusals_differ(row, function))
 
 
 def _sample_findings(row: Any, function: Any, sample: Any) -> Iterator[tuple[str, str]]:
@@ -232,7 +236,7 @@ def _sample_findings(row: Any, function: Any, sample: Any) -> Iterator[tuple[str
         "in place": lambda: _writes_differ(row, sample, mine, given),
         "out=": lambda: _outs_differ(row, function, mine, given, wanted),
     }
-    for aspect in applicable(row)[1:]:
+    for aspect in checks.keys() & applicable(row):
         said = checks[aspect]()
         if said:
             yield aspect, f"{sample.summary()}: {said}"
@@ -339,3 +343,29 @@ def _outs_differ(row: Any, function: Any, mine: Any, given: Any, wanted: Any) ->
         return ""
     found = _outcome(function, bare(mine), out=ours[0] if single else tuple(ours))
     return _failed(found) or differ(ours, yours, row.name)
+
+
+def _refusals_differ(row: Any, function: Any) -> Iterator[str]:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        bad = [each.sample_input for each in row.error_inputs("cpu")]
+    for sample in bad:
+        given = (sample.input, tuple(sample.args), dict(sample.kwargs))
+        try:
+            mine = converted(given)
+        except NotImplementedError:
+            continue
+        if _shares_memory(given):
+            continue  # our copies do not
+        wanted, found = _outcome(row.op, given), _outcome(function, mine)
+        if not isinstance(wanted, Exception):
+            continue
+        words = [str(e).split("\n", 1)[0].strip() for e in (found, wanted)]
+        if type(found) is not type(wanted) or words[0] != words[1]:
+            yield f"{found!r}, should be {wanted!r}"
+
+
+def _shares_memory(given: Any) -> bool:
+    storages = [t.untyped_storage().data_ptr() for t in theirs().tensors(given)]
+    known = [pointer for pointer in storages if pointer]
+    return len(set(known)) < len(known)

@@ -16,8 +16,9 @@ HEAD = """# Operators
 
 Every operator of PyTorch that runs in float64 on the CPU, by the name in PyTorch's own
 table of samples, and whether gradtape agrees with PyTorch on these samples: in values,
-dtypes and shapes forward, in gradients, in the in-place form, and with `out=`. A dash
-means that PyTorch has no such form. Written by `python -m tests.engine._opinfo_table`;
+dtypes and shapes forward, in gradients, in the in-place form, with `out=`, and in the
+errors for bad input, type and sentence. A dash means that PyTorch has no such form or
+sample. Written by `python -m tests.engine._opinfo_table`;
 `tests/engine/test_opinfo.py` checks every row.
 
 {summary}

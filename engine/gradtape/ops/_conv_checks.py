@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from .._dtypes import CPP_TYPE
 from .._errors import legacy_type_name
 from .._tensor import Tensor
 
@@ -28,8 +29,8 @@ def _common(
         )
     if bias is not None and bias.dtype is not input.dtype:
         raise RuntimeError(
-            f"Input type ({legacy_type_name(input.dtype)}) and bias type "
-            f"({legacy_type_name(bias.dtype)}) should be the same"
+            f"Input type ({CPP_TYPE[input.dtype]}) and bias type "
+            f"({CPP_TYPE[bias.dtype]}) should be the same"
         )
     if any(p < 0 for p in padding):
         raise RuntimeError("negative padding is not supported")
@@ -39,6 +40,8 @@ def _common(
         raise RuntimeError("dilation should be greater than zero")
     if groups <= 0:
         raise RuntimeError("non-positive groups is not supported")
+    if weight.dim() < 3:
+        raise RuntimeError("weight should have at least three dimensions")
     if weight.dim() != input.dim():
         raise RuntimeError(
             f"Expected {weight.dim()}-dimensional input for "

@@ -8,6 +8,7 @@ from .._define import Array, Operand, method, op, pointwise
 from .._dtypes import DTYPE_OF
 from .._inplace import inplace
 from .._tensor import Tensor
+from ._arguments import check_tensor
 from ._operand import (
     HIDDEN,
     OWN_DTYPE,
@@ -96,6 +97,8 @@ def isclose(
     equal_nan: bool = False,
 ) -> Tensor:
     """Tell where ``|input - other| <= atol + rtol * |other|``."""
+    check_tensor(input, "isclose")
+    check_tensor(other, "isclose", "other", 2)
     if input._data.dtype != other._data.dtype:
         a, b = (DTYPE_OF[t._data.dtype].cpp_name for t in (input, other))
         raise RuntimeError(f"{a} did not match {b}")

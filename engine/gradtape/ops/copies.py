@@ -155,6 +155,8 @@ def narrow_copy(
     input: Tensor, dim: int, start: int, length: int, *, out: Tensor | None = None
 ) -> Tensor:
     """Return a copy of a range of a dimension."""
+    if not input.dim():
+        raise RuntimeError("narrow() cannot be applied to a 0-dim tensor.")
     axis = wrap_dim(dim, input.dim())
     size = input.shape[axis]
     begin = start + size if start < 0 else start

@@ -83,7 +83,7 @@ def shape_and_dims(input: Tensor, s: Any, dim: Any) -> tuple[Sizes, Sizes]:
     dims: Sizes = ()
     if dim is not None:
         given = (dim,) if is_integer(dim) else tuple(dim)
-        dims = tuple(_wrapped(d, ndim) for d in given)
+        dims = tuple(one_dim(d, ndim) for d in given)
         if len(set(dims)) < len(dims):
             raise RuntimeError("FFT dims must be unique")
     if s is None:

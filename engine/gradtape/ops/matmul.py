@@ -206,7 +206,7 @@ def dot(xp: Any, self: Array, tensor: Array) -> Any:
 )
 def vdot(xp: Any, self: Array, other: Array) -> Any:
     """Return the sum of products of two vectors, the first one conjugated."""
-    check_vectors("vdot", self, other)
+    check_vectors("dot", self, other)
     left = self.conj() if self.dtype.kind == "c" else self
     return product(xp, left, other, "vdot")
 

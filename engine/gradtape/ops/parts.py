@@ -113,6 +113,10 @@ def narrow(input: Tensor, dim: int, start: Any, length: int) -> Tensor:
     if length < 0:
         raise RuntimeError("narrow(): length must be non-negative.")
     size = shape[wrap_dim(dim, len(shape))]
+    if isinstance(start, Tensor) and (
+        start.dim() or start._data.dtype.kind not in "iu"
+    ):
+        raise RuntimeError("start must be an 0-dim integral Tensor.")
     first = int(start)
     if not -size <= first <= size:
         raise IndexError(

@@ -8,6 +8,7 @@ from typing import Any
 
 from .._define import Array, Operand, method, op, pointwise
 from .._dtypes import complex128, float64
+from .._operands import combination_error
 from .._tensor import Tensor
 from ._into import with_out
 from ._operand import (
@@ -156,6 +157,8 @@ def square_(self: Tensor) -> Tensor:
 )
 def float_power(input: Any, exponent: Any) -> Tensor:
     """Raise to a power in double precision."""
+    if not (isinstance(input, Tensor) or isinstance(exponent, Tensor)):
+        raise combination_error("float_power", (input, exponent))
     kinds = [kind_of(v) for v in (input, exponent)]
     wide = complex128 if "c" in kinds else float64
     base, power = (

@@ -228,6 +228,8 @@ def roll(input: Tensor, shifts: Any, dims: Any = None) -> Tensor:
             f"shifts and dimensions must align. shifts: {len(by)}, dims:{len(along)}"
         )
     for d in along:
+        if not input.dim():
+            raise IndexError(f"Dimension specified as {d} but tensor has no dimensions")
         wrap_dim(d, input.dim())
     return _roll(input, by, along)
 

@@ -106,6 +106,14 @@ def aminmax(input: Tensor, *, dim: int | None = None, keepdim: bool = False) -> 
     return return_types.aminmax(_aminmax(input, dim, keepdim))
 
 
+_SIGNATURES = """{name}() received an invalid combination of arguments - got ({got}), \
+but expected one of:
+ * (Tensor input, *, Tensor out = None)
+ * (Tensor input, Tensor other, *, Tensor out = None)
+ * (Tensor input, int dim, bool keepdim = False, *, tuple of Tensors out = None)
+"""
+
+
 # ---- picking one element along a dimension ----
 
 
@@ -221,6 +229,17 @@ def _picking(name: str) -> Any:
         axis: Any = ABSENT,
         keepdims: Any = ABSENT,
     ) -> Any:
+        if not isinstance(input, Tensor):
+            given = [input] if dim is ABSENT else [input, dim]
+            raise TypeError(
+                _SIGNATURES.format(
+                    name=name,
+                    got=", ".join(
+                        "Tensor" if isinstance(g, Tensor) else type(g).__name__
+                        for g in given
+                    ),
+                )
+            )
         dim, keepdim = dim_argument(dim, axis, keepdim, keepdims)
         if isinstance(dim, Tensor):
             other, dim = dim, ABSENT

@@ -13,6 +13,7 @@ from .._operands import argument_error
 from .._strided import Geometry, geometry_of
 from .._tensor import Tensor
 from .._views import note_step
+from ._arguments import check_tensor
 from ._view import look, recorded
 
 
@@ -232,4 +233,6 @@ def polar(abs: Tensor, angle: Tensor, *, out: Tensor | None = None) -> Tensor:
     >>> torch.polar(torch.tensor([2.0]), torch.tensor([0.0]))
     tensor([2.+0.j])
     """
+    check_tensor(abs, "polar", "abs")
+    check_tensor(angle, "polar", "angle", 2)
     return complex_of(abs * angle.cos(), abs * angle.sin(), out=out)

@@ -74,6 +74,9 @@ def diagonal_copy(
     xp: Any, self: Array, offset: int = 0, dim1: int = 0, dim2: int = 1
 ) -> Any:
     """Copy the diagonal of two dimensions."""
+    first, second = (wrap_dim(d, self.ndim) for d in (dim1, dim2))
+    if first == second:
+        raise RuntimeError(f"diagonal dimensions cannot be identical {dim1}, {dim2}")
     return xp.diagonal(self, offset, dim1, dim2).copy()
 
 

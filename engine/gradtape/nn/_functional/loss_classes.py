@@ -114,6 +114,7 @@ def linear_cross_entropy(
     ``linear_weight`` is (C, in) or (C, …, in), for losses at several places. With
     ``options`` PyTorch saves memory; the result is the same without.
     """
+    _check_linear(input, linear_weight, linear_bias, target, ignore_index)
     classes, *places = linear_weight.shape[:-1]
     rows = linear_weight.reshape(-1, linear_weight.shape[-1])
     bias = None if linear_bias is None else linear_bias.reshape(-1)
@@ -126,6 +127,38 @@ def linear_cross_entropy(
         ignore_index=-100 if ignore_index is None else ignore_index,
         label_smoothing=label_smoothing,
     )
+
+
+def _check_linear(
+    input: Tensor,
+    weight: Tensor,
+    bias: Tensor | None,
+    target: Tensor,
+    ignore_index: int | None,
+) -> None:
+    fault = ""
+    shape, wide = tuple(weight.shape), weight.dim() > 2
+    if input.dim() not in (1, 2):
+        fault = f"expected input with dimensionality 1 or 2, got {input.dim()}"
+    elif weight.dim() < 2:
+        fault = (
+            f"expected linear_weight with dimensionality at least 2, got {weight.dim()}"
+        )
+    elif input.shape[-1] != shape[-1]:
+        fault = (
+            "expected equal input and linear_weight last dimensions (in_features), got "
+            f"{input.shape[-1]} and {shape[-1]}, respectively"
+        )
+    elif wide and input.dim() == 1:
+        fault = (
+            f"K-dimensional loss defined by linear_weight shape {shape} requires "
+            f"batched input, (N, {shape[-1]}), got unbatched input with shape "
+            f"{tuple(input.shape)}"
+        )
+    elif ignore_index is not None and target.dtype.is_floating_point:
+        fault = "ignore_index cannot be specified when target contains probabilities"
+    if fault:
+        raise RuntimeError(fault)
 
 
 def _from_probabilities(

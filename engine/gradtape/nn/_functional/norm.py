@@ -103,8 +103,22 @@ def _verify_instance_size(shape: Sequence[int]) -> None:
         )
 
 
-def _check_normalized(input: Tensor, shape: tuple[int, ...]) -> None:
-    if tuple(input.shape[input.dim() - len(shape) :]) != shape or not shape:
+def _check_normalized(
+    input: Tensor, shape: tuple[int, ...], **scales: Tensor | None
+) -> None:
+    if not shape:
+        raise RuntimeError(
+            "Expected normalized_shape to be at least 1-dimensional, i.e., containing "
+            "at least one element, but got normalized_shape = []"
+        )
+    for name, tensor in scales.items():
+        if tensor is not None and tuple(tensor.shape) != shape:
+            raise RuntimeError(
+                f"Expected {name} to be of same shape as normalized_shape, but got "
+                f"{name} of shape {list(tensor.shape)} and normalized_shape = "
+                f"{list(shape)}"
+            )
+    if tuple(input.shape[input.dim() - len(shape) :]) != shape:
         stars = "".join(f", {n}" for n in shape)
         raise RuntimeError(
             f"Given normalized_shape={list(shape)}, expected input with shape "
@@ -122,14 +136,7 @@ def layer_norm(
 ) -> Tensor:
     """Normalise each sample over its last dimensions."""
     shape = tuple(normalized_shape)
-    for name, tensor in (("weight", weight), ("bias", bias)):
-        if tensor is not None and tuple(tensor.shape) != shape:
-            raise RuntimeError(
-                f"Expected {name} to be of same shape as normalized_shape, but got "
-                f"{name} of shape {list(tensor.shape)} and normalized_shape = "
-                f"{list(shape)}"
-            )
-    _check_normalized(input, shape)
+    _check_normalized(input, shape, weight=weight, bias=bias)
     return ops.native_layer_norm(input, shape, weight, bias, eps)[0]
 
 
@@ -142,7 +149,7 @@ def rms_norm(
 ) -> Tensor:
     """Divide each sample by the root of its mean square over the last dimensions."""
     shape = tuple(normalized_shape)
-    _check_normalized(input, shape)
+    _check_normalized(input, shape, weight=weight)
     dims = tuple(range(input.dim() - len(shape), input.dim()))
     floor = finfo(input.dtype).eps if eps is None else eps
     square = input.pow(2).mean(dims, keepdim=True)

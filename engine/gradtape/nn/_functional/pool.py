@@ -111,6 +111,13 @@ def _unpool(
 ) -> Tensor:
     kernel, pads = sizes(dims, "max_unpool", kernel_size=kernel_size, padding=padding)
     steps = kernel if stride is None else spread(stride, dims, "stride", "max_unpool")
+    if indices.shape != input.shape:
+        more = [1] if dims == 1 else []
+        raise RuntimeError(
+            "Expected shape of indices to be same as that of the input tensor "
+            f"({[*input.shape, *more]}) but got indices tensor with shape: "
+            f"{[*indices.shape, *more]}"
+        )
     spatial = input.shape[-dims:]
     target = tuple(
         (n - 1) * s + k - 2 * p

@@ -13,19 +13,52 @@ from ...ops import pool_average as averages
 
 def _targets(dims: int, input: Tensor, output_size: Any, name: str) -> tuple[int, ...]:
     """Read an output size, where None stands for the input's own."""
-    if input.dim() not in (dims + 1, dims + 2):
-        raise RuntimeError(
-            f"{name}(): Expected {dims + 1}D or {dims + 2}D tensor, but got "
-            f"{list(input.shape)}"
-        )
     given = (
         [output_size] * dims
         if output_size is None or isinstance(output_size, int)
         else list(output_size)
     )
+    if dims > 1 and input.dim() <= len(given):
+        raise ValueError(f"Input dimension should be at least {len(given) + 1}")
+    if len(given) != dims:
+        raise _count_error(dims, name, len(given))
+    if any(n is not None and n < 0 for n in given):
+        raise _negative(dims, name, input, given)
+    if input.dim() not in (dims + 1, dims + 2):
+        raise RuntimeError(
+            f"{name}(): Expected {dims + 1}D or {dims + 2}D tensor, but got "
+            f"{list(input.shape)}"
+        )
     spatial = input.shape[-dims:]
     return tuple(
         n if g is None else int(g) for g, n in zip(given, spatial, strict=True)
+    )
+
+
+def _count_error(dims: int, name: str, count: int) -> RuntimeError:
+    if dims == 1:
+        return RuntimeError(
+            f"{name}() argument 'output_size' should contain one int (got {count})"
+        )
+    if "max" in name:
+        return RuntimeError(
+            f"{name}(): internal error: output_size.size() must be {dims}"
+        )
+    return RuntimeError(f"{name}: output_size must be {dims}")
+
+
+def _negative(dims: int, name: str, input: Tensor, given: list[Any]) -> RuntimeError:
+    wanted = [1, *given] if dims == 1 else given
+    if "max" in name:
+        shape = [*input.shape[:-dims], *wanted]
+        low = min(n for n in wanted)
+        return RuntimeError(
+            f"Trying to create tensor with negative dimension {low}: {shape}"
+        )
+    shown = ", ".join(map(str, wanted))
+    return RuntimeError(
+        f"{name.replace('1d', '2d')}: elements of output_size must be greater than or "
+        f"equal to 0 but received {{{shown}}}"
     )
 
 
