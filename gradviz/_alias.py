@@ -12,7 +12,9 @@ from collections.abc import Generator, Sequence
 from contextlib import contextmanager
 from importlib.abc import Loader, MetaPathFinder
 from importlib.machinery import ModuleSpec
+from multiprocessing import spawn
 from types import ModuleType
+from typing import Any
 
 
 @contextmanager
@@ -20,7 +22,7 @@ def alias(name: str, target: str) -> Generator[None, None, None]:
     """Let imports of ``name`` and of its submodules give those of ``target``.
 
     Modules called ``name`` that were imported before are put aside, and put back at the
-    end.
+    end. Processes that multiprocessing starts meanwhile keep the alias for good.
 
     >>> with alias("alternative_json", "json"):
     ...     from alternative_json.decoder import JSONDecoder
@@ -29,13 +31,31 @@ def alias(name: str, target: str) -> Generator[None, None, None]:
     """
     finder = _AliasFinder(name, target)
     before = _take_modules(name)
-    sys.meta_path.insert(0, finder)
+    prepare = spawn.get_preparation_data
+    _install(finder)
     try:
         yield
     finally:
+        spawn.get_preparation_data = prepare
         sys.meta_path.remove(finder)
         _take_modules(name)
         sys.modules.update(before)
+
+
+def _install(finder: _AliasFinder) -> None:
+    """Use the finder here, and in processes that are started as fresh interpreters."""
+    sys.meta_path.insert(0, finder)
+    prepare = spawn.get_preparation_data
+
+    def prepare_with_alias(name: str) -> dict[str, Any]:
+        # The child unpickles this before it imports the script.
+        return {**prepare(name), finder.title: finder}
+
+    spawn.get_preparation_data = prepare_with_alias
+
+
+def _install_in_child(name: str, target: str) -> None:
+    _install(_AliasFinder(name, target))
 
 
 def _take_modules(name: str) -> dict[str, ModuleType]:
@@ -50,6 +70,11 @@ class _AliasFinder(MetaPathFinder):
     def __init__(self, name: str, target: str) -> None:
         self._name = name
         self._target = target
+        self.title = f"alias of {name}"
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Install an alike finder wherever this one is unpickled."""
+        return _install_in_child, (self._name, self._target)
 
     def find_spec(
         self,

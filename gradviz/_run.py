@@ -49,7 +49,7 @@ def run_script(
     from gradviz._capture import record
 
     source = _read(script)
-    substitute = alias("torch", "gradtape") if engine == "gradtape" else nullcontext()
+    substitute = _gradtape_as_torch() if engine == "gradtape" else nullcontext()
     recorder = record(title=title, steps=steps)
     status, raised = 0, False
     with _as_main(script, arguments) as module, substitute:
@@ -65,6 +65,15 @@ def run_script(
         _flush()
     snapshot = _below_script(recorder.snapshot(), os.path.abspath(script))
     return Outcome(snapshot, status, raised)
+
+
+@contextmanager
+def _gradtape_as_torch() -> Generator[None, None, None]:
+    with (
+        alias("torch", "gradtape"),
+        alias("safetensors.torch", "gradtape.safetensors"),
+    ):
+        yield
 
 
 def _below_script(snapshot: ir.Snapshot, file: str) -> ir.Snapshot:
@@ -132,11 +141,11 @@ def _flush() -> None:
 def _strip(error: BaseException, keep: str) -> None:
     """Remove our frames from an error and from the errors it came from.
 
-    The engine's go too: like PyTorch's, which are C++, they say nothing about the
-    script. Frames of the file ``keep`` stay in any case.
+    The engine's go too, and those of code that it makes: like PyTorch's, which are C++,
+    they say nothing about the script. Frames of the file ``keep`` stay in any case.
     """
     engine = getattr(sys.modules.get("gradtape"), "__path__", [])
-    ours = tuple(folder + os.sep for folder in (_OURS, *engine))
+    ours = ("<gradtape ", *(folder + os.sep for folder in (_OURS, *engine)))
     waiting: list[Any] = [error]
     seen: set[int] = set()
     while waiting:

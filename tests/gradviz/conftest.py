@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import textwrap
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from types import TracebackType
@@ -57,3 +59,18 @@ def recorders(monkeypatch: pytest.MonkeyPatch) -> list[FakeRecorder]:
     monkeypatch.setattr(_capture, "record", FakeRecorder, raising=False)
     FakeRecorder.made = []
     return FakeRecorder.made
+
+
+@pytest.fixture
+def script(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[str], Path]:
+    """Return a function that writes a script into an otherwise empty folder."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr("gradviz._browser.open_page", lambda _: False)
+
+    def write(text: str) -> Path:
+        path = Path("folder") / "script.py"
+        path.parent.mkdir(exist_ok=True)
+        path.write_text(textwrap.dedent(text))
+        return path
+
+    return write

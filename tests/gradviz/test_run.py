@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 import subprocess
 import sys
-import textwrap
 from collections.abc import Callable
 from pathlib import Path
 
@@ -16,21 +15,6 @@ from gradviz import cli, export
 pytestmark = pytest.mark.usefixtures("bundle", "recorders")
 
 Script = Callable[[str], Path]
-
-
-@pytest.fixture
-def script(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Script:
-    """Return a function that writes a script into an otherwise empty folder."""
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr("gradviz._browser.open_page", lambda _: False)
-
-    def write(text: str) -> Path:
-        path = Path("folder") / "script.py"
-        path.parent.mkdir(exist_ok=True)
-        path.write_text(textwrap.dedent(text))
-        return path
-
-    return write
 
 
 def run(*arguments: object) -> int:
@@ -138,23 +122,6 @@ def test_what_a_script_raises_looks_as_under_python(script: Script, capsys, kind
     assert export.load("x.json").nodes
 
 
-def test_frames_of_the_engine_are_left_out(script: Script, capsys):
-    path = script(
-        """
-        import torch
-        def step():
-            torch.tensor([1.0, 2.0]).backward()
-        step()
-        """
-    )
-    assert run(path, "--engine", "gradtape", "--json", "x.json") == 1
-    trace = capsys.readouterr().err
-    frames = re.findall(r'File "(.*)", line \d+, in (.*)', trace)
-    file = str(path.resolve())
-    assert frames == [(file, "<module>"), (file, "step")]
-    assert "RuntimeError: element 0 of tensors does not require grad" in trace
-
-
 def without_depth(trace: str) -> str:
     """Drop how often a line repeats: that depends on who called the script."""
     return re.sub(r"repeated \d+ more times", "repeated", trace)
@@ -193,22 +160,6 @@ def test_sys_is_put_back(script: Script):
     before = sys.argv, list(sys.path), sys.modules["__main__"]
     run(script("import sys\nsys.argv = []\nsys.path.clear()\n1/0"), "--json", "x.json")
     assert (sys.argv, sys.path, sys.modules["__main__"]) == before
-
-
-def test_with_the_engine_gradtape_torch_is_gradtape(script: Script, capsys):
-    path = script(
-        """
-        import torch
-        import torch.nn.functional as F
-        from torch import nn
-        print(torch.__name__, nn.__name__, F is nn.functional)
-        """
-    )
-    before = {name: m for name, m in sys.modules.items() if name.startswith("torch")}
-    assert run(path, "--engine", "gradtape", "--json", "x.json") == 0
-    assert capsys.readouterr().out == "gradtape gradtape.nn True\n"
-    after = {name: m for name, m in sys.modules.items() if name.startswith("torch")}
-    assert after == before
 
 
 # ---- bad input ----
