@@ -6,6 +6,7 @@ import inspect
 from collections.abc import Callable
 from typing import Any
 
+from ._older_forms import OLDER, call_older
 from ._op import Op
 from ._out import write_out
 
@@ -52,6 +53,12 @@ def compile_function(
         heads.append(f"{_SECOND_NAMES[n]}=_absent")
         guards.append(f"if {_SECOND_NAMES[n]} is not _absent: {n} = {_SECOND_NAMES[n]}")
         guards.append(f"if {n} is _absent: raise _missing({name!r}, {n!r})")
+    if record.name in OLDER:
+        heads[heads.index("*")] = "*older"
+        scope["_call_older"] = call_older
+        firsts = ", ".join(names[n] for n in record.tensors)
+        again = f"_call_older({name!r}, {name}, ({firsts}, *older){', out=out' * out})"
+        guards.insert(0, f"if older: return {again}")
     tensors = "".join(f"{names[n]}, " for n in record.tensors)
     options = "".join(f"{n}, " for n in record.options)
     call = f"(_op, ({tensors}), ({options})"

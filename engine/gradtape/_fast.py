@@ -24,6 +24,7 @@ from ._mode import mode
 from ._node import SavedTensor, new_object, next_sequence_nr
 from ._node_layout import known_layouts, layout_of
 from ._observe import OpCalled, notify, observers
+from ._older_forms import call_older
 from ._op import Op
 from ._operands import as_array, broadcast_error
 from ._out import write_out
@@ -56,6 +57,7 @@ def bind_pointwise(
 def _compile(op: Op, scope: dict[str, Any], source: str) -> Callable[..., Tensor]:
     made: dict[str, Any] = {}
     exec(compile(source, f"<gradtape op {op.name}>", "exec"), scope, made)
+    scope[op.name] = made[op.name]  # older forms of a call come back to it
     return made[op.name]
 
 
@@ -70,6 +72,7 @@ OPERANDS = (Tensor, float, int, complex, np.generic)
 
 
 _SCOPE: dict[str, Any] = {
+    "_call_older": call_older,
     "Callers": Callers,
     "OpCalled": OpCalled,
     "SavedTensor": SavedTensor,

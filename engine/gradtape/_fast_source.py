@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
+from ._older_forms import OLDER
 from ._op import Op
 
 # 16-bit floats, "e", are computed in float32; see _operands.compute.
@@ -175,6 +176,10 @@ def _metas_source(op: Op, args: str) -> str:
 def _keywords(op: Op, args: str, option: Option | None) -> tuple[str, str]:
     """Return the keywords of a signature, and the lines that serve them."""
     takes, lines = "", list[str]()
+    older = op.name in OLDER
+    if older:
+        given = f"({args.strip('()')}, *older), out=out"
+        lines.append(f"if older: return _call_older({op.name!r}, {op.name}, {given})")
     if option is not None:
         takes += f", {option.name}=_default"
         given = f"{args.strip('()')}, {option.name}={option.name}, out=out"
@@ -182,7 +187,8 @@ def _keywords(op: Op, args: str, option: Option | None) -> tuple[str, str]:
     if op.out:
         takes += ", out=None"
         lines.append(f"if out is not None: return write_out(op, {args}, (), out)")
-    return f", *{takes}" if takes else "", "\n    ".join(lines)
+    star = "*older" if older else "*"
+    return f", {star}{takes}" if takes else "", "\n    ".join(lines)
 
 
 def _saved_source(op: Op) -> str:

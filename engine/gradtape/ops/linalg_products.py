@@ -9,6 +9,7 @@ from typing import Any
 from .._autocast import autocasts
 from .._define import FUNCTIONS, OPS, Array, method, op, public
 from .._inplace import in_place
+from .._older_forms import call_older
 from .._tensor import Tensor
 from ._arguments import check_tensor
 from ._operand import HIDDEN
@@ -42,6 +43,8 @@ def _install(name: str, shape_of: Shape) -> None:
     def write(
         self: Tensor, *operands: Any, beta: Any = 1, alpha: Any = 1, **named: Any
     ):
+        if len(operands) > len((first, second)):
+            return call_older(f"{name}_", write, (self, *operands))
         given = (*operands, *(named[n] for n in (first, second) if n in named))
         if [t.dim() for t in given if isinstance(t, Tensor)] == [*ranks]:
             result = shape_of(*given)
