@@ -198,7 +198,7 @@ class Node(NodeSurface):
 
     def free(self) -> None:
         """Let go of the saved tensors; a second backward is refused from here on."""
-        if self.saved:
+        if self.saved and any(entry is not None for entry in self.saved):
             self.saved = None
 
     def unpack(self, F: Any) -> list[Any]:

@@ -258,12 +258,14 @@ def device_error(first: Tensor, other: Any) -> RuntimeError:
 
 
 def broadcast_error(*shapes: tuple[int, ...]) -> RuntimeError:
-    """Build PyTorch's error for shapes that do not broadcast."""
-    a, b, *_ = (*shapes, ())
-    ndim = max(len(a), len(b))
-    for dim in reversed(range(ndim)):
-        i, j = dim - ndim + len(a), dim - ndim + len(b)
-        m, n = (a[i] if i >= 0 else 1), (b[j] if j >= 0 else 1)
-        if m != n and 1 not in (m, n):
-            return RuntimeError(_errors.BROADCAST.format(a=m, b=n, dim=dim))
-    return RuntimeError(f"shapes {a} and {b} cannot be broadcast")
+    """Build PyTorch's error for shapes that do not broadcast, taken one by one."""
+    known: tuple[int, ...] = ()
+    for shape in shapes:
+        ndim = max(len(known), len(shape))
+        a, b = ((1,) * (ndim - len(each)) + each for each in (known, shape))
+        for dim in reversed(range(ndim)):
+            m, n = a[dim], b[dim]
+            if m != n and 1 not in (m, n):
+                return RuntimeError(_errors.BROADCAST.format(a=m, b=n, dim=dim))
+        known = tuple(n if m == 1 else m for m, n in zip(a, b, strict=True))
+    return RuntimeError(f"shapes {shapes} cannot be broadcast")

@@ -327,3 +327,29 @@ def test_a_batch_walks_the_graph_once_per_entry_and_frees_it_last():
     gt.autograd.grad(y, x, gt.eye(2), is_grads_batched=True)
     with pytest.raises(RuntimeError, match="a second time"):
         gt.autograd.grad(y, x, gt.ones(2))
+
+
+# ---- what saved nothing may run twice ----
+
+TWICE = {
+    "addcmul": lambda t, x: x.addcmul(t.ones(2), t.ones(2)),
+    "addcmul_": lambda t, x: x.clone().addcmul_(t.ones(2), t.ones(2)),
+    "index_add": lambda t, x: x.index_add(0, t.arange(2), t.ones(2)),
+    "addmm": lambda t, x: t.addmm(x, t.ones(2, 3), t.ones(3, 2)),
+    "addr": lambda t, x: t.addr(x, t.ones(2), t.ones(2)),
+    "addmm of another": lambda t, x: t.addmm(t.ones(2), x[None], t.ones(2, 2)),
+    "mul": lambda t, x: x * t.ones(2),
+    "add": lambda t, x: x + t.ones(2),
+}
+
+
+@pytest.mark.parametrize("name", TWICE)
+def test_a_second_backward_is_refused_where_something_was_saved(name: str):
+    def program(t):
+        x = leaf(t, 1, 2)
+        y = TWICE[name](t, x).sum()
+        y.backward()
+        y.backward()
+        return x.grad.tolist()
+
+    assert_same(program)

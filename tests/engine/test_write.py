@@ -23,6 +23,9 @@ i = t.tensor([0, 2])
 """
 
 WRITES = """
+t.where(t.ones(2,2) > 0, t.ones(2,2), t.ones(3))
+t.addcmul(t.ones(2,2), t.ones(2,2), t.ones(3))
+t.ones(2,2).addcmul_(t.ones(2,2), t.ones(3))
 z.fill_(v)
 z.as_strided_((2,), (1,))
 x.index_put_((i,), t.ones(7))
