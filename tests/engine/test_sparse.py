@@ -236,6 +236,8 @@ MATRIX_USES: dict[str, Callable[[Any, Any], Any]] = {
     "permuted": lambda torch, x: x.permute(1, 0),
     "mm": lambda torch, x: torch.mm(x, torch.ones(3, 2)),
     "sparse mm": lambda torch, x: torch.sparse.mm(x, torch.ones(3, 2)),
+    "spmm": lambda torch, x: torch.spmm(x, torch.ones(3, 2)),
+    "dsmm": lambda torch, x: torch.dsmm(x, torch.ones(3, 2)),
     "operator": lambda torch, x: x @ torch.ones(3, 2),
     "vector": lambda torch, x: x @ torch.tensor([1.0, 2.0, 3.0]),
     "mv": lambda torch, x: x.mv(torch.tensor([1.0, 2.0, 3.0])),

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from .._define import Array, op
+from .._define import FUNCTIONS, Array, op
 from .._dtypes import DTYPE_OF
 from .._errors import legacy_type_name
 from .._inplace import inplace
@@ -74,6 +74,10 @@ def mm(xp: Any, self: Array, mat2: Array) -> Any:
             raise RuntimeError(f"{name} must be a matrix")
     check_matrices(self, mat2)
     return product(xp, self, mat2, "addmm_impl_cpu_")
+
+
+# The older names, for a sparse matrix and a dense one.
+FUNCTIONS["spmm"] = FUNCTIONS["dsmm"] = mm
 
 
 @op(
