@@ -230,7 +230,8 @@ def _product(left: Tensor, right: Tensor, summed: list[int]) -> Tensor:
     shared = [d for d in others if mine[d] != 1 and yours[d] != 1]
     own_left = [d for d in others if mine[d] != 1 and yours[d] == 1]
     own_right = [d for d in others if mine[d] == 1]
-    if own_left and own_right and own_left[0] > own_right[0]:
+    wide_right = [d for d in own_right if yours[d] != 1]
+    if own_left and wide_right and own_left[0] > wide_right[0]:
         return _product(right, left, summed)  # the output's dimensions lie in order
     batch, rows, inner = (
         math.prod(mine[d] for d in dims) for dims in (shared, own_left, summed)
