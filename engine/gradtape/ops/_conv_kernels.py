@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from ._scratch import borrowed
 from ._windows import Sizes, Window, columns, fold, fold_runs, run_rows, volume
 
 BLOCK = 1 << 19
@@ -42,7 +43,8 @@ def forward(
     for block in _blocks(samples, groups * depth * size):
         seen = columns(xp, input[block], window, outputs)
         seen = seen.reshape(groups, depth, -1)
-        made = _by_group(xp, kernels, seen).reshape(out, -1, size).swapaxes(0, 1)
+        made = _by_group(xp, kernels, seen, "made")
+        made = made.reshape(out, -1, size).swapaxes(0, 1)
         if bias is None:
             found[block] = made
         else:
@@ -51,10 +53,11 @@ def forward(
 
 
 def _by_channel(xp: Any, grad: Any, size: int) -> Any:
-    """Turn (n, O, *outputs) into (O, n * size), contiguous."""
+    """Turn (n, O, *outputs) into (O, n * size), in borrowed memory."""
     samples, out = grad.shape[:2]
-    turned = grad.reshape(samples, out, size).swapaxes(0, 1)
-    return xp.ascontiguousarray(turned).reshape(out, -1)
+    found = borrowed(xp, "by channel", (out, samples, size), grad.dtype)
+    found[...] = grad.reshape(samples, out, size).swapaxes(0, 1)
+    return found.reshape(out, -1)
 
 
 def input_gradient(
@@ -123,24 +126,37 @@ def _spread(
     channels = groups * depth // volume(window.kernel)
     outputs, count = grad.shape[2:], grad.shape[0]
     full = tuple(n + 2 * p for n, p in zip(spatial, window.padding, strict=True))
-    # With rows as wide as the padded input's, a tap is one run of memory and not one
-    # per row: a quarter of the time, unless most of each row would be filling.
-    rows = run_rows(full, window)[1:]
-    if rows and volume(rows) <= 1.5 * volume(outputs[1:]):
-        wide = xp.zeros((grad.shape[1], count, outputs[0], *rows), grad.dtype)
-        wide[(..., *(slice(n) for n in outputs[1:]))] = grad.swapaxes(0, 1)
+    # With rows as wide as the padded input's, a tap is one run of memory for the whole
+    # block and not one per row: a fifth of the time, unless most of each row would be
+    # filling. Outermost, rows need not be wide.
+    first = 1 if len(spatial) > 1 else 0
+    rows = run_rows(full, window)[first:]
+    if volume(rows) <= 1.5 * volume(outputs[first:]):
+        shape = (*outputs[:first], *rows[:-1], count, rows[-1])
+        wide = borrowed(xp, "wide", (grad.shape[1], *shape), grad.dtype)
+        wide.fill(0)
+        there = (*(slice(n) for n in outputs[:-1]), slice(None), slice(outputs[-1]))
+        wide[(slice(None), *there)] = xp.moveaxis(grad, 0, -2)
         part = wide.reshape(groups, grad.shape[1] // groups, -1)
-        cols = _by_group(xp, kernels, part).reshape(
-            channels, -1, count, outputs[0] * volume(rows)
-        )
-        return fold_runs(xp, cols, spatial, full, window)
-    cols = _by_group(xp, kernels, part)
+        cols = _by_group(xp, kernels, part, "spread")
+        cols = cols.reshape(channels, -1, volume(shape))
+        return fold_runs(xp, cols, count, spatial, full, window)
+    cols = _by_group(xp, kernels, part, "spread")
     cols = cols.reshape(channels, *window.kernel, count, *outputs)
     return fold(xp, cols, spatial, window, outputs)
 
 
-def _by_group(xp: Any, left: Any, right: Any) -> Any:
-    """Multiply matrices group by group; one group needs no batched product."""
-    if left.shape[0] == 1:
-        return xp.dot(left[0], right[0])
-    return xp.matmul(left, right)
+def _by_group(xp: Any, left: Any, right: Any, borrow: str = "") -> Any:
+    """Multiply matrices group by group; one group needs no batched product.
+
+    ``borrow`` names the scratch memory for the result, if it is not to be kept.
+    """
+    shape = (left.shape[0], left.shape[1], right.shape[2])
+    if borrow:
+        found = borrowed(xp, borrow, shape, left.dtype)
+    else:
+        found = xp.empty(shape, left.dtype)
+    if shape[0] == 1:
+        xp.dot(left[0], right[0], found[0])
+        return found[0]
+    return xp.matmul(left, right, found)

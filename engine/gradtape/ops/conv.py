@@ -232,7 +232,7 @@ def im2col(
     images = self if self.ndim == 4 else self[None]
     outputs = window.outputs(images.shape[2:])
     found = columns(xp, images, window, outputs)
-    found = xp.ascontiguousarray(found.transpose(3, 0, 1, 2, 4, 5))
+    found = found.transpose(3, 0, 1, 2, 4, 5).copy()
     rows = images.shape[1] * volume(kernel_size)
     found = found.reshape(images.shape[0], rows, volume(outputs))
     return found if self.ndim == 4 else found[0]
