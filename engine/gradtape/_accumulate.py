@@ -14,7 +14,6 @@ from ._mode import mode
 from ._observe import GradAccumulated, notify, observers
 from ._operands import as_array
 from ._ownership import is_only_ours
-from ._site import user_stacklevel
 from ._sparse import SparseArray
 from ._tensor import Tensor, wrap
 from ._warn import warn_once
@@ -117,4 +116,4 @@ def _check_layout(variable: Tensor, grad: Tensor, recorded: bool) -> None:
         strides=list(variable.stride()),
     )
     cause = f"layout of sums recorded: {recorded}"
-    warn_once(message, user_stacklevel(), cause)
+    warn_once(message, cause)

@@ -4,20 +4,23 @@ from __future__ import annotations
 
 import warnings
 
+from ._site import user_stacklevel
+
 _given: set[str] = set()
 _always = False
 
 
-def warn_once(message: str, stacklevel: int = 3, cause: str = "") -> None:
-    """Give a UserWarning the first time it is due; later, only where asked to.
+def warn_once(message: str, cause: str = "") -> None:
+    """Give a UserWarning at the user's line, the first time it is due.
 
+    Later it is given only where :func:`set_warn_always` asks for that.
     Messages that differ in details alone share a ``cause``, and come once together.
     """
     given = not _always and (cause or message) in _given
     if not _always:
         _given.add(cause or message)
     if not given:
-        warnings.warn(message, UserWarning, stacklevel=stacklevel + 1)
+        warnings.warn(message, UserWarning, stacklevel=user_stacklevel())
 
 
 def set_warn_always(b: bool, /) -> None:

@@ -174,7 +174,7 @@ def _flattened(data: Any) -> tuple[list[Any], tuple[int, ...]]:
     level: list[Any] = list(data)
     shape = [len(level)]
     if any(isinstance(item, np.ndarray) and item.ndim for item in level):
-        warn_once(_LIST_OF_ARRAYS, stacklevel=5)
+        warn_once(_LIST_OF_ARRAYS)
     while level and not isinstance(level[0], int | float) and _is_sequence(level[0]):
         if isinstance(level[0], Tensor):
             break  # one of a single element is a number; others are refused later
@@ -282,7 +282,7 @@ def share(array: Any) -> Tensor:
     """Return a tensor over the memory of an array that its maker keeps using."""
     array = array.view(np.ndarray)  # its maker may give the array another shape
     if not array.flags.writeable:
-        warn_once(_READ_ONLY, stacklevel=3)
+        warn_once(_READ_ONLY)
     fix(array)
     return wrap(array)
 
@@ -351,7 +351,7 @@ def frombuffer(
     _check_buffer(buffer, kind.itemsize, count, offset)
     array = np.frombuffer(buffer, kind.numpy, count, offset)
     if not array.flags.writeable:
-        warn_once(_READ_ONLY_BUFFER, stacklevel=2)
+        warn_once(_READ_ONLY_BUFFER)
     fix(array)
     return made(array, requires_grad)
 

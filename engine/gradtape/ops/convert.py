@@ -146,9 +146,9 @@ def _to_copy(xp: Any, self: Array, dtype: DType, memory_format: Any = None) -> A
     return copy
 
 
-def warn_discards(stacklevel: int) -> None:
+def warn_discards() -> None:
     """Warn that a cast loses imaginary parts."""
-    warn_once(_DISCARDS, stacklevel)
+    warn_once(_DISCARDS)
 
 
 def cast(
@@ -158,7 +158,7 @@ def cast(
     if self.dtype is dtype and not copy and _suggests(self, memory_format):
         return self
     if self.dtype.is_complex and not dtype.is_complex and dtype is not bool_:
-        warn_discards(4)
+        warn_discards()
     return apply(OPS["_to_copy"], (self,), (dtype, memory_format))
 
 

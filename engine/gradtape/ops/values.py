@@ -118,7 +118,7 @@ def _truth(self: Tensor) -> bool:
 
 def _only_number(self: Tensor, warn: bool = False) -> Any:
     if warn and mode.grad and self.requires_grad:
-        warn_once(_HAS_HISTORY, 4)
+        warn_once(_HAS_HISTORY)
     if self._data.size != 1:
         raise ValueError(_ONE_ELEMENT)
     return item(self)

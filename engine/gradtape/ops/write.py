@@ -144,7 +144,7 @@ def value_for(self: Tensor, src: Tensor) -> Any:
     if values.dtype == self._data.dtype:
         return values
     if values.dtype.kind == "c" and self._data.dtype.kind not in "cb":
-        warn_discards(5)
+        warn_discards()
         values = values.real
     return mode.run(values.astype, self._data.dtype)
 
