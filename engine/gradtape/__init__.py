@@ -19,6 +19,7 @@ from . import backends as backends
 from . import compiler as compiler
 from . import cpu as cpu
 from . import cuda as cuda
+from . import distributed as distributed
 from . import distributions as distributions
 from . import export as export
 from . import fft as fft

@@ -1,0 +1,243 @@
+"""A store that one process keeps and the others reach over TCP.
+
+A request is one line of JSON, and so is its answer: nothing that comes in is executed.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import ipaddress
+import json
+import math
+import socket
+import threading
+import time
+import weakref
+from datetime import timedelta
+from typing import Any
+
+from ._errors import CONNECTION_CLOSED, DistNetworkError, DistStoreError
+from ._store import Store, Table
+
+__all__ = ["TCPStore", "connect", "listen"]
+
+_RETRY_S = 0.05
+_JOINED = "init/"
+
+
+class TCPStore(Store):
+    """A store in the process with ``is_master``, for all that know its address.
+
+    The master listens on ``port``, or on a free one for 0, and with
+    ``wait_for_workers`` waits until ``world_size`` processes have joined. Raises
+    DistNetworkError where nobody listens there within ``timeout``, or the port is
+    taken; DistStoreError where some process does not join.
+
+    >>> store = TCPStore("127.0.0.1", 0, is_master=True)
+    >>> store.add("visits", 2)
+    2
+    """
+
+    def __init__(
+        self,
+        host_name: str,
+        port: int,
+        world_size: int | None = None,
+        is_master: bool = False,
+        timeout: timedelta = timedelta(seconds=300),
+        wait_for_workers: bool = True,
+        multi_tenant: bool = False,
+        master_listen_fd: int | None = None,
+        use_libuv: bool = True,
+    ) -> None:
+        super().__init__()
+        self._timeout = timeout
+        self._server: _Server | None = None
+        if is_master:
+            self._server = _server(host_name, port, multi_tenant, master_listen_fd)
+            port = self._server.port
+        self.host, self.port = host_name, port
+        self._turn = threading.Lock()
+        joined = self.join(timeout)
+        if is_master and world_size and wait_for_workers:
+            self._wait_for_workers(world_size, joined, timeout)
+
+    def _wait_for_workers(self, count: int, joined: int, timeout: timedelta) -> None:
+        end = time.monotonic() + timeout.total_seconds()
+        while joined < count:
+            if time.monotonic() > end:
+                seconds = max(1, round(timeout.total_seconds()))
+                raise DistStoreError(
+                    f"Timed out after {seconds} seconds waiting for clients. "
+                    f"{joined}/{count} clients joined."
+                )
+            time.sleep(_RETRY_S)
+            joined = self.add(_JOINED, 0)
+
+    def join(self, timeout: timedelta) -> int:
+        """Connect, again where the server was replaced; return how many have so far."""
+        end = time.monotonic() + timeout.total_seconds()
+        while True:
+            self._socket = connect(self.host, self.port, timeout)
+            self._lines = self._socket.makefile("rw", encoding="utf-8", newline="\n")
+            weakref.finalize(self._lines, self._socket.close)
+            try:
+                return self.add(_JOINED, 1)
+            except DistNetworkError:  # it was on its way out
+                if time.monotonic() > end:
+                    raise
+
+    def close(self) -> None:
+        """Leave; when all stores of the master's process have, the server ends."""
+        self._lines.close()
+        self._socket.close()
+        self._server = None
+
+    @property
+    def interface(self) -> str:
+        """The address of this process as those see it who share the store."""
+        return self._socket.getsockname()[0]
+
+    def _do(self, action: str, keys: list[str], *more: Any) -> Any:
+        return self._ask(None, action, keys, *more)
+
+    def _wait(self, keys: list[str], seconds: float) -> bool:
+        return self._ask(seconds, "wait", keys, seconds)
+
+    def _ask(self, seconds: float | None, *request: Any) -> Any:
+        """Send a request; the answer may take ``seconds`` longer than usual."""
+        patience = self._timeout.total_seconds() + (seconds or 0.0) + 1.0
+        try:
+            with self._turn:
+                self._socket.settimeout(patience)
+                self._lines.write(json.dumps(request) + "\n")
+                self._lines.flush()
+                line = self._lines.readline()
+        except OSError as error:
+            raise DistNetworkError(error.strerror or str(error)) from None
+        if not line:
+            raise DistNetworkError(CONNECTION_CLOSED)
+        value, complaint = json.loads(line)
+        if complaint is not None:
+            raise ValueError(complaint)
+        return value
+
+    def _late(self, keys: list[str], timeout: timedelta) -> str:
+        ms = round(timeout.total_seconds() * 1000)
+        return f"wait timeout after {ms}ms, keys: {', '.join('/' + k for k in keys)}"
+
+    def __repr__(self) -> str:
+        here = "<nullptr>" if self._server is None else f"TCPServer(port={self.port})"
+        return f"TCPStore(client={self.host}:{self.port}, server={here})"
+
+
+# ---- the process that keeps the values ----------------------------------------------
+
+_servers: weakref.WeakValueDictionary[int, _Server] = weakref.WeakValueDictionary()
+
+
+def _server(host: str, port: int, shared: bool, descriptor: int | None) -> _Server:
+    """Start a server; where several stores of a process may share one, find it."""
+    found = _servers.get(port) if shared and port else None
+    if found is None:
+        if descriptor is not None:
+            found = _Server(socket.socket(fileno=descriptor))
+        else:
+            found = _Server(listen(host, port))
+        _servers[found.port] = found
+    return found
+
+
+class _Server:
+    """Answers in threads of its own until the last store of its process is gone."""
+
+    def __init__(self, listener: socket.socket) -> None:
+        self.port = int(listener.getsockname()[1])
+        clients: list[socket.socket] = []
+        weakref.finalize(self, _close, listener, clients)
+        args = (listener, clients, Table())
+        threading.Thread(target=_accept, args=args, daemon=True).start()
+
+
+def _close(listener: socket.socket, clients: list[socket.socket]) -> None:
+    for each in (listener, *clients):
+        with contextlib.suppress(OSError):  # one that is closed, or of another system
+            each.shutdown(socket.SHUT_RDWR)  # wakes the thread that reads from it
+    listener.close()
+
+
+def _accept(
+    listener: socket.socket, clients: list[socket.socket], table: Table
+) -> None:
+    while True:
+        try:
+            client, _ = listener.accept()
+        except OSError:
+            return
+        clients.append(client)
+        threading.Thread(target=_serve, args=(client, table), daemon=True).start()
+
+
+def _serve(client: socket.socket, table: Table) -> None:
+    try:
+        with client, client.makefile("rw", encoding="utf-8", newline="\n") as lines:
+            for line in lines:
+                lines.write(json.dumps(_answer(table, line)) + "\n")
+                lines.flush()
+    except (OSError, ValueError):
+        pass  # the client is gone, or none of ours
+
+
+def _answer(table: Table, line: str) -> tuple[Any, str | None]:
+    action, keys, *more = json.loads(line)
+    if action == "wait":
+        return table.wait(keys, *more), None
+    try:
+        return table.do(action, keys, *more), None
+    except ValueError as error:
+        return None, str(error)
+
+
+# ---- addresses ----------------------------------------------------------------------
+
+
+def listen(host: str, port: int) -> socket.socket:
+    """Listen on a port: of this machine alone where ``host`` names just it."""
+    family, address = _bind_address(host)
+    try:
+        return socket.create_server((address, port), family=family, backlog=128)
+    except OSError as error:
+        raise DistNetworkError(
+            "The server socket has failed to listen on any local network address. "
+            f"port: {port}, useIpv6: {str(family == socket.AF_INET6).lower()}, "
+            f"code: {-(error.errno or 0)}, message: {error.strerror}"
+        ) from None
+
+
+def _bind_address(host: str) -> tuple[socket.AddressFamily, str]:
+    try:
+        family, *_, address = socket.getaddrinfo(host, None)[0]
+    except OSError:
+        return socket.AF_INET, ""
+    found = ipaddress.ip_address(str(address[0]).partition("%")[0])
+    return family, str(found) if found.is_loopback else ""
+
+
+def connect(host: str, port: int, timeout: timedelta) -> socket.socket:
+    """Connect, as soon as somebody listens there."""
+    seconds = timeout.total_seconds()
+    end = time.monotonic() + seconds
+    while True:
+        left = max(0.01, end - time.monotonic())
+        try:
+            found = socket.create_connection((host, port), min(left, 10.0))
+            break
+        except OSError as error:
+            if time.monotonic() + _RETRY_S > end:
+                raise DistNetworkError(
+                    f"The client socket has timed out after {math.ceil(seconds * 1000)}"
+                    f"ms while trying to connect to ({host}, {port})."
+                ) from error
+            time.sleep(_RETRY_S)
+    found.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+    return found
