@@ -154,7 +154,7 @@ def _merged_array(arrays: Sequence[Any], where: str) -> Any:
         raise OnnxExporterError(DATA.format(where=where, what="an index"))
     if all(np.array_equal(a, arrays[0]) for a in arrays):
         return arrays[0]
-    what = "an index"
+    what = "an array"
     if any(not np.array_equal(a, arrays[0]) for a in arrays[1:2]):
         raise OnnxExporterError(DATA.format(where=where, what=what))
     raise OnnxExporterError(

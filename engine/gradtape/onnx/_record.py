@@ -20,6 +20,9 @@ from .._site import caller_site, resolve
 from .._tensor import Tensor
 from ..nn import EmbeddingBag, Module, RNNBase
 
+DRAWN = ("_normal_around", "_normal_both", "_normal_spread")
+"""Ops that are handed the random numbers; a graph draws its own."""
+
 
 @dataclass(frozen=True, slots=True)
 class Ref:
@@ -98,6 +101,8 @@ class Recorder:
         site = caller_site()
         scope = mode.now.scope
         owner = None if scope is None else scope.module()
+        if name in DRAWN:
+            args = [a for a in args if not isinstance(a, np.ndarray)]
         refs = self._described(tuple(args))
         results = tuple(self.ref(t) for t in outputs)
         self.made.update(r.serial for r in results)

@@ -27,6 +27,12 @@ NO_VALUES = (
 )
 
 
+RESULT = (
+    "forward() returns a {kind}, and a graph returns tensors: return those that it "
+    "holds, in a tuple, list or dict"
+)
+
+
 @dataclass(slots=True)
 class Program:
     """What all runs have in common."""
@@ -70,10 +76,12 @@ def run_all(model: Module, arguments: Arguments, axes: Axes) -> Program:
     Raises OnnxExporterError where the model does not allow it.
     """
     given = [t.detach().clone() for t in arguments.tensors]
-    with no_grad(), fork_rng(), _state_kept(model):
+    with no_grad(), fork_rng():
         first = _run(model, arguments, given)
         try:
             runs = [first, _run(model, arguments, with_other_values(given))]
+        except OnnxExporterError:
+            raise
         except Exception as error:
             raise OnnxExporterError(NO_VALUES.format(error=error)) from error
         if len(runs[1][0].calls) != len(first[0].calls):
@@ -121,10 +129,23 @@ def _run(model: Module, arguments: Arguments, tensors: list[Tensor]) -> Any:
     given = [t.detach().clone() for t in tensors]
     inputs = tuple(recorder.ref(t) for t in given)
     args, kwargs = arguments.filled(given)
-    with recorder.watching(model):
+    with _state_kept(model), recorder.watching(model):
         result = model(*args, **kwargs)
+    _check_result(result)
     outputs = tuple(recorder.ref(t) for t in tensors_in(result))
     return recorder, inputs, outputs
+
+
+def _check_result(result: Any) -> None:
+    """Refuse what a graph cannot return."""
+    if isinstance(result, list | tuple):
+        for item in result:
+            _check_result(item)
+    elif isinstance(result, Mapping):
+        for item in result.values():
+            _check_result(item)
+    elif result is not None and not isinstance(result, Tensor):
+        raise OnnxExporterError(RESULT.format(kind=type(result).__name__))
 
 
 @contextmanager

@@ -11,12 +11,11 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import Any
 
-import numpy as np
-
 from . import _constants
 from ._align import Seen, place
 from ._graph import Graph, Value
-from ._record import Call, Recorder, Ref
+from ._overlap import after_write, gathered, places_in, range_of, taken
+from ._record import Call, Recorder
 from ._rules import RULES
 from ._table import CannotTranslateError
 from ._varying import Varying
@@ -30,15 +29,12 @@ UNSUPPORTED = (
     "ops, or pass its result in as an input of the model"
 )
 STATE = (
-    "it writes to {name!r}, and a graph has no state: return the new value as an output"
+    "it writes to {name!r}, and a graph has no state: return the new value as "
+    "an output, or export in evaluation mode"
 )
 MOVED = (
     "a tensor's shape or memory was changed in place (unsqueeze_(), resize_(), "
     "set_()). Use the op that returns a new tensor"
-)
-OVERLAP = (
-    "memory was written through one view and is read through another, of a length that "
-    "depends on a dynamic axis. Write with torch.where or torch.cat instead"
 )
 
 
@@ -130,7 +126,7 @@ class Translator:
             value = self._moved(value, before, seen)
         writes = self.writes.get(seen.refs[0].root, [])
         for written, new in writes[stamp:]:
-            value = self._after(value, seen, written, new)
+            value = after_write(self.graph, value, seen, written, new)
         self.values[seen.serial] = value, len(writes), seen
         return value
 
@@ -165,27 +161,21 @@ class Translator:
 
     def _moved(self, value: Value, before: Seen, now: Seen) -> Value:
         """Return the value of a tensor whose shape was changed in place."""
-        if any(isinstance(n, Varying) for n in (*before.shape, *now.shape)):
+        places = places_in(before, now)
+        if places is None:
             raise CannotTranslateError(MOVED)
-        where = {c: i for i, c in enumerate(_cells(before).flat)}
-        cells = _cells(now)
-        if any(c not in where for c in cells.flat):
-            raise CannotTranslateError(MOVED)
-        index = np.array([where[c] for c in cells.flat], np.int64)
-        return self._gathered(value, index, now)
+        return gathered(self.graph, value, places, now)
 
     def _part(self, whole: Seen, part: Seen) -> Value | None:
-        cells, wanted = _cells(whole), _cells(part)
-        where = {c: i for i, c in enumerate(cells.flat)}
-        if any(c not in where for c in wanted.flat):
+        """Return the value of a part of a tensor, as of ``x.data[0]``."""
+        span = range_of(whole, part)
+        if span is not None:
+            name = taken(self.graph, self.value(whole), span)
+            return Value(name, part.shape, part.dtype)
+        places = places_in(whole, part)
+        if places is None:
             return None
-        index = np.array([where[c] for c in wanted.flat], np.int64)
-        return self._gathered(self.value(whole), index, part)
-
-    def _gathered(self, value: Value, index: Any, like: Seen) -> Value:
-        flat = self.graph.node("Reshape", value, self.graph.ints([-1]))
-        index = self.graph.constant(index.reshape([int(n) for n in like.refs[0].shape]))
-        return Value(self.graph.node("Gather", flat, index), like.shape, like.dtype)
+        return gathered(self.graph, self.value(whole), places, part)
 
     def _known(self, call: Call) -> bool:
         """Bind the outputs of a user's Function to what the ops inside it made."""
@@ -206,30 +196,6 @@ class Translator:
         value = Value(name, target.shape, target.dtype)
         self.writes.setdefault(root, []).append((target, value))
         self.bind(target, name)
-
-    def _after(self, value: Value, seen: Seen, written: Seen, new: Value) -> Value:
-        """Return a value after a write through another tensor over its memory."""
-        if written.lies_as(seen):
-            return Value(new.name, seen.shape, seen.dtype)
-        if _apart(seen, written):
-            return value
-        if any(isinstance(n, Varying) for n in (*seen.shape, *written.shape)):
-            raise CannotTranslateError(OVERLAP)
-        cells, changed = _cells(seen), _cells(written)
-        source = {c: i for i, c in enumerate(changed.flat)}
-        hit = [(i, source[c]) for i, c in enumerate(cells.flat) if c in source]
-        if not hit:
-            return value
-        index = np.array([j for _, j in hit], np.int64)
-        if len(hit) == cells.size:
-            return self._gathered(new, index, seen)
-        graph = self.graph
-        flat = graph.node("Reshape", new, graph.ints([-1]))
-        updates = graph.node("Gather", flat, graph.constant(index))
-        rest = graph.node("Reshape", value, graph.ints([-1]))
-        where = graph.constant(np.array([i for i, _ in hit], np.int64))
-        mixed = graph.node("ScatterElements", rest, where, updates, axis=0)
-        return Value(graph.reshape(mixed, [-1], seen.shape), seen.shape, seen.dtype)
 
     # ---- what can be computed now ----
 
@@ -264,33 +230,3 @@ def _tensors(value: Any) -> Iterator[Seen]:
     elif isinstance(value, tuple):
         for item in value:
             yield from _tensors(item)
-
-
-def _cells(seen: Seen) -> Any:
-    """Return the address of every element, in the first run."""
-    return _cells_of(seen.refs[0])
-
-
-def _cells_of(ref: Ref) -> Any:
-    cells = np.full(ref.shape, ref.start, np.int64)
-    for axis, (n, stride) in enumerate(zip(ref.shape, ref.strides, strict=True)):
-        steps = np.arange(n, dtype=np.int64) * stride
-        cells += steps.reshape([-1 if d == axis else 1 for d in range(len(ref.shape))])
-    return cells
-
-
-def _apart(one: Seen, other: Seen) -> bool:
-    """Say whether two tensors have no element in common, in any run."""
-    for a, b in zip(one.refs, other.refs, strict=True):
-        (low_a, high_a), (low_b, high_b) = _bounds(a), _bounds(b)
-        if high_a < low_b or high_b < low_a:
-            continue
-        if np.intersect1d(_cells_of(a), _cells_of(b)).size:
-            return False
-    return True
-
-
-def _bounds(ref: Ref) -> tuple[int, int]:
-    spans = [(n - 1) * s for n, s in zip(ref.shape, ref.strides, strict=True)]
-    low = ref.start + sum(s for s in spans if s < 0)
-    return low, ref.start + sum(s for s in spans if s > 0)

@@ -8,6 +8,7 @@ from typing import Any
 from .._graph import Graph, Value
 from .._record import Call
 from .._table import rule
+from .shape import expanded
 
 
 def is_bool(dtype: Any) -> bool:
@@ -218,6 +219,17 @@ def logit(graph: Graph, call: Call, x: Value, eps: float | None = None) -> str:
         found = graph.node("Clip", found, low, high)
     odds = graph.node("Div", found, graph.node("Sub", one, found))
     return graph.node("Log", odds)
+
+
+@rule("_normal_both", "_normal_around", "_normal_spread")
+def normal(graph: Graph, call: Call, first: Any, second: Any) -> str:
+    """Mean + std * a number that the runtime draws."""
+    mean, std = (second, first) if call.name.endswith("spread") else (first, second)
+    out = call.outputs[0]
+    shape = expanded(graph, graph.number(0, out.dtype), (), out.shape)
+    drawn = graph.node("RandomNormalLike", shape)
+    wide = graph.node("Mul", drawn, graph.operand(std, out.dtype))
+    return graph.node("Add", wide, graph.operand(mean, out.dtype))
 
 
 @rule("mse_loss")

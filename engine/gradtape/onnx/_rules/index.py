@@ -12,7 +12,7 @@ from .._graph import Graph, Value
 from .._record import Call
 from .._table import CannotTranslateError, rule
 from .._varying import Length
-from .shape import axis_of, expanded
+from .shape import axis_of, expanded, sliced
 
 
 @rule("embedding")
@@ -50,7 +50,9 @@ def gather(
     graph: Graph, call: Call, x: Value, index: Value, dim: int, *sparse: Any
 ) -> str:
     """Pick along a dimension, element by element."""
-    return graph.node("GatherElements", x, index, axis=axis_of(dim, x.ndim))
+    axis = axis_of(dim, x.ndim)
+    corner = cut_to(graph, x, index.shape, axis)
+    return graph.node("GatherElements", corner, index, axis=axis)
 
 
 @rule("index_select")
@@ -70,13 +72,30 @@ def index(graph: Graph, call: Call, x: Value, places: Any) -> str:
     order, where, shape = in_front(graph, x, places)
     moved = graph.node("Transpose", x, perm=order)
     found = graph.node("GatherND", moved, where)
-    if arrays[-1] - arrays[0] + 1 != len(arrays) or not arrays[0]:
+    n, lead = len(shape), lead_of(places)
+    if not lead:
         return found
-    # Arrays side by side: their dimensions stand where the first of them stood.
-    n, lead = len(shape), arrays[0]
     total = n + x.ndim - len(arrays)
     back = [*range(n, n + lead), *range(n), *range(n + lead, total)]
     return graph.node("Transpose", found, perm=back)
+
+
+def lead_of(places: Sequence[Any]) -> int:
+    """Return how many dimensions of the result come before the indexed ones.
+
+    Arrays side by side put theirs where the first of them stood, others in front.
+    """
+    arrays = [d for d, p in enumerate(places) if not isinstance(p, slice)]
+    return arrays[0] if arrays[-1] - arrays[0] + 1 == len(arrays) else 0
+
+
+def cut_to(graph: Graph, x: Value, shape: Sequence[Length], but: int | None) -> str:
+    """Return the corner of a tensor that an index of this shape reaches."""
+    found = x.name
+    for axis, (ours, wanted) in enumerate(zip(x.shape, shape, strict=True)):
+        if axis != but and ours != wanted:
+            found = sliced(graph, found, axis, 0, wanted)
+    return found
 
 
 def in_front(

@@ -9,7 +9,8 @@ import numpy as np
 from .._graph import Graph, Value
 from .._record import Call
 from .._table import rule
-from .shape import expanded
+from .index import cut_to, in_front, lead_of
+from .shape import axis_of, expanded
 
 
 @rule("copy")
@@ -54,10 +55,10 @@ def scatter(
         source, dim = (dim, source) if isinstance(dim, Value) else (source, dim)
     reduction = "add" if call.name.startswith("scatter_add") else None
     if isinstance(source, Value):
-        updates = source.name
+        updates = cut_to(graph, source, index.shape, None)
     else:
         updates = expanded(graph, graph.number(source, x.dtype), (), index.shape)
-    axis = int(dim)
+    axis = axis_of(int(dim), x.ndim)
     return graph.node(
         "ScatterElements", x, index, updates, axis=axis, reduction=reduction
     )
@@ -67,16 +68,17 @@ def scatter(
 def index_put(
     graph: Graph, call: Call, x: Value, values: Value, places: Any, accumulate: bool
 ) -> str:
-    """Write at index tensors, the first dimensions of which come first."""
-
-    from .index import in_front
-
+    """Write at index tensors: ScatterND, with the indexed dimensions in front."""
     order, index, shape = in_front(graph, x, places)
     count = sum(not isinstance(p, slice) for p in places)
     rest = [x.shape[d] for d in order[count:]]
-    updates = expanded(
-        graph, graph.cast(values, x.dtype), values.shape, (*shape, *rest)
-    )
+    lead = lead_of(places)
+    whole = (*rest[:lead], *shape, *rest[lead:])
+    updates = expanded(graph, graph.cast(values, x.dtype), values.shape, whole)
+    if lead:
+        n = len(shape)
+        turn = [*range(lead, lead + n), *range(lead), *range(lead + n, len(whole))]
+        updates = graph.node("Transpose", updates, perm=turn)
     moved = graph.node("Transpose", x, perm=order)
     reduction = "add" if accumulate else None
     found = graph.node("ScatterND", moved, index, updates, reduction=reduction)
