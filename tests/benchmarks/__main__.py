@@ -13,6 +13,8 @@ COMMANDS = (
     ("-m", "tests.benchmarks.bench_save"),
     ("-m", "tests.benchmarks.bench_engine", "--threads", "1"),
     ("-m", "tests.benchmarks.bench_engine", "--threads", "2"),
+    ("-m", "tests.benchmarks.bench_models", "--threads", "1"),
+    ("-m", "tests.benchmarks.bench_models", "--threads", "2"),
 )
 
 

@@ -1,6 +1,6 @@
 """Time gradtape against PyTorch on the same programs, interleaved in one process.
 
-    python -m tests.benchmarks.bench_engine [--threads N] [--rounds N]
+    python -m tests.benchmarks.bench_engine [--threads N] [--scale X]
 
 gradtape records everything it always records: nodes, sites, layouts, versions, write
 logs. PyTorch runs without any debugging. A ratio below 1 means gradtape is faster. The
@@ -14,7 +14,7 @@ import os
 import statistics
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -129,19 +129,21 @@ def measure(workload: Workload, rounds: int) -> dict[str, Any]:
     return result
 
 
-def report(threads: int, scale: float) -> None:
+def report(workloads: Sequence[Workload], threads: int, scale: float) -> None:
     """Print one line per workload."""
     import torch
 
     torch.set_num_threads(threads)
     print(f"Training steps, {threads} thread(s); median ms forward + backward and step")
-    head = f"{'':32}{'gradtape':>16}{'PyTorch':>16}{'ratio':>8}{'recorded':>11}"
+    head = f"{'':34}{'gradtape':>16}{'PyTorch':>16}{'ratio':>8}{'recorded':>11}"
     print(head)
-    for workload in WORKLOADS:
+    if "OPENBLAS_CORETYPE" in os.environ:  # may halve the speed of NumPy's products
+        print(f"(with OPENBLAS_CORETYPE={os.environ['OPENBLAS_CORETYPE']})")
+    for workload in workloads:
         found = measure(workload, max(5, int(workload.rounds * scale)))
         ours, theirs = found["gradtape"], found["torch"]
         print(
-            f"{workload.name:32}{_pair(ours):>16}{_pair(theirs):>16}"
+            f"{workload.name:34}{_pair(ours):>16}{_pair(theirs):>16}"
             f"{sum(ours) / sum(theirs):8.2f}{found['recorded'] / sum(theirs):10.2f}x"
         )
 
@@ -150,8 +152,9 @@ def _pair(seconds: list[float]) -> str:
     return " + ".join(f"{1e3 * each:.2f}" for each in seconds)
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
+def main(workloads: Sequence[Workload], description: str | None, name: str) -> None:
+    """Run the workloads of the module ``name`` as its command line says."""
+    parser = argparse.ArgumentParser(description=description)
     parser.add_argument("--threads", type=int, default=1)
     parser.add_argument("--scale", type=float, default=1.0, help="more or fewer rounds")
     options = parser.parse_args()
@@ -159,9 +162,9 @@ def main() -> None:
     wanted = str(options.threads)
     if os.environ.get("OPENBLAS_NUM_THREADS") != wanted:
         os.environ["OPENBLAS_NUM_THREADS"] = os.environ["OMP_NUM_THREADS"] = wanted
-        os.execv(sys.executable, [sys.executable, "-m", __spec__.name, *sys.argv[1:]])
-    report(options.threads, options.scale)
+        os.execv(sys.executable, [sys.executable, "-m", name, *sys.argv[1:]])
+    report(workloads, options.threads, options.scale)
 
 
 if __name__ == "__main__":
-    main()
+    main(WORKLOADS, __doc__, __spec__.name)
