@@ -71,5 +71,5 @@ def call_older(
         old=old + (", *" + out if out else ""),
         new=f"{first}{others}, *, {wanted}{out}",
     )
-    warn_once(text, 3, "deprecated overload")
+    warn_once(text, "deprecated overload")
     return function(*tensors, **dict(zip(form.numbers, numbers, strict=False)), **named)
