@@ -73,6 +73,12 @@ def a_gradient_for_a_number(t: Any) -> Any:
 
 
 @same
+def a_misfit_before_a_gradient_for_a_number(t: Any) -> Any:
+    fn = make(t, lambda ctx, x, n: x * n, lambda ctx, g: (g[:2], g))
+    fn.apply(leaf(t), 2).sum().backward()
+
+
+@same
 def a_misfit_where_no_gradient_is_wanted(t: Any) -> Any:
     x = leaf(t)
     fn = make(t, lambda ctx, a, b: a * b, lambda ctx, g: (g[:2], g))

@@ -69,9 +69,21 @@ def checked(node: CustomNode, returned: Any) -> Sequence[Tensor | None]:
                 layout = nodes[index].layouts[numbers[index]]
                 data = gradient._data
                 if data.shape != layout.shape or data.dtype is not layout.dtype:
-                    _check_layout(node, position, index, data, layout, got)
+                    try:
+                        _check_layout(node, position, index, data, layout, got)
+                    except RuntimeError:  # PyTorch looks at shapes last
+                        _check_kinds(node, gradients, got)
+                        raise
         found.append(gradient)
     return found
+
+
+def _check_kinds(node: CustomNode, gradients: Sequence[Any], got: int) -> None:
+    """Refuse what is no gradient, and gradients of arguments that take none."""
+    for position, gradient in enumerate(gradients):
+        wanted = isinstance(gradient, Tensor) and node._takes[position]
+        if gradient is not None and not wanted:
+            raise _misplaced(node, position, gradient, got)
 
 
 def _misplaced(
