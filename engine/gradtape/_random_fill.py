@@ -254,7 +254,8 @@ def cauchy_(
         return out
     uniform = (generator or default_generator).uniform64(out.size)
     values = exact.each(math.tan, math.pi * (uniform - 0.5))
-    return through_float32(out, exact.fma64(values, sigma, median))
+    found = exact.fma64(values, sigma, median) if math.isfinite(median) else median
+    return through_float32(out, np.full(values.shape, found))
 
 
 def log_normal_(

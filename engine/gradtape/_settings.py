@@ -16,6 +16,7 @@ from ._device import default_device
 from ._device import device as Device
 from ._dtypes import set_default_dtype
 from ._site import user_stacklevel
+from ._warn import warn_once
 
 # ---- threads -----------------------------------------------------------------------
 
@@ -190,10 +191,18 @@ def set_flush_denormal(mode: bool) -> bool:
     return False
 
 
+_NO_TENSOR_TYPE = (
+    "torch.set_default_tensor_type() is deprecated as of PyTorch 2.1, please use "
+    "torch.set_default_dtype() and torch.set_default_device() as alternatives."
+)
+
+
 @public
 def set_default_tensor_type(t: Any) -> None:
     """Deprecated, as in PyTorch: set the default dtype by the old name of a type."""
     from .ops.legacy import BY_FULL_NAME  # upwards, hence late
+
+    warn_once(_NO_TENSOR_TYPE)
 
     kind: Any = BY_FULL_NAME.get(t) if isinstance(t, str) else t
     if kind is None:

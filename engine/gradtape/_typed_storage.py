@@ -179,6 +179,13 @@ class TypedStorage:
         """Give the memory room for another number of elements."""
         self._untyped_storage.resize_(size * self.dtype.itemsize)
 
+    def resizable(self) -> bool:
+        """Tell whether the size may change; not where NumPy shares the memory."""
+        return self._untyped_storage.resizable()
+
+    def __sizeof__(self) -> int:
+        return object.__sizeof__(self) + self.nbytes()
+
     def is_shared(self) -> bool:
         """Tell whether share_memory_() was called."""
         return self._untyped_storage.is_shared()
@@ -217,10 +224,10 @@ class TypedStorage:
         return hash(self._untyped_storage)
 
     @classmethod
-    def from_buffer(cls, buffer: Any, **options: Any) -> TypedStorage:
+    def from_buffer(cls, *given: Any, **options: Any) -> TypedStorage:
         """Return a copy of a buffer's numbers; ``byte_order`` and ``dtype`` say how."""
-        dtype = options.get("dtype") or get_default_dtype()
-        return typed(UntypedStorage.from_buffer(buffer, **options), dtype)
+        options["dtype"] = options.get("dtype") or get_default_dtype()
+        return typed(UntypedStorage.from_buffer(*given, **options), options["dtype"])
 
     def __repr__(self) -> str:
         kind = f"torch.storage.TypedStorage(dtype={self.dtype}, device={self.device})"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 import weakref
 from collections.abc import Iterator, Sequence
 from typing import Any
@@ -11,6 +12,7 @@ import numpy as np
 from ._backend import backend_of
 from ._device import device as Device
 from ._dtypes import dtype as DType
+from ._dtypes import uint8
 from ._storage import Storage, new_storage
 from ._storage_moves import is_fixed, resize_memory
 
@@ -209,14 +211,47 @@ class UntypedStorage:
         """Return the name of the storage's type."""
         return "torch.storage.UntypedStorage"
 
+    def __sizeof__(self) -> int:
+        return object.__sizeof__(self) + self.nbytes()
+
     @classmethod
-    def from_buffer(cls, buffer: Any, **options: Any) -> UntypedStorage:
-        """Return a copy of a buffer's bytes; ``byte_order`` and ``dtype`` say how."""
-        array = np.frombuffer(buffer, np.uint8).copy()
-        dtype: DType | None = options.get("dtype")
-        if dtype is not None and options.get("byte_order") == "big":
-            array.view(f"u{dtype.itemsize}").byteswap(inplace=True)
-        return cls(new_storage(array))
+    def from_buffer(
+        cls,
+        buffer: Any,
+        byte_order: str | None = None,
+        count: int = -1,
+        offset: int = 0,
+        *,
+        dtype: DType = uint8,
+    ) -> UntypedStorage:
+        """Return a copy of a buffer's bytes, as a storage of numbers lies in memory.
+
+        Raises RuntimeError where the order of bytes matters and is not given, and
+        ValueError where the buffer holds too little, or no whole number.
+        """
+        order = _byte_order(byte_order, dtype)
+        content = _bytes_like(buffer).cast("B")
+        item, size = dtype.itemsize, len(content)
+        if not 0 <= offset <= size:
+            raise ValueError(
+                "offset must be non-negative and no greater than buffer length "
+                f"({offset}) , but got {size}"
+            )
+        if count < 0 and (size - offset) % item:
+            raise ValueError(
+                f"buffer size ({size}) must be a multiple of element size ({item})"
+            )
+        count = (size - offset) // item if count < 0 else count
+        if offset + count * item > size:
+            raise ValueError(
+                f"buffer has only {size - offset} elements after offset {offset}, but "
+                f"specified a size of {count}"
+            )
+        end = offset + count * item
+        storage = cls(new_storage(np.frombuffer(content, np.uint8)[offset:end].copy()))
+        if order != sys.byteorder and item > 1:
+            storage.byteswap(dtype)
+        return storage
 
     def __repr__(self) -> str:
         return listing(
@@ -232,6 +267,29 @@ def _as_byte(item: Any, content: Sequence[Any]) -> int:
             f"{type(item).__name__} instead of int"
         )
     return item
+
+
+def _bytes_like(buffer: Any) -> Any:
+    try:
+        return memoryview(buffer)
+    except TypeError:
+        raise TypeError(
+            f"a bytes-like object is required, not '{type(buffer).__name__}'"
+        ) from None
+
+
+def _byte_order(given: str | None, dtype: DType) -> str:
+    if given is None:
+        if dtype.itemsize > 1:
+            raise RuntimeError(
+                "function missing required argument 'byte_order' (pos 2)"
+            )
+        return sys.byteorder
+    if given not in ("big", "little", "native"):
+        raise ValueError(
+            f"invalid byte_order '{given}' (expected 'big', 'little', or 'native')"
+        )
+    return sys.byteorder if given == "native" else given
 
 
 def _restored(content: bytes) -> UntypedStorage:

@@ -1,5 +1,6 @@
-"""What files call to rebuild tensors, under the module name that they know."""
+"""What files call to rebuild tensors, and tools ask, under names that they know."""
 
+from ._dtypes import dtype as _DType
 from .ops.rebuild import (
     _rebuild_device_tensor_from_cpu_tensor as _rebuild_device_tensor_from_cpu_tensor,
 )
@@ -13,3 +14,18 @@ from .ops.rebuild import _rebuild_sparse_tensor as _rebuild_sparse_tensor
 from .ops.rebuild import _rebuild_tensor as _rebuild_tensor
 from .ops.rebuild import _rebuild_tensor_v2 as _rebuild_tensor_v2
 from .ops.rebuild import _rebuild_tensor_v3 as _rebuild_tensor_v3
+
+
+def element_size(dtype: _DType) -> int:
+    """Return the bytes per element of a dtype; raises RuntimeError for anything else.
+
+    >>> import gradtape as torch
+    >>> torch._utils._element_size(torch.complex64)
+    8
+    """
+    if not isinstance(dtype, _DType):  # pyright: ignore[reportUnnecessaryIsInstance]
+        raise RuntimeError(f"expected torch.dtype, but got {type(dtype)}")
+    return dtype.itemsize
+
+
+_element_size = element_size

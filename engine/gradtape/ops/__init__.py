@@ -7,6 +7,7 @@ from . import (
     activation_pieces,
     activation_smooth,
     arithmetic,
+    assertions,
     attention,
     broadcast,
     build,

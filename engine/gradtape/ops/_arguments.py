@@ -6,6 +6,8 @@ from collections.abc import Sequence
 from operator import index
 from typing import Any
 
+import numpy as np
+
 from .._dtypes import dtype as DType
 from .._dtypes import get_default_dtype, parse_dtype
 from .._tensor import Tensor
@@ -17,6 +19,8 @@ def is_integer(value: object) -> bool:
     """Tell whether PyTorch takes ``value`` where it wants an int."""
     if isinstance(value, Tensor):
         return value.numel() == 1 and value._data.dtype.kind in "iub"
+    if isinstance(value, np.ndarray):
+        return value.size == 1 and value.dtype.kind in "iu"
     return hasattr(value, "__index__") and not isinstance(value, bool)
 
 
@@ -39,19 +43,32 @@ def sizes(given: Any, function: str, name: str = "size", position: int = 1) -> S
     """
     if type(given) is tuple and all(type(n) is int for n in given):
         return given
-    if not isinstance(given, Sequence | Tensor) or isinstance(given, str):
+    if isinstance(given, Tensor) and is_integer(given):
+        return (int(given),)
+    if not isinstance(given, Sequence) or isinstance(given, str):
         raise TypeError(
             f"{function}(): argument '{name}' (position {position}) must be tuple of "
             f"ints, not {type(given).__name__}"
         )
     for at, item in enumerate(given):
         if not is_integer(item):
+            if at == 0:
+                raise TypeError(
+                    f"{function}(): argument '{name}' (position {position}) must be "
+                    f"tuple of ints, but found element of type {_c_type(item)} at pos 0"
+                )
             raise TypeError(
                 f"{function}(): argument '{name}' failed to unpack the object at pos "
                 f'{at + 1} with error "type must be tuple of ints,but got '
                 f'{type(item).__name__}"'
             )
     return tuple(int(item) for item in given)
+
+
+def _c_type(value: object) -> str:
+    """Return a type's name as C sees it, which NumPy's types bear in full."""
+    kind = type(value)
+    return f"numpy.{kind.__name__}" if kind.__module__ == "numpy" else kind.__name__
 
 
 def spread(

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from .._define import Array, Operand, method, op, pointwise
-from .._dtypes import DTYPE_OF
+from .._dtypes import DTYPE_OF, get_default_dtype
 from .._inplace import inplace
 from .._tensor import Tensor
 from ._arguments import check_tensor
@@ -16,6 +16,7 @@ from ._operand import (
     aliases,
     in_place_by_operand,
     leaves_out,
+    number,
 )
 
 
@@ -82,7 +83,8 @@ def _isclose(
         close |= xp.isnan(self) & xp.isnan(other)
     if (rtol == 0 and atol == 0) or self.dtype.kind == "b":
         return close
-    # In the tensors' own dtype, as PyTorch computes it.
+    if other.dtype.kind in "iub":
+        other = other.astype(get_default_dtype().numpy)  # in it, integers are compared
     allowed = atol + xp.abs(rtol * other)
     apart = xp.abs(self - other)
     return close | (xp.isfinite(apart) & (apart <= allowed))
@@ -102,6 +104,7 @@ def isclose(
     if input._data.dtype != other._data.dtype:
         a, b = (DTYPE_OF[t._data.dtype].cpp_name for t in (input, other))
         raise RuntimeError(f"{a} did not match {b}")
+    rtol, atol = number(rtol), number(atol)
     for name, value in (("rtol", rtol), ("atol", atol)):
         if value < 0:
             raise RuntimeError(

@@ -273,6 +273,21 @@ def nonzero_static(
     return deliver(whole, out)
 
 
+def _coordinates(shape: Any) -> tuple[int, ...]:
+    if is_integer(shape):
+        return (int(shape),)
+    if not isinstance(shape, Sequence):
+        raise TypeError(
+            f"expected 'shape' to be int or sequence of ints, but got {type(shape)}"
+        )
+    for each in shape:
+        if not is_integer(each):
+            raise TypeError(
+                f"expected 'shape' sequence to only contain ints, but got {type(each)}"
+            )
+    return tuple(int(each) for each in shape)
+
+
 @public
 def unravel_index(indices: Tensor, shape: Any) -> tuple[Tensor, ...]:
     """Return the coordinates, one tensor per dimension, of places in a flat array.
@@ -284,9 +299,11 @@ def unravel_index(indices: Tensor, shape: Any) -> tuple[Tensor, ...]:
     kind = DTYPE_OF[indices._data.dtype]
     if kind.numpy.kind not in "iu":
         raise TypeError(f"expected 'indices' to be integer dtype, but got {kind}")
-    wanted = (int(shape),) if is_integer(shape) else tuple(int(n) for n in shape)
+    wanted = _coordinates(shape)
     if any(n < 0 for n in wanted):
         raise ValueError(f"'shape' cannot have negative values, but got {wanted}")
+    if 0 in wanted and indices.numel():
+        raise RuntimeError("ZeroDivisionError")
     xp = backend_of(indices._data).xp
     steps = [prod(wanted[i + 1 :]) for i in range(len(wanted))]
     places = indices._data[..., None] // xp.asarray(steps, xp.int64)

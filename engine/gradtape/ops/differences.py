@@ -35,6 +35,8 @@ def diff(
     if n < 0:
         raise RuntimeError(f"order must be non-negative but got {n}")
     axis = wrap_dim(dim, input.dim())
+    for edge in (prepend, append):
+        _check_edge(input, edge, axis)
     given = [t for t in (input, prepend, append) if t is not None]
     return into(
         "diff",
@@ -43,6 +45,23 @@ def diff(
         lambda: _differences(input, n, axis, prepend, append),
         CASTABLE if n else "expected scalar_type {result} but found {out}",
     )
+
+
+def _check_edge(input: Tensor, edge: Tensor | None, axis: int) -> None:
+    """Refuse what cannot stand before or behind the input along a dimension."""
+    if edge is None:
+        return
+    if edge.dim() != input.dim():
+        raise RuntimeError(
+            "diff expects prepend or append to be the same dimension as input"
+        )
+    for d in range(input.dim()):
+        if d != axis and input.size(d) != edge.size(d):
+            raise RuntimeError(
+                "diff expects the shape of tensor to prepend or append to match that of"
+                f" input except along the differencing dimension; input.size({d}) = "
+                f"{input.size(d)}, but got tensor.size({d}) = {edge.size(d)}"
+            )
 
 
 def _differences(

@@ -61,6 +61,7 @@ def grid_sampler_2d(
     align_corners: bool,
 ) -> Any:
     """Sample images, (N, C, H, W), at a grid, (N, out H, out W, 2)."""
+    _check(input, grid)
     _same_type(input, grid)
     return sampled(xp, input, grid, interpolation_mode, padding_mode, align_corners)
 
@@ -79,6 +80,7 @@ def grid_sampler_3d(
     align_corners: bool,
 ) -> Any:
     """Sample volumes, (N, C, D, H, W), at a grid, (N, out D, out H, out W, 3)."""
+    _check(input, grid)
     _same_type(input, grid)
     return sampled(xp, input, grid, interpolation_mode, padding_mode, align_corners)
 
@@ -111,7 +113,7 @@ def grid_sampler(
     return sampler(input, grid, interpolation_mode, padding_mode, align_corners)
 
 
-def _check(input: Tensor, grid: Tensor) -> None:
+def _check(input: Any, grid: Any) -> None:
     sizes, places = list(input.shape), list(grid.shape)
     if sizes[:1] != places[:1]:
         raise RuntimeError(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from typing import Any
 
 import numpy as np
@@ -9,9 +10,9 @@ import numpy as np
 from .._apply import apply
 from .._backend import backend_of
 from .._define import OPS, Array, method, op
+from .._site import user_stacklevel
 from .._strided import Geometry
 from .._tensor import Tensor
-from .._warn import warn_once
 from ._freeing import frees_options, keep_indices
 from ._geometry import view_strides
 from ._place import memory_order, row_major
@@ -110,10 +111,11 @@ def _in_front(places: tuple[Any, ...]) -> tuple[Any, ...]:
 
 def _check_mask(array: Any, shape: Sizes, dim: int) -> None:
     if array.dtype != bool:
-        warn_once(
+        warnings.warn(
             "indexing with dtype torch.uint8 is now deprecated, please use a dtype "
             "torch.bool instead.",
-            stacklevel=5,
+            UserWarning,
+            stacklevel=user_stacklevel(),
         )
     for k, length in enumerate(array.shape):
         if length != shape[dim + k]:
@@ -129,6 +131,8 @@ def _checked_positions(array: Any, length: int, dim: int) -> Any:
         raise IndexError(
             "tensors used as indices must be long, int, byte or bool tensors"
         )
+    if not length and array.size:
+        raise IndexError("index is out of bounds for dimension with size 0")
     wrong = (array < -length) | (array >= length)
     if wrong.any():
         raise IndexError(

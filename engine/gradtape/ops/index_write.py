@@ -161,7 +161,7 @@ def _read_indices(self: Tensor, indices: Any) -> tuple[Any, ...]:
     return places_of(self, left)
 
 
-@method()
+@method(function=True)
 def index_put_(
     self: Tensor, indices: Any, values: Tensor, accumulate: bool = False
 ) -> Tensor:
@@ -188,6 +188,12 @@ def index_put(
     fills = not accumulate and _fills_a_mask(indices, values)
     _check_values(input, places, values, fills)
     return apply(OPS["index_put"], (input, values), (places, accumulate))
+
+
+@method()
+def __delitem__(self: Tensor, index: Any) -> None:  # noqa: N807 - a method of Tensor
+    """Refuse to delete: a tensor keeps its shape."""
+    raise TypeError("Tensor does not support deleting items")
 
 
 @method("__setitem__")

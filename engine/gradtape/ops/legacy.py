@@ -8,6 +8,7 @@ import numpy as np
 
 from .._define import FUNCTIONS, method
 from .._dtypes import (
+    CPP_TYPE,
     bfloat16,
     bool_,
     float16,
@@ -23,11 +24,18 @@ from .._dtypes import (
 from .._dtypes import dtype as DType
 from .._errors import legacy_type_name
 from .._tensor import Tensor
+from .._typed_storage import TypedStorage
+from .._untyped_storage import UntypedStorage
 from ._arguments import is_integer, sizes
 from ._place import made
 from .build import array_from
 from .convert import cast
 from .create import empty
+
+_OPTIONS = (
+    "TensorOptions(dtype={}, device=cpu, layout=Strided, requires_grad=false (default),"
+    " pinned_memory=false (default), memory_format=(nullopt))"
+)
 
 
 def legacy_new(given: tuple[Any, ...], kind: DType) -> Tensor:
@@ -40,6 +48,10 @@ def legacy_new(given: tuple[Any, ...], kind: DType) -> Tensor:
     data = given[0]
     if len(given) == 1 and isinstance(data, Tensor):
         return data.detach()
+    if len(given) == 1 and isinstance(data, UntypedStorage | TypedStorage):
+        return _over_storage(data, kind)
+    if len(given) == 1 and isinstance(data, str):
+        raise TypeError("new(): invalid data type 'str'")
     if len(given) == 1 and (isinstance(data, np.ndarray) or not is_integer(data)):
         if type(data).__name__ == "Size":
             return empty(tuple(data), dtype=kind)
@@ -49,6 +61,16 @@ def legacy_new(given: tuple[Any, ...], kind: DType) -> Tensor:
             )
         return made(array_from(data, kind))
     return empty(sizes(given, "new", "size"), dtype=kind)
+
+
+def _over_storage(storage: Any, kind: DType) -> Tensor:
+    """Look into a storage as numbers of a type; it must be of that type, or bytes."""
+    if isinstance(storage, TypedStorage) and storage.dtype is not kind:
+        raise RuntimeError(
+            f"Expected a Storage of type {kind.cpp_name} or an UntypedStorage, but got "
+            f"type {storage.dtype.cpp_name} for argument 1 'storage'"
+        )
+    return empty(0, dtype=kind).set_(storage)
 
 
 def _new_tensor(cls: type[Tensor], *given: Any, **named: Any) -> Tensor:
@@ -66,8 +88,18 @@ Tensor.__new__ = _new_tensor  # type: ignore[assignment]
 
 
 @method("new")
-def new(self: Tensor, *given: Any, device: Any = None) -> Tensor:
-    """Return a tensor of this dtype: of the given sizes, or with the given values."""
+def new(self: Tensor, *given: Any, size: Any = None, device: Any = None) -> Tensor:
+    """Return a tensor of this dtype: of the given sizes, or with the given values.
+
+    Raises TypeError for a tensor of another dtype.
+    """
+    if size is not None:
+        return empty(sizes(size, "new"), dtype=self.dtype)
+    if len(given) == 1 and isinstance(given[0], Tensor):
+        wanted, found = self.dtype, given[0].dtype
+        if wanted is not found:
+            told = [_OPTIONS.format(CPP_TYPE[each]) for each in (wanted, found)]
+            raise TypeError("expected {} (got {})".format(*told))
     return legacy_new(given, self.dtype)
 
 
@@ -75,6 +107,15 @@ class LegacyType(type):
     """The type of FloatTensor and the rest: a name for tensors of one dtype."""
 
     dtype: DType
+
+    def __new__(
+        mcs, name: str, bases: tuple[type, ...], space: dict[str, Any]
+    ) -> LegacyType:
+        for base in bases:
+            raise TypeError(
+                f"type 'torch.{base.__name__}' is not an acceptable base type"
+            )
+        return super().__new__(mcs, name, bases, space)
 
     def __instancecheck__(cls, instance: object) -> bool:
         return (
@@ -118,6 +159,8 @@ def type_(self: Tensor, dtype: Any = None, non_blocking: bool = False) -> Any:
     if dtype is None:
         name = legacy_type_name(self.dtype, self.is_sparse)
         return name.replace("torch.", "torch.cuda.", 1) if self.is_cuda else name
+    if dtype is Tensor or dtype == "torch.Tensor":
+        dtype = get_default_dtype()
     if isinstance(dtype, str):
         if dtype not in BY_FULL_NAME:
             raise ValueError(f"invalid type: '{dtype}'")

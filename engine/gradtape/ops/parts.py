@@ -11,7 +11,7 @@ from typing import Any
 from .._define import Array, method, op
 from .._tensor import Tensor
 from . import _geometry as at
-from ._arguments import check_tensor, wrap_dim
+from ._arguments import as_integer, check_tensor, wrap_dim
 from ._view import view_op
 
 Sizes = tuple[int, ...]
@@ -117,7 +117,7 @@ def narrow(input: Tensor, dim: int, start: Any, length: int) -> Tensor:
         start.dim() or start._data.dtype.kind not in "iu"
     ):
         raise RuntimeError("start must be an 0-dim integral Tensor.")
-    first = int(start)
+    first = as_integer(start, "narrow", "start", 2)
     if not -size <= first <= size:
         raise IndexError(
             f"start out of range (expected to be in range of [{-size}, {size}], but "

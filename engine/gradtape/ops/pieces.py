@@ -10,6 +10,7 @@ from dataclasses import replace
 from typing import Any
 
 from .._define import OPS, Array, make_node_type, method, node_name, op
+from .._dtypes import int64
 from .._mode import mode, no_grad
 from .._storage import Storage, inference_storage, sharing
 from .._strided import Geometry, geometry_of
@@ -219,7 +220,11 @@ def tensor_split(
         )
     length = input.size(dim)
     if isinstance(given, Tensor):
-        given = given.tolist()
+        given = _as_places(given)
+    elif not is_integer(given) and not (
+        isinstance(given, Sequence) and all(map(is_integer, given))
+    ):
+        raise TypeError(_SPLIT_FORMS.format(type(given).__name__))
     if isinstance(given, int):
         if given <= 0:
             raise RuntimeError(f"number of sections must be larger than 0, got {given}")
@@ -232,6 +237,29 @@ def tensor_split(
         slice_view(input, dim, start, end, 1)
         for start, end in zip(starts, ends, strict=True)
     )
+
+
+_SPLIT_FORMS = """\
+tensor_split() received an invalid combination of arguments - got ({}), but expected \
+one of:
+ * (tuple of ints indices, int dim = 0)
+ * (Tensor tensor_indices_or_sections, int dim = 0)
+ * (int sections, int dim = 0)
+"""
+
+
+def _as_places(given: Tensor) -> Any:
+    if given.dim() > 1:
+        raise RuntimeError(
+            "tensor_split expected tensor_indices_or_sections to be a zero-dimensional "
+            f"or one-dimensional tensor, but got a tensor with {given.dim()} dims"
+        )
+    if given.dtype is not int64:
+        raise RuntimeError(
+            "tensor_split expected tensor_indices_or_sections to have dtype of long, "
+            f"but got {given.dtype.cpp_name}"
+        )
+    return given.tolist()
 
 
 def _split_along(name: str, least: int, dims: tuple[int, int]) -> None:

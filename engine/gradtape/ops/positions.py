@@ -9,6 +9,7 @@ from .._dtypes import DTYPE_OF
 from .._inplace import inplace
 from ._arguments import wrap_dim
 from ._into import SAME_DTYPE
+from ._operand import number
 from ._place import dense_copy
 
 Sizes = tuple[int, ...]
@@ -22,6 +23,10 @@ def _vector(xp: Any, name: str, index: Any) -> Any:
             raise RuntimeError(f"{name}(): Expected dtype int32 or int64 for index")
         raise RuntimeError(f"{name}(): Expected dtype int32/int64 for index")
     return index.reshape(-1)
+
+
+def _without(shape: Sizes, d: int) -> Sizes:
+    return (*shape[:d], *shape[d + 1 :])
 
 
 def _at(self: Any, d: int, index: Any) -> tuple[Any, ...]:
@@ -49,10 +54,21 @@ def index_select(xp: Any, self: Array, dim: int, index: Array) -> Any:
     length = self.shape[d] if self.ndim else 1
     wrong = (places < 0) | (places >= length)
     if wrong.any():
-        raise IndexError("index out of range in self")
+        _refuse_selected(self, d, int(places[wrong][0]))
     if not self.ndim:
         return self.copy()
     return xp.ascontiguousarray(xp.take(self, places, d))
+
+
+def _refuse_selected(self: Any, d: int, place: int) -> None:
+    """Raise for a position that is not there; PyTorch has a sentence per dimension."""
+    if not self.shape[d]:
+        raise RuntimeError("index_select(): self indexing axis dim should be positive")
+    if self.ndim < 2 or d == 0:
+        raise IndexError("index out of range in self")
+    raise RuntimeError(
+        f"INDICES element is out of DATA bounds, id={place} axis_dim={self.shape[d]}"
+    )
 
 
 def _check_added(xp: Any, name: str, self: Any, d: int, index: Any, source: Any) -> Any:
@@ -77,6 +93,15 @@ def _check_added(xp: Any, name: str, self: Any, d: int, index: Any, source: Any)
         raise RuntimeError(
             f"{name}_(): Number of indices ({places.size}) should be equal to "
             f"source.size(dim): ({source.shape[d]}), for dim: {d}"
+        )
+    if name == "index_add" and (
+        _without(self.shape, d) != _without(source.shape, d)
+        or source.ndim > max(self.ndim, 1)
+    ):
+        raise RuntimeError(
+            "source tensor shape must match self tensor shape, excluding the specified "
+            f"dimension. Got self.shape = {list(self.shape)} source.shape = "
+            f"{list(source.shape)}"
         )
     length = self.shape[d] if self.ndim else 1
     for position in (int(n) for n in places[(places < 0) | (places >= length)]):
@@ -108,7 +133,9 @@ def index_add(
     result = self.copy()
     if not self.ndim:
         return xp.asarray(result + source.sum() * alpha).astype(self.dtype)
-    xp.add.at(result, _at(self, d, places), source if alpha == 1 else source * alpha)
+    if alpha != 1:  # the number in the source's type: -1 is 255 in uint8
+        source = source * xp.asarray(number(alpha)).astype(source.dtype)
+    xp.add.at(result, _at(self, d, places), source)
     return result
 
 

@@ -13,7 +13,7 @@ from .._backend import backend_of
 from .._define import OPS, Array, method, op, public, tensor_ops
 from .._generator import Generator
 from .._mode import no_grad
-from .._out import write_out
+from .._operands import broadcast_error
 from .._tensor import Tensor, wrap
 from ._into import handed_over
 from ._place import array_like, deliver
@@ -45,8 +45,9 @@ def bernoulli(
     """Draw ones with the probabilities that the tensor holds, or with ``p``."""
     if p is not None:
         return empty_of(input).bernoulli_(p, generator=generator)
-    if out is not None:
-        return write_out(OPS["bernoulli"], (input,), (generator,), out)
+    if out is not None:  # of any dtype, unlike others
+        with no_grad():
+            return out.resize_(input.shape).bernoulli_(input, generator=generator)
     return apply(OPS["bernoulli"], (input,), (generator,))
 
 
@@ -137,7 +138,11 @@ def normal(
             raise RuntimeError("normal expects all elements of std >= 0.0")
     elif std < 0:
         raise RuntimeError(f"normal expects std >= 0.0, but found std {std:g}")
-    shape = tuple(np.broadcast_shapes(*(t._data.shape for t in tensors)))
+    sizes = [t._data.shape for t in tensors]
+    try:
+        shape = tuple(np.broadcast_shapes(*sizes))
+    except ValueError:
+        raise broadcast_error(*sizes) from None
     standard = np.empty(shape, tensors[0]._data.dtype)
     fill.normal_(standard, 0.0, 1.0, generator)
     drawn = on_device(standard, tensors[0].device)

@@ -6,12 +6,14 @@ from typing import Any
 
 from .._apply import apply
 from .._define import OPS, method, tensor_ops
+from .._dtypes import int64
 from .._inplace import write
 from .._tensor import Tensor
 from .._warn import warn_once
 from . import gather as gather  # declares what is called here
 from ._into import SAME_DTYPE, into, with_out
 from .broadcast import broadcast_shapes, expand
+from .create import in_range
 
 _REDUCE = (
     "The reduce argument of torch.scatter with Tensor src is deprecated and will be "
@@ -88,7 +90,12 @@ def _index_fill_call(input: Tensor, dim: int, index: Tensor, value: Any) -> Call
                 f"tensor with {value.dim()} dimension(s)."
             )
         return "_index_fill_tensor", (input, index, value), (dim,)
-    return "_index_fill_value", (input, index), (dim, value)
+    if isinstance(value, complex) and not input.dtype.is_complex:
+        raise RuntimeError(
+            "index_fill_(): Converting complex Scalar to non-complex type is not "
+            "supported"
+        )
+    return "_index_fill_value", (input, index), (dim, in_range(value, input.dtype))
 
 
 @method(function=True)
@@ -130,6 +137,11 @@ def _taken(input: Tensor, indices: Tensor, dim: int | None) -> Tensor:
             "torch.take_along_dim(): input and indices should have the same number of "
             f"dimensions, but got {input.dim()} dimensions for input, and "
             f"{indices.dim()} dimensions for indices"
+        )
+    if indices.dtype is not int64:
+        kind = indices.dtype.cpp_name
+        raise RuntimeError(
+            f"torch.take_along_dim(): dtype of indices should be Long but got {kind}"
         )
     d = dim % max(input.dim(), 1)
     mine, theirs = list(input._data.shape), list(indices._data.shape)

@@ -75,9 +75,9 @@ class LegacyStorage(type):
             *content, wrap_storage=wrap_storage, dtype=cls.dtype, _internal=True
         )
 
-    def from_buffer(cls, buffer: Any, **options: Any) -> TypedStorage:
+    def from_buffer(cls, *given: Any, **options: Any) -> TypedStorage:
         """Return a copy of a buffer's numbers."""
-        return TypedStorage.from_buffer(buffer, **{**options, "dtype": cls.dtype})
+        return TypedStorage.from_buffer(*given, **{**options, "dtype": cls.dtype})
 
     def __repr__(cls) -> str:
         return f"<class 'torch.{cls.__name__}'>"

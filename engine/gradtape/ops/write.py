@@ -192,20 +192,80 @@ def fill_diagonal_(self: Tensor, fill_value: Any, wrap: bool = False) -> Tensor:
     if len(shape) > 2 and len(set(shape)) > 1:
         raise RuntimeError("all dimensions of input must be of equal length")
     step = sum(self.stride())
-    count = min(shape)
+    self.as_strided((min(shape),), (step,)).fill_(fill_value)
     if wrap and len(shape) == 2 and shape[0] > shape[1] + 1:
-        count = -(-self.numel() // (shape[1] + 1))
-    self.as_strided((count,), (step,)).fill_(fill_value)
+        _go_on_below(self, fill_value)
     return self
+
+
+def _go_on_below(self: Tensor, value: Any) -> None:
+    """Set the diagonals of a tall matrix that begin every ``columns + 1`` rows."""
+    rows, columns = self._data.shape
+    down, step = self.stride(0), sum(self.stride())
+    whole, rest = divmod(rows, columns + 1)
+    if whole > 1:
+        start = self.storage_offset() + down * (columns + 1)
+        size, stride = (whole - 1, columns), (down * (columns + 1), step)
+        self.as_strided(size, stride, start).fill_(value)
+    if rest and whole:
+        start = self.storage_offset() + down * (columns + 1) * whole
+        self.as_strided((min(rest, columns),), (step,), start).fill_(value)
 
 
 @method()
 def apply_(self: Tensor, callable: Callable[[Any], Any]) -> Tensor:
-    """Replace every element by what a Python function makes of it; slow."""
-    values = [callable(value) for value in self.flatten().tolist()]
+    """Replace every element by what a Python function makes of it; slow.
+
+    Raises RuntimeError for a tensor that requires grad, TypeError where the function
+    returns no number.
+    """
+    return _mapped("apply_", (self,), callable)
+
+
+@method()
+def map_(self: Tensor, other: Tensor, callable: Callable[[Any, Any], Any]) -> Tensor:
+    """Replace every element by what a function makes of it and another's; slow.
+
+    >>> import gradtape as torch
+    >>> torch.ones(2).map_(torch.tensor([1.0, 2.0]), lambda a, b: a + b)
+    tensor([2., 3.])
+    """
+    return _mapped("map_", (self, other), callable)
+
+
+@method()
+def map2_(
+    self: Tensor, x: Tensor, y: Tensor, callable: Callable[[Any, Any, Any], Any]
+) -> Tensor:
+    """Replace every element by what a function makes of it and two others; slow."""
+    return _mapped("map2_", (self, x, y), callable)
+
+
+def _mapped(
+    name: str, tensors: tuple[Tensor, ...], callable: Callable[..., Any]
+) -> Tensor:
+    self = tensors[0]
+    words = ("other",) if len(tensors) == 2 else ("x", "y")
+    for at, (word, tensor) in enumerate(zip(words, tensors[1:], strict=False), 1):
+        check_tensor(tensor, name, word, at)
+        if tensor.dtype is not self.dtype:
+            raise TypeError(
+                f"{name}: expected {self.type()} for '{word}' (got {tensor.type()})"
+            )
+    if any(tensor.requires_grad for tensor in tensors):
+        raise RuntimeError(
+            f"Can't call {name}() on Variable that requires grad. Use "
+            f"var.detach().{name}() instead."
+        )
+    rows = [tensor.expand_as(self).flatten().tolist() for tensor in tensors]
+    values = [callable(*row) for row in zip(*rows, strict=True)]
+    for value in values:
+        if not isinstance(value, int | float | complex):
+            raise TypeError(f"must be real number, not {type(value).__name__}")
     xp = backend_of(self._data).xp
+    found = xp.asarray(values).reshape(self._data.shape)
     with no_grad():
-        return copy_(self, wrap_array(xp.asarray(values).reshape(self._data.shape)))
+        return copy_(self, wrap_array(found))
 
 
 @public
