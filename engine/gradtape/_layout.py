@@ -19,10 +19,15 @@ def laid_out(xp: Any, found: Any, operands: Sequence[Any]) -> Any:
     if found.ndim < 2 or not found.size:
         return found
     arrays = [a for a in operands if getattr(a, "ndim", 0)]
-    if found.flags.c_contiguous and all(
-        a.flags.c_contiguous and a.shape == shape for a in arrays
-    ):
-        return found
+    if found.flags.c_contiguous:
+        # Rows in order stay in order, and what is broadcast has no say; only operands
+        # with dimensions of size 1 may lie in two ways at once.
+        known = shape if 1 in shape else None
+        for array in arrays:  # all() over a generator takes twice as long
+            if not array.flags.c_contiguous or known not in (None, array.shape):
+                break
+        else:
+            return found
     if type(found) is SparseArray:
         return found  # lies nowhere
     wanted = _strides_like(shape, arrays, found.itemsize)
