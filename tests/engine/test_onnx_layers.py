@@ -19,6 +19,11 @@ ROWS, IMAGES, VOLUMES = (2, 5, 4), (2, 4, 8, 8), (2, 4, 6, 6, 6)
 LAYERS: dict[str, tuple[Callable[[], nn.Module], tuple[int, ...]]] = {
     "linear": (lambda: nn.Linear(4, 3), ROWS),
     "linear-no-bias": (lambda: nn.Linear(4, 3, bias=False), ROWS),
+    "weight-norm": (
+        lambda: nn.utils.parametrizations.weight_norm(nn.Linear(4, 3)),
+        ROWS,
+    ),
+    "spectral-norm": (lambda: nn.utils.spectral_norm(nn.Linear(4, 3)), ROWS),
     "conv1d": (lambda: nn.Conv1d(5, 3, 3), ROWS),
     "conv2d": (lambda: nn.Conv2d(4, 4, 3, 2, 1, groups=2), IMAGES),
     "conv2d-dilated": (lambda: nn.Conv2d(4, 3, 2, dilation=2), IMAGES),

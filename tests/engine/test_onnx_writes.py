@@ -10,7 +10,9 @@ from typing import Any
 import pytest
 
 import gradtape as torch
+import gradtape.nn.functional as F
 from gradtape import nn
+from gradtape.onnx import OnnxExporterError
 
 pytest.importorskip("onnxruntime")
 
@@ -234,3 +236,101 @@ def test_a_vae_draws_in_the_runtime():
     assert first.shape == (4, 1, 16, 16)
     kinds = {node.op_type for node in program.model_proto.graph.node}
     assert "RandomNormalLike" in kinds
+
+
+# ---- several dynamic axes ----
+
+
+class Pictures(nn.Module):
+    """Convolutions over pictures of any size."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.conv = nn.Conv2d(3, 8, 3, 2, 1)
+        self.norm = nn.BatchNorm2d(8)
+        self.grow = nn.ConvTranspose2d(8, 3, 2, 2)
+        self.pool = nn.MaxPool2d(2)
+
+    def forward(self, x: Any) -> Any:
+        y = self.norm(self.conv(x)).relu()
+        wide = F.interpolate(self.pool(y), size=y.shape[-2:], mode="bilinear")
+        rows = y.flatten(2).transpose(1, 2)
+        return self.grow(y), (y + wide).mean((2, 3)), rows, F.interpolate(y, None, 2)
+
+
+def test_pictures_of_any_size():
+    torch.manual_seed(0)
+    model, picture = Pictures(), torch.randn(1, 3, 16, 20)
+    program = exported(model, (picture,), {0: "n", 2: "height", 3: "width"})
+    others = torch.randn(3, 3, 24, 28), torch.randn(2, 3, 33, 17)
+    assert_same(program, model, (picture,), *[(x,) for x in others])
+
+
+class Causal(nn.Module):
+    """Self-attention under a mask of the longest length, sliced to the input's."""
+
+    longest = 16
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.embed = nn.Embedding(11, 8)
+        self.places = nn.Embedding(self.longest, 8)
+        self.qkv = nn.Linear(8, 24)
+        mask = torch.ones(self.longest, self.longest).tril()
+        self.register_buffer("mask", mask)
+
+    def forward(self, codes: Any) -> Any:
+        batch, time = codes.shape
+        if time > self.longest:
+            raise ValueError("too long")
+        x = self.embed(codes) + self.places(torch.arange(time))
+        parts = self.qkv(x).split(8, dim=2)
+        q, k, v = (p.view(batch, time, 2, -1).transpose(1, 2) for p in parts)
+        weights = (q @ k.transpose(-2, -1)) * k.size(-1) ** -0.5
+        weights = weights.masked_fill(self.mask[:time, :time] == 0, float("-inf"))
+        found = weights.softmax(-1) @ v
+        return found.transpose(1, 2).contiguous().view(batch, time, -1)[:, [-1], :]
+
+
+@pytest.mark.parametrize("shape", [(1, 16), (2, 1), (3, 7)], ids=str)
+def test_a_causal_model_of_any_length_up_to_its_longest(shape: tuple[int, int]):
+    torch.manual_seed(0)
+    model, codes = Causal(), torch.randint(0, 11, shape)
+    program = exported(model, (codes,), {0: "batch", 1: "time"})
+    others = [torch.randint(0, 11, size) for size in ((3, 5), (1, 1), (2, 16))]
+    assert_same(program, model, (codes,), *[(c,) for c in others])
+
+
+def another_op_for_one_row(x: Any) -> Any:
+    return x.sin() if len(x) == 1 else x.cos()
+
+
+def test_an_example_that_is_no_example_of_the_rest_is_refused():
+    with pytest.raises(OnnxExporterError, match="the model calls other ops"):
+        exported(Calls(another_op_for_one_row), (torch.ones(1, 3),), {0: "n"})
+
+
+class Padded(nn.Module):
+    """An encoder that is told what is padding."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        layer = nn.TransformerEncoderLayer(8, 2, 16, batch_first=True)
+        self.encoder = nn.TransformerEncoder(layer, 1)
+
+    def forward(self, x: Any, padding: Any) -> Any:
+        return self.encoder(x, src_key_padding_mask=padding)
+
+
+def test_an_encoder_with_padding_differs_in_the_padding_only():
+    torch.manual_seed(0)
+    model, x = Padded().eval(), torch.randn(2, 5, 8)
+    padding = torch.tensor([[False] * 5, [False] * 3 + [True] * 2])
+    program = exported(model, (x, padding), {0: "n", 1: "time"})
+    assert program is not None
+    (found,) = program(x, padding)
+    wanted = model(x, padding)
+    assert torch.allclose(found[~padding], wanted[~padding], atol=1e-5)
+    assert model.encoder.use_nested_tensor
+    whole = torch.randn(3, 7, 8), torch.zeros(3, 7).bool()
+    assert_same(program, model, whole)

@@ -106,7 +106,7 @@ def plans(axes: Axes, inputs: Sequence[Tensor]) -> Iterator[list[dict[str, int]]
                         for label, way in zip(labels, chosen, strict=True)
                     }
                 )
-            if all(n > 0 for run in runs for n in run.values()):
+            if all(n > 1 for run in runs for n in run.values()):
                 yield runs
 
 
@@ -119,7 +119,7 @@ def _multiples(length: int, run: int, number: int) -> int:
 
 
 def _shorter(length: int, run: int, number: int) -> int:
-    return length - (number + 1 if run == 1 else 2 * number + 3)
+    return length - (number + 1 if run == 1 else 2 * number + 2)
 
 
 def with_lengths(
@@ -135,6 +135,19 @@ def with_lengths(
                 tensor = tensor.index_select(axis, tensor.new_tensor(places).long())
         found.append(tensor.clone())
     return found
+
+
+def without_ones(inputs: Sequence[Tensor], axes: Axes) -> list[Tensor] | None:
+    """Return inputs whose dynamic axes are longer than 1; None where they are already.
+
+    At length 1 strides mean nothing, and layers take short cuts that hold for 1 only.
+    """
+    lengths = {label: int(inputs[n].shape[axis]) for (n, axis), label in axes.items()}
+    if 1 not in lengths.values():
+        return None
+    return with_lengths(
+        inputs, axes, {k: 2 if n == 1 else n for k, n in lengths.items()}
+    )
 
 
 def with_other_values(inputs: Sequence[Tensor]) -> list[Tensor]:

@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from typing import Any
 
-from ..nn import Module
+from ..nn import Module, TransformerEncoder
 from . import _axes
 from ._program import ONNXProgram, tensors_in
 from ._runs import Arguments, run_all
@@ -169,6 +169,12 @@ def _input_names(
 def _in_mode(model: Module, training: TrainingMode) -> Generator[None]:
     """Put the model into the mode to export, and every part back afterwards."""
     before = {module: module.training for module in model.modules()}
+    # Whether an encoder skips padding depends on the mask; as in PyTorch's export, it
+    # does not.
+    encoders = [m for m in before if isinstance(m, TransformerEncoder)]
+    skipping = [encoder.use_nested_tensor for encoder in encoders]
+    for encoder in encoders:
+        encoder.use_nested_tensor = False
     if training != TrainingMode.PRESERVE:
         model.train(training == TrainingMode.TRAINING)
     token = _exporting.set(True)
@@ -178,3 +184,5 @@ def _in_mode(model: Module, training: TrainingMode) -> Generator[None]:
         _exporting.reset(token)
         for module, mode in before.items():
             module.training = mode
+        for encoder, skips in zip(encoders, skipping, strict=True):
+            encoder.use_nested_tensor = skips

@@ -11,8 +11,8 @@ from .._mode import no_grad
 from .._tensor import Tensor
 from ..nn import Module
 from ..random import fork_rng
-from ._align import Seen, align, merged
-from ._axes import Axes, plans, with_lengths, with_other_values
+from ._align import Seen, align, check_same_work, kinds_of, merged
+from ._axes import Axes, plans, with_lengths, with_other_values, without_ones
 from ._program import tensors_in
 from ._record import Call, Recorder
 from .errors import OnnxExporterError
@@ -77,7 +77,15 @@ def run_all(model: Module, arguments: Arguments, axes: Axes) -> Program:
     """
     given = [t.detach().clone() for t in arguments.tensors]
     with no_grad(), fork_rng():
-        first = _run(model, arguments, given)
+        example = _run(model, arguments, given)
+        first, given = _typical(model, arguments, given, axes, example)
+        lengths, more = _with_other_lengths(model, arguments, given, axes)
+        if more and kinds_of(first[0].calls) != kinds_of(more[0][0].calls):
+            # The example has the longest length, say: a slice of it is no slice.
+            given = with_lengths(given, axes, {k: v[2] for k, v in lengths.items()})
+            first = _run(model, arguments, given)
+            lengths, more = _with_other_lengths(model, arguments, given, axes)
+        check_same_work(example[0].calls, first[0].calls)
         try:
             runs = [first, _run(model, arguments, with_other_values(given))]
         except OnnxExporterError:
@@ -86,7 +94,6 @@ def run_all(model: Module, arguments: Arguments, axes: Axes) -> Program:
             raise OnnxExporterError(NO_VALUES.format(error=error)) from error
         if len(runs[1][0].calls) != len(first[0].calls):
             runs[0] = _run(model, arguments, given)  # it may keep what it made first
-        lengths, more = _with_other_lengths(model, arguments, given, axes)
     runs += more
     recorders = [run[0] for run in runs]
     return Program(
@@ -96,6 +103,19 @@ def run_all(model: Module, arguments: Arguments, axes: Axes) -> Program:
         recorders,
         lengths,
     )
+
+
+def _typical(
+    model: Module, arguments: Arguments, given: list[Tensor], axes: Axes, example: Any
+) -> tuple[Any, list[Tensor]]:
+    """Return a run with no dynamic axis of length 1, and its inputs."""
+    longer = without_ones(given, axes)
+    if longer is None:
+        return example, given
+    try:
+        return _run(model, arguments, longer), longer
+    except Exception as error:
+        raise _no_lengths(axes, error) from error
 
 
 def _with_other_lengths(
@@ -118,9 +138,13 @@ def _with_other_lengths(
         }
         return found, runs
     if axes:
-        labels = ", ".join(dict.fromkeys(axes.values()))
-        raise OnnxExporterError(NO_LENGTHS.format(labels=labels, error=failure))
+        raise _no_lengths(axes, failure)
     return {}, []
+
+
+def _no_lengths(axes: Axes, error: Exception | None) -> OnnxExporterError:
+    labels = ", ".join(dict.fromkeys(axes.values()))
+    return OnnxExporterError(NO_LENGTHS.format(labels=labels, error=error))
 
 
 def _run(model: Module, arguments: Arguments, tensors: list[Tensor]) -> Any:

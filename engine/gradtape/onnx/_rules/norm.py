@@ -108,3 +108,13 @@ def group_norm(
     found = graph.node("Reshape", even, graph.node("Shape", x))
     shape = [1, -1, *(1,) * (x.ndim - 2)]
     return _affine(graph, found, weight, bias, shape), None, None
+
+
+@rule("_weight_norm_interface")
+def weight_norm(
+    graph: Graph, call: Call, v: Value, g: Value, dim: int
+) -> tuple[str, None]:
+    """g * v / |v|, with the norm over all dimensions but one."""
+    axes = graph.ints([d for d in range(v.ndim) if d != dim])
+    length = graph.node("ReduceL2", v, axes, keepdims=1)
+    return graph.node("Mul", v, graph.node("Div", g, length)), None
