@@ -98,9 +98,11 @@ def _recorded_sum(variable: Tensor, old: Tensor | None, grad: Tensor) -> Tensor:
         return tensor_ops.add(grad, old) if swapped else tensor_ops.add(old, grad)
     data = variable._data
     if sparse:
-        return tensor_ops.clone(grad, True)
+        return tensor_ops.clone(grad)
     if not is_dense(data):
-        return tensor_ops.clone(grad, False)
+        from .ops.formats import contiguous_format  # ops need this module
+
+        return tensor_ops.clone(grad, contiguous_format)
     copy_: Any = wrap(empty_like_leaf(data, grad._data.dtype)).copy_  # type: ignore[attr-defined]
     return copy_(grad)
 

@@ -169,6 +169,8 @@ def _as_grad(F: Any, tensor: Tensor | None) -> Any:
 
 
 def _retain(F: Any, tensor: Tensor, grad: Any) -> None:
-    new = tensor_ops.clone(_as_tensor(F, grad), False)
+    from .ops.formats import contiguous_format  # ops need this module
+
+    new = tensor_ops.clone(_as_tensor(F, grad), contiguous_format)
     old = tensor._grad
     tensor._grad = new if old is None else tensor_ops.add(old, new)

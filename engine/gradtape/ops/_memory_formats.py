@@ -13,6 +13,7 @@ from typing import Any
 from .._backend import backend_of
 from .._dtypes import dtype as DType
 from .._op import Kernel
+from .._sparse import SparseArray
 from ._geometry import contiguous_strides
 from ._place import array_like, row_major
 from .formats import (
@@ -130,6 +131,8 @@ def array_in(xp: Any, array: Any, given: Any, dtype: DType | None = None) -> Any
 
 def copy_in(xp: Any, array: Any, given: Any) -> Any:
     """Return a copy of an array in a format; None stands for ``preserve_format``."""
+    if type(array) is SparseArray:
+        return array.copy()
     if given is contiguous_format:
         return row_major(xp, array.copy())
     keeps = given is None or given is preserve_format

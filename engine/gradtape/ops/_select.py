@@ -32,7 +32,7 @@ def keep(xp: Any, mask: Any, array: Any) -> Any:
         or not array.ndim
     ):
         return xp.where(mask, array, array.dtype.type(0))
-    found = xp.empty_like(array)
+    found = xp.empty_like(mask, dtype=array.dtype)  # lies as what was compared
     whole = mask.flags.c_contiguous and array.flags.c_contiguous
     run = in_blocks if whole and mask.size > _MANY else _at_once
     run(xp, _keep, found.view(bits), mask, array.view(bits))
