@@ -266,6 +266,17 @@ def test_what_a_graph_cannot_say_is_refused(function: Any, sentence: str):
         torch.onnx.export(Calls(function), (X,))
 
 
+def test_a_number_from_a_single_integer_is_refused():
+    model = Calls(lambda n: torch.ones(3) * n.item())
+    with pytest.raises(OnnxExporterError, match="depends on the values"):
+        torch.onnx.export(model, (torch.tensor([2]),))
+
+
+def test_the_only_index_that_there_is_can_be_exported():
+    model, codes = nn.Embedding(1, 3), torch.zeros(2, 2).long()
+    assert_same(exported(model, (codes,)), model, (codes,))
+
+
 def test_a_refusal_names_the_line():
     with pytest.raises(UnsupportedOperatorError) as caught:
         torch.onnx.export(Calls(an_unknown_op), (X,))

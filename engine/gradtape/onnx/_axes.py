@@ -8,6 +8,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
+from .._dtypes import bool_
 from .._tensor import Tensor
 from .errors import OnnxExporterError
 
@@ -150,15 +151,18 @@ def without_ones(inputs: Sequence[Tensor], axes: Axes) -> list[Tensor] | None:
     )
 
 
-def with_other_values(inputs: Sequence[Tensor]) -> list[Tensor]:
+def with_other_values(inputs: Sequence[Tensor], new: bool) -> list[Tensor]:
     """Return inputs of the same shapes with their values moved around.
 
-    No new integers come in: they may be indices or lengths. Floats shrink a little.
+    Floats shrink a little. With ``new``, integers and masks that moving leaves as they
+    are take on other values, which an embedding, say, may not have.
     """
     found: list[Tensor] = []
     for tensor in inputs:
         moved = tensor.flatten().roll(1).reshape(tensor.shape)
         if tensor.is_floating_point():
             moved = moved * 0.75
+        elif new and bool((moved == tensor).all()):
+            moved = ~moved if tensor.dtype == bool_ else moved + 1
         found.append(moved.to(tensor.dtype).clone())
     return found

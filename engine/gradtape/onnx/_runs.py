@@ -86,12 +86,7 @@ def run_all(model: Module, arguments: Arguments, axes: Axes) -> Program:
             first = _run(model, arguments, given)
             lengths, more = _with_other_lengths(model, arguments, given, axes)
         check_same_work(example[0].calls, first[0].calls)
-        try:
-            runs = [first, _run(model, arguments, with_other_values(given))]
-        except OnnxExporterError:
-            raise
-        except Exception as error:
-            raise OnnxExporterError(NO_VALUES.format(error=error)) from error
+        runs = [first, _with_other_values(model, arguments, given)]
         if len(runs[1][0].calls) != len(first[0].calls):
             runs[0] = _run(model, arguments, given)  # it may keep what it made first
     runs += more
@@ -103,6 +98,16 @@ def run_all(model: Module, arguments: Arguments, axes: Axes) -> Program:
         recorders,
         lengths,
     )
+
+
+def _with_other_values(model: Module, arguments: Arguments, given: list[Tensor]) -> Any:
+    try:
+        return _run(model, arguments, with_other_values(given, new=True))
+    except Exception:  # an index may be one too large: no new ones then
+        try:
+            return _run(model, arguments, with_other_values(given, new=False))
+        except Exception as error:
+            raise OnnxExporterError(NO_VALUES.format(error=error)) from error
 
 
 def _typical(
