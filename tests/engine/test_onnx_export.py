@@ -244,6 +244,10 @@ def an_unknown_op(x: Any) -> Any:
     return torch.linalg.qr(x)[0]
 
 
+def positions_of_windows(x: Any) -> Any:
+    return torch.nn.functional.adaptive_max_pool1d(x, 2, return_indices=True)[1]
+
+
 def an_object(x: Any) -> Any:
     return torch.distributions.Normal(x, 1.0)
 
@@ -254,6 +258,7 @@ REFUSED: tuple[tuple[Callable[[Any], Any], str], ...] = (
     (a_mask_as_index, "depends on the values of the inputs.*torch.where"),
     (random_numbers, "other values each time the model runs: it is random"),
     (an_unknown_op, r"linalg_qr.* has no translation to ONNX. Write it with other ops"),
+    (positions_of_windows, "second output of adaptive_max_pool2d.* Do not return it"),
     (an_object, "returns a Normal, and a graph returns tensors"),
 )
 

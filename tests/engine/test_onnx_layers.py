@@ -53,6 +53,7 @@ LAYERS: dict[str, tuple[Callable[[], nn.Module], tuple[int, ...]]] = {
     "adaptive-avg3": (lambda: nn.AdaptiveAvgPool2d((3, 1)), IMAGES),
     "adaptive-max1": (lambda: nn.AdaptiveMaxPool2d(1), IMAGES),
     "adaptive-max3": (lambda: nn.AdaptiveMaxPool2d(3), IMAGES),
+    "adaptive-max1d": (lambda: nn.AdaptiveMaxPool1d(2), ROWS),
     "lp-pool2d": (lambda: nn.LPPool2d(2, 2), IMAGES),
     "batch-norm1d": (lambda: nn.BatchNorm1d(5), ROWS),
     "batch-norm2d": (lambda: nn.BatchNorm2d(4), IMAGES),

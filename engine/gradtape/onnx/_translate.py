@@ -28,6 +28,7 @@ UNSUPPORTED = (
     "cannot export {where}: {name}() has no translation to ONNX. Write it with other "
     "ops, or pass its result in as an input of the model"
 )
+MISSING = "ONNX does not have the second output of {name}(). Do not return it"
 STATE = (
     "it writes to {name!r}, and a graph has no state: return the new value as "
     "an output, or export in evaluation mode"
@@ -51,6 +52,7 @@ class Translator:
         self.values: dict[int, tuple[Value, int, Seen]] = {}
         self.writes: dict[int, list[tuple[Seen, Value]]] = {}
         self.places: dict[int, list[Seen]] = {}  # tensors with a value, by their memory
+        self.missing: dict[int, str] = {}  # what ONNX has not, and which op made it
         self.state: dict[int, str] = {}  # memory of parameters and buffers
 
     def translate(self, call: Call) -> None:
@@ -66,6 +68,11 @@ class Translator:
             raise OnnxExporterError(f"cannot export {place(call)}: {error}") from None
 
     def _translate(self, call: Call) -> None:
+        lost = [self.missing.get(s.serial) for s in _tensors(call.args)]
+        if any(lost):  # it may never be used
+            maker = next(name for name in lost if name)
+            self.missing.update({s.serial: maker for s in call.outputs})
+            return
         target = call.args[0] if call.args else None
         inplace = (
             isinstance(target, Seen)
@@ -90,7 +97,9 @@ class Translator:
     def _bind_all(self, call: Call, names: Sequence[str | None]) -> None:
         inputs = [self.values[s.serial][0].name for s in _tensors(call.args)]
         for seen, made in zip(call.outputs, names, strict=False):
-            if made is not None:
+            if made is None:
+                self.missing[seen.serial] = call.name
+            else:
                 self.bind(seen, made)
                 if any(n in self.weights for n in inputs):
                     self.weights.add(made)
@@ -119,6 +128,8 @@ class Translator:
 
     def value(self, seen: Seen) -> Value:
         """Return the value that a tensor has now."""
+        if seen.serial in self.missing:
+            raise CannotTranslateError(MISSING.format(name=self.missing[seen.serial]))
         if seen.serial not in self.values:
             self._from_outside(seen)
         value, stamp, before = self.values[seen.serial]
