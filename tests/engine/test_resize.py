@@ -232,6 +232,17 @@ def test_affine_grid() -> None:
     assert_same(program)
 
 
+@pytest.mark.parametrize("pixels", [7, 16, 28])
+def test_pixels_that_stay_lie_on_pytorchs_side_of_themselves(pixels: int) -> None:
+    def program(t: Any) -> Any:
+        still = t.eye(2, 3).unsqueeze(0)
+        size = [1, 1, pixels, pixels]
+        places = t.nn.functional.affine_grid(still, size, align_corners=False)
+        return ((places + 1) * pixels - 1).div(2).floor()
+
+    assert_same(program)
+
+
 def test_a_turned_image() -> None:
     def program(t: Any) -> Any:
         image = t.arange(12.0).reshape(1, 1, 3, 4)

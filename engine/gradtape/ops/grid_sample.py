@@ -5,9 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 from .._define import Array, op, public
+from .._dtypes import DTYPE_OF
 from .._tensor import Tensor
 from ._grid_kernels import BICUBIC, sampled, sampled_back
 from ._product import scalar_name
+from .sequences import between
 
 Sizes = tuple[int, ...]
 
@@ -145,8 +147,10 @@ def _base(xp: Any, like: Any, size: Sizes, align: bool) -> Any:
     """Return the places of pixels before the map: (pixels, dims + 1)."""
     axes: list[Any] = []
     for n in size[2:]:
-        line = xp.linspace(-1, 1, n).astype(like.dtype) if n > 1 else xp.zeros(1)
-        axes.append(line if align else line * ((n - 1) / n))
+        kind = DTYPE_OF[like.dtype]
+        line = between(xp, -1, 1, n, kind) if n > 1 else xp.zeros(1, like.dtype)
+        # In PyTorch's order: a pixel that lies on another keeps the side it rounds to.
+        axes.append(line if align else line * (n - 1) / n)
     mesh = xp.meshgrid(*axes, indexing="ij")
     columns = [each.reshape(-1) for each in mesh[::-1]]
     columns.append(xp.ones(columns[0].shape))

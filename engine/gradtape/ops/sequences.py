@@ -158,7 +158,9 @@ def linspace(
     first, last = _number(start), _number(end)
     kind = _between_kind((first, last), dtype, out, "linspace")
     return deliver(
-        _between(module_on(device), first, last, steps, kind), out, requires_grad
+        mode.run(between, module_on(device), first, last, steps, kind),
+        out,
+        requires_grad,
     )
 
 
@@ -170,7 +172,7 @@ def _between_kind(numbers: Any, dtype: Any, out: Any, function: str) -> DType:
     )
 
 
-def _between(xp: Any, start: Any, end: Any, steps: int, kind: DType) -> Any:
+def between(xp: Any, start: Any, end: Any, steps: int, kind: DType) -> Any:
     """Count from both ends towards the middle, so that both ends are exact."""
     if steps <= 1:
         return xp.full((steps,), start, kind.numpy)
@@ -187,7 +189,7 @@ def _between(xp: Any, start: Any, end: Any, steps: int, kind: DType) -> Any:
         high = fused(downs, -float(step), float(scalar(end)))
     else:
         low, high = scalar(start) + step * ups, scalar(end) - step * downs
-    return mode.run(xp.concatenate([low, high]).astype, kind.numpy)
+    return xp.concatenate([low, high]).astype(kind.numpy)
 
 
 def _is_inexact(kind: DType) -> bool:
@@ -215,5 +217,7 @@ def logspace(
     kind = _between_kind((first, last), dtype, out, "logspace")
     xp = module_on(device)
     work = kind if kind.is_floating_point or kind.is_complex else get_default_dtype()
-    powers = xp.power(work.numpy.type(base), _between(xp, first, last, steps, work))
+    powers = xp.power(
+        work.numpy.type(base), mode.run(between, xp, first, last, steps, work)
+    )
     return deliver(mode.run(powers.astype, kind.numpy), out, requires_grad)
