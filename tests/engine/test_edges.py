@@ -9,6 +9,12 @@ import gradtape
 from .lines import check_line
 
 NUMBERS = """
+t.isclose(t.ones(2),t.ones(2),t.tensor(1.5),t.tensor(1.,requires_grad=True))
+t.isclose(t.ones(2),t.ones(2),t.tensor([1.5,2]),1)
+t.isclose(t.ones(2),t.ones(2),'a',1)
+t.zeros(2,5,256)[1::2,1:,::2].view(t.float32).stride()
+x=t.ones(2,requires_grad=True);y=x.view(t.float32);(y.requires_grad,y._is_view())
+x=t.ones(2);x.view(t.float32).mul_(2);(x,x._version)
 t.isclose(t.tensor([True,False]),t.tensor([True,True]),rtol=0.01)
 t.isclose(t.tensor([1,2]),t.tensor([1,3]),rtol=t.tensor(1),atol=t.tensor(1))
 t.isclose(t.tensor([1,200],dtype=t.uint8),t.tensor([2,199],dtype=t.uint8),rtol=0,atol=1)
@@ -51,6 +57,8 @@ t._utils._element_size(t.float32),t._utils._element_size(t.bool),t._utils._eleme
 """
 
 INDICES = """
+t.ones(()).index_select(0,t.tensor([0,0]))
+t.ones(()).index_select(0,t.tensor([],dtype=t.long))
 x=t.zeros(7,3,3)[:,1];x.fill_diagonal_(1,wrap=True);(x,x._version)
 t.zeros(3,2,dtype=t.uint8).index_add(0,t.arange(3),t.ones(3,2,dtype=t.uint8),alpha=-1)
 t.zeros(3,2,dtype=t.int8).index_add(0,t.arange(3),t.ones(3,2,dtype=t.int8),alpha=-1)

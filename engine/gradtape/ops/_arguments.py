@@ -36,6 +36,21 @@ def as_integer(value: Any, function: str, name: str, position: int) -> int:
     return int(value.item()) if isinstance(value, Tensor) else index(value)
 
 
+def float_argument(value: Any, function: str, name: str, position: int) -> float:
+    """Return a number argument, which may come as a tensor with one element.
+
+    Raises PyTorch's TypeError for anything else, a tensor that requires grad included.
+    """
+    if isinstance(value, Tensor) and value.numel() == 1 and not value.requires_grad:
+        value = value.item()
+    if not isinstance(value, int | float | np.floating | np.integer):
+        raise TypeError(
+            f"{function}(): argument '{name}' (position {position}) must be float, not "
+            f"{type(value).__name__}"
+        )
+    return float(value)
+
+
 def sizes(given: Any, function: str, name: str = "size", position: int = 1) -> Sizes:
     """Return a size argument, given as a sequence of ints, as a tuple.
 

@@ -8,7 +8,7 @@ from .._define import Array, Operand, method, op, pointwise
 from .._dtypes import DTYPE_OF, get_default_dtype
 from .._inplace import inplace
 from .._tensor import Tensor
-from ._arguments import check_tensor
+from ._arguments import check_tensor, float_argument
 from ._operand import (
     HIDDEN,
     OWN_DTYPE,
@@ -16,7 +16,6 @@ from ._operand import (
     aliases,
     in_place_by_operand,
     leaves_out,
-    number,
 )
 
 
@@ -104,7 +103,8 @@ def isclose(
     if input._data.dtype != other._data.dtype:
         a, b = (DTYPE_OF[t._data.dtype].cpp_name for t in (input, other))
         raise RuntimeError(f"{a} did not match {b}")
-    rtol, atol = number(rtol), number(atol)
+    rtol = float_argument(rtol, "isclose", "rtol", 3)
+    atol = float_argument(atol, "isclose", "atol", 4)
     for name, value in (("rtol", rtol), ("atol", atol)):
         if value < 0:
             raise RuntimeError(

@@ -56,13 +56,18 @@ def index_select(xp: Any, self: Array, dim: int, index: Array) -> Any:
     if wrong.any():
         _refuse_selected(self, d, int(places[wrong][0]))
     if not self.ndim:
+        if places.size != 1:
+            raise RuntimeError(
+                "index_select(): Index to scalar can have only 1 value, got "
+                f"{places.size} value(s)"
+            )
         return self.copy()
     return xp.ascontiguousarray(xp.take(self, places, d))
 
 
 def _refuse_selected(self: Any, d: int, place: int) -> None:
     """Raise for a position that is not there; PyTorch has a sentence per dimension."""
-    if not self.shape[d]:
+    if self.ndim and not self.shape[d]:
         raise RuntimeError("index_select(): self indexing axis dim should be positive")
     if self.ndim < 2 or d == 0:
         raise IndexError("index out of range in self")

@@ -10,8 +10,9 @@ from .._device import default_device
 from .._dtypes import result_type_of
 from .._errors import legacy_type_name
 from .._tensor import Tensor
+from ._memory_formats import lies_in
 from ._place import memory_order
-from .formats import memory_format
+from .formats import channels_last, channels_last_3d, memory_format
 
 _SEVERAL_ORDERS: Final = (
     "The tensor does not have unique dim order, or cannot map to exact one of the "
@@ -129,6 +130,14 @@ def dim_order(
     open_to_choice = 1 in size or any(a == b for a, b in pairwise(strides))
     if given is not False and open_to_choice and _fitting(self, named) != 1:
         raise RuntimeError(_SEVERAL_ORDERS)
+    rows = self.is_contiguous()
+    last = lies_in(size, strides, channels_last) or lies_in(
+        size, strides, channels_last_3d
+    )
+    if rows and not last:
+        return tuple(range(self.dim()))
+    if last and not rows:
+        return (0, *range(2, self.dim()), 1)
     order = memory_order(size, [strides])
     nested = all(strides[a] > strides[b] > 0 for a, b in pairwise(order))
     if given and not nested:

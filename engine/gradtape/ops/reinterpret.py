@@ -34,8 +34,6 @@ def view_dtype(self: Tensor, dtype: DType) -> Tensor:
     """
     at = geometry_of(self)
     mine = self.dtype
-    if mine is dtype:
-        return tensor_ops.view(self, at.size)
     if mine.itemsize > dtype.itemsize:
         ratio = mine.itemsize // dtype.itemsize
         _check_last(self, at, dtype)
