@@ -5,6 +5,7 @@ from __future__ import annotations
 from . import attention as attention
 from . import functional as functional
 from . import init as init
+from . import parallel as parallel
 from . import parameter as parameter
 from . import utils as utils
 from .modules import CELU as CELU

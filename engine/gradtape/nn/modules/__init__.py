@@ -60,7 +60,7 @@ from ._batchnorm import BatchNorm3d as BatchNorm3d
 from ._batchnorm import InstanceNorm1d as InstanceNorm1d
 from ._batchnorm import InstanceNorm2d as InstanceNorm2d
 from ._batchnorm import InstanceNorm3d as InstanceNorm3d
-from ._batchnorm import SyncBatchNorm as SyncBatchNorm
+from ._batchnorm_sync import SyncBatchNorm as SyncBatchNorm
 from ._container import ModuleDict as ModuleDict
 from ._container import ModuleList as ModuleList
 from ._container import Sequential as Sequential

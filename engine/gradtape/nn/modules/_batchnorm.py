@@ -145,26 +145,6 @@ class BatchNorm3d(_BatchNorm):
     ranks = (5,)
 
 
-class SyncBatchNorm(_BatchNorm):
-    """Batch normalisation over several processes; with one it is the plain one."""
-
-    def __init__(self, num_features: int, *args: Any, **kwargs: Any) -> None:
-        self.__dict__["process_group"] = kwargs.pop("process_group", None)
-        super().__init__(num_features, *args, **kwargs)
-
-    def _check_input_dim(self, input: Tensor) -> None:
-        if input.dim() < 2:
-            raise ValueError(f"expected at least 2D input (got {input.dim()}D input)")
-
-    @classmethod
-    def convert_sync_batchnorm(
-        cls, module: Module, process_group: Any = None
-    ) -> Module:
-        """Return the module; with a single process nothing is to be replaced."""
-        del process_group
-        return module
-
-
 class _InstanceNorm(_NormBase):
     """Normalise each channel of each sample by its own statistics."""
 

@@ -1,0 +1,4 @@
+"""Modules that are trained by several processes: ``torch.nn.parallel``."""
+
+from ..modules import DataParallel as DataParallel
+from .distributed import DistributedDataParallel as DistributedDataParallel
