@@ -1,29 +1,31 @@
-"""The normal distribution in float32, as fast as NumPy's tanh: what gelu needs.
-
-SciPy's erf takes 8.8 ns an element, all of this 1.
-"""
+"""erf and gelu in float32, at ten times the speed of SciPy's erf."""
 
 from __future__ import annotations
 
+from math import sqrt
 from typing import Any
 
 import numpy as np
 
 from ._blocks import in_blocks
 
-# erf(x / sqrt(2)) = tanh(x * p(x * x)). The polynomial p was fitted, by least squares
-# with weights raised where the error was largest, on 0 < x < 5.6. There tanh is wrong
-# by 5.8e-8 at most, half a unit in the last place of 1; computed in float32 by 1.3e-7,
-# as SciPy's erf by 1.2e-7. Its first two terms are nearly those of gelu's well-known
-# approximation (Hendrycks and Gimpel, 2016). It stays above 0.79 for all x.
+# erf(x) = tanh(x * p(x * x)). The polynomial p was fitted, by least squares with
+# weights raised where the error was largest, on 0 < x < 4, beyond which erf is 1. Its
+# relative error there is 9.5e-8 at most; computed in float32, 2.5e-7. It stays above
+# its first value for all x. In terms of x / sqrt(2) it begins as gelu's well-known
+# approximation does (Hendrycks and Gimpel, 2016).
 _TERMS = (
-    1.75627669e-09,
-    -1.32266255e-07,
-    3.96477289e-06,
-    -5.53063155e-05,
-    -3.25947471e-05,
-    3.63330844e-02,
-    7.97884941e-01,
+    1.418930035180517e-07,
+    -5.669015903618716e-06,
+    8.763979723337874e-05,
+    -6.197893943881161e-04,
+    -1.9182711614320518e-04,
+    1.0276905486602805e-01,
+    1.1283792743384782,
+)
+_GELU_TERMS = tuple(
+    term * sqrt(0.5) * 0.5**power
+    for term, power in zip(_TERMS, range(len(_TERMS) - 1, -1, -1), strict=True)
 )
 _INV_ROOT_TAU = 0.3989422804014327
 
@@ -42,9 +44,9 @@ def _constants(xp: Any, *values: float) -> list[Any]:
     return [xp.asarray(value, "float32") for value in values]
 
 
-def _signed_chance(xp: Any, x: Any, square: Any, found: Any) -> None:
-    """Write ``erf(x / sqrt(2))`` to ``found``; ``square`` is ``x * x``."""
-    first, *rest = _constants(xp, *_TERMS)
+def _bent(xp: Any, terms: tuple[float, ...], x: Any, square: Any, found: Any) -> None:
+    """Write ``tanh(x * p(square))`` to ``found``."""
+    first, *rest = _constants(xp, *terms)
     xp.multiply(square, first, found)
     for term in rest[:-1]:
         xp.add(found, term, found)
@@ -54,6 +56,15 @@ def _signed_chance(xp: Any, x: Any, square: Any, found: Any) -> None:
     xp.tanh(found, found)
 
 
+def erf(xp: Any, x: Any) -> Any:
+    """Return the error function."""
+    return in_blocks(xp, _erf, xp.empty(x.shape, x.dtype), x)
+
+
+def _erf(xp: Any, found: Any, x: Any) -> None:
+    _bent(xp, _TERMS, x, x * x, found)
+
+
 def gelu(xp: Any, x: Any) -> Any:
     """Return ``x * cdf(x)``."""
     return in_blocks(xp, _gelu, xp.empty(x.shape, x.dtype), x)
@@ -61,7 +72,7 @@ def gelu(xp: Any, x: Any) -> Any:
 
 def _gelu(xp: Any, found: Any, x: Any) -> None:
     one, half = _constants(xp, 1, 0.5)
-    _signed_chance(xp, x, x * x, found)
+    _bent(xp, _GELU_TERMS, x, x * x, found)
     xp.add(found, one, found)
     xp.multiply(found, x, found)
     xp.multiply(found, half, found)
@@ -75,7 +86,7 @@ def gelu_backward(xp: Any, grad: Any, x: Any) -> Any:
 def _gelu_backward(xp: Any, found: Any, grad: Any, x: Any) -> None:
     one, half, down, scale = _constants(xp, 1, 0.5, -0.5, _INV_ROOT_TAU)
     spare = x * x
-    _signed_chance(xp, x, spare, found)
+    _bent(xp, _GELU_TERMS, x, spare, found)
     xp.add(found, one, found)
     xp.multiply(found, half, found)
     xp.multiply(spare, down, spare)

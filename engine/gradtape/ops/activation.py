@@ -6,6 +6,7 @@ from typing import Any
 
 from .._define import Array, op, pointwise
 from .._inplace import inplace
+from .._node_layout import LARGE
 from ._operand import HIDDEN, POINTWISE, kind_of
 from ._select import above_zero, choose, keep
 
@@ -70,9 +71,21 @@ sigmoid = pointwise(
     promotion="float",
 )
 
+
+def _sigmoid_backward(xp: Any, grad: Any, output: Any) -> Any:
+    if output.dtype.kind == "c":
+        return grad * xp.conj((1 - output) * output)
+    slope = 1 - output
+    if output.size < LARGE or grad.shape != output.shape:  # out= slows small ones
+        return grad * (slope * output)
+    slope *= output
+    slope *= grad
+    return slope
+
+
 pointwise(
     "sigmoid_backward",
-    lambda xp, grad, output: grad * xp.conj((1 - output) * output),
+    _sigmoid_backward,
     {
         "self": lambda F, grad, other: F.sigmoid_backward(grad, F.conj(other)),
         "other": lambda F, grad, self, other: (

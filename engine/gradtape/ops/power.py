@@ -86,6 +86,9 @@ def _to_number(xp: Any, self: Array, exponent: Operand) -> Any:
 def _float_to_number(xp: Any, self: Any, exponent: Any) -> Any:
     if exponent == -0.5:
         return xp.reciprocal(xp.sqrt(self))  # of -0: -inf, as in PyTorch
+    if exponent in (3, -2) and self.dtype.kind == "f":
+        # As PyTorch; NumPy's power takes 45 ns an element where the base is negative.
+        return self * self * self if exponent == 3 else xp.reciprocal(self * self)
     return self**exponent  # NumPy has short cuts for 2, 0.5 and -1
 
 

@@ -11,6 +11,7 @@ from .._tensor import Tensor
 from ._arguments import check_tensor, wrap_dim
 from ._into import SAME_DTYPE, with_out
 from ._product import scalar_name
+from ._sums import inner_sums
 
 
 def _shifted(xp: Any, self: Any, dim: int, name: str) -> tuple[Any, int]:
@@ -28,8 +29,12 @@ def _shifted(xp: Any, self: Any, dim: int, name: str) -> tuple[Any, int]:
     return xp.subtract(self, highest, xp.empty(self.shape, self.dtype)), axis
 
 
-def _total(array: Any, axis: int) -> Any:
-    return array.sum(axis=axis, keepdims=True) if array.ndim else array
+def _total(xp: Any, array: Any, axis: int) -> Any:
+    if not array.ndim:
+        return array
+    if axis == array.ndim - 1:
+        return inner_sums(xp, array)[..., None]
+    return array.sum(axis=axis, keepdims=True)
 
 
 @op(
@@ -42,7 +47,7 @@ def _total(array: Any, axis: int) -> Any:
 def _softmax(xp: Any, self: Array, dim: int) -> Any:
     found, axis = _shifted(xp, self, dim, "softmax")
     xp.exp(found, found)
-    return xp.divide(found, _total(found, axis), found)
+    return xp.divide(found, _total(xp, found, axis), found)
 
 
 @op(
@@ -63,8 +68,9 @@ def _softmax(xp: Any, self: Array, dim: int) -> Any:
 def _softmax_backward_data(xp: Any, grad_output: Array, output: Array, dim: int) -> Any:
     """Return ``(grad - sum(grad * output)) * output``."""
     found = xp.multiply(grad_output, output, xp.empty(output.shape, output.dtype))
-    total = _total(found, wrap_dim(dim, found.ndim))
-    return xp.subtract(found, output * total, found)
+    total = _total(xp, found, wrap_dim(dim, found.ndim))
+    xp.subtract(grad_output, total, found)
+    return xp.multiply(found, output, found)
 
 
 @op(
@@ -80,7 +86,7 @@ def _softmax_backward_data(xp: Any, grad_output: Array, output: Array, dim: int)
 )
 def _log_softmax(xp: Any, self: Array, dim: int) -> Any:
     found, axis = _shifted(xp, self, dim, "log_softmax")
-    total = _total(xp.exp(found), axis)
+    total = _total(xp, xp.exp(found), axis)
     return xp.subtract(found, xp.log(total), found)
 
 
@@ -102,7 +108,7 @@ def _log_softmax_backward_data(
 ) -> Any:
     """Return ``grad - exp(output) * sum(grad)``."""
     found = xp.exp(output, xp.empty(output.shape, output.dtype))
-    found *= _total(grad_output, wrap_dim(dim, found.ndim))
+    found *= _total(xp, grad_output, wrap_dim(dim, found.ndim))
     return xp.subtract(grad_output, found, found)
 
 

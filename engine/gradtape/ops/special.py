@@ -11,6 +11,7 @@ import numpy as np
 from .._define import FUNCTIONS, Array, Operand, method, op, pointwise
 from .._inplace import inplace
 from .._tensor import Tensor
+from . import _normal_kernels as normal
 from ._operand import HIDDEN, POINTWISE, in_place_by_operand, leaves_out
 
 _TWO_OVER_ROOT_PI = 2.0 / sqrt(pi)
@@ -34,9 +35,16 @@ def _library(xp: Any) -> Any:
     return special
 
 
+_exact_erf = _special("erf")
+
+
+def _erf(xp: Any, self: Any) -> Any:
+    return normal.erf(xp, self) if normal.serves(self) else _exact_erf(xp, self)
+
+
 erf = pointwise(
     "erf",
-    _special("erf"),
+    _erf,
     {"self": lambda F, grad, self: grad * (_TWO_OVER_ROOT_PI * F.exp(-(self * self)))},
     promotion="float",
     check=leaves_out("c", "erf_vml_cpu"),
