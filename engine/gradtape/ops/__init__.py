@@ -25,6 +25,7 @@ from . import (
     einsum,
     elementwise,
     embedding,
+    embedding_bag,
     exponential,
     extremes,
     gather,

@@ -9,7 +9,7 @@ from .._define import Array, op
 from .._dtypes import DTYPE_OF
 
 
-def _check_indices(name: str, indices: Any) -> None:
+def check_indices(name: str, indices: Any) -> None:
     if indices.dtype.name not in ("int64", "int32"):
         kind = DTYPE_OF[indices.dtype].cpp_name
         raise RuntimeError(
@@ -34,20 +34,22 @@ def _derivative(
 ) -> Any:
     rows = weight_shape[0]
     if sparse:
-        if scale_grad_by_freq:
-            raise RuntimeError(
-                "embedding_backward: scale_grad_by_freq not supported with sparse "
-                "gradients"
-            )
-        return _sparse_derivative(F, grad, indices, rows, padding_idx)
+        check_frequency(scale_grad_by_freq)
+        return sparse_rows(F, grad, indices, rows, padding_idx)
     return F.embedding_dense_backward(
         grad, indices, rows, padding_idx, scale_grad_by_freq
     )
 
 
-def _sparse_derivative(
-    F: Any, grad: Any, indices: Any, rows: int, padding_idx: int
-) -> Any:
+def check_frequency(scale_grad_by_freq: bool) -> None:
+    """Refuse to scale sparse gradients by how often a row was looked up."""
+    if scale_grad_by_freq:
+        raise RuntimeError(
+            "embedding_backward: scale_grad_by_freq not supported with sparse gradients"
+        )
+
+
+def sparse_rows(F: Any, grad: Any, indices: Any, rows: int, padding_idx: int) -> Any:
     """Keep each looked-up row's gradient with its index: the table's, sparse."""
     width = grad.shape[-1]
     values = F.view(grad, (prod(indices.shape), width))
@@ -76,7 +78,7 @@ def embedding(
     """
     if weight.ndim != 2:
         raise RuntimeError("'weight' must be 2-D")
-    _check_indices("embedding", indices)
+    check_indices("embedding", indices)
     if indices.size and (indices.min() < 0 or indices.max() >= weight.shape[0]):
         raise IndexError("index out of range in self")
     return xp.take(weight, indices, axis=0)

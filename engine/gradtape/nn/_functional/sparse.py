@@ -2,12 +2,25 @@
 
 from __future__ import annotations
 
+import warnings
+from typing import Final
+
 from ..._backend import backend_of
 from ..._define import FUNCTIONS
+from ..._dtypes import int64
 from ..._inplace import note_write
 from ..._mode import no_grad
+from ..._site import user_stacklevel
 from ..._tensor import Tensor
 from ...ops import embedding as ops
+from ...ops.embedding_bag import embedding_bag as bags_of_rows
+
+_MODES: Final = ("sum", "mean", "max")
+_OLD_ORDER: Final = (
+    "Argument order of nn.functional.embedding_bag was changed. Usage "
+    "`embedding_bag(weight, input, ...)` is deprecated, and should now be "
+    "`embedding_bag(input, weight, ...)`."
+)
 
 
 def embedding(
@@ -64,35 +77,63 @@ def embedding_bag(
 ) -> Tensor:
     """Return sums, means or maxima of rows, bag by bag.
 
-    Bags are the rows of a 2-D ``input``, or begin at ``offsets`` of a 1-D one.
+    Bags are the rows of a 2-D ``input``, or begin at ``offsets`` of a 1-D one. Raises
+    ValueError for a mode, weights or offsets that do not fit.
+
+    >>> import gradtape as torch
+    >>> table = torch.tensor([[1.0], [2.0], [4.0]])
+    >>> torch.nn.functional.embedding_bag(torch.tensor([[0, 1], [2, 2]]), table)
+    tensor([[1.5000],
+            [4.0000]])
     """
-    bags = _bags(input, offsets, include_last_offset)
+    if weight.dtype is int64 and input.is_floating_point():
+        warnings.warn(_OLD_ORDER, UserWarning, stacklevel=user_stacklevel())
+        weight, input = input, weight
+    _check_factors(input, per_sample_weights, mode)
+    if mode not in _MODES:
+        raise ValueError("mode has to be one of sum, mean or max")
+    offsets = _offsets(input, offsets)
     if mode == "max" and scale_grad_by_freq:
         raise ValueError(
             "max mode does not support scaling the gradient by the frequency"
         )
     if mode == "max" and sparse:
         raise ValueError("max mode does not support sparse weights")
-    if per_sample_weights is not None and mode != "sum":
+    flat = input.reshape(-1)
+    if max_norm is not None:
+        _renormalise(weight, flat, max_norm, norm_type)
+    factors = None if per_sample_weights is None else per_sample_weights.reshape(-1)
+    return bags_of_rows(
+        weight,
+        flat,
+        offsets,
+        scale_grad_by_freq,
+        _MODES.index(mode),
+        sparse,
+        factors,
+        include_last_offset,
+        padding_idx,
+    )[0]
+
+
+def _check_factors(input: Tensor, factors: Tensor | None, mode: str) -> None:
+    if factors is None:
+        return
+    if input.shape != factors.shape:
+        raise ValueError(
+            f"embedding_bag: If per_sample_weights ({factors.shape}) is not None, then "
+            f"it must have the same shape as the input ({input.shape})"
+        )
+    if mode != "sum":
         raise NotImplementedError(
             "embedding_bag: per_sample_weights was not None. per_sample_weights is "
             f"only supported for mode='sum' (got mode='{mode}'). Please open a feature "
             "request on GitHub."
         )
-    if mode not in ("sum", "mean", "max"):
-        raise ValueError("mode has to be one of sum, mean or max")
-    flat = input.reshape(-1)
-    rows = embedding(
-        flat, weight, padding_idx, max_norm, norm_type, scale_grad_by_freq, sparse
-    )
-    if per_sample_weights is not None:
-        rows = rows * per_sample_weights.reshape(-1).unsqueeze(1)
-    kept = [_without_padding(flat, part, padding_idx, weight) for part in bags]
-    found = [_bag(rows, part, mode) for part in kept]
-    return FUNCTIONS["stack"](found) if found else rows[:0]
 
 
-def _bags(input: Tensor, offsets: Tensor | None, last: bool) -> list[range]:
+def _offsets(input: Tensor, offsets: Tensor | None) -> Tensor:
+    """Return where the bags begin; those of a 2-D input are its rows."""
     if input.dim() == 2:
         if offsets is not None:
             raise ValueError(
@@ -101,40 +142,18 @@ def _bags(input: Tensor, offsets: Tensor | None, last: bool) -> list[range]:
                 f"{type(offsets)}"
             )
         count, size = input.shape
-        return [range(i * size, (i + 1) * size) for i in range(count)]
+        begins = [number * size for number in range(count)]
+        return FUNCTIONS["tensor"](begins, dtype=input.dtype, device=input.device)
     if input.dim() != 1:
         raise ValueError(
             "input has to be 1D or 2D Tensor, but got Tensor of dimension "
             f"{input.dim()}"
         )
-    if offsets is None:
-        raise ValueError("offsets has to be a 1D Tensor but got None")
+    if not isinstance(offsets, Tensor):
+        raise ValueError(f"offsets has to be a 1D Tensor but got {offsets}")
     if offsets.dim() != 1:
         raise ValueError("offsets has to be a 1D Tensor")
-    begins = [int(n) for n in offsets._data]
-    ends = [*begins[1:], int(input.shape[0])]
-    pairs = list(zip(begins, ends, strict=True))
-    return [range(b, e) for b, e in (pairs[:-1] if last else pairs)]
-
-
-def _without_padding(
-    flat: Tensor, bag: range, padding_idx: int | None, weight: Tensor
-) -> list[int]:
-    if padding_idx is None:
-        return list(bag)
-    skipped = padding_idx % weight.shape[0]
-    return [i for i in bag if int(flat._data[i]) != skipped]
-
-
-def _bag(rows: Tensor, places: list[int], mode: str) -> Tensor:
-    if not places:
-        return rows[:0].sum(0)
-    part = rows[places[0] : places[-1] + 1]
-    if len(places) != places[-1] - places[0] + 1:
-        part = rows[FUNCTIONS["tensor"](places)]
-    if mode == "max":
-        return part.max(0)[0]
-    return part.sum(0) if mode == "sum" else part.mean(0)
+    return offsets
 
 
 def one_hot(tensor: Tensor, num_classes: int = -1) -> Tensor:
