@@ -6,10 +6,10 @@ import warnings
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any, TypeVar
 
-from ..._mode import no_grad
 from ..._tensor import Tensor
 from ...ops._to_arguments import read_module_to
 from ..parameter import Parameter
+from ._conversion import converted
 from ._registry import Registry
 
 M = TypeVar("M", bound="Tree")
@@ -175,9 +175,10 @@ class Tree(Registry):
         if recurse:
             for module in self.children():
                 module._apply(fn)
-        for parameter in self._parameters.values():
+        for name, parameter in self._parameters.items():
             if parameter is not None:
-                _replace(parameter, fn)
+                where = f"{self._get_name()}.{name}"
+                self._parameters[name] = converted(where, parameter, fn)
         for name, buffer in self._buffers.items():
             if buffer is not None:
                 self._buffers[name] = fn(buffer)
@@ -243,12 +244,3 @@ class Tree(Registry):
 
 def _is_float(tensor: Tensor) -> bool:
     return tensor.dtype.is_floating_point
-
-
-def _replace(parameter: Tensor, fn: Callable[[Tensor], Tensor]) -> None:
-    """Give a parameter and its gradient converted memory; the object stays."""
-    gradient = parameter.grad
-    with no_grad():
-        parameter.data = fn(parameter)
-        if gradient is not None:
-            gradient.data = fn(gradient)
