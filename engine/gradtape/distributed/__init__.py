@@ -1,5 +1,6 @@
 """Programs of several processes: ``torch.distributed``."""
 
+from . import distributed_c10d as distributed_c10d
 from ._backends import Backend as Backend
 from ._backends import BackendConfig as BackendConfig
 from ._backends import is_backend_available as is_backend_available

@@ -152,10 +152,15 @@ class MeshEngine:
                 data = array.view(np.uint8).data
                 note = _describe(doing, array)
                 self._mesh.send(self._ranks[i], address, note, data)
-            return {
-                i: self._unpack(doing, self._wait(mail, end, doing, i), like[i])
-                for i, mail in mails.items()
-            }
+            found: dict[int, Array] = {}
+            for i, mail in mails.items():
+                message = self._wait(mail, end, doing, i)
+                ours = _describe(doing, like[i])
+                if message.note != ours:
+                    self._tell(address, ours, set(self._others) - set(out))
+                    raise self._out_of_step(message, ours)
+                found[i] = _array(message.data, like[i])
+            return found
         except Closed as closed:
             raise self._gone(closed, doing) from None
         finally:
@@ -174,18 +179,20 @@ class MeshEngine:
             )
             raise DistBackendError(sentence) from None
 
-    def _unpack(self, doing: str, message: Message, like: Array) -> Array:
-        ours = _describe(doing, like)
-        if message.note != ours:
-            raise DistBackendError(
-                _errors.OUT_OF_STEP.format(
-                    peer=message.source,
-                    theirs=message.note,
-                    rank=self._mesh.rank,
-                    ours=ours,
-                )
+    def _tell(self, address: Address, ours: str, peers: set[int]) -> None:
+        """Let those who may wait for this process see that it does something else."""
+        for i in peers:
+            self._mesh.send(self._ranks[i], address, ours, b"")
+
+    def _out_of_step(self, message: Message, ours: str) -> DistBackendError:
+        return DistBackendError(
+            _errors.OUT_OF_STEP.format(
+                peer=message.source,
+                theirs=message.note,
+                rank=self._mesh.rank,
+                ours=ours,
             )
-        return _array(message.data, like)
+        )
 
     def _gone(self, closed: Closed, doing: str) -> DistBackendError:
         return DistBackendError(

@@ -31,6 +31,7 @@ __all__ = [
     "init_process_group",
     "is_available",
     "is_initialized",
+    "is_outside",
     "member",
     "new_group",
     "registered",
@@ -117,9 +118,14 @@ def registered(given: Group) -> ProcessGroup:
     return given
 
 
+def is_outside(given: Group) -> bool:
+    """Tell whether this is what those get of a group who are not in it."""
+    return given == GroupMember.NON_GROUP_MEMBER
+
+
 def member(given: Group, name: str) -> ProcessGroup | None:
     """Return a group, or None, with a warning, where this process is not in it."""
-    if given == GroupMember.NON_GROUP_MEMBER:
+    if is_outside(given):
         rank = "unknown" if _world.default is None else default_group().rank()
         warnings.warn(
             f"Running {name} on global rank {rank} which does not "
