@@ -18,6 +18,7 @@ from ._reduction import (
     values_of,
 )
 from ._signature import ABSENT, dim_argument
+from ._ties import shared_by_few
 from ._view import composed
 
 # ---- amax, amin: gradients split evenly among ties ----
@@ -26,8 +27,12 @@ from ._view import composed
 def _shared(F: Any, grad: Any, self: Any, result: Any, dim: Any, keepdim: bool) -> Any:
     shape = tuple(self.shape)
     mask = restored(F, result, shape, dim, keepdim) == self
+    grad = restored(F, grad, shape, dim, keepdim)
+    found = shared_by_few(grad, mask) if F.raw else None
+    if found is not None:
+        return found
     count = F.sum(mask, axes_of(dim, len(shape)), True) if shape else F.sum(mask)
-    return restored(F, grad, shape, dim, keepdim) * mask / count
+    return grad * mask / count
 
 
 def _extreme(name: str, ufunc: str) -> Any:
@@ -169,8 +174,13 @@ def place_of(xp: Any, name: str, self: Any, axis: int | None, keep: bool) -> Any
 def _even(F: Any, grad: Any, self: Any, result: Any) -> Any:
     """Split the gradient of an extreme of everything among the ties; NaN ties too."""
     mask = self == result
-    if values_of(self).dtype.kind in "fV":
+    floats = values_of(self).dtype.kind in "fV"
+    if floats and not (F.raw and result == result):  # no NaN, then none to look for
         mask = mask | (F.isnan(self) & F.isnan(result))
+    if F.raw and self.ndim:
+        found = shared_by_few(grad.reshape((1,) * self.ndim), mask)
+        if found is not None:
+            return found
     return mask * (grad / F.sum(mask))
 
 
