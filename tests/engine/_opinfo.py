@@ -45,7 +45,12 @@ def variants() -> dict[str, Any]:
     """Return the rows that PyTorch runs in float64 on the CPU, by name."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
+        import torch
         from torch.testing._internal.common_methods_invocations import op_db
+
+        # Importing it freezes the flags of PyTorch's backends, which other tests set.
+        flags = torch.backends.flags_frozen.__globals__
+        flags["__allow_nonbracketed_mutation_flag"] = True
     kind = theirs().module.float64
     return {
         f"{row.name}.{row.variant_test_name}".rstrip("."): row

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import operator
+import warnings
 from typing import Any
 
 import pytest
@@ -174,7 +175,9 @@ def test_the_older_way_to_a_default_dtype() -> None:
         seen.append(t.get_default_dtype())
         return seen
 
-    ours = program(gt)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # deprecated, says the first call of a process
+        ours = program(gt)
     assert ours == [gt.float64, gt.float32]
 
 
