@@ -71,7 +71,8 @@ def _unpack_tensor(node: Node, saved: SavedTensor) -> Any:
     output = wrap_shared(saved.array, saved.storage)
     if node.extra is not None and node.extra.shown is not None:
         maker = node.extra.shown()  # the node was a write into a view
-        output._grad_fn, output._needs = maker, maker is not None
+        output._grad_fn = node if maker is None else maker  # None: the view is gone
+        output._needs = True
     elif number in node.op.differentiable:  # pyright: ignore[reportAttributeAccessIssue]
         output._grad_fn, output._nr, output._needs = node, number, True
     if mode.now.duals is not None:

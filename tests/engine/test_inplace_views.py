@@ -348,3 +348,18 @@ def test_write_log_is_bounded():
         x.add_(1)
     assert x._version == 1000
     assert len(x._storage.writes) <= 64
+
+
+WRITES = ("sigmoid_", "tanh_", "exp_", "reciprocal_", "abs_", "square_")
+
+
+@pytest.mark.parametrize("name", WRITES)
+def test_second_derivatives_pass_through_a_view_that_is_gone(name: str) -> None:
+    def write(root: gt.Tensor) -> gt.Tensor:
+        whole = root.clone()
+        getattr(whole.narrow(0, 1, 2), name)()  # the view dies here
+        return whole
+
+    root = gt.tensor([1.0, -1.0, 2.0, -2.0], dtype=gt.float64, requires_grad=True)
+    assert gt.autograd.gradcheck(write, [root])
+    assert gt.autograd.gradgradcheck(write, [root])
