@@ -12,7 +12,6 @@ from .._backward import run_backward
 from .._define import method
 from .._node import Node, accumulator_of
 from .._operands import as_array
-from .._site import user_stacklevel
 from .._tensor import Tensor, edge_of, wrap, wrap_alias
 from .._transforms import refuse_backward
 from .._warn import warn_once
@@ -187,8 +186,7 @@ def run_between(
         )
     finally:
         if create_graph and accumulating and roots:  # after what hooks warned of
-            level = user_stacklevel()
-            warn_once(_errors.CREATE_GRAPH_CYCLE, level)
+            warn_once(_errors.CREATE_GRAPH_CYCLE)
     return _as_tensors(found, gradients)
 
 
