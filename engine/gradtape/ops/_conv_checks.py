@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from .._dtypes import CPP_TYPE
-from .._errors import legacy_type_name
 from .._tensor import Tensor
 
 _KERNEL_TOO_BIG = (
@@ -22,15 +21,15 @@ def _common(
     groups: int,
     outputs: int,
 ) -> None:
-    if weight.dtype is not input.dtype:
-        raise RuntimeError(
-            f"Input type ({legacy_type_name(input.dtype)}) and weight type "
-            f"({legacy_type_name(weight.dtype)}) should be the same"
-        )
     if bias is not None and bias.dtype is not input.dtype:
         raise RuntimeError(
             f"Input type ({CPP_TYPE[input.dtype]}) and bias type "
             f"({CPP_TYPE[bias.dtype]}) should be the same"
+        )
+    if weight.dtype is not input.dtype:
+        raise RuntimeError(
+            f"expected scalar type {input.dtype.cpp_name} but found "
+            f"{weight.dtype.cpp_name}"
         )
     if any(p < 0 for p in padding):
         raise RuntimeError("negative padding is not supported")
@@ -57,6 +56,18 @@ def _common(
         )
 
 
+def _check_groups(weight: Tensor, groups: int) -> None:
+    sizes = list(weight.shape)
+    if sizes[0] < groups or sizes[0] % groups:
+        words, told = "at least", f"{sizes}"
+        if sizes[0] >= groups:
+            words, told = "divisible by", f"[{sizes}]"
+        raise RuntimeError(
+            f"Given groups={groups}, expected weight to be {words} {groups} at "
+            f"dimension 0, but got weight of size {told} instead"
+        )
+
+
 def check_convolution(
     input: Tensor,
     weight: Tensor,
@@ -69,13 +80,8 @@ def check_convolution(
     """Refuse sizes, types and options that do not fit together."""
     how = (stride, padding, dilation, groups)
     _common(input, weight, bias, *how, weight.shape[0] if weight.dim() else 0)
+    _check_groups(weight, groups)
     sizes = list(weight.shape)
-    if sizes[0] < groups or sizes[0] % groups:
-        words = "at least" if sizes[0] < groups else "divisible by"
-        raise RuntimeError(
-            f"Given groups={groups}, expected weight to be {words} {groups} at "
-            f"dimension 0, but got weight of size {sizes} instead"
-        )
     channels = sizes[1] * groups
     if input.shape[1] != channels:
         raise RuntimeError(
@@ -106,6 +112,7 @@ def check_transposed(
     """Refuse a transposed convolution whose parts do not fit together."""
     outputs = weight.shape[1] * groups if weight.dim() > 1 else 0
     _common(input, weight, bias, stride, padding, dilation, groups, outputs)
+    _check_groups(weight, groups)
     if input.shape[1] != weight.shape[0]:
         raise RuntimeError(
             f"Given transposed=1, weight of size {list(weight.shape)}, expected "

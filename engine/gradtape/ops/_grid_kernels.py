@@ -28,7 +28,7 @@ def sampled(
     """Return (N, C, *out) of ``input`` (N, C, *in) at ``grid`` (N, *out, dims)."""
     batch, channels = input.shape[:2]
     axes = _axes(xp, input, grid, mode, padding, align)
-    flat = input.reshape(batch, channels, -1)
+    flat = input.reshape(batch, channels, math.prod(input.shape[2:]))
     found: Any = xp.zeros((batch, channels, axes[0].places.shape[1]), input.dtype)
     for at, weight, _ in _taps(xp, axes, input.shape[2:]):
         part = xp.take_along_axis(flat, at[:, None], 2)
@@ -49,8 +49,8 @@ def sampled_back(
     """Return the gradients of input and grid; None for what is not needed."""
     batch, channels = input.shape[:2]
     axes = _axes(xp, input, grid, mode, padding, align)
-    flat = input.reshape(batch, channels, -1)
-    rows = grad.reshape(batch, channels, -1)
+    flat = input.reshape(batch, channels, math.prod(input.shape[2:]))
+    rows = grad.reshape(batch, channels, math.prod(grad.shape[2:]))
     size = flat.shape[2]
     into_input = xp.zeros(batch * channels * size, grad.dtype) if needs[0] else None
     into_grid = xp.zeros((*rows.shape[::2], len(axes)), grad.dtype)
@@ -97,7 +97,7 @@ def _axes(
 ) -> list[_Axis]:
     """Read the grid, whose last dimension counts from the image's last."""
     dims = grid.shape[-1]
-    flat = grid.reshape(grid.shape[0], -1, dims)
+    flat = grid.reshape(grid.shape[0], math.prod(grid.shape[1:-1]), dims)
     sizes = input.shape[2:]
     return [
         _axis(xp, flat[..., dims - 1 - axis], sizes[axis], mode, padding, align)

@@ -171,7 +171,8 @@ def adaptive_cells(xp: Any, array: Any, outputs: Sizes) -> tuple[Any, Any]:
     bounds = [_bounds(s, n) for s, n in zip(spatial, outputs, strict=True)]
     for cell in itertools.product(*(range(n) for n in outputs)):
         seen = tuple(slice(*bounds[dim][i]) for dim, i in enumerate(cell))
-        part = array[(..., *seen)].reshape(*lead, -1)
+        part = array[(..., *seen)]
+        part = part.reshape(*lead, volume(part.shape[-dims:]))
         at = part.argmax(-1)
         found[(..., *cell)] = xp.take_along_axis(part, at[..., None], -1)[..., 0]
         indices[(..., *cell)] = numbers[seen].reshape(-1)[at]

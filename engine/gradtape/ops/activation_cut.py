@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from .._define import Array, op
+from .._dtypes import DTYPE_OF, finfo
 from .._inplace import inplace
 from ._operand import OWN_DTYPE
 from ._place import array_like
@@ -115,11 +116,14 @@ def hardshrink(xp: Any, self: Array, lambd: float = 0.5) -> Any:
 )
 def softshrink(xp: Any, self: Array, lambd: float = 0.5) -> Any:
     """Move values towards zero by lambd, not past it."""
-    if lambd < 0:
-        raise RuntimeError(
-            f"lambda must be greater or equal to 0, but found to be {lambd:g}."
-        )
     check_floating(self, "softshrink_cpu")
+    kind = DTYPE_OF[self.dtype]
+    top = finfo(kind).max
+    if not 0 <= lambd <= top:
+        raise RuntimeError(
+            f"lambda must be in range [0, {top:g}] for input dtype {kind.cpp_name}, but"
+            f" found {lambd:g}"
+        )
     return self - xp.clip(self, -lambd, lambd)
 
 

@@ -13,6 +13,16 @@ from .._inplace import inplace
 from ._place import array_like
 from ._select import check_floating, choose
 
+_NEGATIVE = (
+    "In-place {name} backward calculation is triggered with a negative slope which is "
+    "not supported. This is caused by calling in-place forward function with a negative"
+    " slope, please call out-of-place version instead."
+)
+_LEAKY_ISSUE = (
+    " File an issue at https://github.com/pytorch/pytorch if you do require supporting "
+    "in-place leakRelu backward calculation with negative slope"
+)
+
 # ---- leaky_relu ----
 
 
@@ -27,7 +37,7 @@ def _leaky_relu(xp: Any, self: Any, negative_slope: float) -> Any:
 @op(
     {
         "self": lambda F, grad, self, negative_slope: F.leaky_relu_backward(
-            grad, self, negative_slope
+            grad, self, negative_slope, False
         )
     },
     method=False,
@@ -41,7 +51,7 @@ def leaky_relu(xp: Any, self: Array, negative_slope: float = 0.01) -> Any:
 @op(
     {
         "self": lambda F, grad, result, negative_slope: F.leaky_relu_backward(
-            grad, result, negative_slope
+            grad, result, negative_slope, True
         )
     },
     name="leaky_relu",
@@ -51,19 +61,13 @@ def leaky_relu(xp: Any, self: Array, negative_slope: float = 0.01) -> Any:
     function=False,
 )
 def _leaky_relu_in_place(xp: Any, self: Array, negative_slope: float = 0.01) -> Any:
-    if negative_slope < 0:
-        raise RuntimeError(
-            "In-place leakyReLu backward calculation is triggered with a negative "
-            "slope which is not supported. This is caused by calling in-place forward "
-            "function with a negative slope, please call out-of-place version instead."
-        )
     return _leaky_relu(xp, self, negative_slope)
 
 
 @op(
     {
-        "grad_output": lambda F, grad, self, negative_slope: F.leaky_relu_backward(
-            grad, self, negative_slope
+        "grad_output": lambda F, grad, self, negative_slope, self_is_result: (
+            F.leaky_relu_backward(grad, self, negative_slope, self_is_result)
         ),
         "self": lambda F, grad: F.zeros_like(grad),
     },
@@ -71,9 +75,15 @@ def _leaky_relu_in_place(xp: Any, self: Array, negative_slope: float = 0.01) -> 
     function=False,
 )
 def leaky_relu_backward(
-    xp: Any, grad_output: Array, self: Array, negative_slope: float
+    xp: Any,
+    grad_output: Array,
+    self: Array,
+    negative_slope: float,
+    self_is_result: bool,
 ) -> Any:
     """Multiply the gradient by the slope where the value is not positive."""
+    if self_is_result and negative_slope < 0:
+        raise RuntimeError(_NEGATIVE.format(name="leakyReLu") + _LEAKY_ISSUE)
     return choose(xp, self > 0, grad_output, grad_output * negative_slope)
 
 
@@ -209,6 +219,8 @@ def elu_backward(
     is_result: bool,
 ) -> Any:
     """Multiply the gradient by the slope of elu, told from its input or its result."""
+    if is_result and alpha < 0:
+        raise RuntimeError(_NEGATIVE.format(name="elu"))
     x, slope = self_or_result, array_like(xp, self_or_result)
     if is_result:
         xp.multiply(x + alpha * scale, input_scale, slope)

@@ -202,9 +202,27 @@ def nll_loss_backward(
 # ---- margins ----
 
 
+def _check_rows(self: Any) -> None:
+    if self.ndim > 2 or 0 in self.shape[-1:]:
+        raise RuntimeError(
+            "Expected non-empty vector or matrix with optional 0-dim batch size, but "
+            f"got: {list(self.shape)}"
+        )
+
+
 def _margins(xp: Any, self: Any, target: Any, margin: float) -> tuple[Any, Any, Any]:
     _check_long(target)
+    _check_rows(self)
     rows = self.reshape(1, -1) if self.ndim < 2 else self
+    if target.ndim > 1 or target.size != rows.shape[0]:
+        raise RuntimeError(
+            "multi_margin_loss: target tensor should be 1-D with size equal to the "
+            "number of input samples (batch size). Expected target size "
+            f"[{rows.shape[0]}], but got {list(target.shape)}. Input has shape "
+            f"{list(self.shape)}."
+        )
+    if ((target < 0) | (target >= rows.shape[1])).any():
+        raise RuntimeError("target out of range")
     index = target.reshape(-1, 1)
     own = xp.take_along_axis(rows, index, 1)
     gap = xp.maximum(margin - own + rows, 0)
@@ -234,6 +252,11 @@ def multi_margin_loss(
 ) -> Any:
     """Punish classes that come within a margin of the right one."""
     rows, index, gap = _margins(xp, self, target, margin)
+    if weight is not None and weight.size != rows.shape[1]:
+        raise RuntimeError(
+            f"inconsistent weight size, expected {rows.shape[1]} but got "
+            f"{list(weight.shape)}"
+        )
     losses = gap if p == 1 else gap * gap
     if weight is not None:
         losses = losses * weight[index]
@@ -297,7 +320,15 @@ def _margin_adjoint(
 def _labels(xp: Any, self: Any, target: Any) -> tuple[Any, Any, Any]:
     """Return rows, the labels before the first -1, and the set of them."""
     _check_long(target)
+    _check_rows(self)
     rows = self.reshape(1, -1) if self.ndim < 2 else self
+    if target.shape != self.shape and (self.ndim or target.size != 1):
+        raise RuntimeError(
+            f"inconsistent target size: {list(target.shape)} for input of size: "
+            f"{list(self.shape)}"
+        )
+    if ((target < -1) | (target >= rows.shape[1])).any():
+        raise RuntimeError("argument #2 'target' is out of range")
     listed = target.reshape(rows.shape)
     counted = xp.logical_and.accumulate(listed >= 0, axis=1)
     chosen = xp.zeros(rows.shape, self.dtype)

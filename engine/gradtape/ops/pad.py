@@ -114,25 +114,11 @@ def _border(xp: Any, self: Array, padding: Sizes, reflect: bool) -> Any:
     return _take(xp, self, padding, reflect)
 
 
-def _check_reflect(self: Any, padding: Sizes) -> None:
-    for back, (begin, end) in enumerate(_pairs(padding)):
-        dim = self.ndim - 1 - back
-        size = self.shape[dim]
-        if begin >= size or end >= size:
-            raise RuntimeError(
-                "Argument #4: Padding size should be less than the corresponding input "
-                f"dimension, but got: padding ({begin}, {end}) at dimension {dim} of "
-                f"input {list(self.shape)}"
-            )
-
-
 def _declare(kind: str, dims: int) -> None:
     reflect = kind == "reflection"
 
     @keeps_format(0)
     def kernel(xp: Any, self: Array, padding: Sizes) -> Any:
-        if reflect:
-            _check_reflect(self, padding)
         return _take(xp, self, padding, reflect)
 
     def derivative(F: Any, grad: Any, self: Any, padding: Any) -> Any:

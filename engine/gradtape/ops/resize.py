@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from math import prod
 from typing import Any
 
 from .._define import Array, op
@@ -29,6 +30,11 @@ def _check(name: str, self: Any, dims: int, sizes: Sizes) -> None:
         raise RuntimeError(
             "Input and output sizes should be greater than 0, but got input "
             f"({text(spatial)}) output ({text(sizes)})"
+        )
+    whole = (*self.shape[:2], *sizes)
+    if prod(whole) * self.itemsize >= 2**63:
+        raise RuntimeError(
+            f"Storage size calculation overflowed with sizes={list(whole)}"
         )
     kind = self.dtype.kind
     if kind == "b" or (kind in "iu" and self.dtype.name != "uint8"):

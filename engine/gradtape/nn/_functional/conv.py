@@ -10,10 +10,17 @@ from ..._define import FUNCTIONS, OPS
 from ..._operands import argument_error
 from ..._tensor import Tensor
 from ...ops._conv_checks import check_convolution, check_transposed
-from ...ops._windows import spread
+from ...ops._windows import Window, spread
 from ...ops.conv import col2im, convolution, im2col
 from ...ops.linear import linear as linear
 from ...ops.pad import constant_pad_nd
+from ._window_checks import (
+    check_border,
+    check_border_rank,
+    check_fold,
+    check_unfold,
+    pair,
+)
 
 _SAME_STRIDED = "padding='same' is not supported for strided convolutions"
 
@@ -227,8 +234,9 @@ def unfold(
     """List the windows of images as columns: (N, C * kernel, windows)."""
     names = ("kernel_size", "dilation", "padding", "stride")
     given = (kernel_size, dilation, padding, stride)
-    pairs = [spread(v, 2, n, "unfold") for v, n in zip(given, names, strict=True)]
-    return im2col(input, *pairs)
+    kernel, gaps, pads, steps = map(pair, given, names)
+    check_unfold(input, Window(kernel, steps, pads, gaps))
+    return im2col(input, kernel, gaps, pads, steps)
 
 
 def fold(
@@ -242,8 +250,9 @@ def fold(
     """Add up windows where they overlap: the adjoint of unfold."""
     names = ("output_size", "kernel_size", "dilation", "padding", "stride")
     given = (output_size, kernel_size, dilation, padding, stride)
-    pairs = [spread(v, 2, n, "fold") for v, n in zip(given, names, strict=True)]
-    return col2im(input, *pairs)
+    size, kernel, gaps, pads, steps = map(pair, given, names)
+    check_fold(input, size, Window(kernel, steps, pads, gaps))
+    return col2im(input, size, kernel, gaps, pads, steps)
 
 
 def pad(
@@ -263,17 +272,14 @@ def pad(
         return constant_pad_nd(input, widths, 0 if value is None else value)
     if value is not None and value != 0:
         raise RuntimeError(f'Padding mode "{mode}" doesn\'t take in value argument')
-    dims = len(widths) // 2
-    if input.dim() not in (dims + 1, dims + 2) or dims not in (1, 2, 3):
-        raise NotImplementedError(
-            "Only 2D, 3D, 4D, 5D padding with non-constant padding are supported for "
-            "now"
-        )
-    if mode == "circular":
-        return _circular(input, widths)
-    kinds = {"reflect": "reflection", "replicate": "replication"}
+    kinds = {"reflect": "reflection", "replicate": "replication", "circular": ""}
     if mode not in kinds:
         raise NotImplementedError(f"Unrecognised padding mode {mode}")
+    check_border_rank(input, widths)
+    dims = len(widths) // 2
+    if mode == "circular":
+        return _circular(input, widths)
+    check_border(input, widths, mode == "reflect")
     from ..._define import tensor_ops
 
     return getattr(tensor_ops, f"{kinds[mode]}_pad{dims}d")(input, widths)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from ..._autocast import autocasts
 from ..._define import FUNCTIONS
+from ..._dtypes import promote_types
 from ..._mode import no_grad
 from ..._tensor import Tensor
 from ...ops.norms import linalg_vector_norm
@@ -31,7 +32,13 @@ def cosine_similarity(
     x1: Tensor, x2: Tensor, dim: int = 1, eps: float = 1e-8
 ) -> Tensor:
     """Return the cosine of the angle between vectors along a dimension."""
-    first, second = x1, x2
+    kind = promote_types(x1.dtype, x2.dtype)
+    if not kind.is_floating_point:
+        raise RuntimeError(
+            "expected common dtype to be floating point, yet common dtype is "
+            f"{kind.cpp_name}"
+        )
+    first, second = x1.to(kind), x2.to(kind)
     if x1.shape != x2.shape:
         first, second = FUNCTIONS["broadcast_tensors"](x1, x2)
     norms: list[Tensor] = []

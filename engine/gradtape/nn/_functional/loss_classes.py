@@ -190,7 +190,8 @@ def _from_probabilities(
     if reduction == "sum":
         return total
     reduction_number(reduction)
-    return div_number(total, max(input.numel() // classes, 1))
+    count = input.numel() // classes if classes else 0
+    return div_number(total, count) if count else total * float("nan")
 
 
 def _along(weight: Tensor, ndim: int, dim: int) -> Tensor:

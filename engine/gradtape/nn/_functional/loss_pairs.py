@@ -71,6 +71,7 @@ def cosine_embedding_loss(
 ) -> Tensor:
     """Ask pairs to point the same way (1) or apart by a margin (-1)."""
     reduction = legacy_reduction(size_average, reduce, reduction)
+    _check_pairs(input1, input2, target)
     dim = target.dim()
     product = (input1 * input2).sum(dim)
     squares = [add_number((t * t).sum(dim), 1e-12) for t in (input1, input2)]
@@ -80,6 +81,19 @@ def cosine_embedding_loss(
     drawn = where(target == 1, away, zeros)
     pushed = where(target == -1, sub_number(cosine, margin).clamp_min(0), zeros)
     return reduce_losses(drawn + pushed, reduction)
+
+
+def _check_pairs(input1: Tensor, input2: Tensor, target: Tensor) -> None:
+    if target.dim() > 1:
+        raise RuntimeError(
+            "0D or 1D target tensor expected, multi-target not supported"
+        )
+    wanted = target.dim() + 1
+    if input1.dim() != wanted or input2.dim() != wanted:
+        raise RuntimeError(
+            f"{target.dim()}D target tensor expects {wanted}D input tensors, but found "
+            f"inputs with sizes {list(input1.shape)} and {list(input2.shape)}."
+        )
 
 
 @autocasts("triplet_margin_loss")
@@ -99,6 +113,14 @@ def triplet_margin_loss(
     reduction = legacy_reduction(size_average, reduce, reduction)
     if margin <= 0:
         raise ValueError(f"margin must be greater than 0, got {margin}")
+
+    ranks = [each.dim() for each in (anchor, positive, negative)]
+    if len(set(ranks)) > 1:
+        raise RuntimeError(
+            "The anchor, positive, and negative tensors are expected to have the same "
+            "number of dimensions, but got: anchor {}D, positive {}D, and negative {}D "
+            "inputs".format(*ranks)
+        )
 
     def distance(a: Tensor, b: Tensor) -> Tensor:
         return pairwise_distance(a, b, p, eps)

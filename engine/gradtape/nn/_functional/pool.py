@@ -12,7 +12,7 @@ from ...ops import pool as ops
 from ...ops import pool_average as averages
 from ...ops._into import SAME_DTYPE, with_out
 from ...ops._windows import Window, spread
-from ._pool_checks import check, sizes
+from ._pool_checks import check, check_unpool, sizes, unpooled_size
 
 Indices = tuple[Tensor, Tensor]
 
@@ -124,7 +124,8 @@ def _unpool(
         for n, s, k, p in zip(spatial, steps, kernel, pads, strict=True)
     )
     if output_size is not None:
-        target = tuple(int(n) for n in output_size)[-dims:]
+        target = unpooled_size(output_size, target, steps)
+    check_unpool(input, indices, dims, target)
     if dims == 1:
         found = ops.max_unpool2d(
             input.unsqueeze(-1), indices.unsqueeze(-1), (*target, 1)

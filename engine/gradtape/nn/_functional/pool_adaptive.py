@@ -18,21 +18,43 @@ def _targets(dims: int, input: Tensor, output_size: Any, name: str) -> tuple[int
         if output_size is None or isinstance(output_size, int)
         else list(output_size)
     )
-    if dims > 1 and input.dim() <= len(given):
+    explicit = all(n is not None for n in given)
+    if dims > 1 and input.dim() <= len(given) and not explicit:
         raise ValueError(f"Input dimension should be at least {len(given) + 1}")
     if len(given) != dims:
         raise _count_error(dims, name, len(given))
     if any(n is not None and n < 0 for n in given):
         raise _negative(dims, name, input, given)
-    if input.dim() not in (dims + 1, dims + 2):
-        raise RuntimeError(
-            f"{name}(): Expected {dims + 1}D or {dims + 2}D tensor, but got "
-            f"{list(input.shape)}"
-        )
+    _check_input(dims, name, input)
     spatial = input.shape[-dims:]
     return tuple(
         n if g is None else int(g) for g, n in zip(given, spatial, strict=True)
     )
+
+
+def _check_input(dims: int, name: str, input: Tensor) -> None:
+    shape = list(input.shape)
+    if input.dim() not in (dims + 1, dims + 2):
+        if dims == 1:
+            raise RuntimeError(
+                f"Expected 2 to 3 dimensions, but got {input.dim()}-dimensional tensor "
+                f"for argument #1 'self' (while checking arguments for {name})"
+            )
+        colon = ":" if "max" in name else ""
+        raise RuntimeError(
+            f"{name}(): Expected {dims + 1}D or {dims + 2}D tensor, but got{colon} "
+            f"{shape}"
+        )
+    if name == "adaptive_avg_pool1d":  # computed as if it had a height of 1
+        dims, name, shape = 2, "adaptive_avg_pool2d", [*shape[:-1], 1, shape[-1]]
+    first = len(shape) - dims - ("max" in name)
+    for dim in range(max(first, 1) if "max" in name else first, len(shape)):
+        if not shape[dim]:
+            raise RuntimeError(
+                f"{name}(): Expected input to have non-zero size for non-batch "
+                f"dimensions, but input has sizes {shape} with dimension {dim} being "
+                "empty"
+            )
 
 
 def _count_error(dims: int, name: str, count: int) -> RuntimeError:

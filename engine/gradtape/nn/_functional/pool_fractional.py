@@ -28,6 +28,11 @@ def _pool(
         )
     if output_size is None:
         ratios = _each(output_ratio, dims)
+        if len(ratios) > dims:
+            raise ValueError(
+                f"{name} requires output_ratio to either be a single Int or tuple of "
+                "Ints."
+            )
         sizes = input.shape[-dims:]
         output_size = [int(n * r) for n, r in zip(sizes, ratios, strict=True)]
     kernel, outputs = _each(kernel_size, dims), _each(output_size, dims)

@@ -14,6 +14,7 @@ from ..._site import user_stacklevel
 from ..._tensor import Tensor
 from ...ops import embedding as ops
 from ...ops.embedding_bag import embedding_bag as bags_of_rows
+from ._window_checks import check_channels, check_pixels
 
 _MODES: Final = ("sum", "mean", "max")
 _OLD_ORDER: Final = (
@@ -179,6 +180,7 @@ def _in_new_memory(tensor: Tensor, shape: tuple[int, ...]) -> Tensor:
 def pixel_shuffle(input: Tensor, upscale_factor: int) -> Tensor:
     """Turn (…, C r², H, W) into (…, C, H r, W r)."""
     r = upscale_factor
+    check_pixels("pixel_shuffle", input, "upscale_factor", r)
     *lead, channels, height, width = input.shape
     if channels % (r * r):
         raise RuntimeError(
@@ -196,6 +198,7 @@ def pixel_shuffle(input: Tensor, upscale_factor: int) -> Tensor:
 def pixel_unshuffle(input: Tensor, downscale_factor: int) -> Tensor:
     """Turn (…, C, H r, W r) into (…, C r², H, W)."""
     r = downscale_factor
+    check_pixels("pixel_unshuffle", input, "downscale_factor", r)
     *lead, channels, height, width = input.shape
     split = input.reshape(*lead, channels, height // r, r, width // r, r)
     n = len(lead)
@@ -206,6 +209,7 @@ def pixel_unshuffle(input: Tensor, downscale_factor: int) -> Tensor:
 
 def channel_shuffle(input: Tensor, groups: int) -> Tensor:
     """Take channels from each group in turn."""
+    check_channels(input, groups)
     samples, channels, *rest = input.shape
     split = input.reshape(samples, groups, channels // groups, *rest)
     return _in_new_memory(split.transpose(1, 2), (samples, channels, *rest))
