@@ -95,13 +95,19 @@ def run_all(programs: dict[str, Program], module: str) -> dict[str, Any]:
     t.distributed.init_process_group("gloo", timeout=timedelta(seconds=20))
     os.environ["MASTER_PORT"] = str(port + 1)  # for the next
     try:
-        rank, size = t.distributed.get_rank(), t.distributed.get_world_size()
-        return {
-            name: answer(lambda program=program: program(t, rank, size))
-            for name, program in programs.items()
-        }
+        return run_programs(programs, module)
     finally:
         t.distributed.destroy_process_group()
+
+
+def run_programs(programs: dict[str, Program], module: str) -> dict[str, Any]:
+    """Run programs in the group that there is."""
+    t = importlib.import_module(module)
+    rank, size = t.distributed.get_rank(), t.distributed.get_world_size()
+    return {
+        name: answer(lambda program=program: program(t, rank, size))
+        for name, program in programs.items()
+    }
 
 
 def run_both(programs: dict[str, Program]) -> dict[str, Any]:

@@ -69,13 +69,21 @@ def mpi_world(timeout: timedelta) -> MpiEngine:
 
 def store_by_mpi(engine: MpiEngine, timeout: timedelta) -> Store:
     """Return a store that all processes of an engine share."""
-    host, port = socket.gethostname(), 0
-    master = None
     if engine.rank == 0:
+        host = _own_address()
         master = TCPStore(host, 0, is_master=True, timeout=timeout)
-        port = master.port
-    host, port = engine.from_first((host, port))
-    return TCPStore(host, port, timeout=timeout) if master is None else master
+        engine.from_first((host, master.port))
+        return master
+    host, port = engine.from_first(None)
+    return TCPStore(host, port, timeout=timeout)
+
+
+def _own_address() -> str:
+    """Return the address of this machine, or that for itself if its name has none."""
+    try:
+        return socket.gethostbyname(socket.gethostname())
+    except OSError:
+        return "127.0.0.1"
 
 
 def _check_size(size: int) -> None:

@@ -224,11 +224,13 @@ def _engines(
         mpi = mpi_world(timeout)
         found[Backend.GLOO] = found[Backend.MPI] = mpi
         rank, size = mpi.rank, mpi.size
-        store = store_by_mpi(mpi, timeout)
+        if Backend.NCCL in devices.values():
+            store = store_by_mpi(mpi, timeout)
     elif any(name != Backend.NCCL for name in devices.values()):
         mesh = connect_all(PrefixStore("mesh", store), rank, size, timeout)
         found[Backend.GLOO] = MeshEngine(mesh, range(size), 0, timeout)
     if Backend.NCCL in devices.values():
+        assert store is not None
         found[Backend.NCCL] = nccl_world(store, rank, size, timeout)
     for name in devices.values():
         if name not in found:
