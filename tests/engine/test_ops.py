@@ -17,6 +17,8 @@ from ._gradcheck import RTOL, gradient_errors
 from .samples._discover import all_ops, errors_of, samples_of
 from .samples._record import LAYOUTS, Layout, OpSample, Sample, relayout
 
+pytestmark = pytest.mark.filterwarnings("ignore:Converting a tensor with requires_grad")
+
 every_op = pytest.mark.parametrize("entry", all_ops(), ids=lambda e: e.label)
 
 
