@@ -85,6 +85,10 @@ class ProcessGroup:
             engine = self._engines[kind]
         return Carrier(engine, not isinstance(engine, NcclEngine))
 
+    def device_of_objects(self) -> str:
+        """Return the type of device whose tensors carry objects: the CPU if it may."""
+        return "cpu" if "cpu" in self._engines else next(iter(self._engines))
+
     def run(
         self, task: Callable[[], None], tensors: list[Any], async_op: bool
     ) -> Work | None:

@@ -5,20 +5,19 @@ Unpickling runs what a pickle says: use these among processes of one program onl
 
 from __future__ import annotations
 
-import io
 import pickle
 from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
-from .. import _dtypes
 from .._tensor import Tensor, wrap
 from ._checks import group_rank_of, root_of
 from ._collectives import broadcast
 from ._gathering import all_gather, gather, scatter
 from ._group import ProcessGroup
 from ._point_to_point import recv, send
+from ._tensors import flat
 from ._world import member
 
 __all__ = [
@@ -31,30 +30,31 @@ __all__ = [
 ]
 
 
-def _packed(value: Any) -> Tensor:
-    return wrap(np.frombuffer(bytearray(pickle.dumps(value)), np.uint8))
+def _packed(value: Any, group: ProcessGroup) -> Tensor:
+    data = np.frombuffer(bytearray(pickle.dumps(value)), np.uint8)
+    return wrap(data).to(group.device_of_objects())
 
 
 def _unpacked(tensor: Tensor, size: int) -> Any:
-    return pickle.load(io.BytesIO(tensor._data[:size].tobytes()))
+    return pickle.loads(flat(tensor, on_host=True)[:size].tobytes())
 
 
-def _size(value: int) -> Tensor:
-    return wrap(np.array([value], np.int64))
+def _size(value: int, group: ProcessGroup) -> Tensor:
+    return wrap(np.array([value], np.int64)).to(group.device_of_objects())
 
 
 def _sizes_of_all(group: ProcessGroup, size: int) -> list[int]:
-    found = [_size(0) for _ in range(group.size())]
-    all_gather(found, _size(size), group)
-    return [int(each._data[0]) for each in found]
+    found = [_size(0, group) for _ in range(group.size())]
+    all_gather(found, _size(size, group), group)
+    return [int(each) for each in found]
 
 
-def _buffer(size: int) -> Tensor:
-    return wrap(np.zeros(size, _dtypes.uint8.numpy))
+def _buffer(size: int, group: ProcessGroup) -> Tensor:
+    return wrap(np.zeros(size, np.uint8)).to(group.device_of_objects())
 
 
-def _padded(tensor: Tensor, size: int) -> Tensor:
-    whole = _buffer(size)
+def _padded(tensor: Tensor, size: int, group: ProcessGroup) -> Tensor:
+    whole = _buffer(size, group)
     whole._data[: tensor.numel()] = tensor._data
     return whole
 
@@ -64,10 +64,10 @@ def all_gather_object(object_list: list[Any], obj: Any, group: Any = None) -> No
     found = member(group, "all_gather_object")
     if found is None:
         return
-    packed = _packed(obj)
+    packed = _packed(obj, found)
     sizes = _sizes_of_all(found, packed.numel())
-    parts = [_buffer(max(sizes)) for _ in sizes]
-    all_gather(parts, _padded(packed, max(sizes)), found)
+    parts = [_buffer(max(sizes), found) for _ in sizes]
+    all_gather(parts, _padded(packed, max(sizes), found), found)
     for i, (part, size) in enumerate(zip(parts, sizes, strict=True)):
         object_list[i] = _unpacked(part, size)
 
@@ -95,10 +95,10 @@ def gather_object(
         raise ValueError(
             "Argument ``gather_list`` must NOT be specified on non-destination ranks."
         )
-    packed = _packed(obj)
+    packed = _packed(obj, found)
     sizes = _sizes_of_all(found, packed.numel())
-    parts = [_buffer(max(sizes)) for _ in sizes] if is_root else None
-    gather(_padded(packed, max(sizes)), parts, group=found, group_dst=root)
+    parts = [_buffer(max(sizes), found) for _ in sizes] if is_root else None
+    gather(_padded(packed, max(sizes), found), parts, group=found, group_dst=root)
     for i, part in enumerate(parts or []):
         assert object_gather_list is not None
         object_gather_list[i] = _unpacked(part, sizes[i])
@@ -122,11 +122,11 @@ def broadcast_object_list(
         src = 0
     root = root_of("broadcast", found, src, group_src)
     is_root = found.rank() == root
-    packed = _packed(list(object_list)) if is_root else _buffer(0)
-    size = _size(packed.numel())
+    packed = _packed(list(object_list), found) if is_root else _buffer(0, found)
+    size = _size(packed.numel(), found)
     broadcast(size, group=found, group_src=root)
     if not is_root:
-        packed = _buffer(int(size._data[0]))
+        packed = _buffer(int(size), found)
     broadcast(packed, group=found, group_src=root)
     if not is_root:
         _replace(object_list, _unpacked(packed, packed.numel()))
@@ -163,15 +163,15 @@ def scatter_object_list(
             raise ValueError(
                 "source rank must provide non-None scatter_object_input_list"
             )
-        packed = [_packed(each) for each in scatter_object_input_list]
-    largest = _size(max((each.numel() for each in packed), default=0))
+        packed = [_packed(each, found) for each in scatter_object_input_list]
+    largest = _size(max((each.numel() for each in packed), default=0), found)
     broadcast(largest, group=found, group_src=root)
-    room = int(largest._data[0])
-    mine, parts = _buffer(room), [_padded(each, room) for each in packed]
+    room = int(largest)
+    mine, parts = _buffer(room, found), [_padded(each, room, found) for each in packed]
     scatter(mine, parts, group=found, group_src=root)
-    size, sizes = _size(0), [_size(each.numel()) for each in packed]
+    size, sizes = _size(0, found), [_size(each.numel(), found) for each in packed]
     scatter(size, sizes, group=found, group_src=root)
-    output[0] = _unpacked(mine, int(size._data[0]))
+    output[0] = _unpacked(mine, int(size))
 
 
 def send_object_list(
@@ -187,8 +187,8 @@ def send_object_list(
     if found is None:
         return
     peer = group_rank_of(found, dst, group_dst)
-    packed = _packed(list(object_list))
-    send(_size(packed.numel()), group=found, group_dst=peer)
+    packed = _packed(list(object_list), found)
+    send(_size(packed.numel(), found), group=found, group_dst=peer)
     send(packed, group=found, group_dst=peer)
 
 
@@ -204,9 +204,9 @@ def recv_object_list(
     found = member(group, "recv_object_list")
     if found is None:
         return -1
-    size = _size(0)
+    size = _size(0, found)
     source = recv(size, src, found, group_src=group_src)
-    packed = _buffer(int(size._data[0]))
+    packed = _buffer(int(size), found)
     recv(packed, source, found)
     _replace(object_list, _unpacked(packed, packed.numel()))
     return source
