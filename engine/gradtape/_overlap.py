@@ -26,6 +26,7 @@ _SPARED = {
     "index_fill": "tensor[mask] = scalar",
     "index_put": "tensor[indices] = tensor",
     "masked_fill": "tensor[mask] = scalar",
+    "threshold": "",  # twice is as good as once
     "tril": "",
     "triu": "",
     "zero": "",

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import pytest
 
+import gradtape
+from gradtape.autograd import forward_ad
+
 from .lines import check_line
 
 SETUP = """
@@ -15,6 +18,28 @@ m.attr = 5
 """
 
 FUNCTIONS = """
+x,w=t.randn(0,3),t.ones(3).requires_grad_();F.batch_norm(x,None,None,w,training=True).sum().backward();w.grad
+F.fold(t.randn(1,12,12),(4,5),(2,2),dilation=8)
+F.pad(t.randn(3,3,3),(1,)*6,mode='replicate')
+F.pad(t.randn(1,2,3,3,3),(0,0,0,0,3,0),mode='reflect')
+x=t.randn(1,1,4,4);y=F.pad(x,(0,0,0,0),mode='circular');(y is x,y._is_view())
+x=t.randn(1,1,4,4);y=F.pad(x,(0,0,-1,-1),mode='circular');(y.shape,y._is_view())
+F.multi_margin_loss(t.zeros(3),t.tensor([1]),reduction='none').shape
+F.multi_margin_loss(t.zeros(3),t.tensor(1),reduction='none').shape
+F.mse_loss(t.tensor(1.),t.tensor(3.),reduction='none')
+F.interpolate(t.ones(1,1,4),size=(2**24+4,),mode='linear').shape
+F.threshold(t.arange(3.).expand(2,3),1.,0.,inplace=True)
+F.max_unpool3d(t.ones(1,1,2,2,2),t.full((1,1,2,2,2),99),2)
+F.max_unpool1d(t.ones(1,1,2),t.full((1,1,2),9),2)
+F.max_unpool2d(t.ones(1,1,2,2),t.zeros(1,1,2,2).long(),2,output_size=(5,))
+F.adaptive_max_pool3d(t.ones(1,1,0,4,4),2)
+F.adaptive_avg_pool1d(t.ones(1,1,0),2)
+F.conv_transpose2d(t.randn(1,3,4,4),t.randn(3,2,2,2),groups=2)
+F.conv2d(t.randn(1,2,4,4).double(),t.randn(3,2,2,2))
+F.leaky_relu(t.ones(2).requires_grad_().clone(),-2.,inplace=True).sum().backward()
+F.rrelu(t.ones(2).requires_grad_().clone(),-5.,1.,inplace=True).sum().backward()
+x=t.ones(2).requires_grad_();F.rrelu(-x.clone(),.5,1.,inplace=True).sum().backward();x.grad
+x=t.randn(0,3,2).requires_grad_();F.batch_norm(x,None,None,t.ones(3),training=True).sum().backward();x.grad
 F.cosine_embedding_loss(t.randn(3,5),t.randn(3,5),t.tensor([1.]))
 F.cosine_embedding_loss(t.randn(3),t.randn(3),t.tensor(1.))
 F.cosine_embedding_loss(t.randn(3),t.randn(5),t.tensor([1.]))
@@ -283,6 +308,7 @@ t.nn.Parameter(t.ones(1).long())
 """
 
 MODULES = """
+m.attr = t.nn.Buffer(t.ones(1)); m
 m.register_buffer('weight',t.ones(1))
 m.register_buffer('attr',t.ones(1))
 m.register_buffer('a.b',t.ones(1))
@@ -314,3 +340,19 @@ def test_layers(line: str) -> None:
 @pytest.mark.parametrize("line", MODULES.strip().splitlines())
 def test_names_in_modules(line: str) -> None:
     check_line(line, SETUP)
+
+
+def test_running_statistics_have_no_tangents() -> None:
+    with forward_ad.dual_level():
+        x = forward_ad.make_dual(gradtape.ones(3, 2), gradtape.ones(3, 2))
+        mean = forward_ad.make_dual(gradtape.zeros(2), gradtape.ones(2))
+        with pytest.raises(RuntimeError, match="not differentiable wrt running_mean"):
+            gradtape.nn.functional.batch_norm(x, mean, gradtape.ones(2))
+
+
+def test_long_rows_are_added_up_precisely() -> None:
+    gradtape.manual_seed(0)
+    x = gradtape.rand(1, 2, 1 << 20)
+    found = gradtape.nn.functional.layer_norm(x, (1 << 20,))
+    exact = gradtape.nn.functional.layer_norm(x.double(), (1 << 20,))
+    assert (found - exact).abs().max() < 1e-6

@@ -20,13 +20,21 @@ def _dense(xp: Any, array: Any) -> Any:
     return xp.ascontiguousarray(_wide(array))
 
 
+_LONG = 1 << 16
+"""Longer rows are added up pairwise, not by BLAS: it loses digits in float32."""
+
+
 def _inner_sums(xp: Any, array: Any) -> Any:
     """Sum over the last dimension."""
+    if array.shape[-1] > _LONG:
+        return array.sum(-1)
     return xp.matmul(array, xp.ones(array.shape[-1], array.dtype))
 
 
 def _inner_dots(xp: Any, first: Any, second: Any) -> Any:
     """Sum products over the last dimension."""
+    if first.shape[-1] > _LONG:
+        return (first * second).sum(-1)
     return xp.matmul(first[..., None, :], second[..., :, None])[..., 0, 0]
 
 
@@ -120,7 +128,7 @@ def batch_backward(
     centred = flat - mean[:, None]
     into_bias = _channel_sum(xp, outer)
     dots = _channel_dot(xp, outer, centred)
-    into_weight = dots * invstd
+    into_weight = dots * invstd if flat.size else dots  # no samples: no statistics
     found = None
     if into_input:
         scale = invstd if weight is None else invstd * weight

@@ -116,7 +116,7 @@ def _taps(
         source = np.maximum(source, 0)
         if n == size:
             source = out
-    low = np.minimum(np.floor(source), n - 1).astype(np.intp)
+    low = np.minimum(np.floor(source).astype(np.intp), n - 1)  # n may be no float32
     part = np.clip(source - low, 0, 1).astype(number)
     if kind == "linear":
         high = np.minimum(low + 1, n - 1)

@@ -318,6 +318,15 @@ def _prelu_kernel(xp: Any, self: Array, weight: Array) -> Any:
     return choose(xp, self > 0, self, weight * self)
 
 
+def _rrelu_in_place_derivative(
+    F: Any, grad: Any, noise: Any, result: Any, lower: Any, upper: Any, training: Any
+) -> Any:
+    """Use the noise in training; else the mean slope, told from the result's sign."""
+    if training:
+        return grad * noise
+    return F.leaky_relu_backward(grad, result, (lower + upper) / 2, True)
+
+
 @op(
     {"self": lambda F, grad, noise: grad * noise},
     method=False,
@@ -335,4 +344,23 @@ def rrelu_with_noise(
     return self * noise
 
 
-inplace("silu", "mish", "rrelu_with_noise")
+@op(
+    {"self": _rrelu_in_place_derivative},
+    name="rrelu_with_noise",
+    key="rrelu_with_noise_",
+    node="RreluWithNoiseBackward1",
+    method=False,
+    function=False,
+)
+def _rrelu_in_place(
+    xp: Any,
+    self: Array,
+    noise: Array,
+    lower: float = 1 / 8,
+    upper: float = 1 / 3,
+    training: bool = False,
+) -> Any:
+    return self * noise
+
+
+inplace("silu", "mish", "rrelu_with_noise_")

@@ -49,7 +49,7 @@ def _mse_derivative(
 @op({("self", "target"): _mse_derivative}, method=False, function=False)
 def mse_loss(xp: Any, self: Array, target: Array, reduction: int = MEAN) -> Any:
     """Square the differences."""
-    difference = xp.subtract(self, target)
+    difference = xp.asarray(xp.subtract(self, target))
     check_floating(difference, "mse_cpu")
     if reduction == NONE:
         return xp.multiply(difference, difference, difference)

@@ -261,7 +261,7 @@ def multi_margin_loss(
     if weight is not None:
         losses = losses * weight[index]
     each = losses.sum(1) / rows.shape[1]
-    return reduced(xp, each if self.ndim > 1 else each[0], reduction)
+    return reduced(xp, each if target.ndim else each[0], reduction)
 
 
 @op(

@@ -93,6 +93,13 @@ def check_fold(input: Tensor, output_size: Sizes, window: Window) -> None:
             output_size, window.padding, window.reach, window.stride, strict=True
         )
     )
+    if min(down, along) < 1:
+        raise RuntimeError(
+            f"Given output_size={output_size}, kernel_size={window.kernel}, "
+            f"dilation={window.dilation}, padding={window.padding}, "
+            f"stride={window.stride}, calculated shape of the array of sliding blocks "
+            f"as ({down}, {along}), which is too small (non-positive)"
+        )
     if columns != down * along:
         raise RuntimeError(
             f"Given output_size={output_size}, kernel_size={window.kernel}, "

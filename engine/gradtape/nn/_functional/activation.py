@@ -212,7 +212,7 @@ def rrelu(
         noise[negative] = (lower + upper) / 2
     args = (input, wrap(noise), lower, upper, training)
     if inplace:
-        return _in_place("rrelu_with_noise")(*args)
+        return _in_place("rrelu_with_noise_")(*args)
     return smooth.rrelu_with_noise(*args)
 
 

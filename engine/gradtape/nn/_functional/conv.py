@@ -288,6 +288,7 @@ def pad(
 def _circular(input: Tensor, widths: tuple[int, ...]) -> Tensor:
     """Continue each dimension with what is at its other end."""
     cat = FUNCTIONS["cat"]
+    given = input
     for back in range(len(widths) // 2):
         before, after = widths[2 * back : 2 * back + 2]
         dim = input.dim() - 1 - back
@@ -306,4 +307,4 @@ def _circular(input: Tensor, widths: tuple[int, ...]) -> Tensor:
         if after > 0:
             parts.append(input.narrow(dim, begin, after))
         input = cat(parts, dim) if len(parts) > 1 else parts[0]
-    return input
+    return input.clone() if input is given or input._is_view() else input

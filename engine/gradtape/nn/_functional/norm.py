@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from ..._autocast import autocasts
 from ..._define import FUNCTIONS
 from ..._dtypes import finfo
+from ..._mode import mode
 from ..._tensor import Tensor
 from ...ops import norm as ops
 from ...ops._memory_formats import suggested
@@ -21,6 +22,18 @@ def _verify_batch_size(shape: Sequence[int]) -> None:
         raise ValueError(
             "Expected more than 1 value per channel when training, got input size "
             f"torch.Size({list(shape)})"
+        )
+
+
+def _check_running(input: Tensor, *running: Tensor | None) -> None:
+    """Refuse tangents of the running statistics, which no derivative passes."""
+    duals = mode.now.duals
+    if duals is None or not duals.any_dual([input]):
+        return
+    if duals.any_dual([each for each in running if each is not None]):
+        raise RuntimeError(
+            "batch_norm is not differentiable wrt running_mean and running_var, they "
+            "cannot have forward grad defined"
         )
 
 
@@ -56,6 +69,8 @@ def batch_norm(
             raise RuntimeError(
                 f"{name} should contain {channels} elements not {tensor.numel()}"
             )
+    if not training:
+        _check_running(input, running_mean, running_var)
     return ops.native_batch_norm(
         input, weight, bias, running_mean, running_var, training, momentum, eps
     )[0]

@@ -168,8 +168,6 @@ class Registry:
             persistent = value.persistent
         else:
             persistent = name not in self._non_persistent_buffers_set
-        if isinstance(value, Buffer) and name in self.__dict__:
-            del self.__dict__[name]
         plain = type(self).register_buffer is Registry.register_buffer
         if plain or "persistent" in inspect.signature(self.register_buffer).parameters:
             self.register_buffer(name, value, persistent)
