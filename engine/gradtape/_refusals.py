@@ -89,6 +89,18 @@ TOPICS: Final = (
         "nvidia-smi, or the library nvidia-ml-py",
     ),
     Topic(
+        "distributed.rpc.init_rpc distributed.rpc.rpc_sync distributed.rpc.rpc_async "
+        "distributed.rpc.remote distributed.rpc.shutdown",
+        "processes do not call each other's functions",
+        "the collectives of torch.distributed",
+    ),
+    Topic(
+        "distributed.fsdp.FullyShardedDataParallel distributed.fsdp.fully_shard "
+        "distributed.DeviceMesh distributed.init_device_mesh",
+        "every process holds the whole model",
+        "torch.nn.parallel.DistributedDataParallel, and new_group for parts",
+    ),
+    Topic(
         "utils.tensorboard.SummaryWriter.add_graph "
         "utils.tensorboard.SummaryWriter.add_onnx_graph",
         "what they draw is traced TorchScript or ONNX",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import signal
 import subprocess
@@ -15,6 +16,7 @@ import pytest
 import gradtape
 from gradtape import distributed as dist
 from gradtape.distributed import run
+from gradtape.distributed.elastic.multiprocessing.errors import record
 
 from .processes import LIMIT_S, launch, run_all
 
@@ -221,6 +223,21 @@ def test_the_launcher_reads_torchruns_options():
 def test_the_launcher_refuses_what_is_no_number_of_processes(given):
     with pytest.raises(ValueError, match=f"nproc_per_node value: {given}"):
         run.main([f"--nproc-per-node={given}", "script.py"])
+
+
+def test_recorded_errors_are_left_where_torchrun_looks(tmp_path, monkeypatch):
+    file = tmp_path / "error.json"
+    monkeypatch.setenv("TORCHELASTIC_ERROR_FILE", str(file))
+
+    @record
+    def main(text):
+        raise ValueError(text)
+
+    with pytest.raises(ValueError, match="out of data"):
+        main("out of data")
+    message = json.loads(file.read_text())["message"]
+    assert message["message"] == "ValueError: out of data"
+    assert "in main" in message["extraInfo"]["py_callstack"]
 
 
 def test_ending_the_launcher_ends_its_processes(tmp_path):

@@ -301,6 +301,23 @@ def test_what_cannot_be_wrapped_is_refused_in_pytorchs_words():
     assert_same(program)
 
 
+@pytest.mark.usefixtures("alone")
+def test_what_the_wrapper_does_not_have_says_what_to_use():
+    model = wrapped(gradtape, gradtape.nn.Linear(1, 1))
+    with pytest.raises(NotImplementedError, match="all_reduce on them"):
+        model.register_comm_hook(None, print)
+    with pytest.raises(NotImplementedError, match="DistributedSampler"):
+        model.join()
+
+
+@pytest.mark.usefixtures("alone")
+def test_sparse_gradients_are_refused():
+    model = wrapped(gradtape, gradtape.nn.Embedding(3, 2, sparse=True))
+    loss = model(gradtape.tensor([1])).sum()
+    with pytest.raises(RuntimeError, match="index 0 is sparse"):
+        loss.backward()
+
+
 def test_without_a_group_the_wrapper_says_so():
     with pytest.raises(ValueError, match="has not been initialized"):
         wrapped(gradtape, gradtape.nn.Linear(1, 1))

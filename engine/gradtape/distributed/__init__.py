@@ -1,6 +1,10 @@
 """Programs of several processes: ``torch.distributed``."""
 
+from .._refusals import refused_names as _refused_names
 from . import distributed_c10d as distributed_c10d
+from . import elastic as elastic
+from . import fsdp as fsdp
+from . import rpc as rpc
 from ._backends import Backend as Backend
 from ._backends import BackendConfig as BackendConfig
 from ._backends import is_backend_available as is_backend_available
@@ -71,3 +75,5 @@ from ._world import new_group as new_group
 from .constants import default_pg_timeout as default_pg_timeout
 from .rendezvous import register_rendezvous_handler as register_rendezvous_handler
 from .rendezvous import rendezvous as rendezvous
+
+globals().update(_refused_names("distributed"))

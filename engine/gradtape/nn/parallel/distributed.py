@@ -9,6 +9,7 @@ from typing import Any
 
 from ..._device import device
 from ..._mode import is_grad_enabled, no_grad
+from ..._refusals import OutOfReachError
 from ..._tensor import Tensor
 from ...distributed import ProcessGroup, all_gather_object, broadcast
 from ...distributed._world import registered
@@ -231,14 +232,14 @@ class DistributedDataParallel(Module):
             self.require_backward_grad_sync = before
 
     def register_comm_hook(self, state: object, hook: Any) -> None:
-        """Raise NotImplementedError: gradients are averaged, and nothing else."""
+        """Raise OutOfReachError: gradients are averaged, and nothing else."""
         if not callable(hook):
             raise TypeError("Communication hook must be callable.")
-        raise NotImplementedError(_NO_HOOKS)
+        raise OutOfReachError(_NO_HOOKS)
 
     def join(self, *args: Any, **kwargs: Any) -> Any:
-        """Raise NotImplementedError: processes need as many batches each."""
-        raise NotImplementedError(_NO_JOIN)
+        """Raise OutOfReachError: processes need as many batches each."""
+        raise OutOfReachError(_NO_JOIN)
 
     # ---- what process 0 has ---------------------------------------------------------
 

@@ -1,0 +1,3 @@
+"""Where programs of torchrun find ``errors.record``."""
+
+from . import errors as errors

@@ -1,0 +1,12 @@
+"""gradtape.distributed.rpc: out of reach, see docs/out-of-reach.md."""
+
+from __future__ import annotations
+
+from .._refusals import refused_names
+
+globals().update(refused_names("distributed.rpc"))
+
+
+def is_available() -> bool:
+    """Tell that there is none."""
+    return False
