@@ -49,7 +49,6 @@ def check(
             "dilation should be greater than zero, but got "
             + _list("dilation", dilation)
         )
-    _check_channels(input, dims, name)
     for pad, size, reach in zip(padding, kernel, window.reach, strict=True):
         if pad < 0 or pad > reach // 2 or pad > size * reach:
             raise RuntimeError(
@@ -58,6 +57,7 @@ def check(
                 if pad >= 0
                 else f"pad must be non-negative, but got pad: {pad}"
             )
+    _check_channels(input, dims, name)
     outputs = window.outputs(tuple(input.shape[-dims:]), ceil_mode)
     if any(n < 1 for n in outputs):
         before = "x".join(map(str, input.shape[-dims - 1 :]))

@@ -18,8 +18,8 @@ def _targets(dims: int, input: Tensor, output_size: Any, name: str) -> tuple[int
         if output_size is None or isinstance(output_size, int)
         else list(output_size)
     )
-    explicit = all(n is not None for n in given)
-    if dims > 1 and input.dim() <= len(given) and not explicit:
+    one = isinstance(output_size, int)
+    if dims > 1 and input.dim() <= len(given) and not one:
         raise ValueError(f"Input dimension should be at least {len(given) + 1}")
     if len(given) != dims:
         raise _count_error(dims, name, len(given))
