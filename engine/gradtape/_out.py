@@ -99,6 +99,9 @@ def store(target: Tensor, value: Any, op: Op) -> None:
         )
     if target._data.shape != value.shape:
         _resize(target, value)
+        if op.pointwise and not value.flags.c_contiguous:  # it lies as without out=
+            steps = [step // value.itemsize for step in value.strides]
+            target.as_strided_(value.shape, steps)  # type: ignore[attr-defined]
     elif not op.family.startswith("reduce"):
         check_overlap(target, op.name)
     for look in before_write:

@@ -57,6 +57,11 @@ t._utils._element_size(t.float32),t._utils._element_size(t.bool),t._utils._eleme
 """
 
 INDICES = """
+t.take_along_dim(t.zeros(2,3),t.zeros(2,3).long(),dim=-7)
+x=t.randn(2,3,4).permute(2,0,1);t.add(x,x,out=t.empty(0)).stride()
+x=t.randn(2,3,8)[:,:,::2].permute(1,2,0);t.exp(x,out=t.empty(0)).stride()
+x=t.randn(2,3,4).permute(2,0,1);t.eq(x,x,out=t.empty(0,dtype=t.bool)).stride()
+x=t.randn(2,3,4).permute(2,0,1);t.add(x,x,out=t.empty(4,2,3)).stride()
 t.ones(()).index_select(0,t.tensor([0,0]))
 t.ones(()).index_select(0,t.tensor([],dtype=t.long))
 x=t.zeros(7,3,3)[:,1];x.fill_diagonal_(1,wrap=True);(x,x._version)

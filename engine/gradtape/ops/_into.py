@@ -32,6 +32,7 @@ class _Named:
     """The name under which a store is logged."""
 
     family = out_rule = ""
+    pointwise = False
 
     def __init__(self, name: str) -> None:
         self.name = name

@@ -11,6 +11,7 @@ from .._inplace import write
 from .._tensor import Tensor
 from .._warn import warn_once
 from . import gather as gather  # declares what is called here
+from ._arguments import wrap_dim
 from ._into import SAME_DTYPE, into, with_out
 from .broadcast import broadcast_shapes, expand
 from .create import in_range
@@ -143,7 +144,7 @@ def _taken(input: Tensor, indices: Tensor, dim: int | None) -> Tensor:
         raise RuntimeError(
             f"torch.take_along_dim(): dtype of indices should be Long but got {kind}"
         )
-    d = dim % max(input.dim(), 1)
+    d = wrap_dim(dim, input.dim())
     mine, theirs = list(input._data.shape), list(indices._data.shape)
     mine[d] = theirs[d] = 1
     shape = list(broadcast_shapes(mine, theirs))
