@@ -40,9 +40,9 @@ def launch(program: Callable[..., Any], size: int, *args: Any) -> list[Any]:
     """
     context = multiprocessing.get_context("spawn")
     results: Any = context.Queue()
-    port = free_port()
+    ports = free_port(), free_port()
     processes: list[BaseProcess] = [
-        context.Process(target=_run, args=(program, rank, size, port, results, args))
+        context.Process(target=_run, args=(program, rank, size, ports, results, args))
         for rank in range(size)
     ]
     for process in processes:
@@ -69,14 +69,15 @@ def _run(
     program: Callable[..., Any],
     rank: int,
     size: int,
-    port: int,
+    ports: tuple[int, int],
     results: Any,
     args: tuple[Any, ...],
 ) -> None:
     signal.alarm(int(LIMIT_S))  # a process that hangs ends, whatever it hangs in
     os.environ.update(
         MASTER_ADDR="127.0.0.1",
-        MASTER_PORT=str(port),
+        MASTER_PORT=str(ports[0]),
+        NEXT_PORT=str(ports[1]),
         RANK=str(rank),
         WORLD_SIZE=str(size),
         LOCAL_RANK=str(rank),
@@ -91,9 +92,8 @@ def _run(
 def run_all(programs: dict[str, Program], module: str) -> dict[str, Any]:
     """Run ``program(module, rank, size)`` of each name in one group of all."""
     t = importlib.import_module(module)
-    port = int(os.environ["MASTER_PORT"])
     t.distributed.init_process_group("gloo", timeout=timedelta(seconds=20))
-    os.environ["MASTER_PORT"] = str(port + 1)  # for the next
+    os.environ["MASTER_PORT"] = os.environ["NEXT_PORT"]  # for the next
     try:
         return run_programs(programs, module)
     finally:

@@ -55,6 +55,7 @@ from ._ranks import get_world_size as get_world_size
 from ._ranks import is_torchelastic_launched as is_torchelastic_launched
 from ._reduce_op import ReduceOp as ReduceOp
 from ._reduce_op import reduce_op as reduce_op
+from ._start import init_process_group as init_process_group
 from ._store import HashStore as HashStore
 from ._store import PrefixStore as PrefixStore
 from ._store import Store as Store
@@ -68,7 +69,6 @@ from ._work import Work as Work
 from ._world import GroupMember as GroupMember
 from ._world import destroy_process_group as destroy_process_group
 from ._world import group as group
-from ._world import init_process_group as init_process_group
 from ._world import is_available as is_available
 from ._world import is_initialized as is_initialized
 from ._world import new_group as new_group

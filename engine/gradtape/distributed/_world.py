@@ -2,39 +2,33 @@
 
 from __future__ import annotations
 
-import os
 import warnings
 import zlib
 from datetime import timedelta
 from typing import Any
 
 from . import _errors
-from ._backends import Backend, BackendConfig
-from ._connect import connect_all
-from ._engine import Engine
+from ._backends import Backend
 from ._group import ProcessGroup
-from ._mesh_engine import MeshEngine
-from ._mpi import mpi_world, started_by_mpirun, store_by_mpi
-from ._nccl import nccl_library, nccl_world
-from ._store import PrefixStore, Store
+from ._store import Store
 from ._tcp_store import TCPStore
 from .constants import default_pg_nccl_timeout, default_pg_timeout
-from .rendezvous import rendezvous
 
 __all__ = [
     "GroupMember",
+    "checked_timeout",
     "default_group",
     "destroy_process_group",
     "everyone",
     "group",
     "groups",
-    "init_process_group",
     "is_available",
     "is_initialized",
     "is_outside",
     "member",
     "new_group",
     "registered",
+    "set_default",
 ]
 
 Group = Any
@@ -87,6 +81,13 @@ def is_initialized() -> bool:
     return _world.default is not None
 
 
+def set_default(group: ProcessGroup, own_store: Store | None) -> None:
+    """Remember the group of all; ``own_store`` is closed when it ends."""
+    _world.default, _world.own_store = group, own_store
+    _world.groups.append(group)
+    _world.made = 1
+
+
 def everyone() -> ProcessGroup | None:
     """Return the group of all, if it was made."""
     return _world.default
@@ -137,105 +138,17 @@ def member(given: Group, name: str) -> ProcessGroup | None:
     return registered(given)
 
 
-# ---- the group of all ---------------------------------------------------------------
+# ---- the ends of groups ------------------------------------------------------------
 
 
-def init_process_group(
-    backend: str | None = None,
-    init_method: str | None = None,
-    timeout: timedelta | None = None,
-    world_size: int = -1,
-    rank: int = -1,
-    store: Store | None = None,
-    group_name: str = "",
-    pg_options: Any = None,
-    device_id: Any = None,
-) -> None:
-    """Make the group of all processes of the program.
-
-    They meet at ``init_method``: ``env://`` (the default) reads MASTER_ADDR,
-    MASTER_PORT, RANK and WORLD_SIZE, as torchrun and ``gradtape.distributed.run`` set
-    them; ``tcp://host:port`` and ``file:///path`` need ``rank`` and ``world_size``; or
-    in ``store``. Where mpirun started the processes, and none of that is said, MPI
-    tells. One process needs neither. Nobody is waited for longer than ``timeout``.
-
-    Raises ValueError where something is missing or the group exists, RuntimeError
-    where a backend cannot be used, DistError where some process does not come.
-    """
-    if _world.default is not None:
-        raise ValueError(_errors.TWICE)
-    name = Backend(backend) if backend else Backend(Backend.UNDEFINED)
-    limit = _timeout(timeout, name)
-    if store is not None:
-        if init_method is not None:
-            raise AssertionError("Cannot specify both init_method and store.")
-        if world_size <= 0:
-            raise AssertionError("world_size must be positive if using store")
-        if rank < 0:
-            raise AssertionError("rank must be non-negative if using store")
-    by_mpi = _is_told_by_mpi(name, init_method, rank, world_size, store)
-    if not by_mpi and store is None:
-        store, rank, world_size = next(
-            rendezvous(init_method or "env://", rank, world_size, timeout=limit)
-        )
-        _world.own_store = store
-    config = BackendConfig(name)
-    devices = config.get_device_backend_map()
-    engines = _engines(devices, store, rank, world_size, limit)
-    size = next(iter(engines.values())).size
-    named = (group_name or "0", name, str(config), store, limit, "default_pg")
-    _world.default = ProcessGroup(engines, list(range(size)), *named)
-    _world.groups.append(_world.default)
-    _world.made = 1
-
-
-def _timeout(given: timedelta | None, backend: str) -> timedelta:
+def checked_timeout(given: timedelta | None, backend: str) -> timedelta:
+    """Return a timeout, by default the backend's. Raises TypeError for others."""
     if given is None:
         nccl = backend == Backend.NCCL
         return default_pg_nccl_timeout if nccl else default_pg_timeout
     if not isinstance(given, timedelta):
         raise TypeError(_errors.NO_TIMEDELTA.format(given))
     return given
-
-
-def _is_told_by_mpi(
-    backend: str, init_method: str | None, rank: int, size: int, store: Store | None
-) -> bool:
-    """Tell whether MPI knows the rank of this process, and nobody else says it."""
-    if backend == Backend.MPI:
-        return True
-    given = store is not None or (rank, size) != (-1, -1)
-    elsewhere = init_method not in (None, "env://") or "RANK" in os.environ
-    return not given and not elsewhere and started_by_mpirun()
-
-
-def _engines(
-    devices: dict[str, str],
-    store: Store | None,
-    rank: int,
-    size: int,
-    timeout: timedelta,
-) -> dict[str, Engine]:
-    """Return an engine for each type of device; some serve several."""
-    if Backend.NCCL in devices.values():
-        nccl_library()  # before anybody is waited for
-    found: dict[str, Engine] = {}
-    if store is None:
-        mpi = mpi_world(timeout)
-        found[Backend.GLOO] = found[Backend.MPI] = mpi
-        rank, size = mpi.rank, mpi.size
-        if Backend.NCCL in devices.values():
-            store = store_by_mpi(mpi, timeout)
-    elif any(name != Backend.NCCL for name in devices.values()):
-        mesh = connect_all(PrefixStore("mesh", store), rank, size, timeout)
-        found[Backend.GLOO] = MeshEngine(mesh, range(size), 0, timeout)
-    if Backend.NCCL in devices.values():
-        assert store is not None
-        found[Backend.NCCL] = nccl_world(store, rank, size, timeout)
-    for name in devices.values():
-        if name not in found:
-            raise AssertionError(_errors.UNKNOWN_BACKEND.format(name.upper()))
-    return {device: found[name] for device, name in devices.items()}
 
 
 def destroy_process_group(group: Group = None) -> None:
@@ -283,7 +196,7 @@ def new_group(
     everyone = default_group()
     members = _members(ranks, everyone.size(), sort_ranks)
     if timeout is not None:
-        _timeout(timeout, everyone.backend)
+        checked_timeout(timeout, everyone.backend)
     if use_local_synchronization:
         key = tuple(members)
         count = _world.made_of[key] = _world.made_of.get(key, 0) + 1

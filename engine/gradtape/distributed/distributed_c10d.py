@@ -12,6 +12,7 @@ from ._point_to_point import *  # noqa: F403
 from ._ranks import *  # noqa: F403
 from ._reduce_op import ReduceOp as ReduceOp
 from ._reduce_op import reduce_op as reduce_op
+from ._start import init_process_group as init_process_group
 from ._store import PrefixStore as PrefixStore
 from ._store import Store as Store
 from ._swapping import *  # noqa: F403

@@ -68,22 +68,7 @@ def run(args: argparse.Namespace, pass_local_rank: bool = False) -> int:
     With ``pass_local_rank`` the program gets an argument ``--local-rank=…``, too.
     """
     count = _count(args.nproc_per_node)
-    address, port = _meeting_point(args)
-    common = {
-        "MASTER_ADDR": address,
-        "MASTER_PORT": str(port),
-        "WORLD_SIZE": str(count * args.nnodes),
-        "LOCAL_WORLD_SIZE": str(count),
-        "GROUP_RANK": str(args.node_rank),
-        "GROUP_WORLD_SIZE": str(args.nnodes),
-        "ROLE_WORLD_SIZE": str(count * args.nnodes),
-        "TORCHELASTIC_RUN_ID": args.rdzv_id,
-        "TORCHELASTIC_RESTART_COUNT": "0",
-        "TORCHELASTIC_MAX_RESTARTS": "0",
-    }
-    if count > 1:
-        # Else each would take all cores.
-        common["OMP_NUM_THREADS"] = os.environ.get("OMP_NUM_THREADS", "1")
+    common = _common_variables(args, count)
     processes: list[subprocess.Popen[bytes]] = []
     with _Signals():
         try:
@@ -134,6 +119,25 @@ def _meeting_point(args: argparse.Namespace) -> tuple[str, int]:
         return args.master_addr, _DEFAULT_PORT
     with closing(socket.create_server(("127.0.0.1", 0))) as found:
         return args.master_addr, int(found.getsockname()[1])
+
+
+def _common_variables(args: argparse.Namespace, count: int) -> dict[str, str]:
+    address, port = _meeting_point(args)
+    found = {
+        "MASTER_ADDR": address,
+        "MASTER_PORT": str(port),
+        "WORLD_SIZE": str(count * args.nnodes),
+        "LOCAL_WORLD_SIZE": str(count),
+        "GROUP_RANK": str(args.node_rank),
+        "GROUP_WORLD_SIZE": str(args.nnodes),
+        "ROLE_WORLD_SIZE": str(count * args.nnodes),
+        "TORCHELASTIC_RUN_ID": args.rdzv_id,
+        "TORCHELASTIC_RESTART_COUNT": "0",
+        "TORCHELASTIC_MAX_RESTARTS": "0",
+    }
+    if count > 1:  # else each would take all cores
+        found["OMP_NUM_THREADS"] = os.environ.get("OMP_NUM_THREADS", "1")
+    return found
 
 
 def _own_variables(rank: int, local: int) -> dict[str, str]:

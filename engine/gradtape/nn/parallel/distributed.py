@@ -134,21 +134,28 @@ class DistributedDataParallel(Module):
         self.require_backward_grad_sync = self.require_forward_param_sync = True
         if any(is_lazy(p) for p in self._module_parameters):
             raise RuntimeError(_UNINITIALIZED)
-        trained = [p for p in self._module_parameters if p.requires_grad]
         if init_sync:
-            _check_same_everywhere(trained, self.process_group)
-            self._take_from_first(self._module_parameters)
-            if sync_at_init:
-                self._take_from_first(self._buffers_to_sync())
-        cap = _BUCKET_MIB if bucket_cap_mb is None else bucket_cap_mb
-        self.bucket_bytes_cap = int(cap * _MIB)
-        first = _FIRST_BUCKET_BYTES if bucket_cap_mb is None else self.bucket_bytes_cap
-        self.reducer = Buckets(
-            trained,
+            self._make_alike(sync_at_init)
+        self.reducer = self._buckets(bucket_cap_mb)
+
+    def _make_alike(self, with_buffers: bool) -> None:
+        """Take parameters, and maybe buffers, from process 0."""
+        trained = [p for p in self._module_parameters if p.requires_grad]
+        _check_same_everywhere(trained, self.process_group)
+        self._take_from_first(self._module_parameters)
+        if with_buffers:
+            self._take_from_first(self._buffers_to_sync())
+
+    def _buckets(self, cap_mib: float | None) -> Buckets:
+        self.bucket_bytes_cap = int(
+            (_BUCKET_MIB if cap_mib is None else cap_mib) * _MIB
+        )
+        return Buckets(
+            [p for p in self._module_parameters if p.requires_grad],
             self.process_group,
             self.bucket_bytes_cap,
-            first,
-            find_unused_parameters or static_graph,
+            _FIRST_BUCKET_BYTES if cap_mib is None else self.bucket_bytes_cap,
+            self.find_unused_parameters or self.static_graph,
         )
 
     def _set_devices(self, device_ids: Any, output_device: Any) -> None:
