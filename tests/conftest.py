@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -23,6 +25,14 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
         if item.path.is_relative_to(browser):
             item.add_marker(pytest.mark.browser)
+
+
+@pytest.fixture(autouse=True)
+def _hook_of_errors_is_kept() -> Iterator[None]:
+    """Undo what process groups do to tracebacks: they put the rank before each line."""
+    before = sys.excepthook
+    yield
+    sys.excepthook = before
 
 
 @pytest.fixture(scope="session")
