@@ -47,6 +47,12 @@ REFERENCES: dict[str, str] = {
     "Event.statistics": "statistics",
     "Event.site": "sites",
     "Event.scope": "scopes",
+    "Finding.culprit": "sites",
+    "Finding.symptom": "sites",
+    "Finding.related": "sites",
+    "Finding.nodes": "nodes",
+    "Finding.tensors": "tensors",
+    "Finding.storages": "storages",
     "Snapshot.roots": "nodes",
 }
 

@@ -14,12 +14,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-SCHEMA_VERSION: tuple[int, int] = (1, 0)
+SCHEMA_VERSION: tuple[int, int] = (1, 1)
 
 NodeKind = Literal[
     "op", "view", "inplace", "custom", "accumulate", "leaf", "cut", "root"
 ]
 EdgeKind = Literal["data", "cut"]
+Severity = Literal["error", "warning", "info"]
 EventKind = Literal[
     "op",
     "write",
@@ -194,6 +195,24 @@ class Event:
 
 
 @dataclass(frozen=True, slots=True)
+class Finding:
+    """A cause of trouble: the line to blame, why, and what to write instead."""
+
+    code: str  # "GV101"
+    slug: str  # "inplace-saved-output"
+    severity: Severity
+    message: str
+    fix: str = ""
+    culprit: int | None = None  # site
+    symptom: int | None = None  # site where it showed
+    related: tuple[int, ...] = ()  # sites
+    roles: tuple[str, ...] = ()  # why each of them matters: "saved here"
+    nodes: tuple[int, ...] = ()  # to point at
+    tensors: tuple[int, ...] = ()
+    storages: tuple[int, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
 class Snapshot:
     """The tables. Row numbers are the ids used everywhere."""
 
@@ -210,6 +229,7 @@ class Snapshot:
     sites: tuple[Site, ...] = ()
     sources: tuple[Source, ...] = ()
     events: tuple[Event, ...] = ()
+    findings: tuple[Finding, ...] = ()  # most likely cause first
     roots: tuple[int, ...] = ()  # nodes that backward() starts from
     notes: tuple[str, ...] = ()  # sentences: what could not be seen, and why
     schema: tuple[int, int] = SCHEMA_VERSION

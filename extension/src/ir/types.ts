@@ -1,7 +1,7 @@
 // The records of a snapshot, and what a decoder must know about their fields.
 // Generated from gradviz/ir.py by `python -m tools.ir_typescript`; do not edit.
 
-export const SCHEMA_VERSION = [1, 0] as const;
+export const SCHEMA_VERSION = [1, 1] as const;
 
 export type NodeKind =
   | "op"
@@ -214,6 +214,29 @@ export interface Event {
   readonly text: string;
 }
 
+/** A cause of trouble: the line to blame, why, and what to write instead. */
+export interface Finding {
+  /** "GV101" */
+  readonly code: string;
+  /** "inplace-saved-output" */
+  readonly slug: string;
+  readonly severity: string;
+  readonly message: string;
+  readonly fix: string;
+  /** site */
+  readonly culprit: number | null;
+  /** site where it showed */
+  readonly symptom: number | null;
+  /** sites */
+  readonly related: readonly number[];
+  /** why each of them matters: "saved here" */
+  readonly roles: readonly string[];
+  /** to point at */
+  readonly nodes: readonly number[];
+  readonly tensors: readonly number[];
+  readonly storages: readonly number[];
+}
+
 /** The tables. Row numbers are the ids used everywhere. */
 export interface Snapshot {
   /** "gradtape 0.1.0" */
@@ -230,6 +253,8 @@ export interface Snapshot {
   readonly sites: readonly Site[];
   readonly sources: readonly Source[];
   readonly events: readonly Event[];
+  /** most likely cause first */
+  readonly findings: readonly Finding[];
   /** nodes that backward() starts from */
   readonly roots: readonly number[];
   /** sentences: what could not be seen, and why */
@@ -248,7 +273,8 @@ export type TableName =
   | "scopes"
   | "sites"
   | "sources"
-  | "events";
+  | "events"
+  | "findings";
 
 export type FieldKind = "int" | "float" | "bool" | "string" | "ints" | "strings";
 
@@ -451,6 +477,29 @@ export const TABLES: Readonly<
     site: { kind: "int", optional: true, fallback: null, refers: "sites" },
     scope: { kind: "int", optional: true, fallback: null, refers: "scopes" },
     text: { kind: "string", optional: false, fallback: "" },
+  },
+  findings: {
+    code: { kind: "string", optional: false },
+    slug: { kind: "string", optional: false },
+    severity: {
+      kind: "string",
+      optional: false,
+      values: ["error", "warning", "info"],
+    },
+    message: { kind: "string", optional: false },
+    fix: { kind: "string", optional: false, fallback: "" },
+    culprit: { kind: "int", optional: true, fallback: null, refers: "sites" },
+    symptom: { kind: "int", optional: true, fallback: null, refers: "sites" },
+    related: { kind: "ints", optional: false, fallback: [], refers: "sites" },
+    roles: { kind: "strings", optional: false, fallback: [] },
+    nodes: { kind: "ints", optional: false, fallback: [], refers: "nodes" },
+    tensors: { kind: "ints", optional: false, fallback: [], refers: "tensors" },
+    storages: {
+      kind: "ints",
+      optional: false,
+      fallback: [],
+      refers: "storages",
+    },
   },
 };
 

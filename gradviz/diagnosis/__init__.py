@@ -1,0 +1,1 @@
+"""From the log of a run to findings: which line is to blame, why, and what to write."""

@@ -1,0 +1,113 @@
+"""Run every rule over a log, put the most likely cause first, number the places."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+
+from gradviz import ir
+from gradviz.diagnosis.rule import Hit, Rule, Severity
+from gradviz.diagnosis.rules import all_rules
+from gradviz.program.history import History
+from gradviz.program.records import Program
+from gradviz.program.values import RawSite
+
+_ORDER: dict[Severity, int] = {"error": 0, "warning": 1, "info": 2}
+
+
+@dataclass(frozen=True, slots=True)
+class Diagnosis:
+    """The findings of one run, with the places and texts they refer to."""
+
+    findings: tuple[ir.Finding, ...]
+    sites: tuple[ir.Site, ...]
+    sources: tuple[ir.Source, ...]
+    hits: tuple[tuple[Rule, Hit], ...] = ()  # what the findings were made of
+    notes: tuple[str, ...] = ()  # rules that failed, things that could not be seen
+
+    def __bool__(self) -> bool:
+        return bool(self.findings)
+
+
+def diagnose(program: Program, rules: Sequence[Rule] | None = None) -> Diagnosis:
+    """Return the findings of all rules, most likely cause first.
+
+    A rule that raises is named in the notes; the others go on.
+    """
+    history = History(program)
+    notes = list(program.notes)
+    found: list[tuple[Rule, Hit]] = []
+    for rule in all_rules() if rules is None else rules:
+        try:
+            found += [(rule, hit) for hit in rule.check(history)]
+        except Exception as error:
+            notes.append(
+                f"Rule {rule.code} {rule.slug} was skipped: it raised "
+                f"{type(error).__name__}: {error}"
+            )
+    ranked = _without_repeats(sorted(found, key=_rank), history)
+    findings = tuple(_finding(rule, hit, history) for rule, hit in ranked)
+    table = history.places.table
+    return Diagnosis(
+        findings, tuple(table.rows), table.sources(), tuple(ranked), tuple(notes)
+    )
+
+
+def _rank(found: tuple[Rule, Hit]) -> tuple[int, int, float, str]:
+    rule, hit = found
+    severity = hit.severity or rule.severity
+    return not hit.explains, _ORDER[severity], -hit.certainty, rule.code
+
+
+def _without_repeats(
+    ranked: Iterable[tuple[Rule, Hit]], history: History
+) -> list[tuple[Rule, Hit]]:
+    """Keep the first hit of each rule on each line: a loop makes many alike."""
+    seen: set[tuple[str, object]] = set()
+    kept: list[tuple[Rule, Hit]] = []
+    for rule, hit in ranked:
+        place = None
+        if hit.culprit is not None:
+            file = hit.culprit[0].co_filename
+            place = file, hit.line or history.places.line(hit.culprit)
+        if (rule.code, place) not in seen:
+            seen.add((rule.code, place))
+            kept.append((rule, hit))
+    return kept
+
+
+def _finding(rule: Rule, hit: Hit, history: History) -> ir.Finding:
+    related = [each for each in hit.related if each.site is not None]
+    return ir.Finding(
+        code=rule.code,
+        slug=rule.slug,
+        severity=hit.severity or rule.severity,
+        message=hit.message,
+        fix=hit.fix,
+        culprit=_row(history, hit.culprit, hit.line),
+        symptom=_row(history, hit.symptom),
+        related=tuple(
+            row for each in related if (row := _row(history, each.site)) is not None
+        ),
+        roles=tuple(each.role for each in related),
+    )
+
+
+def _row(history: History, raw: RawSite | None, line: int | None = None) -> int | None:
+    if raw is None:
+        return None
+    table = history.places.table
+    row = table.add(raw)
+    if line is None or row is None or table.rows[row].line == line:
+        return row
+    text = history.places.source_line(raw[0].co_filename, line)
+    site = replace(
+        table.rows[row],
+        line=line,
+        end_line=line,
+        column=len(text) - len(text.lstrip()) + 1 if text else None,
+        end_column=len(text) + 1 if text else None,
+        text=text,
+    )
+    table.rows.append(site)
+    return len(table.rows) - 1

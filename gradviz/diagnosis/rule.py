@@ -1,0 +1,52 @@
+"""What a rule is: a code, a slug, and a pure check over the history of a run."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from typing import Literal
+
+from gradviz.program.history import History
+from gradviz.program.values import RawSite
+
+Severity = Literal["error", "warning", "info"]
+
+
+@dataclass(frozen=True, slots=True)
+class Related:
+    """Another place that matters, and why: "saved here", "created here"."""
+
+    role: str
+    site: RawSite | None
+
+
+@dataclass(frozen=True, slots=True)
+class Hit:
+    """What a rule found: one cause, with the place that is to blame.
+
+    ``explains`` is set where this is the cause of the exception that ended the run, or
+    of the backward pass that raised: such hits come first. ``line`` narrows the culprit
+    to a line of its function where no instruction says it (``return``, a decorator).
+    """
+
+    message: str  # what happened and why, in full sentences
+    culprit: RawSite | None
+    fix: str  # what to write instead
+    symptom: RawSite | None = None  # where it showed
+    related: tuple[Related, ...] = ()
+    nodes: tuple[int, ...] = ()
+    tensors: tuple[int, ...] = ()
+    severity: Severity | None = None  # None: the rule's own
+    explains: bool = False
+    line: int | None = None
+    certainty: float = 1.0  # orders hits of one severity: 1 is proof, 0.5 a pattern
+
+
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """One cause of trouble. Its file's docstring is its documentation."""
+
+    code: str  # "GV101"
+    slug: str  # "inplace-saved-output"
+    severity: Severity
+    check: Callable[[History], Iterable[Hit]]

@@ -1,0 +1,1 @@
+"""What a run did, in order, whatever the engine: the log that the rules read."""

@@ -1,0 +1,139 @@
+"""What can happen in a run. Every event has an index; together they are its history."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from types import CodeType
+from typing import Any, Literal
+
+from gradviz.program.values import (
+    NodeRun,
+    ParameterState,
+    RawSite,
+    StaleSaved,
+    Value,
+    Write,
+)
+
+
+@dataclass(slots=True, eq=False, kw_only=True)
+class Event:
+    """One thing that happened; ``index`` counts all events of the run."""
+
+    index: int
+    site: RawSite | None = None  # the innermost frame of the user
+    stack: tuple[RawSite, ...] = ()  # the user's frames further out, innermost first
+    thread: int = 0
+
+
+@dataclass(slots=True, eq=False, kw_only=True)
+class Call(Event):
+    """One call of the tensor library: an op, a factory, a method, an attribute.
+
+    ``op`` is the function's bare name as PyTorch spells it: ``add_``, ``__setitem__``,
+    ``item``, ``tensor``, ``from_numpy``, ``softmax``. Attributes that matter are calls
+    too: ``grad.get``, ``grad.set``, ``data.get``, ``data.set``, ``requires_grad.set``.
+    Engines may log ``cross_entropy`` as one call or as the ops inside it: rules that
+    need the mathematics look at the nodes.
+    """
+
+    op: str
+    inputs: tuple[Value, ...] = ()  # the tensors among the arguments, before the call
+    outputs: tuple[Value, ...] = ()  # the tensors among the results, after it
+    arguments: tuple[Any, ...] = ()  # all positional ones; a tensor is its Value
+    keywords: dict[str, Any] = field(default_factory=dict[str, Any])
+    nodes: tuple[int, ...] = ()  # the nodes it made
+    writes: tuple[Write, ...] = ()  # the storages it changed
+    grad_enabled: bool = True
+    inference: bool = False
+    module: int | None = None  # the innermost module call around it, as event index
+    result: Any = None  # of item(), is_leaf and other plain results
+    error: str | None = None  # "RuntimeError: ..." if it raised
+
+
+@dataclass(slots=True, eq=False, kw_only=True)
+class Backward(Event):
+    """One call of backward() or autograd.grad(), with what it was about to walk."""
+
+    api: Literal["backward", "grad"] = "backward"
+    roots: tuple[Value, ...] = ()
+    inputs: tuple[Value, ...] = ()  # inputs= given to it
+    gradients: tuple[Value | None, ...] = ()  # gradient= given to it
+    retain_graph: bool = False
+    create_graph: bool = False
+    nodes: tuple[int, ...] = ()  # reached, first the root's; () where too many
+    node_count: int = 0
+    leaves: tuple[int, ...] = ()  # tensors reached
+    stale: tuple[StaleSaved, ...] = ()
+    freed: tuple[int, ...] = ()  # nodes that an earlier pass had freed already
+    runs: list[NodeRun] = field(default_factory=list[NodeRun])
+    results: tuple[Value | None, ...] = ()  # of autograd.grad
+    error: str | None = None
+    error_node: int | None = None  # the node that was running
+
+
+@dataclass(slots=True, eq=False, kw_only=True)
+class ModeSwitched(Event):
+    """Grad mode or inference mode went on or off; ``site`` is the user's line."""
+
+    how: str  # "no_grad", "set_grad_enabled", "inference_mode", "enable_grad"
+    enabled: bool  # whether gradients are recorded from here on
+    leaving: bool = False  # a with block or a decorated function ended
+    function: CodeType | None = None  # the decorated function
+
+
+@dataclass(slots=True, eq=False, kw_only=True)
+class OptimizerCall(Event):
+    """An optimizer was made, stepped, or cleared its gradients."""
+
+    what: Literal["init", "step", "zero_grad"]
+    optimizer: int
+    states: tuple[ParameterState, ...] = ()
+
+
+@dataclass(slots=True, eq=False, kw_only=True)
+class ModuleCall(Event):
+    """A module's forward; ``left`` is the index of the event after its last."""
+
+    module: int
+    training: bool
+    grad_enabled: bool
+    left: int | None = None
+    parent: int | None = None  # the module call around it, as event index
+
+
+@dataclass(slots=True, eq=False, kw_only=True)
+class TrainingSwitched(Event):
+    """train() or eval() was called on a module."""
+
+    module: int
+    training: bool
+
+
+@dataclass(slots=True, eq=False, kw_only=True)
+class HookRegistered(Event):
+    """A hook was put on a tensor, a node or a module."""
+
+    kind: str  # "tensor", "post_accumulate", "node", "node_pre", "module_backward"...
+    hook: int
+    code: CodeType | None = None
+    value: Value | None = None  # the tensor, as it was
+    target: int | None = None  # the node or the module
+    removed: bool = False
+
+
+@dataclass(slots=True, eq=False, kw_only=True)
+class HookRan(Event):
+    """A hook was called in a backward pass."""
+
+    hook: int
+    changed: bool = False  # it wrote its gradient in place
+    returned: bool = False  # it replaced its gradient
+
+
+@dataclass(slots=True, eq=False, kw_only=True)
+class Raised(Event):
+    """An exception left the recorded code; ``site`` is the user's innermost frame."""
+
+    kind: str  # "RuntimeError"
+    text: str

@@ -1,0 +1,187 @@
+"""Questions that rules ask of a program log, answered from indexes built once."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Iterator
+from functools import cached_property
+from typing import TypeVar
+
+from gradviz.program.events import Backward, Call, Event
+from gradviz.program.places import Places
+from gradviz.program.records import Program
+from gradviz.program.values import Node, RawSite, Value, Write
+
+E = TypeVar("E", bound=Event)
+
+
+class History:
+    """A program log with its indexes. Rules get one of these and only read.
+
+    >>> from gradviz.program.records import Program
+    >>> History(Program("gradtape")).backwards
+    []
+    """
+
+    def __init__(self, program: Program) -> None:
+        self.program = program
+        self.places = Places()
+
+    # ---- events -------------------------------------------------------------------
+
+    def of(self, kind: type[E]) -> list[E]:
+        """Return the events of one class, in order."""
+        return [event for event in self.program.events if isinstance(event, kind)]
+
+    @cached_property
+    def calls(self) -> list[Call]:
+        """All calls, in order."""
+        return self.of(Call)
+
+    @cached_property
+    def backwards(self) -> list[Backward]:
+        """All backward passes, in order."""
+        return self.of(Backward)
+
+    def at(self, index: int | None) -> Event | None:
+        """Return the event with this index, unless the log has dropped it."""
+        events = self.program.events
+        if index is None or not events:
+            return None
+        place = index - events[0].index
+        return events[place] if 0 <= place < len(events) else None
+
+    def call_at(self, index: int | None) -> Call | None:
+        """Return the call with this index, unless it is none or was dropped."""
+        event = self.at(index)
+        return event if isinstance(event, Call) else None
+
+    # ---- data flow ----------------------------------------------------------------
+
+    @cached_property
+    def _producers(self) -> dict[int, list[Call]]:
+        found: dict[int, list[Call]] = defaultdict(list)
+        for call in self.calls:
+            for value in call.outputs:
+                found[value.tensor].append(call)
+        return found
+
+    @cached_property
+    def _writes(self) -> dict[int, list[tuple[Call, Write]]]:
+        found: dict[int, list[tuple[Call, Write]]] = defaultdict(list)
+        for call in self.calls:
+            for write in call.writes:
+                found[write.storage].append((call, write))
+        return found
+
+    @cached_property
+    def _uses(self) -> dict[int, list[Call]]:
+        found: dict[int, list[Call]] = defaultdict(list)
+        for call in self.calls:
+            for value in {each.tensor: each for each in call.inputs}.values():
+                found[value.tensor].append(call)
+        return found
+
+    def producer(self, value: Value | int, before: int | None = None) -> Call | None:
+        """Return the call that first gave this tensor, if it is in the log."""
+        tensor = value if isinstance(value, int) else value.tensor
+        for call in self._producers.get(tensor, ()):
+            if before is None or call.index < before:
+                return call
+        return None
+
+    def last_producer(self, value: Value, before: int | None = None) -> Call | None:
+        """Return the last call that returned this tensor, in-place calls included."""
+        found = None
+        for call in self._producers.get(value.tensor, ()):
+            if before is None or call.index < before:
+                found = call
+        return found
+
+    def uses(self, tensor: int) -> list[Call]:
+        """Return the calls that took this tensor as an argument, in order."""
+        return self._uses.get(tensor, [])
+
+    def writes(
+        self, storage: int, after: int = -1, before: int | None = None
+    ) -> list[tuple[Call, Write]]:
+        """Return who wrote a storage between two event indexes, in order."""
+        return [
+            (call, write)
+            for call, write in self._writes.get(storage, ())
+            if call.index > after and (before is None or call.index < before)
+        ]
+
+    def behind(self, start: Iterable[Value], before: int | None = None) -> set[int]:
+        """Return the tensors that values were computed from, cuts or not.
+
+        Follows arguments and results of all calls, so it also sees through
+        ``detach()``, ``argmax`` and ``no_grad``; the start is part of the result.
+        """
+        waiting = [value.tensor for value in start]
+        seen: set[int] = set()
+        while waiting:
+            tensor = waiting.pop()
+            if tensor in seen:
+                continue
+            seen.add(tensor)
+            for call in self._producers.get(tensor, ()):
+                if before is None or call.index < before:
+                    waiting += [value.tensor for value in call.inputs]
+        return seen
+
+    # ---- graph --------------------------------------------------------------------
+
+    def node(self, key: int | None) -> Node | None:
+        """Return a node of the log."""
+        return None if key is None else self.program.nodes.get(key)
+
+    def reach(self, roots: Iterable[int]) -> dict[int, Node]:
+        """Return the nodes that a backward pass from these nodes would walk."""
+        found: dict[int, Node] = {}
+        waiting = list(roots)
+        while waiting:
+            key = waiting.pop()
+            node = self.program.nodes.get(key)
+            if key in found or node is None:
+                continue
+            found[key] = node
+            waiting += [edge[0] for edge in node.next if edge is not None]
+        return found
+
+    def leaves_of(self, value: Value) -> set[int]:
+        """Return the leaf tensors that the graph of a value ends at."""
+        if value.node is None:
+            return {value.tensor} if value.requires_grad else set()
+        nodes = self.reach([value.node]).values()
+        return {node.leaf for node in nodes if node.leaf is not None}
+
+    def maker(self, node: Node) -> Call | None:
+        """Return the call that made a node."""
+        return self.call_at(node.call)
+
+    # ---- words --------------------------------------------------------------------
+
+    def name(self, tensor: Value | int, fallback: str = "a tensor") -> str:
+        """Return what the program calls a tensor, in backticks, or the fallback."""
+        key = tensor if isinstance(tensor, int) else tensor.tensor
+        facts = self.program.tensors.get(key)
+        return f"`{facts.name}`" if facts is not None and facts.name else fallback
+
+    def text(self, site: RawSite | None) -> str:
+        """Return the marked expression at a site, on one line; "" where it is lost."""
+        return self.places.expression(site)
+
+    def line(self, site: RawSite | None) -> str:
+        """Return "line 12" for a site."""
+        return "an unknown line" if site is None else f"line {self.places.line(site)}"
+
+    def steps(self) -> Iterator[tuple[Backward, list[Event]]]:
+        """Yield every backward pass with the events since the one before it."""
+        since: list[Event] = []
+        for event in self.program.events:
+            if isinstance(event, Backward):
+                yield event, since
+                since = []
+            else:
+                since.append(event)

@@ -1,0 +1,140 @@
+"""Where producers write: numbers events, knows identities and the user's frames."""
+
+from __future__ import annotations
+
+import os
+import sys
+import sysconfig
+import threading
+import weakref
+from collections.abc import Iterator
+from types import FrameType
+from typing import Any
+
+from gradviz.program.events import Event
+from gradviz.program.records import Program, TensorFacts
+from gradviz.program.values import RawSite, Value
+
+MAX_EVENTS = 100_000
+"""Older events are dropped beyond this many; tables of live things stay."""
+
+_DEEPEST = 32  # user frames kept of one stack
+
+
+class Identities:
+    """Numbers objects, each once, without keeping them alive.
+
+    >>> class Thing: pass
+    >>> numbers, thing = Identities(), Thing()
+    >>> numbers.of(thing) == numbers.of(thing)
+    True
+    """
+
+    def __init__(self) -> None:
+        self._known: dict[int, tuple[weakref.ref[Any], int]] = {}
+        self._count = 0
+
+    def of(self, thing: Any) -> int:
+        """Return the number of an object; a new one on first sight."""
+        known = self._known.get(id(thing))
+        if known is not None and known[0]() is thing:
+            return known[1]
+        self._count += 1
+        key = id(thing)
+        table = self._known
+
+        def forget(gone: weakref.ref[Any]) -> None:
+            if key in table and table[key][0] is gone:
+                del table[key]
+
+        table[key] = (weakref.ref(thing, forget), self._count)
+        return self._count
+
+    def alive(self) -> Iterator[tuple[int, Any]]:
+        """Yield number and object of everything that still lives."""
+        for reference, number in list(self._known.values()):
+            thing = reference()
+            if thing is not None:
+                yield number, thing
+
+
+class _UserFiles(dict[str, bool]):
+    """File name -> does a frame of it belong to the user? Filled on first sight."""
+
+    def __missing__(self, file: str) -> bool:
+        theirs = self[file] = not file.startswith(_not_the_users())
+        return theirs
+
+
+def _not_the_users() -> tuple[str, ...]:
+    folders = [sysconfig.get_path("stdlib") + os.sep, os.path.dirname(__file__)]
+    folders[1] = os.path.dirname(folders[1]) + os.sep  # gradviz itself
+    for name in ("torch", "gradtape"):
+        folders += [
+            path + os.sep for path in getattr(sys.modules.get(name), "__path__", [])
+        ]
+    return (*folders, "<frozen", "<gradtape", "<string>")
+
+
+class Log:
+    """The program log while it grows. All producers of one run share one."""
+
+    def __init__(self, program: Program) -> None:
+        self.program = program
+        self.tensors = Identities()
+        self.lock = threading.RLock()
+        self.user_files = _UserFiles()
+        self._next = 0
+
+    @property
+    def next_index(self) -> int:
+        """The index that the next event will get."""
+        return self._next
+
+    def take_index(self) -> int:
+        """Reserve the index of an event that is about to be added."""
+        index = self._next
+        self._next += 1
+        return index
+
+    def add(self, event: Event) -> None:
+        """Append an event; drop the oldest half when there are too many."""
+        events = self.program.events
+        events.append(event)
+        if len(events) > MAX_EVENTS:
+            del events[: MAX_EVENTS // 2]
+
+    def tensor(self, tensor: Any) -> int:
+        """Return the number of a tensor, and open its row of facts."""
+        key = self.tensors.of(tensor)
+        if key not in self.program.tensors:
+            self.program.tensors[key] = TensorFacts()
+        return key
+
+    def value(self, tensor: Any) -> Value:
+        """Describe a tensor as it is now; each engine has its own way."""
+        raise NotImplementedError
+
+    # ---- the user's frames ----------------------------------------------------------
+
+    def frame(self) -> FrameType | None:
+        """Return the innermost frame of the user."""
+        frame: FrameType | None = sys._getframe(1)
+        while frame is not None and not self.user_files[frame.f_code.co_filename]:
+            frame = frame.f_back
+        return frame
+
+    def site(self) -> RawSite | None:
+        """Return code and instruction of the innermost frame of the user."""
+        frame = self.frame()
+        return None if frame is None else (frame.f_code, frame.f_lasti)
+
+    def stack(self) -> tuple[RawSite, ...]:
+        """Return the user's frames around the innermost one, innermost first."""
+        frame = self.frame()
+        sites: list[RawSite] = []
+        while frame is not None and len(sites) <= _DEEPEST:
+            if self.user_files[frame.f_code.co_filename]:
+                sites.append((frame.f_code, frame.f_lasti))
+            frame = frame.f_back
+        return tuple(sites[1:])

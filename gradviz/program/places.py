@@ -1,0 +1,116 @@
+"""Places: from a raw site to file, line, columns, and the syntax around it."""
+
+from __future__ import annotations
+
+import ast
+import linecache
+from types import CodeType
+
+from gradviz import ir
+from gradviz._capture._sources import SiteTable
+from gradviz.program.values import RawSite
+
+
+class Places:
+    """Resolves sites once, and parses each file once."""
+
+    def __init__(self) -> None:
+        self.table = SiteTable()
+        self._trees: dict[str, ast.Module | None] = {}
+
+    def site(self, raw: RawSite) -> ir.Site:
+        """Return file, lines, columns and text of a site."""
+        row = self.table.add(raw)
+        assert row is not None
+        return self.table.rows[row]
+
+    def line(self, raw: RawSite) -> int:
+        """Return the first line of the expression at a site."""
+        return self.site(raw).line
+
+    def expression(self, raw: RawSite | None) -> str:
+        """Return the text of the expression at a site on one line, or ""."""
+        if raw is None:
+            return ""
+        site = self.site(raw)
+        lines = site.text.split("\n")
+        if site.column is not None and site.end_column is not None:
+            lines[-1] = lines[-1][: site.end_column - 1]
+            lines[0] = lines[0][site.column - 1 :]
+        return " ".join(part.strip() for part in lines)
+
+    def source_line(self, file: str, line: int) -> str:
+        """Return one line of a file or cell, without its end; "" where it is lost."""
+        return linecache.getline(file, line).rstrip("\n")
+
+    def tree(self, file: str) -> ast.Module | None:
+        """Return the syntax tree of a file or cell, or None where it is lost."""
+        if file not in self._trees:
+            try:
+                self._trees[file] = ast.parse("".join(linecache.getlines(file)))
+            except (SyntaxError, ValueError):
+                self._trees[file] = None
+        return self._trees[file]
+
+    def statement(self, raw: RawSite | None) -> ast.stmt | None:
+        """Return the innermost statement around a site."""
+        if raw is None:
+            return None
+        site = self.site(raw)
+        tree = self.tree(site.file)
+        found: ast.stmt | None = None
+        for each in [] if tree is None else ast.walk(tree):
+            if (
+                isinstance(each, ast.stmt)
+                and each.lineno <= site.line
+                and (each.end_lineno or each.lineno) >= site.end_line
+                and (found is None or each.lineno >= found.lineno)
+            ):
+                found = each
+        return found
+
+    def targets(self, raw: RawSite | None) -> list[str]:
+        """Return the names that the statement at a site assigns to: ``w`` of ``w = …``.
+
+        Attributes and items are written out: ``self.h``, ``preds[0]``.
+        """
+        statement = self.statement(raw)
+        if isinstance(statement, ast.Assign):
+            return [name for each in statement.targets for name in _names(each)]
+        if isinstance(statement, ast.AugAssign | ast.AnnAssign):
+            return _names(statement.target)
+        return []
+
+    def at_line(self, code: CodeType, line: int) -> RawSite:
+        """Return a site for a line of a code object: its first instruction there.
+
+        The whole statement of that line is what the site then marks.
+        """
+        for index, (first, _, _, _) in enumerate(code.co_positions()):
+            if first == line:
+                return code, index * 2
+        return code, 0
+
+    def function(self, code: CodeType) -> ast.FunctionDef | ast.Lambda | None:
+        """Return the definition that a code object was compiled from."""
+        tree = self.tree(code.co_filename)
+        for each in [] if tree is None else ast.walk(tree):
+            if isinstance(each, ast.FunctionDef) and each.name == code.co_name:
+                first = min([each.lineno, *(d.lineno for d in each.decorator_list)])
+                if first == code.co_firstlineno:
+                    return each
+            elif (
+                isinstance(each, ast.Lambda)
+                and code.co_name == "<lambda>"
+                and each.lineno == code.co_firstlineno
+            ):
+                return each
+        return None
+
+
+def _names(target: ast.expr) -> list[str]:
+    if isinstance(target, ast.Tuple | ast.List):
+        return [name for each in target.elts for name in _names(each)]
+    if isinstance(target, ast.Starred):
+        return _names(target.value)
+    return [ast.unparse(target)]

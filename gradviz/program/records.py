@@ -1,0 +1,87 @@
+"""The program log: what a run did, in the order it did it, as plain records.
+
+A graph cannot say which line wrote a saved tensor, what a stray ``detach()`` cut off or
+which optimizer forgot a parameter; this log can. It is the same for every engine, and
+the rules of :mod:`gradviz.diagnosis` read nothing else.
+
+Identities are numbers that are never used twice: ``tensor`` is one Python tensor
+object, ``storage`` one block of memory (all views share it), ``node`` one backward
+function. Sites are raw, a code object and an instruction; :mod:`gradviz.program.places`
+resolves them. No record holds a live tensor.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Literal
+
+from gradviz.program.events import Event
+from gradviz.program.values import Node, RawSite, Value
+
+
+@dataclass(slots=True, eq=False)
+class TensorFacts:
+    """What is known of one tensor object beyond its values at events."""
+
+    name: str | None = None  # parameter path or variable
+    is_parameter: bool = False
+    made: RawSite | None = None  # where it was created, for parameters: the module
+    alive: bool = True
+
+
+@dataclass(slots=True, eq=False)
+class Optimizer:
+    """One optimizer and the tensors it was given."""
+
+    key: int
+    kind: str  # "SGD"
+    site: RawSite | None
+    tensors: tuple[int, ...]
+    made: int = 0  # index of its init event
+    name: str | None = None
+
+
+@dataclass(slots=True, eq=False)
+class Module:
+    """One module as it was last seen."""
+
+    key: int
+    kind: str  # "Linear"
+    name: str = ""  # path from the outermost module, or its variable
+    site: RawSite | None = None  # the user's line that constructed it
+    parameters: dict[str, int] = field(default_factory=dict[str, int])  # own ones
+    children: dict[str, int] = field(default_factory=dict[str, int])
+    training: bool = True
+    hidden: tuple[tuple[str, str, tuple[int, ...]], ...] = ()  # attribute, container,
+    # the modules or parameters' tensors in it: out of parameters()'s sight
+    odd: dict[str, RawSite | None] = field(default_factory=dict[str, RawSite | None])
+    # plain attributes that look like switches (requires_grad), and who set them
+    calls: int = 0
+
+
+@dataclass(slots=True, eq=False)
+class LiveRoot:
+    """A tensor that still holds a graph at the end, and no backward ever came."""
+
+    value: Value
+    call: int | None  # index of the call that made it
+    site: RawSite | None
+    nodes: int
+    saved_bytes: int
+    holders: tuple[str, ...] = ()  # "preds[0]", "total": names in the main program
+
+
+@dataclass(slots=True, eq=False)
+class Program:
+    """The whole log. ``events[0].index`` is above 0 where old events were dropped."""
+
+    engine: Literal["gradtape", "torch"]
+    events: list[Event] = field(default_factory=list[Event])
+    nodes: dict[int, Node] = field(default_factory=dict[int, Node])
+    tensors: dict[int, TensorFacts] = field(default_factory=dict[int, TensorFacts])
+    optimizers: dict[int, Optimizer] = field(default_factory=dict[int, Optimizer])
+    modules: dict[int, Module] = field(default_factory=dict[int, Module])
+    live: list[LiveRoot] = field(default_factory=list[LiveRoot])
+    scanned: bool = False  # whether values were looked at
+    script: str | None = None  # the file that is the main program
+    notes: list[str] = field(default_factory=list[str])  # what could not be seen

@@ -1,0 +1,161 @@
+"""Tensors, nodes and gradients, as one moment of a run saw them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from types import CodeType
+from typing import Any, TypeAlias
+
+RawSite: TypeAlias = tuple[CodeType, int]
+
+
+@dataclass(slots=True, eq=False)
+class Summary:
+    """What a scan of one array found. NaN and Inf are left out of the extremes."""
+
+    count: int
+    nans: int = 0
+    infs: int = 0
+    zeros: int = 0
+    first_bad: tuple[int, ...] | None = None  # index of the first NaN or Inf
+    minimum: float | None = None
+    maximum: float | None = None
+    norm: float | None = None  # L2, of the finite elements
+
+    @property
+    def bad(self) -> int:
+        """How many elements are NaN or Inf."""
+        return self.nans + self.infs
+
+
+@dataclass(slots=True, eq=False)
+class Value:
+    """A tensor as one event saw it. Strides and offset count elements."""
+
+    tensor: int
+    storage: int
+    version: int
+    shape: tuple[int, ...]
+    strides: tuple[int, ...]
+    offset: int
+    dtype: str  # "float32"
+    device: str = "cpu"
+    requires_grad: bool = False
+    is_leaf: bool = True
+    is_view: bool = False
+    node: int | None = None  # its grad_fn
+    output: int = 0  # its output_nr
+    is_parameter: bool = False
+    summary: Summary | None = None  # only where values were scanned
+    text: str = ""  # up to 8 elements as text, only where values were scanned
+
+
+@dataclass(slots=True, eq=False)
+class Opaque:
+    """An argument that is neither a tensor nor a plain value."""
+
+    kind: str  # class name
+    name: str = ""  # its __qualname__, where it has one
+
+
+@dataclass(slots=True, eq=False)
+class Write:
+    """A change of a storage in place, by one call."""
+
+    storage: int
+    before: int  # version
+    after: int
+    value: Value  # the tensor written through: which elements
+
+
+@dataclass(slots=True, eq=False)
+class Saved:
+    """A tensor that a node kept for its derivative."""
+
+    slot: str  # "_saved_self"
+    value: Value  # as it was when saved: ``value.version`` is the version it expects
+    freed: bool = False
+
+
+@dataclass(slots=True, eq=False)
+class CustomFunction:
+    """What is known of a user's ``autograd.Function`` behind a node."""
+
+    name: str
+    forward: CodeType | None
+    backward: CodeType | None
+    inputs: tuple[Any, ...] = ()  # arguments of apply; a tensor is its Value
+    needs_grad: tuple[bool, ...] = ()  # ctx.needs_input_grad
+    attributes: tuple[ContextTensor, ...] = ()  # tensors kept as ctx.name = tensor
+    once_differentiable: bool = False
+    dirty: tuple[int, ...] = ()  # tensors marked with mark_dirty
+    check: DerivativeCheck | None = None
+
+
+@dataclass(slots=True, eq=False)
+class ContextTensor:
+    """A tensor on a ctx that no version check guards."""
+
+    name: str
+    value: Value  # as it was after forward
+    version_now: int  # when a backward pass reached the node
+
+
+@dataclass(slots=True, eq=False)
+class DerivativeCheck:
+    """The first entry in which a user's backward and a numeric derivative disagree."""
+
+    input: int
+    index: tuple[int, ...]
+    analytic: float
+    numeric: float
+
+
+@dataclass(slots=True, eq=False)
+class Node:
+    """One backward function. Nodes outlive their calls in the log."""
+
+    key: int
+    name: str  # "MulBackward0", "AccumulateGrad"
+    next: tuple[tuple[int, int] | None, ...] = ()  # (node, output) per input
+    saved: tuple[Saved, ...] = ()
+    call: int | None = None  # index of the event that made it
+    site: RawSite | None = None
+    leaf: int | None = None  # the tensor of an AccumulateGrad
+    shape: tuple[int, ...] | None = None  # of its first output
+    freed_by: int | None = None  # index of the Backward that freed its saved tensors
+    module: int | None = None  # as in Call
+    sequence: int | None = None
+    custom: CustomFunction | None = None
+
+
+@dataclass(slots=True, eq=False)
+class StaleSaved:
+    """A saved tensor whose memory changed: what a backward pass found beforehand."""
+
+    node: int
+    slot: str
+    value: Value  # as saved
+    version_now: int
+    silent: bool = False  # the contents changed and the version did not
+    after: int | None = None  # silent: index of the last event that saw it unchanged
+
+
+@dataclass(slots=True, eq=False)
+class NodeRun:
+    """One node's turn in a backward pass; gradients only where values were scanned."""
+
+    node: int
+    incoming: tuple[Summary | None, ...]  # one per forward output
+    outgoing: tuple[Summary | None, ...]  # one per next function
+
+
+@dataclass(slots=True, eq=False)
+class ParameterState:
+    """A parameter as an optimizer met it."""
+
+    tensor: int
+    has_grad: bool
+    requires_grad: bool
+    zero: bool | None = None  # its gradient is all zeros; None: not looked at
+    bad_grad: int = 0  # NaN and Inf in its gradient, where values were scanned
