@@ -1,0 +1,188 @@
+"""Runs small programs in-process and compares the first finding with a marked line.
+
+A table of programs reads like this::
+
+    WRONG = [
+        case("exp_then_add", SOURCE_WITH_A_CULPRIT_MARK, "inplace-saved-output"),
+    ]
+    FINE = [case("add_on_a_sum", SOURCE_WITHOUT_A_MARK)]
+
+    @programs(WRONG + FINE)
+    def test_inplace(case: Case, engine: str) -> None:
+        check(case, engine)
+"""
+
+from __future__ import annotations
+
+import io
+import linecache
+import sys
+import textwrap
+import warnings
+from collections.abc import Generator, Iterable
+from contextlib import contextmanager, nullcontext, redirect_stderr, redirect_stdout
+from dataclasses import dataclass
+from types import ModuleType
+from typing import Any
+
+import pytest
+
+from gradviz import ir
+from gradviz._alias import alias
+from gradviz.diagnosis.diagnose import Diagnosis, diagnose
+from gradviz.program.records import Program
+
+ENGINES = ("gradtape", "torch")
+MARK = "# CULPRIT"
+
+
+@dataclass(frozen=True)
+class Case:
+    """A program; with a slug it is wrong in the marked line, without one it is fine."""
+
+    name: str
+    source: str
+    slug: str | None
+    engines: tuple[str, ...]
+    says: tuple[str, ...]  # parts that the first finding's message must have
+    related: tuple[str, ...]  # roles that it must have
+
+    @property
+    def file(self) -> str:
+        """The file name that the program is compiled under."""
+        return f"programs/{self.name}.py"
+
+    @property
+    def lines(self) -> list[int]:
+        """The marked lines: any of them may be named."""
+        lines = self.source.splitlines()
+        return [number for number, line in enumerate(lines, 1) if MARK in line]
+
+
+def case(
+    name: str,
+    source: str,
+    slug: str | None = None,
+    *,
+    engines: tuple[str, ...] = ENGINES,
+    says: Iterable[str] = (),
+    related: Iterable[str] = (),
+) -> Case:
+    """Return one row of a table of programs; the source may be indented."""
+    text = textwrap.dedent(source).strip("\n") + "\n"
+    made = Case(name, text, slug, engines, tuple(says), tuple(related))
+    if (slug is None) == bool(made.lines):
+        raise ValueError(f"{name}: a slug and a line marked {MARK} go together.")
+    return made
+
+
+def programs(cases: Iterable[Case]) -> pytest.MarkDecorator:
+    """Parametrise a test ``(case, engine)`` over a table, each engine where it can."""
+    rows = [
+        pytest.param(each, engine, id=f"{each.name}-{engine}")
+        for each in cases
+        for engine in each.engines
+    ]
+    return pytest.mark.parametrize(("case", "engine"), rows)
+
+
+def check(case: Case, engine: str) -> None:
+    """Run a program and assert that the right line, or none, is blamed first."""
+    diagnosis = diagnose(run(case, engine))
+    report = "\n".join(describe(diagnosis)) or "nothing found"
+    skipped = [note for note in diagnosis.notes if "was skipped" in note]
+    assert not skipped, skipped
+    if case.slug is None:
+        loud = [each for each in diagnosis.findings if each.severity != "info"]
+        assert not loud, f"{case.name} is fine, but:\n{report}"
+        return
+    assert diagnosis.findings, f"{case.name}: nothing found"
+    first = diagnosis.findings[0]
+    assert (first.slug, _line(diagnosis, first)) in [
+        (case.slug, line) for line in case.lines
+    ], f"expected {case.slug} in line {case.lines}, got:\n{report}"
+    for part in case.says:
+        assert part in first.message, f"{part!r} is missing in {first.message!r}"
+    for role in case.related:
+        assert role in first.roles, f"{role!r} is missing in {first.roles}"
+
+
+def describe(diagnosis: Diagnosis) -> list[str]:
+    """Return one line of text per finding."""
+    return [
+        f"line {_line(diagnosis, each)}: {each.code} {each.slug} ({each.severity}): "
+        f"{each.message} Fix: {each.fix}"
+        for each in diagnosis.findings
+    ] + list(diagnosis.notes)
+
+
+def _line(diagnosis: Diagnosis, finding: ir.Finding) -> int | None:
+    return None if finding.culprit is None else diagnosis.sites[finding.culprit].line
+
+
+# ---- running ------------------------------------------------------------------------
+
+
+def run(case: Case, engine: str) -> Program:
+    """Run a program under the log of an engine; what it raises is part of the log."""
+    program = Program("gradtape" if engine == "gradtape" else "torch")
+    program.script = case.file
+    lines = case.source.splitlines(keepends=True)
+    linecache.cache[case.file] = (len(case.source), None, lines, case.file)
+    code = compile(case.source, case.file, "exec", dont_inherit=True)
+    instead = alias("torch", "gradtape") if engine == "gradtape" else nullcontext()
+    with instead, _as_main(case.file) as module, _defaults_kept(), _quiet():
+        try:
+            with _recorded(program):
+                exec(code, module.__dict__)
+        except Exception as error:
+            error.__traceback__ = None  # its frames would keep the tensors alive
+    return program
+
+
+def _recorded(program: Program) -> Any:
+    """Return the context manager that fills the log while a program runs."""
+    if program.engine == "gradtape":
+        from gradviz._capture._gradtape_log import GradtapeLog
+
+        return GradtapeLog(program)
+    from gradviz._capture._torch_log import TorchLog
+
+    return TorchLog(program)
+
+
+@contextmanager
+def _as_main(file: str) -> Generator[ModuleType, None, None]:
+    module, before = ModuleType("__main__"), sys.modules["__main__"]
+    module.__file__ = file
+    sys.modules["__main__"] = module
+    try:
+        yield module
+    finally:
+        sys.modules["__main__"] = before
+
+
+@contextmanager
+def _defaults_kept() -> Generator[None, None, None]:
+    """Seed, and put back what programs leave switched."""
+    import torch
+
+    torch.manual_seed(0)
+    try:
+        yield
+    finally:
+        torch.set_grad_enabled(True)
+        torch.set_default_dtype(torch.float32)
+        torch.autograd.set_detect_anomaly(False)
+
+
+@contextmanager
+def _quiet() -> Generator[None, None, None]:
+    """Let programs print and warn as they like."""
+    with (
+        warnings.catch_warnings(),
+        redirect_stdout(io.StringIO()),
+        redirect_stderr(io.StringIO()),
+    ):
+        warnings.simplefilter("ignore")
+        yield
