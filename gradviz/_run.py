@@ -6,65 +6,145 @@ status, and what it raises is reported with its own traceback and no frame of ou
 
 from __future__ import annotations
 
+import ast
 import builtins
 import io
 import os
 import sys
+import threading
 from collections.abc import Generator, Sequence
-from contextlib import contextmanager, nullcontext, suppress
+from contextlib import ExitStack, contextmanager, nullcontext, suppress
 from dataclasses import dataclass, replace
+from importlib.util import find_spec
 from pathlib import Path
 from types import ModuleType, TracebackType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from gradviz import ir
 from gradviz._alias import alias
 from gradviz.errors import GradvizError
 
+if TYPE_CHECKING:
+    from gradviz._capture._program import Engine
+    from gradviz.diagnosis.diagnose import Diagnosis
+
 _OURS = str(Path(__file__).parent)
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """What a run is for: its graph, its findings, or both."""
+
+    title: str
+    steps: int
+    graph: bool = True
+    findings: bool = True
 
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
     """How a script ended and what was recorded until then."""
 
-    snapshot: ir.Snapshot
+    snapshot: ir.Snapshot | None  # None where no graph was wanted
+    diagnosis: Diagnosis | None  # None where no findings were wanted
     status: int  # the exit status that the script would have given
-    raised: bool
+    error: str | None = None  # "ValueError: …" if it raised
+    forked: bool = False  # this is a child of the process that ran the script
 
 
 def run_script(
-    script: Path,
-    arguments: Sequence[str],
-    *,
-    engine: str | None,
-    title: str,
-    steps: int,
+    script: Path, arguments: Sequence[str], *, engine: Engine | None, wanted: Wanted
 ) -> Outcome:
-    """Run the script under ``gradviz.record()``; report what it raises on stderr.
+    """Run the script while recording it; report what it raises on stderr.
 
-    With ``engine="gradtape"``, ``import torch`` gives gradtape in the script. Raises
-    GradvizError if the script cannot be read.
+    With ``engine="gradtape"``, ``import torch`` gives gradtape in the script; without
+    an engine, what the script imports is recorded. Raises GradvizError if the script
+    cannot be read.
     """
-    from gradviz._capture import record
-
     source = _read(script)
+    recording = _Recording(engine or engine_of(source), wanted)
     substitute = _gradtape_as_torch() if engine == "gradtape" else nullcontext()
-    recorder = record(title=title, steps=steps)
-    status, raised = 0, False
+    process, status, text = os.getpid(), 0, None
     with _as_main(script, arguments) as module, substitute:
+        file = module.__file__ or ""
         try:
-            with recorder:
-                path = module.__file__ or ""
-                code = compile(source, path, "exec", dont_inherit=True)
+            with recording:
+                code = compile(source, file, "exec", dont_inherit=True)
                 exec(code, module.__dict__)
+                _await_threads()
         except BaseException as error:  # SystemExit and KeyboardInterrupt end it too
-            raised = not isinstance(error, SystemExit)
-            _strip(error, keep=module.__file__ or "")
+            if not isinstance(error, SystemExit):
+                text = f"{type(error).__name__}: {error}"
+            _strip(error, keep=file)
             status = _report(error)
         _flush()
-    snapshot = _below_script(recorder.snapshot(), os.path.abspath(script))
-    return Outcome(snapshot, status, raised)
+        if os.getpid() != process:
+            return Outcome(None, None, status, text, forked=True)
+        return recording.outcome(file, status, text)
+
+
+class _Recording:
+    """The recorder and the log of one run, as far as they are wanted."""
+
+    def __init__(self, engine: Engine, wanted: Wanted) -> None:
+        from gradviz._capture import record
+        from gradviz._capture._program import open_log
+
+        self._stack = ExitStack()
+        self._log = open_log(engine) if wanted.findings else None
+        self._recorder = None
+        if wanted.graph:
+            self._recorder = record(title=wanted.title, steps=wanted.steps)
+
+    def __enter__(self) -> None:
+        if self._log is not None:
+            self._stack.enter_context(self._log)
+        if self._recorder is not None:
+            self._stack.enter_context(self._recorder)
+
+    def __exit__(self, *raised: Any) -> None:
+        self._stack.__exit__(*raised)
+
+    def outcome(self, file: str, status: int, error: str | None) -> Outcome:
+        """Return what was recorded, cut at the script whose file this is."""
+        from gradviz.diagnosis.attach import with_findings
+        from gradviz.diagnosis.diagnose import diagnose
+
+        snapshot = diagnosis = None
+        if self._log is not None:
+            self._log.program.script = file
+            diagnosis = diagnose(self._log.program)
+        if self._recorder is not None:
+            snapshot = _below_script(self._recorder.snapshot(), file)
+            if diagnosis is not None:
+                snapshot = with_findings(snapshot, diagnosis)
+        return Outcome(snapshot, diagnosis, status, error)
+
+
+def engine_of(source: bytes) -> Engine:
+    """Tell which engine a script is about: gradtape only if it imports that alone."""
+    try:
+        tree = ast.parse(source)
+    except (SyntaxError, ValueError):
+        return "gradtape"
+    found: set[str] = set()
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            found |= {alias.name.partition(".")[0] for alias in node.names}
+        elif isinstance(node, ast.ImportFrom) and not node.level:
+            found.add((node.module or "").partition(".")[0])
+    if "torch" in found:
+        return "torch"
+    others = found - sys.stdlib_module_names - {"gradtape", "gradviz", "numpy"}
+    known = "gradtape" in found or not others or not find_spec("torch")
+    return "gradtape" if known else "torch"  # a module of the user's may import it
+
+
+def _await_threads() -> None:
+    """Wait for the script's threads, as Python does at the end of a script."""
+    for thread in threading.enumerate():
+        if thread is not threading.current_thread() and not thread.daemon:
+            thread.join()
 
 
 @contextmanager

@@ -12,11 +12,14 @@ import tempfile
 from collections.abc import Sequence
 from itertools import islice
 from pathlib import Path
-from typing import NoReturn
+from typing import TYPE_CHECKING, NoReturn
 
 from gradviz import ir
 from gradviz._capture._raw import KEPT_STEPS
 from gradviz.errors import ExportError, GradvizError
+
+if TYPE_CHECKING:
+    from gradviz._run import Outcome
 
 _DESCRIPTION = """\
 See the graph that backward() walks: its operations, memory and gradients, and the line
@@ -30,6 +33,7 @@ examples:
   gradviz run train.py --html a.html --lr 1  the script gets --lr 1
   gradviz run train.py -- --html x           what follows -- is all for the script
   gradviz run --engine gradtape train.py     `import torch` gives gradtape
+  gradviz run --findings out.json train.py   only the findings, for other programs
   gradviz show train.gradviz.json            see a recording in the browser
   gradviz export train.gradviz.json -o graph.svg
 
@@ -38,8 +42,10 @@ examples:
 
 _RUN = """\
 Runs SCRIPT with its arguments as Python would, records every operation and backward
-pass, and writes a page that shows them. The script's output, errors and exit status
-stay its own; if it raises, what was recorded until then is still written.
+pass, writes a page that shows them, and says on stderr which line is to blame if
+something went wrong with the gradients, and what to write instead. The script's output,
+errors and exit status stay its own; if it raises, what was recorded until then is
+still written.
 """
 
 
@@ -107,15 +113,22 @@ def _parser() -> argparse.ArgumentParser:
         "--html",
         type=Path,
         metavar="OUT",
-        help="the page to write; without --html and --json: the script's name.html",
+        help="the page to write; without any output: the script's name.html",
     )
     run.add_argument(
         "--json", type=Path, metavar="OUT", help="the recording as data, for later"
     )
     run.add_argument(
+        "--findings",
+        type=Path,
+        metavar="OUT",
+        help="what was found, as JSON: lines to blame, reasons, fixes",
+    )
+    run.add_argument(
         "--engine",
         choices=["torch", "gradtape"],
-        help="what `import torch` gives; default: the installed PyTorch",
+        help="what `import torch` gives; default: the installed PyTorch, and gradtape "
+        "for a script that imports gradtape",
     )
     run.add_argument("--title", metavar="T", help="the title of the page")
     run.add_argument(
@@ -144,7 +157,7 @@ def _parser() -> argparse.ArgumentParser:
 
 
 # The options of `run`, which may also follow SCRIPT.
-_VALUED = {"--html", "--json", "--engine", "--steps", "--title"}
+_VALUED = {"--html", "--json", "--findings", "--engine", "--steps", "--title"}
 _FLAGS = {"--no-open"}
 
 
@@ -197,53 +210,76 @@ def _split_run(given: list[str]) -> tuple[list[str], list[str]]:
 
 
 def _run(options: argparse.Namespace, arguments: list[str]) -> int:
-    from gradviz._run import run_script
+    from gradviz._run import Wanted, run_script
     from gradviz.export import check_target
     from gradviz.render.html import read_bundle
 
     script: Path = options.script
-    if options.html is None and options.json is None:
+    targets = (options.html, options.json, options.findings)
+    if all(target is None for target in targets):
         options.html = Path(f"{script.stem}.html")
-    for target in (options.html, options.json):  # before hours of training, not after
+    for target in (options.html, *targets):  # before hours of training, not after
         if target is not None:
             check_target(target)
     if options.html is not None:
         read_bundle()
-    title = options.title or script.name
-    outcome = run_script(
-        script, arguments, engine=options.engine, title=title, steps=options.steps
-    )
-    written = [
-        _write_somewhere(form, outcome.snapshot, target)
-        for form, target in (("html", options.html), ("json", options.json))
-        if target is not None
-    ]
-    _say_what(outcome.snapshot, written, raised=outcome.raised)
-    if options.html is not None and not options.no_open:
-        from gradviz._browser import open_page
-
-        open_page(written[0])
+    graph = options.html is not None or options.json is not None
+    wanted = Wanted(options.title or script.name, options.steps, graph)
+    outcome = run_script(script, arguments, engine=options.engine, wanted=wanted)
+    if not outcome.forked:  # a child of the script has nothing to say
+        _deliver(outcome, options)
     return outcome.status
 
 
-def _write_somewhere(form: str, snapshot: ir.Snapshot, target: Path) -> Path:
+def _deliver(outcome: Outcome, options: argparse.Namespace) -> None:
+    """Write the files, say what was found and recorded, and open the page."""
+    from gradviz.diagnosis import document
+    from gradviz.diagnosis.report import report, wants_color
+    from gradviz.export import FORMS
+
+    written: dict[str, Path] = {}
+    for form in ("html", "json"):
+        target = getattr(options, form)
+        if target is not None and outcome.snapshot is not None:
+            written[form] = _write_somewhere(FORMS[form](outcome.snapshot), target)
+    if outcome.diagnosis is not None:
+        if options.findings is not None:
+            script, error = str(options.script), outcome.error
+            data = document.dumps(outcome.diagnosis, script=script, error=error)
+            written["findings"] = _write_somewhere(data, options.findings)
+        color = wants_color(sys.stderr)
+        if outcome.diagnosis:
+            print(report(outcome.diagnosis, color=color), "", sep="\n", file=sys.stderr)
+    _say_what(outcome, list(written.values()))
+    if "html" in written and not options.no_open:
+        from gradviz._browser import open_page
+
+        open_page(written["html"])
+
+
+def _write_somewhere(data: bytes, target: Path) -> Path:
     """Write the file; where that has become impossible, into a temporary folder."""
-    from gradviz.export import write_as
+    from gradviz.export import write_bytes
 
     try:
-        return write_as(form, snapshot, target)
+        return write_bytes(data, target)
     except ExportError as error:
         print(f"gradviz run: {error}", file=sys.stderr)
-        return write_as(form, snapshot, Path(tempfile.mkdtemp()) / target.name)
+        return write_bytes(data, Path(tempfile.mkdtemp()) / target.name)
 
 
-def _say_what(snapshot: ir.Snapshot, written: list[Path], *, raised: bool) -> None:
+def _say_what(outcome: Outcome, written: list[Path]) -> None:
     """Say on stderr what was recorded; stdout belongs to the script."""
-    from gradviz.render._words import summary
+    from gradviz.render._words import counted, summary
 
-    until = " until the script raised" if raised else ""
+    parts: list[str] = []
+    if outcome.snapshot is not None:
+        parts.append(f"recorded {summary(outcome.snapshot)}")
+    if outcome.diagnosis is not None and (outcome.diagnosis or not parts):
+        parts.append(f"found {counted(len(outcome.diagnosis.findings), 'cause')}")
+    until = " until the script raised" if outcome.error is not None else ""
     files = ", ".join(str(path.resolve()) for path in written)
-    print(f"gradviz: recorded {summary(snapshot)}{until}: {files}", file=sys.stderr)
+    print(f"gradviz: {', '.join(parts)}{until}: {files}", file=sys.stderr)
 
 
 def _export(source: str, output: Path) -> int:

@@ -1,0 +1,54 @@
+"""Open the log of a run for the engine that the run uses."""
+
+from __future__ import annotations
+
+import importlib.util
+from types import TracebackType
+from typing import Literal, Protocol, Self
+
+from gradviz.errors import CaptureError
+from gradviz.program.records import Program
+
+Engine = Literal["gradtape", "torch"]
+
+
+class RunLog(Protocol):
+    """Logs what its ``with`` block does."""
+
+    program: Program
+
+    def __enter__(self) -> Self: ...
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+        /,
+    ) -> None: ...
+
+
+def open_log(engine: Engine, *, scan: bool = True) -> RunLog:
+    """Return a context manager that logs what its block does.
+
+    ``scan`` also looks at the values of every result and gradient, which finds NaN and
+    Inf where they are born. Raises CaptureError if the engine is not installed.
+
+    >>> import gradtape as torch
+    >>> with open_log("gradtape") as log:
+    ...     y = torch.ones(2) * 2
+    >>> [call.op for call in log.program.events][-1]
+    'mul'
+    """
+    if engine == "gradtape":
+        from gradviz._capture._gradtape_log import GradtapeLog
+
+        return GradtapeLog(scan=scan)
+    if importlib.util.find_spec("torch") is None:
+        raise CaptureError(
+            "PyTorch is not installed here. Install it, or run the program on gradtape "
+            "with `--engine gradtape`."
+        )
+    from gradviz._capture._torch_log import TorchLog
+
+    return TorchLog(scan=scan)
