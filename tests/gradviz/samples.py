@@ -14,6 +14,7 @@ from pathlib import Path
 
 from gradviz import ir, ir_columns, ir_json
 from tests.gradviz._sample_cnn import cnn
+from tests.gradviz._sample_findings import overwritten, raised
 from tests.gradviz._sample_parts import (
     PRODUCER,
     constant,
@@ -158,6 +159,11 @@ def hostile() -> ir.Snapshot:
         ),
         sources=(ir.Source("/tmp/<i>.py", "a = (\n</script>)\n", "Cell In[3]", "c&<"),),
         events=(ir.Event("error", 1, node=1, text=script + "\n" + rtl),),
+        findings=(
+            ir.Finding(script, rtl, "error", script + "\n" + rtl, "x" * 5_000, 0, 1,
+                       (1, 0), (script, rtl), (1, 3), (0,), (0,)),
+            ir.Finding("", "", "info", ""),
+        ),
         roots=(3,),
         notes=(script, rtl, "\ud800 alone"),
     )  # fmt: skip
@@ -190,6 +196,8 @@ SAMPLES: dict[str, Callable[[], ir.Snapshot]] = {
     "cnn": cnn,
     "hostile": hostile,
     "empty": empty,
+    "overwritten": overwritten,
+    "raised": raised,
     "chain": lambda: chain(1_000),
 }
 

@@ -73,6 +73,8 @@ def test_the_row_after_the_last_is_no_row():
         ("OpNode.sequence", 2**63, "is not a whole number"),
         ("OpNode.sequence", 1.0, "is not a whole number"),
         ("Saved.freed", 1, "is not true or false"),
+        ("Finding.severity", "fatal", "unknown value 'fatal'"),
+        ("Finding.culprit", "line 3", "is not a whole number"),
         ("Statistics.mean", "1", "is not a number"),
         ("Statistics.count", -1, "fewer than no elements"),
         ("Statistics.histogram", (1, -1), "fewer than no elements"),

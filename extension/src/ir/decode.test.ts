@@ -58,6 +58,19 @@ const full = {
     { path: "net", name: "net", kind: "Net" },
     { path: "net.fc", name: "fc", kind: "Linear", parent: 0 },
   ],
+  sites: [{ file: "a.py", line: 1, end_line: 1, text: "y += 1" }],
+  findings: [
+    {
+      code: "GV101",
+      slug: "inplace-saved-output",
+      severity: "error",
+      message: "`y` was overwritten.",
+      culprit: 0,
+      related: [0, 0],
+      roles: ["saved here", "used here"],
+      nodes: [1],
+    },
+  ],
 };
 
 function sentenceOf(run: () => unknown): string {
@@ -99,7 +112,7 @@ describe("JSON", () => {
     [
       "a newer major version",
       { ...minimal, schema: [2, 0] },
-      "The snapshot was written by a newer gradviz (schema 2.0, this one reads 1.0); please update gradviz to open it.",
+      "The snapshot was written by a newer gradviz (schema 2.0, this one reads 1.1); please update gradviz to open it.",
     ],
     [
       "no version",
