@@ -68,7 +68,7 @@ const full = {
       culprit: 0,
       related: [0, 0],
       roles: ["saved here", "used here"],
-      nodes: [1],
+      nodes: [0, 1], // fills its column: no padding follows that could be cut off
     },
   ],
 };
@@ -209,7 +209,7 @@ describe.skipIf(!hasPython)("files that Python wrote", () => {
   });
   afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
-  test.each(["mlp", "cnn", "hostile", "empty", "chain"])(
+  test.each(["mlp", "cnn", "hostile", "overwritten", "raised", "empty", "chain"])(
     "%s: JSON and columns hold the same",
     (name) => {
       const json = JSON.parse(
