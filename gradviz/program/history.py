@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from functools import cached_property
-from typing import TypeVar
+from typing import Any, TypeVar, cast
 
 from gradviz.program.events import Backward, Call, Event
 from gradviz.program.places import Places
@@ -13,6 +13,7 @@ from gradviz.program.records import Program
 from gradviz.program.values import Node, RawSite, Value, Write
 
 E = TypeVar("E", bound=Event)
+T = TypeVar("T")
 
 
 class History:
@@ -26,6 +27,13 @@ class History:
     def __init__(self, program: Program) -> None:
         self.program = program
         self.places = Places()
+        self._worked_out: dict[Any, Any] = {}
+
+    def once(self, analysis: Callable[[History], T]) -> T:
+        """Return ``analysis(self)``; rules that share one do not repeat its work."""
+        if analysis not in self._worked_out:
+            self._worked_out[analysis] = analysis(self)
+        return cast(T, self._worked_out[analysis])
 
     # ---- events -------------------------------------------------------------------
 
