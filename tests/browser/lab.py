@@ -56,6 +56,14 @@ def run_all(page: Page) -> None:
     command(page, "notebook:run-all-cells")
 
 
+def want_no_kernel(page: Page) -> None:
+    """Answer "No Kernel" whenever JupyterLab asks, early or late, as long as it asks."""
+    page.add_locator_handler(
+        page.locator(".jp-Dialog"),
+        lambda dialog: dialog.get_by_role("button", name="No Kernel").click(),
+    )
+
+
 def command(page: Page, name: str, arguments: object = None) -> None:
     """Execute a command of JupyterLab and wait until it is done."""
     page.evaluate(

@@ -15,7 +15,7 @@ from playwright.sync_api import expect
 import gradviz
 from gradviz.render.mime import mimebundle
 from tests.browser.conftest import PATIENCE_MS, Watched
-from tests.browser.lab import ROOT, Lab, command, run_all, serve
+from tests.browser.lab import ROOT, Lab, command, run_all, serve, want_no_kernel
 from tests.gradviz import samples
 
 pytestmark = pytest.mark.slow
@@ -73,8 +73,8 @@ def test_a_recorded_cell_shows_its_graph_and_so_does_the_saved_notebook(
     (folder / "step.ipynb").write_bytes((lab.folder / "step.ipynb").read_bytes())
     with serve(folder, kernels=False) as elsewhere:
         reopened = new_page()
+        want_no_kernel(reopened.page)
         elsewhere.open(reopened.page, "step.ipynb")
-        reopened.page.get_by_role("button", name="No Kernel", exact=True).click()
         expect(reopened.page.get_by_test_id("node-count")).to_have_text(count)
         expect(reopened.page.get_by_test_id("box-count")).to_be_visible()
         reopened.page.screenshot(path=tmp_path / "reopened.png")
