@@ -120,6 +120,7 @@ class HookRegistered(Event):
     value: Value | None = None  # the tensor, as it was
     target: int | None = None  # the node or the module
     removed: bool = False
+    holds: tuple[Value, ...] = ()  # tensors in the closure or defaults of the hook
 
 
 @dataclass(slots=True, eq=False, kw_only=True)
