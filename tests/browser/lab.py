@@ -57,7 +57,7 @@ def run_all(page: Page) -> None:
 
 
 def want_no_kernel(page: Page) -> None:
-    """Answer "No Kernel" whenever JupyterLab asks, early or late, as long as it asks."""
+    """Answer "No Kernel" whenever JupyterLab asks, early or late."""
     page.add_locator_handler(
         page.locator(".jp-Dialog"),
         lambda dialog: dialog.get_by_role("button", name="No Kernel").click(),
