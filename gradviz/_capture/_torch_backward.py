@@ -1,0 +1,191 @@
+"""Logs PyTorch's backward passes: what each was about to walk, and what ran."""
+
+from __future__ import annotations
+
+import functools
+from threading import get_ident
+from typing import TYPE_CHECKING, Any, Literal
+
+from gradviz.program.events import Backward
+from gradviz.program.values import NodeRun
+
+if TYPE_CHECKING:
+    from gradviz._capture._torch_log import TorchLog
+
+MOST_HOOKED = 50_000  # nodes of one pass whose gradients are summarized
+
+
+class TorchBackward:
+    """Wraps the two ways into a backward pass, and the engine below them."""
+
+    def __init__(self, torch: Any, log: TorchLog) -> None:
+        self.torch = torch
+        self.log = log
+        self._autograd = torch.autograd
+        self._originals: dict[str, Any] = {}
+
+    def install(self) -> None:
+        """Put the wrappers in place."""
+        autograd = self._autograd
+        for name in ("backward", "grad", "_engine_run_backward"):
+            self._originals[name] = getattr(autograd, name)
+        autograd.backward = self._wrap("backward")
+        autograd.grad = self._wrap("grad")
+        autograd._engine_run_backward = self._wrap_engine()
+
+    def remove(self) -> None:
+        """Put the functions of PyTorch back."""
+        for name, original in self._originals.items():
+            setattr(self._autograd, name, original)
+
+    def _wrap(self, api: Literal["backward", "grad"]) -> Any:
+        original, log = self._originals[api], self.log
+        disable = self.torch._C.DisableTorchFunction
+
+        @functools.wraps(original)
+        def run(*args: Any, **kwargs: Any) -> Any:
+            if not log.is_home():
+                return original(*args, **kwargs)
+            with disable():
+                entry = log.try_(self._begin, api, original, args, kwargs)
+                try:
+                    result = original(*args, **kwargs)
+                except BaseException as error:
+                    log.try_(self._end, entry, None, error)
+                    raise
+                log.try_(self._end, entry, result, None)
+                return result
+
+        return run
+
+    def _wrap_engine(self) -> Any:
+        original, log = self._originals["_engine_run_backward"], self.log
+        enable = self.torch._C._EnableTorchFunction
+
+        @functools.wraps(original)
+        def run(*args: Any, **kwargs: Any) -> Any:
+            if not log.is_home():
+                return original(*args, **kwargs)
+            with enable():  # hooks and the user's Functions are part of the run
+                return original(*args, **kwargs)
+
+        return run
+
+    # ---- before ---------------------------------------------------------------------
+
+    def _begin(
+        self, api: Literal["backward", "grad"], original: Any, args: Any, kwargs: Any
+    ) -> _Pass:
+        log = self.log
+        given = _arguments(api, args, kwargs)
+        roots = _as_tensors(self.torch, given[0])
+        gradients = _as_list(self.torch, given[1])
+        inputs = _as_tensors(self.torch, given[2])
+        site, stack = log.place()
+        create = bool(given[4])
+        event = Backward(
+            index=-1,
+            site=site,
+            stack=stack,
+            thread=get_ident(),
+            api=api,
+            roots=tuple(log.value(each) for each in roots),
+            gradients=tuple(
+                log.value(each) if isinstance(each, self.torch.Tensor) else None
+                for each in gradients
+            ),
+            inputs=tuple(log.value(each) for each in inputs),
+            retain_graph=create if given[3] is None else bool(given[3]),
+            create_graph=create,
+        )
+        with log.lock:
+            event.index = log.take_index()
+            log.add(event)
+        entry = _Pass(event)
+        reached = log.graph.walk([_gradient_edge(root) for root in roots], event)
+        if log.scan and len(reached) <= MOST_HOOKED:
+            self._hook(entry, reached)
+        return entry
+
+    def _hook(self, entry: _Pass, reached: dict[int, Any]) -> None:
+        """Ask every node for its gradients. No closure holds a node: it would leak."""
+        summary, log = self.log.values.summary, self.log
+
+        def before(key: int, incoming: Any) -> None:
+            entry.running = key
+
+        def after(key: int, outgoing: Any, incoming: Any) -> None:
+            entry.running = None
+            log.try_(note, key, outgoing, incoming)
+
+        def note(key: int, outgoing: Any, incoming: Any) -> None:
+            with self.torch._C.DisableTorchFunction():
+                run = NodeRun(
+                    key,
+                    tuple([summary(each) for each in incoming]),
+                    tuple([summary(each) for each in outgoing]),
+                )
+            entry.event.runs.append(run)
+
+        for key, fn in reached.items():
+            entry.handles.append(fn.register_prehook(functools.partial(before, key)))
+            entry.handles.append(fn.register_hook(functools.partial(after, key)))
+
+    # ---- after ----------------------------------------------------------------------
+
+    def _end(self, entry: _Pass, result: Any, error: BaseException | None) -> None:
+        for handle in entry.handles:
+            handle.remove()
+        entry.handles.clear()
+        event, log = entry.event, self.log
+        if error is not None:
+            event.error = f"{type(error).__name__}: {error}"
+            event.error_node = entry.running
+        elif event.api == "grad":
+            event.results = tuple(
+                None if each is None else log.values.result(each) for each in result
+            )
+        log.graph.passed(event)
+
+
+class _Pass:
+    """One pass while it runs."""
+
+    def __init__(self, event: Backward) -> None:
+        self.event = event
+        self.handles: list[Any] = []
+        self.running: int | None = None
+
+
+def _arguments(api: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> list[Any]:
+    """Return tensors, gradients, inputs, retain_graph and create_graph of a call."""
+    if api == "backward":
+        names = ("tensors", "grad_tensors", "retain_graph", "create_graph")
+        names = (*names, "grad_variables", "inputs")
+    else:
+        names = ("outputs", "inputs", "grad_outputs", "retain_graph", "create_graph")
+    given = dict(zip(names, args, strict=False)) | kwargs
+    return [
+        given.get(names[0]),
+        given.get("grad_tensors", given.get("grad_outputs")),
+        given.get("inputs"),
+        given.get("retain_graph"),
+        given.get("create_graph", False),
+    ]
+
+
+def _as_list(torch: Any, given: Any) -> list[Any]:
+    if given is None:
+        return []
+    return [given] if isinstance(given, torch.Tensor) else list(given)
+
+
+def _as_tensors(torch: Any, given: Any) -> list[Any]:
+    return [each for each in _as_list(torch, given) if isinstance(each, torch.Tensor)]
+
+
+def _gradient_edge(tensor: Any) -> Any:
+    """Return the node a pass from this tensor begins at; a leaf's own is made late."""
+    if tensor.grad_fn is not None or not tensor.requires_grad:
+        return tensor.grad_fn
+    return tensor.view_as(tensor).grad_fn.next_functions[0][0]

@@ -1,0 +1,258 @@
+"""Reads PyTorch's graph: nodes, what they saved, and whether it is still good."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+from functools import cache
+from typing import TYPE_CHECKING, Any
+
+from gradviz._capture._torch_values import NO_SEQUENCE
+from gradviz.program.events import Backward, Call
+from gradviz.program.values import (
+    ContextTensor,
+    CustomFunction,
+    Node,
+    Saved,
+    StaleSaved,
+    Value,
+)
+
+if TYPE_CHECKING:
+    from gradviz._capture._torch_log import TorchLog
+
+MOST_NODES = 20_000  # of one backward pass that its event lists
+
+_FEW = 4  # outputs of a node that it may have saved
+
+_VERSIONS = re.compile(r"is at version (\d+); expected version (\d+)")
+
+
+class TorchGraph:
+    """Reads each node once; looks at what it saved at every pass."""
+
+    def __init__(self, torch: Any, log: TorchLog) -> None:
+        self.log = log
+        self.values = log.values
+        self.nodes = log.program.nodes
+        self.tensor_type = torch.Tensor
+        self._makers: dict[int, Call] = {}
+        self._reached: dict[int, int] = {}  # node -> the last pass that may free it
+
+    def made_by(self, call: Call) -> None:
+        """Remember which call made the nodes."""
+        for key in call.nodes:
+            self._makers[key] = call
+
+    def maker(self, key: int) -> Call | None:
+        """Return the call that made a node."""
+        return self._makers.get(key)
+
+    # ---- walking -------------------------------------------------------------------
+
+    def walk(self, roots: list[Any], event: Backward | None = None) -> dict[int, Any]:
+        """Read all nodes behind these; return them by key, the roots' first.
+
+        With an event, it learns what the pass would find: leaves, saved tensors that
+        were overwritten, nodes freed before.
+        """
+        key_of, found = self.values.node_key, dict[int, Any]()
+        stale: list[StaleSaved] = []
+        freed: list[int] = []
+        waiting = [(fn, key_of(fn)) for fn in reversed(roots) if fn is not None]
+        while waiting:
+            fn, key = waiting.pop()
+            if key in found:
+                continue
+            found[key] = fn
+            edges: list[tuple[int, int] | None] = []
+            for each, number in fn.next_functions:
+                if each is None:
+                    edges.append(None)
+                    continue
+                behind = key_of(each)
+                edges.append((behind, number))
+                if behind not in found:
+                    waiting.append((each, behind))
+            node = self.nodes.get(key)
+            if node is None:
+                node = self._read(fn, key, tuple(edges))
+            self._look(fn, node, stale, freed)
+        if event is not None:
+            event.stale, event.freed = tuple(stale), tuple(freed)
+            event.node_count = len(found)
+            event.nodes = tuple(found) if len(found) <= MOST_NODES else ()
+            event.leaves = tuple(-key for key in found if key < 0)
+        return found
+
+    def passed(self, event: Backward) -> None:
+        """Note what a pass freed."""
+        if event.retain_graph:
+            return
+        for key in event.nodes:
+            node = self.nodes.get(key)
+            if node is None or not node.saved:
+                continue
+            self._reached[key] = event.index
+            if event.error is None and not event.inputs:
+                self._free(node)
+
+    def _free(self, node: Node) -> None:
+        node.freed_by = self._reached.get(node.key)
+        for saved in node.saved:
+            saved.freed = True
+
+    def _read(
+        self, fn: Any, key: int, edges: tuple[tuple[int, int] | None, ...]
+    ) -> Node:
+        sequence = fn._sequence_nr()
+        node = self.nodes[key] = Node(key, type(fn).__name__, edges)
+        if sequence == NO_SEQUENCE:
+            node.leaf = -key or None
+            if key:
+                node.shape = tuple(fn.variable.shape)
+            return node
+        node.sequence = sequence
+        call = self._makers.get(key)
+        if call is not None:
+            node.call, node.site, node.module = call.index, call.site, call.module
+        metadata = getattr(fn, "_input_metadata", None)
+        if metadata:
+            node.shape = tuple(metadata[0].shape)
+        if hasattr(fn, "_forward_cls"):
+            node.custom = self._custom(fn)
+        return node
+
+    # ---- what is saved -------------------------------------------------------------
+
+    def _look(
+        self, fn: Any, node: Node, stale: list[StaleSaved], freed: list[int]
+    ) -> None:
+        """Read the saved tensors on first sight; later, see whether they still hold."""
+        live: dict[str, Any] = {}
+        broken: list[Saved] = []
+        for slot, raw_slot in saved_slots(type(fn)):
+            try:
+                if is_hooked(getattr(fn, raw_slot)):
+                    continue  # unpacking would run the user's hook once more
+                found = getattr(fn, slot)
+            except RuntimeError as error:
+                versions = _VERSIONS.search(str(error))
+                if versions is None:
+                    freed.append(node.key)
+                    if node.freed_by is None:
+                        self._free(node)
+                    return
+                now, expected = int(versions[1]), int(versions[2])
+                row = self._overwritten(fn, node, slot, raw_slot, expected)
+                if row is not None:
+                    broken.append(row)
+                    stale.append(StaleSaved(node.key, row.slot, row.value, now))
+                continue
+            if isinstance(found, tuple | list):
+                live |= {f"{slot}[{at}]": each for at, each in enumerate(found)}
+            else:
+                live[slot] = found
+        if not node.saved and (live or broken):
+            node.saved = tuple(
+                Saved(slot, self._saved_value(tensor))
+                for slot, tensor in live.items()
+                if tensor is not None
+            ) + tuple(broken)
+        if live and self.log.exports.watched:
+            stale += self.log.exports.changed(node, live)
+
+    def _saved_value(self, tensor: Any) -> Value:
+        """Describe a saved tensor; an output is another object than the user's."""
+        fn = tensor.grad_fn
+        if fn is None:
+            return self.values.of(tensor)
+        output = self.values.node_key(fn), tensor.output_nr
+        return self.values.of(tensor, self.values.outputs.get(output))
+
+    def _overwritten(
+        self, fn: Any, node: Node, slot: str, raw_slot: str, expected: int
+    ) -> Saved | None:
+        """Describe a saved tensor that can no longer be unpacked, as it was."""
+        for row in node.saved:
+            if row.slot.partition("[")[0] == slot and row.value.version == expected:
+                return row
+        raw = getattr(fn, raw_slot)
+        several = isinstance(raw, tuple)
+        for at, each in enumerate(raw if several else (raw,)):
+            tensor = each.data
+            if tensor is None or _unpacks(each):
+                continue
+            value = self.values.of(tensor, self._output_like(node.key, tensor))
+            value = replace(value, version=expected)
+            return Saved(f"{slot}[{at}]" if several else slot, value)
+        return None
+
+    def _output_like(self, key: int, tensor: Any) -> int | None:
+        """Return the number of the output of a node that shares this tensor's memory.
+
+        A node keeps its own output as a detached tensor, to be no part of a cycle.
+        """
+        storage = self.values.storages.of(tensor.untyped_storage())
+        outputs = self.values.outputs
+        for output in range(_FEW):
+            number = outputs.get((key, output))
+            if number is not None and self.values.storage_of(number) == storage:
+                return number
+        return None
+
+    def _custom(self, fn: Any) -> CustomFunction:
+        cls = type(fn)._forward_cls
+        context = [
+            (name, self.values.of(each))
+            for name, each in vars(fn).items()
+            if isinstance(each, self.tensor_type)
+        ]
+        return CustomFunction(
+            name=cls.__name__,
+            forward=getattr(cls.forward, "__code__", None),
+            backward=code_of(cls.backward),
+            needs_grad=tuple(fn.needs_input_grad),
+            attributes=tuple(
+                ContextTensor(name, value, value.version) for name, value in context
+            ),
+            once_differentiable=hasattr(cls.backward, "__wrapped__"),
+            dirty=tuple(self.log.tensor(each) for each in fn.dirty_tensors or ()),
+        )
+
+
+def code_of(function: Any) -> Any:
+    """Return the code of a function, seen through decorators."""
+    while hasattr(function, "__wrapped__"):
+        function = function.__wrapped__
+    return getattr(function, "__code__", None)
+
+
+@cache
+def saved_slots(cls: type) -> tuple[tuple[str, str], ...]:
+    """Return the attributes of a node class that give its saved tensors, with the raw.
+
+    Other ``_saved_`` attributes are numbers, shapes and flags.
+    """
+    if hasattr(cls, "_forward_cls"):
+        return (("saved_tensors", "_raw_saved_tensors"),)
+    return tuple(
+        (name.removeprefix("_raw"), name)
+        for name in sorted(dir(cls))
+        if name.startswith("_raw_saved_")
+    )
+
+
+def is_hooked(raw: Any) -> bool:
+    """Whether a saved-tensors hook of the user holds on to the value."""
+    if isinstance(raw, tuple | list):
+        return any(each.unpack_hook is not None for each in raw)
+    return raw.unpack_hook is not None
+
+
+def _unpacks(raw: Any) -> bool:
+    try:
+        raw.unpack()
+    except RuntimeError:
+        return False
+    return True

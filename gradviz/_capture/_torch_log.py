@@ -1,0 +1,159 @@
+"""The program log of PyTorch: records a block without changing what it computes."""
+
+from __future__ import annotations
+
+import os
+import sys
+import threading
+from types import TracebackType
+from typing import Any, Self
+
+from gradviz._capture._torch_backward import TorchBackward
+from gradviz._capture._torch_calls import TorchCalls
+from gradviz._capture._torch_exports import Exports
+from gradviz._capture._torch_graph import TorchGraph
+from gradviz._capture._torch_hooks import TorchHooks
+from gradviz._capture._torch_modes import TorchModes
+from gradviz._capture._torch_values import TorchValues
+from gradviz.program.events import Raised
+from gradviz.program.log import Log
+from gradviz.program.records import Program
+from gradviz.program.values import RawSite, Value
+
+_DEEPEST = 32  # user frames kept of one stack
+
+
+class TorchLog(Log):
+    """Logs what a block does with PyTorch.
+
+    ``scan`` also looks at the values of every result and gradient. Without it a log
+    costs little enough to stay on.
+    """
+
+    def __init__(self, program: Program | None = None, *, scan: bool = True) -> None:
+        super().__init__(program or Program("torch"))
+        import torch
+
+        self.torch: Any = torch
+        self.scan = self.program.scanned = scan
+        self.on = False
+        self.module: int | None = None  # index of the innermost module call
+        self.library = os.path.dirname(str(torch.__file__)) + os.sep
+        self.values = TorchValues(torch, self, scan)
+        self.graph = TorchGraph(torch, self)
+        self.exports = Exports(torch, self)
+        self.calls = TorchCalls(torch, self)
+        self.modes = TorchModes(torch, self)
+        self.hooks = TorchHooks(torch, self)
+        self.passes = TorchBackward(torch, self)
+        self._home = threading.get_ident()
+        self._pauses: list[Any] = []
+        self._from_numpy: Any = None
+
+    # ---- the with block ------------------------------------------------------------
+
+    def __enter__(self) -> Self:
+        self.on, self._home = True, threading.get_ident()
+        self.modes.install()
+        self.passes.install()
+        self._from_numpy = self.torch.from_numpy
+        self.torch.from_numpy = self._seen(self._from_numpy)
+        self.calls.mode.__enter__()
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.calls.mode.__exit__(kind, error, trace)
+        self.torch.from_numpy = self._from_numpy
+        self.passes.remove()
+        self.modes.remove()
+        if error is not None and not isinstance(error, SystemExit):
+            self.try_(self._raised, error)
+        self.on = False
+
+    def _seen(self, original: Any) -> Any:
+        """Wrap a function that the function mode does not see."""
+
+        def from_numpy(*args: Any, **kwargs: Any) -> Any:
+            if not self.on or not self.is_home():
+                return original(*args, **kwargs)
+            return self.calls.meet(original, args, kwargs)
+
+        return from_numpy
+
+    def _raised(self, error: BaseException) -> None:
+        sites: list[RawSite] = []
+        trace = error.__traceback__
+        while trace is not None:
+            code = trace.tb_frame.f_code
+            if self.user_files[code.co_filename]:
+                sites.append((code, trace.tb_lasti))
+            trace = trace.tb_next
+        sites.reverse()
+        self.add(
+            Raised(
+                index=self.take_index(),
+                site=sites[0] if sites else None,
+                stack=tuple(sites[1:]),
+                thread=threading.get_ident(),
+                kind=type(error).__name__,
+                text=str(error),
+            )
+        )
+
+    # ---- for the parts -------------------------------------------------------------
+
+    def is_home(self) -> bool:
+        """Whether this is the recording thread; others are named in the notes."""
+        if threading.get_ident() == self._home:
+            return self.on
+        note = (
+            f"Thread {threading.current_thread().name!r} used PyTorch too; only the "
+            "thread that began the recording is seen."
+        )
+        if self.on and note not in self.program.notes:
+            self.program.notes.append(note)
+        return False
+
+    def try_(self, function: Any, *args: Any) -> Any:
+        """Call a function of ours; what it raises ends the log, never the program."""
+        if not self.on:
+            return None
+        try:
+            return function(*args)
+        except Exception as error:
+            self.on = False
+            self.program.notes.append(
+                "The recording of PyTorch stopped: "
+                f"{type(error).__name__}: {error} (in {function.__qualname__})"
+            )
+            return None
+
+    def value(self, tensor: Any) -> Value:
+        """Describe a tensor as it is now."""
+        return self.values.of(tensor)
+
+    def pause(self) -> None:
+        """Let tensor calls pass unseen until :meth:`resume`; pauses may nest."""
+        guard = self.torch._C.DisableTorchFunction()
+        guard.__enter__()
+        self._pauses.append(guard)
+
+    def resume(self) -> None:
+        """End the last :meth:`pause`."""
+        self._pauses.pop().__exit__(None, None, None)
+
+    def place(self) -> tuple[RawSite | None, tuple[RawSite, ...]]:
+        """Return the user's innermost frame, and the user's frames around it."""
+        frame = sys._getframe(2)
+        user, sites = self.user_files, []
+        while frame is not None and len(sites) <= _DEEPEST:
+            code = frame.f_code
+            if user[code.co_filename]:
+                sites.append((code, frame.f_lasti))
+            frame = frame.f_back
+        return (sites[0], tuple(sites[1:])) if sites else (None, ())
