@@ -1,0 +1,227 @@
+"""Why a backward pass met a graph that an earlier pass had used up."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Literal
+
+from gradviz.diagnosis.rules._lifetime import (
+    failed_backwards,
+    frames,
+    loads,
+    repeats,
+    same_line,
+)
+from gradviz.program.events import Backward, Call
+from gradviz.program.history import History
+from gradviz.program.values import Node, RawSite, Value
+
+Reason = Literal["same root", "shared trunk", "carried", "built outside"]
+
+
+@dataclass(frozen=True, slots=True)
+class Crossing:
+    """Where a new graph enters an older one: ``node`` is old, ``bridge`` uses it."""
+
+    node: Node
+    bridge: Call | None
+    value: Value | None  # the old tensor, as the new call took it
+
+
+@dataclass(frozen=True, slots=True)
+class SecondPass:
+    """A backward pass that failed on nodes that an earlier one had freed."""
+
+    reason: Reason
+    first: Backward
+    second: Backward
+    freed: Node
+    crossing: Crossing | None
+
+
+def second_passes(history: History) -> list[SecondPass]:
+    """Return every backward pass that failed for want of a freed graph."""
+    return list(_second_passes(history))
+
+
+def _second_passes(history: History) -> Iterator[SecondPass]:
+    for second in failed_backwards(history, "second time"):
+        freed = _freed_node(history, second)
+        first = _first_pass(history, second, freed)
+        if freed is None or first is None:
+            continue
+        roots = {value.node for value in first.roots}
+        if roots & {value.node for value in second.roots}:
+            again = repeats(first, second)
+            reason: Reason = "built outside" if again else "same root"
+            yield SecondPass(reason, first, second, freed, None)
+            continue
+        crossing = crossing_into(history, first, second)
+        yield SecondPass(
+            _reason(history, first, second, crossing), first, second, freed, crossing
+        )
+
+
+def _reason(
+    history: History, first: Backward, second: Backward, crossing: Crossing | None
+) -> Reason:
+    if crossing is None:
+        return "shared trunk"
+    if made_again(history, crossing.node, first, second):
+        return "carried"
+    return "built outside" if repeats(first, second) else "shared trunk"
+
+
+def _freed_node(history: History, second: Backward) -> Node | None:
+    keys = list(second.freed)
+    if second.error_node in second.freed or not keys:
+        keys.insert(0, second.error_node or 0)
+    return next((node for key in keys if (node := history.node(key))), None)
+
+
+def _first_pass(
+    history: History, second: Backward, freed: Node | None
+) -> Backward | None:
+    if freed is None:
+        return None
+    event = history.at(freed.freed_by)
+    if isinstance(event, Backward):
+        return event
+    earlier = [
+        each
+        for each in history.backwards
+        if each.index < second.index
+        and freed.key in each.nodes
+        and not each.retain_graph
+    ]
+    return earlier[-1] if earlier else None
+
+
+# ---- from the new graph into the old one --------------------------------------------
+
+
+def crossing_into(
+    history: History, first: Backward, second: Backward
+) -> Crossing | None:
+    """Return where the second pass's graph enters the one that the first walked.
+
+    None if nothing of the second graph is younger than the first pass. A tensor that a
+    loop makes anew in every turn is preferred to one that was made once.
+    """
+    old = history.reach(_root_nodes(first))
+    found: list[Crossing] = []
+    waiting, seen = _root_nodes(second), set[int]()
+    while waiting:
+        key = waiting.pop()
+        node = history.node(key)
+        if node is None or key in seen:
+            continue
+        seen.add(key)
+        for edge in node.next:
+            if edge is None:
+                continue
+            below = history.node(edge[0])
+            if below is None or below.leaf is not None:
+                continue
+            if (node.call or 0) > first.index and edge[0] in old:
+                found.append(_crossing(history, node, below))
+            elif (below.call or 0) > first.index:
+                waiting.append(edge[0])
+    for crossing in found:
+        if made_again(history, crossing.node, first, second):
+            return crossing
+    return found[0] if found else None
+
+
+def _root_nodes(backward: Backward) -> list[int]:
+    return [value.node for value in backward.roots if value.node is not None]
+
+
+def _crossing(history: History, node: Node, below: Node) -> Crossing:
+    bridge = history.maker(node)
+    value = None
+    for each in () if bridge is None else bridge.inputs:
+        if each.node == below.key:
+            value = each
+    return Crossing(below, bridge, value)
+
+
+def made_again(history: History, node: Node, first: Backward, second: Backward) -> bool:
+    """Tell whether the line that made a node ran again between two passes."""
+    return any(
+        call.nodes
+        and first.index < call.index < second.index
+        and same_line(call.site, node.site)
+        for call in history.calls
+    )
+
+
+# ---- the line to change -------------------------------------------------------------
+
+
+def carried_at(
+    history: History, crossing: Crossing, second: Backward
+) -> RawSite | None:
+    """Return the line that binds the tensor which a loop carries along.
+
+    That is ``self.h = …`` inside a module, and ``h = cell(x, h)`` in the loop where the
+    tensor is made inside of ``cell`` and passed back in.
+    """
+    maker = history.maker(crossing.node)
+    if maker is None or crossing.bridge is None:
+        return crossing.node.site
+    if _binds_attribute(history, maker.site):
+        return maker.site
+    readers = frames(crossing.bridge)
+    for site in frames(maker):
+        read = {
+            name
+            for reader in readers
+            if reader[0] is site[0]
+            for name in loads(history.places.statement(reader))
+        }
+        if read.intersection(history.places.targets(site)):
+            return site
+    return _out_of_function(history, maker, second)
+
+
+def built_at(history: History, node: Node, second: Backward) -> RawSite | None:
+    """Return the line outside of a loop that built what its backward passes reach."""
+    maker = history.maker(node)
+    if maker is None or _binds_attribute(history, maker.site):
+        return node.site
+    around = {site[0] for site in frames(second)}
+    for site in frames(maker):
+        if site[0] in around:
+            return site
+    return node.site
+
+
+def _out_of_function(history: History, maker: Call, second: Backward) -> RawSite | None:
+    """Return the caller of the function that a tensor was returned from."""
+    around = {site[0] for site in frames(second)}
+    for site in frames(maker):
+        function = history.places.function(site[0])
+        stores = isinstance(function, ast.FunctionDef) and any(
+            isinstance(each, ast.Attribute) and isinstance(each.ctx, ast.Store)
+            for each in ast.walk(function)
+        )
+        if stores or site[0] in around:
+            return site
+    return maker.site
+
+
+def _binds_attribute(history: History, site: RawSite | None) -> bool:
+    return any("." in each for each in history.places.targets(site))
+
+
+def first_difference(first: Backward, second: Backward) -> RawSite | None:
+    """Return the line of the first pass where its callers part from the second's."""
+    if first.site is None or first.site != second.site:
+        return first.site
+    for one, other in zip(first.stack, second.stack, strict=False):
+        if one != other:
+            return one
+    return first.site

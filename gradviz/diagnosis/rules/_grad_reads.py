@@ -1,0 +1,93 @@
+"""Tensors that are no leaves and whose ``.grad`` was read as None: why they are not."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Literal
+
+from gradviz.diagnosis.rules._lifetime import (
+    CONVERSIONS,
+    made_at,
+    none_ended_run,
+    rebound,
+    same_line,
+    walked,
+)
+from gradviz.program.events import Call
+from gradviz.program.history import History
+from gradviz.program.values import Node, RawSite, Value
+
+Why = Literal["rebound", "converted", "intermediate"]
+
+
+@dataclass(frozen=True, slots=True)
+class NoneRead:
+    """``value.grad`` was None although a backward pass had come by."""
+
+    why: Why
+    read: Call
+    value: Value
+    node: Node
+    leaf: int | None  # the leaf it was made from, where there is one only
+    explains: bool  # the None ended the run
+
+    @property
+    def made(self) -> RawSite | None:
+        """The line that made the tensor."""
+        return self.node.site
+
+
+def none_reads(history: History) -> list[NoneRead]:
+    """Return the reads of ``.grad`` that gave None for want of a leaf."""
+    return list(_none_reads(history))
+
+
+def _none_reads(history: History) -> Iterator[NoneRead]:
+    reads = [call for call in history.calls if call.op == "grad.get" and call.inputs]
+    empty = [call for call in reads if call.result is None and not call.outputs]
+    for call in empty:
+        value = call.inputs[0]
+        node = history.node(value.node)
+        if value.is_leaf or node is None or _kept(history, value):
+            continue
+        passed = any(
+            each.index < call.index and walked(history, each, node.key)
+            for each in history.backwards
+            if each.error is None
+        )
+        if passed:
+            why = _why(history, value, node)
+            leaves = history.leaves_of(value)
+            leaf = next(iter(leaves)) if len(leaves) == 1 else None
+            last = call is empty[-1] and none_ended_run(history)
+            yield NoneRead(why, call, value, node, leaf, last)
+
+
+def _kept(history: History, value: Value) -> bool:
+    return any(call.op == "retain_grad" for call in history.uses(value.tensor))
+
+
+def _why(history: History, value: Value, node: Node) -> Why:
+    if conversion(history, value, node):
+        return "converted"
+    return "rebound" if rebound(history, node.site) else "intermediate"
+
+
+def conversion(history: History, value: Value, node: Node) -> bool:
+    """Tell whether a tensor is a leaf after a change of its form that hid the leaf.
+
+    That is ``x.to(…)`` of a leaf, or anything done to a leaf in the very expression
+    that created it, so that no name is left for it.
+    """
+    maker = history.maker(node)
+    below = [history.node(edge[0]) for edge in node.next if edge is not None]
+    on_leaf = all(each is None or each.leaf is not None for each in below)
+    converts = maker is not None and maker.op in CONVERSIONS
+    if on_leaf and (converts or node.name.startswith("ToCopy")):
+        return True
+    leaves = history.leaves_of(value)
+    if len(leaves) != 1:
+        return False
+    born = history.producer(next(iter(leaves)))
+    return born is not None and same_line(born.site, made_at(history, value))

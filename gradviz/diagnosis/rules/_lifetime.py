@@ -1,0 +1,178 @@
+"""What the rules about graphs and leaves share: errors, frames, names, bindings."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from functools import lru_cache
+
+from gradviz.program.events import Backward, Call, Event, ModuleCall, Raised
+from gradviz.program.history import History
+from gradviz.program.values import Node, RawSite, Value
+
+CONVERSIONS = frozenset(
+    [
+        "to",
+        "cuda",
+        "cpu",
+        "xpu",
+        "double",
+        "float",
+        "half",
+        "bfloat16",
+        "type",
+        "type_as",
+        "_to_copy",
+    ]
+)
+"""Methods whose result is another tensor when dtype or device change."""
+
+
+# ---- errors -------------------------------------------------------------------------
+
+
+def last_raised(history: History) -> Raised | None:
+    """Return the exception that ended the run, if one did."""
+    raised = history.of(Raised)
+    return raised[-1] if raised else None
+
+
+def ended_run(history: History, error: str | None) -> bool:
+    """Tell whether this error of a call is the one that ended the run."""
+    raised = last_raised(history)
+    return raised is not None and bool(error) and raised.text in str(error)
+
+
+def none_ended_run(history: History) -> bool:
+    """Tell whether something was done with a None that cannot be done with it."""
+    raised = last_raised(history)
+    return raised is not None and "NoneType" in raised.text
+
+
+def failed_calls(history: History, sentence: str) -> Iterator[Call]:
+    """Yield the calls that raised an error with this sentence in it."""
+    for call in history.calls:
+        if call.error and sentence in call.error:
+            yield call
+
+
+def failed_backwards(history: History, sentence: str) -> Iterator[Backward]:
+    """Yield the backward passes that raised an error with this sentence in it."""
+    for backward in history.backwards:
+        if backward.error and sentence in backward.error:
+            yield backward
+
+
+# ---- frames -------------------------------------------------------------------------
+
+
+def frames(event: Event) -> tuple[RawSite, ...]:
+    """Return the user's frames at an event, innermost first."""
+    return () if event.site is None else (event.site, *event.stack)
+
+
+@lru_cache(maxsize=4096)
+def line_of(raw: RawSite) -> tuple[str, int]:
+    """Return file and line of a site, without a row in the table of places."""
+    code, lasti = raw
+    for index, (line, _, _, _) in enumerate(code.co_positions()):
+        if index == lasti // 2 and line is not None:
+            return code.co_filename, line
+    return code.co_filename, code.co_firstlineno
+
+
+def same_line(one: RawSite | None, other: RawSite | None) -> bool:
+    """Tell whether two sites are on one line of one function."""
+    if one is None or other is None:
+        return False
+    return one == other or (one[0] is other[0] and line_of(one) == line_of(other))
+
+
+def repeats(one: Event, other: Event) -> bool:
+    """Tell whether one loop ran the same line twice: same callers, same line."""
+    return same_line(one.site, other.site) and one.stack == other.stack
+
+
+def outermost_module(history: History, call: Call) -> ModuleCall | None:
+    """Return the outermost module call around a call: ``net(x)`` in the loop."""
+    found = None
+    event = history.at(call.module)
+    while isinstance(event, ModuleCall):
+        found = event
+        event = history.at(event.parent)
+    return found
+
+
+def loop_site(history: History, call: Call) -> RawSite | None:
+    """Return the line outside all modules that a call belongs to."""
+    module = outermost_module(history, call)
+    return call.site if module is None or module.site is None else module.site
+
+
+# ---- names and bindings -------------------------------------------------------------
+
+
+def name_of(history: History, value: Value, fallback: str = "the tensor") -> str:
+    """Return what the program calls a tensor, in backticks, or the fallback."""
+    known = history.name(value, "")
+    if known:
+        return known
+    site = made_at(history, value)
+    targets = history.places.targets(site)
+    return f"`{targets[0]}`" if len(targets) == 1 else fallback
+
+
+def made_at(history: History, value: Value) -> RawSite | None:
+    """Return where the data or the node of a tensor came from."""
+    node = history.node(value.node)
+    if node is not None and node.site is not None:
+        return node.site
+    call = history.producer(value)
+    if call is not None:
+        return call.site
+    facts = history.program.tensors.get(value.tensor)
+    return None if facts is None else facts.made
+
+
+def loads(statement: ast.stmt | None) -> set[str]:
+    """Return the names, attributes and items that a statement reads."""
+    if statement is None:
+        return set()
+    return {
+        ast.unparse(each)
+        for each in ast.walk(statement)
+        if isinstance(each, ast.Name | ast.Attribute | ast.Subscript)
+        and isinstance(each.ctx, ast.Load)
+    }
+
+
+def rebound(history: History, site: RawSite | None) -> str | None:
+    """Return the name that a statement both reads and binds: ``w`` of ``w = w - g``."""
+    statement = history.places.statement(site)
+    if not isinstance(statement, ast.Assign):
+        return None
+    read = loads(statement)
+    for target in history.places.targets(site):
+        if target in read:
+            return target
+    return None
+
+
+def walked(history: History, backward: Backward, node: int) -> bool:
+    """Tell whether a backward pass reached a node."""
+    if backward.nodes:
+        return node in backward.nodes
+    roots = [value.node for value in backward.roots if value.node is not None]
+    return node in history.reach(roots)
+
+
+def old_name(name: str) -> str:
+    """Return a node's name as error messages write it: "Mul" of "MulBackward0"."""
+    return name.split("Backward")[0] or name
+
+
+def describe(history: History, node: Node) -> str:
+    """Return "PowBackward0 (line 18, `x ** 2`)" for a node."""
+    text = history.text(node.site)
+    code = f", `{text}`" if text else ""
+    return f"{node.name} ({history.line(node.site)}{code})"

@@ -1,0 +1,69 @@
+"""GV201 backward-twice.
+
+What it does
+    Finds a backward pass over a graph that an earlier pass from the same result walked
+    and freed, and names that earlier pass.
+
+Why is this bad
+    A pass frees the tensors that the nodes saved, unless it is told to keep them. The
+    second one cannot compute anything. ``retain_graph=True`` silences the error, and
+    then both passes add to ``.grad``.
+
+Example
+    ::
+
+        loss.backward()
+        loss.backward()
+
+Use instead
+    ::
+
+        loss.backward()
+        loss = loss_fn(net(x), y)
+        loss.backward()
+
+When it stays quiet
+    Where the first pass retained the graph, or the forward ran again in between.
+
+References
+    https://pytorch.org/docs/stable/notes/autograd.html
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from gradviz.diagnosis.rule import Hit, Related, Rule
+from gradviz.diagnosis.rules._freed import first_difference, second_passes
+from gradviz.diagnosis.rules._lifetime import describe, ended_run, made_at, name_of
+from gradviz.program.history import History
+
+
+def check(history: History) -> Iterator[Hit]:
+    """Yield one hit per backward pass from a result that was used up."""
+    for found in history.once(second_passes):
+        if found.reason != "same root":
+            continue
+        culprit = first_difference(found.first, found.second)
+        root = found.second.roots[0]
+        name = name_of(history, root, "the result")
+        yield Hit(
+            f"The graph of {name} was freed by the first {found.first.api} call in "
+            f"{history.line(culprit)}, so a second pass has nothing to work with: "
+            f"{describe(history, found.freed)} no longer has its saved tensors.",
+            culprit,
+            "Run the forward pass again before the second one, or sum what you want "
+            "to differentiate and call backward() once. Give the first call "
+            "retain_graph=True only if two passes over one graph are really wanted.",
+            symptom=found.second.site,
+            related=(
+                Related("second pass", found.second.site),
+                Related("graph built here", made_at(history, root)),
+                Related("lost its saved tensors", found.freed.site),
+            ),
+            nodes=(found.freed.key,),
+            explains=ended_run(history, found.second.error),
+        )
+
+
+RULE = Rule("GV201", "backward-twice", "error", check)

@@ -1,0 +1,71 @@
+"""GV202 shared-trunk-two-backwards.
+
+What it does
+    Finds two results with a common part of the graph, each with a backward pass of its
+    own, where the first pass freed that part.
+
+Why is this bad
+    The second pass fails in the shared part. Had it been retained, an optimizer step
+    between the passes would make its saved tensors stale.
+
+Example
+    ::
+
+        h = trunk(x)
+        head_a(h).mean().backward()
+        head_b(h).mean().backward()
+
+Use instead
+    ::
+
+        h = trunk(x)
+        (head_a(h).mean() + head_b(h).mean()).backward()
+
+When it stays quiet
+    Where the first pass was given ``retain_graph=True``, where the trunk saves nothing,
+    or where it runs once for each result.
+
+References
+    https://pytorch.org/docs/stable/generated/torch.autograd.backward.html
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from gradviz.diagnosis.rule import Hit, Related, Rule
+from gradviz.diagnosis.rules._freed import first_difference, second_passes
+from gradviz.diagnosis.rules._lifetime import describe, ended_run, name_of
+from gradviz.program.history import History
+
+
+def check(history: History) -> Iterator[Hit]:
+    """Yield one hit per pass that failed in a part it shares with another result."""
+    for found in history.once(second_passes):
+        if found.reason != "shared trunk":
+            continue
+        culprit = first_difference(found.first, found.second)
+        one = name_of(history, found.first.roots[0], "one result")
+        other = name_of(history, found.second.roots[0], "another")
+        trunk = found.freed if found.crossing is None else found.crossing.node
+        yield Hit(
+            f"{one} and {other} share a part of the graph, down from "
+            f"{describe(history, trunk)}. The backward pass in "
+            f"{history.line(culprit)} freed it, so the one in "
+            f"{history.line(found.second.site)} fails.",
+            culprit,
+            "Add the results and call backward() once: (loss_a + loss_b).backward(). "
+            "Or give this first call retain_graph=True, with no optimizer step "
+            "before the last one; or detach() the shared tensor for one of them.",
+            symptom=found.second.site,
+            related=(
+                Related("second pass", found.second.site),
+                Related("shared", trunk.site),
+                Related("lost its saved tensors", found.freed.site),
+            ),
+            nodes=(trunk.key, found.freed.key),
+            explains=ended_run(history, found.second.error),
+        )
+
+
+RULE = Rule("GV202", "shared-trunk-two-backwards", "error", check)

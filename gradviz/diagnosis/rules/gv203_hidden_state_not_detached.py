@@ -1,0 +1,72 @@
+"""GV203 hidden-state-not-detached.
+
+What it does
+    Finds a tensor that a loop carries from one turn to the next together with its
+    graph, where the backward pass of the earlier turn has freed that graph.
+
+Why is this bad
+    The backward pass of the next turn walks on through the carried tensor into the
+    graph of the turn before, and fails there.
+
+Example
+    ::
+
+        for x, y in batches:
+            h = cell(x, h)
+            loss_fn(h, y).backward()
+
+Use instead
+    ::
+
+        for x, y in batches:
+            h = cell(x, h.detach())
+            loss_fn(h, y).backward()
+
+When it stays quiet
+    Where the state is detached at the border, or one pass covers the whole sequence.
+
+References
+    https://github.com/pytorch/examples/blob/main/word_language_model/main.py
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from gradviz.diagnosis.rule import Hit, Related, Rule
+from gradviz.diagnosis.rules._freed import carried_at, second_passes
+from gradviz.diagnosis.rules._lifetime import describe, ended_run
+from gradviz.program.history import History
+
+
+def check(history: History) -> Iterator[Hit]:
+    """Yield one hit per pass that entered the graph of an earlier turn."""
+    for found in history.once(second_passes):
+        crossing = found.crossing
+        if found.reason != "carried" or crossing is None:
+            continue
+        culprit = carried_at(history, crossing, found.second)
+        targets = history.places.targets(culprit)
+        name = f"`{targets[-1]}`" if targets else "The carried tensor"
+        code = targets[-1] if targets else "state"
+        bridge = None if crossing.bridge is None else crossing.bridge.site
+        yield Hit(
+            f"{name} comes from an earlier turn of the loop with its graph, which the "
+            f"backward pass in {history.line(found.first.site)} had freed. "
+            f"{history.line(bridge).capitalize()} used it again, so this pass walked "
+            f"on into {describe(history, found.freed)} of the turn before.",
+            culprit,
+            f"Cut the graph where one turn ends: {code} = {code}.detach(), before the "
+            "next turn uses it.",
+            symptom=found.second.site,
+            related=(
+                Related("used in the next turn", bridge),
+                Related("freed its graph", found.first.site),
+                Related("lost its saved tensors", found.freed.site),
+            ),
+            nodes=(crossing.node.key, found.freed.key),
+            explains=ended_run(history, found.second.error),
+        )
+
+
+RULE = Rule("GV203", "hidden-state-not-detached", "error", check)

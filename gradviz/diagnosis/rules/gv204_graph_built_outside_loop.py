@@ -1,0 +1,76 @@
+"""GV204 graph-built-outside-loop.
+
+What it does
+    Finds a part of the graph that was computed once, before a loop, and that every turn
+    of the loop runs a backward pass through.
+
+Why is this bad
+    The first turn's pass frees it; the second turn's fails in it. Retaining it is no
+    way out: after an optimizer step it belongs to weights that are gone.
+
+Example
+    ::
+
+        scale = weight.exp()
+        for x in batches:
+            (scale * x).sum().backward()
+
+Use instead
+    ::
+
+        for x in batches:
+            scale = weight.exp()
+            (scale * x).sum().backward()
+
+When it stays quiet
+    Where that part saves nothing or needs no gradient, or the loop computes it anew.
+
+References
+    https://pytorch.org/docs/stable/notes/autograd.html
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from gradviz.diagnosis.rule import Hit, Related, Rule
+from gradviz.diagnosis.rules._freed import SecondPass, built_at, second_passes
+from gradviz.diagnosis.rules._lifetime import describe, ended_run
+from gradviz.program.history import History
+from gradviz.program.values import Node
+
+
+def check(history: History) -> Iterator[Hit]:
+    """Yield one hit per pass that failed in what was built before the loop."""
+    for found in history.once(second_passes):
+        built = _built_once(history, found)
+        if found.reason != "built outside" or built is None:
+            continue
+        culprit = built_at(history, built, found.second)
+        targets = history.places.targets(culprit)
+        name = f"`{targets[0]}`" if targets else "This result"
+        yield Hit(
+            f"{name} was computed once, in {history.line(culprit)}, but the pass in "
+            f"{history.line(found.second.site)} runs in every turn of a loop. Its "
+            f"first run freed that graph: {describe(history, found.freed)} has no saved "
+            "tensors left.",
+            culprit,
+            "Move this line into the loop, so that every turn builds its own graph; "
+            "or detach() the result if no gradient should flow through it.",
+            symptom=found.second.site,
+            related=(
+                Related("runs in every turn", found.second.site),
+                Related("lost its saved tensors", found.freed.site),
+            ),
+            nodes=(built.key, found.freed.key),
+            explains=ended_run(history, found.second.error),
+        )
+
+
+def _built_once(history: History, found: SecondPass) -> Node | None:
+    if found.crossing is not None:
+        return found.crossing.node
+    return history.node(found.second.roots[0].node) if found.second.roots else None
+
+
+RULE = Rule("GV204", "graph-built-outside-loop", "error", check)

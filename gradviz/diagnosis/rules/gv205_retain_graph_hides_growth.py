@@ -1,0 +1,90 @@
+"""GV205 retain-graph-hides-growth.
+
+What it does
+    Finds a loop whose backward passes keep their graphs, where each pass walks the
+    graphs of all turns before it: the number of nodes grows from turn to turn.
+
+Why is this bad
+    ``retain_graph=True`` was added to silence an error about a second pass. The tensor
+    that caused it still carries its history along, so time and memory grow with every
+    turn, and gradients flow into turns that were done.
+
+Example
+    ::
+
+        for x in batches:
+            state = state * weight
+            loss_fn(state, x).backward(retain_graph=True)
+
+Use instead
+    ::
+
+        for x in batches:
+            state = state.detach() * weight
+            loss_fn(state, x).backward()
+
+When it stays quiet
+    Where the graph is retained for a second pass over the same turn, where passes are
+    themselves differentiated (``create_graph``), and before the third turn.
+
+References
+    https://pytorch.org/docs/stable/generated/torch.Tensor.backward.html
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterator
+from itertools import pairwise
+
+from gradviz.diagnosis.rule import Hit, Related, Rule
+from gradviz.diagnosis.rules._freed import carried_at, crossing_into, made_again
+from gradviz.diagnosis.rules._lifetime import line_of
+from gradviz.program.events import Backward
+from gradviz.program.history import History
+
+
+def check(history: History) -> Iterator[Hit]:
+    """Yield one hit per loop whose retained graphs grow."""
+    loops: dict[object, list[Backward]] = defaultdict(list)
+    for each in history.backwards:
+        keeps = each.retain_graph and not each.create_graph
+        if keeps and each.api == "backward" and each.site is not None:
+            loops[line_of(each.site), each.stack].append(each)
+    for passes in loops.values():
+        hit = _growth(history, passes)
+        if hit is not None:
+            yield hit
+
+
+def _growth(history: History, passes: list[Backward]) -> Hit | None:
+    counts = [each.node_count for each in passes]
+    if len(counts) < 3 or any(b <= a for a, b in pairwise(counts)):
+        return None
+    first, second = passes[-2:]
+    crossing = crossing_into(history, first, second)
+    if crossing is None or not made_again(history, crossing.node, first, second):
+        return None
+    culprit = carried_at(history, crossing, second)
+    targets = history.places.targets(culprit)
+    name = f"`{targets[-1]}`" if targets else "a tensor made here"
+    code = targets[-1] if targets else "state"
+    bridge = None if crossing.bridge is None else crossing.bridge.site
+    shown = ", ".join(map(str, counts[:5])) + (", …" if len(counts) > 5 else "")
+    return Hit(
+        f"The graph grows in every turn of the loop: {shown} nodes. {name} carries the "
+        "graphs of all turns along, and retain_graph=True in "
+        f"{history.line(second.site)} keeps their saved tensors alive.",
+        culprit,
+        f"Detach {code} where one turn ends ({code} = {code}.detach()) and drop "
+        "retain_graph=True.",
+        symptom=second.site,
+        related=(
+            Related("retained here", second.site),
+            Related("used in the next turn", bridge),
+        ),
+        nodes=(crossing.node.key,),
+    )
+
+
+RULE = Rule("GV205", "retain-graph-hides-growth", "warning", check)

@@ -1,0 +1,108 @@
+"""GV206 non-scalar-backward.
+
+What it does
+    Finds backward passes from a result of several elements without a ``gradient=``, and
+    names the line that made it, with what would have reduced it.
+
+Why is this bad
+    A gradient is that of one number. Of many numbers, autograd needs to know how much
+    each of them counts.
+
+Example
+    ::
+
+        loss = F.mse_loss(prediction, target, reduction="none")
+        loss.backward()
+
+Use instead
+    ::
+
+        loss = F.mse_loss(prediction, target)
+        loss.backward()
+
+When it stays quiet
+    Where the root has one element, or ``gradient=`` is given.
+
+References
+    https://pytorch.org/docs/stable/generated/torch.Tensor.backward.html
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from gradviz.diagnosis.rule import Hit, Related, Rule
+from gradviz.diagnosis.rules._lifetime import (
+    ended_run,
+    failed_backwards,
+    frames,
+    made_at,
+    name_of,
+)
+from gradviz.program.events import Backward
+from gradviz.program.history import History
+from gradviz.program.values import RawSite, Value
+
+_SENTENCE = "grad can be implicitly created only for"
+
+
+def check(history: History) -> Iterator[Hit]:
+    """Yield one hit per backward pass from a result that is no scalar."""
+    for backward in failed_backwards(history, _SENTENCE):
+        root = _culprit_root(backward)
+        if root is None:
+            continue
+        culprit = _made(history, root, backward)
+        name = name_of(history, root, "the result")
+        unreduced = _unreduced(history, root)
+        made_by = f" in {history.line(culprit)}" if culprit else ""
+        reason = " with reduction='none'" if unreduced == culprit else ""
+        yield Hit(
+            f"{name} has shape {root.shape}: it was made{made_by}{reason}, and nothing "
+            "made one number of it. A backward pass starts from one number.",
+            culprit or backward.site,
+            "Reduce it, with .mean() or .sum() or reduction='mean'; or say how much "
+            "each element counts: backward(gradient=torch.ones_like(...)).",
+            symptom=backward.site,
+            related=(
+                Related("backward pass", backward.site),
+                *([Related("not reduced", unreduced)] if unreduced else []),
+            ),
+            tensors=(root.tensor,),
+            explains=ended_run(history, backward.error),
+        )
+
+
+def _culprit_root(backward: Backward) -> Value | None:
+    given = [*backward.gradients, *[None] * len(backward.roots)]
+    for root, gradient in zip(backward.roots, given, strict=False):
+        several = any(size != 1 for size in root.shape)
+        if gradient is None and (several or root.dtype.startswith("complex")):
+            return root
+    return None
+
+
+def _made(history: History, root: Value, backward: Backward) -> RawSite | None:
+    """Return the line that made the root, in the function that calls backward()."""
+    node = history.node(root.node)
+    maker = None if node is None else history.maker(node)
+    if maker is None:
+        return made_at(history, root)
+    around = {site[0] for site in frames(backward)}
+    for site in frames(maker):
+        if site[0] in around:
+            return site
+    return maker.site
+
+
+def _unreduced(history: History, root: Value) -> RawSite | None:
+    """Return the line that asked for a loss without reduction, if one did."""
+    behind = history.behind([root])
+    for call in reversed(history.calls):
+        asked = call.keywords.get("reduction") == "none"
+        if asked and any(value.tensor in behind for value in call.outputs):
+            return call.site
+    return None
+
+
+RULE = Rule("GV206", "non-scalar-backward", "error", check)

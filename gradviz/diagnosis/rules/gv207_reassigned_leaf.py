@@ -1,0 +1,113 @@
+"""GV207 reassigned-leaf.
+
+What it does
+    Finds an update written as ``w = w - rate * w.grad``: the name moves to the result,
+    and the leaf that collects gradients has no name left.
+
+Why is this bad
+    The new ``w`` is the output of a subtraction, so its ``.grad`` is None after the
+    next backward pass, and the graph of every update hangs on it. Under ``no_grad`` the
+    new ``w`` needs no gradient at all, and the next backward pass fails.
+
+Example
+    ::
+
+        w = w - 0.1 * w.grad
+
+Use instead
+    ::
+
+        with torch.no_grad():
+            w -= 0.1 * w.grad
+        w.grad = None
+
+When it stays quiet
+    Where nobody asks for the new tensor's ``.grad``: weights that are updated on
+    purpose as part of the graph (``autograd.grad`` with ``create_graph=True``).
+
+References
+    https://pytorch.org/docs/stable/generated/torch.Tensor.is_leaf.html
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from gradviz.diagnosis.rule import Hit, Related, Rule
+from gradviz.diagnosis.rules._grad_reads import none_reads
+from gradviz.diagnosis.rules._lifetime import (
+    ended_run,
+    failed_backwards,
+    rebound,
+    same_line,
+)
+from gradviz.program.events import Backward, Call
+from gradviz.program.history import History
+
+_NO_GRAPH = "does not require grad and does not have a grad_fn"
+_FIX = (
+    "Update the leaf itself: with torch.no_grad(): {0} -= step, then {0}.grad = None; "
+    "or give {0} to an optimizer."
+)
+
+
+def check(history: History) -> Iterator[Hit]:
+    """Yield one hit per name that moved from a leaf to a result."""
+    for found in history.once(none_reads):
+        name = rebound(history, found.made)
+        if found.why != "rebound" or name is None:
+            continue
+        yield Hit(
+            f"`{name}` was bound to the result of {found.node.name} in "
+            f"{history.line(found.made)}: it is no leaf any more, so backward passes "
+            f"leave its .grad None.",
+            found.made,
+            _FIX.format(name),
+            symptom=found.read.site,
+            related=(Related("its .grad is read here", found.read.site),),
+            nodes=(found.node.key,),
+            tensors=(found.value.tensor,),
+            explains=found.explains,
+        )
+    for backward in failed_backwards(history, _NO_GRAPH):
+        yield from _without_graph(history, backward)
+
+
+def _without_graph(history: History, backward: Backward) -> Iterator[Hit]:
+    """Yield a hit where the update lost requires_grad along with the leaf."""
+    behind = history.behind(backward.roots, before=backward.index)
+    for call in history.calls:
+        mine = any(
+            value.tensor in behind and not value.requires_grad for value in call.outputs
+        )
+        name = rebound(history, call.site) if mine else None
+        if name is None or not _read_its_gradient(history, call):
+            continue
+        yield Hit(
+            f"`{name}` was bound to a new tensor in {history.line(call.site)}, "
+            "computed without a graph: unlike the leaf before it, it does not require grad.",
+            call.site,
+            _FIX.format(name),
+            symptom=backward.site,
+            related=(Related("backward pass", backward.site),),
+            tensors=tuple(value.tensor for value in call.outputs),
+            explains=ended_run(history, backward.error),
+        )
+
+
+def _read_its_gradient(history: History, update: Call) -> bool:
+    """Tell whether the update's statement uses a leaf whose gradient was read."""
+    for call in history.calls:
+        if call.index > update.index:
+            return False
+        if not same_line(call.site, update.site):
+            continue
+        for value in call.inputs:
+            if value.is_leaf and value.requires_grad:
+                uses = history.uses(value.tensor)
+                if any(each.op == "grad.get" for each in uses):
+                    return True
+    return False
+
+
+RULE = Rule("GV207", "reassigned-leaf", "error", check)

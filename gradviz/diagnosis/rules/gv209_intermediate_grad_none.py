@@ -1,0 +1,65 @@
+"""GV209 intermediate-grad-none.
+
+What it does
+    Finds reads of ``.grad`` of a tensor in the middle of the graph that gave None
+    because nothing had asked autograd to keep it.
+
+Why is this bad
+    Backward passes keep gradients in leaves only; what flows through other tensors is
+    dropped at once. The None says nothing about whether a gradient arrived.
+
+Example
+    ::
+
+        h = torch.tanh(x)
+        h.sum().backward()
+        print(h.grad)
+
+Use instead
+    ::
+
+        h = torch.tanh(x)
+        h.retain_grad()
+        h.sum().backward()
+        print(h.grad)
+
+When it stays quiet
+    Before a backward pass has come by, and where ``retain_grad()`` was called.
+
+References
+    https://pytorch.org/docs/stable/generated/torch.Tensor.retain_grad.html
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from gradviz.diagnosis.rule import Hit, Related, Rule
+from gradviz.diagnosis.rules._grad_reads import none_reads
+from gradviz.diagnosis.rules._lifetime import name_of
+from gradviz.program.history import History
+
+
+def check(history: History) -> Iterator[Hit]:
+    """Yield one hit per tensor whose gradient was read and not kept."""
+    for found in history.once(none_reads):
+        if found.why != "intermediate":
+            continue
+        name = name_of(history, found.value)
+        code = name.strip("`") if name.startswith("`") else "tensor"
+        yield Hit(
+            f"{name} is no leaf: {found.node.name} made it in "
+            f"{history.line(found.made)}. A gradient flowed through it and was not "
+            "kept, so its .grad is None.",
+            found.made,
+            f"Call {code}.retain_grad() right after this line, before backward(); or "
+            "ask for the gradient with torch.autograd.grad(loss, ...).",
+            symptom=found.read.site,
+            related=(Related("its .grad is read here", found.read.site),),
+            nodes=(found.node.key,),
+            tensors=(found.value.tensor,),
+            explains=found.explains,
+        )
+
+
+RULE = Rule("GV209", "intermediate-grad-none", "warning", check)

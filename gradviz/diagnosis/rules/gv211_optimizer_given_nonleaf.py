@@ -1,0 +1,73 @@
+"""GV211 optimizer-given-nonleaf.
+
+What it does
+    Finds optimizers that were given the result of an operation, and names the
+    operation.
+
+Why is this bad
+    An optimizer changes leaves: a result is computed from something else, which would
+    bring the old value back with the next forward pass. It has no ``.grad`` either.
+
+Example
+    ::
+
+        w = torch.randn(3, requires_grad=True) * 0.1
+        optimizer = torch.optim.SGD([w], lr=0.1)
+
+Use instead
+    ::
+
+        w = (torch.randn(3) * 0.1).requires_grad_()
+        optimizer = torch.optim.SGD([w], lr=0.1)
+
+When it stays quiet
+    Where every tensor given is a leaf.
+
+References
+    https://pytorch.org/docs/stable/optim.html
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from gradviz.diagnosis.rule import Hit, Related, Rule
+from gradviz.diagnosis.rules._lifetime import made_at, name_of
+from gradviz.diagnosis.rules._origins import raised_with, suspects
+from gradviz.program.history import History
+from gradviz.program.values import Value
+
+
+def check(history: History) -> Iterator[Hit]:
+    """Yield a hit if an optimizer refused a tensor that is no leaf."""
+    raised = raised_with(history, "can't optimize a non-leaf Tensor")
+    if raised is None:
+        return
+    value = next((each for each, _ in suspects(history, raised, _is_result)), None)
+    if value is None:
+        message, culprit = "One of the tensors given to the optimizer is", raised.site
+    else:
+        culprit = made_at(history, value) or raised.site
+        node = history.node(value.node)
+        by = "an operation" if node is None else node.name
+        message = (
+            f"{name_of(history, value)} is the result of {by} in "
+            f"{history.line(culprit)}, not a leaf; to the optimizer it is"
+        )
+    yield Hit(
+        f"{message} a computed value: nothing to update.",
+        culprit,
+        "Compute first and ask for gradients last: w = (...).requires_grad_(), or "
+        "nn.Parameter(...); or give the optimizer the leaf it was computed from.",
+        symptom=raised.site,
+        related=(Related("given to the optimizer", raised.site),),
+        tensors=() if value is None else (value.tensor,),
+        explains=True,
+    )
+
+
+def _is_result(value: Value) -> bool:
+    return value.requires_grad and not value.is_leaf
+
+
+RULE = Rule("GV211", "optimizer-given-nonleaf", "error", check)

@@ -1,0 +1,76 @@
+"""GV212 requires-grad-int.
+
+What it does
+    Finds the line that made a tensor of integers or booleans which was then asked to
+    require grad.
+
+Why is this bad
+    A derivative is a limit of small changes; whole numbers have none. Literals like
+    ``[1, 2, 3]``, ``arange(3)``, ``.long()`` and indexes give whole numbers.
+
+Example
+    ::
+
+        w = torch.tensor([1, 2, 3], requires_grad=True)
+
+Use instead
+    ::
+
+        w = torch.tensor([1.0, 2.0, 3.0], requires_grad=True)
+
+When it stays quiet
+    For tensors of floating point or complex numbers.
+
+References
+    https://pytorch.org/docs/stable/generated/torch.Tensor.requires_grad.html
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from gradviz.diagnosis.rule import Hit, Related, Rule
+from gradviz.diagnosis.rules._lifetime import name_of
+from gradviz.diagnosis.rules._origins import (
+    first_with,
+    literal_in,
+    raised_with,
+    suspects,
+)
+from gradviz.program.history import History
+from gradviz.program.values import Value
+
+
+def check(history: History) -> Iterator[Hit]:
+    """Yield a hit if the run ended because integers were to require grad."""
+    raised = raised_with(history, "can require gradients")
+    if raised is None:
+        return
+    found = next(iter(suspects(history, raised, _whole)), None)
+    maker = None if found is None else first_with(history, found[0], _whole)
+    culprit = raised.site if maker is None else maker.site
+    dtype = "integers" if found is None else found[0].dtype
+    name = "This tensor" if found is None else name_of(history, found[0], "This tensor")
+    literal = (
+        ": its numbers are written without a point"
+        if (literal_in(history, culprit))
+        else ""
+    )
+    yield Hit(
+        f"{name} holds {dtype}, since {history.line(culprit)}{literal}. Only floating "
+        "point and complex tensors can require gradients.",
+        culprit,
+        "Write 1.0 for 1, pass dtype=torch.float32, or convert with .float() before "
+        "asking for gradients.",
+        symptom=raised.site,
+        related=(Related("asked to require grad", raised.site),),
+        tensors=() if found is None else (found[0].tensor,),
+        explains=True,
+    )
+
+
+def _whole(value: Value) -> bool:
+    return not value.dtype.startswith(("float", "bfloat", "complex"))
+
+
+RULE = Rule("GV212", "requires-grad-int", "error", check)

@@ -1,0 +1,129 @@
+"""GV213 unused-input-in-grad.
+
+What it does
+    Finds tensors given to ``autograd.grad`` that the result was not computed from, and
+    says when they were made and which tensor of the graph they stem from.
+
+Why is this bad
+    There is no path from the result to that tensor. Often it is a view or a copy of the
+    right one, made for this call: a new tensor, which nothing was computed from.
+
+Example
+    ::
+
+        y = (x * 2).sum()
+        flat = x.view(-1)
+        torch.autograd.grad(y, flat)
+
+Use instead
+    ::
+
+        y = (x * 2).sum()
+        torch.autograd.grad(y, x)
+
+When it stays quiet
+    With ``allow_unused=True`` or ``materialize_grads=True``.
+
+References
+    https://pytorch.org/docs/stable/generated/torch.autograd.grad.html
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from gradviz.diagnosis.rule import Hit, Related, Rule
+from gradviz.diagnosis.rules._lifetime import (
+    ended_run,
+    failed_backwards,
+    made_at,
+    name_of,
+)
+from gradviz.program.events import Backward, Call
+from gradviz.program.history import History
+from gradviz.program.values import RawSite, Value
+
+
+def check(history: History) -> Iterator[Hit]:
+    """Yield one hit per call that asked for the gradient of an unused tensor."""
+    for backward in failed_backwards(history, "not have been used in the graph"):
+        unused = _unused(history, backward)
+        if unused is None:
+            continue
+        name = name_of(history, unused, "A tensor")
+        root = name_of(history, backward.roots[0], "The result")
+        relative = _relative(history, backward, unused)
+        words, made = _when_made(history, backward, unused)
+        culprit = backward.site if unused.is_leaf else made or backward.site
+        stems = ""
+        if relative is not None:
+            stems = f" It stems from {name_of(history, relative)}, which was used."
+        flows = unused.tensor in history.behind(backward.roots, before=backward.index)
+        cut = ""
+        if flows:
+            cut = " Its data was used, but the graph between them was cut."
+        yield Hit(
+            f"{root} was not computed from {name}{words}.{stems}{cut}",
+            culprit,
+            "Compute the result from this very tensor, or differentiate with respect "
+            "to the one that was used; allow_unused=True gives None for the others.",
+            symptom=backward.site,
+            related=(
+                Related("asked for its gradient", backward.site),
+                Related("made here", made),
+                Related("result made here", made_at(history, backward.roots[0])),
+            ),
+            tensors=(unused.tensor,),
+            explains=ended_run(history, backward.error),
+            certainty=0.6 if flows else 1.0,
+        )
+
+
+def _unused(history: History, backward: Backward) -> Value | None:
+    told = re.search(r"at index (\d+)", backward.error or "")
+    if told and int(told[1]) < len(backward.inputs):
+        return backward.inputs[int(told[1])]
+    reached = history.reach(
+        value.node for value in backward.roots if value.node is not None
+    )
+    leaves = {node.leaf for node in reached.values()}
+    for value in backward.inputs:
+        if value.node not in reached and value.tensor not in leaves:
+            return value
+    return None
+
+
+def _when_made(
+    history: History, backward: Backward, unused: Value
+) -> tuple[str, RawSite | None]:
+    """Return when the tensor was made next to the result, in words, and where."""
+    site = made_at(history, unused)
+    mine = _maker(history, unused)
+    result = _maker(history, backward.roots[0])
+    if mine is None or result is None or mine.index < result.index:
+        return "", site
+    return f": it was made later, in {history.line(site)}", site
+
+
+def _maker(history: History, value: Value) -> Call | None:
+    node = history.node(value.node)
+    return history.producer(value) if node is None else history.maker(node)
+
+
+def _relative(history: History, backward: Backward, unused: Value) -> Value | None:
+    """Return the nearest tensor used in the graph that the unused one comes from."""
+    used = history.behind(backward.roots, before=backward.index)
+    waiting, seen = [unused], set[int]()
+    while waiting:
+        call = _maker(history, waiting.pop(0))
+        for value in () if call is None else call.inputs:
+            if value.tensor in used and value.tensor != unused.tensor:
+                return value
+            if value.tensor not in seen:
+                seen.add(value.tensor)
+                waiting.append(value)
+    return None
+
+
+RULE = Rule("GV213", "unused-input-in-grad", "error", check)

@@ -1,0 +1,70 @@
+"""GV215 retain-grad-without-graph.
+
+What it does
+    Finds ``retain_grad()`` on a tensor without a graph, and names the line where its
+    graph ended: a ``detach()``, ``no_grad``, an operation without derivative.
+
+Why is this bad
+    No gradient can arrive at such a tensor, so there is none to retain.
+
+Example
+    ::
+
+        h = encoder(x).detach()
+        h.retain_grad()
+
+Use instead
+    ::
+
+        h = encoder(x)
+        h.retain_grad()
+
+When it stays quiet
+    Where the tensor requires grad.
+
+References
+    https://pytorch.org/docs/stable/generated/torch.Tensor.retain_grad.html
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from gradviz.diagnosis.rule import Hit, Related, Rule
+from gradviz.diagnosis.rules._lifetime import name_of
+from gradviz.diagnosis.rules._origins import first_with, raised_with, suspects
+from gradviz.program.history import History
+from gradviz.program.values import Value
+
+
+def check(history: History) -> Iterator[Hit]:
+    """Yield a hit if the run ended at a retain_grad() that had nothing to retain."""
+    raised = raised_with(history, "can't retain_grad on Tensor")
+    if raised is None:
+        return
+    value = next((each for each, _ in suspects(history, raised, _bare)), None)
+    maker = None if value is None else first_with(history, value, _bare)
+    cut = maker is not None and any(each.requires_grad for each in maker.inputs)
+    name = "The tensor" if value is None else name_of(history, value, "The tensor")
+    culprit = maker.site if maker is not None and cut else raised.site
+    where = ""
+    if maker is not None and cut:
+        why = "with grad mode off" if not maker.grad_enabled else f"`{maker.op}`"
+        where = f": its graph ended in {history.line(culprit)}, {why}"
+    yield Hit(
+        f"{name} does not require grad{where}. No gradient will reach it.",
+        culprit,
+        "Keep the graph up to this tensor; or, if it is where gradients shall start, "
+        "call requires_grad_() on it.",
+        symptom=raised.site,
+        related=(Related("asked to retain its gradient", raised.site),),
+        tensors=() if value is None else (value.tensor,),
+        explains=True,
+    )
+
+
+def _bare(value: Value) -> bool:
+    return not value.requires_grad
+
+
+RULE = Rule("GV215", "retain-grad-without-graph", "error", check)

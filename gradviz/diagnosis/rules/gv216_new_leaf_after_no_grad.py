@@ -1,0 +1,96 @@
+"""GV216 new-leaf-after-no-grad.
+
+What it does
+    Finds ``requires_grad_()`` on a tensor that was computed, without a graph, from
+    tensors that require grad and that no gradient ever reaches.
+
+Why is this bad
+    The call does not bring the graph back: it makes the tensor a new leaf. Gradients
+    stop there, and what it was computed from never learns.
+
+Example
+    ::
+
+        with torch.no_grad():
+            h = encoder(x)
+        h.requires_grad_()
+        head(h).mean().backward()
+
+Use instead
+    ::
+
+        h = encoder(x)
+        head(h).mean().backward()
+
+When it stays quiet
+    Where gradients reach those tensors on another way or in another step, where nobody
+    asks for them (no ``.grad`` read, no optimizer), and for adversarial inputs,
+    saliency maps and penalties that start from data.
+
+References
+    https://pytorch.org/docs/stable/notes/autograd.html
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from gradviz.diagnosis.rule import Hit, Related, Rule
+from gradviz.diagnosis.rules._lifetime import name_of
+from gradviz.program.events import Call
+from gradviz.program.history import History
+from gradviz.program.values import Value
+
+
+def check(history: History) -> Iterator[Hit]:
+    """Yield one hit per new leaf that keeps gradients from older ones."""
+    reached = {leaf for each in history.backwards for leaf in each.leaves}
+    roots = {value.tensor for each in history.backwards for value in each.roots}
+    for call in history.calls:
+        if call.op not in {"requires_grad_", "requires_grad.set"} or not call.inputs:
+            continue
+        value = call.inputs[0]
+        made = history.producer(value, before=call.index)
+        if call.error or made is None or value.requires_grad or not value.is_leaf:
+            continue
+        if value.tensor not in reached or value.tensor in roots:
+            continue
+        for lost in _lost(history, made, reached):
+            name, source = name_of(history, value), name_of(history, lost)
+            yield Hit(
+                f"{name} was computed from {source} without a graph, in "
+                f"{history.line(made.site)}. requires_grad_() made it a new leaf: "
+                f"gradients end there, and {source} got none.",
+                call.site,
+                f"Compute {name} with grad mode on and without detach(), and drop this "
+                "call.",
+                symptom=made.site,
+                related=(Related("computed here", made.site),),
+                tensors=(value.tensor, lost.tensor),
+            )
+            break
+
+
+def _lost(history: History, made: Call, reached: set[int]) -> Iterator[Value]:
+    """Yield leaves behind a call that were to get a gradient and got none."""
+    managed = {
+        tensor
+        for optimizer in history.program.optimizers.values()
+        for tensor in optimizer.tensors
+    }
+    behind = history.behind(made.inputs, before=made.index)
+    for call in history.calls:
+        if call.index > made.index:
+            return
+        for value in call.inputs:
+            leaf = value.is_leaf and value.requires_grad
+            if leaf and value.tensor in behind and value.tensor not in reached:
+                asked = any(
+                    use.op == "grad.get" and use.index > made.index
+                    for use in history.uses(value.tensor)
+                )
+                if asked or value.tensor in managed:
+                    yield value
+
+
+RULE = Rule("GV216", "new-leaf-after-no-grad", "warning", check)

@@ -1,0 +1,189 @@
+"""GV217 loss-accumulation-leak.
+
+What it does
+    Finds a sum, a running mean or a growing tensor that a loop adds to in every turn
+    and that no backward pass ever starts from: each turn's graph hangs on it.
+
+Why is this bad
+    The number for the progress bar keeps the nodes, and without a backward pass the
+    activations, of all turns alive: memory grows until the epoch ends, or it does not.
+
+Example
+    ::
+
+        for x, y in batches:
+            loss = loss_fn(net(x), y)
+            loss.backward()
+            total += loss
+
+Use instead
+    ::
+
+        for x, y in batches:
+            loss = loss_fn(net(x), y)
+            loss.backward()
+            total += loss.item()
+
+When it stays quiet
+    Where a backward pass starts from the sum, in this or another turn, and where the
+    loop runs without grad mode, or adds numbers.
+
+References
+    https://pytorch.org/docs/stable/notes/faq.html
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterator
+from itertools import pairwise
+
+from gradviz.diagnosis.rule import Hit, Related, Rule
+from gradviz.diagnosis.rules._lifetime import line_of, outermost_module, same_line
+from gradviz.program.events import Call
+from gradviz.program.history import History
+from gradviz.program.values import RawSite, Value
+
+_NUMBERS = frozenset(
+    [
+        "item",
+        "__float__",
+        "tolist",
+        "numpy",
+        "detach",
+        "__format__",
+        "__int__",
+        "cpu",
+        "data.get",
+    ]
+)
+
+
+def check(history: History) -> Iterator[Hit]:
+    """Yield one hit per line that lengthens a graph in vain."""
+    lines: dict[object, list[Call]] = defaultdict(list)
+    for call in history.calls:
+        grows = call.nodes and call.site is not None and call.module is None
+        if grows and any(value.requires_grad for value in call.outputs):
+            lines[call.site, call.stack].append(call)
+    passed: set[int] | None = None
+    reported: set[object] = set()
+    for calls in lines.values():
+        chain = _chain(history, calls)
+        if len(chain) < 2 or chain[-1].site is None:
+            continue
+        if passed is None:
+            passed = _passed(history)
+        if any(key in passed for call in chain for key in call.nodes):
+            continue
+        place = line_of(chain[-1].site)
+        if place not in reported and _in_vain(history, chain):
+            reported.add(place)
+            yield _hit(history, chain)
+
+
+def _chain(history: History, calls: list[Call]) -> list[Call]:
+    """Return the last calls of a line each of which took the one before it in."""
+    chain = calls[-1:]
+    for before in reversed(calls[:-1]):
+        if not _takes_in(history, chain[-1], before):
+            break
+        chain.append(before)
+    return chain[::-1]
+
+
+def _takes_in(history: History, call: Call, before: Call) -> bool:
+    """Tell whether a call's graph leads to an earlier run's through its own line."""
+    wanted, waiting = set(before.nodes), list(call.nodes)
+    seen: set[int] = set()
+    while waiting:
+        key = waiting.pop()
+        node = history.node(key)
+        if key in wanted:
+            return True
+        if node is None or key in seen or not same_line(node.site, call.site):
+            continue
+        seen.add(key)
+        waiting += [edge[0] for edge in node.next if edge is not None]
+    return False
+
+
+def _passed(history: History) -> set[int]:
+    """Return the nodes that backward passes walked."""
+    found: set[int] = set()
+    for each in history.backwards:
+        roots = (value.node for value in each.roots if value.node is not None)
+        found.update(each.nodes or history.reach(roots))
+    return found
+
+
+def _in_vain(history: History, chain: list[Call]) -> bool:
+    """Tell whether the loop is a training or evaluation loop, not a forward pass."""
+    for one, other in pairwise(chain):
+        if any(one.index < each.index < other.index for each in history.backwards):
+            return True
+    last = chain[-1].outputs[0]
+    if any(use.op in _NUMBERS for use in history.uses(last.tensor)):
+        return True
+    return any(_evaluates(history, value) for value in chain[-1].inputs)
+
+
+def _evaluates(history: History, value: Value) -> bool:
+    """Tell whether a tensor came out of a module in eval mode."""
+    waiting, seen = [value], set[int]()
+    while waiting and len(seen) < 64:
+        call = history.producer(waiting.pop())
+        if call is None or call.index in seen:
+            continue
+        seen.add(call.index)
+        module = outermost_module(history, call)
+        if module is not None:
+            return not module.training
+        waiting += call.inputs
+    return False
+
+
+def _hit(history: History, chain: list[Call]) -> Hit:
+    site = chain[-1].site
+    targets = history.places.targets(site)
+    name = f"`{targets[0]}`" if targets else "This tensor"
+    reach = history.reach(chain[-1].nodes)
+    added = _added(history, chain[-1])
+    code = added.strip("`") if added else "value"
+    return Hit(
+        f"{name} holds the graphs of all turns of the loop, {len(reach)} nodes after "
+        f"{len(chain)} turns and more with each, and no backward pass starts from it.",
+        site,
+        f"Add a number: {code}.item(), or {code}.detach(), which also stays on its "
+        "device; or put the loop under torch.no_grad().",
+        related=tuple(
+            Related("what is added comes from here", each)
+            for each in [_source(history, chain[-1])]
+            if each is not None
+        ),
+        nodes=chain[-1].nodes,
+    )
+
+
+def _other(call: Call) -> Value | None:
+    """Return the operand that is not the sum itself."""
+    for value in reversed(call.inputs):
+        if value.node is not None and value.node not in call.nodes:
+            return value
+    return None
+
+
+def _added(history: History, call: Call) -> str:
+    value = _other(call)
+    return "" if value is None else history.name(value, "")
+
+
+def _source(history: History, call: Call) -> RawSite | None:
+    value = _other(call)
+    node = None if value is None else history.node(value.node)
+    if node is None or same_line(node.site, call.site):
+        return None
+    return node.site
+
+
+RULE = Rule("GV217", "loss-accumulation-leak", "warning", check)
