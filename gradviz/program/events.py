@@ -47,6 +47,8 @@ class Call(Event):
     grad_enabled: bool = True
     inference: bool = False
     module: int | None = None  # the innermost module call around it, as event index
+    within: int | None = None  # the Function.apply, gradcheck, checkpoint or backward
+    # function around it, as event index: what runs inside is not the user's main line
     result: Any = None  # of item(), is_leaf and other plain results
     error: str | None = None  # "RuntimeError: ..." if it raised
 
@@ -104,10 +106,11 @@ class ModuleCall(Event):
 
 @dataclass(slots=True, eq=False, kw_only=True)
 class TrainingSwitched(Event):
-    """train() or eval() was called on a module."""
+    """train() or eval() was called on a module, or its flag was set."""
 
     module: int
     training: bool
+    changed: tuple[int, ...] = ()  # all modules whose flag it changed, itself included
 
 
 @dataclass(slots=True, eq=False, kw_only=True)

@@ -50,6 +50,11 @@ class Identities:
         table[key] = (weakref.ref(thing, forget), self._count)
         return self._count
 
+    def known(self, thing: Any) -> int | None:
+        """Return the number of an object that has one."""
+        known = self._known.get(id(thing))
+        return None if known is None or known[0]() is not thing else known[1]
+
     def alive(self) -> Iterator[tuple[int, Any]]:
         """Yield number and object of everything that still lives."""
         for reference, number in list(self._known.values()):
@@ -84,7 +89,22 @@ class Log:
         self.tensors = Identities()
         self.lock = threading.RLock()
         self.user_files = _UserFiles()
+        self.muted = 0
         self._next = 0
+
+    # ---- events -------------------------------------------------------------------
+
+    def pause(self) -> None:
+        """Let tensor calls pass unseen until :meth:`resume`; pauses may nest.
+
+        For what we compute ourselves, and for library code that one event stands for.
+        Engines look at ``muted``, or leave the way of the calls altogether.
+        """
+        self.muted += 1
+
+    def resume(self) -> None:
+        """End the last :meth:`pause`."""
+        self.muted -= 1
 
     @property
     def next_index(self) -> int:

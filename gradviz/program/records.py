@@ -16,7 +16,7 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from gradviz.program.events import Event
-from gradviz.program.values import Node, RawSite, Value
+from gradviz.program.values import CustomFunction, Node, RawSite, Value
 
 
 @dataclass(slots=True, eq=False)
@@ -81,6 +81,8 @@ class Program:
     tensors: dict[int, TensorFacts] = field(default_factory=dict[int, TensorFacts])
     optimizers: dict[int, Optimizer] = field(default_factory=dict[int, Optimizer])
     modules: dict[int, Module] = field(default_factory=dict[int, Module])
+    functions: list[CustomFunction] = field(default_factory=list[CustomFunction])
+    # one per class of the user's Functions, as its first call was
     live: list[LiveRoot] = field(default_factory=list[LiveRoot])
     scanned: bool = False  # whether values were looked at
     script: str | None = None  # the file that is the main program

@@ -56,6 +56,7 @@ class Opaque:
 
     kind: str  # class name
     name: str = ""  # its __qualname__, where it has one
+    code: CodeType | None = None  # of a Python function
 
 
 @dataclass(slots=True, eq=False)
@@ -89,6 +90,7 @@ class CustomFunction:
     attributes: tuple[ContextTensor, ...] = ()  # tensors kept as ctx.name = tensor
     once_differentiable: bool = False
     dirty: tuple[int, ...] = ()  # tensors marked with mark_dirty
+    written: tuple[Value, ...] = ()  # inputs that forward wrote to, as they were before
     check: DerivativeCheck | None = None
 
 
@@ -109,6 +111,10 @@ class DerivativeCheck:
     index: tuple[int, ...]
     analytic: float
     numeric: float
+    ratio: float | None = None  # analytic / numeric, where all entries agree in it
+    missing: bool = False  # backward returned None for this input
+    flat: bool = False  # the numeric derivative is 0 everywhere: a straight-through
+    identity: bool = False  # forward returns its input: backward changes gradients only
 
 
 @dataclass(slots=True, eq=False)

@@ -1,0 +1,91 @@
+"""The part of the program log that is the same for every engine: the training loop."""
+
+from __future__ import annotations
+
+from types import TracebackType
+from typing import Any, Self
+
+from gradviz._capture._loop_base import Here, Part
+from gradviz._capture._loop_modules import ModulePart
+from gradviz._capture._loop_names import NamePart
+from gradviz._capture._loop_optim import OptimizerPart
+from gradviz.program.events import Backward
+from gradviz.program.log import Log
+from gradviz.program.values import RawSite
+
+
+class LoopLog:
+    """Logs what PyTorch's public Python API shows, which gradtape mirrors.
+
+    ``lib`` is ``torch`` or ``gradtape``; ``log`` is where events go. An engine's log
+    owns one of these, enters it after its own hooks are in place and leaves it before
+    they go, inside its own ``__enter__`` and ``__exit__`` (hand the three arguments on:
+    names are looked up in the frames of the error). It provides
+
+    - OptimizerCall and the table of optimizers; one Call ``step`` with the writes of a
+      library's step; Call of the optimizer's name with ``error`` where it was refused;
+    - ModuleCall, TrainingSwitched, the table of modules, ``TensorFacts`` of parameters;
+    - names of tensors, modules and optimizers.
+
+    The engine's log in turn
+
+    - calls :meth:`before_backward` when it has added a Backward, before the pass runs,
+      and :meth:`after_backward` when the pass is over or has raised;
+    - logs no tensor call while ``log.muted``: a library's step, zero_grad, and what is
+      computed here run so. Torch may leave the stack of modes in ``pause``/``resume``;
+    - leaves out calls while ``here.stepping is not None`` whose site is ``step_site``:
+      a step that was given a closure runs unmuted;
+    - fills ``Call.module`` from ``here.module`` and ``Call.within`` from
+      ``here.within``; ``here`` is thread-local.
+
+    Nothing here keeps a tensor alive, changes a result or raises into the program.
+    """
+
+    def __init__(self, lib: Any, log: Log) -> None:
+        self.here = here = Here()
+        self.optimizers = OptimizerPart(lib, log, here)
+        self.modules = ModulePart(lib, log, here)
+        self.names = NamePart(lib, log, here)
+        self.names.modules = self.modules
+        self.names.optimizers = self.optimizers
+        self._parts: list[Part] = [self.optimizers, self.modules, self.names]
+
+    @property
+    def step_site(self) -> RawSite | None:
+        """The user's line that called the optimizer step that is running."""
+        return self.optimizers.step_site
+
+    def __enter__(self) -> Self:
+        for part in self._parts:
+            try:
+                part.install()
+            except Exception as error:
+                part.failed(error)
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self._refresh(trace)
+        for part in reversed(self._parts):
+            try:
+                part.remove()
+            except Exception as problem:
+                part.failed(problem)
+
+    def _refresh(self, trace: TracebackType | None = None) -> None:
+        self.modules.refresh()
+        self.names.try_(self.names.refresh, trace)
+
+    # ---- called by the engine's log --------------------------------------------------
+
+    def before_backward(self, event: Backward) -> None:
+        """Do what is to be done when a pass begins: look up names, now and then."""
+        if self.names.due():
+            self._refresh()
+
+    def after_backward(self, event: Backward) -> None:
+        """Do what is to be done when a pass is over."""

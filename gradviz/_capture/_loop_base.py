@@ -1,0 +1,86 @@
+"""What all parts of the loop log share: guarded wrappers, and where a thread is."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+if TYPE_CHECKING:
+    from gradviz.program.log import Log
+
+Anything: TypeAlias = Callable[..., Any]
+
+
+class Here(threading.local):
+    """Where a thread is: indexes of the events it is inside of, or None."""
+
+    module: int | None = None  # the innermost ModuleCall
+    within: int | None = None  # the innermost Function.apply, gradcheck or checkpoint
+    stepping: int | None = None  # the OptimizerCall whose step is running
+    switching: bool = False  # inside train()
+
+
+class Patches:
+    """Attributes replaced for a while, and put back exactly as they were."""
+
+    def __init__(self) -> None:
+        self._replaced: list[tuple[Any, str, bool, Any, Any]] = []
+
+    def set(self, owner: Any, name: str, value: Any) -> None:
+        """Set ``owner.name``; :meth:`restore` puts back what was there."""
+        own = vars(owner)
+        self._replaced.append((owner, name, name in own, own.get(name), value))
+        setattr(owner, name, value)
+
+    def restore(self) -> None:
+        """Put everything back, except what others have replaced since."""
+        while self._replaced:
+            owner, name, had, before, ours = self._replaced.pop()
+            if vars(owner).get(name) is not ours:
+                continue
+            if had:
+                setattr(owner, name, before)
+            else:
+                delattr(owner, name)
+
+
+class Part:
+    """One part of the loop log. What fails in it is noted and ends it, nothing else."""
+
+    subject = ""  # of the note: "Optimizers"
+
+    def __init__(self, lib: Any, log: Log, here: Here) -> None:
+        self.lib = lib
+        self.log = log
+        self.here = here
+        self.on = False
+        self.scan = log.program.scanned
+        self.patches = Patches()
+
+    def install(self) -> None:
+        """Put the wrappers of this part in place."""
+        raise NotImplementedError
+
+    def remove(self) -> None:
+        """Take them off again; a wrapper that someone still holds passes through."""
+        self.on = False
+        self.patches.restore()
+
+    def failed(self, error: Exception) -> None:
+        """Stop this part and say so in the notes: never raise into the user's code."""
+        self.on = False
+        self.log.program.notes.append(
+            f"{self.subject} were not followed to the end: "
+            f"{type(error).__name__}: {error}"
+        )
+
+    def try_(self, function: Anything, *args: Any) -> Any:
+        """Call a function of ours; what it raises stops the part."""
+        if not self.on:
+            return None
+        try:
+            return function(*args)
+        except Exception as error:
+            self.failed(error)
+            return None
