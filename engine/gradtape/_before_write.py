@@ -1,4 +1,4 @@
-"""Who wants to know of a write before it is done. Writers test it for emptiness."""
+"""Who wants to know of writes, before and after. Writers test it for emptiness."""
 
 from __future__ import annotations
 
@@ -10,3 +10,6 @@ if TYPE_CHECKING:
 
 before_write: list[Callable[[Tensor], None]] = []
 """Called with the tensor through which memory is about to be written."""
+
+after_write: list[Callable[[Tensor, str, int], None]] = []
+"""Called with the tensor that was written through, the op, and the version it made."""

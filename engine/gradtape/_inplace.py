@@ -10,6 +10,7 @@ from . import _errors
 from ._anomaly_report import check_outputs
 from ._apply import make_node
 from ._backend import backend_of
+from ._before_write import after_write
 from ._define import OPS, make_node_type, method
 from ._dtypes import DTYPE_OF, can_cast
 from ._errors import legacy_type_name
@@ -149,6 +150,8 @@ def note_write(target: Tensor, name: str) -> None:
     storage = target._storage
     site = caller_site()
     version = storage.bump(name, site)
+    for look in after_write:
+        look(target, name, version)
     if observers:
         notify(StorageWritten(storage, name, version, target, site))
 

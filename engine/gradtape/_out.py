@@ -7,7 +7,7 @@ from typing import Any
 
 from . import _errors
 from ._apply import apply
-from ._before_write import before_write
+from ._before_write import after_write, before_write
 from ._dtypes import CPP_TYPE, DTYPE_OF, can_cast
 from ._errors import shape_text
 from ._mode import mode
@@ -107,7 +107,9 @@ def store(target: Tensor, value: Any, op: Op) -> None:
     for look in before_write:
         look(target)
     target._data[...] = value
-    target._storage.bump(f"{op.name}(out=)", caller_site())
+    version = target._storage.bump(f"{op.name}(out=)", caller_site())
+    for see in after_write:
+        see(target, op.name, version)
 
 
 def _resize(target: Tensor, value: Any) -> None:

@@ -6,6 +6,7 @@ import warnings
 from typing import TYPE_CHECKING, Any, cast
 
 from . import _errors
+from ._site import user_stacklevel
 from ._tensor_parts import TensorExtra, check_grad, grad_dtype_of, set_grad_dtype
 
 if TYPE_CHECKING:
@@ -38,7 +39,8 @@ class TensorGrad:
             and self._grad_fn is not None
             and not (extra is not None and extra.retains)
         ):
-            warnings.warn(_errors.NON_LEAF_GRAD, UserWarning, stacklevel=2)
+            level = user_stacklevel()
+            warnings.warn(_errors.NON_LEAF_GRAD, UserWarning, stacklevel=level)
         return self._grad
 
     @grad.setter

@@ -1,0 +1,155 @@
+"""The program log of a run on gradtape."""
+
+from __future__ import annotations
+
+from collections.abc import Generator
+from contextlib import ExitStack, contextmanager
+from types import TracebackType
+from typing import Any, Self
+
+from gradtape._before_write import after_write
+from gradtape._tensor import Tensor
+from gradviz._capture._gradtape_log_access import stand_in_for_attributes
+from gradviz._capture._gradtape_log_backward import Passes
+from gradviz._capture._gradtape_log_calls import Calls, here, stand_in, unlogged
+from gradviz._capture._gradtape_log_modes import listen_to_modes
+from gradviz._capture._gradtape_log_names import (
+    UNLOGGED,
+    logged_functions,
+    logged_methods,
+    op_of,
+)
+from gradviz._capture._gradtape_log_scan import Scan
+from gradviz._capture._gradtape_log_values import Reader
+from gradviz.program.events import Raised
+from gradviz.program.log import Log
+from gradviz.program.records import Program
+from gradviz.program.values import Value
+
+
+class GradtapeLog(Log):
+    """Logs what its ``with`` block does on gradtape.
+
+    ``scan`` also looks at the values of results and gradients. The log stands in for
+    the public functions of gradtape while it is open, and puts them back at the end.
+
+    >>> import gradtape as torch
+    >>> with GradtapeLog() as log:
+    ...     x = torch.ones(2, requires_grad=True)
+    ...     (x * x).sum().backward()
+    >>> [getattr(event, "op", type(event).__name__) for event in log.program.events]
+    ['ones', 'mul', 'sum', 'Backward']
+    """
+
+    def __init__(self, program: Program | None = None, *, scan: bool = True) -> None:
+        super().__init__(Program("gradtape") if program is None else program)
+        self.program.scanned = scan
+        self.scan = Scan(scan)
+        self.reader = Reader(self.program, self.tensors, self.scan)
+        self.calls = Calls(self)
+        self.passes = Passes(self)
+        self._stack = ExitStack()
+
+    # ---- the with block -----------------------------------------------------------
+
+    def __enter__(self) -> Self:
+        try:
+            self._install()
+        except BaseException:
+            self._stack.close()
+            raise
+        return self
+
+    def _install(self) -> None:
+        made: dict[int, Any] = {}
+        for owner, name in (*logged_functions(), *logged_methods()):
+            original = vars(owner)[name]
+            if id(original) not in made:
+                made[id(original)] = stand_in(self, op_of(name), original)
+            self.put(owner, name, made[id(original)])
+        for name in UNLOGGED:
+            self.put(Tensor, name, unlogged(vars(Tensor)[name]))
+        stand_in_for_attributes(self)
+        listen_to_modes(self)
+        self.passes.install()
+        after_write.append(self._wrote)
+        self._stack.callback(after_write.remove, self._wrote)
+
+    def put(self, owner: Any, name: str, value: Any) -> None:
+        """Set an attribute until the log is closed."""
+        own = vars(owner).get(name)
+        setattr(owner, name, value)
+        if own is None:
+            self._stack.callback(delattr, owner, name)
+        else:
+            self._stack.callback(setattr, owner, name, own)
+
+    def on_exit(self, call: Any, *args: Any) -> None:
+        """Call something when the log is closed."""
+        self._stack.callback(call, *args)
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+        /,
+    ) -> None:
+        self._stack.close()
+        if error is not None and not isinstance(error, SystemExit):
+            with self.quiet():
+                self._raised(error)
+
+    # ---- what the parts share -------------------------------------------------------
+
+    def value(self, tensor: Any) -> Value:
+        """Describe a tensor as it is now."""
+        return self.reader.value(tensor)
+
+    @contextmanager
+    def quiet(self) -> Generator[None, None, None]:
+        """Log nothing of what this thread does inside."""
+        before, here.busy = here.busy, True
+        try:
+            yield
+        finally:
+            here.busy = before
+
+    def give_up(self, where: str, error: BaseException) -> None:
+        """Note that a part of the log failed; the user's program goes on."""
+        text = f"The log is incomplete {where}: {type(error).__name__}: {error}"
+        if text not in self.program.notes and len(self.program.notes) < _MOST_NOTES:
+            self.program.notes.append(text)
+
+    def _wrote(self, target: Tensor, op: str, version: int) -> None:
+        try:
+            self.calls.wrote(target, op, version)
+        except Exception as error:
+            self.give_up(f"at a write of {op}", error)
+
+    def _raised(self, error: BaseException) -> None:
+        sites = _sites(error.__traceback__, self.user_files)
+        self.add(
+            Raised(
+                index=self.take_index(),
+                site=sites[-1] if sites else None,
+                stack=tuple(sites[-2::-1]),
+                kind=type(error).__name__,
+                text=str(error),
+            )
+        )
+
+
+_MOST_NOTES = 20
+
+
+def _sites(trace: TracebackType | None, user_files: Any) -> list[Any]:
+    """Return the user's frames of a traceback, outermost first."""
+    found: list[Any] = []
+    while trace is not None:
+        code = trace.tb_frame.f_code
+        if user_files[code.co_filename]:
+            found.append((code, trace.tb_lasti))
+        trace = trace.tb_next
+    return found
+

@@ -1,0 +1,51 @@
+"""Attributes that matter are calls too: ``.grad``, ``.data``, ``.requires_grad``."""
+
+from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING, Any
+
+from gradtape._site import internal_files
+from gradtape._tensor import Tensor
+from gradtape._tensor_grad import TensorGrad
+from gradviz._capture._gradtape_log_calls import here, stand_in
+
+if TYPE_CHECKING:
+    from gradviz._capture._gradtape_log import GradtapeLog
+
+internal_files[__file__] = True
+
+_VIEWS = ("T", "H", "mT", "mH", "real", "imag")
+
+
+def stand_in_for_attributes(log: GradtapeLog) -> None:
+    """Log reads and writes of the attributes that rules ask for."""
+    for name in _VIEWS:
+        attribute = vars(Tensor)[name]
+        assert attribute.fget is not None
+        put = attribute.fset
+        logged = property(stand_in(log, name, attribute.fget), put, attribute.fdel)
+        log.put(Tensor, name, logged)
+    for owner, name, reads in (
+        (Tensor, "data", True),
+        (Tensor, "requires_grad", False),
+        (TensorGrad, "grad", True),
+    ):
+        attribute = vars(owner)[name]
+        get = attribute.fget
+        if reads:
+            get = _by_user(log, stand_in(log, f"{name}.get", get), get)
+        put = _by_user(log, stand_in(log, f"{name}.set", attribute.fset), attribute.fset)
+        log.put(owner, name, property(get, put, attribute.fdel, attribute.__doc__))
+
+
+def _by_user(log: GradtapeLog, logged: Any, original: Any) -> Any:
+    """Log only what the user's own line does, not the engine on its behalf."""
+    user_files = log.user_files
+
+    def access(*args: Any) -> Any:
+        if here.busy or not user_files[sys._getframe(1).f_code.co_filename]:
+            return original(*args)
+        return logged(*args)
+
+    return access

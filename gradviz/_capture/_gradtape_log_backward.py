@@ -1,0 +1,294 @@
+"""Backward passes: what they are about to walk, what went through, how they ended."""
+
+from __future__ import annotations
+
+import functools
+import sys
+import threading
+from collections.abc import Sequence
+from types import TracebackType
+from typing import TYPE_CHECKING, Any, Literal
+
+from gradtape import _observe as events
+from gradtape import autograd
+from gradtape._node import AccumulateGrad, Node
+from gradtape._observe import observe
+from gradtape._saved_checks import _prints, _has_values
+from gradtape._fingerprint import fingerprint
+from gradtape._site import internal_files
+from gradtape._tensor import Tensor, edge_of
+from gradtape.autograd import _api
+from gradviz._capture._gradtape_log_calls import here
+from gradviz._capture._gradtape_log_values import slots_of
+from gradviz.program.events import Backward, HookRegistered
+from gradviz.program.values import NodeRun, StaleSaved, Value
+
+if TYPE_CHECKING:
+    from gradviz._capture._gradtape_log import GradtapeLog
+
+internal_files[__file__] = True
+
+MAX_NODES = 20_000
+"""A pass over more nodes than this lists none of them."""
+
+_LOOPS = ("_walk", "_walk_carefully", "evaluate")
+
+
+class Passes:
+    """Writes Backward events."""
+
+    def __init__(self, log: GradtapeLog) -> None:
+        self.log = log
+        self.hooks: dict[int, HookRegistered] = {}
+        self._running: list[Backward] = []
+
+    def install(self) -> None:
+        """Log backward passes until the log is closed."""
+        log = self.log
+        backward = self._around(_api.backward, "backward", _BACKWARD)
+        grad = self._around(_api.grad, "grad", _GRAD)
+        method = self._around(vars(Tensor)["backward"], "backward", _METHOD)
+        for owner in (_api, autograd):
+            log.put(owner, "backward", backward)
+            log.put(owner, "grad", grad)
+        log.put(Tensor, "backward", method)
+        if log.scan.on:
+            log.on_exit(observe(self._listen).remove)
+
+    def _around(
+        self, original: Any, api: Literal["backward", "grad"], names: Sequence[str]
+    ) -> Any:
+        user_files = self.log.user_files
+
+        @functools.wraps(original)
+        def run(*args: Any, **kwargs: Any) -> Any:
+            theirs = user_files[sys._getframe(1).f_code.co_filename]
+            if here.busy or (self._running and not theirs):
+                return original(*args, **kwargs)  # Tensor.backward calls backward
+            event = self._begin(api, names, args, kwargs)
+            if event is None:
+                return original(*args, **kwargs)
+            try:
+                result = original(*args, **kwargs)
+            except BaseException as error:
+                self._fail(event, error)
+                raise
+            self._end(event, result)
+            return result
+
+        return run
+
+    def _begin(self, api: Any, names: Any, args: Any, kwargs: Any) -> Backward | None:
+        try:
+            with self.log.quiet(), self.log.lock:
+                given = {**dict(zip(names, args, strict=False)), **kwargs}
+                return self._begun(api, given)
+        except Exception as error:
+            self.log.give_up("before a backward pass", error)
+            return None
+
+    def _begun(self, api: Any, given: dict[str, Any]) -> Backward:
+        log = self.log
+        roots = _tensors(_first(given, "tensors", "self", "outputs"))
+        gradients = _first(given, "grad_tensors", "gradient", "grad_outputs")
+        create = bool(given.get("create_graph"))
+        keep = given.get("retain_graph")
+        event = Backward(
+            index=log.take_index(),
+            site=log.site(),
+            stack=log.stack(),
+            thread=threading.get_ident(),
+            api=api,
+            roots=tuple([log.value(root) for root in roots]),
+            inputs=tuple([log.value(each) for each in _tensors(given.get("inputs"))]),
+            gradients=tuple([self._or_none(each) for each in _listed(gradients)]),
+            create_graph=create,
+            retain_graph=create if keep is None else bool(keep),
+        )
+        log.add(event)
+        self._running.append(event)
+        self._look_ahead(event, roots)
+        return event
+
+    def _or_none(self, gradient: Any) -> Value | None:
+        return self.log.value(gradient) if isinstance(gradient, Tensor) else None
+
+    # ---- before ---------------------------------------------------------------------
+
+    def _look_ahead(self, event: Backward, roots: Sequence[Tensor]) -> None:
+        """Walk what the pass will walk, without running anything."""
+        reader, rows = self.log.reader, self.log.program.nodes
+        waiting = [node for root in roots if (node := _start(root)) is not None]
+        seen: dict[int, Node] = {}
+        stale: list[StaleSaved] = []
+        freed: list[int] = []
+        leaves: list[int] = []
+        for node in waiting:
+            reader.read(node)
+        while waiting:
+            node = waiting.pop()
+            key = reader.key(node)
+            if key in seen or node.dead:
+                continue
+            seen[key] = node
+            if isinstance(node, AccumulateGrad):
+                leaves.append(-key)
+                continue
+            waiting += [each for each in reversed(node.nodes) if each is not None]
+            if node.saved is None:
+                freed.append(key)
+                continue
+            row = rows[key]
+            if row.saved:
+                stale += self._stale(key, node, row)
+        event.node_count = len(seen)
+        event.leaves, event.freed = tuple(leaves), tuple(freed)
+        event.stale = tuple(stale)
+        if len(seen) <= MAX_NODES:
+            event.nodes = tuple(seen)
+
+    def _stale(self, key: int, node: Node, row: Any) -> list[StaleSaved]:
+        found: list[StaleSaved] = []
+        values = {saved.slot: saved.value for saved in row.saved}
+        for slot, entry in slots_of(node):
+            value = values.get(slot)
+            if value is None:
+                continue
+            if entry.is_stale:
+                memory: Any = entry.memory or entry.storage
+                found.append(StaleSaved(key, slot, value, memory.version))
+        if not found:
+            found += self._silently_changed(key, node, values)
+        return found
+
+    def _silently_changed(
+        self, key: int, node: Node, values: dict[str, Value]
+    ) -> list[StaleSaved]:
+        prints = _prints.get(getattr(node, "inner", node))
+        if prints is None:
+            return []
+        inner: Any = getattr(node, "inner", node)
+        found: list[StaleSaved] = []
+        for slot, expected, entry in zip(
+            inner.slots, prints.values, inner.saved, strict=False
+        ):
+            value = values.get(f"_saved_{slot}")
+            if expected is None or value is None or not _has_values(entry):
+                continue
+            if not entry.is_stale and fingerprint(entry.array) != expected:
+                found.append(
+                    StaleSaved(key, f"_saved_{slot}", value, entry.version, silent=True)
+                )
+        return found
+
+    # ---- after ----------------------------------------------------------------------
+
+    def _end(self, event: Backward, result: Any) -> None:
+        self._running.remove(event)
+        try:
+            with self.log.quiet(), self.log.lock:
+                if event.api == "grad":
+                    found = result.values() if isinstance(result, dict) else result
+                    event.results = tuple([self._or_none(each) for each in found])
+                if not event.retain_graph:
+                    self._note_freed(event)
+        except Exception as error:
+            self.log.give_up("after a backward pass", error)
+
+    def _note_freed(self, event: Backward) -> None:
+        rows = self.log.program.nodes
+        for key in event.nodes:
+            row = rows.get(key)
+            if row is not None and row.saved and row.freed_by is None:
+                row.freed_by = event.index
+                for saved in row.saved:
+                    saved.freed = True
+
+    def _fail(self, event: Backward, error: BaseException) -> None:
+        self._running.remove(event)
+        event.error = f"{type(error).__name__}: {error}"
+        try:
+            node = _running_node(error.__traceback__)
+            if node is not None:
+                event.error_node = self.log.reader.key(node)
+        except Exception as failure:
+            self.log.give_up("after a backward pass that raised", failure)
+
+    # ---- while it runs ----------------------------------------------------------------
+
+    def _listen(self, event: events.Event) -> None:
+        if not self._running:
+            return
+        runs = self._running[-1].runs
+        kind = type(event)
+        summary = self.log.scan.summary
+        try:
+            if kind is events.NodeEntered:
+                key = self.log.reader.key(event.node)
+                incoming = tuple([summary(each) for each in event.gradients])
+                runs.append(NodeRun(key, incoming, ()))
+            elif kind is events.NodeLeft:
+                key = self.log.reader.key(event.node)
+                run = next((r for r in reversed(runs) if r.node == key), None)
+                if run is not None:
+                    run.outgoing = tuple([summary(each) for each in event.gradients])
+            elif kind is events.GradAccumulated:
+                key = self.log.reader.key(event.node)
+                runs.append(NodeRun(key, (summary(event.gradient),), ()))
+        except Exception as error:
+            self.log.give_up("in a backward pass", error)
+
+
+_BACKWARD = (
+    "tensors",
+    "grad_tensors",
+    "retain_graph",
+    "create_graph",
+    "grad_variables",
+    "inputs",
+)
+_GRAD = (
+    "outputs",
+    "inputs",
+    "grad_outputs",
+    "retain_graph",
+    "create_graph",
+    "only_inputs",
+    "allow_unused",
+)
+
+
+_METHOD = ("self", "gradient", "retain_graph", "create_graph", "inputs")
+
+
+def _first(given: dict[str, Any], *names: str) -> Any:
+    return next((given[name] for name in names if name in given), None)
+
+
+def _tensors(value: Any) -> list[Tensor]:
+    return [each for each in _listed(value) if isinstance(each, Tensor)]
+
+
+def _listed(value: Any) -> list[Any]:
+    if value is None:
+        return []
+    if isinstance(value, Tensor):
+        return [value]
+    if isinstance(value, dict):
+        return list(value.values())
+    return list(value) if isinstance(value, list | tuple) else []
+
+
+def _start(root: Tensor) -> Node | None:
+    return edge_of(root) if root.requires_grad else None
+
+
+def _running_node(trace: TracebackType | None) -> Node | None:
+    """Return the node whose turn it was, from the frames of the loop."""
+    while trace is not None:
+        if trace.tb_frame.f_code.co_name in _LOOPS:
+            node = trace.tb_frame.f_locals.get("node")
+            if isinstance(node, Node):
+                return node
+        trace = trace.tb_next
+    return None

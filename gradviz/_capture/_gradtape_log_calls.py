@@ -1,0 +1,256 @@
+"""Stands in for the public functions of gradtape while a program log is open.
+
+The outermost call of a thread becomes one Call; what the engine calls inside is part of
+it. While no log is open none of this is installed, so nothing is paid.
+"""
+
+from __future__ import annotations
+
+import functools
+import threading
+from collections.abc import Callable, Iterable
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from gradtape._mode import mode
+from gradtape._node import next_sequence_nr
+from gradtape._site import internal_files
+from gradtape._tensor import Tensor
+from gradviz.program.events import Call
+from gradviz.program.values import Opaque, Write
+
+if TYPE_CHECKING:
+    from gradviz._capture._gradtape_log import GradtapeLog
+
+internal_files[__file__] = True  # the engine looks for the user's line further out
+
+_LONGEST = 64  # elements that are kept of a list among the arguments
+_DEEPEST = 4
+
+
+class _Here(threading.local):
+    """Whether this thread is inside a call that is logged as a whole."""
+
+    busy = False
+
+
+here = _Here()
+
+
+class Opened:
+    """A call that is running: what it was given, and what it wrote so far."""
+
+    __slots__ = ("call", "first", "tensors", "writes")
+
+    def __init__(self, call: Call, tensors: list[Tensor], first: int) -> None:
+        self.call = call
+        self.tensors = tensors
+        self.first = first  # nodes with higher numbers are this call's
+        self.writes: list[Write] = []
+
+
+def stand_in(
+    log: GradtapeLog, name: str, original: Callable[..., Any]
+) -> Callable[..., Any]:
+    """Return a function that does what ``original`` does and logs its calls."""
+
+    @functools.wraps(original)
+    def call(*args: Any, **kwargs: Any) -> Any:
+        if here.busy:
+            return original(*args, **kwargs)
+        here.busy = True
+        opened = log.calls.begin(name, args, kwargs)
+        try:
+            result = original(*args, **kwargs)
+        except BaseException as error:
+            log.calls.fail(opened, error)
+            raise
+        else:
+            log.calls.finish(opened, result)
+            return result
+        finally:
+            here.busy = False
+            del opened
+
+    return call
+
+
+def unlogged(original: Callable[..., Any]) -> Callable[..., Any]:
+    """Return a function whose inner calls are not logged: what prints a tensor."""
+
+    @functools.wraps(original)
+    def call(*args: Any, **kwargs: Any) -> Any:
+        before, here.busy = here.busy, True
+        try:
+            return original(*args, **kwargs)
+        finally:
+            here.busy = before
+
+    return call
+
+
+class Calls:
+    """Writes Call events."""
+
+    def __init__(self, log: GradtapeLog) -> None:
+        self._log = log
+        self.open: dict[int, Opened] = {}  # by thread
+
+    def begin(
+        self, name: str, args: tuple[Any, ...], kwargs: dict[str, Any]
+    ) -> Opened | None:
+        """Describe the arguments of a call before it runs."""
+        try:
+            return self._begin(name, args, kwargs)
+        except Exception as error:
+            self._log.give_up(f"before {name}", error)
+            return None
+
+    def _begin(
+        self, name: str, args: tuple[Any, ...], kwargs: dict[str, Any]
+    ) -> Opened:
+        log = self._log
+        now = mode.now
+        tensors: list[Tensor] = []
+        arguments = tuple([self._plain(value, tensors) for value in args])
+        keywords = {key: self._plain(each, tensors) for key, each in kwargs.items()}
+        call = Call(
+            index=-1,
+            op=name,
+            site=log.site(),
+            stack=log.stack(),
+            thread=threading.get_ident(),
+            inputs=tuple([log.value(tensor) for tensor in tensors]),
+            arguments=arguments,
+            keywords=keywords,
+            grad_enabled=now.grad,
+            inference=now.inference,
+            module=log.module,
+        )
+        opened = Opened(call, tensors, next_sequence_nr())
+        self.open[call.thread] = opened
+        return opened
+
+    def finish(self, opened: Opened | None, result: Any) -> None:
+        """Add the event of a call that returned."""
+        if opened is None:
+            return
+        call = opened.call
+        self.open.pop(call.thread, None)
+        if result is NotImplemented:
+            return
+        try:
+            self._finish(opened, result)
+        except Exception as error:
+            self._log.give_up(f"after {call.op}", error)
+
+    def _finish(self, opened: Opened, result: Any) -> None:
+        log, call = self._log, opened.call
+        with log.lock:
+            call.index = log.next_index
+            log.reader.call, log.reader.module = call.index, call.module
+            outputs: list[Tensor] = []
+            plain = self._plain(result, outputs)
+            if not outputs:
+                call.result = plain
+            if call.op in _WRITERS and opened.tensors:
+                outputs = opened.tensors[:1]
+            call.outputs = tuple([log.value(tensor) for tensor in outputs])
+            call.nodes = self._nodes(outputs, opened.first)
+            log.reader.call = log.reader.module = None
+            call.writes = tuple(opened.writes)
+            log.take_index()
+            log.add(call)
+
+    def _nodes(self, outputs: Iterable[Tensor], first: int) -> tuple[int, ...]:
+        """Return the keys of the nodes that were made since ``first``."""
+        found: dict[int, None] = {}
+        waiting = [t._grad_fn for t in outputs if t._grad_fn is not None]
+        while waiting:
+            node = waiting.pop()
+            if node.accumulates or node.seq <= first:
+                continue
+            key = node.seq + 1
+            if key not in found:
+                found[key] = None
+                waiting += [each for each in node.nodes if each is not None]
+        return tuple(found)
+
+    def fail(self, opened: Opened | None, error: BaseException) -> None:
+        """Add the event of a call that raised."""
+        if opened is None:
+            return
+        call = opened.call
+        self.open.pop(call.thread, None)
+        call.error = f"{type(error).__name__}: {error}"
+        call.writes = tuple(opened.writes)
+        with self._log.lock:
+            call.index = self._log.take_index()
+            self._log.add(call)
+
+    # ---- writes -----------------------------------------------------------------
+
+    def wrote(self, target: Tensor, op: str, version: int) -> None:
+        """Note that memory was written: by the open call, else as a call of its own."""
+        log = self._log
+        opened = self.open.get(threading.get_ident())
+        value = log.value(target)
+        write = Write(value.storage, version - 1, version, value)
+        if opened is not None:
+            opened.writes.append(write)
+            return
+        with log.lock:
+            now = mode.now
+            log.add(
+                Call(
+                    index=log.take_index(),
+                    op=op,
+                    site=log.site(),
+                    stack=log.stack(),
+                    thread=threading.get_ident(),
+                    inputs=(value,),
+                    outputs=(value,),
+                    arguments=(value,),
+                    writes=(write,),
+                    grad_enabled=now.grad,
+                    inference=now.inference,
+                    module=log.module,
+                )
+            )
+
+    # ---- arguments --------------------------------------------------------------
+
+    def _plain(self, value: Any, tensors: list[Tensor], depth: int = 0) -> Any:
+        """Return an argument without tensors or arrays; collect the tensors."""
+        if isinstance(value, Tensor):
+            tensors.append(value)
+            return self._log.value(value)
+        if value is None or isinstance(value, bool | int | float | complex | str):
+            return value
+        if isinstance(value, list | tuple):
+            if depth == _DEEPEST or len(value) > _LONGEST:
+                tensors += [each for each in value if isinstance(each, Tensor)]
+                return Opaque(type(value).__name__)
+            return tuple([self._plain(each, tensors, depth + 1) for each in value])
+        if isinstance(value, dict):
+            return {
+                key: self._plain(each, tensors, depth + 1)
+                for key, each in list(value.items())[:_LONGEST]
+                if isinstance(key, str)
+            }
+        if isinstance(value, slice):
+            parts = (value.start, value.stop, value.step)
+            return slice(*[self._plain(each, tensors, depth + 1) for each in parts])
+        if isinstance(value, np.number | np.bool_):
+            return value.item()
+        kind = type(value).__name__
+        if kind in ("dtype", "device"):
+            return str(value).removeprefix("torch.")
+        if value is Ellipsis:
+            return value
+        return Opaque(kind, getattr(value, "__qualname__", ""))
+
+
+_WRITERS = frozenset(("__setitem__", "data.set", "requires_grad.set", "__delitem__"))
+"""Calls that return nothing but leave their first argument changed."""

@@ -1,0 +1,175 @@
+"""Switches of grad mode and inference mode, and hooks that are registered."""
+
+from __future__ import annotations
+
+import functools
+import sys
+import threading
+from types import CodeType
+from typing import TYPE_CHECKING, Any
+
+from gradtape import _mode
+from gradtape._hooks import RemovableHandle
+from gradtape._mode import mode
+from gradtape._node import Node
+from gradtape._site import internal_files
+from gradtape._tensor_hooks import TensorHooks
+from gradtape._tensor import Tensor
+from gradviz._capture._gradtape_log_calls import here
+from gradviz.program.events import HookRegistered, ModeSwitched
+
+if TYPE_CHECKING:
+    from gradviz._capture._gradtape_log import GradtapeLog
+
+internal_files[__file__] = True
+
+
+def listen_to_modes(log: GradtapeLog) -> None:
+    """Log mode switches and hooks until the log is closed."""
+    for owner, name, leaving in (
+        (_mode._GradMode, "__enter__", False),
+        (_mode._GradMode, "__exit__", True),
+        (_mode.set_grad_enabled, "__init__", False),
+        (_mode.set_grad_enabled, "__enter__", False),
+        (_mode.set_grad_enabled, "__exit__", True),
+        (_mode.inference_mode, "__enter__", False),
+        (_mode.inference_mode, "__exit__", True),
+    ):
+        log.put(owner, name, _switching(log, vars(owner)[name], leaving))
+    log.put(TensorHooks, "register_hook", _registering(log, "tensor"))
+    log.put(
+        TensorHooks,
+        "register_post_accumulate_grad_hook",
+        _registering(log, "post_accumulate"),
+    )
+    log.put(Node, "register_hook", _registering(log, "node"))
+    log.put(Node, "register_prehook", _registering(log, "node_pre"))
+    log.put(RemovableHandle, "remove", _removing(log))
+
+
+def _switching(log: GradtapeLog, original: Any, leaving: bool) -> Any:
+    again = original.__qualname__ == "set_grad_enabled.__enter__"
+
+    @functools.wraps(original)
+    def switch(self: Any, *args: Any) -> Any:
+        before = mode.now.grad
+        result = original(self, *args)
+        if not here.busy and not (again and mode.now.grad == before):
+            try:
+                _switched(log, type(self).__name__, leaving)
+            except Exception as error:
+                log.give_up("at a switch of grad mode", error)
+        return result
+
+    return switch
+
+
+def _switched(log: GradtapeLog, how: str, leaving: bool) -> None:
+    site = log.site()
+    if site is None:
+        return
+    frame = sys._getframe(2)
+    code = frame.f_code
+    function: CodeType | None = None
+    if code.co_filename == _mode.__file__ and code.co_name == "wrapper":
+        decorated = frame.f_locals.get("func")
+        function = getattr(decorated, "__code__", None)
+    elif not log.user_files[code.co_filename]:
+        return  # the engine's own doing
+    with log.lock:
+        log.add(
+            ModeSwitched(
+                index=log.take_index(),
+                site=site,
+                stack=log.stack(),
+                thread=threading.get_ident(),
+                how=how,
+                enabled=mode.now.grad,
+                leaving=leaving,
+                function=function,
+            )
+        )
+
+
+# ---- hooks ------------------------------------------------------------------------
+
+
+def _registering(log: GradtapeLog, kind: str) -> Any:
+    owner = TensorHooks if kind in ("tensor", "post_accumulate") else Node
+    name = {
+        "tensor": "register_hook",
+        "node": "register_hook",
+        "node_pre": "register_prehook",
+        "post_accumulate": "register_post_accumulate_grad_hook",
+    }[kind]
+    original = vars(owner)[name]
+
+    @functools.wraps(original)
+    def register(self: Any, hook: Any, *args: Any, **kwargs: Any) -> Any:
+        handle = original(self, hook, *args, **kwargs)
+        if not here.busy:
+            try:
+                _registered(log, kind, self, hook, handle)
+            except Exception as error:
+                log.give_up("at a hook", error)
+        return handle
+
+    return register
+
+
+def _registered(log: GradtapeLog, kind: str, on: Any, hook: Any, handle: Any) -> None:
+    with log.lock:
+        event = HookRegistered(
+            index=log.take_index(),
+            site=log.site(),
+            stack=log.stack(),
+            thread=threading.get_ident(),
+            kind=kind,
+            hook=handle.id,
+            code=code_of(hook),
+        )
+        if isinstance(on, Tensor):
+            event.value = log.value(on)
+            event.target = event.value.node
+        else:
+            log.reader.read(on)
+            event.target = log.reader.key(on)
+        event.holds = tuple([log.value(each) for each in held_by(hook)])
+        log.passes.hooks[handle.id] = event
+        log.add(event)
+
+
+def _removing(log: GradtapeLog) -> Any:
+    original = RemovableHandle.remove
+
+    @functools.wraps(original)
+    def remove(self: RemovableHandle) -> None:
+        original(self)
+        event = log.passes.hooks.get(self.id)
+        if event is not None:
+            event.removed = True
+
+    return remove
+
+
+def code_of(hook: Any) -> CodeType | None:
+    """Return the code of a hook; that of the function within a partial or method."""
+    while isinstance(hook, functools.partial):
+        hook = hook.func
+    function = getattr(hook, "__func__", hook)
+    code = getattr(function, "__code__", None)
+    if code is None:
+        code = getattr(getattr(type(hook), "__call__", None), "__code__", None)
+    return code
+
+
+def held_by(hook: Any) -> list[Tensor]:
+    """Return the tensors in the closure or the defaults of a hook."""
+    function = getattr(hook, "__func__", hook)
+    found: list[Any] = list(getattr(function, "__defaults__", None) or ())
+    for cell in getattr(function, "__closure__", None) or ():
+        try:
+            found.append(cell.cell_contents)
+        except ValueError:  # not filled yet
+            continue
+    return [each for each in found if isinstance(each, Tensor)]

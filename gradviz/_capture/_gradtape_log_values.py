@@ -1,0 +1,168 @@
+"""Tensors and nodes of gradtape as records of the program log.
+
+Nothing here keeps a tensor, an array or a node alive. A node's key is its sequence
+number, which no other node has; the node that accumulates into a leaf has the number of
+that leaf, negated, since the engine makes such nodes anew.
+"""
+
+from __future__ import annotations
+
+import weakref
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from gradtape._node import AccumulateGrad, Node, SavedTensor
+from gradtape._tensor import Tensor
+from gradtape.nn.parameter import Parameter
+from gradviz._capture._facts import device_of, is_packed, saved_slots
+from gradviz._capture._gradtape_log_scan import Scan
+from gradviz.program.log import Identities
+from gradviz.program.records import Program
+from gradviz.program.values import Node as NodeRow
+from gradviz.program.values import Saved, Value
+
+
+class Reader:
+    """Describes tensors and nodes, each one once while it stays as it is."""
+
+    def __init__(self, program: Program, tensors: Identities, scan: Scan) -> None:
+        self.program = program
+        self.call: int | None = None  # the event that makes what is read now
+        self.module: int | None = None
+        self._scan = scan
+        self._tensors = tensors
+        self._storages = Identities()
+        self._known: dict[int, tuple[weakref.ref[Tensor], Value]] = {}
+
+    # ---- tensors --------------------------------------------------------------------
+
+    def value(self, tensor: Tensor) -> Value:
+        """Describe a tensor as it is now, and add the rows of the nodes behind it."""
+        value = self._look(tensor)
+        if value.node is not None and value.node not in self.program.nodes:
+            assert tensor._grad_fn is not None
+            self.read(tensor._grad_fn, (tensor,))
+        return value
+
+    def forget(self, tensor: Tensor) -> None:
+        """Look at a tensor afresh the next time: it was given other memory."""
+        self._known.pop(id(tensor), None)
+
+    def storage(self, array: Any) -> int:
+        """Return the number of the memory that an array looks into."""
+        return self._storages.of(root_of(array))
+
+    def _look(self, tensor: Tensor) -> Value:
+        known = self._known.get(id(tensor))
+        version, needs = version_of(tensor), tensor.requires_grad
+        node = tensor._grad_fn  # of a view, perhaps not what it will be when asked for
+        key = None if node is None else self.key(node)
+        if known is not None and known[0]() is tensor:
+            value = known[1]
+            if (value.version, value.node, value.requires_grad) == (version, key, needs):
+                return value
+        value = self._described(tensor._data, version, self._tensors.of(tensor))
+        value.offset = tensor.storage_offset()
+        value.requires_grad, value.is_leaf = needs, node is None
+        value.is_view = tensor._is_view()
+        value.node, value.output = key, tensor._nr
+        value.is_parameter = isinstance(tensor, Parameter)
+        self._known[id(tensor)] = self._weakly(tensor), value
+        return value
+
+    def _weakly(self, tensor: Tensor) -> weakref.ref[Tensor]:
+        key, known = id(tensor), self._known
+
+        def forget(gone: weakref.ref[Tensor]) -> None:
+            if key in known and known[key][0] is gone:
+                del known[key]
+
+        return weakref.ref(tensor, forget)
+
+    def _described(self, array: Any, version: int, number: int) -> Value:
+        item = array.itemsize
+        value = Value(
+            tensor=number,
+            storage=self.storage(array),
+            version=version,
+            shape=tuple(array.shape),
+            strides=tuple([s // item for s in getattr(array, "strides", ())]),
+            offset=0,
+            dtype=array.dtype.name,
+            device=device_of(array),
+        )
+        if self._scan.on:
+            value.summary, value.text = self._scan.look(array)
+        return value
+
+    # ---- nodes ----------------------------------------------------------------------
+
+    def key(self, node: Node) -> int:
+        """Return the key of a node's row."""
+        if isinstance(node, AccumulateGrad):
+            return -self._tensors.of(node.variable)
+        return node.seq + 1
+
+    def read(self, node: Node, outputs: Sequence[Tensor] = ()) -> None:
+        """Add the rows of a node and of all behind it that have none yet."""
+        nodes = self.program.nodes
+        waiting = [node]
+        while waiting:
+            node = waiting.pop()
+            key = self.key(node)
+            if key in nodes:
+                continue
+            row = nodes[key] = NodeRow(key, type(node).__name__)
+            if isinstance(node, AccumulateGrad):
+                row.leaf, row.shape = -key, tuple(node.variable._data.shape)
+                continue
+            self._fill(row, node, outputs)
+            waiting += [each for each in node.nodes if each is not None]
+
+    def _fill(self, row: NodeRow, node: Node, outputs: Sequence[Tensor]) -> None:
+        row.next = tuple([
+            None if each is None or each.dead else (self.key(each), number)
+            for each, number in zip(node.nodes, node.numbers, strict=True)
+        ])
+        row.call, row.module, row.site = self.call, self.module, node.raw_site
+        row.sequence = node.seq
+        layouts = node.layouts
+        row.shape = tuple(layouts[0].shape) if layouts and layouts[0] else None
+        row.saved = tuple([
+            Saved(slot, self._saved(entry, outputs)) for slot, entry in slots_of(node)
+        ])
+
+    def _saved(self, entry: SavedTensor, outputs: Sequence[Tensor]) -> Value:
+        tensor, version = entry.tensor, entry.version
+        if tensor is None:  # an output: the node holds its memory alone
+            tensor = next((t for t in outputs if t._data is entry.held), None)
+        if tensor is None:
+            number = self._tensors.of(entry.held)
+            return self._described(entry.held, version, number)
+        value = self._look(tensor)
+        return value if value.version == version else replace(value, version=version)
+
+
+def slots_of(node: Node) -> list[tuple[str, SavedTensor]]:
+    """Return what a node saved as tensors that a pass will find: slot and record."""
+    inner = getattr(node, "inner", node)  # CopySlices: the write that it stands for
+    return [
+        (slot, entry) for slot, _, entry in saved_slots(inner) if not is_packed(entry)
+    ]
+
+
+def root_of(array: Any) -> Any:
+    """Return the array that owns the memory of this one."""
+    base = getattr(array, "base", None)
+    while isinstance(base, np.ndarray | type(array)):
+        array, base = base, base.base
+    return array
+
+
+def version_of(tensor: Tensor) -> int:
+    """Return how often the memory was written; inference tensors do not count."""
+    memory = tensor._memory
+    return 0 if memory is None or memory.inference else memory.version
