@@ -7,6 +7,7 @@ from contextlib import ExitStack, contextmanager
 from types import TracebackType
 from typing import Any, Self
 
+import gradtape
 from gradtape._before_write import after_write
 from gradtape._tensor import Tensor
 from gradviz._capture._gradtape_log_access import stand_in_for_attributes
@@ -21,6 +22,7 @@ from gradviz._capture._gradtape_log_names import (
 )
 from gradviz._capture._gradtape_log_scan import Scan
 from gradviz._capture._gradtape_log_values import Reader
+from gradviz._capture._loop import LoopLog
 from gradviz.program.events import Raised
 from gradviz.program.log import Log
 from gradviz.program.records import Program
@@ -48,6 +50,7 @@ class GradtapeLog(Log):
         self.reader = Reader(self.program, self.tensors, self.scan)
         self.calls = Calls(self)
         self.passes = Passes(self)
+        self.loop = LoopLog(gradtape, self)
         self._stack = ExitStack()
 
     # ---- the with block -----------------------------------------------------------
@@ -74,6 +77,7 @@ class GradtapeLog(Log):
         self.passes.install()
         after_write.append(self._wrote)
         self._stack.callback(after_write.remove, self._wrote)
+        self.loop.__enter__()
 
     def put(self, owner: Any, name: str, value: Any) -> None:
         """Set an attribute until the log is closed."""
@@ -95,10 +99,18 @@ class GradtapeLog(Log):
         trace: TracebackType | None,
         /,
     ) -> None:
-        self._stack.close()
-        if error is not None and not isinstance(error, SystemExit):
-            with self.quiet():
-                self._raised(error)
+        self.pause()
+        try:
+            self.loop.__exit__(kind, error, trace)
+        finally:
+            self._stack.close()
+            self.resume()
+        if error is not None:
+            self.raised(error)
+
+    def refresh(self) -> None:
+        """Bring names and tables up to date; the log stays open."""
+        self.loop.refresh()
 
     # ---- what the parts share -------------------------------------------------------
 
@@ -106,14 +118,22 @@ class GradtapeLog(Log):
         """Describe a tensor as it is now."""
         return self.reader.value(tensor)
 
+    def pause(self) -> None:
+        """Log no calls of this thread until :meth:`resume`."""
+        here.busy += 1
+
+    def resume(self) -> None:
+        """End the last :meth:`pause`."""
+        here.busy -= 1
+
     @contextmanager
     def quiet(self) -> Generator[None, None, None]:
-        """Log nothing of what this thread does inside."""
-        before, here.busy = here.busy, True
+        """Log no calls of this thread inside."""
+        self.pause()
         try:
             yield
         finally:
-            here.busy = before
+            self.resume()
 
     def give_up(self, where: str, error: BaseException) -> None:
         """Note that a part of the log failed; the user's program goes on."""
@@ -127,7 +147,10 @@ class GradtapeLog(Log):
         except Exception as error:
             self.give_up(f"at a write of {op}", error)
 
-    def _raised(self, error: BaseException) -> None:
+    def raised(self, error: BaseException) -> None:
+        """Log that an exception left the recorded code; the log stays open."""
+        if isinstance(error, SystemExit):
+            return
         sites = _sites(error.__traceback__, self.user_files)
         self.add(
             Raised(

@@ -108,6 +108,7 @@ class Passes:
         log.add(event)
         self._running.append(event)
         self._look_ahead(event, roots)
+        log.loop.before_backward(event)
         return event
 
     def _or_none(self, gradient: Any) -> Value | None:
@@ -192,6 +193,7 @@ class Passes:
                     event.results = tuple([self._or_none(each) for each in found])
                 if not event.retain_graph:
                     self._note_freed(event)
+                self.log.loop.after_backward(event)
         except Exception as error:
             self.log.give_up("after a backward pass", error)
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 import functools
 import threading
 from collections.abc import Callable, Iterable
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -18,7 +19,7 @@ from gradtape._node import next_sequence_nr
 from gradtape._site import internal_files
 from gradtape._tensor import Tensor
 from gradviz.program.events import Call
-from gradviz.program.values import Opaque, Write
+from gradviz.program.values import Opaque, Value, Write
 
 if TYPE_CHECKING:
     from gradviz._capture._gradtape_log import GradtapeLog
@@ -30,9 +31,9 @@ _DEEPEST = 4
 
 
 class _Here(threading.local):
-    """Whether this thread is inside a call that is logged as a whole."""
+    """How many calls this thread is inside of that are logged as a whole, or not."""
 
-    busy = False
+    busy = 0
 
 
 here = _Here()
@@ -41,10 +42,13 @@ here = _Here()
 class Opened:
     """A call that is running: what it was given, and what it wrote so far."""
 
-    __slots__ = ("call", "first", "tensors", "writes")
+    __slots__ = ("args", "call", "first", "tensors", "writes")
 
-    def __init__(self, call: Call, tensors: list[Tensor], first: int) -> None:
+    def __init__(
+        self, call: Call, args: tuple[Any, ...], tensors: list[Tensor], first: int
+    ) -> None:
         self.call = call
+        self.args = args
         self.tensors = tensors
         self.first = first  # nodes with higher numbers are this call's
         self.writes: list[Write] = []
@@ -59,7 +63,7 @@ def stand_in(
     def call(*args: Any, **kwargs: Any) -> Any:
         if here.busy:
             return original(*args, **kwargs)
-        here.busy = True
+        here.busy += 1
         opened = log.calls.begin(name, args, kwargs)
         try:
             result = original(*args, **kwargs)
@@ -70,7 +74,7 @@ def stand_in(
             log.calls.finish(opened, result)
             return result
         finally:
-            here.busy = False
+            here.busy -= 1
             del opened
 
     return call
@@ -81,11 +85,11 @@ def unlogged(original: Callable[..., Any]) -> Callable[..., Any]:
 
     @functools.wraps(original)
     def call(*args: Any, **kwargs: Any) -> Any:
-        before, here.busy = here.busy, True
+        here.busy += 1
         try:
             return original(*args, **kwargs)
         finally:
-            here.busy = before
+            here.busy -= 1
 
     return call
 
@@ -109,16 +113,18 @@ class Calls:
 
     def _begin(
         self, name: str, args: tuple[Any, ...], kwargs: dict[str, Any]
-    ) -> Opened:
+    ) -> Opened | None:
         log = self._log
-        now = mode.now
+        at, now, site = log.loop.here, mode.now, log.site()
+        if at.stepping is not None and site == log.loop.step_site:
+            return None  # a library's step that was given a closure
         tensors: list[Tensor] = []
         arguments = tuple([self._plain(value, tensors) for value in args])
         keywords = {key: self._plain(each, tensors) for key, each in kwargs.items()}
         call = Call(
             index=-1,
             op=name,
-            site=log.site(),
+            site=site,
             stack=log.stack(),
             thread=threading.get_ident(),
             inputs=tuple([log.value(tensor) for tensor in tensors]),
@@ -126,9 +132,10 @@ class Calls:
             keywords=keywords,
             grad_enabled=now.grad,
             inference=now.inference,
-            module=log.module,
+            module=at.module,
+            within=at.within,
         )
-        opened = Opened(call, tensors, next_sequence_nr())
+        opened = Opened(call, args, tensors, next_sequence_nr())
         self.open[call.thread] = opened
         return opened
 
@@ -195,13 +202,16 @@ class Calls:
         """Note that memory was written: by the open call, else as a call of its own."""
         log = self._log
         opened = self.open.get(threading.get_ident())
+        if opened is None and here.busy:
+            return  # whoever muted us tells of it
         value = log.value(target)
-        write = Write(value.storage, version - 1, version, value)
         if opened is not None:
-            opened.writes.append(write)
+            if opened.call.op == "__setitem__":
+                value = _region(value, *opened.args[:2])
+            opened.writes.append(Write(value.storage, version - 1, version, value))
             return
+        at, now = log.loop.here, mode.now
         with log.lock:
-            now = mode.now
             log.add(
                 Call(
                     index=log.take_index(),
@@ -212,10 +222,11 @@ class Calls:
                     inputs=(value,),
                     outputs=(value,),
                     arguments=(value,),
-                    writes=(write,),
+                    writes=(Write(value.storage, version - 1, version, value),),
                     grad_enabled=now.grad,
                     inference=now.inference,
-                    module=log.module,
+                    module=at.module,
+                    within=at.within,
                 )
             )
 
@@ -250,6 +261,28 @@ class Calls:
         if value is Ellipsis:
             return value
         return Opaque(kind, getattr(value, "__qualname__", ""))
+
+
+def _region(value: Value, target: Tensor, index: Any) -> Value:
+    """Return the value of ``target[index]``, where an index without tensors says it."""
+    data, places = target._data, index if isinstance(index, tuple) else (index,)
+    if type(data) is not np.ndarray or not all(_is_basic(place) for place in places):
+        return value
+    part = data[(*places, ...) if Ellipsis not in places else places]
+    item = data.itemsize
+    start = part.__array_interface__["data"][0] - data.__array_interface__["data"][0]
+    return replace(
+        value,
+        shape=part.shape,
+        strides=tuple([step // item for step in part.strides]),
+        offset=target.storage_offset() + (start // item if part.size else 0),
+    )
+
+
+def _is_basic(place: Any) -> bool:
+    if isinstance(place, slice):
+        return all(_is_basic(each) for each in (place.start, place.stop, place.step))
+    return place is None or place is Ellipsis or type(place) is int
 
 
 _WRITERS = frozenset(("__setitem__", "data.set", "requires_grad.set", "__delitem__"))
