@@ -175,4 +175,3 @@ def _sites(trace: TracebackType | None, user_files: Any) -> list[Any]:
             found.append((code, trace.tb_lasti))
         trace = trace.tb_next
     return found
-

@@ -35,7 +35,9 @@ def stand_in_for_attributes(log: GradtapeLog) -> None:
         get = attribute.fget
         if reads:
             get = _by_user(log, stand_in(log, f"{name}.get", get), get)
-        put = _by_user(log, stand_in(log, f"{name}.set", attribute.fset), attribute.fset)
+        put = _by_user(
+            log, stand_in(log, f"{name}.set", attribute.fset), attribute.fset
+        )
         log.put(owner, name, property(get, put, attribute.fdel, attribute.__doc__))
 
 

@@ -62,7 +62,11 @@ class Reader:
         key = None if node is None else self.key(node)
         if known is not None and known[0]() is tensor:
             value = known[1]
-            if (value.version, value.node, value.requires_grad) == (version, key, needs):
+            if (value.version, value.node, value.requires_grad) == (
+                version,
+                key,
+                needs,
+            ):
                 return value
         value = self._described(tensor._data, version, self._tensors.of(tensor))
         value.offset = tensor.storage_offset()
@@ -123,17 +127,19 @@ class Reader:
             waiting += [each for each in node.nodes if each is not None]
 
     def _fill(self, row: NodeRow, node: Node, outputs: Sequence[Tensor]) -> None:
-        row.next = tuple([
-            None if each is None or each.dead else (self.key(each), number)
-            for each, number in zip(node.nodes, node.numbers, strict=True)
-        ])
+        row.next = tuple(
+            [
+                None if each is None or each.dead else (self.key(each), number)
+                for each, number in zip(node.nodes, node.numbers, strict=True)
+            ]
+        )
         row.call, row.module, row.site = self.call, self.module, node.raw_site
         row.sequence = node.seq
         layouts = node.layouts
         row.shape = tuple(layouts[0].shape) if layouts and layouts[0] else None
-        row.saved = tuple([
-            Saved(slot, self._saved(entry, outputs)) for slot, entry in slots_of(node)
-        ])
+        row.saved = tuple(
+            [Saved(slot, self._saved(entry, outputs)) for slot, entry in slots_of(node)]
+        )
 
     def _saved(self, entry: SavedTensor, outputs: Sequence[Tensor]) -> Value:
         tensor, version = entry.tensor, entry.version

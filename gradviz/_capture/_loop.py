@@ -69,14 +69,15 @@ class LoopLog:
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
-        self._refresh(trace)
+        self.refresh(trace)
         for part in reversed(self._parts):
             try:
                 part.remove()
             except Exception as problem:
                 part.failed(problem)
 
-    def _refresh(self, trace: TracebackType | None = None) -> None:
+    def refresh(self, trace: TracebackType | None = None) -> None:
+        """Look up names and tables as they are now; the log stays open."""
         self.modules.refresh()
         self.names.try_(self.names.refresh, trace)
 
@@ -85,7 +86,7 @@ class LoopLog:
     def before_backward(self, event: Backward) -> None:
         """Do what is to be done when a pass begins: look up names, now and then."""
         if self.names.due():
-            self._refresh()
+            self.refresh()
 
     def after_backward(self, event: Backward) -> None:
         """Do what is to be done when a pass is over."""
