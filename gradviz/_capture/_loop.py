@@ -6,6 +6,7 @@ from types import TracebackType
 from typing import Any, Self
 
 from gradviz._capture._loop_base import Here, Part
+from gradviz._capture._loop_functions import FunctionPart
 from gradviz._capture._loop_modules import ModulePart
 from gradviz._capture._loop_names import NamePart
 from gradviz._capture._loop_optim import OptimizerPart
@@ -25,6 +26,8 @@ class LoopLog:
     - OptimizerCall and the table of optimizers; one Call ``step`` with the writes of a
       library's step; Call of the optimizer's name with ``error`` where it was refused;
     - ModuleCall, TrainingSwitched, the table of modules, ``TensorFacts`` of parameters;
+    - a Call of the class's name for every ``Function.apply`` of the user's, added as it
+      begins; ``Node.custom``; with ``scanned``, a check of each class's derivative;
     - names of tensors, modules and optimizers.
 
     The engine's log in turn
@@ -33,6 +36,7 @@ class LoopLog:
       and :meth:`after_backward` when the pass is over or has raised;
     - logs no tensor call while ``log.muted``: a library's step, zero_grad, and what is
       computed here run so. Torch may leave the stack of modes in ``pause``/``resume``;
+    - logs no call of its own for such a Function; ``functions.applying`` is its class;
     - leaves out calls while ``here.stepping is not None`` whose site is ``step_site``:
       a step that was given a closure runs unmuted;
     - fills ``Call.module`` from ``here.module`` and ``Call.within`` from
@@ -45,10 +49,16 @@ class LoopLog:
         self.here = here = Here()
         self.optimizers = OptimizerPart(lib, log, here)
         self.modules = ModulePart(lib, log, here)
+        self.functions = FunctionPart(lib, log, here)
         self.names = NamePart(lib, log, here)
         self.names.modules = self.modules
         self.names.optimizers = self.optimizers
-        self._parts: list[Part] = [self.optimizers, self.modules, self.names]
+        self._parts: list[Part] = [
+            self.optimizers,
+            self.modules,
+            self.functions,
+            self.names,
+        ]
 
     @property
     def step_site(self) -> RawSite | None:
@@ -69,6 +79,7 @@ class LoopLog:
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
+        self.functions.try_(self.functions.check_waiting)
         self.refresh(trace)
         for part in reversed(self._parts):
             try:
@@ -77,7 +88,7 @@ class LoopLog:
                 part.failed(problem)
 
     def refresh(self, trace: TracebackType | None = None) -> None:
-        """Look up names and tables as they are now; the log stays open."""
+        """Bring tables and names up to date; with the frames of an error, if any."""
         self.modules.refresh()
         self.names.try_(self.names.refresh, trace)
 
@@ -87,6 +98,8 @@ class LoopLog:
         """Do what is to be done when a pass begins: look up names, now and then."""
         if self.names.due():
             self.refresh()
+        self.functions.try_(self.functions.before_backward, event)
 
     def after_backward(self, event: Backward) -> None:
-        """Do what is to be done when a pass is over."""
+        """Do what is to be done when a pass is over: check derivatives."""
+        self.functions.try_(self.functions.check_waiting)

@@ -6,6 +6,8 @@ import threading
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, TypeAlias
 
+from gradviz.program.values import Opaque
+
 if TYPE_CHECKING:
     from gradviz.program.log import Log
 
@@ -84,3 +86,20 @@ class Part:
         except Exception as error:
             self.failed(error)
             return None
+
+
+def described(value: Any, lib: Any, log: Log, depth: int = 2) -> Any:
+    """Return an argument as records hold it: a Value, a plain value or an Opaque."""
+    if isinstance(value, lib.Tensor):
+        return log.value(value)
+    if value is None or type(value) in _PLAIN:
+        return value
+    if depth and type(value) in (list, tuple):
+        each = [described(inner, lib, log, depth - 1) for inner in value[:_ITEMS]]
+        return type(value)(each)
+    code = getattr(value, "__code__", None)
+    return Opaque(type(value).__name__, getattr(value, "__qualname__", ""), code)
+
+
+_PLAIN = (bool, int, float, complex, str)
+_ITEMS = 64
