@@ -47,12 +47,16 @@ class TorchBackward:
             if not log.is_home():
                 return original(*args, **kwargs)
             with disable():
-                entry = log.try_(self._begin, api, original, args, kwargs)
+                entry = log.try_(self._begin, api, args, kwargs)
+                if entry is None:
+                    return original(*args, **kwargs)
                 try:
                     result = original(*args, **kwargs)
                 except BaseException as error:
+                    entry.unhook()
                     log.try_(self._end, entry, None, error)
                     raise
+                entry.unhook()
                 log.try_(self._end, entry, result, None)
                 return result
 
@@ -73,16 +77,43 @@ class TorchBackward:
 
     # ---- before ---------------------------------------------------------------------
 
+    def preflight(self, root: Any) -> Backward:
+        """Log a pass from this tensor that is not to run."""
+        event = self._describe("backward", [root], [], [], None, False)
+        self._look_ahead(event, [root])
+        return event
+
     def _begin(
-        self, api: Literal["backward", "grad"], original: Any, args: Any, kwargs: Any
+        self, api: Literal["backward", "grad"], args: Any, kwargs: dict[str, Any]
     ) -> _Pass:
-        log = self.log
         given = _arguments(api, args, kwargs)
         roots = _as_tensors(self.torch, given[0])
-        gradients = _as_list(self.torch, given[1])
-        inputs = _as_tensors(self.torch, given[2])
+        event = self._describe(
+            api,
+            roots,
+            _as_list(self.torch, given[1]),
+            _as_tensors(self.torch, given[2]),
+            given[3],
+            bool(given[4]),
+        )
+        entry, log = _Pass(event), self.log
+        reached = self._look_ahead(event, roots)
+        log.loop.before_backward(event)
+        if log.scan and len(reached) <= MOST_HOOKED:
+            self._hook(entry, reached)
+        return entry
+
+    def _describe(
+        self,
+        api: Literal["backward", "grad"],
+        roots: list[Any],
+        gradients: list[Any],
+        inputs: list[Any],
+        retain: bool | None,
+        create: bool,
+    ) -> Backward:
+        log = self.log
         site, stack = log.place()
-        create = bool(given[4])
         event = Backward(
             index=-1,
             site=site,
@@ -95,17 +126,16 @@ class TorchBackward:
                 for each in gradients
             ),
             inputs=tuple(log.value(each) for each in inputs),
-            retain_graph=create if given[3] is None else bool(given[3]),
+            retain_graph=create if retain is None else bool(retain),
             create_graph=create,
         )
         with log.lock:
             event.index = log.take_index()
             log.add(event)
-        entry = _Pass(event)
-        reached = log.graph.walk([_gradient_edge(root) for root in roots], event)
-        if log.scan and len(reached) <= MOST_HOOKED:
-            self._hook(entry, reached)
-        return entry
+        return event
+
+    def _look_ahead(self, event: Backward, roots: list[Any]) -> dict[int, Any]:
+        return self.log.graph.walk([_gradient_node(root) for root in roots], event)
 
     def _hook(self, entry: _Pass, reached: dict[int, Any]) -> None:
         """Ask every node for its gradients. No closure holds a node: it would leak."""
@@ -134,9 +164,6 @@ class TorchBackward:
     # ---- after ----------------------------------------------------------------------
 
     def _end(self, entry: _Pass, result: Any, error: BaseException | None) -> None:
-        for handle in entry.handles:
-            handle.remove()
-        entry.handles.clear()
         event, log = entry.event, self.log
         if error is not None:
             event.error = f"{type(error).__name__}: {error}"
@@ -146,6 +173,7 @@ class TorchBackward:
                 None if each is None else log.values.result(each) for each in result
             )
         log.graph.passed(event)
+        log.loop.after_backward(event)
 
 
 class _Pass:
@@ -155,6 +183,12 @@ class _Pass:
         self.event = event
         self.handles: list[Any] = []
         self.running: int | None = None
+
+    def unhook(self) -> None:
+        """Take our hooks off the nodes."""
+        for handle in self.handles:
+            handle.remove()
+        self.handles.clear()
 
 
 def _arguments(api: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> list[Any]:
@@ -184,8 +218,8 @@ def _as_tensors(torch: Any, given: Any) -> list[Any]:
     return [each for each in _as_list(torch, given) if isinstance(each, torch.Tensor)]
 
 
-def _gradient_edge(tensor: Any) -> Any:
-    """Return the node a pass from this tensor begins at; a leaf's own is made late."""
+def _gradient_node(tensor: Any) -> Any:
+    """Return the node a pass from this tensor begins at."""
     if tensor.grad_fn is not None or not tensor.requires_grad:
         return tensor.grad_fn
     return tensor.view_as(tensor).grad_fn.next_functions[0][0]

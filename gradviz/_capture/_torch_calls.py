@@ -47,7 +47,12 @@ class TorchCalls:
                 return func(*args, **kwargs)
         elif how == "hook":
             return self.log.hooks.register(func, args, kwargs)
-        return func(*args, **kwargs)
+        try:
+            return func(*args, **kwargs)
+        except Exception as error:
+            if how != "grad_mode":
+                self.log.try_(self._refused, op, args, kwargs, error)
+            raise
 
     def _learn(self, func: Any) -> Op:
         op = describe_function(func)
@@ -60,10 +65,23 @@ class TorchCalls:
         frame = sys._getframe(3)  # below: _asked_by_user, meet, __torch_function__
         return self.log.user_files[frame.f_code.co_filename]
 
+    def _refused(
+        self,
+        op: Op,
+        args: tuple[Any, ...],
+        kwargs: dict[str, Any],
+        error: BaseException,
+    ) -> None:
+        self._failed(self._begin(op, args, kwargs, []), error)
+
     def _record(
         self, op: Op, func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]
     ) -> Any:
-        log = self.log
+        log, here = self.log, self.log.here
+        if log.muted:
+            return func(*args, **kwargs)
+        if here.stepping is not None and log.site() == log.loop.step_site:
+            return func(*args, **kwargs)  # the step is logged as a whole
         met: Met = []
         call = log.try_(self._begin, op, args, kwargs, met)
         if call is None:
@@ -80,7 +98,8 @@ class TorchCalls:
     def _begin(
         self, op: Op, args: tuple[Any, ...], kwargs: dict[str, Any], met: Met
     ) -> Call:
-        torch, log, argument = self.torch, self.log, self.values.argument
+        torch, log, here = self.torch, self.log, self.log.here
+        argument = self.values.argument
         site, stack = log.place()
         return Call(
             index=-1,
@@ -95,14 +114,17 @@ class TorchCalls:
             inputs=tuple([value for _, value in met]),
             grad_enabled=torch.is_grad_enabled(),
             inference=torch.is_inference_mode_enabled(),
-            module=log.module,
+            module=here.module,
+            within=here.within,
         )
 
     def _end(self, call: Call, op: Op, met: Met, result: Any, first: int) -> None:
         log = self.log
         self._notice_writes(call, op, met)
         outputs: list[Any] = []
-        if isinstance(result, self._tensor):
+        if op.sets:
+            outputs = [met[0][0]]
+        elif isinstance(result, self._tensor):
             outputs = [result]
         elif isinstance(result, tuple | list):
             outputs = list(_tensors_in(result, self._tensor))

@@ -14,6 +14,8 @@ if TYPE_CHECKING:
 LARGEST = 1 << 20
 """Storages of more bytes are not watched: reading them at every call would cost."""
 
+_WRITTEN_BY_THE_OP = frozenset({"_saved_running_mean", "_saved_running_var"})
+
 Met = list[tuple[Any, Value]]
 
 
@@ -28,8 +30,8 @@ class Exports:
         self.torch = torch
         self.log = log
         self.values = log.values
-        # storage -> the storage object's address is not kept: only its prints are
-        self.watched: dict[int, list[tuple[int, int]]] = {}  # (event, print), in order
+        self.watched: dict[int, list[tuple[int, int]]] = {}
+        """Storage -> event indexes with the fingerprint then, in order."""
 
     def add(self, call: Call, met: Met, outputs: list[Any]) -> None:
         """Watch the storages that a call handed out."""
@@ -54,7 +56,7 @@ class Exports:
         for saved in node.saved:
             prints = self.watched.get(saved.value.storage)
             tensor = tensors.get(saved.slot)
-            if not prints or tensor is None:
+            if not prints or tensor is None or saved.slot in _WRITTEN_BY_THE_OP:
                 continue
             since = [each for each in prints if each[0] >= (node.call or 0)]
             now = self._print(tensor)

@@ -59,8 +59,11 @@ class TorchHooks:
 
     def _held_by(self, hook: Any) -> list[Value]:
         """Return the tensors in a hook's closure and defaults."""
-        function = getattr(hook, "__func__", hook)
-        held = list(getattr(function, "__defaults__", None) or ())
+        function, held = getattr(hook, "__func__", hook), list[Any]()
+        if isinstance(function, functools.partial):
+            held += [*function.args, *function.keywords.values()]
+            function = function.func
+        held += list(getattr(function, "__defaults__", None) or ())
         for cell in getattr(function, "__closure__", None) or ():
             try:
                 held.append(cell.cell_contents)

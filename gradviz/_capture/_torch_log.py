@@ -8,14 +8,16 @@ import threading
 from types import TracebackType
 from typing import Any, Self
 
+from gradviz._capture._loop import LoopLog
 from gradviz._capture._torch_backward import TorchBackward
 from gradviz._capture._torch_calls import TorchCalls
 from gradviz._capture._torch_exports import Exports
 from gradviz._capture._torch_graph import TorchGraph
 from gradviz._capture._torch_hooks import TorchHooks
 from gradviz._capture._torch_modes import TorchModes
+from gradviz._capture._torch_traceback import without_our_frames
 from gradviz._capture._torch_values import TorchValues
-from gradviz.program.events import Raised
+from gradviz.program.events import Backward, Raised
 from gradviz.program.log import Log
 from gradviz.program.records import Program
 from gradviz.program.values import RawSite, Value
@@ -37,7 +39,8 @@ class TorchLog(Log):
         self.torch: Any = torch
         self.scan = self.program.scanned = scan
         self.on = False
-        self.module: int | None = None  # index of the innermost module call
+        self.loop = LoopLog(torch, self)
+        self.here = self.loop.here
         self.library = os.path.dirname(str(torch.__file__)) + os.sep
         self.values = TorchValues(torch, self, scan)
         self.graph = TorchGraph(torch, self)
@@ -58,6 +61,7 @@ class TorchLog(Log):
         self.passes.install()
         self._from_numpy = self.torch.from_numpy
         self.torch.from_numpy = self._seen(self._from_numpy)
+        self.loop.__enter__()
         self.calls.mode.__enter__()
         return self
 
@@ -68,12 +72,27 @@ class TorchLog(Log):
         trace: TracebackType | None,
     ) -> None:
         self.calls.mode.__exit__(kind, error, trace)
+        if error is not None and not isinstance(error, SystemExit):
+            self.raised(error)
+        self.loop.__exit__(kind, error, trace)
         self.torch.from_numpy = self._from_numpy
         self.passes.remove()
         self.modes.remove()
-        if error is not None and not isinstance(error, SystemExit):
-            self.try_(self._raised, error)
         self.on = False
+
+    def raised(self, error: BaseException) -> None:
+        """Log an exception that left the user's code, and take our frames off it."""
+        self.try_(self._raised, error)
+        without_our_frames(error)
+
+    def refresh(self) -> None:
+        """Bring names and tables up to date, for whoever reads the log now."""
+        self.try_(self.loop._refresh)
+
+    def preflight(self, loss: Any) -> Backward | None:
+        """Log the pass that ``loss.backward()`` would begin here; do not run it."""
+        with self.torch._C.DisableTorchFunction():
+            return self.try_(self.passes.preflight, loss)
 
     def _seen(self, original: Any) -> Any:
         """Wrap a function that the function mode does not see."""
@@ -139,12 +158,14 @@ class TorchLog(Log):
 
     def pause(self) -> None:
         """Let tensor calls pass unseen until :meth:`resume`; pauses may nest."""
+        super().pause()
         guard = self.torch._C.DisableTorchFunction()
         guard.__enter__()
         self._pauses.append(guard)
 
     def resume(self) -> None:
         """End the last :meth:`pause`."""
+        super().resume()
         self._pauses.pop().__exit__(None, None, None)
 
     def place(self) -> tuple[RawSite | None, tuple[RawSite, ...]]:

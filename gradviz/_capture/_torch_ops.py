@@ -60,6 +60,7 @@ class Op:
     exports: bool = False  # gives the memory to those who write behind the version
     uninitialized: bool = False  # the result holds whatever was there
     touches_flags: bool = False  # may change a tensor without a new version
+    sets: bool = False  # an attribute: the result is the tensor as it is afterwards
 
 
 def describe_function(func: Any) -> Op:
@@ -91,4 +92,4 @@ def _attribute(attribute: str, access: str) -> Op:
             return Op(attribute, "record")
         how = _ATTRIBUTES_READ.get(attribute, "skip")
         return Op(f"{attribute}.get", how, exports=attribute == "data")
-    return Op(f"{attribute}.set", "record", touches_flags=True)
+    return Op(f"{attribute}.set", "record", touches_flags=True, sets=True)
