@@ -52,8 +52,8 @@ def check(history: History) -> Iterator[Hit]:
         yield Hit(
             f"{name} was computed once, in {history.line(culprit)}, but the pass in "
             f"{history.line(found.second.site)} runs in every turn of a loop. Its "
-            f"first run freed that graph: {describe(history, found.freed)} has no saved "
-            "tensors left.",
+            f"first run freed that graph: {describe(history, found.freed)} has lost "
+            "its saved tensors.",
             culprit,
             "Move this line into the loop, so that every turn builds its own graph; "
             "or detach() the result if no gradient should flow through it.",

@@ -85,7 +85,8 @@ def _without_graph(history: History, backward: Backward) -> Iterator[Hit]:
             continue
         yield Hit(
             f"`{name}` was bound to a new tensor in {history.line(call.site)}, "
-            "computed without a graph: unlike the leaf before it, it does not require grad.",
+            "computed without a graph: unlike the leaf before it, it does not require "
+            "grad.",
             call.site,
             _FIX.format(name),
             symptom=backward.site,
