@@ -125,14 +125,23 @@ def crossing_into(
             below = history.node(edge[0])
             if below is None or below.leaf is not None:
                 continue
-            if (node.call or 0) > first.index and edge[0] in old:
-                found.append(_crossing(history, node, below))
-            elif (below.call or 0) > first.index:
+            if (below.call or 0) > first.index:
                 waiting.append(edge[0])
+            elif (node.call or 0) > first.index and _leads(history, edge[0], old):
+                found.append(_crossing(history, node, below))
     for crossing in found:
         if made_again(history, crossing.node, first, second):
             return crossing
     return found[0] if found else None
+
+
+def _leads(history: History, key: int, old: dict[int, Node]) -> bool:
+    """Tell whether a node leads to a walked one: a second output may not be one."""
+    if key in old:
+        return True
+    return any(
+        each in old and node.leaf is None for each, node in history.reach([key]).items()
+    )
 
 
 def _root_nodes(backward: Backward) -> list[int]:
