@@ -1,0 +1,144 @@
+"""Cuts: where a loss depends on a leaf through a call that forgot the graph."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from typing import Literal
+from weakref import WeakKeyDictionary
+
+from gradviz.diagnosis.rules import _leaves, _modes
+from gradviz.diagnosis.rules._flow import ARRAYS, NUMBERS, Crossing, Flow
+from gradviz.program.events import Backward, Call, ModeSwitched
+from gradviz.program.history import History
+from gradviz.program.values import RawSite
+
+Kind = Literal[
+    "block", "decorator", "left", "checkpoint", "sample", "library",
+    "detach", "copy", "numbers", "array", "threshold", "index", "cast", "other",
+]  # fmt: skip
+
+_INDEX = {"argmax", "argmin", "argsort", "sort", "topk", "max", "min", "multinomial"}
+_INDEX |= {"nonzero", "one_hot", "searchsorted", "bucketize", "bincount", "kthvalue"}
+_INDEX |= {"histc", "unique", "mode", "median", "count_nonzero", "__index__"}
+_THRESHOLD = {"gt", "ge", "lt", "le", "eq", "ne", "greater", "less", "isclose"}
+_THRESHOLD |= {"greater_equal", "less_equal", "not_equal", "bool", "heaviside"}
+_THRESHOLD |= {"signbit", "logical_and", "logical_or", "logical_not", "__bool__"}
+_CAST = {"to", "long", "int", "short", "char", "byte", "type", "type_as", "__int__"}
+_COPY = {"tensor", "as_tensor", "asarray", "new_tensor", "Tensor", "FloatTensor"}
+_DETACH = {"detach", "detach_", "data.get", "detach_copy"}
+
+_FLOATING = {"float16", "bfloat16", "float32", "float64", "complex64", "complex128"}
+
+_PER_SITE = 2  # passes looked at per line of code, from the first and from the last
+
+
+@dataclass(frozen=True, slots=True)
+class Cut:
+    """One place where graphs ended on the way to the root of a backward pass."""
+
+    kind: Kind
+    backward: Backward
+    crossings: tuple[Crossing, ...]
+    switch: ModeSwitched | None
+    lost: frozenset[int]  # leaves behind it that no pass of the run reaches
+    dead: bool  # the root has no graph at all
+
+    @property
+    def fed(self) -> bool:
+        """Whether what was cut off feeds something that learns."""
+        return any(each.fed for each in self.crossings)
+
+    @property
+    def call(self) -> Call:
+        """The call that forgot the graph, the one nearest to the root."""
+        return self.crossings[0].call
+
+
+def cuts(history: History) -> list[Cut]:
+    """Return the cuts that cost a leaf its gradient."""
+    if history not in _known:
+        _known[history] = list(_find(history))
+    return _known[history]
+
+
+_known: WeakKeyDictionary[History, list[Cut]] = WeakKeyDictionary()
+
+
+def is_dead(backward: Backward) -> bool:
+    """Return whether no root of a pass has a graph, or is itself a parameter."""
+    return bool(backward.roots) and all(
+        root.node is None and not root.is_parameter for root in backward.roots
+    )
+
+
+def _find(history: History) -> Iterator[Cut]:
+    flow = Flow(history)
+    trained = _leaves.trained(history)
+    copies = _leaves.copies(history)
+    for backward in _sampled(history.backwards):
+        dead = is_dead(backward)
+        groups: dict[object, list[tuple[Crossing, Kind, ModeSwitched | None]]] = (
+            defaultdict(list)
+        )
+        for root in backward.roots:
+            for crossing in flow.crossings(root, backward.index):
+                kind, switch = _kind(history, crossing)
+                place = switch.index if switch else crossing.call.site
+                groups[kind, place].append((crossing, kind, switch))
+        for found in groups.values():
+            crossings = tuple(each for each, _, _ in found)
+            behind = _behind(history, crossings)
+            lost = behind if dead else behind - trained - copies
+            if lost:
+                _, kind, switch = found[0]
+                yield Cut(kind, backward, crossings, switch, frozenset(lost), dead)
+
+
+def _behind(history: History, crossings: Iterable[Crossing]) -> set[int]:
+    return {leaf for each in crossings for leaf in history.leaves_of(each.source)}
+
+
+def _sampled(passes: Iterable[Backward]) -> list[Backward]:
+    """Return the first and last passes of each line: a loop repeats itself."""
+    by_site: dict[RawSite | None, list[Backward]] = defaultdict(list)
+    for each in passes:
+        by_site[each.site].append(each)
+    chosen = {
+        each.index: each
+        for group in by_site.values()
+        for each in (*group[:_PER_SITE], *group[-_PER_SITE:])
+    }
+    return [chosen[index] for index in sorted(chosen)]
+
+
+def _kind(history: History, crossing: Crossing) -> tuple[Kind, ModeSwitched | None]:
+    call = crossing.call
+    if crossing.detour is not None:
+        export = crossing.detour.export.op
+        if export in _INDEX | _CAST | _THRESHOLD:
+            return _by_name(call), None
+        array = export in ARRAYS and export not in NUMBERS
+        return ("array" if array else "numbers"), None
+    named = _by_name(call)
+    if named == "other" and not call.grad_enabled:
+        switch = _modes.switched_off(history, call)
+        if switch is not None:
+            return _modes.how(history, switch, call), switch
+    return named, None
+
+
+def _by_name(call: Call) -> Kind:
+    op = call.op
+    if op in _DETACH:
+        return "detach"
+    if op in _THRESHOLD or op.strip("_") in _THRESHOLD:
+        return "threshold"
+    made = {value.dtype for value in call.outputs}
+    whole = not call.outputs or any(dtype not in _FLOATING for dtype in made)
+    if op in _INDEX and whole:
+        return "index"
+    if op in _CAST and whole:
+        return "threshold" if made == {"bool"} else "cast"
+    return "copy" if op in _COPY else "other"

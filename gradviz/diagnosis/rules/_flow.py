@@ -1,0 +1,181 @@
+"""Where values came from, through everything that forgets the graph."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+from gradviz.program.events import Call
+from gradviz.program.history import History
+from gradviz.program.values import Opaque, Value
+
+NUMBERS = {"item", "tolist", "__float__", "__int__", "__index__", "__bool__"}
+ARRAYS = {"numpy", "__array__", "tolist"}
+ENTRIES = {"tensor", "as_tensor", "asarray", "from_numpy", "Tensor", "FloatTensor"}
+ENTRIES |= {"DoubleTensor", "full", "new_tensor", "new_full", "from_dlpack"}
+
+_COMPARISONS = {"sub", "rsub", "subtract", "__rsub__", "dist", "pairwise_distance"}
+_COMPARISONS |= {"cross_entropy", "kl_div", "cosine_similarity", "gather", "mse_loss"}
+_COMPARISONS |= {"binary_cross_entropy", "binary_cross_entropy_with_logits"}
+
+_INDEPENDENT = {"zeros_like", "ones_like", "empty_like", "full_like", "rand_like"}
+_INDEPENDENT |= {"randn_like", "randint_like", "new_zeros", "new_ones", "new_empty"}
+_INDEPENDENT |= {"requires_grad_", "requires_grad.set", "new_full", "grad.get", "shape.get", "size", "grad_fn.get"}
+
+
+@dataclass(frozen=True, slots=True)
+class Detour:
+    """Values that left the tensor library and came back as a new tensor."""
+
+    export: Call
+    entry: Call
+
+
+@dataclass(frozen=True, slots=True)
+class Crossing:
+    """A call whose result has no graph although one of its operands had one."""
+
+    call: Call
+    source: Value  # the operand
+    detour: Detour | None = None  # the way from the call to the root
+    fed: bool = False  # its result met something that learns, not only a comparison
+
+
+_Step = tuple[Value, int, Detour | None, bool]  # value, before, way to here, fed
+
+
+class Flow:
+    """Walks from a result to what it was computed from, up to where graphs end."""
+
+    def __init__(self, history: History) -> None:
+        self.history = history
+
+    @cached_property
+    def _producers(self) -> dict[int, list[tuple[Call, Value]]]:
+        found: dict[int, list[tuple[Call, Value]]] = defaultdict(list)
+        for call in self.history.calls:
+            if call.op not in _INDEPENDENT:
+                for value in call.outputs:
+                    found[value.tensor].append((call, value))
+        return found
+
+    @cached_property
+    def _writers(self) -> dict[int, list[tuple[Call, Value]]]:
+        found: dict[int, list[tuple[Call, Value]]] = defaultdict(list)
+        for call in self.history.calls:
+            if call.op.endswith("_"):
+                for write in call.writes:
+                    found[write.storage].append((call, write.value))
+        return found
+
+    @cached_property
+    def _exports(self) -> list[Call]:
+        """The calls that handed values of a graph to Python or NumPy, in order."""
+        names = NUMBERS | ARRAYS
+        return [
+            call for call in self.history.calls if call.op in names and call.inputs
+        ]
+
+    @cached_property
+    def _numbers(self) -> dict[float, list[Call]]:
+        found: dict[float, list[Call]] = defaultdict(list)
+        for call in self._exports:
+            for number in set(numbers_in(call.result)):
+                found[number].append(call)
+        return found
+
+    def crossings(self, root: Value, before: int) -> Iterator[Crossing]:
+        """Yield where the graphs behind a value end, nearest first."""
+        waiting: list[_Step] = [(root, before, None, False)]
+        seen: set[tuple[int, bool]] = set()
+        for value, limit, detour, fed in waiting:
+            mark = value.tensor, detour is None
+            if mark in seen:
+                continue
+            seen.add(mark)
+            for call, made in self._made(value, limit):
+                for operand, export in self._operands(call):
+                    way = detour if export is None else Detour(export, call)
+                    met = fed or _meets_learner(call, operand)
+                    if operand.requires_grad and (way or not made.requires_grad):
+                        yield Crossing(export or call, operand, way, met)
+                    elif operand.tensor != value.tensor and not _is_end(operand):
+                        waiting.append((operand, call.index, way, met))
+
+    def _made(self, value: Value, limit: int) -> Iterator[tuple[Call, Value]]:
+        """Yield the calls that gave a tensor or wrote its memory, latest first."""
+        made = self._producers.get(value.tensor, ())
+        leaf = value.is_leaf and value.requires_grad
+        writers = () if leaf else self._writers.get(value.storage, ())
+        found = {call.index: (call, each) for call, each in (*writers, *made)}
+        for index in sorted(found, reverse=True):
+            if index < limit:
+                yield found[index]
+
+    def _operands(self, call: Call) -> Iterator[tuple[Value, Call | None]]:
+        """Yield what a call computed with, and the export that numbers came from."""
+        for value in call.inputs:
+            yield value, None
+        for export in self._sources(call):
+            for value in export.inputs:
+                yield value, export
+
+    def _sources(self, call: Call) -> list[Call]:
+        given = (*call.arguments, *call.keywords.values())
+        found = {
+            export.index: export
+            for number in numbers_in(given)
+            for export in self._numbers.get(number, ())
+            if export.index < call.index
+        }
+        if call.op in ENTRIES and not found and not call.inputs and _foreign(given):
+            return self._recent(call)
+        return list(found.values())
+
+    def _recent(self, call: Call) -> list[Call]:
+        """Return the exports since the backward pass before a call.
+
+        What NumPy or Python did with the numbers in between cannot be seen.
+        """
+        passes = [each.index for each in self.history.backwards]
+        since = max((each for each in passes if each < call.index), default=-1)
+        return [each for each in self._exports if since < each.index < call.index]
+
+
+def _is_end(value: Value) -> bool:
+    return value.requires_grad and value.is_parameter
+
+
+def _meets_learner(call: Call, operand: Value) -> bool:
+    """Return whether a call joins an operand with another one that learns."""
+    return (
+        call.op not in _COMPARISONS
+        and not call.op.endswith("_loss")
+        and any(
+            each.requires_grad for each in call.inputs if each.tensor != operand.tensor
+        )
+    )
+
+
+def numbers_in(given: Any) -> Iterator[float]:
+    """Yield the floats in nested lists, tuples and plain values.
+
+    >>> list(numbers_in([1, (2.5, [True])]))
+    [2.5]
+    """
+    if isinstance(given, float):
+        yield given
+    elif isinstance(given, list | tuple):
+        for each in given:  # pyright: ignore[reportUnknownVariableType]
+            yield from numbers_in(each)
+
+
+def _foreign(given: tuple[Any, ...]) -> bool:
+    """Return whether an array, or a list of numbers, is among arguments."""
+    return any(
+        isinstance(each, list) or (isinstance(each, Opaque) and "array" in each.kind)
+        for each in given
+    ) or any(isinstance(each, float) for each in given)

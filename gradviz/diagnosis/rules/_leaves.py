@@ -1,0 +1,112 @@
+"""Whose gradients matter: leaves, optimizers, and what the program does with them."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable
+
+from gradviz.program.events import Call, OptimizerCall
+from gradviz.program.history import History
+from gradviz.program.values import Value
+
+
+def trained(history: History) -> set[int]:
+    """Return the leaves that any backward pass of the run reaches."""
+    return {leaf for each in history.backwards for leaf in each.leaves}
+
+
+def wanted(history: History) -> set[int] | None:
+    """Return the tensors that optimizers step, or None where there is no optimizer.
+
+    An optimizer that never stepped counts only where none did: a run of one half of an
+    adversarial pair is no mistake of the other half.
+    """
+    optimizers = history.program.optimizers
+    if not optimizers:
+        return None
+    stepped = {each.optimizer for each in steps(history)}
+    keys = stepped & set(optimizers) or set(optimizers)
+    return {tensor for key in keys for tensor in optimizers[key].tensors}
+
+
+def steps(history: History) -> list[OptimizerCall]:
+    """Return the steps of all optimizers, in order."""
+    return [each for each in history.of(OptimizerCall) if each.what == "step"]
+
+
+def copies(history: History) -> set[int]:
+    """Return the parameters that are written from other parameters.
+
+    These are the slow halves of pairs: target networks, moving averages. Nobody
+    expects a gradient there.
+    """
+    owners: dict[int, set[int]] = {}
+    for call in history.calls:
+        for value in (*call.inputs, *call.outputs):
+            if value.is_parameter:
+                owners.setdefault(value.storage, set()).add(value.tensor)
+    found: set[int] = set()
+    for call in history.calls:
+        for write in call.writes:
+            others = {value.storage for value in call.inputs} - {write.storage}
+            if write.storage in owners and others & owners.keys():
+                found |= owners[write.storage]
+    return found
+
+
+def last_seen(history: History) -> dict[int, Value]:
+    """Return every tensor as the last call saw it."""
+    found: dict[int, Value] = {}
+    for call in history.calls:
+        for value in (*call.inputs, *call.outputs):
+            found[value.tensor] = value
+    return found
+
+
+def parameters(history: History) -> dict[int, int]:
+    """Return the registered parameters of all modules, with their module."""
+    return {
+        tensor: key
+        for key, module in history.program.modules.items()
+        for tensor in module.parameters.values()
+    }
+
+
+def first_use(history: History, tensor: int) -> Call | None:
+    """Return the first call that gave or took a tensor."""
+    calls = [history.producer(tensor), *history.uses(tensor)[:1]]
+    found = [call for call in calls if call is not None]
+    return min(found, key=lambda call: call.index, default=None)
+
+
+def listed(history: History, tensors: Collection[int], limit: int = 4) -> str:
+    """Return "`a.weight`, `a.bias` and 3 more" for tensors.
+
+    Tensors without a name are counted.
+    """
+    names = sorted(filter(None, (history.name(each, "") for each in tensors)))
+    shown = names[:limit]
+    rest = len(tensors) - len(shown)
+    if not shown:
+        return "a tensor" if rest == 1 else f"{rest} tensors"
+    if rest:
+        return f"{', '.join(shown)} and {rest} more"
+    return joined(shown)
+
+
+def joined(parts: Iterable[str]) -> str:
+    """Return "a, b and c".
+
+    >>> joined(["a", "b", "c"])
+    'a, b and c'
+    """
+    *most, last = parts
+    return f"{', '.join(most)} and {last}" if most else last
+
+
+def plural(count: int, one: str, many: str) -> str:
+    """Return the word for a count.
+
+    >>> plural(1, "requires", "require")
+    'requires'
+    """
+    return one if count == 1 else many

@@ -1,0 +1,97 @@
+"""Who switched gradients off: the block, decorator or call behind a call's grad mode."""
+
+from __future__ import annotations
+
+import ast
+from typing import Literal
+
+from gradviz.program.events import Call, ModeSwitched
+from gradviz.program.history import History
+from gradviz.program.places import Places
+from gradviz.program.values import RawSite
+
+How = Literal["block", "decorator", "left", "checkpoint", "sample", "library"]
+
+_SWITCHES = ("no_grad", "set_grad_enabled", "inference_mode")
+
+
+def switched_off(history: History, call: Call) -> ModeSwitched | None:
+    """Return the switch that took gradients from a call: the outermost one in force."""
+    cause = None
+    for event in history.of(ModeSwitched):
+        if event.index > call.index:
+            break
+        if event.thread != call.thread:
+            continue
+        if event.enabled:
+            cause = None
+        elif cause is None and not event.leaving:
+            cause = event
+    return cause
+
+
+def how(history: History, switch: ModeSwitched, call: Call) -> How:
+    """Say how the mode came to be off where ``call`` ran."""
+    text = history.text(switch.site)
+    if switch.function is not None and _decorator(history.places, switch) is not None:
+        return "decorator"
+    if not any(word in _statement(history.places, switch.site) for word in _SWITCHES):
+        if "checkpoint" in text:
+            return "checkpoint"
+        return "sample" if ".sample(" in text else "library"
+    inside = _inside(history.places, switch.site, call)
+    return "block" if inside or _opens_block(history.places, switch.site) else "left"
+
+
+def decorator_line(history: History, switch: ModeSwitched) -> int | None:
+    """Return the line of the decorator that switched gradients off."""
+    found = _decorator(history.places, switch)
+    return None if found is None else found.lineno
+
+
+def _decorator(places: Places, switch: ModeSwitched) -> ast.expr | None:
+    if switch.function is None:
+        return None
+    definition = places.function(switch.function)
+    if not isinstance(definition, ast.FunctionDef):
+        return None
+    for each in definition.decorator_list:
+        if any(word in ast.unparse(each) for word in _SWITCHES):
+            return each
+    return None
+
+
+def _statement(places: Places, site: RawSite | None) -> str:
+    """Return the text of a statement; of a compound one, its head."""
+    statement = places.statement(site)
+    if statement is None:
+        return places.expression(site)
+    if isinstance(statement, ast.With):
+        return " ".join(ast.unparse(item) for item in statement.items)
+    return ast.unparse(statement)
+
+
+def _inside(places: Places, site: RawSite | None, call: Call) -> bool:
+    """Return whether a call ran within the ``with`` block that begins at a site."""
+    statement = places.statement(site)
+    if site is None or not isinstance(statement, ast.With):
+        return False
+    last = statement.end_lineno or statement.lineno
+    frames = [frame for frame in (call.site, *call.stack) if frame is not None]
+    return any(
+        code is site[0] and statement.lineno <= places.line((code, lasti)) <= last
+        for code, lasti in frames
+    )
+
+
+def _opens_block(places: Places, site: RawSite | None) -> bool:
+    """Return whether a site is in the helper of another ``with`` statement."""
+    if site is None:
+        return False
+    definition = places.function(site[0])
+    if not isinstance(definition, ast.FunctionDef):
+        return False
+    decorators = [ast.unparse(each) for each in definition.decorator_list]
+    return definition.name == "__enter__" or any(
+        "contextmanager" in each for each in decorators
+    )

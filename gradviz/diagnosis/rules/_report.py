@@ -1,0 +1,104 @@
+"""From a cut to a hit: whether to speak, how loudly, and in which words."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterator
+from dataclasses import dataclass
+
+from gradviz.diagnosis.rule import Hit, Related, Severity
+from gradviz.diagnosis.rules import _leaves
+from gradviz.diagnosis.rules._cuts import Cut, Kind, cuts
+from gradviz.diagnosis.rules._raised import ended_by
+from gradviz.program.history import History
+from gradviz.program.values import RawSite
+
+
+@dataclass(frozen=True, slots=True)
+class Words:
+    """What one kind of cut did, where, and what to write instead."""
+
+    what: str  # a sentence; the leaves follow
+    fix: str
+    culprit: RawSite | None
+    line: int | None = None
+    related: tuple[Related, ...] = ()
+
+
+def hits(
+    history: History, kinds: Collection[Kind], words: Callable[[History, Cut], Words]
+) -> Iterator[Hit]:
+    """Yield a hit for every cut of these kinds that matters."""
+    for cut in cuts(history):
+        if cut.kind in kinds and not is_hack(cut):
+            severity, lost = _weight(history, cut)
+            if lost:
+                yield make(history, cut, words(history, cut), severity, lost)
+
+
+def is_hack(cut: Cut) -> bool:
+    """Return whether requires_grad was set on a root that had lost its graph."""
+    return cut.dead and any(root.requires_grad for root in cut.backward.roots)
+
+
+def make(
+    history: History,
+    cut: Cut,
+    words: Words,
+    severity: Severity | None,
+    lost: Collection[int],
+) -> Hit:
+    """Return the hit for a cut, with the numbers and places that go with it."""
+    source = cut.crossings[0].source
+    maker = history.producer(source, before=cut.call.index)
+    related = list(words.related)
+    if maker is not None and maker.site is not None and not source.is_leaf:
+        related.append(Related("still had a graph here", maker.site))
+    explains = ended_by(history, cut.backward)
+    return Hit(
+        message=f"{words.what} {_consequence(history, cut, lost)}",
+        culprit=words.culprit,
+        fix=words.fix,
+        symptom=cut.backward.site,
+        related=tuple(related),
+        nodes=() if source.node is None else (source.node,),
+        tensors=tuple(sorted(lost)),
+        severity=severity,
+        explains=explains,
+        line=words.line,
+        certainty=_certainty(cut, lost),
+    )
+
+
+def _consequence(history: History, cut: Cut, lost: Collection[int]) -> str:
+    names = _leaves.listed(history, lost)
+    was = "was" if len(lost) == 1 else "were"
+    where = history.line(cut.backward.site)
+    if cut.dead:
+        return f"So the root of the backward pass in {where} has no path to {names}."
+    total = len(set(cut.backward.leaves) | set(lost))
+    return (
+        f"{names} require{'s' if len(lost) == 1 else ''} grad and {was} used, but the "
+        f"backward pass in {where} cannot reach {'it' if len(lost) == 1 else 'them'}: "
+        f"it reaches {len(cut.backward.leaves)} of {total} leaves."
+    )
+
+
+def _certainty(cut: Cut, lost: Collection[int]) -> float:
+    guessed = any(each.detour is not None for each in cut.crossings)
+    share = len(lost) / (len(lost) + len(cut.backward.leaves))
+    return (0.6 if guessed else 0.8) + 0.2 * share
+
+
+def _weight(history: History, cut: Cut) -> tuple[Severity | None, Collection[int]]:
+    """Return how loudly to speak of a cut, and the leaves worth naming."""
+    if cut.dead:
+        if cut.backward.error is None:
+            return "info", ()
+        return (None if ended_by(history, cut.backward) else "info"), cut.lost
+    wanted = _leaves.wanted(history)
+    if wanted is not None:
+        return "warning", cut.lost & wanted
+    # Nobody steps these leaves. A block with no_grad() says what is meant, and what
+    # only enters a comparison is a target.
+    meant = cut.kind == "block" or not cut.fed
+    return ("info" if meant else "warning"), cut.lost

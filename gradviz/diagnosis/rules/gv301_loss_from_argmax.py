@@ -1,0 +1,62 @@
+"""A loss or a layer works on the result of argmax, which has no gradient.
+
+What it does
+    Finds positions (``argmax``, ``argsort``, the indices of ``topk`` or ``sort``,
+    ``multinomial``) that a backward pass meets on the way to leaves that it cannot
+    reach otherwise.
+
+Why is this bad
+    A position does not move when a score moves a little: there is no derivative, and
+    the graph ends. PyTorch says only that the root "does not require grad", and names
+    neither the call nor the last tensor that had a graph.
+
+Example
+    ::
+
+        predicted = logits.argmax(1)
+        loss = (predicted != target).float().mean()
+        loss.backward()
+
+Use instead
+    ::
+
+        loss = F.cross_entropy(logits, target)
+
+When it stays quiet
+    Metrics beside the loss, actions and pseudo-labels whose network learns through
+    another path, and ``gather`` at the best position: the leaves are reached.
+
+References
+    https://pytorch.org/docs/stable/generated/torch.argmax.html
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from gradviz.diagnosis.rule import Hit, Rule
+from gradviz.diagnosis.rules._cuts import Cut
+from gradviz.diagnosis.rules._report import Words, hits
+from gradviz.program.history import History
+
+
+def _check(history: History) -> Iterator[Hit]:
+    return hits(history, {"index", "other"}, _words)
+
+
+def _words(history: History, cut: Cut) -> Words:
+    call, source = cut.call, cut.crossings[0].source
+    name = history.name(source, "its operand")
+    if cut.kind == "other":
+        what = f"`{call.op}` has no derivative: {name} had a graph, its result has none."
+        return Words(what, "Use a differentiable operation.", call.site)
+    return Words(
+        f"`{call.op}` gives positions, which have no gradient: {name} still had a "
+        "graph, and the graph ends here.",
+        "Compute the loss from the scores themselves (`F.cross_entropy(logits, "
+        "target)`, a softmax); keep the positions for metrics.",
+        call.site,
+    )
+
+
+RULE = Rule("GV301", "loss-from-argmax", "error", _check)

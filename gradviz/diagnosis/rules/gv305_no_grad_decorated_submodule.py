@@ -1,0 +1,70 @@
+"""A function decorated with ``@torch.no_grad()`` computes a part of the loss.
+
+What it does
+    Finds operations on the way to a root that ran inside a function with a decorator
+    that switches gradients off, where the leaves they used get no gradient.
+
+Why is this bad
+    The decorator is not seen where the function is called: the call looks like any
+    other layer, yet its parameters stay as they were initialised.
+
+Example
+    ::
+
+        class Encoder(nn.Module):
+            @torch.no_grad()
+            def forward(self, x):
+                return self.linear(x)
+
+Use instead
+    ::
+
+        class Encoder(nn.Module):
+            def forward(self, x):
+                return self.linear(x)
+
+When it stays quiet
+    Decorated evaluation and sampling functions, updates of moving averages, and
+    encoders that no optimizer steps beside others that one does.
+
+References
+    https://pytorch.org/docs/stable/generated/torch.no_grad.html
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from gradviz.diagnosis.rule import Hit, Related, Rule
+from gradviz.diagnosis.rules._cuts import Cut
+from gradviz.diagnosis.rules._report import Words, hits
+from gradviz.program.history import History
+
+
+from gradviz.diagnosis.rules._modes import decorator_line
+
+
+def _check(history: History) -> Iterator[Hit]:
+    return hits(history, {"decorator"}, _words)
+
+
+def _words(history: History, cut: Cut) -> Words:
+    switch = cut.switch
+    assert switch is not None and switch.function is not None
+    name = switch.function.co_qualname
+    line = decorator_line(history, switch)
+    return Words(
+        f"The decorator of `{name}` in line {line} switches gradients off: "
+        f"`{history.text(cut.call.site)}` ran without a graph.",
+        f"Remove the decorator from `{name}`; use `with torch.no_grad():` where it is "
+        "called for evaluation.",
+        (switch.function, 0),
+        line,
+        (
+            Related("called here", switch.site),
+            Related("ran without gradients", cut.call.site),
+        ),
+    )
+
+
+RULE = Rule("GV305", "no-grad-decorated-submodule", "error", _check)

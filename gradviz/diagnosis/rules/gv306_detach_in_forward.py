@@ -1,0 +1,57 @@
+"""A ``detach()`` or ``.data`` in the forward pass cuts off parameters that should learn.
+
+What it does
+    Finds ``detach()`` and ``.data`` on the way to a root where the leaves behind get no
+    gradient in the whole run.
+
+Why is this bad
+    Nothing fails. The layers behind the cut stay as they were initialised, and the
+    layers after it learn to live with that.
+
+Example
+    ::
+
+        features = torch.tanh(encoder(x)).detach()
+        loss = head(features).pow(2).mean()
+
+Use instead
+    ::
+
+        features = torch.tanh(encoder(x))
+        loss = head(features).pow(2).mean()
+
+When it stays quiet
+    Straight-through estimators, stop-gradients beside a live branch, fakes that are
+    detached for a discriminator, hidden states between chunks, logging: there the
+    leaves are reached by another path or another pass, or no optimizer steps them.
+
+References
+    https://github.com/speechbrain/speechbrain/issues/1396
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from gradviz.diagnosis.rule import Hit, Rule
+from gradviz.diagnosis.rules._cuts import Cut
+from gradviz.diagnosis.rules._report import Words, hits
+from gradviz.program.history import History
+
+
+def _check(history: History) -> Iterator[Hit]:
+    return hits(history, {"detach"}, _words)
+
+
+def _words(history: History, cut: Cut) -> Words:
+    call = cut.call
+    spelled = "`.data`" if call.op == "data.get" else f"`.{call.op}()`"
+    return Words(
+        f"{spelled} in {history.line(call.site)} cuts the graph.",
+        f"Remove {spelled}, or take what it cuts off out of the optimizer if it is "
+        "not meant to learn.",
+        call.site,
+    )
+
+
+RULE = Rule("GV306", "detach-in-forward", "error", _check)

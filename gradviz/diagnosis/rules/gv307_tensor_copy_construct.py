@@ -1,0 +1,55 @@
+"""``torch.tensor(t)`` copies the numbers of a tensor and forgets its graph.
+
+What it does
+    Finds ``torch.tensor``, ``torch.as_tensor`` and ``new_tensor`` calls on the way to a
+    root that were given tensors with a graph, where the leaves behind get no gradient.
+
+Why is this bad
+    The constructor makes a new leaf. With ``requires_grad=True`` it even looks alive.
+
+Example
+    ::
+
+        scale = torch.tensor(scale_net(x))
+        loss = (scale * head(x)).sum()
+
+Use instead
+    ::
+
+        scale = scale_net(x)
+        loss = (scale * head(x)).sum()
+
+When it stays quiet
+    Copies for logs and metrics, and leaves that are reached by another path.
+
+References
+    https://pytorch.org/docs/stable/generated/torch.tensor.html
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from gradviz.diagnosis.rule import Hit, Rule
+from gradviz.diagnosis.rules._cuts import Cut
+from gradviz.diagnosis.rules._report import Words, hits
+from gradviz.program.history import History
+
+
+def _check(history: History) -> Iterator[Hit]:
+    return hits(history, {"copy"}, _words)
+
+
+def _words(history: History, cut: Cut) -> Words:
+    call, source = cut.call, cut.crossings[0].source
+    name = history.name(source, "a tensor")
+    return Words(
+        f"`{call.op}()` in {history.line(call.site)} copies the numbers of {name} into "
+        "a new tensor without its graph.",
+        "Use the tensor itself; `torch.stack` or `torch.cat` for several, `.clone()` "
+        "for a copy, `.to()` for another dtype or device.",
+        call.site,
+    )
+
+
+RULE = Rule("GV307", "tensor-copy-construct", "error", _check)

@@ -1,0 +1,61 @@
+"""Numbers taken out with ``.item()`` come back into the loss as constants.
+
+What it does
+    Follows ``item()``, ``tolist()`` and ``float()`` of tensors with a graph into
+    ``torch.tensor(...)`` or arithmetic on the way to a root, where the leaves behind
+    get no gradient.
+
+Why is this bad
+    A Python number has no graph: the loss depends on the parameters only through
+    constants, and nothing says so.
+
+Example
+    ::
+
+        log_probs = torch.tensor([each.item() for each in log_probs])
+
+Use instead
+    ::
+
+        log_probs = torch.stack(log_probs)
+
+When it stays quiet
+    Numbers for logs, progress bars and early stopping, weights of a loss whose leaves
+    are reached by another path.
+
+References
+    https://github.com/isayev/ReLeaSE/issues/39
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from gradviz.diagnosis.rule import Hit, Related, Rule
+from gradviz.diagnosis.rules._cuts import Cut
+from gradviz.diagnosis.rules._report import Words, hits
+from gradviz.program.history import History
+
+
+def _check(history: History) -> Iterator[Hit]:
+    return hits(history, {"numbers"}, _words)
+
+
+def _words(history: History, cut: Cut) -> Words:
+    detour = cut.crossings[0].detour
+    assert detour is not None
+    export, entry = detour.export, detour.entry
+    back = f"they come back in {history.line(entry.site)}"
+    if history.line(export.site) == history.line(entry.site):
+        back = "they come back in the same line"
+    return Words(
+        f"`{history.text(export.site)}` turns values with a graph into Python numbers, "
+        f"and {back} as constants.",
+        "Keep tensors: `torch.stack(values)` for a list of them. Use `.item()` only "
+        "for what is printed or logged.",
+        export.site,
+        related=(Related("comes back as a constant", entry.site),),
+    )
+
+
+RULE = Rule("GV308", "stack-of-items", "error", _check)

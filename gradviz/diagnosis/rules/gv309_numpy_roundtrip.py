@@ -1,0 +1,57 @@
+"""A value goes through NumPy and comes back without its graph.
+
+What it does
+    Follows ``.numpy()`` of values with a graph into ``torch.from_numpy`` or
+    ``torch.tensor`` on the way to a root, where the leaves behind get no gradient.
+
+Why is this bad
+    NumPy records nothing. PyTorch's advice to write ``.detach().numpy()`` removes the
+    error and the gradient together.
+
+Example
+    ::
+
+        hidden = torch.from_numpy(np.tanh(encoder(x).detach().numpy()))
+
+Use instead
+    ::
+
+        hidden = torch.tanh(encoder(x))
+
+When it stays quiet
+    Plots, metrics and replay buffers: what is exported and does not come back into the
+    loss, or comes back beside a path that reaches the leaves.
+
+References
+    https://pytorch.org/docs/stable/generated/torch.Tensor.numpy.html
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from gradviz.diagnosis.rule import Hit, Related, Rule
+from gradviz.diagnosis.rules._cuts import Cut
+from gradviz.diagnosis.rules._report import Words, hits
+from gradviz.program.history import History
+
+
+def _check(history: History) -> Iterator[Hit]:
+    return hits(history, {"array"}, _words)
+
+
+def _words(history: History, cut: Cut) -> Words:
+    detour = cut.crossings[0].detour
+    assert detour is not None
+    export, entry = detour.export, detour.entry
+    return Words(
+        f"`{history.text(export.site)}` leaves the graph for NumPy, and the values "
+        f"come back in {history.line(entry.site)} as constants.",
+        "Write this part with torch operations, or as an autograd.Function with a "
+        "backward of its own.",
+        export.site,
+        related=(Related("comes back as a constant", entry.site),),
+    )
+
+
+RULE = Rule("GV309", "numpy-roundtrip", "error", _check)

@@ -1,0 +1,54 @@
+"""A comparison decides what reaches the loss, and the scores behind it never learn.
+
+What it does
+    Finds comparisons (``>``, ``==``, ``.bool()``) on the way to a root where the leaves
+    behind get no gradient in the whole run.
+
+Why is this bad
+    The result is true or false; it does not change when a score changes a little, so
+    there is no derivative and the graph ends.
+
+Example
+    ::
+
+        gate = (gate_net(x) > 0.5).float()
+        loss = (gate * value_net(x)).sum()
+
+Use instead
+    ::
+
+        gate = torch.sigmoid(gate_net(x))
+
+When it stays quiet
+    Masks of values that reach the loss themselves, accuracies, straight-through gates.
+
+References
+    https://discuss.pytorch.org/t/4549
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from gradviz.diagnosis.rule import Hit, Rule
+from gradviz.diagnosis.rules._cuts import Cut
+from gradviz.diagnosis.rules._report import Words, hits
+from gradviz.program.history import History
+
+
+def _check(history: History) -> Iterator[Hit]:
+    return hits(history, {"threshold"}, _words)
+
+
+def _words(history: History, cut: Cut) -> Words:
+    call = cut.call
+    return Words(
+        f"`{history.text(call.site)}` in {history.line(call.site)} is a yes or no "
+        "without a gradient: the graph ends here.",
+        "Use a smooth gate (`torch.sigmoid`), a surrogate loss, or a straight-through "
+        "estimator: `soft + (hard - soft).detach()`.",
+        call.site,
+    )
+
+
+RULE = Rule("GV310", "threshold-cuts-gradient", "error", _check)

@@ -1,0 +1,56 @@
+"""Checkpointing a block whose inputs do not require grad trains nothing inside it.
+
+What it does
+    Finds reentrant ``checkpoint`` calls on the way to a root where the parameters used
+    inside get no gradient, because no input of the checkpoint requires grad.
+
+Why is this bad
+    A reentrant checkpoint runs its block without gradients and decides by its inputs
+    whether to come back to it. With frozen embeddings in front of trainable layers
+    (adapters, prompts) no input requires grad, and the adapters stay untrained.
+
+Example
+    ::
+
+        hidden = frozen_embedding(tokens)
+        hidden = checkpoint(block_with_adapter, hidden, use_reentrant=True)
+
+Use instead
+    ::
+
+        hidden = checkpoint(block_with_adapter, hidden, use_reentrant=False)
+
+When it stays quiet
+    Checkpoints whose parameters get a gradient, in whichever pass.
+
+References
+    https://pytorch.org/docs/stable/checkpoint.html
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from gradviz.diagnosis.rule import Hit, Related, Rule
+from gradviz.diagnosis.rules._cuts import Cut
+from gradviz.diagnosis.rules._report import Words, hits
+from gradviz.program.history import History
+
+
+def _check(history: History) -> Iterator[Hit]:
+    return hits(history, {"checkpoint"}, _words)
+
+
+def _words(history: History, cut: Cut) -> Words:
+    site = cut.switch.site if cut.switch is not None else cut.call.site
+    return Words(
+        f"`{history.text(site)}` runs its block without gradients, and none of its "
+        "inputs requires grad: backward will not come back to it.",
+        "Pass `use_reentrant=False`, or let an input require grad "
+        "(`model.enable_input_require_grads()` in transformers).",
+        site,
+        related=(Related("ran without gradients", cut.call.site),),
+    )
+
+
+RULE = Rule("GV315", "checkpoint-without-grad-input", "error", _check)

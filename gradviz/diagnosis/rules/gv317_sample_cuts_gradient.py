@@ -1,0 +1,54 @@
+"""``sample()`` of a distribution cuts off its parameters; ``rsample()`` does not.
+
+What it does
+    Finds ``distribution.sample()`` on the way to a root where the leaves behind the
+    distribution's parameters get no gradient in the whole run.
+
+Why is this bad
+    ``sample()`` draws under ``no_grad``. An encoder that learns only through its
+    samples stays as it was initialised.
+
+Example
+    ::
+
+        z = Normal(mean, std).sample()
+        loss = decoder(z).pow(2).mean()
+
+Use instead
+    ::
+
+        z = Normal(mean, std).rsample()
+        loss = decoder(z).pow(2).mean()
+
+When it stays quiet
+    Policy gradients: there ``log_prob`` reaches the leaves.
+
+References
+    https://pytorch.org/docs/stable/distributions.html#pathwise-derivative
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from gradviz.diagnosis.rule import Hit, Rule
+from gradviz.diagnosis.rules._cuts import Cut
+from gradviz.diagnosis.rules._report import Words, hits
+from gradviz.program.history import History
+
+
+def _check(history: History) -> Iterator[Hit]:
+    return hits(history, {"sample"}, _words)
+
+
+def _words(history: History, cut: Cut) -> Words:
+    site = cut.switch.site if cut.switch is not None else cut.call.site
+    return Words(
+        f"`{history.text(site)}` draws without gradients: what its distribution was "
+        "made from is cut off.",
+        "Use `rsample()`, or a loss with `log_prob(sample)`.",
+        site,
+    )
+
+
+RULE = Rule("GV317", "sample-cuts-gradient", "error", _check)
