@@ -6,10 +6,9 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Literal
-from weakref import WeakKeyDictionary
 
 from gradviz.diagnosis.rules import _leaves, _modes
-from gradviz.diagnosis.rules._flow import ARRAYS, NUMBERS, Crossing, Flow
+from gradviz.diagnosis.rules._flow import ARRAYS, Crossing, Flow, name_of
 from gradviz.program.events import Backward, Call, ModeSwitched
 from gradviz.program.history import History
 from gradviz.program.values import RawSite
@@ -21,11 +20,11 @@ Kind = Literal[
 
 _INDEX = {"argmax", "argmin", "argsort", "sort", "topk", "max", "min", "multinomial"}
 _INDEX |= {"nonzero", "one_hot", "searchsorted", "bucketize", "bincount", "kthvalue"}
-_INDEX |= {"histc", "unique", "mode", "median", "count_nonzero", "__index__"}
+_INDEX |= {"histc", "unique", "mode", "median", "count_nonzero"}
 _THRESHOLD = {"gt", "ge", "lt", "le", "eq", "ne", "greater", "less", "isclose"}
 _THRESHOLD |= {"greater_equal", "less_equal", "not_equal", "bool", "heaviside"}
-_THRESHOLD |= {"signbit", "logical_and", "logical_or", "logical_not", "__bool__"}
-_CAST = {"to", "long", "int", "short", "char", "byte", "type", "type_as", "__int__"}
+_THRESHOLD |= {"signbit", "logical_and", "logical_or", "logical_not"}
+_CAST = {"to", "long", "int", "short", "char", "byte", "type", "type_as"}
 _COPY = {"tensor", "as_tensor", "asarray", "new_tensor", "Tensor", "FloatTensor"}
 _DETACH = {"detach", "detach_", "data.get", "detach_copy"}
 
@@ -58,12 +57,11 @@ class Cut:
 
 def cuts(history: History) -> list[Cut]:
     """Return the cuts that cost a leaf its gradient."""
-    if history not in _known:
-        _known[history] = list(_find(history))
-    return _known[history]
+    return history.once(_all)
 
 
-_known: WeakKeyDictionary[History, list[Cut]] = WeakKeyDictionary()
+def _all(history: History) -> list[Cut]:
+    return list(_find(history))
 
 
 def is_dead(backward: Backward) -> bool:
@@ -116,10 +114,7 @@ def _sampled(passes: Iterable[Backward]) -> list[Backward]:
 def _kind(history: History, crossing: Crossing) -> tuple[Kind, ModeSwitched | None]:
     call = crossing.call
     if crossing.detour is not None:
-        export = crossing.detour.export.op
-        if export in _INDEX | _CAST | _THRESHOLD:
-            return _by_name(call), None
-        array = export in ARRAYS and export not in NUMBERS
+        array = name_of(crossing.detour.export) in ARRAYS
         return ("array" if array else "numbers"), None
     named = _by_name(call)
     if named == "other" and not call.grad_enabled:
@@ -130,10 +125,10 @@ def _kind(history: History, crossing: Crossing) -> tuple[Kind, ModeSwitched | No
 
 
 def _by_name(call: Call) -> Kind:
-    op = call.op
+    op = name_of(call)
     if op in _DETACH:
         return "detach"
-    if op in _THRESHOLD or op.strip("_") in _THRESHOLD:
+    if op in _THRESHOLD:
         return "threshold"
     made = {value.dtype for value in call.outputs}
     whole = not call.outputs or any(dtype not in _FLOATING for dtype in made)

@@ -12,18 +12,26 @@ from gradviz.program.events import Call
 from gradviz.program.history import History
 from gradviz.program.values import Opaque, Value
 
-NUMBERS = {"item", "tolist", "__float__", "__int__", "__index__", "__bool__"}
-ARRAYS = {"numpy", "__array__", "tolist"}
+NUMBERS = {"item", "tolist", "float", "int", "index", "bool", "complex"}
+ARRAYS = {"numpy", "array"}
 ENTRIES = {"tensor", "as_tensor", "asarray", "from_numpy", "Tensor", "FloatTensor"}
 ENTRIES |= {"DoubleTensor", "full", "new_tensor", "new_full", "from_dlpack"}
 
-_COMPARISONS = {"sub", "rsub", "subtract", "__rsub__", "dist", "pairwise_distance"}
+_COMPARISONS = {"sub", "rsub", "subtract", "dist", "pairwise_distance"}
 _COMPARISONS |= {"cross_entropy", "kl_div", "cosine_similarity", "gather", "mse_loss"}
 _COMPARISONS |= {"binary_cross_entropy", "binary_cross_entropy_with_logits"}
 
 _INDEPENDENT = {"zeros_like", "ones_like", "empty_like", "full_like", "rand_like"}
 _INDEPENDENT |= {"randn_like", "randint_like", "new_zeros", "new_ones", "new_empty"}
-_INDEPENDENT |= {"requires_grad_", "requires_grad.set", "new_full", "grad.get", "shape.get", "size", "grad_fn.get"}
+_INDEPENDENT |= {
+    "requires_grad_",
+    "requires_grad.set",
+    "new_full",
+    "grad.get",
+    "shape.get",
+    "size",
+    "grad_fn.get",
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,6 +55,12 @@ class Crossing:
 _Step = tuple[Value, int, Detour | None, bool]  # value, before, way to here, fed
 
 
+def name_of(call: Call) -> str:
+    """Return the name of a call's op without the underscores of a special method."""
+    op = call.op
+    return op[2:-2] if op.startswith("__") and op.endswith("__") else op
+
+
 class Flow:
     """Walks from a result to what it was computed from, up to where graphs end."""
 
@@ -57,16 +71,21 @@ class Flow:
     def _producers(self) -> dict[int, list[tuple[Call, Value]]]:
         found: dict[int, list[tuple[Call, Value]]] = defaultdict(list)
         for call in self.history.calls:
-            if call.op not in _INDEPENDENT:
+            if name_of(call) not in _INDEPENDENT and not self._inner(call):
                 for value in call.outputs:
                     found[value.tensor].append((call, value))
         return found
+
+    def _inner(self, call: Call) -> bool:
+        """Return whether a call is part of a Function that answers for its graph."""
+        around = self.history.call_at(call.within)
+        return around is not None and "checkpoint" not in around.op.lower()
 
     @cached_property
     def _writers(self) -> dict[int, list[tuple[Call, Value]]]:
         found: dict[int, list[tuple[Call, Value]]] = defaultdict(list)
         for call in self.history.calls:
-            if call.op.endswith("_"):
+            if call.op.endswith("_") or call.op == "setitem":
                 for write in call.writes:
                     found[write.storage].append((call, write.value))
         return found
@@ -76,7 +95,9 @@ class Flow:
         """The calls that handed values of a graph to Python or NumPy, in order."""
         names = NUMBERS | ARRAYS
         return [
-            call for call in self.history.calls if call.op in names and call.inputs
+            call
+            for call in self.history.calls
+            if name_of(call) in names and call.inputs and not call.outputs
         ]
 
     @cached_property
@@ -131,7 +152,12 @@ class Flow:
             for export in self._numbers.get(number, ())
             if export.index < call.index
         }
-        if call.op in ENTRIES and not found and not call.inputs and _foreign(given):
+        if (
+            name_of(call) in ENTRIES
+            and not found
+            and not call.inputs
+            and _foreign(given)
+        ):
             return self._recent(call)
         return list(found.values())
 
@@ -152,7 +178,7 @@ def _is_end(value: Value) -> bool:
 def _meets_learner(call: Call, operand: Value) -> bool:
     """Return whether a call joins an operand with another one that learns."""
     return (
-        call.op not in _COMPARISONS
+        name_of(call) not in _COMPARISONS
         and not call.op.endswith("_loss")
         and any(
             each.requires_grad for each in call.inputs if each.tensor != operand.tensor
@@ -176,6 +202,7 @@ def numbers_in(given: Any) -> Iterator[float]:
 def _foreign(given: tuple[Any, ...]) -> bool:
     """Return whether an array, or a list of numbers, is among arguments."""
     return any(
-        isinstance(each, list) or (isinstance(each, Opaque) and "array" in each.kind)
+        isinstance(each, list | tuple)
+        or (isinstance(each, Opaque) and "array" in each.kind)
         for each in given
     ) or any(isinstance(each, float) for each in given)

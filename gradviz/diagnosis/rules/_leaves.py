@@ -8,6 +8,8 @@ from gradviz.program.events import Call, OptimizerCall
 from gradviz.program.history import History
 from gradviz.program.values import Value
 
+_COPYING = {"copy_", "lerp_", "add_", "set_", "data.set"}
+
 
 def trained(history: History) -> set[int]:
     """Return the leaves that any backward pass of the run reaches."""
@@ -46,7 +48,7 @@ def copies(history: History) -> set[int]:
                 owners.setdefault(value.storage, set()).add(value.tensor)
     found: set[int] = set()
     for call in history.calls:
-        for write in call.writes:
+        for write in call.writes if call.op in _COPYING else ():
             others = {value.storage for value in call.inputs} - {write.storage}
             if write.storage in owners and others & owners.keys():
                 found |= owners[write.storage]

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from gradviz.program.events import Backward, Call, Raised
+from gradviz.program.events import Backward, Call, Event, Raised
 from gradviz.program.history import History
+from gradviz.program.values import RawSite
 
 
 def ended_by(history: History, event: Call | Backward) -> bool:
@@ -23,3 +24,12 @@ def failing(history: History, *parts: str) -> list[Call]:
         for call in history.calls
         if call.error is not None and any(part in call.error for part in parts)
     ]
+
+
+def own_site(event: Event) -> RawSite | None:
+    """Return the innermost frame outside of installed packages, if there is one."""
+    frames = [each for each in (event.site, *event.stack) if each is not None]
+    for code, lasti in frames:
+        if "-packages" not in code.co_filename:
+            return code, lasti
+    return event.site

@@ -48,7 +48,9 @@ def _words(history: History, cut: Cut) -> Words:
     call, source = cut.call, cut.crossings[0].source
     name = history.name(source, "its operand")
     if cut.kind == "other":
-        what = f"`{call.op}` has no derivative: {name} had a graph, its result has none."
+        what = (
+            f"`{call.op}` has no derivative: {name} had a graph, its result has none."
+        )
         return Words(what, "Use a differentiable operation.", call.site)
     return Words(
         f"`{call.op}` gives positions, which have no gradient: {name} still had a "

@@ -37,11 +37,9 @@ from collections.abc import Iterator
 
 from gradviz.diagnosis.rule import Hit, Related, Rule
 from gradviz.diagnosis.rules._cuts import Cut
+from gradviz.diagnosis.rules._modes import decorator_line
 from gradviz.diagnosis.rules._report import Words, hits
 from gradviz.program.history import History
-
-
-from gradviz.diagnosis.rules._modes import decorator_line
 
 
 def _check(history: History) -> Iterator[Hit]:
@@ -50,7 +48,8 @@ def _check(history: History) -> Iterator[Hit]:
 
 def _words(history: History, cut: Cut) -> Words:
     switch = cut.switch
-    assert switch is not None and switch.function is not None
+    assert switch is not None
+    assert switch.function is not None
     name = switch.function.co_qualname
     line = decorator_line(history, switch)
     return Words(

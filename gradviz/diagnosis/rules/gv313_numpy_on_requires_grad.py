@@ -1,0 +1,60 @@
+"""``numpy()`` was called on a tensor that is part of a graph.
+
+What it does
+    Explains the refusal, and says which graph the tensor belongs to.
+
+Why is this bad
+    NumPy would compute on without a gradient, so PyTorch asks for a ``detach()``. That
+    is right for a plot; where the array comes back into the loss it trains nothing.
+
+Example
+    ::
+
+        plt.plot(model(x).numpy())
+
+Use instead
+    ::
+
+        plt.plot(model(x).detach().numpy())
+
+When it stays quiet
+    Where the program handles the error, it is an information only.
+
+References
+    https://pytorch.org/docs/stable/generated/torch.Tensor.numpy.html
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from gradviz.diagnosis.rule import Hit, Related, Rule
+from gradviz.diagnosis.rules._raised import ended_by, failing, own_site
+from gradviz.program.history import History
+
+_SENTENCE = "Can't call numpy() on Tensor that requires grad"
+
+
+def _check(history: History) -> Iterator[Hit]:
+    for call in failing(history, _SENTENCE):
+        value = call.inputs[0] if call.inputs else None
+        name = "the tensor" if value is None else history.name(value, "the tensor")
+        node = history.node(value.node if value is not None else None)
+        made = node.name if node is not None else "a leaf"
+        maker = None if value is None else history.producer(value)
+        ended = ended_by(history, call)
+        yield Hit(
+            f"{name} requires grad (grad_fn is {made}), and NumPy would lose its graph."
+            if node is not None
+            else f"{name} is a leaf that requires grad: NumPy would lose its graph.",
+            own_site(call),
+            "`.detach().numpy()` if it is only shown or stored; torch operations if "
+            "the result goes back into the loss.",
+            symptom=call.site,
+            related=(Related("made here", maker.site),) if maker is not None else (),
+            severity=None if ended else "info",
+            explains=ended,
+        )
+
+
+RULE = Rule("GV313", "numpy-on-requires-grad", "error", _check)

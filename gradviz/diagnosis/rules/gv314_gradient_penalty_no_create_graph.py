@@ -1,0 +1,122 @@
+"""A penalty on gradients is a constant: ``autograd.grad`` recorded no graph.
+
+What it does
+    Follows the results of ``torch.autograd.grad(...)`` without ``create_graph=True``
+    into a term that is added to a loss, or is the loss.
+
+Why is this bad
+    The term changes the number that is printed, not a single gradient.
+
+Example
+    ::
+
+        (g,) = torch.autograd.grad(score.sum(), x, retain_graph=True)
+        loss = score.mean() + 10 * (g.norm() - 1) ** 2
+
+Use instead
+    ::
+
+        (g,) = torch.autograd.grad(score.sum(), x, create_graph=True)
+        loss = score.mean() + 10 * (g.norm() - 1) ** 2
+
+When it stays quiet
+    Adversarial inputs, first-order meta-learning, adaptive weights of losses: there a
+    gradient enters a product or an update, not a term of its own.
+
+References
+    https://arxiv.org/abs/1704.00028
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from math import prod
+
+from gradviz.diagnosis.rule import Hit, Related, Rule
+from gradviz.diagnosis.rules._cuts import is_dead
+from gradviz.diagnosis.rules._flow import name_of
+from gradviz.diagnosis.rules._raised import ended_by
+from gradviz.program.events import Backward, Call
+from gradviz.program.history import History
+from gradviz.program.values import Value
+
+_JOINS = {"add", "add_", "radd", "iadd", "sub", "sub_", "rsub", "stack"}
+
+
+def _check(history: History) -> Iterator[Hit]:
+    passes = history.backwards
+    for place, grad in enumerate(passes):
+        constant = _constants(grad)
+        if not constant:
+            continue
+        later = [each for each in passes[place + 1 :] if each.api == "backward"]
+        for term, join in _terms(history, constant):
+            root = _pass_with(join, later)
+            if root is not None:
+                yield _hit(history, grad, root, term)
+                break
+        for root in later[:1]:
+            if is_dead(root) and root.error and _reaches(history, constant, root):
+                yield _hit(history, grad, root, None)
+
+
+def _constants(grad: Backward) -> list[Value]:
+    if grad.api != "grad" or grad.create_graph:
+        return []
+    return [each for each in grad.results if each and not each.requires_grad]
+
+
+def _terms(history: History, constant: list[Value]) -> Iterator[tuple[Call, Call]]:
+    """Yield the calls that made a scalar of gradients, with the sum it joins."""
+    for call, made in _derived(history, constant):
+        if prod(made.shape) != 1:
+            continue
+        for use in history.uses(made.tensor):
+            others = [each for each in use.inputs if each.tensor != made.tensor]
+            if name_of(use) in _JOINS and any(
+                each.requires_grad and prod(each.shape) == 1 for each in others
+            ):
+                yield call, use
+
+
+def _derived(history: History, start: list[Value]) -> Iterator[tuple[Call, Value]]:
+    """Yield what was computed from values without a graph, with the calls."""
+    waiting, seen = [each.tensor for each in start], set[int]()
+    for tensor in waiting:
+        for call in history.uses(tensor):
+            for made in call.outputs:
+                if not made.requires_grad and made.tensor not in seen:
+                    seen.add(made.tensor)
+                    waiting.append(made.tensor)
+                    yield call, made
+
+
+def _pass_with(join: Call, later: list[Backward]) -> Backward | None:
+    nodes = {each.node for each in join.outputs}
+    for backward in later:
+        if backward.index > join.index and nodes & set(backward.nodes):
+            return backward
+    return None
+
+
+def _reaches(history: History, constant: list[Value], root: Backward) -> bool:
+    made = {value.tensor for _, value in _derived(history, constant)}
+    return any(each.tensor in made for each in root.roots)
+
+
+def _hit(history: History, grad: Backward, root: Backward, term: Call | None) -> Hit:
+    what = "the loss" if term is None else "the term made of it"
+    related = () if term is None else (Related("a constant term", term.site),)
+    return Hit(
+        f"`torch.autograd.grad` in {history.line(grad.site)} ran without create_graph, "
+        f"so its result has no graph: {what} is a constant in "
+        f"{history.line(root.site)} and adds nothing to any gradient.",
+        grad.site,
+        "Pass `create_graph=True`.",
+        symptom=root.site,
+        related=related,
+        explains=ended_by(history, root),
+    )
+
+
+RULE = Rule("GV314", "gradient-penalty-no-create-graph", "warning", _check)

@@ -1,0 +1,95 @@
+"""Nothing that the loss was computed from requires grad.
+
+What it does
+    Explains a backward pass whose root has no graph where no call cut one off: no
+    tensor behind it ever required grad.
+
+Why is this bad
+    ``requires_grad`` is False for every tensor that is not a parameter, unless it is
+    asked for.
+
+Example
+    ::
+
+        weight = torch.ones(3)
+        (weight * x).sum().backward()
+
+Use instead
+    ::
+
+        weight = torch.ones(3, requires_grad=True)
+        (weight * x).sum().backward()
+
+When it stays quiet
+    Where a leaf behind the root requires grad: then a cut is to blame.
+
+References
+    https://pytorch.org/docs/stable/notes/autograd.html
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from gradviz.diagnosis.rule import Hit, Related, Rule
+from gradviz.diagnosis.rules._cuts import cuts, is_dead
+from gradviz.diagnosis.rules._raised import ended_by
+from gradviz.program.events import Backward, Call
+from gradviz.program.history import History
+
+
+def _check(history: History) -> Iterator[Hit]:
+    explained = {cut.backward.index for cut in cuts(history)}
+    for backward in history.backwards:
+        if (
+            is_dead(backward)
+            and backward.index not in explained
+            and ended_by(history, backward)
+            and not any(root.requires_grad for root in backward.roots)
+        ):
+            yield from _hits(history, backward)
+
+
+def _hits(history: History, backward: Backward) -> Iterator[Hit]:
+    behind = history.behind(backward.roots, backward.index)
+    if any(_ever_required(history, tensor) for tensor in behind):
+        return
+    made = [_made(history, tensor) for tensor in behind]
+    makers = sorted((each for each in made if each), key=lambda call: call.index)
+    if not makers:
+        return
+    names = [history.name(call.outputs[0], "") for call in makers]
+    shown = ", ".join(name for name in names if name) or "the tensors"
+    yield Hit(
+        f"Nothing behind the root requires grad: {shown} did not ask for it.",
+        makers[-1].site,
+        "Create the tensor that is to be learned with `requires_grad=True`, or as "
+        "an `nn.Parameter`.",
+        symptom=backward.site,
+        related=tuple(Related("created here", call.site) for call in makers[:-1]),
+        explains=True,
+        certainty=0.5,
+    )
+
+
+def _ever_required(history: History, tensor: int) -> bool:
+    facts = history.program.tensors.get(tensor)
+    if facts is not None and facts.is_parameter:
+        return True  # frozen: another rule says since when
+    return any(
+        value.requires_grad
+        for call in history.uses(tensor)
+        for value in call.inputs
+        if value.tensor == tensor
+    )
+
+
+def _made(history: History, tensor: int) -> Call | None:
+    """Return the factory call that made a floating-point tensor, if one did."""
+    call = history.producer(tensor)
+    if call is None or call.inputs or not call.outputs:
+        return None
+    return call if call.outputs[0].dtype.startswith(("float", "bfloat")) else None
+
+
+RULE = Rule("GV316", "nothing-requires-grad", "error", _check)
