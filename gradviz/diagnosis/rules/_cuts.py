@@ -87,15 +87,17 @@ def _find(history: History) -> Iterator[Cut]:
                 groups[kind, place].append((crossing, kind, switch))
         for found in groups.values():
             crossings = tuple(each for each, _, _ in found)
-            behind = _behind(history, crossings)
+            behind = _behind(flow, crossings)
             lost = behind if dead else behind - trained - copies
             if lost:
                 _, kind, switch = found[0]
                 yield Cut(kind, backward, crossings, switch, frozenset(lost), dead)
 
 
-def _behind(history: History, crossings: Iterable[Crossing]) -> set[int]:
-    return {leaf for each in crossings for leaf in history.leaves_of(each.source)}
+def _behind(flow: Flow, crossings: Iterable[Crossing]) -> set[int]:
+    return {
+        leaf for each in crossings for leaf in flow.leaves(each.source, each.call.index)
+    }
 
 
 def _sampled(passes: Iterable[Backward]) -> list[Backward]:

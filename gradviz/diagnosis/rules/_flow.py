@@ -126,6 +126,23 @@ class Flow:
                     elif operand.tensor != value.tensor and not _is_end(operand):
                         waiting.append((operand, call.index, way, met))
 
+    def leaves(self, value: Value, before: int) -> set[int]:
+        """Return the leaves that the graph of a value ends at.
+
+        Found from the calls: nodes that no pass walked may be missing from the log.
+        """
+        waiting, seen, found = [(value, before)], set[int](), set[int]()
+        for each, limit in waiting:
+            if each.tensor in seen or not each.requires_grad:
+                continue
+            seen.add(each.tensor)
+            if each.is_leaf:
+                found.add(each.tensor)
+                continue
+            for call, _ in self._made(each, limit):
+                waiting += [(operand, call.index) for operand in call.inputs]
+        return found
+
     def _made(self, value: Value, limit: int) -> Iterator[tuple[Call, Value]]:
         """Yield the calls that gave a tensor or wrote its memory, latest first."""
         made = self._producers.get(value.tensor, ())

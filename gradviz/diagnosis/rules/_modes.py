@@ -1,4 +1,4 @@
-"""Who switched gradients off: the block, decorator or call behind a call's grad mode."""
+"""Who switched gradients off: the block, decorator or call behind a grad mode."""
 
 from __future__ import annotations
 

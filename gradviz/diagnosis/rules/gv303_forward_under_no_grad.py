@@ -1,4 +1,4 @@
-"""Part of the forward pass runs in a ``no_grad()`` block, and its parameters never learn.
+"""A part of the model runs in a ``no_grad()`` block, and never learns.
 
 What it does
     Finds operations on the way to the root of a backward pass that ran in a

@@ -1,4 +1,4 @@
-"""A ``detach()`` or ``.data`` in the forward pass cuts off layers that should learn.
+"""A ``detach()`` or ``.data`` cuts off layers that should learn.
 
 What it does
     Finds ``detach()`` and ``.data`` on the way to a root where the leaves behind get no
