@@ -18,16 +18,17 @@ Kind = Literal[
     "detach", "copy", "numbers", "array", "threshold", "index", "cast", "other",
 ]  # fmt: skip
 
-_INDEX = {"argmax", "argmin", "argsort", "sort", "topk", "max", "min", "multinomial"}
-_INDEX |= {"nonzero", "one_hot", "searchsorted", "bucketize", "bincount", "kthvalue"}
-_INDEX |= {"histc", "unique", "mode", "median", "count_nonzero"}
-_THRESHOLD = {"gt", "ge", "lt", "le", "eq", "ne", "greater", "less", "isclose"}
-_THRESHOLD |= {"greater_equal", "less_equal", "not_equal", "bool", "heaviside"}
-_THRESHOLD |= {"signbit", "logical_and", "logical_or", "logical_not"}
-_CAST = {"to", "long", "int", "short", "char", "byte", "type", "type_as"}
-_COPY = {"tensor", "as_tensor", "asarray", "new_tensor", "Tensor", "FloatTensor"}
-_DETACH = {"detach", "detach_", "data.get", "detach_copy"}
-
+_INDEX = frozenset(
+    "argmax argmin argsort sort topk max min multinomial nonzero one_hot searchsorted "
+    "bucketize bincount kthvalue histc unique mode median count_nonzero".split()
+)
+_THRESHOLD = frozenset(
+    "gt ge lt le eq ne greater less greater_equal less_equal not_equal isclose bool "
+    "heaviside signbit logical_and logical_or logical_not".split()
+)
+_CAST = frozenset("to long int short char byte type type_as".split())
+_COPY = frozenset("tensor as_tensor asarray new_tensor Tensor FloatTensor".split())
+_DETACH = frozenset("detach detach_ data.get detach_copy".split())
 _FLOATING = {"float16", "bfloat16", "float32", "float64", "complex64", "complex128"}
 
 _PER_SITE = 2  # passes looked at per line of code, from the first and from the last

@@ -12,26 +12,22 @@ from gradviz.program.events import Call
 from gradviz.program.history import History
 from gradviz.program.values import Opaque, Value
 
-NUMBERS = {"item", "tolist", "float", "int", "index", "bool", "complex"}
-ARRAYS = {"numpy", "array"}
-ENTRIES = {"tensor", "as_tensor", "asarray", "from_numpy", "Tensor", "FloatTensor"}
-ENTRIES |= {"DoubleTensor", "full", "new_tensor", "new_full", "from_dlpack"}
+NUMBERS = frozenset("item tolist float int index bool complex".split())
+ARRAYS = frozenset("numpy array".split())
+ENTRIES = frozenset(
+    "tensor as_tensor asarray from_numpy from_dlpack Tensor FloatTensor DoubleTensor "
+    "full new_tensor new_full".split()
+)
 
-_COMPARISONS = {"sub", "rsub", "subtract", "dist", "pairwise_distance"}
-_COMPARISONS |= {"cross_entropy", "kl_div", "cosine_similarity", "gather", "mse_loss"}
-_COMPARISONS |= {"binary_cross_entropy", "binary_cross_entropy_with_logits"}
-
-_INDEPENDENT = {"zeros_like", "ones_like", "empty_like", "full_like", "rand_like"}
-_INDEPENDENT |= {"randn_like", "randint_like", "new_zeros", "new_ones", "new_empty"}
-_INDEPENDENT |= {
-    "requires_grad_",
-    "requires_grad.set",
-    "new_full",
-    "grad.get",
-    "shape.get",
-    "size",
-    "grad_fn.get",
-}
+_COMPARISONS = frozenset(
+    "sub rsub subtract dist pairwise_distance cross_entropy kl_div cosine_similarity "
+    "gather mse_loss binary_cross_entropy binary_cross_entropy_with_logits".split()
+)
+_INDEPENDENT = frozenset(
+    "zeros_like ones_like empty_like full_like rand_like randn_like randint_like "
+    "new_zeros new_ones new_empty new_full requires_grad_ requires_grad.set grad.get "
+    "shape.get size grad_fn.get".split()
+)
 
 
 @dataclass(frozen=True, slots=True)
