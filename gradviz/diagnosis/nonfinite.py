@@ -1,0 +1,294 @@
+"""Where each NaN and Inf of a run was born, and what it did from there on.
+
+One walk over the log, in program order. A *birth* is the first place of a bad value:
+a call whose operands were finite, a tensor made from bad data, or a backward function
+whose incoming gradients were finite. What comes of it is followed through memory,
+losses, gradients and parameters, so that a rule can keep quiet about the many births
+that do no harm, such as the ``-inf`` of an attention mask.
+"""
+
+from __future__ import annotations
+
+import ast
+import math
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+from gradviz.diagnosis.op_families import is_factory, is_fill
+from gradviz.program.events import Backward, Call, OptimizerCall
+from gradviz.program.history import History
+from gradviz.program.values import Node, NodeRun, RawSite, Summary, Value
+
+
+@dataclass(slots=True, eq=False, kw_only=True)
+class Birth:
+    """One NaN or Inf that did not come from another one."""
+
+    how: Literal["op", "data", "derivative"]
+    site: RawSite | None
+    value: Value | None = None  # the first bad tensor
+    call: Call | None = None  # of an op or data; of a derivative: its forward call
+    chosen: bool = False  # the user wrote this value down: masked_fill(m, -inf)
+    node: Node | None = None  # of a derivative
+    run: NodeRun | None = None
+    backward: Backward | None = None
+    # what it did
+    turned_nan: Call | None = None  # the first call that made a NaN of an Inf
+    root: Backward | None = None  # the first pass whose loss it spoiled
+    gradient: Backward | None = None  # the first pass whose gradients it spoiled
+    poisoned: OptimizerCall | None = None  # the step that wrote it into parameters
+    parameters: set[int] = field(default_factory=set[int])
+    open: dict[int, Value] = field(default_factory=dict[int, Value])  # not used further
+    guarded: bool = False  # the program tests for it and branches
+    skipped: bool = False  # a step was taken without it
+
+    @property
+    def is_nan(self) -> bool:
+        """Whether the first bad tensor had a NaN, not only Inf."""
+        if self.run is not None:
+            return any(each and each.nans for each in self.run.outgoing)
+        return bool(self.value and self.value.summary and self.value.summary.nans)
+
+    @property
+    def hurts(self) -> bool:
+        """Whether it reached a loss, a gradient or a parameter."""
+        return bool(self.root or self.gradient or self.poisoned)
+
+    @property
+    def stays(self) -> bool:
+        """Whether a differentiable result ended with it, and nothing made it good."""
+        return any(value.requires_grad for value in self.open.values())
+
+
+def births(history: History) -> list[Birth]:
+    """Return all births of a run, in order. Needs a log that scanned values."""
+    if not history.program.scanned:
+        return []
+    return history.once(_walk)
+
+
+def _walk(history: History) -> list[Birth]:
+    walk = _Walk(history)
+    for event in history.program.events:
+        if isinstance(event, Call):
+            walk.call(event)
+        elif isinstance(event, Backward):
+            walk.backward(event)
+        elif isinstance(event, OptimizerCall):
+            walk.optimizer(event)
+    return walk.births
+
+
+class _Walk:
+    def __init__(self, history: History) -> None:
+        self.history = history
+        self.births: list[Birth] = []
+        self.in_memory: dict[int, Birth] = {}  # storage -> whose bad values it holds
+        self.in_gradients: Birth | None = None
+        self.known: dict[tuple[int, int], Summary] = {}  # (tensor, version) -> scan
+
+    # ---- forward ------------------------------------------------------------------
+
+    def call(self, call: Call) -> None:
+        bad_inputs = [value for value in call.inputs if self.bad(value)]
+        results = [*call.outputs, *(write.value for write in call.writes)]
+        bad_results = [value for value in results if self.bad(value)]
+        sources = [self.source(value, call) for value in bad_inputs]
+        self.used(call, bad_inputs, sources)
+        if not bad_results:
+            return
+        source = self.cause(call, bad_inputs, bad_results, sources)
+        for value in bad_results:
+            self.in_memory[value.storage] = source
+            source.open[value.tensor] = value
+
+    def cause(
+        self, call: Call, bad: list[Value], results: list[Value], sources: list[Birth]
+    ) -> Birth:
+        """Return whose values the bad results of a call hold."""
+        if call.op == "grad.get" and self.in_gradients is not None:
+            return self.in_gradients
+        if not bad:
+            return self.born(call, _worst(results))
+        with_nan = [s for v, s in zip(bad, sources, strict=True) if self.nans(v)]
+        source = (with_nan or sources)[0]
+        if not with_nan and any(self.nans(value) for value in results):
+            source = _likeliest(sources)
+            source.turned_nan = source.turned_nan or call
+        return source
+
+    def used(self, call: Call, bad: list[Value], sources: list[Birth]) -> None:
+        """Note that a call read bad values: they are no longer its birth's end."""
+        measures = any(_is_float(value) for value in call.outputs)
+        for value, source in zip(bad, sources, strict=True):
+            if measures or call.writes:
+                source.open.pop(value.tensor, None)
+            elif _decides(self.history, call):
+                source.guarded = True
+
+    def born(self, call: Call, value: Value) -> Birth:
+        chosen = any(not math.isfinite(number) for number in numbers_in(call))
+        data = not call.inputs or is_factory(call.op) or (chosen and is_fill(call.op))
+        birth = Birth(
+            how="data" if data else "op",
+            site=call.site,
+            value=value,
+            call=call,
+            chosen=data and (chosen or not is_factory(call.op)),
+        )
+        self.births.append(birth)
+        return birth
+
+    def source(self, value: Value, call: Call) -> Birth:
+        """Return whose bad values a tensor holds; a new birth if nobody was seen."""
+        found = self.in_memory.get(value.storage)
+        if found is None and call.op == "grad.get":
+            found = self.in_gradients
+        if found is None:
+            facts = self.history.program.tensors.get(value.tensor)
+            made = facts.made if facts is not None else None
+            found = Birth(how="data", site=made or call.site, value=value)
+            self.births.append(found)
+            self.in_memory[value.storage] = found
+        return found
+
+    # ---- backward -----------------------------------------------------------------
+
+    def backward(self, event: Backward) -> None:
+        self.in_gradients = None
+        for root in event.roots:
+            if self.bad(root):
+                source = self.source(root, _as_call(event))
+                source.open.pop(root.tensor, None)
+                source.root = source.root or event
+                self.in_gradients = source
+        if self.in_gradients is None and _spoils(event, self.history):
+            found = self.derivatives(event)
+            self.births += found
+            self.in_gradients = found[0] if found else None
+        if self.in_gradients is not None:
+            self.in_gradients.gradient = self.in_gradients.gradient or event
+            for value in event.results:
+                if value is not None and self.bad(value):
+                    self.in_memory[value.storage] = self.in_gradients
+
+    def derivatives(self, event: Backward) -> list[Birth]:
+        """Return the node runs that made NaN or Inf of finite gradients."""
+        found: list[Birth] = []
+        for run in event.runs:
+            if any(each and each.bad for each in run.incoming):
+                continue
+            if not any(each and each.bad for each in run.outgoing):
+                continue
+            node = self.history.node(run.node)
+            if node is None:
+                continue
+            call = self.history.maker(node)
+            site = node.site or (call.site if call is not None else None)
+            found.append(
+                Birth(
+                    how="derivative",
+                    site=site,
+                    call=call,
+                    node=node,
+                    run=run,
+                    backward=event,
+                    gradient=event,
+                )
+            )
+        return found
+
+    def optimizer(self, event: OptimizerCall) -> None:
+        if event.what != "step" or self.in_gradients is None:
+            return
+        source = self.in_gradients
+        hurt = {state.tensor for state in event.states if state.bad_grad}
+        if not hurt:
+            source.skipped = source.poisoned is None
+            return
+        source.poisoned = source.poisoned or event
+        source.parameters |= hurt
+        for storage in self.storages(hurt):
+            self.in_memory.setdefault(storage, source)
+
+    def storages(self, tensors: set[int]) -> set[int]:
+        """Return the memory of tensors, from the calls that used them."""
+        return {
+            value.storage
+            for tensor in tensors
+            for call in self.history.uses(tensor)[:1]
+            for value in call.inputs
+            if value.tensor == tensor
+        }
+
+    # ---- values -------------------------------------------------------------------
+
+    def scan(self, value: Value) -> Summary | None:
+        key = value.tensor, value.version
+        if value.summary is not None:
+            self.known[key] = value.summary
+            return value.summary
+        return self.known.get(key)
+
+    def bad(self, value: Value) -> bool:
+        summary = self.scan(value)
+        return summary is not None and summary.bad > 0
+
+    def nans(self, value: Value) -> bool:
+        summary = self.scan(value)
+        return summary is not None and summary.nans > 0
+
+
+def _spoils(event: Backward, history: History) -> bool:
+    """Tell whether a NaN or Inf came out of a backward pass, not only by it."""
+    if any(each and each.summary and each.summary.bad for each in event.results):
+        return True
+    leaves = [run for run in event.runs if _is_leaf(history, run)]
+    if not leaves:
+        return event.api == "backward" or not event.results
+    return any(each and each.bad for run in leaves for each in run.incoming)
+
+
+def _is_leaf(history: History, run: NodeRun) -> bool:
+    node = history.node(run.node)
+    return node is not None and node.name.startswith("AccumulateGrad")
+
+
+def _worst(values: list[Value]) -> Value:
+    """Return the tensor with a NaN, else the first."""
+    with_nan = [each for each in values if each.summary and each.summary.nans]
+    return (with_nan or values)[0]
+
+
+def _likeliest(sources: list[Birth]) -> Birth:
+    """Of several sources of Inf prefer what was computed: masks have Inf on purpose."""
+    computed = [source for source in sources if not source.chosen]
+    return (computed or sources)[0]
+
+
+def _is_float(value: Value) -> bool:
+    return value.dtype.startswith(("float", "bfloat", "complex"))
+
+
+def _decides(history: History, call: Call) -> bool:
+    """Tell whether a call is part of the condition of an if, a while or an assert."""
+    statement = history.places.statement(call.site)
+    return isinstance(statement, ast.If | ast.While | ast.Assert)
+
+
+def numbers_in(call: Call) -> list[float]:
+    """Return the plain numbers among the arguments of a call, those in lists too."""
+    return [*_numbers(call.arguments), *_numbers(call.keywords.values())]
+
+
+def _numbers(arguments: Iterable[Any]) -> Iterable[float]:
+    for each in arguments:
+        if isinstance(each, float | int):
+            yield each
+        elif isinstance(each, list | tuple):
+            yield from _numbers(each)  # pyright: ignore[reportUnknownArgumentType]
+
+
+def _as_call(event: Backward) -> Call:
+    return Call(index=event.index, site=event.site, op="backward")

@@ -1,0 +1,229 @@
+"""What kind of mistake gave birth to a NaN or Inf: each birth has one kind."""
+
+from __future__ import annotations
+
+import math
+from typing import Literal, TypeAlias
+
+from gradviz.diagnosis.nonfinite import Birth, births, numbers_in
+from gradviz.diagnosis.op_families import Family, function_of, of_node, of_op, plain
+from gradviz.program.events import Call
+from gradviz.program.history import History
+from gradviz.program.values import Summary
+
+Kind: TypeAlias = Literal[
+    "branch", "root", "pairwise", "angle", "spread", "power", "division", "log", "exp",
+    "masked", "data", "half", "growth", "other",
+]  # fmt: skip
+
+_SELECTS = (
+    "where masked_fill masked_select masked_scatter index clamp clamp_min clamp_max "
+    "maximum minimum take gather index_select"
+)
+
+_REPEATS = 5
+"""So many calls in one line before an overflow make it one of repeated growth."""
+
+
+def of_kind(history: History, kind: Kind) -> list[Birth]:
+    """Return the births of a kind that are worth a word, in order.
+
+    Quiet: values that a later op made finite again, chosen values that never became
+    NaN, results nobody differentiates, and what the program itself tests for.
+    """
+    return [
+        birth
+        for birth in births(history)
+        if _counts(birth) and history.once(_kinds)[birth] == kind
+    ]
+
+
+def _counts(birth: Birth) -> bool:
+    if birth.hurts:
+        return True
+    if birth.how == "data" and birth.turned_nan is None:
+        return False
+    return birth.stays and not birth.guarded
+
+
+def _kinds(history: History) -> dict[Birth, Kind]:
+    return {birth: _kind(history, birth) for birth in births(history)}
+
+
+def _kind(history: History, birth: Birth) -> Kind:
+    if birth.how == "derivative":
+        return _of_derivative(history, birth)
+    if _fully_masked(birth):
+        return "masked"
+    if birth.how == "data":
+        return "other" if _is_mask(birth) else "data"
+    return _of_call(history, birth)
+
+
+# ---- forward ------------------------------------------------------------------------
+
+
+def _of_call(history: History, birth: Birth) -> Kind:
+    call = birth.call
+    assert call is not None
+    family = of_op(call.op)
+    if any(0 in value.shape for value in call.inputs) and family != "spread":
+        return "division"
+    if family == "root":
+        return _of_power(history, birth)
+    kinds: dict[Family, Kind] = {
+        "log": "log", "exp": "exp", "division": "division", "angle": "angle",
+        "spread": "spread", "softmax": "masked",
+    }  # fmt: skip
+    return kinds.get(family) or _of_overflow(history, birth)
+
+
+def _of_power(history: History, birth: Birth) -> Kind:
+    """Tell a root of a negative number, a power of 0 below 0 and an overflow apart."""
+    call = birth.call
+    assert call is not None
+    if birth.is_nan:
+        return "power"
+    lowest = lowest_of(call)
+    below = plain(call.op) == "rsqrt" or any(each < 0 for each in numbers_in(call))
+    if below and lowest is not None and lowest <= 0:
+        return "division"
+    return _of_overflow(history, birth)
+
+
+def lowest_of(call: Call) -> float | None:
+    """Return the least finite value among a call's operands."""
+    found = [
+        each.summary.minimum
+        for each in call.inputs
+        if each.summary is not None and each.summary.minimum is not None
+    ]
+    return min(found, default=None)
+
+
+def _of_overflow(history: History, birth: Birth) -> Kind:
+    if birth.is_nan:
+        return "other"
+    if birth.value is not None and birth.value.dtype == "float16":
+        return "half"
+    return "growth" if _repeats(history, birth) else "other"
+
+
+def _repeats(history: History, birth: Birth) -> bool:
+    """Tell whether the line had run several times, with ever larger values."""
+    call = birth.call
+    if call is None:
+        return False
+    sizes = [
+        largest
+        for each in history.calls
+        if each.index < call.index and each.site == call.site and each.op == call.op
+        for value in each.outputs[:1]
+        if (largest := magnitude(value.summary)) is not None
+    ]
+    return len(sizes) >= _REPEATS and sizes[-1] > 1e3 * max(sizes[0], 1e-30)
+
+
+def magnitude(summary: Summary | None) -> float | None:
+    """Return the largest absolute finite value of a scan."""
+    if summary is None or summary.minimum is None or summary.maximum is None:
+        return None
+    return max(abs(summary.minimum), abs(summary.maximum))
+
+
+def _fully_masked(birth: Birth) -> bool:
+    """Tell whether a softmax met rows that are nothing but -inf."""
+    call = birth.turned_nan
+    if call is None or of_op(call.op) != "softmax":
+        return False
+    nans = sum(each.summary.nans for each in call.outputs if each.summary)
+    infs = max((each.summary.infs for each in call.inputs if each.summary), default=0)
+    return birth.chosen or 0 < nans <= infs or birth.how == "data"
+
+
+def _is_mask(birth: Birth) -> bool:
+    """Tell whether an Inf was put there on purpose, and an op made a NaN of it."""
+    if not birth.chosen or birth.is_nan or birth.turned_nan is None:
+        return False
+    assert birth.call is not None
+    fills = plain(birth.call.op) in ("masked_fill", "where")
+    return fills or -math.inf in numbers_in(birth.call)
+
+
+# ---- backward -----------------------------------------------------------------------
+
+
+def _of_derivative(history: History, birth: Birth) -> Kind:
+    assert birth.node is not None
+    family = of_node(birth.node.name)
+    if family in ("root", "norm") and on_diagonal(birth):
+        return "pairwise"
+    if selected_away(history, birth) is not None:
+        return "branch"
+    kinds: dict[Family, Kind] = {
+        "log": "log", "exp": "exp", "division": "division", "angle": "angle",
+        "spread": "spread", "root": "root", "norm": "root", "softmax": "masked",
+    }  # fmt: skip
+    if family in kinds:
+        return kinds[family]
+    call = birth.call
+    if call is not None and any(each.dtype == "float16" for each in call.outputs):
+        return "half"
+    return "growth" if family == "product" else "other"
+
+
+def on_diagonal(birth: Birth) -> bool:
+    """Tell whether the bad gradients lie on the diagonal of a square of distances."""
+    assert birth.run is not None
+    shape = birth.node.shape if birth.node is not None else None
+    if shape is None and birth.call is not None and birth.call.outputs:
+        shape = birth.call.outputs[0].shape
+    bad = [each for each in birth.run.outgoing if each is not None and each.bad]
+    index = bad[0].first_bad if bad else None
+    return (
+        shape is not None
+        and index is not None
+        and len(shape) == len(index) >= 2
+        and shape[-1] == shape[-2] > 1
+        and index[-1] == index[-2]
+        and bad[0].bad >= shape[-1]
+    )
+
+
+def selected_away(history: History, birth: Birth) -> int | None:
+    """Return the selecting node that gave a derivative a gradient of 0, if any did.
+
+    0 times an infinite derivative is NaN, and the 0 is that of a branch or element
+    that was not taken.
+    """
+    run, event = birth.run, birth.backward
+    assert run is not None
+    assert birth.node is not None
+    assert event is not None
+    nans = sum(each.nans for each in run.outgoing if each is not None)
+    zeros = sum(each.zeros for each in run.incoming if each is not None)
+    if not nans or not zeros:
+        return None
+    above = _users(history, event.nodes or tuple(each.node for each in event.runs))
+    waiting, seen = [birth.node.key], set[int]()
+    while waiting:
+        key = waiting.pop()
+        for user in above.get(key, ()):
+            node = history.node(user)
+            if node is None or user in seen:
+                continue
+            seen.add(user)
+            if function_of(node.name) in _SELECTS.split():
+                return user
+            waiting.append(user)
+    return None
+
+
+def _users(history: History, nodes: tuple[int, ...]) -> dict[int, list[int]]:
+    found: dict[int, list[int]] = {}
+    for key in nodes:
+        node = history.node(key)
+        for edge in node.next if node is not None else ():
+            if edge is not None:
+                found.setdefault(edge[0], []).append(key)
+    return found

@@ -1,0 +1,143 @@
+"""What a finding says of a NaN or Inf: where, from which operands, what came of it."""
+
+from __future__ import annotations
+
+from gradviz.diagnosis.nonfinite import Birth
+from gradviz.diagnosis.rule import Hit, Related, Severity
+from gradviz.program.events import Call
+from gradviz.program.history import History
+from gradviz.program.values import RawSite, Summary, Value
+
+
+def hit(history: History, birth: Birth, message: str, fix: str) -> Hit:
+    """Return the finding for a birth; the message says how it came to be."""
+    site = birth.site
+    turned = birth.turned_nan
+    if birth.chosen and turned is not None and not birth.is_nan:
+        site = turned.site
+    related = [Related("NaN from here on", turned.site)] if turned is not None else []
+    if site is not birth.site:
+        related = [Related("put in here", birth.site)]
+    if birth.root is not None:
+        related.append(Related("the loss is bad here", birth.root.site))
+    if birth.poisoned is not None:
+        related.append(Related("written into parameters here", birth.poisoned.site))
+    return Hit(
+        message=f"{message} {consequence(history, birth)}".strip(),
+        culprit=site,
+        fix=fix,
+        symptom=_symptom(birth),
+        related=tuple(each for each in related if each.site not in (None, site)),
+        nodes=(birth.node.key,) if birth.node is not None else (),
+        tensors=(birth.value.tensor,) if birth.value is not None else (),
+        severity=_severity(birth),
+        explains=_raised(history, birth),
+        certainty=_certainty(birth),
+    )
+
+
+def _severity(birth: Birth) -> Severity:
+    if birth.poisoned is not None:
+        return "error"
+    if birth.skipped:  # what a loss scaler does: the step was taken without it
+        return "info"
+    return "error" if birth.hurts else "warning"
+
+
+def _certainty(birth: Birth) -> float:
+    """Order births by time: what came first may have caused the others."""
+    event = birth.call or birth.backward
+    return 1.0 - min(event.index if event is not None else 0, 10**7) / 10**8
+
+
+def _symptom(birth: Birth) -> RawSite | None:
+    event = birth.root or birth.backward or birth.turned_nan
+    return event.site if event is not None else None
+
+
+def _raised(history: History, birth: Birth) -> bool:
+    """Tell whether anomaly mode stopped the pass for this."""
+    event = birth.gradient
+    return (
+        event is not None and event.error is not None and "returned nan" in event.error
+    )
+
+
+# ---- parts of sentences -------------------------------------------------------------
+
+
+def consequence(history: History, birth: Birth) -> str:
+    """Say what the value did after it was born."""
+    parts: list[str] = []
+    turned = birth.turned_nan
+    if turned is not None and not birth.chosen:
+        parts.append(f"It became NaN in `{turned.op}` ({history.line(turned.site)})")
+    if birth.root is not None:
+        parts.append(f"it reached the loss of {history.line(birth.root.site)}")
+    elif birth.gradient is not None and birth.how != "derivative":
+        parts.append(f"it reached the gradients of {history.line(birth.gradient.site)}")
+    if birth.poisoned is not None:
+        count = len(birth.parameters)
+        what = "1 parameter" if count == 1 else f"{count} parameters"
+        line = history.line(birth.poisoned.site)
+        parts.append(f"the step of {line} wrote it into {what}")
+    if not parts:
+        return ""
+    text = ", and ".join(parts)
+    return text[0].upper() + text[1:] + "."
+
+
+def kind_of(birth: Birth) -> str:
+    """Return "NaN" or "Inf", whichever the birth was."""
+    return "NaN" if birth.is_nan else "Inf"
+
+
+def place(birth: Birth) -> str:
+    """Return " at index (0, 3)", where the first bad element lies."""
+    summary = bad_summary(birth)
+    if summary is None or not summary.first_bad:
+        return ""
+    inside = ", ".join(str(each) for each in summary.first_bad)
+    return f" at index [{inside}]"
+
+
+def share(birth: Birth) -> str:
+    """Return "2 of 6 elements", how many are bad."""
+    summary = bad_summary(birth)
+    return f"{summary.bad} of {summary.count} elements" if summary is not None else ""
+
+
+def bad_summary(birth: Birth) -> Summary | None:
+    """Return the scan of the first bad tensor or gradient."""
+    if birth.run is not None:
+        bad = [each for each in birth.run.outgoing if each is not None and each.bad]
+        return bad[0] if bad else None
+    return birth.value.summary if birth.value is not None else None
+
+
+def operands(history: History, call: Call | None) -> str:
+    """Say between which values the operands of a call lie."""
+    if call is None:
+        return ""
+    parts = [
+        f"{history.name(value, 'its operand')} {extent}"
+        for value in call.inputs
+        if (extent := _extent(value))
+    ]
+    return "; ".join(dict.fromkeys(parts))
+
+
+def _extent(value: Value) -> str:
+    summary = value.summary
+    if summary is None or summary.minimum is None or summary.maximum is None:
+        return ""
+    if summary.minimum == summary.maximum:
+        return f"is {summary.minimum:g}"
+    return f"lies in [{summary.minimum:g}, {summary.maximum:g}]"
+
+
+def source_of(history: History, birth: Birth) -> str:
+    """Return the expression of the birth in backticks, with its line."""
+    text = history.text(birth.site)
+    where = history.line(birth.site)
+    return f"`{text}` ({where})" if text else where

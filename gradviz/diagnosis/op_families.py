@@ -1,0 +1,98 @@
+"""Which mathematics an op or a backward node does, whatever it is spelled like."""
+
+from __future__ import annotations
+
+import re
+from typing import Literal, TypeAlias
+
+Family: TypeAlias = Literal[
+    "log", "exp", "root", "division", "angle", "spread", "softmax", "norm", "product",
+    "other",
+]  # fmt: skip
+
+_MEMBERS: dict[Family, str] = {
+    "log": "log log2 log10 log1p logit xlogy xlog1py entr special_entr "
+    "binary_cross_entropy kl_div poisson_nll_loss gaussian_nll_loss "
+    "logaddexp logaddexp2 logsumexp logcumsumexp log_normal digamma lgamma",
+    "exp": "exp exp2 expm1 cosh sinh softplus special_exp2 special_expm1",
+    "root": "sqrt rsqrt pow float_power rpow norm_except_dim hypot",
+    "division": "div truediv rtruediv true_divide divide rdiv reciprocal fmod "
+    "remainder addcdiv floor_divide normalize cosine_similarity mean nanmean "
+    "floordiv mod rmod cross_entropy nll_loss",
+    "angle": "acos arccos asin arcsin acosh arccosh atanh arctanh erfinv atan2 "
+    "special_erfinv ndtri special_ndtri tan",
+    "spread": "std var std_mean var_mean batch_norm native_batch_norm",
+    "softmax": "softmax log_softmax safe_softmax scaled_dot_product_attention "
+    "multi_head_attention_forward",
+    "norm": "norm vector_norm linalg_vector_norm linalg_norm matrix_norm "
+    "linalg_matrix_norm cdist euclidean_dist pairwise_distance dist",
+    "product": "mul multiply rmul mm matmul rmatmul bmm mv dot addmm baddbmm linear "
+    "square prod cumprod sum cumsum add radd sub rsub einsum conv1d conv2d outer "
+    "addcmul mse_loss",
+}  # fmt: skip
+
+_FAMILY: dict[str, Family] = {
+    name: family for family, names in _MEMBERS.items() for name in names.split()
+}
+
+_FACTORIES = (
+    "tensor as_tensor asarray from_numpy full full_like new_full new_tensor "
+    "scalar_tensor Tensor FloatTensor DoubleTensor load frombuffer from_dlpack empty "
+    "empty_like new_empty empty_strided __new__ Parameter __init__"
+)
+
+_FILLS = (
+    "masked_fill masked_fill_ fill_ __setitem__ where full full_like new_full fill "
+    "index_fill index_fill_ masked_scatter masked_scatter_ index_put index_put_ "
+    "constant_ pad copy_ fill_diagonal_ scatter scatter_"
+)
+
+
+def plain(op: str) -> str:
+    """Return the name of an op without the marks of its spelling.
+
+    >>> plain("add_"), plain("__rtruediv__"), plain("__ipow__")
+    ('add', 'rtruediv', 'pow')
+    """
+    name = op.strip("_").rpartition(".")[2]
+    if op.startswith("__i") and op.endswith("__") and name[1:] in _FAMILY:
+        name = name[1:]
+    return name
+
+
+def of_op(op: str) -> Family:
+    """Return the family of a call.
+
+    >>> of_op("log1p_"), of_op("__truediv__"), of_op("view")
+    ('log', 'division', 'other')
+    """
+    return _FAMILY.get(plain(op), "other")
+
+
+def of_node(name: str) -> Family:
+    """Return the family of a backward function.
+
+    >>> of_node("SqrtBackward0"), of_node("LinalgVectorNormBackward0")
+    ('root', 'norm')
+    """
+    return _FAMILY.get(function_of(name), "other")
+
+
+def function_of(node: str) -> str:
+    """Return the op that a backward function belongs to.
+
+    >>> function_of("LogSoftmaxBackward0")
+    'log_softmax'
+    """
+    stem = re.sub(r"Backward\d*$", "", node)
+    return re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", stem).lower().strip("_")
+
+
+def is_factory(op: str) -> bool:
+    """Tell whether an op makes a tensor from what is none."""
+    return op in _FACTORIES.split()
+
+
+def is_fill(op: str) -> bool:
+    """Tell whether an op puts values that the user chose at places of a tensor."""
+    return op in _FILLS.split()

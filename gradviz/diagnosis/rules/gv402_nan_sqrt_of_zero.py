@@ -1,0 +1,46 @@
+"""GV402: a square root at zero has an infinite derivative.
+
+What it does
+    Finds the backward function of a root, or of a norm written by hand, that turned
+    finite gradients into Inf or NaN.
+Why is this bad
+    The derivative of ``sqrt`` at 0 is infinite; what comes before it usually has the
+    derivative 0 there, and the product is NaN. ``torch.linalg.vector_norm`` is the
+    same function with a gradient of 0 at 0.
+Example
+    ``(x ** 2).sum().sqrt().backward()`` where ``x`` is all zeros.
+Use instead
+    ``torch.linalg.vector_norm(x)``, or ``(x ** 2).sum().add(1e-12).sqrt()``.
+When it stays quiet
+    The operand of the root is above 0, or nothing takes the gradient.
+References
+    pytorch/pytorch#2421, pytorch/pytorch#6394.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from gradviz.diagnosis import nonfinite_words as words
+from gradviz.diagnosis.nonfinite_kinds import of_kind
+from gradviz.diagnosis.rule import Hit, Rule
+from gradviz.program.history import History
+
+
+def check(history: History) -> Iterator[Hit]:
+    """Yield the roots whose derivative was infinite."""
+    for birth in of_kind(history, "root"):
+        assert birth.node is not None
+        yield words.hit(
+            history,
+            birth,
+            f"The forward values are finite, but {birth.node.name} of "
+            f"{words.source_of(history, birth)} returned a gradient of "
+            f"{words.kind_of(birth)}{words.place(birth)}: the operand of the root is 0 "
+            f"there, where its derivative is infinite.",
+            "Use torch.linalg.vector_norm for a norm (its gradient at 0 is 0), or add "
+            "a small constant inside the root: (x + 1e-12).sqrt().",
+        )
+
+
+RULE = Rule("GV402", "nan-sqrt-of-zero", "error", check)

@@ -1,0 +1,46 @@
+"""GV403: distances of all pairs include that of each point to itself.
+
+What it does
+    Finds the root of a square matrix of distances whose gradient is Inf or NaN on the
+    diagonal.
+Why is this bad
+    The distance of a point to itself is 0, where the derivative of the root is
+    infinite. Masking the diagonal afterwards does not help: 0 times infinity is NaN.
+Example
+    ``d = (x[:, None] - x[None]).pow(2).sum(-1).sqrt()``
+Use instead
+    ``torch.cdist(x, x)``, whose gradient at 0 is 0; or add a small constant inside the
+    root; or take the pairs ``i < j`` only.
+When it stays quiet
+    No gradient flows through the diagonal, or it is finite there.
+References
+    pytorch/pytorch#3264, HIPS/autograd#151.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from gradviz.diagnosis import nonfinite_words as words
+from gradviz.diagnosis.nonfinite_kinds import of_kind
+from gradviz.diagnosis.rule import Hit, Rule
+from gradviz.program.history import History
+
+
+def check(history: History) -> Iterator[Hit]:
+    """Yield the roots with a bad gradient on their diagonal."""
+    for birth in of_kind(history, "pairwise"):
+        assert birth.node is not None
+        yield words.hit(
+            history,
+            birth,
+            f"{birth.node.name} of {words.source_of(history, birth)} returned "
+            f"{words.kind_of(birth)} for {words.share(birth)}, first"
+            f"{words.place(birth)}: the diagonal holds the distance of each point to "
+            f"itself, 0, where the derivative of the root is infinite.",
+            "Use torch.cdist(x, x), or add a small constant inside the root, or take "
+            "the root of the pairs i < j only.",
+        )
+
+
+RULE = Rule("GV403", "nan-pairwise-distance-diagonal", "error", check)

@@ -1,0 +1,44 @@
+"""GV405: a standard deviation over one element.
+
+What it does
+    Finds ``std`` and ``var`` that gave NaN because they divide by N - 1 = 0, in the
+    forward or the backward pass.
+Why is this bad
+    With the default ``correction=1`` a batch of one has no variance: the result is
+    NaN, and so is everything after it. Often it is the last, smaller batch.
+Example
+    ``x.std(dim=0)`` with an ``x`` of shape (1, 3).
+Use instead
+    ``x.std(dim=0, correction=0)``, or leave out batches of one: ``drop_last=True``.
+When it stays quiet
+    More than one element is reduced, or the result is not used.
+References
+    pytorch/pytorch#29372.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from gradviz.diagnosis import nonfinite_words as words
+from gradviz.diagnosis.nonfinite_kinds import of_kind
+from gradviz.diagnosis.rule import Hit, Rule
+from gradviz.program.history import History
+
+
+def check(history: History) -> Iterator[Hit]:
+    """Yield the deviations over too few elements."""
+    for birth in of_kind(history, "spread"):
+        shape = birth.call.inputs[0].shape if birth.call and birth.call.inputs else ()
+        yield words.hit(
+            history,
+            birth,
+            f"{words.source_of(history, birth)} gave {words.kind_of(birth)} for "
+            f"{words.share(birth)}: over the reduced dimensions its operand of shape "
+            f"{shape} has a single element, and N - 1 is 0.",
+            "Pass correction=0, or skip batches with a single element "
+            "(DataLoader(..., drop_last=True)).",
+        )
+
+
+RULE = Rule("GV405", "nan-std-single-element", "error", check)

@@ -1,0 +1,58 @@
+"""GV407: a division by zero.
+
+What it does
+    Finds divisions, reciprocals and means over nothing whose result, or derivative, is
+    Inf or NaN.
+Why is this bad
+    0 / 0 is NaN, and x / 0 is Inf, which becomes NaN one op later. Typical divisors
+    are the sum of a mask that selects nothing, a norm and a deviation.
+Example
+    ``(x * mask).sum() / mask.sum()`` where ``mask`` is all zeros.
+Use instead
+    ``(x * mask).sum() / mask.sum().clamp(min=1)``, or ``x / (x.norm() + 1e-8)``.
+When it stays quiet
+    A later op makes the value finite again, or nothing takes the gradient.
+References
+    pytorch/pytorch#4132.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from gradviz.diagnosis import nonfinite_words as words
+from gradviz.diagnosis.nonfinite import Birth, numbers_in
+from gradviz.diagnosis.nonfinite_kinds import of_kind
+from gradviz.diagnosis.rule import Hit, Rule
+from gradviz.program.history import History
+
+
+def check(history: History) -> Iterator[Hit]:
+    """Yield the divisions by zero."""
+    for birth in of_kind(history, "division"):
+        what = "gave" if birth.node is None else f"({birth.node.name}) passed on"
+        yield words.hit(
+            history,
+            birth,
+            f"{words.source_of(history, birth)} {what} {words.kind_of(birth)} for "
+            f"{words.share(birth)}, first{words.place(birth)}: {_why(history, birth)}.",
+            "Keep the divisor away from 0: d.clamp(min=1e-8) or d + 1e-8 for what is "
+            "positive, torch.where(d == 0, 1.0, d) otherwise.",
+        )
+
+
+def _why(history: History, birth: Birth) -> str:
+    call = birth.call
+    if call is not None and any(0 in value.shape for value in call.inputs):
+        return "there is no element to take the mean of"
+    divisors = call.inputs[1:2] if call is not None else ()
+    if call is not None and not divisors and 0 in numbers_in(call):
+        return "it divides by the number 0"
+    if divisors:
+        name = history.name(divisors[0], "the divisor")
+        extent = words.operands(history, call)
+        return f"{name} has a 0 there{f' ({extent})' if extent else ''}"
+    return "it divides by 0 there"
+
+
+RULE = Rule("GV407", "nan-zero-division", "error", check)

@@ -1,0 +1,52 @@
+"""GV408: a logarithm of zero, or of a negative number.
+
+What it does
+    Finds logarithms whose result is -inf or NaN, or whose derivative is infinite, where
+    this reaches a loss, a gradient or a NaN.
+Why is this bad
+    Probabilities computed by ``softmax`` or ``sigmoid`` underflow to an exact 0. Their
+    logarithm is -inf, and 0 * -inf is NaN: the op that shows NaN is not to blame.
+Example
+    ``-(target * torch.log(torch.softmax(logits, 1))).sum()``
+Use instead
+    ``log_softmax``, ``logsigmoid``, ``cross_entropy`` or
+    ``binary_cross_entropy_with_logits``; or ``torch.log(p.clamp(min=1e-12))``.
+When it stays quiet
+    The -inf is masked, clamped or exponentiated away and no gradient is bad.
+References
+    pytorch/pytorch#160016.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from gradviz.diagnosis import nonfinite_words as words
+from gradviz.diagnosis.nonfinite_kinds import lowest_of, of_kind
+from gradviz.diagnosis.rule import Hit, Rule
+from gradviz.program.history import History
+
+
+def check(history: History) -> Iterator[Hit]:
+    """Yield the logarithms of zero."""
+    for birth in of_kind(history, "log"):
+        extent = words.operands(history, birth.call)
+        where = words.source_of(history, birth)
+        lowest = lowest_of(birth.call) if birth.call is not None else None
+        sign = "a negative number" if lowest is not None and lowest < -1e-30 else "0"
+        if birth.node is not None:
+            what = f"{birth.node.name} of {where} returned a gradient of"
+        else:
+            what = f"{where} gave"
+        yield words.hit(
+            history,
+            birth,
+            f"{what} {words.kind_of(birth)}{words.place(birth)}: it takes the "
+            f"logarithm of {sign}{f' ({extent})' if extent else ''}.",
+            "Compute the logarithm together with what underflows (log_softmax, "
+            "logsigmoid, cross_entropy, binary_cross_entropy_with_logits), or clamp "
+            "its operand: x.clamp(min=1e-12).",
+        )
+
+
+RULE = Rule("GV408", "nan-log-of-zero", "error", check)

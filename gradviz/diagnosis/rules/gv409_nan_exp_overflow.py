@@ -1,0 +1,58 @@
+"""GV409: an exponential too large for its dtype.
+
+What it does
+    Finds ``exp`` and its like whose result is Inf, where this becomes NaN or reaches a
+    loss or a gradient.
+Why is this bad
+    ``exp(x)`` overflows float32 above 88.7 and float16 above 11. Inf / Inf is NaN, and
+    so is 0 * Inf in the backward pass, even where the forward value is finite again.
+Example
+    ``e = torch.exp(z); p = e / e.sum()`` with a ``z`` of 1000.
+Use instead
+    ``torch.softmax``, ``torch.logsumexp``, ``torch.sigmoid``, ``softplus``; or subtract
+    the maximum first: ``torch.exp(z - z.max())``.
+When it stays quiet
+    The Inf is made finite again and no gradient is bad.
+References
+    pytorch/pytorch#160016.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from gradviz.diagnosis import nonfinite_words as words
+from gradviz.diagnosis.nonfinite_kinds import of_kind
+from gradviz.diagnosis.rule import Hit, Rule
+from gradviz.program.history import History
+
+_LIMITS = {"float16": "11.1", "float64": "709.8"}
+
+
+def check(history: History) -> Iterator[Hit]:
+    """Yield the exponentials that overflowed."""
+    for birth in of_kind(history, "exp"):
+        call = birth.call
+        dtype = call.outputs[0].dtype if call and call.outputs else "float32"
+        extent = words.operands(history, call)
+        detail = f"{extent}; " if extent else ""
+        limit = _LIMITS.get(dtype, "88.7")
+        where = words.source_of(history, birth)
+        if birth.node is None:
+            what = f"{where} overflowed to {words.kind_of(birth)}{words.place(birth)}"
+        else:
+            what = (
+                f"{where} overflowed to Inf, which later ops hid, but its derivative "
+                f"is Inf as well: {birth.node.name} made {words.kind_of(birth)} of a "
+                f"finite gradient{words.place(birth)}"
+            )
+        yield words.hit(
+            history,
+            birth,
+            f"{what} ({detail}{dtype} holds exp up to {limit}).",
+            "Use the function that is safe by itself (torch.softmax, logsumexp, "
+            "sigmoid, softplus), or subtract the maximum before exp.",
+        )
+
+
+RULE = Rule("GV409", "nan-exp-overflow", "error", check)

@@ -1,0 +1,61 @@
+"""GV411: bad data went through the model into its parameters.
+
+What it does
+    Finds NaN and Inf that were in the data already, and says which loss, gradient and
+    step they spoiled.
+Why is this bad
+    One bad element of one batch makes the loss NaN, the step after it makes all
+    parameters NaN, and the run is lost; it is noticed steps later, in an op that is
+    not to blame.
+Example
+    ``batch[0, 0] = float("nan")``, then a training step on it.
+Use instead
+    Clean or drop such rows where the data is loaded, and skip a step whose loss is not
+    finite: ``if not torch.isfinite(loss): continue``.
+When it stays quiet
+    The values are removed, replaced or masked before they reach a loss.
+References
+    Lightning-AI/pytorch-lightning#8313.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from gradviz.diagnosis import nonfinite_words as words
+from gradviz.diagnosis.nonfinite import Birth
+from gradviz.diagnosis.nonfinite_kinds import of_kind
+from gradviz.diagnosis.rule import Hit, Rule
+from gradviz.program.events import OptimizerCall
+from gradviz.program.history import History
+
+
+def check(history: History) -> Iterator[Hit]:
+    """Yield the bad data that reached a loss."""
+    for birth in of_kind(history, "data"):
+        name = history.name(birth.value, "a tensor") if birth.value else "a tensor"
+        yield words.hit(
+            history,
+            birth,
+            f"{words.source_of(history, birth)} put {words.kind_of(birth)} into the "
+            f"data: {name} has it{words.place(birth)}. No op made it."
+            f"{_step(history, birth)}",
+            "Clean or drop the row where the data is loaded, and skip a step whose "
+            "loss is not finite: if not torch.isfinite(loss): continue.",
+        )
+
+
+def _step(history: History, birth: Birth) -> str:
+    """Say in which step it came in."""
+    event = birth.poisoned
+    if event is None:
+        return ""
+    steps = [
+        each.index
+        for each in history.of(OptimizerCall)
+        if each.what == "step" and each.optimizer == event.optimizer
+    ]
+    return f" It came in with step {steps.index(event.index) + 1} of {len(steps)}."
+
+
+RULE = Rule("GV411", "nan-poisons-parameters", "error", check)

@@ -1,0 +1,45 @@
+"""GV413: a value too large for float16.
+
+What it does
+    Finds ops and derivatives in float16 whose result is Inf.
+Why is this bad
+    float16 ends at 65504. A sum, a square or a matrix product passes that easily, and
+    Inf becomes NaN one or two ops later.
+Example
+    ``(x.half() ** 2).sum()`` with values of 300.
+Use instead
+    bfloat16, which has the range of float32; autocast; or float32 for sums, norms and
+    losses. Scale large activations down first.
+When it stays quiet
+    A loss scaler skipped the step, or the value reaches no loss.
+References
+    pytorch/pytorch#40497.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from gradviz.diagnosis import nonfinite_words as words
+from gradviz.diagnosis.nonfinite_kinds import of_kind
+from gradviz.diagnosis.rule import Hit, Rule
+from gradviz.program.history import History
+
+
+def check(history: History) -> Iterator[Hit]:
+    """Yield what overflowed in float16."""
+    for birth in of_kind(history, "half"):
+        extent = words.operands(history, birth.call)
+        what = "gave" if birth.node is None else f"({birth.node.name}) passed on"
+        yield words.hit(
+            history,
+            birth,
+            f"{words.source_of(history, birth)} {what} {words.kind_of(birth)}"
+            f"{words.place(birth)}: float16 ends at 65504"
+            f"{f' ({extent})' if extent else ''}.",
+            "Compute this in float32 or bfloat16 (x.float(), or torch.autocast), or "
+            "scale the values down first.",
+        )
+
+
+RULE = Rule("GV413", "half-precision-overflow", "error", check)

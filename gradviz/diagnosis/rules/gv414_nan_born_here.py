@@ -1,0 +1,68 @@
+"""GV414: an op made NaN or Inf of finite operands.
+
+What it does
+    Names the first op, or the first derivative, that gave a NaN or Inf although all it
+    got was finite, where no more special rule knows why.
+Why is this bad
+    Everything after it is bad as well, and the place where it is noticed is seldom the
+    place where it was born.
+Example
+    ``(1 - mask) * float("-inf")``: 0 * -inf is NaN.
+Use instead
+    ``masked_fill`` or ``where`` for masks; a limit on the operands otherwise.
+When it stays quiet
+    The value is made finite again, or reaches no loss, gradient or parameter.
+References
+    pytorch/pytorch#160016.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from gradviz.diagnosis import nonfinite_words as words
+from gradviz.diagnosis.nonfinite import Birth, numbers_in
+from gradviz.diagnosis.nonfinite_kinds import of_kind
+from gradviz.diagnosis.rule import Hit, Rule
+from gradviz.program.history import History
+
+
+def check(history: History) -> Iterator[Hit]:
+    """Yield the births that no other rule explains."""
+    for birth in of_kind(history, "other"):
+        yield words.hit(history, birth, _message(history, birth), _fix(birth))
+
+
+def _message(history: History, birth: Birth) -> str:
+    turned = birth.turned_nan
+    if birth.chosen and turned is not None:
+        return (
+            f"`{history.text(turned.site)}` ({history.line(turned.site)}) made NaN of "
+            f"the Inf that {words.source_of(history, birth)} put in on purpose."
+        )
+    where = words.source_of(history, birth)
+    if birth.node is not None:
+        return (
+            f"{birth.node.name} of {where} made {words.kind_of(birth)} of finite "
+            f"gradients{words.place(birth)}."
+        )
+    extent = words.operands(history, birth.call)
+    return (
+        f"{where} made {words.kind_of(birth)} of finite operands{words.place(birth)}"
+        f"{f' ({extent})' if extent else ''}."
+    )
+
+
+def _fix(birth: Birth) -> str:
+    call = birth.call
+    if birth.chosen or (
+        call is not None and any(abs(n) > 1e300 for n in numbers_in(call))
+    ):
+        return (
+            "Put infinities in with masked_fill or torch.where and let only softmax, "
+            "max or min read them: 0 * inf and inf - inf are NaN."
+        )
+    return "Limit or rescale the operands of this line before it."
+
+
+RULE = Rule("GV414", "nan-born-here", "error", check)
