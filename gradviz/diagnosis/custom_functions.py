@@ -1,0 +1,124 @@
+"""The user's ``autograd.Function`` classes: their nodes, and lines of their source."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable, Iterator
+from types import CodeType
+
+from gradviz.program.events import Backward
+from gradviz.program.history import History
+from gradviz.program.values import CustomFunction, Node, RawSite, Value
+
+
+def custom_nodes(history: History) -> Iterator[tuple[Node, CustomFunction]]:
+    """Yield the nodes of the user's Functions, in the order they were made."""
+    for node in history.program.nodes.values():
+        if node.custom is not None:
+            yield node, node.custom
+
+
+def named(history: History, name: str) -> CustomFunction | None:
+    """Return the user's Function behind a node name such as ``ScaleBackward``."""
+    found = [custom for _, custom in custom_nodes(history)]
+    for custom in [*found, *history.program.functions]:
+        if f"{custom.name}Backward" == name:
+            return custom
+    return None
+
+
+def tensor_positions(custom: CustomFunction) -> list[int]:
+    """Return which arguments of ``apply`` were tensors: those have an edge each."""
+    return [
+        place for place, each in enumerate(custom.inputs) if isinstance(each, Value)
+    ]
+
+
+# ---- lines of the source ------------------------------------------------------------
+
+
+def returns(history: History, code: CodeType | None) -> list[ast.Return]:
+    """Return the return statements of a function, not those of functions inside it."""
+    function = history.places.function(code) if code is not None else None
+    if not isinstance(function, ast.FunctionDef):
+        return []
+    return [each for each in own_nodes(function) if isinstance(each, ast.Return)]
+
+
+def own_nodes(function: ast.FunctionDef) -> Iterator[ast.AST]:
+    """Yield the syntax inside a function without that of functions in it, in order."""
+    waiting: list[ast.AST] = list(reversed(function.body))
+    while waiting:
+        node = waiting.pop()
+        yield node
+        if not isinstance(node, ast.FunctionDef | ast.Lambda | ast.ClassDef):
+            waiting += reversed(list(ast.iter_child_nodes(node)))
+
+
+def returned(statement: ast.Return) -> list[ast.expr]:
+    """Return the expressions that a return statement gives back, one per gradient."""
+    value = statement.value
+    if value is None:
+        return []
+    return list(value.elts) if isinstance(value, ast.Tuple) else [value]
+
+
+def return_place(
+    history: History,
+    code: CodeType | None,
+    wanted: Callable[[ast.Return], bool] = lambda _: True,
+) -> tuple[RawSite | None, int | None]:
+    """Return site and line of the wanted return statement, else of the last one."""
+    if code is None:
+        return None, None
+    found = returns(history, code)
+    if not found:
+        return (code, 0), None
+    best = [each for each in found if wanted(each)] or found
+    return place(history, code, best[-1].lineno)
+
+
+def place(
+    history: History, code: CodeType, line: int
+) -> tuple[RawSite | None, int | None]:
+    """Return site and line of one line of a function."""
+    return history.places.at_line(code, line), line
+
+
+def is_none(expression: ast.expr) -> bool:
+    """Tell whether an expression is the word None."""
+    return isinstance(expression, ast.Constant) and expression.value is None
+
+
+# ---- second derivatives -------------------------------------------------------------
+
+
+def twice_differentiated(history: History) -> Iterator[tuple[Backward, Node]]:
+    """Yield the user's nodes that a pass with ``create_graph=True`` went through."""
+    for event in history.backwards:
+        if not event.create_graph:
+            continue
+        for key in event.nodes or tuple(run.node for run in event.runs):
+            node = history.node(key)
+            if node is not None and node.custom is not None:
+                yield event, node
+
+
+def second_pass(history: History, first: Backward) -> Backward | None:
+    """Return the pass that needs the graph of a first one: it raised, or uses it."""
+    results = {value.tensor for value in first.results if value is not None}
+    for event in history.backwards:
+        if event.index <= first.index:
+            continue
+        if _lacks_graph(event) or results & history.behind(event.roots, event.index):
+            return event
+    return None
+
+
+def _lacks_graph(event: Backward) -> bool:
+    return event.error is not None and any(
+        part in event.error
+        for part in (
+            "does not require grad", "not to have been used", "once_differentiable",
+        )
+    )  # fmt: skip

@@ -1,0 +1,76 @@
+"""GV801: a custom backward returns more or fewer gradients than forward has inputs.
+
+What it does
+    Explains the error about an incorrect number of gradients, with the ``return`` line.
+Why is this bad
+    ``backward`` must return one gradient per argument of ``forward`` after ``ctx``, in
+    the same order, and None for what is no tensor. PyTorch's error names the Function,
+    but no line.
+Example
+    ``forward(ctx, x, factor)`` and ``return g * ctx.factor``
+Use instead
+    ``return g * ctx.factor, None``
+When it stays quiet
+    The numbers agree; further Nones at the end are allowed.
+References
+    pytorch/pytorch#137219.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from gradviz.diagnosis.custom_functions import named, return_place, returned
+from gradviz.diagnosis.rule import Hit, Related, Rule
+from gradviz.program.history import History
+from gradviz.program.values import CustomFunction
+
+_ERROR = re.compile(
+    r"unction (\w+) returned an incorrect number of gradients "
+    r"\(expected (\d+), got (\d+)\)"
+)
+
+
+def check(history: History) -> Iterator[Hit]:
+    """Yield the passes that this error ended."""
+    for event in history.backwards:
+        match = _ERROR.search(event.error or "")
+        custom = named(history, match[1]) if match is not None else None
+        if match is None or custom is None:
+            continue
+        expected, got = int(match[2]), int(match[3])
+        site, line = return_place(
+            history, custom.backward, lambda each, got=got: len(returned(each)) == got
+        )
+        forward = (custom.forward, 0) if custom.forward is not None else None
+        yield Hit(
+            f"{custom.name}.forward takes {_inputs(custom, expected)}, but "
+            f"{custom.name}.backward returned {_count(got, 'gradient')}. It must "
+            f"return one per input, in their order.",
+            culprit=site,
+            line=line,
+            fix=f"Return {expected} values, one per input of forward, with None for "
+            "each input that is no tensor or needs no gradient.",
+            symptom=event.site,
+            related=(Related("forward takes its inputs here", forward),),
+            explains=True,
+        )
+
+
+def _inputs(custom: CustomFunction, expected: int) -> str:
+    code = custom.forward
+    text = _count(expected, "input")
+    if code is None:
+        return text
+    names = code.co_varnames[1 : code.co_argcount]
+    if len(names) == expected - 1:  # a forward without ctx, with setup_context
+        names = code.co_varnames[: code.co_argcount]
+    return f"{text} ({', '.join(names)})" if len(names) == expected else text
+
+
+def _count(number: int, word: str) -> str:
+    return f"1 {word}" if number == 1 else f"{number} {word}s"
+
+
+RULE = Rule("GV801", "custom-fn-wrong-number-of-grads", "error", check)

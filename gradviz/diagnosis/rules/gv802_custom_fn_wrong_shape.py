@@ -1,0 +1,59 @@
+"""GV802: a custom backward returns a gradient of the wrong shape.
+
+What it does
+    Explains the error about an invalid gradient, with the ``return`` line.
+Why is this bad
+    A gradient has the shape of its input. Broadcasting in ``forward`` must be undone by
+    sums in ``backward``, and the gradients must come in the order of the inputs.
+Example
+    ``return g.sum(), g`` for an input of shape (3,)
+Use instead
+    ``return g.expand(3), g``
+When it stays quiet
+    The shapes agree, or the gradient can be summed to the shape of the input.
+References
+    The notes on extending PyTorch.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from gradviz.diagnosis.custom_functions import named, return_place, returned
+from gradviz.diagnosis.rule import Hit, Related, Rule
+from gradviz.program.history import History
+
+_ERROR = re.compile(
+    r"unction (\w+) returned an invalid gradient at index (\d+) - "
+    r"got (\[.*?\]) but expected shape compatible with (\[.*?\])"
+)
+
+
+def check(history: History) -> Iterator[Hit]:
+    """Yield the passes that this error ended."""
+    for event in history.backwards:
+        match = _ERROR.search(event.error or "")
+        custom = named(history, match[1]) if match is not None else None
+        if match is None or custom is None:
+            continue
+        name, index = custom.name, int(match[2])
+        site, line = return_place(
+            history, custom.backward, lambda each, n=index: len(returned(each)) > n
+        )
+        forward = (custom.forward, 0) if custom.forward is not None else None
+        yield Hit(
+            f"{name}.backward returned a gradient of shape {match[3]} for input "
+            f"{index} of {name}.forward, which has the shape {match[4]}.",
+            culprit=site,
+            line=line,
+            fix="Give each gradient the shape of its input: undo broadcasting with "
+            "g.sum_to_size(x.shape), undo reductions with g.expand(x.shape), and check "
+            "the order of the returned gradients.",
+            symptom=event.site,
+            related=(Related("forward takes its inputs here", forward),),
+            explains=True,
+        )
+
+
+RULE = Rule("GV802", "custom-fn-wrong-shape", "error", check)

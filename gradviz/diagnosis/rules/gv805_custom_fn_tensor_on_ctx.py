@@ -1,0 +1,100 @@
+"""GV805: a tensor kept as an attribute of ctx was changed before backward used it.
+
+What it does
+    Finds tensors on ``ctx`` whose version moved between ``forward`` and ``backward``.
+Why is this bad
+    ``ctx.save_for_backward`` notices such a change and raises; an attribute does not:
+    the gradient is silently wrong. An output kept this way is also a reference cycle.
+Example
+    ``ctx.y = y`` in ``forward``, and ``y.mul_(0)`` before ``backward()``
+Use instead
+    ``ctx.save_for_backward(y)``, and ``(y,) = ctx.saved_tensors``
+When it stays quiet
+    Nobody writes the tensor before the backward pass.
+References
+    pytorch/pytorch#25340.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+
+from gradviz.diagnosis.custom_functions import custom_nodes, own_nodes, place
+from gradviz.diagnosis.rule import Hit, Related, Rule
+from gradviz.program.history import History
+from gradviz.program.values import ContextTensor, CustomFunction, Node, RawSite
+
+
+def check(history: History) -> Iterator[Hit]:
+    """Yield the attributes that changed."""
+    for node, custom in custom_nodes(history):
+        for kept in custom.attributes:
+            if kept.version_now != kept.value.version:
+                yield _hit(history, node, custom, kept)
+
+
+def _hit(
+    history: History, node: Node, custom: CustomFunction, kept: ContextTensor
+) -> Hit:
+    site, line = _assignment(history, custom, kept.name)
+    writes = history.writes(kept.value.storage, after=node.call or -1)
+    write = writes[0][0] if writes else None
+    who = (
+        f"`{history.text(write.site)}` ({history.line(write.site)})"
+        if write is not None
+        else "an in-place op"
+    )
+    return Hit(
+        f"{custom.name} keeps a tensor as ctx.{kept.name} instead of "
+        f"save_for_backward. It was at version {kept.value.version} then; {who} "
+        f"changed it, it is now at version {kept.version_now}, and backward computes "
+        f"with the changed values without an error.",
+        culprit=site,
+        line=line,
+        fix=f"Use ctx.save_for_backward for it instead of ctx.{kept.name}, so that "
+        "such a change is noticed, and do not change it before backward.",
+        symptom=write.site if write is not None else node.site,
+        related=(
+            Related("changed here", write.site if write is not None else None),
+            Related("applied here", node.site),
+        ),
+        nodes=(node.key,),
+        tensors=(kept.value.tensor,),
+    )
+
+
+def _assignment(
+    history: History, custom: CustomFunction, name: str
+) -> tuple[RawSite | None, int | None]:
+    """Return the line that sets ``ctx.name``, in forward or setup_context."""
+    code = custom.forward or custom.backward
+    if code is None:
+        return None, None
+    for function in _siblings(history.places.tree(code.co_filename), code):
+        for each in own_nodes(function):
+            if (
+                isinstance(each, ast.Attribute)
+                and each.attr == name
+                and isinstance(each.ctx, ast.Store)
+            ):
+                return place(history, code, each.lineno)
+    return (code, 0), None
+
+
+def _siblings(tree: ast.Module | None, code: object) -> list[ast.FunctionDef]:
+    """Return the methods of the class that a method's code belongs to."""
+    first = getattr(code, "co_firstlineno", 0)
+    for each in ast.walk(tree) if tree is not None else ():
+        if isinstance(each, ast.ClassDef):
+            methods = [m for m in each.body if isinstance(m, ast.FunctionDef)]
+            if any(m.lineno <= first + 9 and _starts(m) == first for m in methods):
+                return methods
+    return []
+
+
+def _starts(method: ast.FunctionDef) -> int:
+    return min([method.lineno, *(each.lineno for each in method.decorator_list)])
+
+
+RULE = Rule("GV805", "custom-fn-tensor-on-ctx", "error", check)

@@ -1,0 +1,109 @@
+"""GV806: a custom backward disagrees with the numeric derivative of its forward.
+
+What it does
+    Compares the gradients of each Function that a run used with finite differences of
+    its ``forward``, in float64.
+Why is this bad
+    Training runs, the loss may even fall, and the gradients are wrong.
+Example
+    ``return g * 2 * x ** 2`` for ``x ** 3``
+Use instead
+    ``return g * 3 * x ** 2``; and ``torch.autograd.gradcheck`` in a test.
+When it stays quiet
+    The forward function has no derivative (a straight-through estimator), returns its
+    input (a gradient reversal), draws random numbers, or the two agree.
+References
+    pytorch/pytorch#8659.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+
+from gradviz.diagnosis.custom_functions import (
+    custom_nodes,
+    own_nodes,
+    place,
+    return_place,
+    returned,
+)
+from gradviz.diagnosis.rule import Hit, Related, Rule
+from gradviz.program.history import History
+from gradviz.program.values import CustomFunction, DerivativeCheck, RawSite
+
+
+def check(history: History) -> Iterator[Hit]:
+    """Yield the Functions whose check failed, each once."""
+    found = [(custom, node.site) for node, custom in custom_nodes(history)]
+    found += [(custom, None) for custom in history.program.functions]
+    seen: set[object] = set()
+    for custom, site in found:
+        checked = custom.check
+        if checked is None or checked.flat or checked.identity or checked.missing:
+            continue
+        if custom.backward not in seen:
+            seen.add(custom.backward)
+            yield _hit(history, custom, checked, site)
+
+
+def _hit(
+    history: History,
+    custom: CustomFunction,
+    checked: DerivativeCheck,
+    applied: RawSite | None,
+) -> Hit:
+    site, line = _formula(history, custom, checked.input)
+    where = f"{list(checked.index)}" if checked.index else ""
+    return Hit(
+        f"{custom.name}.backward gives {checked.analytic:g} for input "
+        f"{checked.input}{where}, but the numeric derivative of {custom.name}.forward "
+        f"is {checked.numeric:g}{_ratio(checked)}.",
+        culprit=site,
+        line=line,
+        fix="Correct the derivative, and test the Function with "
+        "torch.autograd.gradcheck on float64 inputs.",
+        symptom=applied,
+        related=(Related("applied here", applied),),
+        certainty=0.9,
+    )
+
+
+def _ratio(checked: DerivativeCheck) -> str:
+    if checked.ratio is not None:
+        return f": every entry is {checked.ratio:.4g} times what it should be"
+    return ""
+
+
+def _formula(
+    history: History, custom: CustomFunction, index: int
+) -> tuple[RawSite | None, int | None]:
+    """Return the line that computes a gradient: a return, or what it names."""
+    code = custom.backward
+    function = history.places.function(code) if code is not None else None
+    if code is None or not isinstance(function, ast.FunctionDef):
+        return return_place(history, code)
+    statements = [each for each in own_nodes(function) if isinstance(each, ast.Return)]
+    fitting = [each for each in statements if index < len(returned(each))]
+    value = returned(fitting[-1])[index] if fitting else None
+    if isinstance(value, ast.Name):
+        assigned = [
+            each
+            for each in own_nodes(function)
+            if isinstance(each, ast.Assign | ast.AugAssign)
+            and value.id in history_names(each)
+        ]
+        if len(assigned) == 1:
+            return place(history, code, assigned[0].lineno)
+    return return_place(history, code, lambda each: index < len(returned(each)))
+
+
+def history_names(statement: ast.Assign | ast.AugAssign) -> list[str]:
+    """Return the plain names that an assignment sets."""
+    targets = (
+        statement.targets if isinstance(statement, ast.Assign) else [statement.target]
+    )
+    return [each.id for each in targets if isinstance(each, ast.Name)]
+
+
+RULE = Rule("GV806", "custom-fn-wrong-formula", "error", check)

@@ -1,0 +1,78 @@
+"""GV807: a second derivative through a Function marked @once_differentiable.
+
+What it does
+    Finds Functions with this decorator that ``create_graph=True`` went through before a
+    second pass.
+Why is this bad
+    The decorator cuts the graph of the gradient. The second pass raises, or, where the
+    rest is linear, there is simply no second derivative.
+Example
+    ``@once_differentiable`` above ``backward``, and a gradient penalty
+Use instead
+    No decorator, and a ``backward`` made of differentiable ops.
+When it stays quiet
+    Only first derivatives are taken.
+References
+    pytorch/pytorch#2210.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from types import CodeType
+
+from gradviz.diagnosis.custom_functions import (
+    place,
+    second_pass,
+    twice_differentiated,
+)
+from gradviz.diagnosis.rule import Hit, Related, Rule
+from gradviz.program.history import History
+from gradviz.program.values import RawSite
+
+
+def check(history: History) -> Iterator[Hit]:
+    """Yield the decorators that stand in the way of a second derivative."""
+    for first, node in twice_differentiated(history):
+        custom = node.custom
+        if custom is None or not custom.once_differentiable:
+            continue
+        second = second_pass(history, first)
+        if second is None:
+            continue
+        site, line = _decorator(history, custom.backward)
+        yield Hit(
+            f"{custom.name}.backward is marked @once_differentiable: the gradient that "
+            f"{history.line(first.site)} took with create_graph=True has no graph "
+            f"behind this Function, so {history.line(second.site)} cannot "
+            f"differentiate through it.",
+            culprit=site,
+            line=line,
+            fix="Remove @once_differentiable and write backward with differentiable "
+            "ops on ctx.saved_tensors.",
+            symptom=second.site,
+            related=(
+                Related("applied here", node.site),
+                Related("first derivative", first.site),
+            ),
+            nodes=(node.key,),
+            explains=second.error is not None,
+        )
+
+
+def _decorator(
+    history: History, code: CodeType | None
+) -> tuple[RawSite | None, int | None]:
+    if code is None:
+        return None, None
+    function = history.places.function(code)
+    for each in (
+        function.decorator_list if isinstance(function, ast.FunctionDef) else ()
+    ):
+        if "once_differentiable" in ast.unparse(each):
+            return place(history, code, each.lineno)
+    return (code, 0), None
+
+
+RULE = Rule("GV807", "custom-fn-once-differentiable", "error", check)

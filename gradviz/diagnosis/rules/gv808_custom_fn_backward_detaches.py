@@ -1,0 +1,95 @@
+"""GV808: a custom backward cuts the graph that a second derivative needs.
+
+What it does
+    Finds ``detach``, ``.data``, ``item``, ``numpy`` and ``no_grad`` inside a
+    ``backward`` that ran under ``create_graph=True``, and saved copies that
+    ``forward`` detached.
+Why is this bad
+    The first derivative is right; the second misses the detached part, without a word.
+Example
+    ``(x,) = ctx.saved_tensors; return 2 * x.detach() * g``
+Use instead
+    ``return 2 * x * g``
+When it stays quiet
+    No second derivative is taken, or what is detached needs no gradient.
+References
+    pytorch/pytorch#18945; the notes on double backward of custom Functions.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from gradviz.diagnosis.custom_functions import second_pass, twice_differentiated
+from gradviz.diagnosis.rule import Hit, Related, Rule
+from gradviz.program.events import Backward, Call, Event, ModeSwitched
+from gradviz.program.history import History
+from gradviz.program.values import CustomFunction, Node
+
+_CUTS = ("detach", "detach_", "data.get", "item", "tolist", "numpy", "__array__")
+
+
+def check(history: History) -> Iterator[Hit]:
+    """Yield the cuts inside backward functions that were differentiated."""
+    for first, node in twice_differentiated(history):
+        custom = node.custom
+        if custom is None or custom.once_differentiable:
+            continue
+        second = second_pass(history, first)
+        cuts = [*_in_backward(history, first, custom), *_saved(history, node, custom)]
+        if second is None or not cuts:
+            continue
+        cut = cuts[0]
+        yield Hit(
+            f"`{history.text(cut.site)}` ({history.line(cut.site)}) cuts the graph "
+            f"inside {custom.name}: the gradient that {history.line(first.site)} took "
+            f"with create_graph=True lacks this part, so the second derivative of "
+            f"{history.line(second.site)} is missing or wrong.",
+            culprit=cut.site,
+            fix="Compute the gradient from ctx.saved_tensors with differentiable ops, "
+            "without detach(), .data, item() or no_grad().",
+            symptom=second.site,
+            related=(
+                Related("applied here", node.site),
+                Related("first derivative", first.site),
+            ),
+            nodes=(node.key,),
+            explains=second.error is not None,
+            certainty=0.8,
+        )
+
+
+def _in_backward(
+    history: History, first: Backward, custom: CustomFunction
+) -> Iterator[Event]:
+    for event in history.program.events:
+        if event.site is None or event.site[0] is not custom.backward:
+            continue
+        if event.index < first.index:
+            continue
+        if isinstance(event, ModeSwitched):
+            if not event.enabled and not event.leaving:
+                yield event
+        elif (
+            isinstance(event, Call)
+            and event.op in _CUTS
+            and any(value.requires_grad for value in event.inputs)
+        ):
+            yield event
+
+
+def _saved(history: History, node: Node, custom: CustomFunction) -> Iterator[Event]:
+    """Yield the calls of forward that detached what the node then saved."""
+    saved = {each.value.tensor for each in node.saved}
+    saved |= {each.value.tensor for each in custom.attributes}
+    for call in history.calls:
+        if (
+            call.site is not None
+            and call.site[0] is custom.forward
+            and call.op in ("detach", "data.get")
+            and any(value.tensor in saved for value in call.outputs)
+        ):
+            yield call
+
+
+RULE = Rule("GV808", "custom-fn-backward-detaches", "warning", check)
