@@ -62,7 +62,7 @@ _SNAPSHOT_TYPES = {
     name: f"readonly {table.record.__name__}[]" for name, table in tables().items()
 } | {"schema": "readonly [number, number]"}
 
-_LITERALS = ("NodeKind", "EdgeKind", "EventKind")
+_LITERALS = ("NodeKind", "EdgeKind", "Severity", "EventKind")
 _WIDTH = 80  # biome's
 
 

@@ -39,3 +39,15 @@ export function inflate(rect: Rect, margin: number): Rect {
 export function center(rect: Rect): { readonly x: number; readonly y: number } {
   return { x: rect.x + rect.width / 2, y: rect.y + rect.height / 2 };
 }
+
+/** The smallest rectangle around both. */
+export function union(a: Rect, b: Rect): Rect {
+  const x = Math.min(a.x, b.x);
+  const y = Math.min(a.y, b.y);
+  return {
+    x,
+    y,
+    width: Math.max(a.x + a.width, b.x + b.width) - x,
+    height: Math.max(a.y + a.height, b.y + b.height) - y,
+  };
+}

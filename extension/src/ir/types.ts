@@ -15,6 +15,8 @@ export type NodeKind =
 
 export type EdgeKind = "data" | "cut";
 
+export type Severity = "error" | "warning" | "info";
+
 export type EventKind =
   | "op"
   | "write"
@@ -220,7 +222,7 @@ export interface Finding {
   readonly code: string;
   /** "inplace-saved-output" */
   readonly slug: string;
-  readonly severity: string;
+  readonly severity: Severity;
   readonly message: string;
   readonly fix: string;
   /** site */

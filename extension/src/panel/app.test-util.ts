@@ -9,6 +9,7 @@ import { type FakeView, views } from "./fake-view.test-util.js";
 export interface App {
   readonly root: ShadowRoot;
   readonly mounted: Mounted;
+  /** The graph view; there is none where the snapshot has no node but findings. */
   readonly view: FakeView;
   /** The one element with a data-testid. */
   find(testId: string): HTMLElement;
@@ -44,10 +45,10 @@ export async function show(
   document.body.append(el);
   const given = "initial" in transport;
   const source = given ? transport : { initial: Promise.resolve(transport) };
+  const earlier = views.length;
   const mounted = await during(() => mount(el, source, options));
   const root = el.firstElementChild?.shadowRoot;
-  const view = views.at(-1);
-  if (!root || view === undefined) throw new Error("The view did not mount.");
+  if (!root) throw new Error("The view did not mount.");
   const find = (testId: string) => {
     const element = root.querySelector<HTMLElement>(`[data-testid="${testId}"]`);
     if (element === null) throw new Error(`No element ${testId}: ${root.textContent}`);
@@ -56,7 +57,11 @@ export async function show(
   const app: App = {
     root,
     mounted,
-    view,
+    get view() {
+      const view = views[earlier];
+      if (view === undefined) throw new Error("There is no graph view.");
+      return view;
+    },
     find,
     facts: (testId) =>
       Object.fromEntries(

@@ -38,6 +38,7 @@ function follow(store: Store, view: GraphView): () => void {
         selectedEdge: selection?.kind === "edge" ? selection.id : null,
         hovered: ui.hovered.value,
         matches: derived.matchSet.value,
+        marks: derived.marks.value,
         colorBy: ui.colorBy.value,
         theme: derived.theme.value,
       };
@@ -45,7 +46,7 @@ function follow(store: Store, view: GraphView): () => void {
     }),
     effect(() => {
       const request = ui.revealRequest.value;
-      if (request !== null) guarded(store, () => view.reveal(request.node));
+      if (request !== null) guarded(store, () => view.reveal(request.nodes));
     }),
   ];
   return () => {

@@ -40,7 +40,7 @@ export function fakeGraphView(host: HTMLElement, events: GraphViewEvents): Graph
     fit: () => commands.push("fit"),
     zoomBy: (factor) => commands.push(`zoom ${factor}`),
     panBy: (dx, dy) => commands.push(`pan ${dx} ${dy}`),
-    reveal: (node) => commands.push(`reveal ${node}`),
+    reveal: (nodes) => commands.push(`reveal ${nodes.join(" ")}`),
     neighbour: (node, direction) => (direction === "down" ? node + 1 : null),
     dispose: () => {
       view.disposed = true;

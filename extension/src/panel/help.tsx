@@ -12,7 +12,8 @@ const KEYS: readonly (readonly [keys: readonly string[], what: string])[] = [
   [["f"], "Fit the whole graph"],
   [["+", "-"], "Zoom in, zoom out"],
   [["t"], "Switch between graph and table"],
-  [["Esc"], "Close this, clear the search, clear the selection"],
+  [["n", "N"], "Next finding, previous finding"],
+  [["Esc"], "Close this, clear the search, the selection, the marks of a finding"],
   [["?"], "This page"],
 ];
 

@@ -49,5 +49,21 @@ export const LightThemeIcon = icon(
   "M8 1.5v1.4M8 13.1v1.4M1.5 8h1.4M13.1 8h1.4M3.4 3.4l1 1M11.6 11.6l1 1M3.4 12.6l1-1M11.6 4.4l1-1",
 );
 export const DarkThemeIcon = icon("M13.2 9.8A5.7 5.7 0 0 1 6.2 2.8a5.5 5.5 0 1 0 7 7Z");
+/** An octagon with a cross, a triangle, a circle: told apart by their outlines. */
+export const ErrorIcon = icon(
+  "M5.3 1.8h5.4l3.5 3.5v5.4l-3.5 3.5H5.3l-3.5-3.5V5.3Z",
+  "M5.8 5.8l4.4 4.4",
+  "M10.2 5.8l-4.4 4.4",
+);
+export const WarningIcon = icon("M8 2 14.5 13.5h-13Z", "M8 6.5v3.2", "M8 11.6v.1");
+export const InfoIcon = icon(
+  "M8 1.8a6.2 6.2 0 1 1 0 12.4 6.2 6.2 0 0 1 0-12.4Z",
+  "M8 7.2v4",
+  "M8 4.8v.1",
+);
+export const TargetIcon = icon(
+  "M8 4a4 4 0 1 1 0 8 4 4 0 0 1 0-8Z",
+  "M8 1.5v3M8 11.5v3M1.5 8h3M11.5 8h3",
+);
 export const OpenIcon = icon("M6.5 3.5h-3v9h9v-3", "M9 2.5h4.5V7", "M13.5 2.5 7.5 8.5");
 export const CloseIcon = icon("M4 4l8 8", "M12 4l-8 8");

@@ -1,4 +1,4 @@
-// The region beside the graph: the selected node or edge, or what to do without one.
+// The selected node or edge, or what to do without one.
 import { Boundary } from "./boundary.js";
 import { useStore } from "./context.js";
 import { EdgeInspector } from "./edge-inspector.js";
@@ -22,16 +22,8 @@ function Content() {
 export function Inspector() {
   const { ui } = useStore();
   return (
-    <section
-      class="inspector"
-      aria-label="Inspector"
-      data-testid="inspector"
-      // biome-ignore lint/a11y/noNoninteractiveTabindex: the region scrolls by keyboard
-      tabIndex={0}
-    >
-      <Boundary what="the inspector" attempt={ui.selection.value}>
-        <Content />
-      </Boundary>
-    </section>
+    <Boundary what="the inspector" attempt={ui.selection.value}>
+      <Content />
+    </Boundary>
   );
 }

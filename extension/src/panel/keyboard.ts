@@ -3,7 +3,8 @@
 export type Command =
   | { readonly kind: "walk"; readonly direction: "up" | "down" | "left" | "right" }
   | { readonly kind: "zoom"; readonly direction: "in" | "out" }
-  | { readonly kind: "toggle" | "search" | "fit" | "table" | "clear" | "help" };
+  | { readonly kind: "toggle" | "search" | "fit" | "table" | "clear" | "help" }
+  | { readonly kind: "finding"; readonly step: 1 | -1 };
 
 export interface KeyPress {
   readonly key: string;
@@ -20,6 +21,8 @@ const ANYWHERE: Readonly<Record<string, Command>> = {
   "?": { kind: "help" },
   f: { kind: "fit" },
   t: { kind: "table" },
+  n: { kind: "finding", step: 1 },
+  N: { kind: "finding", step: -1 },
   "+": { kind: "zoom", direction: "in" },
   "=": { kind: "zoom", direction: "in" },
   "-": { kind: "zoom", direction: "out" },

@@ -1,7 +1,8 @@
 // The inspector of one node: what it is, whose line made it, what it keeps, what flowed.
 import { useRef, useState } from "preact/hooks";
 import type { Snapshot } from "../ir/types.js";
-import { setFolded } from "../state/actions.js";
+import { setFolded, showFinding } from "../state/actions.js";
+import { findingsOfNode } from "../state/findings.js";
 import {
   formatNanoseconds,
   formatNumber,
@@ -20,6 +21,8 @@ import { Boundary } from "./boundary.js";
 import { useStore } from "./context.js";
 import { GradientSection } from "./gradient-section.js";
 import { NeighbourList } from "./neighbours.js";
+import { scrollPaneTo } from "./scroll-pane.js";
+import { SeverityWord } from "./severity.js";
 import { PlaceText, SourceView, StackView } from "./source-view.js";
 import { StorageSection } from "./storage-section.js";
 import { StrideSection } from "./stride-picture.js";
@@ -64,6 +67,25 @@ function Header({ details }: { details: NodeDetails }) {
         )}
       </p>
     </header>
+  );
+}
+
+/** The findings that point at this node, each with the way to it. */
+function NodeFindings({ snapshot, id }: { snapshot: Snapshot; id: number }) {
+  const store = useStore();
+  const findings = findingsOfNode(snapshot, id);
+  if (findings.length === 0) return null;
+  return (
+    <ul class="node-findings" aria-label="Findings here" data-testid="node-findings">
+      {findings.map(({ id: row, finding }) => (
+        <li key={row}>
+          <SeverityWord severity={finding.severity} />
+          <button type="button" class="link" onClick={() => showFinding(store, row)}>
+            <Name text={`${finding.code} ${finding.slug}`} />
+          </button>
+        </li>
+      ))}
+    </ul>
   );
 }
 
@@ -186,14 +208,6 @@ function NeighbourSection({ details }: { details: NodeDetails }) {
   );
 }
 
-/** Scroll the inspector alone; scrollIntoView would move the whole view as well. */
-function scrollPaneTo(element: HTMLElement | null): void {
-  const pane = element?.closest(".inspector");
-  if (!element || !pane) return;
-  pane.scrollTop +=
-    element.getBoundingClientRect().top - pane.getBoundingClientRect().top;
-}
-
 interface Props {
   readonly snapshot: Snapshot;
   readonly details: NodeDetails;
@@ -213,6 +227,7 @@ export function NodeInspector({ snapshot, details }: Props) {
   return (
     <>
       <Header details={details} />
+      <NodeFindings snapshot={snapshot} id={details.id} />
       <Facts facts={summaryFacts(details, norm)} testId="summary" />
       <Section title="Source">
         <SourceView place={details.place} />

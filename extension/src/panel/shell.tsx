@@ -5,6 +5,7 @@ import {
   setHelp,
   setViewMode,
   setWidth,
+  stepFinding,
   toggleSelectedScope,
 } from "../state/actions.js";
 import { visibleText } from "../state/visible-text.js";
@@ -13,10 +14,10 @@ import { Breadcrumb } from "./breadcrumb.js";
 import { CanvasHost } from "./canvas-host.js";
 import { type AppContext, AppProvider, useApp, useStore } from "./context.js";
 import { Help } from "./help.js";
-import { Inspector } from "./inspector.js";
 import { type Command, commandFor, placeOfTarget } from "./keyboard.js";
 import { Legend } from "./legend.js";
 import { NodeTable } from "./node-table.js";
+import { Pane } from "./pane.js";
 import { Splitter } from "./splitter.js";
 import { StatusLine } from "./status-line.js";
 import { Toolbar, ZOOM_STEP } from "./toolbar.js";
@@ -46,6 +47,9 @@ function run(app: AppContext, root: HTMLElement, command: Command): void {
       setViewMode(store, store.ui.viewMode.value === "table" ? "graph" : "table");
       // The canvas hides behind the table; the focus must not go with it.
       focus("[data-testid=view-mode]");
+      break;
+    case "finding":
+      stepFinding(store, command.step);
       break;
     case "help":
       setHelp(store, true);
@@ -164,10 +168,11 @@ function Frame({ app }: { app: AppContext }) {
   useWidth(root);
   useKeys(app, root);
   const { narrow, inspectorShare, themeChoice } = store.ui;
+  const { graphless } = store.derived;
   return (
     <div
       ref={root}
-      class={narrow.value ? "gv narrow" : "gv"}
+      class={`gv${narrow.value ? " narrow" : ""}${graphless.value ? " graphless" : ""}`}
       data-theme={store.derived.theme.value}
       data-theme-choice={themeChoice.value}
       style={{ "--share": `${inspectorShare.value}%` }}
@@ -175,9 +180,13 @@ function Frame({ app }: { app: AppContext }) {
       <Toolbar />
       <Breadcrumb />
       <div class="middle">
-        <Stage />
-        <Splitter />
-        <Inspector />
+        {!graphless.value && (
+          <>
+            <Stage />
+            <Splitter />
+          </>
+        )}
+        <Pane />
       </div>
       <StatusLine />
       <Help />

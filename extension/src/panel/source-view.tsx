@@ -59,12 +59,18 @@ export function PlaceLink({ place }: { place: Place }) {
   );
 }
 
-export function SourceView({ place }: { place: Place | null }) {
+export function SourceView({
+  place,
+  context = CONTEXT_LINES,
+}: {
+  place: Place | null;
+  context?: number;
+}) {
   if (place === null) {
     return <Empty>No line of your code is known for this node.</Empty>;
   }
   const { site, source } = place;
-  const lines = excerpt(site, source, CONTEXT_LINES);
+  const lines = excerpt(site, source, context);
   return (
     <div class="source" data-testid="source">
       <p class="source-head">

@@ -42,7 +42,7 @@ export function StatusLine() {
   const store = useStore();
   const snapshot = store.data.snapshot.value;
   if (snapshot === null) return <footer class="status">Reading the graph…</footer>;
-  const boxes = store.ui.boxes.value;
+  const boxes = store.derived.graphless.value ? null : store.ui.boxes.value;
   const { nodes, edges, notes } = snapshot;
   return (
     <footer class="status" data-testid="status">

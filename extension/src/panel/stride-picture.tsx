@@ -172,13 +172,15 @@ function useColumns(picture: { current: HTMLElement | null }): number {
 interface Props {
   readonly snapshot: Snapshot;
   readonly use: TensorUse;
+  /** Other views of the storage that are drawn from the start. */
+  readonly alsoShown: readonly number[];
 }
 
-export function StridePicture({ snapshot, use: { id, tensor } }: Props) {
+export function StridePicture({ snapshot, use: { id, tensor }, alsoShown }: Props) {
   const element = useRef<HTMLDivElement>(null);
   const columns = useColumns(element);
   const [lead, setLead] = useState<readonly number[]>([]);
-  const [shown, setShown] = useState<ReadonlySet<number>>(new Set());
+  const [shown, setShown] = useState<ReadonlySet<number>>(new Set(alsoShown));
   const views = useMemo(() => otherViews(snapshot, id), [snapshot, id]);
   const length = storageLength(snapshot, tensor);
   const picture = useMemo(() => {
@@ -220,11 +222,13 @@ export function StrideSection({
   choices,
   chosen,
   onChoose,
+  alsoShown = [],
 }: {
   snapshot: Snapshot;
   choices: readonly TensorUse[];
   chosen: number | null;
   onChoose: (id: number) => void;
+  alsoShown?: readonly number[];
 }) {
   const use = choices.find(({ id }) => id === chosen) ?? choices[0];
   if (use === undefined) return <Empty>No tensor is known for this node.</Empty>;
@@ -244,7 +248,7 @@ export function StrideSection({
           ))}
         </select>
       </label>
-      <StridePicture key={use.id} snapshot={snapshot} use={use} />
+      <StridePicture key={use.id} snapshot={snapshot} use={use} alsoShown={alsoShown} />
     </>
   );
 }

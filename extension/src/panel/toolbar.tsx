@@ -6,9 +6,11 @@ import {
   expandAll,
   setColorBy,
   setHelp,
+  setPane,
   setTheme,
   setViewMode,
 } from "../state/actions.js";
+import { countSentence, worstOf } from "../state/findings.js";
 import type { ThemeChoice } from "../state/ui.js";
 import { useApp, useStore } from "./context.js";
 import {
@@ -24,6 +26,7 @@ import {
   TableIcon,
 } from "./icons.js";
 import { SearchBox } from "./search-box.js";
+import { SEVERITY_ICONS } from "./severity.js";
 
 export const ZOOM_STEP = 1.25;
 
@@ -166,25 +169,62 @@ function ThemeButton() {
   );
 }
 
-export function Toolbar() {
+/** How many findings there are, in the look of the worst; pressed while they are shown. */
+function FindingsButton() {
   const store = useStore();
-  const table = store.ui.viewMode.value === "table";
+  const findings = store.data.snapshot.value?.findings ?? [];
+  const worst = worstOf(findings);
+  if (worst === null) return null;
+  const shown = store.derived.pane.value === "findings";
+  const Icon = SEVERITY_ICONS[worst];
   return (
-    <section class="toolbar" aria-label="Toolbar">
+    <button
+      type="button"
+      class={`findings-button ${worst}`}
+      aria-label={`Findings: ${countSentence(findings)}`}
+      title={`Findings: ${countSentence(findings)} ( n )`}
+      aria-pressed={shown}
+      data-testid="findings-button"
+      onClick={() => setPane(store, shown ? "inspector" : "findings")}
+    >
+      <Icon />
+      {findings.length}
+    </button>
+  );
+}
+
+/** What works on the graph, and is of no use without one. */
+function GraphTools({ table }: { table: boolean }) {
+  return (
+    <>
       <SearchBox />
       <CameraButtons disabled={table} />
       <ScopeButtons disabled={table} />
       <ColorSelect />
+    </>
+  );
+}
+
+export function Toolbar() {
+  const store = useStore();
+  const table = store.ui.viewMode.value === "table";
+  const graphless = store.derived.graphless.value;
+  return (
+    <section class="toolbar" aria-label="Toolbar">
+      {!graphless && <GraphTools table={table} />}
+      <FindingsButton />
       <fieldset class="group end" aria-label="Appearance">
-        <IconButton
-          label="Table of the nodes"
-          shortcut="t"
-          pressed={table}
-          testId="view-mode"
-          onClick={() => setViewMode(store, table ? "graph" : "table")}
-        >
-          {table ? <GraphIcon /> : <TableIcon />}
-        </IconButton>
+        {!graphless && (
+          <IconButton
+            label="Table of the nodes"
+            shortcut="t"
+            pressed={table}
+            testId="view-mode"
+            onClick={() => setViewMode(store, table ? "graph" : "table")}
+          >
+            {table ? <GraphIcon /> : <TableIcon />}
+          </IconButton>
+        )}
         <ThemeButton />
         <IconButton label="Help" shortcut="?" onClick={() => setHelp(store, true)}>
           <span class="glyph" aria-hidden="true">

@@ -16,5 +16,5 @@ export function walk(
       : (snapshot.roots[0] ?? 0);
   if (next === null || next === undefined) return;
   selectNode(store, next);
-  view.current?.reveal(next);
+  view.current?.reveal([next]);
 }

@@ -84,10 +84,19 @@ export class Camera {
     this.jump({ scale, x, y: area.y - world.y * scale });
   }
 
+  /** Whether a rectangle can be in view as a whole with its names readable. */
+  canShow(world: Rect): boolean {
+    const area = this.screen(REVEAL_MARGIN);
+    return (
+      world.width * REVEAL_SCALE <= area.width &&
+      world.height * REVEAL_SCALE <= area.height
+    );
+  }
+
   /** Bring a rectangle into view, with the least move that does. */
   reveal(world: Rect): void {
     const from = this.move?.to ?? this.view;
-    const scale = Math.max(from.scale, REVEAL_SCALE);
+    const scale = Math.max(this.largestFor(world, from.scale), REVEAL_SCALE);
     const about = { x: this.size.width / 2, y: this.size.height / 2 };
     const near = zoomAbout(from, about, scale / from.scale, this.limits());
     const target = rectToScreen(near, world);
@@ -98,6 +107,13 @@ export class Camera {
     if (dx !== 0 || dy !== 0 || near.scale !== from.scale) {
       this.glide({ scale: near.scale, x: near.x + dx, y: near.y + dy });
     }
+  }
+
+  /** The present scale, or less if the rectangle would not be in view as a whole. */
+  private largestFor(world: Rect, scale: number): number {
+    const area = this.screen(REVEAL_MARGIN);
+    const byWidth = area.width / Math.max(world.width, 1);
+    return Math.min(scale, byWidth, area.height / Math.max(world.height, 1));
   }
 
   /** Advance a running move; true while it runs. */

@@ -1,7 +1,8 @@
 // Everything one frame is painted from.
 import type { Rect } from "../geometry/rect.js";
 import type { Transform } from "../geometry/transform.js";
-import type { Badge } from "../scene/boxes.js";
+import type { Severity } from "../ir/types.js";
+import type { Badge } from "../scene/badges.js";
 import type { EdgeLabels } from "../scene/edge-labels.js";
 import type { Box, Scene } from "../scene/scene.js";
 import type { Tone } from "../scene/tones.js";
@@ -24,6 +25,8 @@ export interface Frame {
   /** Items, or -1. */
   readonly selected: number;
   readonly hovered: number;
+  /** Items that a finding points at. */
+  readonly marks: ReadonlyMap<number, Severity>;
   /** A merged edge, or -1. */
   readonly selectedEdge: number;
   /** Items that show a match; null when nothing is searched for. */
@@ -47,10 +50,11 @@ export function isFaded(frame: Frame, item: number): boolean {
   return frame.matches !== null && !frame.matches.has(item);
 }
 
-/** The badges that are drawn: bad news at any distance, the rest close up. */
+/** The badges that are drawn: bad news and findings at any distance, the rest close up. */
 export function shownBadges(frame: Frame, box: Box): readonly Badge[] {
   const isFull = frame.view.scale >= DETAIL.subtitles && !isFaded(frame, box.item);
-  return isFull ? box.badges : box.badges.filter((badge) => badge.isBad);
+  const isNews = ({ isBad, severity }: Badge) => isBad || severity !== null;
+  return isFull ? box.badges : box.badges.filter(isNews);
 }
 
 /** How many open scopes are around an item. */

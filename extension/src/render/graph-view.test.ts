@@ -21,6 +21,7 @@ const idle: GraphViewState = {
   selectedEdge: null,
   hovered: null,
   matches: new Set(),
+  marks: new Map(),
   colorBy: "family",
   theme: "light",
 };
@@ -173,7 +174,7 @@ describe("the graph view", () => {
     );
     view.setSnapshot(far);
     view.setState(idle);
-    view.reveal(399);
+    view.reveal([399]);
     await nextFrame();
     vi.spyOn(performance, "now").mockReturnValue(performance.now() + 1000);
     expect(await nextFrame()).toContain("N399");

@@ -1,5 +1,5 @@
 // The graph on a canvas: the one entry that the rest of the app uses to draw.
-import type { Rect } from "../geometry/rect.js";
+import { type Rect, union } from "../geometry/rect.js";
 import { type Point, rectToWorld } from "../geometry/transform.js";
 import { buildGraph } from "../graph/build.js";
 import { cycleSentence } from "../graph/cycle.js";
@@ -45,7 +45,7 @@ class CanvasGraphView implements GraphView {
   private readonly prefersReducedMotion: () => boolean;
   /** The user, or a request, has moved the camera: it is no longer ours to place. */
   private hasMoved = false;
-  private pendingReveal: number | null = null;
+  private pendingReveal: readonly number[] | null = null;
   private isDragging = false;
   private toggledAt = Number.NEGATIVE_INFINITY;
 
@@ -106,14 +106,13 @@ class CanvasGraphView implements GraphView {
     this.camera.pan(dx, dy);
   }
 
-  reveal(node: number): void {
+  reveal(nodes: readonly number[]): void {
     const { scene, isStale } = this.picture;
-    this.pendingReveal = scene === null || isStale ? node : null;
-    if (scene === null || isStale) return;
-    const box = boxOfNode(scene, node);
-    if (box === null) return;
+    this.pendingReveal = scene === null || isStale ? nodes : null;
+    const area = this.pendingReveal === null ? this.areaOf(nodes) : null;
+    if (area === null) return;
     this.hasMoved = true;
-    this.camera.reveal(box);
+    this.camera.reveal(area);
   }
 
   neighbour(node: number, direction: Direction): number | null {
@@ -126,6 +125,17 @@ class CanvasGraphView implements GraphView {
     this.layouts.dispose();
     this.picture.dispose();
     this.surface.dispose();
+  }
+
+  /** Where nodes are: all of them if they can be read together, else the first. */
+  private areaOf(nodes: Iterable<number>): Rect | null {
+    const { scene } = this.picture;
+    const boxes = Array.from(nodes, (node) => scene && boxOfNode(scene, node));
+    const rects = boxes.filter((box) => box !== null);
+    const [first = null] = rects;
+    if (first === null) return null;
+    const all = rects.reduce<Rect>(union, first);
+    return this.camera.canShow(all) ? all : first;
   }
 
   private listen(host: HTMLElement): void {
@@ -183,12 +193,15 @@ class CanvasGraphView implements GraphView {
     if (!this.prefersReducedMotion()) this.picture.glide(shift, performance.now());
   }
 
-  /** Until someone moves the camera, show the graph from its beginning. */
+  /** Until someone moves the camera, show the graph from its beginning; of one that does
+   * not fit, the nodes that a finding points at. */
   private lookFirst(): void {
     const { scene } = this.picture;
     const { width, height } = this.surface.size;
     if (this.hasMoved || scene === null || width === 0 || height === 0) return;
     this.camera.firstLook(scene.bounds, entryBox(scene) ?? scene.bounds);
+    const marked = this.areaOf(this.picture.state?.marks.keys() ?? []);
+    if (marked !== null) this.camera.reveal(marked);
   }
 
   private zoom(factor: number, at: Point): void {

@@ -10,6 +10,7 @@ const RADIUS = 8;
 const SHEETS = 2; // below a closed scope
 const BORDER = { normal: 1.3, bad: 2.4, root: 2.4, hovered: 2 };
 const RING = { gap: 3, width: 2.4 };
+const MARK = { gap: 7, width: 3.2 }; // outside of the other rings: both are seen
 const FAR_TITLE_SIZE = 17; // larger, while there is room that shapes do not take yet
 const SUBTITLE_GAP = 3;
 const HATCH = { full: 0.28, faded: 0.1 }; // opacity behind words
@@ -48,7 +49,8 @@ function paintFarBoxes(context: CanvasRenderingContext2D, frame: Frame): void {
     const column = Math.floor((box.x + box.width / 2) * view.scale + view.x);
     const row = Math.floor((box.y + box.height / 2) * view.scale + view.y);
     const isInside = column >= 0 && row >= 0 && column < columns && row < rows;
-    const isNotable = box.isBad || frame.matches?.has(item) === true;
+    const isNotable =
+      box.isBad || frame.matches?.has(item) === true || frame.marks.has(item);
     if (isInside && !isNotable) {
       const place = row * columns + column;
       if (taken[place] === 1) return;
@@ -67,7 +69,9 @@ function paintFarBoxes(context: CanvasRenderingContext2D, frame: Frame): void {
 }
 
 function farColour(frame: Frame, box: Box): string {
-  const { theme, matches } = frame;
+  const { theme, matches, marks } = frame;
+  const mark = marks.get(box.item);
+  if (mark !== undefined) return theme.marks[mark];
   if (box.isBad) return theme.bad;
   if (matches?.has(box.item)) return theme.match;
   const { solid } = coloursOf(frame, box);
@@ -113,6 +117,8 @@ function paintBox(context: CanvasRenderingContext2D, frame: Frame, box: Box): vo
   context.setLineDash([]);
   if (frame.matches?.has(box.item)) paintRing(context, frame, box, theme.match);
   if (box.item === frame.selected) paintRing(context, frame, box, theme.accent);
+  const mark = frame.marks.get(box.item);
+  if (mark !== undefined) paintRing(context, frame, box, theme.marks[mark], MARK);
 }
 
 /** What is behind the words of a box. */
@@ -134,11 +140,12 @@ function paintRing(
   frame: Frame,
   box: Box,
   colour: string,
+  ring = RING,
 ): void {
   const least = 1.4 / frame.view.scale;
   context.strokeStyle = colour;
-  context.lineWidth = Math.max(RING.width, least);
-  outline(context, box, Math.max(RING.gap, least));
+  context.lineWidth = Math.max(ring.width, least);
+  outline(context, box, Math.max(ring.gap, least));
   context.stroke();
 }
 

@@ -1,9 +1,11 @@
 // Paints what is written beside boxes and edges: badges, and shapes of tensors.
 import { intersects, type Rect } from "../geometry/rect.js";
-import { type Badge, METRICS, measureBadges } from "../scene/boxes.js";
+import type { Badge } from "../scene/badges.js";
+import { METRICS, measureBadges } from "../scene/boxes.js";
 import { EDGE_LABEL } from "../scene/edge-labels.js";
 import type { Box } from "../scene/scene.js";
 import { visibleText } from "../state/visible-text.js";
+import { readableOn } from "./colour.js";
 import { DETAIL, type Frame, frameFill, isFaded, shownBadges } from "./frame.js";
 
 /** In a row of their own at the bottom of the box, where no arrow arrives. */
@@ -36,16 +38,21 @@ function badgeLine(box: Box) {
 function paintBadge(
   context: CanvasRenderingContext2D,
   { theme }: Frame,
-  badge: Badge,
+  { text, isBad, severity }: Badge,
   area: Rect,
 ): void {
   const { x, y, width, height } = area;
   context.beginPath();
   context.roundRect(x, y, width, height, height / 2);
-  context.fillStyle = badge.isBad ? theme.bad : theme.badge;
+  const [fill, words] = isBad
+    ? [theme.bad, theme.badText]
+    : severity === null
+      ? [theme.badge, theme.badgeText]
+      : [theme.marks[severity], readableOn(theme.marks[severity])];
+  context.fillStyle = fill;
   context.fill();
-  context.fillStyle = badge.isBad ? theme.badText : theme.badgeText;
-  context.fillText(visibleText(badge.text), x + width / 2, y + height / 2 + 0.5);
+  context.fillStyle = words;
+  context.fillText(visibleText(text), x + width / 2, y + height / 2 + 0.5);
 }
 
 export function paintEdgeLabels(context: CanvasRenderingContext2D, frame: Frame): void {

@@ -2,6 +2,7 @@
 import type { Graph } from "../graph/build.js";
 import { collapse, type VisibleGraph } from "../graph/collapse.js";
 import type { ColorBy } from "../graph/color-by.js";
+import type { Severity } from "../ir/types.js";
 import type { Placement } from "../layout/index.js";
 import {
   findShift,
@@ -60,6 +61,7 @@ export type FrameParts = Pick<
   | "hovered"
   | "selectedEdge"
   | "matches"
+  | "marks"
 >;
 
 interface Plan {
@@ -89,6 +91,7 @@ export class Picture {
   private isScheduled = false;
   private isDisposed = false;
   private matches: ReadonlySet<number> | null = null;
+  private marks: ReadonlyMap<number, Severity> = new Map();
   private toned: { scene: Scene; colorBy: ColorBy; tones: readonly Tone[] } | null =
     null;
   private theme: Theme | null = null;
@@ -105,6 +108,7 @@ export class Picture {
     this.state = state;
     if (before?.collapsed !== state.collapsed) this.schedule();
     if (before?.matches !== state.matches) this.findMatches();
+    if (before?.marks !== state.marks) this.placeMarks();
     this.theme = null;
     this.options.onChange();
   }
@@ -121,7 +125,7 @@ export class Picture {
 
   /** What to paint now; null as long as there is nothing. */
   frame(now: number): FrameParts | null {
-    const { scene, state, matches } = this;
+    const { scene, state, matches, marks } = this;
     if (scene === null || state === null) return null;
     const shown = this.sceneAt(now, scene);
     this.theme ??= themeOf(state.theme, this.options.background());
@@ -134,6 +138,7 @@ export class Picture {
       tones: this.tonesOf(scene, state.colorBy),
       theme: this.theme,
       matches,
+      marks,
       selected: itemOf(selected),
       hovered: itemOf(hovered),
       selectedEdge: selectedEdge === null ? -1 : mergedEdge(scene, selectedEdge),
@@ -188,6 +193,7 @@ export class Picture {
     this.laidOut = collapsed;
     this.isStale = this.isScheduled;
     this.findMatches();
+    this.placeMarks();
     const millis = performance.now() - begin;
     this.options.onScene({ boxes: countBoxes(visible), millis, shift, toggled });
   }
@@ -208,6 +214,16 @@ export class Picture {
     const { scene, state } = this;
     const isIdle = scene === null || state === null || state.matches.size === 0;
     this.matches = isIdle ? null : itemsOf(scene.visible, state.matches);
+  }
+
+  /** A closed scope is marked for what it hides; the first mark counts. */
+  private placeMarks(): void {
+    const marks = new Map<number, Severity>();
+    for (const [node, severity] of this.state?.marks ?? []) {
+      const item = this.scene?.visible.itemOfNode[node] ?? -1;
+      if (item >= 0 && !marks.has(item)) marks.set(item, severity);
+    }
+    this.marks = marks;
   }
 
   private tonesOf(scene: Scene, colorBy: ColorBy): readonly Tone[] {

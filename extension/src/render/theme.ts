@@ -1,5 +1,6 @@
 // Colours. Families take the Okabe-Ito palette, which stays apart for colour-blind eyes;
 // its vermillion is kept for NaN and Inf alone.
+import type { Severity } from "../ir/types.js";
 import type { Family } from "../scene/families.js";
 import { RAMP_STEPS, type Tone } from "../scene/tones.js";
 import { contrast, mix, readableOn } from "./colour.js";
@@ -31,6 +32,8 @@ interface BaseTheme {
   readonly badFill: string;
   readonly badText: string;
   readonly match: string;
+  /** Findings: the colours that panels give their severities. */
+  readonly marks: Readonly<Record<Severity, string>>;
   /** Fills of open scopes by depth, repeating. */
   readonly frames: readonly string[];
   readonly frameBorder: string;
@@ -113,6 +116,7 @@ const LIGHT: BaseTheme = {
   badFill: "#fbe6d8",
   badText: "#ffffff",
   match: "#c98a00",
+  marks: { error: "#b3261e", warning: "#7a5200", info: "#1f5fbf" },
   frames: ["#f6f8fb", "#eef2f7", "#e6ecf3", "#dee6ef"],
   frameBorder: "#cbd4df",
   ghostBorder: "#a5927f",
@@ -135,6 +139,7 @@ const DARK: BaseTheme = {
   badFill: "#4a2a16",
   badText: "#1a0f08",
   match: "#e0a92e",
+  marks: { error: "#ff8a80", warning: "#f0b23c", info: "#82b1ff" },
   frames: ["#191e27", "#1e2430", "#242b38", "#2a3241"],
   frameBorder: "#384355",
   ghostBorder: "#a8957f",

@@ -1,6 +1,6 @@
 // What the rest of the app and the graph view say to each other.
 import type { ColorBy } from "../graph/color-by.js";
-import type { Snapshot } from "../ir/types.js";
+import type { Severity, Snapshot } from "../ir/types.js";
 import type { Direction } from "../scene/walk.js";
 
 export type { ColorBy };
@@ -11,6 +11,8 @@ export interface GraphViewState {
   readonly selectedEdge: number | null;
   readonly hovered: number | null;
   readonly matches: ReadonlySet<number>;
+  /** Nodes that a finding points at. */
+  readonly marks: ReadonlyMap<number, Severity>;
   readonly colorBy: ColorBy;
   readonly theme: "light" | "dark";
 }
@@ -31,8 +33,9 @@ export interface GraphView {
   fit(): void;
   zoomBy(factor: number): void;
   panBy(dx: number, dy: number): void;
-  /** Bring a node, or the closed scope that hides it, into view. */
-  reveal(node: number): void;
+  /** Bring nodes, or the closed scopes that hide them, into view: all of them where they
+   * can be read together, else the first. */
+  reveal(nodes: readonly number[]): void;
   /** The nearest visible node in a direction, for arrow keys. */
   neighbour(node: number, direction: Direction): number | null;
   dispose(): void;

@@ -2,19 +2,14 @@
 import type { Rect } from "../geometry/rect.js";
 import type { Graph } from "../graph/build.js";
 import type { VisibleGraph } from "../graph/collapse.js";
-import { type BadValues, badValues } from "../graph/gradients.js";
-import type { OpNode, Snapshot } from "../ir/types.js";
+import type { OpNode } from "../ir/types.js";
 import type { Sizes } from "../layout/index.js";
+import { type Badge, badgesOf, badgesOfScopes, newsOf } from "./badges.js";
 import { nodeLabel, scopeKind, scopeLabel } from "./labels.js";
 
 /** rect: an op; pill: a leaf; ghost: cut from the graph; stack: a closed scope;
  * frame: an open scope around its content. */
 export type BoxShape = "rect" | "pill" | "ghost" | "stack" | "frame";
-
-export interface Badge {
-  readonly text: string;
-  readonly isBad: boolean;
-}
 
 /** What a box shows, before anything is placed. */
 export interface BoxContent {
@@ -57,7 +52,8 @@ export type Measure = (text: string, size: number, bold: boolean) => number;
 export function describeBoxes(graph: Graph, visible: VisibleGraph): BoxContent[] {
   const { snapshot } = graph;
   const roots = new Set(snapshot.roots);
-  const scopeBadges = badgesOfScopes(graph, visible);
+  const news = newsOf(snapshot);
+  const scopeBadges = badgesOfScopes(graph, visible, news);
   return Array.from(visible.node, (node, item) => {
     const scope = visible.scope[item] ?? -1;
     if (scope >= 0) {
@@ -76,7 +72,7 @@ export function describeBoxes(graph: Graph, visible: VisibleGraph): BoxContent[]
     }
     const row = snapshot.nodes[node];
     if (row === undefined) throw new RangeError(`There is no node ${node}.`);
-    const badges = badgesOf(snapshot, row);
+    const badges = badgesOf(snapshot, row, node, news);
     return {
       shape: shapeOf(row),
       id: node,
@@ -133,37 +129,4 @@ export function measureBadges(
 function shapeOf(node: OpNode): BoxShape {
   if (node.kind === "accumulate" || node.kind === "leaf") return "pill";
   return node.kind === "cut" ? "ghost" : "rect";
-}
-
-/** "freed" is left out: after a backward it holds for almost every node. */
-function badgesOf(snapshot: Snapshot, node: OpNode): Badge[] {
-  const words = node.flags.filter((flag) => flag !== "freed");
-  if (node.hooks.length > 0) words.push("hook");
-  return listBadges(badValues(snapshot, node), words);
-}
-
-function listBadges({ nans, infs }: BadValues, words: readonly string[]): Badge[] {
-  const badges = words.map((text) => ({ text, isBad: false }));
-  if (nans + infs === 0) return badges;
-  const text = nans > 0 && infs > 0 ? "NaN Inf" : nans > 0 ? "NaN" : "Inf";
-  return [{ text, isBad: true }, ...badges];
-}
-
-/** A closed scope shows the bad news of what it hides, and none of the rest. */
-function badgesOfScopes(graph: Graph, visible: VisibleGraph): Map<number, Badge[]> {
-  const { snapshot } = graph;
-  const news = new Map<number, { nans: number; infs: number; words: string[] }>();
-  snapshot.nodes.forEach((node, id) => {
-    const item = visible.itemOfNode[id] ?? -1;
-    if ((visible.scope[item] ?? -1) < 0) return;
-    const known = news.get(item) ?? { nans: 0, infs: 0, words: [] };
-    const { nans, infs } = badValues(snapshot, node);
-    known.nans += nans;
-    known.infs += infs;
-    if (node.flags.includes("modified")) known.words = ["modified"];
-    news.set(item, known);
-  });
-  return new Map(
-    Array.from(news, ([item, { words, ...bad }]) => [item, listBadges(bad, words)]),
-  );
 }

@@ -11,7 +11,7 @@ import {
   startingNodes,
 } from "./collapse.js";
 import type { Store } from "./store.js";
-import type { Selection, ThemeChoice, ViewMode } from "./ui.js";
+import type { Pane, Selection, ThemeChoice, ViewMode } from "./ui.js";
 
 // More boxes than this at first sight read as noise; closed scopes keep it below.
 const FIRST_BOXES = 40;
@@ -30,8 +30,21 @@ function survives(selection: Selection | null, before: Snapshot, after: Snapshot
   return now !== undefined && old?.source === now.source && old.target === now.target;
 }
 
+/** The finding to show of a new snapshot: the same one, else the most likely cause. */
+function nextFinding({ data, ui }: Store, snapshot: Snapshot): number | null {
+  const id = ui.finding.value;
+  const old = id === null ? undefined : data.snapshot.value?.findings[id];
+  const now = id === null ? undefined : snapshot.findings[id];
+  const same =
+    old !== undefined && old.code === now?.code && old.message === now.message;
+  if (same) return id;
+  const first = snapshot.findings[0];
+  return first === undefined || first.severity === "info" ? null : 0;
+}
+
 /** Show a snapshot; closed scopes and the selection are kept where they still apply. */
-export function receiveSnapshot({ data, ui }: Store, snapshot: Snapshot): void {
+export function receiveSnapshot(store: Store, snapshot: Snapshot): void {
+  const { data, ui } = store;
   batch(() => {
     const before = data.snapshot.value;
     if (before === null) {
@@ -46,6 +59,11 @@ export function receiveSnapshot({ data, ui }: Store, snapshot: Snapshot): void {
       );
       if (!survives(ui.selection.value, before, snapshot)) ui.selection.value = null;
     }
+    const finding = nextFinding(store, snapshot);
+    if (ui.selection.value === null && (before?.findings.length ?? 0) === 0) {
+      ui.pane.value = finding === null ? "inspector" : "findings";
+    }
+    ui.finding.value = finding;
     ui.hovered.value = null;
     ui.matchPosition.value = null;
     data.snapshot.value = snapshot;
@@ -62,29 +80,76 @@ export function reportProblem({ data }: Store, error: unknown): void {
 
 /** Select what the user pointed at in the graph: it is visible, nothing needs to move. */
 export function selectNode({ ui }: Store, id: number | null): void {
-  ui.selection.value = id === null ? null : { kind: "node", id };
+  batch(() => {
+    ui.selection.value = id === null ? null : { kind: "node", id };
+    if (id !== null) ui.pane.value = "inspector";
+  });
 }
 
 export function selectEdge({ ui }: Store, id: number | null): void {
-  ui.selection.value = id === null ? null : { kind: "edge", id };
+  batch(() => {
+    ui.selection.value = id === null ? null : { kind: "edge", id };
+    if (id !== null) ui.pane.value = "inspector";
+  });
+}
+
+/** Open every scope around some nodes. */
+function openAround({ data, ui }: Store, nodes: readonly number[]): void {
+  const { nodes: rows, scopes } = data.snapshot.value ?? { nodes: [], scopes: [] };
+  const chain = nodes.flatMap((id) => scopeChain(scopes, rows[id]?.scope ?? null));
+  if (!chain.some((scope) => ui.collapsed.value.has(scope))) return;
+  const open = new Set(ui.collapsed.value);
+  for (const scope of chain) open.delete(scope);
+  ui.collapsed.value = open;
 }
 
 /** Select a node from elsewhere (table, search, list): open its scopes, bring it in view. */
 export function goToNode(store: Store, id: number): void {
   const { data, ui } = store;
-  const snapshot = data.snapshot.value;
-  const node = snapshot?.nodes[id];
-  if (snapshot === null || node === undefined) return;
+  if (data.snapshot.value?.nodes[id] === undefined) return;
   batch(() => {
-    const chain = scopeChain(snapshot.scopes, node.scope);
-    if (chain.some((scope) => ui.collapsed.value.has(scope))) {
-      const open = new Set(ui.collapsed.value);
-      for (const scope of chain) open.delete(scope);
-      ui.collapsed.value = open;
-    }
+    openAround(store, [id]);
     selectNode(store, id);
-    ui.revealRequest.value = { node: id };
+    ui.revealRequest.value = { nodes: [id] };
   });
+}
+
+/** Unfold a finding and show its nodes: open their scopes, mark them, bring them in view. */
+export function showFinding(store: Store, id: number): void {
+  const { data, ui } = store;
+  const finding = data.snapshot.value?.findings[id];
+  if (finding === undefined) return;
+  batch(() => {
+    const { nodes } = finding;
+    if (nodes[0] !== undefined) {
+      openAround(store, nodes);
+      selectNode(store, nodes[0]);
+      ui.viewMode.value = "graph";
+      ui.revealRequest.value = { nodes };
+    }
+    ui.finding.value = id;
+    ui.pane.value = "findings";
+  });
+}
+
+/** Fold the finding, and take its marks away. */
+export function hideFinding({ ui }: Store): void {
+  ui.finding.value = null;
+}
+
+/** Walk the findings forwards (1) or backwards (-1), around the end; from the inspector,
+ * first back to the chosen one. */
+export function stepFinding(store: Store, step: 1 | -1): void {
+  const { data, ui } = store;
+  const count = data.snapshot.value?.findings.length ?? 0;
+  if (count === 0) return;
+  const at = ui.finding.value;
+  if (at !== null && ui.pane.value === "inspector") showFinding(store, at);
+  else showFinding(store, ((at ?? (step === 1 ? -1 : 0)) + step + count) % count);
+}
+
+export function setPane({ ui }: Store, pane: Pane): void {
+  ui.pane.value = pane;
 }
 
 export function hover({ ui }: Store, id: number | null): void {
@@ -183,10 +248,11 @@ export function reportLayout({ ui }: Store, boxes: number): void {
   ui.boxes.value = boxes;
 }
 
-/** Esc: close the help, else clear the search, else the selection. */
+/** Esc: close the help, else clear the search, the selection, the marks of a finding. */
 export function clear(store: Store): void {
   const { ui } = store;
   if (ui.helpOpen.value) ui.helpOpen.value = false;
   else if (ui.query.value !== "") setQuery(store, "");
-  else ui.selection.value = null;
+  else if (ui.selection.value !== null) ui.selection.value = null;
+  else hideFinding(store);
 }

@@ -28,13 +28,14 @@ export function allScopes(scopes: readonly Scope[]): Set<number> {
   return new Set(scopes.keys());
 }
 
-/** Where reading begins: the first node with NaN or Inf, and the roots. */
+/** Where reading begins: at the most likely cause, the first NaN or Inf, the roots. */
 export function startingNodes(snapshot: Snapshot): number[] {
+  const cause = snapshot.findings[0]?.nodes ?? [];
   const bad = snapshot.nodes.findIndex((node) => {
     const { nans, infs } = badValues(snapshot, node);
     return nans + infs > 0;
   });
-  return bad < 0 ? [...snapshot.roots] : [bad, ...snapshot.roots];
+  return [...cause, ...(bad < 0 ? [] : [bad]), ...snapshot.roots];
 }
 
 /** A picture of fewer boxes says nothing: it opens further, up to the second number. */

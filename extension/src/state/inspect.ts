@@ -160,7 +160,6 @@ function gradientsOf(tables: Tables, id: number, node: OpNode): GradientUse[] {
 }
 
 function storagesOf(tables: Tables, uses: readonly TensorUse[]): StorageUse[] {
-  const { snapshot } = tables;
   const roles = new Map<number, string[]>();
   for (const { tensor, role } of uses) {
     if (tensor.storage === null) continue;
@@ -168,15 +167,23 @@ function storagesOf(tables: Tables, uses: readonly TensorUse[]): StorageUse[] {
     known.push(role);
     roles.set(tensor.storage, known);
   }
-  return [...roles].flatMap(([id, names]) => {
-    const storage = rowAt(snapshot.storages, id);
-    if (storage === null) return [];
-    const writes = (tables.writesTo.get(id) ?? []).map((write) => ({
-      write,
-      place: placeOf(snapshot, write.site),
-    }));
-    return [{ id, storage, roles: names, writes }];
-  });
+  return [...roles].flatMap(([id, names]) => storageUse(tables, id, names) ?? []);
+}
+
+/** A storage with who wrote it; null where the row is missing. */
+export function storageUse(
+  tables: Tables,
+  id: number,
+  roles: readonly string[],
+): StorageUse | null {
+  const { snapshot } = tables;
+  const storage = rowAt(snapshot.storages, id);
+  if (storage === null) return null;
+  const writes = (tables.writesTo.get(id) ?? []).map((write) => ({
+    write,
+    place: placeOf(snapshot, write.site),
+  }));
+  return { id, storage, roles, writes };
 }
 
 function neighbours(

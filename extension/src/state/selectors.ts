@@ -2,8 +2,15 @@
 import { computed, type ReadonlySignal } from "@preact/signals-core";
 import { buildGraph, type Graph } from "../graph/build.js";
 import { search } from "../graph/search.js";
+import type { Severity } from "../ir/types.js";
 import { announcement } from "./announce.js";
 import type { DataState } from "./data.js";
+import {
+  type FindingDetails,
+  findingDetails,
+  findingSentence,
+  marksOf,
+} from "./findings.js";
 import {
   type EdgeDetails,
   edgeDetails,
@@ -11,13 +18,21 @@ import {
   nodeDetails,
 } from "./inspect.js";
 import { buildTables, type Tables } from "./tables.js";
-import type { UiState } from "./ui.js";
+import type { Pane, UiState } from "./ui.js";
 
 export interface Selectors {
   readonly tables: ReadonlySignal<Tables | null>;
   readonly graph: ReadonlySignal<Graph | null>;
   readonly selectedNode: ReadonlySignal<NodeDetails | null>;
   readonly selectedEdge: ReadonlySignal<EdgeDetails | null>;
+  /** The chosen finding. */
+  readonly finding: ReadonlySignal<FindingDetails | null>;
+  /** The nodes of the chosen finding. */
+  readonly marks: ReadonlySignal<ReadonlyMap<number, Severity>>;
+  /** What stands beside the graph, or alone where there is no graph. */
+  readonly pane: ReadonlySignal<Pane>;
+  /** Findings and no node at all: there is nothing to draw. */
+  readonly graphless: ReadonlySignal<boolean>;
   /** Nodes that match the query, in the order next and previous walk them. */
   readonly matches: ReadonlySignal<readonly number[]>;
   readonly matchSet: ReadonlySignal<ReadonlySet<number>>;
@@ -50,7 +65,25 @@ export function createSelectors(data: DataState, ui: UiState): Selectors {
     if (graph.value === null || query === "") return [];
     return [...search(graph.value, query)];
   });
+  const finding = computed(() => {
+    const id = ui.finding.value;
+    return tables.value === null || id === null
+      ? null
+      : findingDetails(tables.value, id);
+  });
+  const findings = computed(() => data.snapshot.value?.findings ?? []);
+  const graphless = computed(
+    () => data.snapshot.value?.nodes.length === 0 && findings.value.length > 0,
+  );
+  const pane = computed((): Pane => {
+    if (findings.value.length === 0) return "inspector";
+    return graphless.value ? "findings" : ui.pane.value;
+  });
   return {
+    finding,
+    marks: computed(() => marksOf(finding.value?.finding ?? null)),
+    pane,
+    graphless,
     tables,
     graph,
     selectedNode,
@@ -61,7 +94,9 @@ export function createSelectors(data: DataState, ui: UiState): Selectors {
       ui.themeChoice.value === "auto" ? ui.ambientTheme.value : ui.themeChoice.value,
     ),
     announcement: computed(() =>
-      announcement(selectedNode.value, selectedEdge.value, ui.collapsed.value),
+      pane.value === "findings" && finding.value !== null
+        ? findingSentence(finding.value, findings.value.length)
+        : announcement(selectedNode.value, selectedEdge.value, ui.collapsed.value),
     ),
   };
 }

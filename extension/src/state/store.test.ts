@@ -75,7 +75,7 @@ test("going to a hidden node opens the scopes around it and asks to reveal it", 
   collapseAll(store);
   goToNode(store, 1);
   expect(store.ui.collapsed.value).toEqual(new Set());
-  expect(store.ui.revealRequest.value).toEqual({ node: 1 });
+  expect(store.ui.revealRequest.value).toEqual({ nodes: [1] });
 });
 
 test("toggling closes the innermost scope, then opens the outermost closed one", () => {

@@ -8,6 +8,7 @@ export type Selection =
 
 export type ThemeChoice = "auto" | "light" | "dark";
 export type ViewMode = "graph" | "table";
+export type Pane = "findings" | "inspector";
 
 export interface UiState {
   readonly selection: Signal<Selection | null>;
@@ -22,6 +23,10 @@ export interface UiState {
   readonly ambientTheme: Signal<"light" | "dark">;
   readonly viewMode: Signal<ViewMode>;
   readonly helpOpen: Signal<boolean>;
+  /** The finding whose nodes are marked and whose text is unfolded. */
+  readonly finding: Signal<number | null>;
+  /** What stands beside the graph; only where there are findings to choose from. */
+  readonly pane: Signal<Pane>;
   /** Whether the inspector stands below the graph. */
   readonly narrow: Signal<boolean>;
   /** The inspector's share of the width, or of the height when narrow, in percent. */
@@ -30,8 +35,8 @@ export interface UiState {
   readonly folded: Signal<ReadonlySet<string>>;
   /** What the graph view reported after its last layout. */
   readonly boxes: Signal<number | null>;
-  /** The node that the graph view should bring into view; a new object each time. */
-  readonly revealRequest: Signal<{ readonly node: number } | null>;
+  /** The nodes that the graph view should bring into view; a new object each time. */
+  readonly revealRequest: Signal<{ readonly nodes: readonly number[] } | null>;
 }
 
 export function createUiState(): UiState {
@@ -46,6 +51,8 @@ export function createUiState(): UiState {
     ambientTheme: signal("light"),
     viewMode: signal("graph"),
     helpOpen: signal(false),
+    finding: signal(null),
+    pane: signal("inspector"),
     narrow: signal(false),
     inspectorShare: signal(42),
     folded: signal(new Set()),

@@ -1,9 +1,12 @@
 // The style sheets as one text, for the shadow root; later sheets may refine earlier ones.
 import around from "./around.css";
 import data from "./data.css";
+import findings from "./findings.css";
 import inspector from "./inspector.css";
 import shell from "./shell.css";
 import strides from "./strides.css";
 import tokens from "./tokens.css";
 
-export const styles = [tokens, shell, around, inspector, data, strides].join("\n");
+export const styles = [tokens, shell, around, inspector, data, strides, findings].join(
+  "\n",
+);

@@ -1,0 +1,107 @@
+// What an unfolded finding says: the line to blame, what to write instead, related lines,
+// the nodes, and the memory it is about.
+import { useState } from "preact/hooks";
+import { goToNode, showFinding } from "../state/actions.js";
+import type { FindingDetails, RelatedPlace } from "../state/findings.js";
+import { nodeTitle } from "../state/inspect.js";
+import { visibleCode } from "../state/visible-text.js";
+import { Boundary } from "./boundary.js";
+import { useStore } from "./context.js";
+import { TargetIcon } from "./icons.js";
+import { Sentence } from "./sentence.js";
+import { PlaceLink, SourceView } from "./source-view.js";
+import { StorageSection } from "./storage-section.js";
+import { StrideSection } from "./stride-picture.js";
+import { Name } from "./text.js";
+
+const CONTEXT_LINES = 2;
+const NODES_SHOWN = 12;
+
+export function Fix({ text }: { text: string }) {
+  if (text === "") return null;
+  return (
+    <p class="fix" data-testid="fix">
+      <b>Fix</b> <Sentence text={text} />
+    </p>
+  );
+}
+
+function RelatedLines({ related }: { related: readonly RelatedPlace[] }) {
+  if (related.length === 0) return null;
+  return (
+    <ul class="related" aria-label="Related lines" data-testid="related">
+      {related.map(({ role, place }, position) => (
+        <li key={position}>
+          <span class="role">
+            <Name text={role} />
+          </span>
+          <PlaceLink place={place} />
+          <code dir="ltr" title={visibleCode(place.site.text.trim())}>
+            {visibleCode(place.site.text.trim().split("\n")[0] ?? "")}
+          </code>
+        </li>
+      ))}
+    </ul>
+  );
+}
+
+function InGraph({ details: { id, nodes } }: { details: FindingDetails }) {
+  const store = useStore();
+  if (nodes.length === 0) return null;
+  const rest = nodes.length - NODES_SHOWN;
+  return (
+    <div class="in-graph">
+      <button type="button" onClick={() => showFinding(store, id)}>
+        <TargetIcon />
+        Show in graph
+      </button>
+      <ul aria-label="Nodes">
+        {nodes.slice(0, NODES_SHOWN).map(({ id: node, node: row }) => (
+          <li key={node}>
+            <button type="button" class="link" onClick={() => goToNode(store, node)}>
+              <Name text={nodeTitle(node, row)} />
+            </button>
+          </li>
+        ))}
+        {rest > 0 && <li class="muted">{`and ${rest} more`}</li>}
+      </ul>
+    </div>
+  );
+}
+
+/** The storages, and the strip that shows who of the finding looks where. */
+function Memory({ details: { tensors, storages } }: { details: FindingDetails }) {
+  const snapshot = useStore().data.snapshot.value;
+  const [chosen, setChosen] = useState<number | null>(null);
+  if (snapshot === null || storages.length === 0) return null;
+  return (
+    <section class="memory" aria-label="Memory" data-testid="finding-memory">
+      <StorageSection uses={storages} />
+      {tensors.length > 0 && (
+        <Boundary what="the memory layout" attempt={chosen}>
+          <StrideSection
+            snapshot={snapshot}
+            choices={tensors}
+            chosen={chosen}
+            onChoose={setChosen}
+            alsoShown={tensors.map(({ id }) => id)}
+          />
+        </Boundary>
+      )}
+    </section>
+  );
+}
+
+export function FindingBody({ details }: { details: FindingDetails }) {
+  return (
+    <div class="finding-body">
+      {details.culprit !== null && (
+        <SourceView place={details.culprit} context={CONTEXT_LINES} />
+      )}
+      <Fix text={details.finding.fix} />
+      <RelatedLines related={details.related} />
+      <InGraph details={details} />
+      <Memory details={details} />
+    </div>
+  );
+}

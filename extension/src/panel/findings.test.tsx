@@ -1,0 +1,124 @@
+// @vitest-environment jsdom
+import { describe, expect, test, vi } from "vitest";
+import { onlyFindings, withFindings } from "../state/findings.test-util.js";
+import { convolution } from "../state/snapshots.test-util.js";
+import type { RevealTarget } from "../state/transport.js";
+import { type App, buttonNamed, select, show } from "./app.test-util.js";
+
+vi.mock("../render/graph-view.js", async () => {
+  const { fakeGraphView } = await import("./fake-view.test-util.js");
+  return { createGraphView: fakeGraphView };
+});
+
+const tab = (app: App, name: string) => app.root.querySelector(`[data-tab=${name}]`);
+
+const folded = (app: App, id: number) =>
+  app.find(`finding-${id}`).querySelector("h3 button")?.getAttribute("aria-expanded");
+
+describe("findings beside the graph", () => {
+  test("say severity, code, slug, message, line, fix and related lines", async () => {
+    const app = await show(withFindings());
+    const finding = app.find("finding-0");
+    expect(finding.querySelector("h3")?.textContent).toBe(
+      "errorGV101inplace-saved-outputtrain.py:5",
+    );
+    expect(finding.querySelector(".message")?.textContent).toBe(
+      "y.add_(1) wrote over the result that relu saved.",
+    );
+    expect(finding.querySelector(".message code")?.textContent).toBe("y.add_(1)");
+    expect(app.find("source").querySelector("mark")?.textContent).toBe("y.add_(1)");
+    expect(app.find("fix").textContent).toBe("Fix Write y = y + 1.");
+    const related = [...app.find("related").querySelectorAll("li")];
+    expect(related.map((line) => line.textContent)).toEqual([
+      "made heretrain.py:4y = net.conv(image)",
+      "relatedtrain.py:6loss = y.relu().sum()",
+      "shows heretrain.py:6loss = y.relu().sum()",
+    ]);
+    expect(app.find("finding-2").querySelector(".message")?.textContent).toBe(
+      "A lone ` is a character.",
+    );
+  });
+
+  test("show the write log and the strip of a storage", async () => {
+    const app = await show(withFindings());
+    expect(app.find("storage-3").textContent).toMatch(/v0.*v1.*add_.*v2.*mul_/);
+    expect(app.facts("layout-facts").Storage).toBe("#3");
+  });
+
+  test("a click unfolds one, marks its nodes and flies to them; another folds it", async () => {
+    const app = await show(withFindings());
+    expect(app.view.commands).toEqual([]);
+    await app.click(app.find("finding-1").querySelector("h3 button"));
+    expect([folded(app, 0), folded(app, 1)]).toEqual(["false", "true"]);
+    expect(app.view.state?.marks).toEqual(new Map([[0, "warning"]]));
+    expect(app.view.commands).toEqual(["reveal 0"]);
+    await app.click(app.find("finding-1").querySelector("h3 button"));
+    expect(folded(app, 1)).toBe("false");
+    expect(app.view.state?.marks.size).toBe(0);
+  });
+
+  test("n and N walk them, from wherever the focus is", async () => {
+    const app = await show(withFindings());
+    await app.press("n");
+    expect(folded(app, 1)).toBe("true");
+    expect(app.find("live").textContent).toContain("Finding 2 of 3, warning GV201");
+    await app.press("N", app.find("findings-pane"));
+    expect(folded(app, 0)).toBe("true");
+    await app.press("?");
+    expect(app.root.querySelector("dialog")?.textContent).toContain("Next finding");
+  });
+
+  test("the button counts them, and switches to the inspector and back", async () => {
+    const app = await show(withFindings());
+    const button = app.find("findings-button");
+    expect(button.textContent).toBe("3");
+    expect(button.getAttribute("aria-label")).toBe(
+      "Findings: 1 error, 1 warning, 1 info",
+    );
+    await app.click(button);
+    expect(app.find("inspector").textContent).toContain("Leaves");
+    await app.click(button);
+    expect(app.find("finding-count").textContent).toBe("1 error, 1 warning, 1 info");
+  });
+
+  test("tabs follow the arrow keys, and a selected node shows its findings", async () => {
+    const app = await show(withFindings());
+    const findings = tab(app, "findings");
+    if (findings !== null) await app.press("ArrowRight", findings);
+    expect(app.root.activeElement).toBe(tab(app, "inspector"));
+    expect(tab(app, "inspector")?.getAttribute("aria-selected")).toBe("true");
+    await select(app, 1);
+    expect(app.find("node-findings").textContent).toContain("GV101");
+    await app.click(app.find("node-findings").querySelector("button"));
+    expect(folded(app, 0)).toBe("true");
+  });
+
+  test("lines open in the host's editor where there is one", async () => {
+    const targets: RevealTarget[] = [];
+    const reveal = (target: RevealTarget) => targets.push(target);
+    const app = await show({ initial: Promise.resolve(withFindings()), reveal });
+    await app.click(app.find("source").querySelector("button"));
+    await app.click(app.find("related").querySelector("button"));
+    expect(targets.map(({ line }) => line)).toEqual([5, 4]);
+  });
+
+  test("a graph without findings has neither tabs nor a button", async () => {
+    const app = await show(convolution());
+    expect(app.root.querySelector("[role=tablist]")).toBeNull();
+    expect(buttonNamed(app, "Findings")).toBeNull();
+    expect(app.find("inspector").textContent).toContain("Leaves");
+  });
+});
+
+describe("findings without a graph", () => {
+  test("fill the view: no canvas, no search, what was raised, the notes", async () => {
+    const app = await show(onlyFindings());
+    expect(app.find("raised").textContent).toBe("RuntimeError: no grad_fn");
+    expect(app.find("finding-0").textContent).toContain("loss requires no gradient.");
+    expect(app.find("section-notes").textContent).toContain("Nothing was recorded.");
+    for (const gone of ["graph", "search", "view-mode", "box-count"]) {
+      expect(app.root.querySelector(`[data-testid=${gone}]`), gone).toBeNull();
+    }
+    expect(() => app.view).toThrow();
+  });
+});

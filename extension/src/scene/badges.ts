@@ -1,0 +1,101 @@
+// The badges of a box: findings, NaN and Inf, what became of saved tensors, hooks.
+import type { Graph } from "../graph/build.js";
+import type { VisibleGraph } from "../graph/collapse.js";
+import { type BadValues, badValues } from "../graph/gradients.js";
+import type { Finding, OpNode, Severity, Snapshot } from "../ir/types.js";
+
+export interface Badge {
+  readonly text: string;
+  /** NaN or Inf. */
+  readonly isBad: boolean;
+  /** Of the finding whose code this is. */
+  readonly severity: Severity | null;
+}
+
+/** Facts of the whole graph that decide what its boxes say. */
+export interface News {
+  readonly findings: ReadonlyMap<number, readonly Finding[]>;
+  /** Whether "freed" tells nodes apart: after a backward it holds for almost all. */
+  readonly showsFreed: boolean;
+}
+
+const FREED = "freed";
+
+export function newsOf(snapshot: Snapshot): News {
+  const findings = new Map<number, Finding[]>();
+  for (const finding of snapshot.findings) {
+    if (finding.severity === "info") continue; // nothing is wrong there
+    for (const node of finding.nodes) {
+      const known = findings.get(node);
+      if (known === undefined) findings.set(node, [finding]);
+      else known.push(finding);
+    }
+  }
+  const isOp = ({ kind }: OpNode) =>
+    kind !== "accumulate" && kind !== "leaf" && kind !== "cut";
+  const ops = snapshot.nodes.filter(isOp);
+  const freed = ops.filter((node) => node.flags.includes(FREED));
+  return { findings, showsFreed: 2 * freed.length <= ops.length };
+}
+
+export function badgesOf(
+  snapshot: Snapshot,
+  node: OpNode,
+  id: number,
+  news: News,
+): Badge[] {
+  const findings = news.findings.get(id) ?? [];
+  const showsFreed = news.showsFreed || findings.length > 0;
+  const words = node.flags.filter((flag) => flag !== FREED || showsFreed);
+  if (node.hooks.length > 0) words.push("hook");
+  return [...codesOf(findings), ...listBadges(badValues(snapshot, node), words)];
+}
+
+/** The codes of findings, each once. */
+function codesOf(findings: readonly Finding[]): Badge[] {
+  const codes = new Map<string, Severity>();
+  for (const { code, severity } of findings) {
+    if (!codes.has(code)) codes.set(code, severity);
+  }
+  return Array.from(codes, ([text, severity]) => ({ text, isBad: false, severity }));
+}
+
+function listBadges({ nans, infs }: BadValues, words: readonly string[]): Badge[] {
+  const badges = words.map((text) => ({ text, isBad: false, severity: null }));
+  if (nans + infs === 0) return badges;
+  const text = nans > 0 && infs > 0 ? "NaN Inf" : nans > 0 ? "NaN" : "Inf";
+  return [{ text, isBad: true, severity: null }, ...badges];
+}
+
+interface Hidden {
+  nans: number;
+  infs: number;
+  words: string[];
+  readonly findings: Finding[];
+}
+
+/** A closed scope shows the bad news of what it hides, and none of the rest. */
+export function badgesOfScopes(
+  { snapshot }: Graph,
+  visible: VisibleGraph,
+  news: News,
+): Map<number, Badge[]> {
+  const hidden = new Map<number, Hidden>();
+  snapshot.nodes.forEach((node, id) => {
+    const item = visible.itemOfNode[id] ?? -1;
+    if ((visible.scope[item] ?? -1) < 0) return;
+    const known = hidden.get(item) ?? { nans: 0, infs: 0, words: [], findings: [] };
+    const { nans, infs } = badValues(snapshot, node);
+    known.nans += nans;
+    known.infs += infs;
+    if (node.flags.includes("modified")) known.words = ["modified"];
+    known.findings.push(...(news.findings.get(id) ?? []));
+    hidden.set(item, known);
+  });
+  return new Map(
+    Array.from(hidden, ([item, { words, findings, ...bad }]) => [
+      item,
+      [...codesOf(findings), ...listBadges(bad, words)],
+    ]),
+  );
+}
