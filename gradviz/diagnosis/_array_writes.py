@@ -1,0 +1,258 @@
+"""Finds in the source which statements write an array that shares a tensor's memory.
+
+NumPy writes are no events. What is known is the call that handed the memory out
+(``arr = h.detach().numpy()``) and an interval in which the memory changed; the
+statement is found by following the array's names through the syntax tree.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+_VIEWS = frozenset(
+    ["reshape", "ravel", "view", "transpose", "swapaxes", "squeeze", "detach", "numpy"]
+)  # methods whose result is (mostly) the same memory
+_PASS_ON = frozenset(["asarray", "ravel", "reshape", "from_numpy", "enumerate", "zip"])
+_METHODS = frozenset(["fill", "sort", "put", "itemset", "partition", "byteswap"])
+_FIRST = frozenset(
+    ["copyto", "put", "place", "putmask", "fill_diagonal", "shuffle", "at"]
+)  # functions that write their first argument
+
+
+@dataclass(frozen=True, slots=True)
+class ArrayWrite:
+    """A statement that writes an array."""
+
+    line: int
+    called_from: int  # the line in the function that has the array, if it is another
+
+
+class Tracker:
+    """Follows names of one array through a function or a whole file."""
+
+    def __init__(self, tree: ast.Module, names: set[str]) -> None:
+        self.functions = {
+            each.name: each
+            for each in ast.walk(tree)
+            if isinstance(each, ast.FunctionDef)
+        }
+        self.names = names
+
+    def writes(self, scope: ast.AST, depth: int = 0) -> Iterator[ArrayWrite]:
+        """Yield the writes to the array, in the order of the lines."""
+        for statement in _statements(scope):
+            if _written(statement, self.names):
+                yield ArrayWrite(statement.lineno, statement.lineno)
+            else:
+                yield from self._in_functions(statement, depth)
+            self.names |= set(_aliases(statement, self.names))
+
+    def _in_functions(self, statement: ast.stmt, depth: int) -> Iterator[ArrayWrite]:
+        """Look into functions of the file that are given the array."""
+        for call in _calls(statement):
+            function = self.functions.get(_last_name(call.func))
+            if function is None or depth > 3:
+                continue
+            given = set(_parameters(function, call, self.names))
+            given |= self.names - _own_names(function)
+            if given:
+                inner = Tracker(ast.Module([], []), given)
+                inner.functions = self.functions
+                for write in inner.writes(function, depth + 1):
+                    yield ArrayWrite(write.line, statement.lineno)
+
+
+def export_names(statement: ast.stmt) -> set[str]:
+    """Return the names by which a statement with an export knows the array.
+
+    >>> sorted(export_names(ast.parse("arr = h.detach().numpy()").body[0]))
+    ['arr']
+    >>> sorted(export_names(ast.parse("x = torch.from_numpy(data)").body[0]))
+    ['data', 'x']
+    """
+    names: set[str] = set()
+    if isinstance(statement, ast.Assign):
+        for target in statement.targets:
+            parts = target.elts if isinstance(target, ast.Tuple) else [target]
+            names |= {ast.unparse(each) for each in parts}
+    for call in _calls(statement):
+        if _last_name(call.func) in (
+            "from_numpy",
+            "as_tensor",
+            "asarray",
+            "frombuffer",
+        ):
+            names |= {ast.unparse(_root(each)) for each in call.args[:1]}
+        if _last_name(call.func) in ("append", "setdefault", "update"):
+            function = call.func
+            assert isinstance(function, ast.Attribute)
+            names.add(ast.unparse(function.value))
+    return names
+
+
+def writes_itself(statement: ast.stmt) -> bool:
+    """Does a statement write the array that it exports: ``h.numpy()[:] = 0``?"""
+    exported = {
+        ast.unparse(call)
+        for call in _calls(statement)
+        if _last_name(call.func) in ("numpy", "asarray", "from_dlpack")
+    }
+    return _written(statement, exported)
+
+
+# ---- one statement ------------------------------------------------------------------
+
+
+def _statements(scope: ast.AST) -> list[ast.stmt]:
+    """Return the statements of a scope in order, without those of inner functions."""
+    found: list[ast.stmt] = []
+    waiting = list(ast.iter_child_nodes(scope))
+    while waiting:
+        each = waiting.pop()
+        if isinstance(each, ast.stmt):
+            found.append(each)
+        if _is_body(each) and not isinstance(each, ast.FunctionDef):
+            waiting += ast.iter_child_nodes(each)
+    return sorted(found, key=lambda each: (each.lineno, each.col_offset))
+
+
+def _own_names(function: ast.FunctionDef) -> set[str]:
+    """Return the names that are a function's own: what it binds and is given."""
+    own = {
+        each.id
+        for each in ast.walk(function)
+        if isinstance(each, ast.Name) and isinstance(each.ctx, ast.Store)
+    }
+    return own | {
+        each.arg for each in ast.walk(function.args) if isinstance(each, ast.arg)
+    }
+
+
+def _heads(statement: ast.stmt) -> list[ast.AST]:
+    """Return the parts of a statement that are not statements of their own."""
+    return [each for each in ast.iter_child_nodes(statement) if not _is_body(each)]
+
+
+def _is_body(node: ast.AST) -> bool:
+    return isinstance(node, ast.stmt | ast.ExceptHandler | ast.match_case)
+
+
+def _calls(statement: ast.stmt) -> list[ast.Call]:
+    return [
+        each
+        for head in _heads(statement)
+        for each in ast.walk(head)
+        if isinstance(each, ast.Call)
+    ]
+
+
+def _written(statement: ast.stmt, names: set[str]) -> bool:
+    if isinstance(statement, ast.Assign | ast.AugAssign):
+        targets = (
+            statement.targets
+            if isinstance(statement, ast.Assign)
+            else [statement.target]
+        )
+        for target in targets:
+            parts = target.elts if isinstance(target, ast.Tuple) else [target]
+            for part in parts:
+                item = isinstance(part, ast.Subscript)
+                if (item or isinstance(statement, ast.AugAssign)) and _is(part, names):
+                    return True
+    return any(_call_writes(call, names) for call in _calls(statement))
+
+
+def _call_writes(call: ast.Call, names: set[str]) -> bool:
+    name = _last_name(call.func)
+    function = call.func
+    if (
+        isinstance(function, ast.Attribute)
+        and _is(function.value, names)
+        and (name in _METHODS or (name.endswith("_") and not name.startswith("_")))
+    ):
+        return True
+    if name in _FIRST and call.args and _is(call.args[0], names):
+        return True
+    if len(call.args) >= 2 and _module(function) in ("np", "numpy"):
+        last = call.args[-1]  # np.multiply(a, 2, a): the third argument is out
+        if len(call.args) == 3 and isinstance(last, ast.Name) and _is(last, names):
+            return name not in ("where", "clip")
+    return any(each.arg == "out" and _is(each.value, names) for each in call.keywords)
+
+
+def _aliases(statement: ast.stmt, names: set[str]) -> Iterator[str]:
+    """Yield the names that a statement gives to the array or to a part of it."""
+    if isinstance(statement, ast.Assign) and _is(statement.value, names):
+        yield from (
+            ast.unparse(target)
+            for target in statement.targets
+            if isinstance(target, ast.Name | ast.Attribute)
+        )
+    if isinstance(statement, ast.For) and _is(statement.iter, names):
+        for each in ast.walk(statement.target):
+            if isinstance(each, ast.Name):
+                yield each.id
+
+
+def _is(expression: ast.expr, names: set[str]) -> bool:
+    """Is an expression the array, or a view of it?"""
+    if ast.unparse(expression) in names:
+        return True
+    if isinstance(expression, ast.Subscript | ast.Starred):
+        return _is(expression.value, names)
+    if isinstance(expression, ast.Attribute):
+        return expression.attr in ("T", "flat", "real", "mT") and _is(
+            expression.value, names
+        )
+    if isinstance(expression, ast.Call):
+        function = expression.func
+        name = _last_name(function)
+        if isinstance(function, ast.Attribute) and name in _VIEWS:
+            return _is(function.value, names)
+        return name in _PASS_ON and any(_is(each, names) for each in expression.args)
+    return False
+
+
+def _root(expression: ast.expr) -> ast.expr:
+    """Return what an expression is a part of: ``data`` of ``data[0].reshape(2)``."""
+    while True:
+        if isinstance(expression, ast.Subscript):
+            expression = expression.value
+        elif (
+            isinstance(expression, ast.Call)
+            and isinstance(expression.func, ast.Attribute)
+            and expression.func.attr in _VIEWS
+        ):
+            expression = expression.func.value
+        else:
+            return expression
+
+
+def _parameters(
+    function: ast.FunctionDef, call: ast.Call, names: set[str]
+) -> Iterator[str]:
+    parameters = [
+        each.arg for each in (*function.args.posonlyargs, *function.args.args)
+    ]
+    if parameters[:1] == ["self"] and isinstance(call.func, ast.Attribute):
+        parameters = parameters[1:]
+    for argument, parameter in zip(call.args, parameters, strict=False):
+        if _is(argument, names):
+            yield parameter
+    for keyword in call.keywords:
+        if keyword.arg is not None and _is(keyword.value, names):
+            yield keyword.arg
+
+
+def _last_name(function: ast.expr) -> str:
+    if isinstance(function, ast.Attribute):
+        return function.attr
+    return function.id if isinstance(function, ast.Name) else ""
+
+
+def _module(function: ast.expr) -> str:
+    if isinstance(function, ast.Attribute) and isinstance(function.value, ast.Name):
+        return function.value.id
+    return ""

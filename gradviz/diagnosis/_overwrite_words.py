@@ -1,0 +1,66 @@
+"""What the rules about overwritten saved tensors have in common: facts in sentences."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+
+from gradviz.diagnosis._saved_writes import Kind, Overwrite, overwrites
+from gradviz.diagnosis._words import node_words, place, tensor_words
+from gradviz.diagnosis.rule import Hit, Related
+from gradviz.program.history import History
+
+Sentence = Callable[[History, Overwrite], str]
+
+
+def hits(
+    history: History, kind: Kind, message: Sentence, fix: Sentence
+) -> Iterator[Hit]:
+    """Yield the findings of one kind of overwrite, with the places they all show."""
+    for found in overwrites(history):
+        if found.kind == kind:
+            yield Hit(
+                message(history, found),
+                found.site,
+                fix(history, found),
+                symptom=found.backward.site,
+                related=tuple(_related(history, found)),
+                nodes=(found.node.key,),
+                tensors=(found.value.tensor,),
+                severity="error" if found.ended else "info",
+                explains=found.ended,
+            )
+
+
+def _related(history: History, found: Overwrite) -> Iterable[Related]:
+    yield Related("saved here", found.node.site)
+    producer = history.producer(found.value)
+    made = None if producer is None else producer.site
+    if made is None:
+        facts = history.program.tensors.get(found.value.tensor)
+        made = None if facts is None else facts.made
+    if made is not None and made != found.node.site:
+        yield Related("created here", made)
+    if found.call is not None and found.call.site != found.site:
+        yield Related("written here", found.call.site)
+
+
+def saved_words(history: History, found: Overwrite) -> str:
+    """Return "PowBackward0 (line 19, …) saved its input `h` at version 0"."""
+    role = "its result" if found.is_output else "its input"
+    return (
+        f"{node_words(history, found.node)} saved {role} "
+        f"{tensor_words(history, found.value)} (slot {slot(found)}, shape "
+        f"{list(found.value.shape)}) at version {found.value.version}"
+    )
+
+
+def write_words(history: History, found: Overwrite) -> str:
+    """Return "`h.mul_(0.5)` (line 20) made it version 1"."""
+    after = found.version_now if found.write is None else found.write.after
+    later = f"; it is now at version {found.version_now}" * (after != found.version_now)
+    return f"{place(history, found.site)} made it version {after}{later}"
+
+
+def slot(found: Overwrite) -> str:
+    """Return the name of the slot without its prefix: "self", "result"."""
+    return found.slot.removeprefix("_saved_")

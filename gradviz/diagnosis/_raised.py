@@ -1,0 +1,54 @@
+"""Finds the call or the backward pass behind an error, by a part of its text."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from gradviz.program.events import Backward, Call, Raised
+from gradviz.program.history import History
+from gradviz.program.values import RawSite
+
+
+@dataclass(frozen=True, slots=True)
+class Failure:
+    """An error that the tensor library raised."""
+
+    text: str
+    site: RawSite | None
+    stack: tuple[RawSite, ...]
+    call: Call | None  # the call that raised; None: known from the exception alone
+    ended: bool  # it left the program; otherwise the program caught it
+
+
+def ended(history: History, error: str | None) -> bool:
+    """Did this error, "RuntimeError: …", end the program?"""
+    return error is not None and any(
+        event.text and event.text.strip() in error for event in history.of(Raised)
+    )
+
+
+def failures(history: History, *parts: str) -> Iterator[Failure]:
+    """Yield the failed calls whose error has all these parts.
+
+    An error that no call is known for is found by the exception itself.
+    """
+    known: list[str] = []
+    for event in history.program.events:
+        if not isinstance(event, Call | Backward) or event.error is None:
+            continue
+        if all(part in event.error for part in parts):
+            known.append(event.error)
+            if isinstance(event, Call):
+                yield Failure(
+                    event.error,
+                    event.site,
+                    event.stack,
+                    event,
+                    ended(history, event.error),
+                )
+    for event in history.of(Raised):
+        if all(part in event.text for part in parts) and not any(
+            event.text.strip() in error for error in known
+        ):
+            yield Failure(event.text, event.site, event.stack, None, True)

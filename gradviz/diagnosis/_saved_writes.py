@@ -1,0 +1,284 @@
+"""Saved tensors that were written before the backward pass that needed them.
+
+For each backward pass that refused to run, one :class:`Overwrite`: the node, the slot,
+who wrote first after the value was saved, and what kind of mistake that is. The rules
+that share this analysis each tell one kind.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, replace
+from typing import Literal
+
+from gradviz.diagnosis._memory import numel, overlap
+from gradviz.diagnosis._raised import ended
+from gradviz.diagnosis._views import through
+from gradviz.program.events import Backward, Call, OptimizerCall
+from gradviz.program.history import History
+from gradviz.program.values import Node, RawSite, Value, Write
+
+MODIFIED = "modified by an inplace operation"
+
+Kind = Literal[
+    "output",
+    "input",
+    "disjoint",
+    "recurrent",
+    "alias",
+    "detached",
+    "step",
+    "stale weights",
+]
+
+_EXPECTED = re.compile(r"is at version (\d+); expected version (\d+)")
+
+
+@dataclass(frozen=True, slots=True)
+class Overwrite:
+    """A value that a node saved, and the write that came before it was needed."""
+
+    kind: Kind
+    backward: Backward
+    node: Node
+    slot: str
+    value: Value  # as saved
+    version_now: int
+    call: Call | None  # who wrote first; None where nobody was seen
+    write: Write | None
+    site: RawSite | None  # the line to blame
+    step: OptimizerCall | None  # the optimizer step that the write was part of
+    ended: bool  # the error ended the program
+
+    @property
+    def is_output(self) -> bool:
+        """Is the saved value the node's own result?"""
+        return self.value.node == self.node.key
+
+
+def overwrites(history: History) -> list[Overwrite]:
+    """Return one overwrite per backward pass that refused to run."""
+    return history.once(_find)
+
+
+def _find(history: History) -> list[Overwrite]:
+    found: list[Overwrite] = []
+    for backward in history.backwards:
+        if backward.error is None or MODIFIED not in backward.error:
+            continue
+        stale = _blamed(history, backward)
+        if stale is not None:
+            found.append(_explained(history, backward, *stale))
+    return found
+
+
+# ---- which saved value --------------------------------------------------------------
+
+
+def _blamed(
+    history: History, backward: Backward
+) -> tuple[Node, str, Value, int] | None:
+    """Return the saved value that the error is about: node, slot, value, version."""
+    candidates = list(_stale(history, backward))
+    text = _EXPECTED.search(backward.error or "")
+    told = (int(text[1]), int(text[2])) if text else None
+
+    def fits(candidate: tuple[Node, str, Value, int]) -> tuple[bool, bool]:
+        node, _, value, now = candidate
+        return (
+            node.key != backward.error_node,
+            told is not None and (now, value.version) != told,
+        )
+
+    return min(candidates, key=fits, default=None)
+
+
+def _stale(
+    history: History, backward: Backward
+) -> Iterator[tuple[Node, str, Value, int]]:
+    for each in backward.stale:
+        node = history.node(each.node)
+        if not each.silent and node is not None:
+            yield node, each.slot, each.value, each.version_now
+    if any(not each.silent for each in backward.stale):
+        return
+    for node in reached(history, backward):  # worked out from the writes
+        for saved in node.saved:
+            writes = guarded_writes(history, saved.value, backward.index)
+            if writes:
+                yield node, saved.slot, saved.value, writes[-1][1].after
+
+
+def reached(history: History, backward: Backward) -> list[Node]:
+    """Return the nodes that a backward pass would walk."""
+    if backward.nodes:
+        keys: Iterable[int] = backward.nodes
+        return [node for key in keys if (node := history.node(key)) is not None]
+    roots = [root.node for root in backward.roots if root.node is not None]
+    return list(history.reach(roots).values())
+
+
+def guarded_writes(
+    history: History, value: Value, before: int
+) -> list[tuple[Call, Write]]:
+    """Return the writes after a value was saved that its version counter saw."""
+    return [
+        (call, write)
+        for call, write in history.writes(value.storage, before=before)
+        if write.after > value.version
+        and write.after > write.before
+        and through(history, write.value, "data.get") is None
+    ]
+
+
+# ---- who wrote it, and what kind of mistake that is ---------------------------------
+
+
+def _explained(
+    history: History,
+    backward: Backward,
+    node: Node,
+    slot: str,
+    value: Value,
+    version_now: int,
+) -> Overwrite:
+    writes = guarded_writes(history, value, backward.index)
+    call, write = writes[0] if writes else (None, None)
+    step = _step_of(history, backward, node, value, call)
+    if step is not None:
+        site = step.site
+    elif call is not None:
+        site = call.site
+    else:
+        site = _accumulated(history, backward, node)
+    overwrite = Overwrite(
+        kind="input",
+        backward=backward,
+        node=node,
+        slot=slot,
+        value=value,
+        version_now=version_now,
+        call=call,
+        write=write,
+        site=site,
+        step=step,
+        ended=ended(history, backward.error),
+    )
+    return replace(overwrite, kind=_kind(history, overwrite))
+
+
+def _kind(history: History, found: Overwrite) -> Kind:
+    plain: Kind = "output" if found.is_output else "input"
+    if found.step is not None or _updates_weights(found.call, found.write):
+        return "stale weights" if _ran_before(history, found) else "step"
+    if found.call is None or found.write is None:
+        return plain
+    if _in_loop(history, found):
+        return "recurrent"
+    if not overlap(found.write.value, found.value):
+        return "disjoint"
+    written = written_tensor(found.call, found.write)
+    if through(history, written, "detach") is not None:
+        return "detached"
+    return plain if _is_same(history, found, written) else "alias"
+
+
+def written_tensor(call: Call, write: Write) -> Value:
+    """Return the argument that a call wrote to: ``x`` of ``x[0] = 1``."""
+    for each in call.inputs:
+        if each.storage == write.storage and each.tensor == write.value.tensor:
+            return each
+    for each in call.inputs:
+        if each.storage == write.storage:
+            return each
+    return write.value
+
+
+def _is_same(history: History, found: Overwrite, written: Value) -> bool:
+    """Was the saved tensor written through itself, not through another one?"""
+    saved = found.value
+    if written.tensor == saved.tensor:
+        return True
+    maker = history.maker(found.node)
+    results = () if maker is None or not found.is_output else maker.outputs
+    return any(
+        each.tensor == written.tensor and each.output == saved.output
+        for each in results
+    )
+
+
+def _updates_weights(call: Call | None, write: Write | None) -> bool:
+    """Is this a manual update: a leaf that requires grad, written under no_grad?"""
+    if call is None or write is None or call.grad_enabled:
+        return False
+    written = written_tensor(call, write)
+    return written.is_leaf and written.requires_grad
+
+
+def _step_of(
+    history: History,
+    backward: Backward,
+    node: Node,
+    value: Value,
+    call: Call | None,
+) -> OptimizerCall | None:
+    """Return the optimizer step that a write was part of."""
+    steps = [each for each in history.of(OptimizerCall) if each.what == "step"]
+    if call is not None:
+        around = [
+            step
+            for step in steps
+            if step.site is not None and step.site in (call.site, *call.stack)
+        ]
+        return min(around, key=lambda step: abs(step.index - call.index), default=None)
+    owners = {each.tensor for each in _tensors_of(history, value.storage)}
+    for step in steps:
+        between = (node.call or -1) < step.index < backward.index
+        if between and owners & {state.tensor for state in step.states}:
+            return step
+    return None
+
+
+def _tensors_of(history: History, storage: int) -> list[Value]:
+    return [
+        value
+        for call in history.calls
+        for value in call.inputs
+        if value.storage == storage
+    ]
+
+
+def _accumulated(history: History, backward: Backward, node: Node) -> RawSite | None:
+    """Return the pass in between: it added to a ``.grad`` that was saved."""
+    for each in history.backwards:
+        if (node.call or -1) < each.index < backward.index:
+            return each.site
+    return node.site
+
+
+def _ran_before(history: History, found: Overwrite) -> bool:
+    """Has an earlier pass, with retain_graph, already walked the same node?"""
+    return any(
+        each.index < found.backward.index
+        and each.error is None
+        and found.node.key in each.nodes
+        for each in history.backwards
+    )
+
+
+def _in_loop(history: History, found: Overwrite) -> bool:
+    """Did the same line write parts of this storage again and again?"""
+    assert found.call is not None
+    assert found.write is not None
+    storage = found.write.storage
+    alike = [
+        write
+        for call, write in history.writes(storage, before=found.backward.index)
+        if call.site == found.call.site
+    ]
+    size = max(
+        (numel(each) for each in _tensors_of(history, storage)),
+        default=0,
+    )
+    return len(alike) > 1 and numel(found.write.value) < size

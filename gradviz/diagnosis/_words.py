@@ -1,0 +1,109 @@
+"""How findings speak of lines, tensors and nodes."""
+
+from __future__ import annotations
+
+import ast
+
+from gradviz.program.history import History
+from gradviz.program.values import Node, RawSite, Value
+
+_LONGEST = 90  # characters of code quoted in a sentence
+
+_SIMPLE = ast.Assign | ast.AugAssign | ast.AnnAssign | ast.Expr | ast.Return
+
+
+def code(history: History, site: RawSite | None) -> str:
+    """Return the statement at a site, or the expression inside a longer one."""
+    statement = history.places.statement(site)
+    if site is None or statement is None:
+        return history.text(site)
+    if not isinstance(statement, _SIMPLE):
+        return shortened(history.text(site))
+    lines = [
+        history.places.source_line(site[0].co_filename, number)
+        for number in range(statement.lineno, (statement.end_lineno or 0) + 1)
+    ]
+    encoded = [line.encode() for line in lines]
+    encoded[-1] = encoded[-1][: statement.end_col_offset]
+    encoded[0] = encoded[0][statement.col_offset :]
+    text = " ".join(line.decode(errors="ignore").strip() for line in encoded)
+    return text if len(text) <= _LONGEST else shortened(history.text(site))
+
+
+def shortened(text: str) -> str:
+    """Return a text on one line, with its middle left out where it is long."""
+    text = " ".join(text.split())
+    if len(text) <= _LONGEST:
+        return text
+    return f"{text[: _LONGEST // 2]}…{text[-_LONGEST // 3 :]}"
+
+
+def place(history: History, site: RawSite | None) -> str:
+    """Return "`y += 1` (line 19)"."""
+    text = code(history, site)
+    return f"`{text}` ({history.line(site)})" if text else history.line(site)
+
+
+def node_words(history: History, node: Node) -> str:
+    """Return "PowBackward0 (line 19, `sq = h ** 2`)"."""
+    if node.site is None:
+        return node.name
+    text = code(history, node.site)
+    quoted = f", `{text}`" if text else ""
+    return f"{node.name} ({history.line(node.site)}{quoted})"
+
+
+def tensor_words(history: History, value: Value) -> str:
+    """Return what the program calls a tensor, or how it was made, or its shape."""
+    name = variable(history, value)
+    return f"`{name}`" if name else f"a tensor of shape {list(value.shape)}"
+
+
+def variable(history: History, value: Value) -> str | None:
+    """Return a tensor's name: of the parameter, of the variable, or its expression."""
+    facts = history.program.tensors.get(value.tensor)
+    if facts is not None and facts.name:
+        return facts.name
+    producer = history.producer(value)
+    if producer is None or producer.site is None:
+        return None
+    if (named := assigned(history, producer.site)) is not None:
+        return named
+    text = history.text(producer.site)
+    return text if 0 < len(text) <= 30 and text.isprintable() else None
+
+
+def assigned(history: History, site: RawSite) -> str | None:
+    """Return the name that the value of the expression at a site is given, if one."""
+    statement = history.places.statement(site)
+    if not isinstance(statement, ast.Assign) or len(statement.targets) != 1:
+        return None
+    names = history.places.targets(site)
+    if len(names) != 1 or not _is_whole(history, site, statement.value):
+        return None
+    return names[0]
+
+
+def _is_whole(history: History, site: RawSite, value: ast.expr) -> bool:
+    marked = history.places.site(site)
+    if marked.column is None:
+        return False
+    starts = (marked.line, marked.end_line) == (value.lineno, value.end_lineno)
+    text = history.text(site)
+    return starts and text == shortened(ast_text(history, site, value))
+
+
+def ast_text(history: History, site: RawSite, node: ast.expr) -> str:
+    """Return the source of a syntax node in the file of a site."""
+    lines = [
+        history.places.source_line(site[0].co_filename, number).encode()
+        for number in range(node.lineno, (node.end_lineno or node.lineno) + 1)
+    ]
+    lines[-1] = lines[-1][: node.end_col_offset]
+    lines[0] = lines[0][node.col_offset :]
+    return " ".join(line.decode(errors="ignore").strip() for line in lines)
+
+
+def versions(before: int, after: int) -> str:
+    """Return "from version 0 to version 1"."""
+    return f"from version {before} to version {after}"

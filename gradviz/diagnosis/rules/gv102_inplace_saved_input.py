@@ -1,0 +1,58 @@
+"""GV102 inplace-saved-input: a tensor was overwritten after an operation had saved it.
+
+What it does
+    Finds the first write to a tensor that an operation saved because its derivative is
+    computed from its input.
+
+Why is this bad
+    The derivative of pow, mul, matmul, sin, log and many more needs the input as it
+    was. When the input is overwritten before the backward pass, autograd refuses.
+
+Example
+    squares = h ** 2
+    h.mul_(0.5)
+    squares.sum().backward()
+
+Use instead
+    squares = h ** 2
+    h = h * 0.5
+
+When it stays quiet
+    When no operation saved the tensor (``h + 1`` saves nothing), when the write comes
+    before the operation or after the backward pass, and when a clone was written.
+
+References
+    PyTorch notes: Autograd mechanics, "In-place operations with autograd",
+    "In-place correctness checks".
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from gradviz.diagnosis._overwrite_words import hits, saved_words, write_words
+from gradviz.diagnosis._rewrites import instead
+from gradviz.diagnosis._saved_writes import Overwrite
+from gradviz.diagnosis.rule import Hit, Rule
+from gradviz.program.history import History
+
+
+def _message(history: History, found: Overwrite) -> str:
+    return (
+        f"{saved_words(history, found)}. {write_words(history, found)}, so backward() "
+        "cannot use the saved value any more."
+    )
+
+
+def _fix(history: History, found: Overwrite) -> str:
+    return (
+        f"{instead(history, found.site)} Or move the write before "
+        f"{history.line(found.node.site)}, where the value is saved."
+    )
+
+
+def _check(history: History) -> Iterator[Hit]:
+    yield from hits(history, "input", _message, _fix)
+
+
+RULE = Rule("GV102", "inplace-saved-input", "error", _check)

@@ -1,0 +1,62 @@
+"""GV103 inplace-disjoint-slice: other elements of a saved tensor's memory were written.
+
+What it does
+    Finds a write that does not touch a single saved element, but raises the version of
+    the storage that the saved view is in.
+
+Why is this bad
+    Autograd keeps one version counter per storage. A write to any view of it makes all
+    saved views count as changed, and the backward pass refuses.
+
+Example
+    s = a[1].sin()
+    a[0] = s
+    a.sum().backward()
+
+Use instead
+    s = a[1].sin()
+    a = torch.stack([s, a[1]])
+
+When it stays quiet
+    When the saved tensor has a storage of its own, and when the backward pass ran.
+
+References
+    PyTorch notes: Autograd mechanics, "In-place correctness checks".
+    PyTorch documentation: Tensor Views.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from gradviz.diagnosis._memory import span
+from gradviz.diagnosis._overwrite_words import hits, saved_words, write_words
+from gradviz.diagnosis._saved_writes import Overwrite
+from gradviz.diagnosis.rule import Hit, Rule
+from gradviz.program.history import History
+
+
+def _message(history: History, found: Overwrite) -> str:
+    assert found.write is not None
+    written, saved = span(found.write.value), span(found.value)
+    return (
+        f"{saved_words(history, found)}. {write_words(history, found)}. The two do not "
+        f"overlap (elements {written[0]} to {written[1] - 1} were written, "
+        f"{saved[0]} to {saved[1] - 1} are saved), but all views of one storage share "
+        "one version counter, so backward() refuses."
+    )
+
+
+def _fix(history: History, found: Overwrite) -> str:
+    return (
+        "Build the tensor from its parts with torch.stack or torch.cat instead of "
+        f"writing into it, or save a copy: clone() the slice in "
+        f"{history.line(found.node.site)}."
+    )
+
+
+def _check(history: History) -> Iterator[Hit]:
+    yield from hits(history, "disjoint", _message, _fix)
+
+
+RULE = Rule("GV103", "inplace-disjoint-slice", "error", _check)

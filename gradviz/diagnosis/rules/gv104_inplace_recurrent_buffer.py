@@ -1,0 +1,67 @@
+"""GV104 inplace-recurrent-buffer: a loop fills the tensor that its steps have saved.
+
+What it does
+    Finds a line that writes into one buffer again and again, while operations between
+    the writes saved parts of it.
+
+Why is this bad
+    Step t saves row t-1 of the buffer for its derivative; writing row t raises the
+    version of the whole buffer, and the backward pass refuses.
+
+Example
+    for t in range(1, steps):
+        h[t] = h[t - 1] * w
+
+Use instead
+    states = [h0]
+    for t in range(1, steps):
+        states.append(states[-1] * w)
+    h = torch.stack(states)
+
+When it stays quiet
+    When the rows are only read after the loop, or the operations in the loop save
+    nothing of the buffer: ``out[t] = cell(x[t])`` is fine.
+
+References
+    PyTorch notes: Autograd mechanics, "In-place correctness checks".
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from gradviz.diagnosis._overwrite_words import hits, saved_words
+from gradviz.diagnosis._saved_writes import Overwrite, written_tensor
+from gradviz.diagnosis._words import place, tensor_words
+from gradviz.diagnosis.rule import Hit, Rule
+from gradviz.program.history import History
+
+
+def _message(history: History, found: Overwrite) -> str:
+    assert found.call is not None
+    assert found.write is not None
+    times = sum(
+        call.site == found.call.site
+        for call, _ in history.writes(found.write.storage, before=found.backward.index)
+    )
+    buffer = tensor_words(history, written_tensor(found.call, found.write))
+    return (
+        f"{place(history, found.site)} wrote into {buffer} {times} times, and "
+        f"{saved_words(history, found)}. The next write made it version "
+        f"{found.write.after}: all views of the buffer share one version counter, so "
+        "backward() cannot use what the steps saved."
+    )
+
+
+def _fix(history: History, found: Overwrite) -> str:
+    return (
+        "Append each step's result to a list and torch.stack it after the loop; let "
+        "the next step read the last item of the list."
+    )
+
+
+def _check(history: History) -> Iterator[Hit]:
+    yield from hits(history, "recurrent", _message, _fix)
+
+
+RULE = Rule("GV104", "inplace-recurrent-buffer", "error", _check)

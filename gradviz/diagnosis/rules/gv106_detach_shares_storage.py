@@ -1,0 +1,68 @@
+"""GV106 detach-shares-storage: a saved tensor was overwritten through its detach().
+
+What it does
+    Finds a write to the result of ``detach()`` whose memory an operation had saved.
+
+Why is this bad
+    ``detach()`` copies nothing: it gives the same memory without the graph. Writing to
+    it overwrites what the graph saved; autograd sees the version change and refuses.
+
+Example
+    y = x.sigmoid()
+    shown = y.detach()
+    shown[shown < 0.5] = 0
+    y.sum().backward()
+
+Use instead
+    shown = y.detach().clone()
+
+When it stays quiet
+    When the detached tensor is only read, was cloned, or is written after backward.
+
+References
+    PyTorch documentation: torch.Tensor.detach, torch.Tensor.clone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from gradviz.diagnosis._overwrite_words import hits, saved_words, write_words
+from gradviz.diagnosis._saved_writes import Overwrite, written_tensor
+from gradviz.diagnosis._views import through
+from gradviz.diagnosis._words import place, tensor_words
+from gradviz.diagnosis.rule import Hit, Rule
+from gradviz.program.history import History
+
+
+def _detached(history: History, found: Overwrite) -> str:
+    assert found.call is not None
+    assert found.write is not None
+    call = through(history, written_tensor(found.call, found.write), "detach")
+    return place(history, None if call is None else call.site)
+
+
+def _message(history: History, found: Overwrite) -> str:
+    assert found.call is not None
+    assert found.write is not None
+    written = written_tensor(found.call, found.write)
+    return (
+        f"{saved_words(history, found)}. {write_words(history, found)}, through "
+        f"{tensor_words(history, written)}: {_detached(history, found)} shares the "
+        "memory of the tensor it was detached from, so backward() cannot use the saved "
+        "value."
+    )
+
+
+def _fix(history: History, found: Overwrite) -> str:
+    return (
+        "Copy what is going to be written: `.detach().clone()` in place of "
+        f"{_detached(history, found)}."
+    )
+
+
+def _check(history: History) -> Iterator[Hit]:
+    yield from hits(history, "detached", _message, _fix)
+
+
+RULE = Rule("GV106", "detach-shares-storage", "error", _check)

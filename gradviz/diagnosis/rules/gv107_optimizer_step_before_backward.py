@@ -1,0 +1,61 @@
+"""GV107 optimizer-step-before-backward: weights changed while a graph needed them.
+
+What it does
+    Finds the optimizer step, or the manual update under ``no_grad()``, that changed
+    parameters between a forward pass that saved them and its backward pass.
+
+Why is this bad
+    Linear, convolution and matmul save their weights to compute the gradient of their
+    input. An optimizer steps in place. A loss computed before the step cannot be
+    differentiated after it: the weights that it needs are gone.
+
+Example
+    g_loss = -disc(fake).mean()
+    opt_d.step()
+    g_loss.backward()
+
+Use instead
+    opt_d.step()
+    g_loss = -disc(fake).mean()
+    g_loss.backward()
+
+When it stays quiet
+    When every loss is differentiated before the step, or computed after it.
+
+References
+    PyTorch documentation: torch.optim, "Taking an optimization step".
+    PyTorch notes: Autograd mechanics, "In-place correctness checks".
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from gradviz.diagnosis._overwrite_words import hits, saved_words
+from gradviz.diagnosis._saved_writes import Overwrite
+from gradviz.diagnosis._words import place
+from gradviz.diagnosis.rule import Hit, Rule
+from gradviz.program.history import History
+
+
+def _message(history: History, found: Overwrite) -> str:
+    return (
+        f"{saved_words(history, found)}. {place(history, found.site)} changed the "
+        f"weights in place (now version {found.version_now}) before "
+        f"{place(history, found.backward.site)}, whose gradient has to be computed "
+        "from the old ones."
+    )
+
+
+def _fix(history: History, found: Overwrite) -> str:
+    return (
+        f"Call backward() of every loss before the step in {history.line(found.site)}, "
+        "or compute this loss again after it."
+    )
+
+
+def _check(history: History) -> Iterator[Hit]:
+    yield from hits(history, "step", _message, _fix)
+
+
+RULE = Rule("GV107", "optimizer-step-before-backward", "error", _check)

@@ -1,0 +1,63 @@
+"""GV108 retain-graph-stale-weights: a kept graph is walked again after a step.
+
+What it does
+    Finds a second backward pass through a graph that ``retain_graph=True`` kept, with
+    an optimizer step in between that changed the weights the graph saved.
+
+Why is this bad
+    A graph belongs to the weights of its forward pass. After a step, its gradient would
+    be that of the old weights; autograd refuses because they were overwritten.
+
+Example
+    loss = model(x).mean()
+    for epoch in range(2):
+        loss.backward(retain_graph=True)
+        opt.step()
+
+Use instead
+    for epoch in range(2):
+        loss = model(x).mean()
+        loss.backward()
+        opt.step()
+
+When it stays quiet
+    When the graph is walked twice without a step in between.
+
+References
+    PyTorch documentation: torch.Tensor.backward, ``retain_graph``.
+    PyTorch notes: Autograd mechanics, "In-place correctness checks".
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from gradviz.diagnosis._overwrite_words import hits, saved_words
+from gradviz.diagnosis._saved_writes import Overwrite
+from gradviz.diagnosis._words import place
+from gradviz.diagnosis.rule import Hit, Rule
+from gradviz.program.history import History
+
+
+def _message(history: History, found: Overwrite) -> str:
+    return (
+        f"{saved_words(history, found)}, and this graph was kept by retain_graph after "
+        f"its first backward pass. {place(history, found.site)} then changed the "
+        f"weights in place (now version {found.version_now}), so "
+        f"{place(history, found.backward.site)} cannot walk the old graph again."
+    )
+
+
+def _fix(history: History, found: Overwrite) -> str:
+    return (
+        "Run the forward pass again after each step and drop retain_graph=True. A "
+        "state that is carried from step to step is to be detached: "
+        "`state = state.detach()`."
+    )
+
+
+def _check(history: History) -> Iterator[Hit]:
+    yield from hits(history, "stale weights", _message, _fix)
+
+
+RULE = Rule("GV108", "retain-graph-stale-weights", "error", _check)

@@ -1,0 +1,69 @@
+"""GV109 data-bypasses-version: a saved tensor was overwritten through ``.data``.
+
+What it does
+    Finds writes through ``.data``, and assignments to it, between the operation that
+    saved the memory and the backward pass that used it.
+
+Why is this bad
+    ``.data`` shares the memory but not the version counter. Autograd cannot notice that
+    a saved value changed: there is no error, and the gradient is wrong.
+
+Example
+    loss = (h ** 2).sum()
+    h.data.mul_(0.5)
+    loss.backward()
+
+Use instead
+    loss = (h ** 2).sum()
+    loss.backward()
+    with torch.no_grad():
+        h.mul_(0.5)
+
+When it stays quiet
+    For updates and initialisations outside of a forward-backward pair, such as
+    ``p.data -= lr * p.grad`` after backward(), moving averages, and weight clipping.
+
+References
+    PyTorch documentation: torch.Tensor.detach (the note on in-place changes).
+    PyTorch notes: Autograd mechanics, "In-place correctness checks".
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from gradviz.diagnosis._unseen_writes import UnseenWrite, data_writes
+from gradviz.diagnosis._words import node_words, place, tensor_words
+from gradviz.diagnosis.rule import Hit, Related, Rule
+from gradviz.program.history import History
+
+
+def _message(history: History, found: UnseenWrite) -> str:
+    assert found.call is not None
+    slot = found.slot.removeprefix("_saved_")
+    return (
+        f"{node_words(history, found.node)} saved "
+        f"{tensor_words(history, found.value)} (slot {slot}). "
+        f"{place(history, found.call.site)} overwrote its memory through `.data`, "
+        f"which does not raise the version (still {found.value.version}): "
+        f"{place(history, found.backward.site)} computed its gradient from the new "
+        "numbers, without an error, and it is wrong."
+    )
+
+
+def _check(history: History) -> Iterator[Hit]:
+    for found in data_writes(history):
+        assert found.call is not None
+        yield Hit(
+            _message(history, found),
+            found.call.site,
+            "Write after the backward pass, or to a clone(); and under "
+            "torch.no_grad() instead of through .data, so that autograd can check it.",
+            symptom=found.backward.site,
+            related=(Related("saved here", found.node.site),),
+            nodes=(found.node.key,),
+            tensors=(found.value.tensor,),
+        )
+
+
+RULE = Rule("GV109", "data-bypasses-version", "error", _check)
