@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from math import prod
 
 from gradviz.program.values import Value
@@ -31,6 +32,21 @@ def span(value: Value) -> tuple[int, int]:
         reach = (size - 1) * stride
         low, high = low + min(reach, 0), high + max(reach, 0)
     return low, high + 1
+
+
+def landing(value: Value, places: set[int]) -> int:
+    """Return how many elements of a tensor lie in these places of its storage."""
+    found = Counter([value.offset])
+    for size, stride in zip(value.shape, value.strides, strict=True):
+        moved: Counter[int] = Counter()
+        for at, times in found.items():
+            if stride == 0:
+                moved[at] += times * size
+            else:
+                for i in range(size):
+                    moved[at + i * stride] += times
+        found = moved
+    return sum(times for at, times in found.items() if at in places)
 
 
 def overlap(one: Value, other: Value) -> bool:

@@ -1,0 +1,87 @@
+"""Which branches of a graph are handed one and the same gradient tensor."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+
+from gradviz.program.history import History
+from gradviz.program.values import Node, Value
+
+_SAME = frozenset(
+    [
+        "Alias",
+        "Clone",
+        "View",
+        "UnsafeView",
+        "Reshape",
+        "Squeeze",
+        "Unsqueeze",
+        "T",
+        "Transpose",
+        "Permute",
+    ]
+)
+"""Nodes that pass the memory of their gradient on to their only input."""
+
+Edge = tuple[int, int]
+
+
+def consumers(history: History) -> dict[Edge, list[tuple[Node, int]]]:
+    """Return, per output of a node, the inputs of other nodes that it went to."""
+    return history.once(_consumers)
+
+
+def _consumers(history: History) -> dict[Edge, list[tuple[Node, int]]]:
+    found: dict[Edge, list[tuple[Node, int]]] = defaultdict(list)
+    for node in history.program.nodes.values():
+        for place, edge in enumerate(node.next):
+            if edge is not None:
+                found[edge].append((node, place))
+    return found
+
+
+def sharer(history: History, value: Value) -> tuple[Node, Node] | None:
+    """Return who else gets the gradient tensor of a value: the giver, and the other.
+
+    ``a + b`` gives one gradient tensor to both; where a value is used twice, its
+    gradients are summed into a new one.
+    """
+    edge = _edge(history, value)
+    shape = value.shape
+    while edge is not None:
+        users = consumers(history).get(edge, [])
+        if len(users) != 1:
+            return None
+        node, place = users[0]
+        kind = node.name.rstrip("0123456789").removesuffix("Backward")
+        if kind == "Add" or (kind == "Sub" and place == 0):
+            return _sibling(history, node, place, shape)
+        if kind not in _SAME:
+            return None
+        edge, shape = (node.key, 0), node.shape or shape
+    return None
+
+
+def _edge(history: History, value: Value) -> Edge | None:
+    if value.node is not None:
+        return value.node, value.output
+    for node in history.program.nodes.values():
+        if node.leaf == value.tensor:
+            return node.key, 0
+    return None
+
+
+def _sibling(
+    history: History, node: Node, place: int, shape: tuple[int, ...]
+) -> tuple[Node, Node] | None:
+    """Return the other input of an addition, unless one was broadcast."""
+    if node.shape is not None and node.shape != shape:
+        return None
+    kind = node.name[:3]
+    for other, edge in enumerate(node.next):
+        sibling = None if edge is None or other == place else history.node(edge[0])
+        if sibling is None or (kind == "Sub" and other == 1):
+            continue
+        if sibling.shape is None or node.shape in (None, sibling.shape):
+            return node, sibling
+    return None

@@ -1,0 +1,80 @@
+"""Writes to a part of a tensor whose elements share memory among themselves."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from gradviz.diagnosis._memory import cells, landing, numel, repeats
+from gradviz.diagnosis._views import ancestors
+from gradviz.program.events import Call
+from gradviz.program.history import History
+from gradviz.program.values import Value, Write
+
+_MOST = 100_000  # elements that are counted one by one
+
+
+@dataclass(frozen=True, slots=True)
+class SharedWrite:
+    """A write that changed more elements of ``whole`` than it named."""
+
+    call: Call
+    write: Write
+    whole: Value  # the tensor whose elements share memory
+    made: Call | None  # the call that made it so
+    expanded: bool  # a stride is 0; otherwise windows overlap
+
+
+def shared_writes(history: History) -> list[SharedWrite]:
+    """Return the writes after which other elements of the same tensor had changed."""
+    return history.once(_find)
+
+
+def _find(history: History) -> list[SharedWrite]:
+    found: list[SharedWrite] = []
+    for call in history.calls:
+        if call.error is None:
+            found += [
+                shared
+                for write in call.writes
+                if (shared := _shared(history, call, write)) is not None
+            ]
+    return found
+
+
+def _shared(history: History, call: Call, write: Write) -> SharedWrite | None:
+    for value, made in _lineage(history, call, write):
+        if repeats(value) and _changes_more(value, write):
+            return SharedWrite(call, write, value, made, 0 in _used_strides(value))
+    return None
+
+
+def _changes_more(whole: Value, write: Write) -> bool:
+    """Do more elements of a tensor lie where was written than were named?"""
+    if max(numel(whole), numel(write.value)) > _MOST:
+        return True
+    named = numel(write.value)
+    return landing(whole, cells(write.value)) > named or repeats(write.value)
+
+
+def _lineage(
+    history: History, call: Call, write: Write
+) -> Iterator[tuple[Value, Call | None]]:
+    """Yield what was written, the tensor it belongs to, and what that views."""
+    argument = next(
+        (each for each in call.inputs if each.storage == write.storage), None
+    )
+    for start in (write.value, argument):
+        if start is None:
+            continue
+        yield start, history.producer(start)
+        for _, base in ancestors(history, start):
+            yield base, history.producer(base)
+
+
+def _used_strides(value: Value) -> list[int]:
+    return [
+        stride
+        for size, stride in zip(value.shape, value.strides, strict=True)
+        if size > 1
+    ]

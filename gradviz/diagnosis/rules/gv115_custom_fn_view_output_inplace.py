@@ -1,0 +1,121 @@
+"""GV115 custom-fn-view-output-inplace: a view from a custom Function was written.
+
+What it does
+    Finds the in-place operation on the result of an ``autograd.Function`` whose
+    ``forward`` returned a view of its input, or the input itself, and names the
+    ``return``.
+
+Why is this bad
+    A write to the view would replace its history with that of its base, and the
+    Function's own ``backward`` would be skipped. Autograd refuses.
+
+Example
+    def forward(ctx, x):
+        return x[:2]
+
+    y = FirstHalf.apply(h)
+    y.mul_(2)
+
+Use instead
+    def forward(ctx, x):
+        return x[:2].clone()
+
+When it stays quiet
+    When the result is not written in place, or is memory of its own.
+
+References
+    PyTorch notes: Extending PyTorch, "Extending torch.autograd".
+    PyTorch documentation: torch.autograd.Function, Tensor Views.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+
+from gradviz.diagnosis._refused import hit, refused, subject
+from gradviz.diagnosis._words import code, place
+from gradviz.diagnosis.rule import Hit, Related, Rule
+from gradviz.program.history import History
+from gradviz.program.values import CustomFunction, RawSite, Value
+
+TEXT = "created inside a custom Function"
+HOOKED = "BackwardHookFunction"
+
+
+def _check(history: History) -> Iterator[Hit]:
+    for failure, written, made in refused(history, TEXT, "modified inplace"):
+        if HOOKED in failure.text:
+            continue
+        custom = _function(history, written)
+        returned = None if custom is None else _return(history, custom, written)
+        name = "a custom Function" if custom is None else f"`{custom.name}`"
+        quoted = f": {place(history, returned)}" if returned is not None else ""
+        yield hit(
+            failure,
+            f"{subject(history, written)} is a view that {name} made of its input, or "
+            f"the input itself{quoted}. {place(history, failure.site)} writes it in "
+            "place: that would skip the Function's own backward, so it is refused.",
+            _fix(history, returned),
+            culprit=returned,
+            related=[
+                Related("written here", failure.site),
+                Related("applied here", None if made is None else made.site),
+            ],
+            written=written,
+        )
+
+
+def _fix(history: History, returned: RawSite | None) -> str:
+    text = code(history, returned)
+    if not text.startswith("return "):
+        return "Return a copy from forward: `.clone()`."
+    value = text.removeprefix("return ")
+    simple = isinstance(
+        ast.parse(value, mode="eval").body,
+        ast.Name | ast.Subscript | ast.Call | ast.Attribute,
+    )
+    return f"Return a copy: `return {value if simple else f'({value})'}.clone()`."
+
+
+def _function(history: History, written: Value | None) -> CustomFunction | None:
+    """Return the custom Function that made a tensor, directly or through views."""
+    node = None if written is None else history.node(written.node)
+    while node is not None:
+        if node.custom is not None:
+            return node.custom
+        after = node.next[0] if node.next else None
+        node = None if after is None else history.node(after[0])
+    return None
+
+
+def _return(
+    history: History, custom: CustomFunction, written: Value | None
+) -> RawSite | None:
+    """Return the place of the ``return`` in forward; of several, the likeliest."""
+    if custom.forward is None:
+        return None
+    function = history.places.function(custom.forward)
+    returns = [
+        each
+        for each in ast.walk(function or ast.Module([], []))
+        if isinstance(each, ast.Return) and each.value is not None
+    ]
+    if not returns:
+        return None
+    returns.sort(key=lambda each: (_copies(each.value), -each.lineno))
+    return history.places.at_line(custom.forward, returns[0].lineno)
+
+
+def _copies(value: ast.expr | None) -> bool:
+    """Does an expression plainly make new memory?"""
+    if isinstance(value, ast.BinOp | ast.UnaryOp):
+        return True
+    return (
+        isinstance(value, ast.Call)
+        and isinstance(value.func, ast.Attribute)
+        and value.func.attr == "clone"
+    )
+
+
+RULE = Rule("GV115", "custom-fn-view-output-inplace", "error", _check)

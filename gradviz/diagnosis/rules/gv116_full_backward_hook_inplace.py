@@ -1,0 +1,73 @@
+"""GV116 full-backward-hook-inplace: what a hooked module returned was written in place.
+
+What it does
+    Finds the in-place operation that was refused because a full backward hook wraps
+    the inputs and outputs of a module, and names the line that registered the hook.
+
+Why is this bad
+    ``register_full_backward_hook`` passes the module's tensors through a function of
+    its own (``BackwardHookFunction``), whose results are views. Writing them in place,
+    as ``ReLU(inplace=True)`` does, is refused, with a name that the program never used.
+
+Example
+    net[0].register_full_backward_hook(hook)
+    net = nn.Sequential(nn.Linear(2, 2), nn.ReLU(inplace=True))
+
+Use instead
+    net = nn.Sequential(nn.Linear(2, 2), nn.ReLU(inplace=False))
+
+When it stays quiet
+    When neither the hooked module nor the one after it works in place.
+
+References
+    PyTorch documentation: torch.nn.Module.register_full_backward_hook.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from gradviz.diagnosis._raised import Failure
+from gradviz.diagnosis._refused import hit, refused
+from gradviz.diagnosis._words import place
+from gradviz.diagnosis.rule import Hit, Related, Rule
+from gradviz.program.events import HookRegistered
+from gradviz.program.history import History
+
+
+def _check(history: History) -> Iterator[Hit]:
+    for failure, written, _ in refused(history, "BackwardHookFunction", "inplace"):
+        hook = _hook(history, failure)
+        module = (
+            None if hook is None else history.program.modules.get(hook.target or -1)
+        )
+        owner = "a module"
+        if module is not None:
+            owner = f"`{module.name or module.kind}` ({module.kind})"
+        at = None if hook is None else hook.site
+        yield hit(
+            failure,
+            f"A full backward hook sits on {owner} ({place(history, at)}), so autograd "
+            "wraps what goes in and out of it in views. "
+            f"{place(history, failure.site)} writes such a view in place, which is "
+            "refused.",
+            "Use the operation that returns a new tensor there (`inplace=False`), or "
+            "put a hook on the tensor with `register_hook` instead.",
+            culprit=at,
+            related=[Related("written here", failure.site)],
+            written=written,
+        )
+
+
+def _hook(history: History, failure: Failure) -> HookRegistered | None:
+    """Return the last full backward hook that was registered before the failure."""
+    before = None if failure.call is None else failure.call.index
+    found = None
+    for event in history.of(HookRegistered):
+        full = "module" in event.kind and "backward" in event.kind
+        if full and (before is None or event.index < before):
+            found = event
+    return found
+
+
+RULE = Rule("GV116", "full-backward-hook-inplace", "error", _check)

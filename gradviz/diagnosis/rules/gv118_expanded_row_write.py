@@ -1,0 +1,68 @@
+"""GV118 expanded-row-write: writing one row of an expanded tensor wrote all rows.
+
+What it does
+    Finds writes to a part of a tensor with stride 0, where the written elements are
+    also elements of other rows.
+
+Why is this bad
+    ``expand`` and ``broadcast_to`` copy nothing: all rows are the same memory. Writing
+    one row changes all of them, and the source, without an error.
+
+Example
+    state = torch.zeros(1, 2).expand(3, 2)
+    state[0] = 5.0
+
+Use instead
+    state = torch.zeros(1, 2).repeat(3, 1)
+    state[0] = 5.0
+
+When it stays quiet
+    When expanded tensors are only read, when a clone is written, and when the source
+    itself is written.
+
+References
+    PyTorch documentation: torch.Tensor.expand (the note on in-place operations),
+    torch.Tensor.repeat.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from gradviz.diagnosis._memory import cells, numel
+from gradviz.diagnosis._shared_cells import SharedWrite, shared_writes
+from gradviz.diagnosis._words import place, tensor_words
+from gradviz.diagnosis.rule import Hit, Related, Rule
+from gradviz.program.history import History
+
+
+def message(history: History, found: SharedWrite) -> str:
+    """Say which elements of which tensor changed together."""
+    whole = found.whole
+    since = ""
+    if found.made is not None:
+        since = f" since {place(history, found.made.site)}"
+    return (
+        f"{place(history, found.call.site)} writes {numel(found.write.value)} elements "
+        f"of {tensor_words(history, whole)}, whose {numel(whole)} elements (shape "
+        f"{list(whole.shape)}, strides {list(whole.strides)}) lie in only "
+        f"{len(cells(whole))} places of memory{since}. Other elements changed with "
+        "them."
+    )
+
+
+def _check(history: History) -> Iterator[Hit]:
+    for found in shared_writes(history):
+        if found.expanded:
+            yield Hit(
+                message(history, found),
+                found.call.site,
+                "Copy before writing: `.clone()` after the expand, or `.repeat(...)` "
+                "instead of it.",
+                symptom=found.call.site,
+                related=(Related("expanded here", found.made and found.made.site),),
+                tensors=(found.whole.tensor,),
+            )
+
+
+RULE = Rule("GV118", "expanded-row-write", "warning", _check)

@@ -1,0 +1,102 @@
+"""GV122 hook-mutates-grad: a hook wrote the gradient it was given, in place.
+
+What it does
+    Finds writes in place to the gradient that a tensor hook or node hook was called
+    with, and who else was given that same gradient tensor.
+
+Why is this bad
+    ``a + b`` hands one gradient tensor to both ``a`` and ``b``. A hook on ``a`` that
+    writes it changes the gradient of ``b`` too, if that one is used later. A hook has
+    to return a new gradient.
+
+Example
+    a.register_hook(lambda grad: grad.mul_(0))
+
+Use instead
+    a.register_hook(lambda grad: grad * 0)
+
+When it stays quiet
+    When the hook returns a new tensor, or only reads. Where nobody else has the
+    gradient, it is an information, not a warning. Hooks that run after a gradient was
+    accumulated may write ``.grad``.
+
+References
+    PyTorch documentation: torch.Tensor.register_hook ("the hook should not modify its
+    argument").
+    PyTorch notes: Autograd mechanics, "Backward Hooks execution".
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from gradviz.diagnosis._gradient_sharing import sharer
+from gradviz.diagnosis._rewrites import out_of_place
+from gradviz.diagnosis._words import node_words, place, tensor_words
+from gradviz.diagnosis.rule import Hit, Related, Rule
+from gradviz.program.events import Call, HookRan, HookRegistered
+from gradviz.program.history import History
+
+_KINDS = ("tensor", "node", "node_pre")
+
+
+def _check(history: History) -> Iterator[Hit]:
+    changed = {event.hook for event in history.of(HookRan) if event.changed}
+    for hook in history.of(HookRegistered):
+        if hook.kind in _KINDS and not hook.removed and hook.hook in changed:
+            yield _hit(history, hook, _writer(history, hook))
+
+
+def _writer(history: History, hook: HookRegistered) -> Call | None:
+    """Return the call in the hook that wrote its gradient: a tensor no call made."""
+    inside = [
+        call
+        for call in history.calls
+        if call.writes
+        and call.index > hook.index
+        and any(
+            site is not None and site[0] is hook.code
+            for site in (call.site, *call.stack)
+        )
+    ]
+    for call in inside:
+        written = [
+            each
+            for each in call.inputs
+            if each.storage in {write.storage for write in call.writes}
+        ]
+        if any(history.producer(each, call.index) is None for each in written):
+            return call
+    return inside[0] if inside else None
+
+
+def _hit(history: History, hook: HookRegistered, call: Call | None) -> Hit:
+    site = hook.site if call is None else call.site
+    name = "a tensor" if hook.value is None else tensor_words(history, hook.value)
+    shared = None if hook.value is None else sharer(history, hook.value)
+    if shared is None:
+        effect = "Where several branches share one gradient tensor, the others change."
+    else:
+        effect = (
+            f"{node_words(history, shared[0])} gives the same gradient tensor to "
+            f"{node_words(history, shared[1])}, whose gradient changes with it."
+        )
+    rewritten = out_of_place(history, site)
+    example = f", for example `{rewritten}` and `return`" if rewritten else ""
+    return Hit(
+        f"The hook on {name} (registered in {history.line(hook.site)}) writes the "
+        f"gradient it is given in place: {place(history, site)}. {effect}",
+        site,
+        f"Return a new gradient instead of writing the given one{example}.",
+        symptom=site,
+        related=(
+            Related("hook registered here", hook.site),
+            Related("gradient shared here", shared[0].site if shared else None),
+        ),
+        nodes=() if shared is None else (shared[0].key, shared[1].key),
+        severity="info" if shared is None else "error",
+        certainty=0.5 if shared is None else 1.0,
+    )
+
+
+RULE = Rule("GV122", "hook-mutates-grad", "error", _check)

@@ -1,0 +1,100 @@
+"""GV123 hook-before-inplace: a hook sees the gradient of the value before a write.
+
+What it does
+    Finds tensors that were written in place, with grad mode on, after a hook had been
+    registered on them.
+
+Why is this bad
+    A tensor hook belongs to the value that the tensor had. The write gives the tensor a
+    new node; the hook stays at the old one, and is given the gradient of the old value
+    (and changes that one, if it returns another).
+
+Example
+    h.register_hook(print)
+    h.mul_(10)
+
+Use instead
+    h.mul_(10)
+    h.register_hook(print)
+
+When it stays quiet
+    When the hook is registered after the last write or was removed before it, when the
+    write is under ``no_grad()``, and for ``retain_grad()``, which follows the tensor.
+
+References
+    PyTorch notes: Autograd mechanics, "Behavior of Tensor hooks when Tensor is modified
+    in-place".
+    PyTorch documentation: torch.Tensor.register_hook.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from gradviz.diagnosis._saved_writes import written_tensor
+from gradviz.diagnosis._views import ancestors
+from gradviz.diagnosis._words import node_words, place, tensor_words
+from gradviz.diagnosis.rule import Hit, Related, Rule
+from gradviz.program.events import Call, HookRegistered
+from gradviz.program.history import History
+from gradviz.program.values import Value
+
+
+def _check(history: History) -> Iterator[Hit]:
+    hooks = history.of(HookRegistered)
+    removed = {hook.hook: hook.index for hook in hooks if hook.removed}
+    for hook in hooks:
+        value = hook.value
+        if hook.kind != "tensor" or hook.removed or value is None or value.node is None:
+            continue
+        write = _first_write(history, value, hook.index, removed.get(hook.hook))
+        if write is not None and _used(history, value.node, write.index):
+            yield _hit(history, hook, value, write)
+
+
+def _first_write(
+    history: History, value: Value, after: int, before: int | None
+) -> Call | None:
+    for call, write in history.writes(value.storage, after=after, before=before):
+        written = written_tensor(call, write)
+        same = written.tensor == value.tensor or any(
+            base.tensor == value.tensor for _, base in ancestors(history, written)
+        )
+        if same and call.grad_enabled and call.nodes:
+            return call
+    return None
+
+
+def _used(history: History, node: int, after: int) -> bool:
+    """Did a backward pass come by, so that the hook ran?"""
+    return any(
+        backward.index > after and (node in backward.nodes or not backward.nodes)
+        for backward in history.backwards
+    )
+
+
+def _hit(history: History, hook: HookRegistered, value: Value, write: Call) -> Hit:
+    old, new = history.node(value.node), history.node(write.nodes[-1])
+    was = (
+        ""
+        if old is None
+        else f", while it was the result of {node_words(history, old)}"
+    )
+    now = "another node" if new is None else new.name
+    return Hit(
+        f"The hook on {tensor_words(history, value)} was registered at version "
+        f"{value.version} ({place(history, hook.site)}){was}. "
+        f"{place(history, write.site)} made the tensor the result of {now}: the hook "
+        "stays behind and is given the gradient of the value before the write.",
+        write.site,
+        "Register the hook after the last write in place, or write out of place under "
+        "a new name.",
+        symptom=hook.site,
+        related=(Related("hook registered here", hook.site),),
+        nodes=tuple(each.key for each in (old, new) if each is not None),
+        tensors=(value.tensor,),
+        certainty=0.8,
+    )
+
+
+RULE = Rule("GV123", "hook-before-inplace", "warning", _check)
