@@ -180,6 +180,33 @@ describe("the graph view", () => {
     expect(await nextFrame()).toContain("N399");
   });
 
+  test("of a graph that does not fit, the marked nodes are seen first", async () => {
+    const far = bare(
+      400,
+      Array.from({ length: 399 }, (_, i) => [i, i + 1] as const),
+    );
+    view.setSnapshot(far);
+    view.setState({ ...idle, marks: new Map([[399, "error" as const]]) });
+    await nextFrame();
+    vi.spyOn(performance, "now").mockReturnValue(performance.now() + 1000);
+    expect(await nextFrame()).toContain("N399");
+  });
+
+  test("nodes too far apart to be read together: the first is brought in view", async () => {
+    const far = bare(
+      400,
+      Array.from({ length: 399 }, (_, i) => [i, i + 1] as const),
+    );
+    view.setSnapshot(far);
+    view.setState(idle);
+    await nextFrame();
+    view.reveal([398, 0]);
+    vi.spyOn(performance, "now").mockReturnValue(performance.now() + 1000);
+    const seen = await nextFrame();
+    expect(seen).toContain("N398");
+    expect(seen).not.toContain("N0");
+  });
+
   test("a graph with a cycle is refused with a sentence", () => {
     const cyclic = bare(2, [
       [0, 1],

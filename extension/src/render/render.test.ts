@@ -37,6 +37,10 @@ describe.each(["light", "dark"] as const)("the %s theme", (name) => {
     }
     expect(contrast(theme.text, theme.badFill)).toBeGreaterThanOrEqual(4.5);
     expect(contrast(theme.badText, theme.bad)).toBeGreaterThanOrEqual(3);
+    for (const mark of Object.values(theme.marks)) {
+      expect(contrast(mark, theme.background)).toBeGreaterThanOrEqual(3);
+      expect(contrast(mark, readableOn(mark))).toBeGreaterThanOrEqual(4.5);
+    }
   });
 
   test("keeps what a search leaves out readable, and paler than the rest", () => {

@@ -25,6 +25,7 @@ const WIDTH = {
   thinnest: 1.2,
   thickest: 4.6,
 };
+const NO_GRADIENT = "no gradient";
 const WIDTH_STEP = 0.4; // few widths, so that edges of one look are drawn in one stroke
 
 export function describeEdges(graph: Graph, visible: VisibleGraph): EdgeLook[] {
@@ -46,7 +47,7 @@ export function describeEdges(graph: Graph, visible: VisibleGraph): EdgeLook[] {
       isBad = isBad || holdsBad(gradient) || holdsBad(values);
       if (gradient?.norm != null) norm = Math.max(norm ?? 0, gradient.norm);
     }
-    const label = labelOf(snapshot, members);
+    const label = isCut ? cutLabel(graph, visible, index) : labelOf(snapshot, members);
     if (isBad) return { kind: "bad", width: WIDTH.bad, label };
     if (isCut) return { kind: "cut", width: WIDTH.cut, label };
     if (norm === null) return { kind: "plain", width: WIDTH.plain, label };
@@ -55,6 +56,24 @@ export function describeEdges(graph: Graph, visible: VisibleGraph): EdgeLook[] {
     const width = WIDTH.thinnest + span * shareOf(range, norm);
     return { kind: "flow", width: Math.round(width / WIDTH_STEP) * WIDTH_STEP, label };
   });
+}
+
+/** What cut the branch, unless the box at one end says so: then that nothing flows. */
+function cutLabel({ snapshot }: Graph, visible: VisibleGraph, index: number): string {
+  const isCut = (node: number | undefined) =>
+    snapshot.nodes[node ?? -1]?.kind === "cut";
+  const ends = [visible.source[index] ?? -1, visible.target[index] ?? -1];
+  if (ends.some((item) => isCut(visible.node[item]))) return NO_GRADIENT;
+  const words = new Set<string>();
+  for (const id of rowOf(visible.members, index)) {
+    const { source, target } = snapshot.edges[id] ?? {};
+    for (const node of [target, source].filter(isCut)) {
+      const { call = "", name = "" } = snapshot.nodes[node ?? -1] ?? {};
+      words.add(call || name);
+    }
+  }
+  const [word = NO_GRADIENT] = words;
+  return words.size > 1 ? `${words.size} cuts` : word;
 }
 
 function labelOf(snapshot: Snapshot, members: Int32Array): string {
