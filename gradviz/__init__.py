@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from gradviz.export import show as show
     from gradviz.magic import load_ipython_extension as load_ipython_extension
     from gradviz.magic import unload_ipython_extension as unload_ipython_extension
+    from gradviz.stepping import step as step
 
 __version__ = "0.1.0"
 
@@ -35,6 +36,7 @@ _HOMES = {
     "load_ipython_extension": "gradviz.magic",
     "record": "gradviz._capture",
     "show": "gradviz.export",
+    "step": "gradviz.stepping",
     "unload_ipython_extension": "gradviz.magic",
 }
 

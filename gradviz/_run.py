@@ -13,7 +13,7 @@ import os
 import sys
 import threading
 from collections.abc import Generator, Sequence
-from contextlib import ExitStack, contextmanager, nullcontext, suppress
+from contextlib import contextmanager, nullcontext, suppress
 from dataclasses import dataclass, replace
 from importlib.util import find_spec
 from pathlib import Path
@@ -61,14 +61,22 @@ def run_script(
     an engine, what the script imports is recorded. Raises GradvizError if the script
     cannot be read.
     """
+    from gradviz._capture import record
+
     source = _read(script)
-    recording = _Recording(engine or engine_of(source), wanted)
+    recorder = record(
+        title=wanted.title,
+        steps=wanted.steps,
+        engine=engine or engine_of(source),
+        graph=wanted.graph,
+        findings=wanted.findings,
+    )
     substitute = _gradtape_as_torch() if engine == "gradtape" else nullcontext()
     process, status, text = os.getpid(), 0, None
     with _as_main(script, arguments) as module, substitute:
         file = module.__file__ or ""
         try:
-            with recording:
+            with recorder:
                 code = compile(source, file, "exec", dont_inherit=True)
                 exec(code, module.__dict__)
                 _await_threads()
@@ -80,45 +88,12 @@ def run_script(
         _flush()
         if os.getpid() != process:
             return Outcome(None, None, status, text, forked=True)
-        return recording.outcome(file, status, text)
-
-
-class _Recording:
-    """The recorder and the log of one run, as far as they are wanted."""
-
-    def __init__(self, engine: Engine, wanted: Wanted) -> None:
-        from gradviz._capture import record
-        from gradviz._capture._program import open_log
-
-        self._stack = ExitStack()
-        self._log = open_log(engine) if wanted.findings else None
-        self._recorder = None
-        if wanted.graph:
-            self._recorder = record(title=wanted.title, steps=wanted.steps)
-
-    def __enter__(self) -> None:
-        if self._log is not None:
-            self._stack.enter_context(self._log)
-        if self._recorder is not None:
-            self._stack.enter_context(self._recorder)
-
-    def __exit__(self, *raised: Any) -> None:
-        self._stack.__exit__(*raised)
-
-    def outcome(self, file: str, status: int, error: str | None) -> Outcome:
-        """Return what was recorded, cut at the script whose file this is."""
-        from gradviz.diagnosis.attach import with_findings
-        from gradviz.diagnosis.diagnose import diagnose
-
         snapshot = diagnosis = None
-        if self._log is not None:
-            self._log.program.script = file
-            diagnosis = diagnose(self._log.program)
-        if self._recorder is not None:
-            snapshot = _below_script(self._recorder.snapshot(), file)
-            if diagnosis is not None:
-                snapshot = with_findings(snapshot, diagnosis)
-        return Outcome(snapshot, diagnosis, status, error)
+        if wanted.findings:
+            diagnosis = recorder.diagnose()
+        if wanted.graph:
+            snapshot = _below_script(recorder.snapshot(), file)
+        return Outcome(snapshot, diagnosis, status, text)
 
 
 def engine_of(source: bytes) -> Engine:

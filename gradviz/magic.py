@@ -22,7 +22,7 @@ from gradviz.export import as_snapshot, check_target, export_html, show
 from gradviz.render.mime import TEXT
 from gradviz.render.text import to_text
 
-_SHOWN_BY_THEMSELVES = ("gradviz.ir.Snapshot", "gradviz._capture._recorder.Recorder")
+_SHOWN_BY_THEMSELVES = ("gradviz.ir.Snapshot", "gradviz._capture._session.Session")
 _EXPRESSION_FILE = "<%gradviz>"
 _NO_EXPRESSION = (
     "Name what to show, as in `%gradviz loss`; to record a whole cell, begin it with "

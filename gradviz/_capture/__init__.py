@@ -10,7 +10,8 @@ from gradviz._capture._raw import KEPT_STEPS
 from gradviz.errors import CaptureError
 
 if TYPE_CHECKING:
-    from gradviz._capture._recorder import Recorder
+    from gradviz._capture._program import Engine
+    from gradviz._capture._session import Session
 
 
 def capture(loss: Any, *, title: str = "") -> ir.Snapshot:
@@ -43,12 +44,22 @@ def capture(loss: Any, *, title: str = "") -> ir.Snapshot:
 
 
 def record(
-    *, title: str = "", values: bool = True, steps: int = KEPT_STEPS
-) -> Recorder:
+    *,
+    title: str = "",
+    values: bool = True,
+    steps: int = KEPT_STEPS,
+    engine: Engine | None = None,
+    graph: bool = True,
+    findings: bool = True,
+) -> Session:
     """Return a context manager that records the graph and the backward pass.
 
     Of a training loop the last ``steps`` backward passes are kept. ``values=False``
-    leaves out the statistics of forward values, which read every result once.
+    leaves out the statistics of forward values, which read every result once. Both
+    engines are recorded where both are imported, unless ``engine`` names one. Without
+    ``graph`` or without ``findings`` a recording costs less and knows less.
+    ``diagnose()`` of what it returns says which line is to blame for what went wrong;
+    an exception that leaves the block carries that as a note.
 
     >>> import gradtape as torch, gradviz
     >>> x = torch.tensor([3.0], requires_grad=True)
@@ -57,9 +68,16 @@ def record(
     >>> rec.snapshot().title
     'square'
     """
-    from gradviz._capture._recorder import Recorder
+    from gradviz._capture._session import Session
 
-    return Recorder(title=title, values=values, steps=steps)
+    return Session(
+        title=title,
+        values=values,
+        steps=steps,
+        engine=engine,
+        graph=graph,
+        findings=findings,
+    )
 
 
 def _is_gradtape(value: Any) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import sys
 from types import FrameType
 from typing import Any
@@ -15,7 +16,7 @@ def names_in_frame(frame: FrameType | None, tensor_type: type) -> dict[int, str]
     """
     variables = dict(vars(sys.modules["__main__"]))
     if frame is not None:
-        variables |= {**frame.f_globals, **frame.f_locals}
+        variables |= {**frame.f_globals, **locals_of(frame)}
     found: dict[int, str] = {}
     modules = {
         name: value
@@ -30,6 +31,26 @@ def names_in_frame(frame: FrameType | None, tensor_type: type) -> dict[int, str]
         if isinstance(value, tensor_type) and not name.startswith("_"):
             found.setdefault(id(value), name)
     return found
+
+
+def locals_of(frame: FrameType) -> dict[str, Any]:
+    """Return the variables of a frame without keeping them alive there.
+
+    Up to Python 3.12 a function's ``f_locals`` is a copy that the frame holds on to,
+    and with it every tensor that the function has long since let go of.
+    """
+    variables = frame.f_locals
+    copy = dict(variables)
+    is_copy = frame.f_code.co_flags & inspect.CO_OPTIMIZED and isinstance(
+        variables, dict
+    )
+    # Of two references one is the frame's; the third would be the user's locals().
+    if is_copy and sys.getrefcount(variables) <= _OWN_REFERENCES:
+        variables.clear()
+    return copy
+
+
+_OWN_REFERENCES = 3  # the frame, our variable, and the argument of getrefcount
 
 
 def names_in_module(module: Any, prefix: str = "") -> dict[int, str]:

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import sys
 import threading
 import time
-from types import TracebackType
+from types import FrameType
 from typing import Any
 
 from gradtape import _observe as events
@@ -37,18 +36,10 @@ _LONGEST_STEP = 10  # times MAX_NODES, before a step without backward is cut
 
 
 class Recorder:
-    """Holds what happened inside its ``with`` block.
+    """Listens to gradtape and keeps raw records of the last steps.
 
-    A step ends with a backward pass. The last ``steps`` of them are kept, fewer where
-    they hold more than ``max_nodes`` nodes together; the snapshot says how many were
-    forgotten. Activations and gradients are summarized at once and never kept.
-
-    >>> import gradtape as torch, gradviz
-    >>> x = torch.tensor([1.0, 2.0], requires_grad=True)
-    >>> with gradviz.record() as rec:
-    ...     (x * x).sum().backward()
-    >>> [node.name for node in rec.snapshot().nodes]
-    ['AccumulateGrad', 'MulBackward0', 'SumBackward0']
+    Finished steps are forgotten beyond ``steps``, or where those that are kept hold
+    more than ``max_nodes`` nodes together.
     """
 
     def __init__(
@@ -59,8 +50,6 @@ class Recorder:
         steps: int = KEPT_STEPS,
         max_nodes: int = MAX_NODES,
     ) -> None:
-        if steps < 1:
-            raise ValueError(f"a recording keeps at least 1 step, not {steps}")
         self.title = title
         self.values = values
         self.steps = steps
@@ -78,23 +67,17 @@ class Recorder:
         self._handle: Any = None
         self._frame: Any = None
 
-    # ---- the with block -----------------------------------------------------------
+    # ---- begin and end ------------------------------------------------------------
 
-    def __enter__(self) -> Recorder:
-        if self._handle is not None:
-            raise RuntimeError("this recorder is recording already; make a second one")
+    def begin(self, frame: FrameType | None) -> None:
+        """Start to listen; variables of the frame give tensors their names."""
         self._begun_ns = time.perf_counter_ns()
-        self._frame = sys._getframe(1)
-        self._reader.names |= names_in_frame(self._frame, Tensor)
+        self._frame = frame
+        self._reader.names |= names_in_frame(frame, Tensor)
         self._handle = observe(self._listen)
-        return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def end(self, error: BaseException | None) -> None:
+        """Stop to listen."""
         self._handle.remove()
         self._handle = None
         with self._lock:
@@ -146,12 +129,6 @@ class Recorder:
         ends = [edge.producer for raw in nodes for edge in raw.edges]
         leaves = [raw for raw in (*ends, *self._roots) if raw.kind == "accumulate"]
         return [*{id(raw): raw for raw in leaves}.values(), *nodes]
-
-    def show(self) -> None:
-        """Show the recorded graph; see :func:`gradviz.show`."""
-        from gradviz.export import show  # late: the export stands above the capture
-
-        show(self)
 
     # ---- events -------------------------------------------------------------------
 

@@ -28,6 +28,11 @@ class Diagnosis:
     def __bool__(self) -> bool:
         return bool(self.findings)
 
+    def __repr__(self) -> str:
+        from gradviz.diagnosis.report import report  # late: it writes what this holds
+
+        return report(self) or "No findings."
+
 
 def diagnose(program: Program, rules: Sequence[Rule] | None = None) -> Diagnosis:
     """Return the findings of all rules, most likely cause first.

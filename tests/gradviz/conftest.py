@@ -11,6 +11,7 @@ from types import TracebackType
 import pytest
 
 from gradviz import _capture, ir
+from gradviz.diagnosis.diagnose import Diagnosis
 from gradviz.render import html
 from tests.gradviz import samples
 
@@ -29,7 +30,7 @@ class FakeRecorder:
 
     made: list[FakeRecorder]
 
-    def __init__(self, *, title: str = "", steps: int = 4) -> None:
+    def __init__(self, *, title: str = "", steps: int = 4, **_: object) -> None:
         self.title = title
         self.steps = steps
         self.error: BaseException | None = None
@@ -45,8 +46,18 @@ class FakeRecorder:
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
+        self.end(error)
+
+    def begin(self, frame: object) -> None:
+        """Start to record."""
+
+    def end(self, error: BaseException | None = None) -> None:
         self.error = error
         self.exits += 1
+
+    def diagnose(self) -> Diagnosis:
+        assert self.exits == 1, "diagnosed before the recording ended"
+        return Diagnosis((), (), ())
 
     def snapshot(self) -> ir.Snapshot:
         assert self.exits == 1, "read before the recording ended"

@@ -1,0 +1,187 @@
+"""What ``gradviz.record()`` gives: one block of code, its graph and its findings."""
+
+from __future__ import annotations
+
+import sys
+from contextlib import ExitStack
+from dataclasses import replace
+from types import FrameType, TracebackType
+from typing import TYPE_CHECKING, Any, Protocol
+
+from gradviz import ir
+from gradviz._capture._program import Engine, RunLog, open_log
+from gradviz.errors import CaptureError
+
+if TYPE_CHECKING:
+    from gradviz.diagnosis.diagnose import Diagnosis
+
+
+class GraphRecorder(Protocol):
+    """Records the graphs of one engine between ``begin`` and ``end``."""
+
+    def begin(self, frame: FrameType | None) -> None:
+        """Start to listen; names are looked for in the frame."""
+
+    def end(self, error: BaseException | None) -> None:
+        """Stop to listen."""
+
+    def snapshot(self) -> ir.Snapshot:
+        """Return what was recorded so far."""
+        ...
+
+
+class Session:
+    """Holds what happened inside its ``with`` block, on every engine in use.
+
+    A step ends with a backward pass. The last ``steps`` of them are kept; the snapshot
+    says how many were forgotten. Activations and gradients are summarized at once and
+    never kept.
+
+    >>> import gradtape as torch, gradviz
+    >>> x = torch.tensor([1.0, 2.0], requires_grad=True)
+    >>> with gradviz.record() as rec:
+    ...     (x * x).sum().backward()
+    >>> [node.name for node in rec.snapshot().nodes]
+    ['AccumulateGrad', 'MulBackward0', 'SumBackward0']
+    >>> rec.diagnose()
+    No findings.
+    """
+
+    def __init__(
+        self,
+        *,
+        title: str = "",
+        values: bool = True,
+        steps: int = 4,
+        engine: Engine | None = None,
+        graph: bool = True,
+        findings: bool = True,
+    ) -> None:
+        if steps < 1:
+            raise ValueError(f"a recording keeps at least 1 step, not {steps}")
+        self.title = title
+        self._values = values
+        self._steps = steps
+        self._engine: Engine | None = engine
+        self._wants_graph = graph
+        self._wants_findings = findings
+        self._recorders: list[GraphRecorder] = []
+        self._logs: list[RunLog] = []
+        self._notes: list[str] = []
+        self._stack: ExitStack | None = None
+        self._diagnosis: Diagnosis | None = None
+
+    # ---- the with block -----------------------------------------------------------
+
+    def __enter__(self) -> Session:
+        self.begin(sys._getframe(1))
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.end(error)
+
+    def begin(self, frame: FrameType | None) -> None:
+        """Start to record; variables of the frame give tensors their names."""
+        if self._stack is not None:
+            raise RuntimeError("this recorder is recording already; make a second one")
+        self._stack = ExitStack()
+        self._diagnosis = None
+        for engine in self._engines():
+            if self._wants_findings:
+                log = open_log(engine, scan=self._values)
+                self._logs.append(self._stack.enter_context(log))
+            if self._wants_graph:
+                recorder = self._recorder(engine)
+                recorder.begin(frame)
+                self._recorders.append(recorder)
+
+    def end(self, error: BaseException | None = None) -> None:
+        """Stop to record. An error that the findings explain gets them as a note."""
+        if self._stack is None:
+            return
+        for recorder in self._recorders:
+            recorder.end(error)
+        kind = None if error is None else type(error)
+        trace = None if error is None else error.__traceback__
+        stack, self._stack = self._stack, None
+        stack.__exit__(kind, error, trace)
+        if error is not None:
+            self._explain(error)
+
+    def _explain(self, error: BaseException) -> None:
+        from gradviz.diagnosis.report import report
+
+        diagnosis = self.diagnose()
+        if any(hit.explains for _, hit in diagnosis.hits):
+            error.add_note(report(diagnosis, limit=1))
+
+    def _engines(self) -> list[Engine]:
+        if self._engine is not None:
+            return [self._engine]
+        found: list[Engine] = [
+            name for name in ("gradtape", "torch") if _is_imported(name)
+        ]
+        return found or ["gradtape"]
+
+    def _recorder(self, engine: Engine) -> GraphRecorder:
+        if engine == "gradtape":
+            from gradviz._capture._recorder import Recorder
+
+            return Recorder(title=self.title, values=self._values, steps=self._steps)
+        from gradviz._capture._torch_recorder import TorchRecorder
+
+        return TorchRecorder(title=self.title, values=self._values, steps=self._steps)
+
+    # ---- results ------------------------------------------------------------------
+
+    def snapshot(self) -> ir.Snapshot:
+        """Return what was recorded so far, with what was found in it once it is over.
+
+        Of a block that used both engines, the larger graph.
+        """
+        from gradviz.diagnosis.attach import with_findings
+
+        if not self._recorders:
+            raise CaptureError(
+                "No graph was recorded: the recorder was not used in a `with` yet, or "
+                "it was made with graph=False."
+            )
+        snapshots = [recorder.snapshot() for recorder in self._recorders]
+        snapshot = max(snapshots, key=lambda each: len(each.nodes))
+        if self._stack is not None:
+            return snapshot
+        return with_findings(snapshot, self.diagnose())
+
+    def diagnose(self) -> Diagnosis:
+        """Return the findings, most likely cause first; empty where all is well."""
+        from gradviz.diagnosis.diagnose import Diagnosis, diagnose
+
+        if self._stack is not None:
+            return _together([diagnose(log.program) for log in self._logs])
+        if self._diagnosis is None:
+            found = [diagnose(log.program) for log in self._logs]
+            self._diagnosis = _together(found) if found else Diagnosis((), (), ())
+        return self._diagnosis
+
+    def show(self) -> None:
+        """Show the recorded graph; see :func:`gradviz.show`."""
+        from gradviz.export import show  # late: the export stands above the capture
+
+        show(self)
+
+
+def _together(found: list[Diagnosis]) -> Diagnosis:
+    """Return the one diagnosis that says something; two engines rarely mix."""
+    best = max(found, key=lambda each: len(each.findings))
+    notes = dict.fromkeys(note for each in found for note in each.notes)
+    return replace(best, notes=tuple(notes))
+
+
+def _is_imported(engine: Engine) -> bool:
+    module: Any = sys.modules.get(engine)
+    return getattr(module, "__name__", None) == engine

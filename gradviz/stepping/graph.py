@@ -1,0 +1,72 @@
+"""The nodes a backward pass will walk, and what is known of each, on either engine."""
+
+from __future__ import annotations
+
+import sys
+from typing import Any
+
+from gradviz import ir
+from gradviz._capture._names import names_in_frame
+from gradviz.errors import CaptureError
+from gradviz.program.places import Places
+
+
+class Graph:
+    """The nodes behind a tensor. Walks iteratively: graphs can be very deep."""
+
+    def __init__(self, loss: Any, frame: Any) -> None:
+        if getattr(loss, "grad_fn", None) is None:
+            raise CaptureError(
+                "there is no graph to step through: the tensor has no grad_fn. It was "
+                "made from tensors that need no gradient, under no_grad, or detached."
+            )
+        self.root = loss.grad_fn
+        self.nodes = _reached(self.root)
+        self._places = Places()
+        self._names = names_in_frame(frame, type(loss))
+
+    def site(self, node: Any) -> ir.Site | None:
+        """Return the user's line that made a node; gradtape always knows it."""
+        raw = getattr(node, "raw_site", None)
+        return None if raw is None else self._places.site(raw)
+
+    def module(self, node: Any) -> str:
+        """Return the path of the module call that made a node."""
+        scope = getattr(node, "scope", None)
+        names: list[str] = []
+        while scope is not None and hasattr(scope, "parent"):
+            names.append(scope.name)
+            scope = scope.parent
+        return ".".join(reversed(names))
+
+    def leaf(self, node: Any) -> str:
+        """Return the name of the leaf that an AccumulateGrad writes to."""
+        variable = leaf_of(node)
+        return "" if variable is None else self._names.get(id(variable), "a leaf")
+
+
+def leaf_of(node: Any) -> Any:
+    """Return the leaf of an AccumulateGrad, None for other nodes."""
+    return node.variable if type(node).__name__ == "AccumulateGrad" else None
+
+
+def engine_of(loss: Any) -> Any:
+    """Return the module, torch or gradtape, whose tensor this is."""
+    name = type(loss).__module__.partition(".")[0]
+    module = sys.modules.get("torch" if name == "torch" else "gradtape")
+    if module is None or not isinstance(loss, module.Tensor):
+        raise CaptureError(
+            f"expected a tensor of PyTorch or gradtape, got {type(loss).__qualname__}"
+        )
+    return module
+
+
+def _reached(root: Any) -> list[Any]:
+    found: dict[Any, None] = {root: None}
+    waiting = [root]
+    while waiting:
+        for following, _ in waiting.pop().next_functions:
+            if following is not None and following not in found:
+                found[following] = None
+                waiting.append(following)
+    return list(found)
