@@ -15,6 +15,7 @@ from IPython.core.magic_arguments import MagicArgumentParser
 
 from gradviz import ir
 from gradviz._capture import record
+from gradviz._cells import ErrorHook, Following
 from gradviz._magic_text import record_in_place, split_options
 from gradviz._notebook import Forms, notebook_of
 from gradviz.errors import GradvizError
@@ -49,6 +50,8 @@ class GradvizMagics(Magics):
         super().__init__(shell)
         self._notebook = notebook_of(shell)
         self._recordings: list[_Recording] = []
+        self._errors = ErrorHook(shell)
+        self._following: Following | None = None
 
     @no_var_expand
     @line_cell_magic
@@ -64,9 +67,14 @@ class GradvizMagics(Magics):
             the cell's own output: the graph, and, if the cell calls `backward()`, the
             gradients that flowed. If the cell raises, what it did until then is shown.
 
+        %gradviz on
+            Follow every cell from now on, at little cost: below a cell that fails, a
+            card names the line to blame, says why, and what to write instead.
+
         %gradviz off
-            Stop recording this cell here; what was recorded until now is shown at its
-            end. Also let go of the views that are kept in the kernel.
+            Stop following cells, and stop recording this cell here; what was recorded
+            until now is shown at its end. Also let go of the views that are kept in
+            the kernel.
 
         Options come first and work for both:
 
@@ -94,6 +102,9 @@ class GradvizMagics(Magics):
             self._record(options, line, cell)
         elif rest == "off":
             self._off()
+        elif rest == "on":
+            if self._following is None:
+                self._following = Following(self.shell, self._errors)
         elif not rest:
             raise UsageError(_NO_EXPRESSION)
         else:
@@ -158,18 +169,30 @@ class GradvizMagics(Magics):
 
         def finish(error: BaseException | None) -> None:
             self._recordings.remove(recording)
+            self._errors.remove(recording.explain)
             recording.finish(error)
 
         if not self._notebook.at_end_of_cell(finish):
             raise UsageError("There is no cell to record.")
         self._recordings.append(recording)
+        self._errors.add(recording.explain)
         self._from_user_frame(recording.recorder.__enter__)
 
     def _off(self) -> None:
         stopped = [recording for recording in self._recordings if recording.stop()]
+        for recording in stopped:
+            self._errors.remove(recording.explain)
+        followed = self.stop_following()
         closed = self._notebook.close_widgets()
-        if not stopped and not closed:
+        if not stopped and not closed and not followed:
             print("gradviz was not recording, and keeps no views.")
+
+    def stop_following(self) -> bool:
+        """Undo ``%gradviz on``; return whether it was on."""
+        following, self._following = self._following, None
+        if following is not None:
+            following.close()
+        return following is not None
 
 
 class _Recording:
@@ -185,9 +208,12 @@ class _Recording:
         if not self._active:
             return False
         self._active = False
-        kind = None if error is None else type(error)
-        self.recorder.__exit__(kind, error, None)
+        self.recorder.end(error)
         return True
+
+    def explain(self, error: BaseException) -> None:
+        """Stop before IPython prints the error, which gets a note by that."""
+        self.stop(error)
 
     def finish(self, error: BaseException | None = None) -> None:
         self.stop(error)
@@ -250,6 +276,9 @@ def load_ipython_extension(shell: Any) -> None:
 
 def unload_ipython_extension(shell: Any) -> None:
     """Take everything back that loading added; the pictures stay in the notebook."""
+    magics = shell.magics_manager.registry.get("GradvizMagics")
+    if magics is not None:
+        magics.stop_following()
     for kind in ("line", "cell"):
         shell.magics_manager.magics[kind].pop("gradviz", None)
     shell.magics_manager.registry.pop("GradvizMagics", None)

@@ -27,6 +27,9 @@ class RunLog(Protocol):
         /,
     ) -> None: ...
 
+    def raised(self, error: BaseException) -> None:
+        """Log an error that left a part of the run, and go on."""
+
 
 def open_log(engine: Engine, *, scan: bool = True) -> RunLog:
     """Return a context manager that logs what its block does.

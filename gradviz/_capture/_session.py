@@ -117,7 +117,7 @@ class Session:
         from gradviz.diagnosis.report import report
 
         diagnosis = self.diagnose()
-        if any(hit.explains for _, hit in diagnosis.hits):
+        if diagnosis.explains:
             error.add_note(report(diagnosis, limit=1))
 
     def _engines(self) -> list[Engine]:
@@ -177,7 +177,7 @@ class Session:
 
 def _together(found: list[Diagnosis]) -> Diagnosis:
     """Return the one diagnosis that says something; two engines rarely mix."""
-    best = max(found, key=lambda each: len(each.findings))
+    best = max(found, key=len)
     notes = dict.fromkeys(note for each in found for note in each.notes)
     return replace(best, notes=tuple(notes))
 

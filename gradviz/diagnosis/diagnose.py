@@ -25,8 +25,13 @@ class Diagnosis:
     hits: tuple[tuple[Rule, Hit], ...] = ()  # what the findings were made of
     notes: tuple[str, ...] = ()  # rules that failed, things that could not be seen
 
-    def __bool__(self) -> bool:
-        return bool(self.findings)
+    def __len__(self) -> int:
+        return len(self.findings)
+
+    @property
+    def explains(self) -> bool:
+        """Whether a finding is the cause of an exception that was raised."""
+        return any(hit.explains for _, hit in self.hits)
 
     def __repr__(self) -> str:
         from gradviz.diagnosis.report import report  # late: it writes what this holds

@@ -1,0 +1,119 @@
+"""What gradviz does while cells run: explain errors, and follow one cell after another.
+
+IPython is asked for one thing only, its place for custom exception handlers, and gets
+it back as it was as soon as nothing is recorded any more.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from contextlib import suppress
+from types import TracebackType
+from typing import Any
+
+from gradviz import ir
+from gradviz._capture._program import Engine, RunLog, open_log
+from gradviz._notebook import notebook_of
+from gradviz.diagnosis.attach import with_findings
+from gradviz.diagnosis.diagnose import Diagnosis, diagnose
+from gradviz.diagnosis.report import report
+
+Explain = Callable[[BaseException], None]
+
+
+class ErrorHook:
+    """Lets functions see what a cell raised before IPython prints its traceback.
+
+    So a note that they add is printed with it. IPython prints as it always does.
+    """
+
+    def __init__(self, shell: Any) -> None:
+        self._shell = shell
+        self._explain: list[Explain] = []
+        self._before: tuple[Any, Any] | None = None
+
+    def add(self, explain: Explain) -> None:
+        """Call ``explain`` with every error from now on."""
+        if not self._explain:
+            self._before = self._shell.custom_exceptions, self._shell.CustomTB
+            self._shell.set_custom_exc((Exception,), self._handle)
+        self._explain.append(explain)
+
+    def remove(self, explain: Explain) -> None:
+        """Stop calling ``explain``; without any left IPython is as it was."""
+        if explain in self._explain:
+            self._explain.remove(explain)
+        if not self._explain and self._before is not None:
+            self._shell.custom_exceptions, self._shell.CustomTB = self._before
+            self._before = None
+
+    def _handle(
+        self,
+        shell: Any,
+        kind: type[BaseException],
+        error: BaseException,
+        trace: TracebackType | None,
+        tb_offset: int | None = None,
+    ) -> list[str] | None:
+        before = self._before
+        for explain in list(self._explain):
+            with suppress(Exception):  # the user's own error is what counts
+                explain(error)
+        if before is not None and issubclass(kind, before[0]):
+            return before[1](kind, error, trace, tb_offset)
+        shell.showtraceback(
+            (kind, error, trace), tb_offset=tb_offset, running_compiled_code=True
+        )
+        return None
+
+
+class Following:
+    """``%gradviz on``: one log over all cells; a card below each cell that fails."""
+
+    def __init__(self, shell: Any, hook: ErrorHook) -> None:
+        self._shell = shell
+        self._hook = hook
+        self._logs: dict[Engine, RunLog] = {}
+        hook.add(self._explain)
+        shell.events.register("pre_run_cell", self._join)
+        self._join()
+
+    def close(self) -> None:
+        """Stop following; what was shown stays."""
+        self._hook.remove(self._explain)
+        self._shell.events.unregister("pre_run_cell", self._join)
+        for log in self._logs.values():
+            log.__exit__(None, None, None)
+        self._logs.clear()
+
+    def diagnose(self) -> Diagnosis:
+        """Return the findings about all cells so far."""
+        found = [diagnose(log.program) for log in self._logs.values()]
+        return max(found, key=len, default=Diagnosis((), (), ()))
+
+    def _join(self, info: object = None) -> None:
+        """Follow every engine that is imported by now."""
+        engines: tuple[Engine, Engine] = ("gradtape", "torch")
+        for engine in engines:
+            module: Any = sys.modules.get(engine)
+            is_it = getattr(module, "__name__", None) == engine
+            if is_it and engine not in self._logs:
+                self._logs[engine] = open_log(engine, scan=False).__enter__()
+
+    def _explain(self, error: BaseException) -> None:
+        for log in self._logs.values():
+            log.raised(error)
+        diagnosis = self.diagnose()
+        if not diagnosis.explains:
+            return
+        error.add_note(report(diagnosis, limit=1))
+        notebook = notebook_of(self._shell)
+        notebook.at_end_of_cell(lambda _: notebook.show(_card(error, diagnosis)))
+
+
+def _card(error: BaseException, diagnosis: Diagnosis) -> ir.Snapshot:
+    """Return a snapshot without a graph: only what is to blame for an error."""
+    title = f"{type(error).__name__}: {error}".split("\n")[0]
+    only = ir.Snapshot(producer="gradviz", title=title)
+    return with_findings(only, diagnosis)
