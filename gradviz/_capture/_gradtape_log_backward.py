@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from gradtape import _observe as events
 from gradtape import autograd
+from gradtape._fingerprint import fingerprint
 from gradtape._node import AccumulateGrad, Node
 from gradtape._observe import observe
-from gradtape._saved_checks import _prints, _has_values
-from gradtape._fingerprint import fingerprint
+from gradtape._saved_checks import _has_values, _prints
 from gradtape._site import internal_files
 from gradtape._tensor import Tensor, edge_of
 from gradtape.autograd import _api

@@ -13,8 +13,8 @@ from gradtape._hooks import RemovableHandle
 from gradtape._mode import mode
 from gradtape._node import Node
 from gradtape._site import internal_files
-from gradtape._tensor_hooks import TensorHooks
 from gradtape._tensor import Tensor
+from gradtape._tensor_hooks import TensorHooks
 from gradviz._capture._gradtape_log_calls import here
 from gradviz.program.events import HookRegistered, ModeSwitched
 

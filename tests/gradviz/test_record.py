@@ -260,9 +260,11 @@ def test_old_steps_are_forgotten_but_no_leaf_is_lost(bound):
     from gradviz._capture._recorder import Recorder
 
     x = gt.ones(3, requires_grad=True)
-    with Recorder(**bound) as recorder:
-        for _ in range(50):
-            (x * 2).exp().sum().backward()
+    recorder = Recorder(**bound)
+    recorder.begin(None)
+    for _ in range(50):
+        (x * 2).exp().sum().backward()
+    recorder.end(None)
     snapshot = recorder.snapshot()
     validate(snapshot)
     assert snapshot.notes == ("50 steps were recorded; the last 5 are kept.",)
@@ -366,9 +368,11 @@ def test_a_long_recording_does_not_grow():
     w = gt.ones(3, requires_grad=True)
 
     def sizes(steps):
-        with Recorder(max_nodes=50, values=False) as recorder:
-            for _ in range(steps):
-                (w * 2).exp().sum().backward()
+        recorder = Recorder(max_nodes=50, values=False)
+        recorder.begin(None)
+        for _ in range(steps):
+            (w * 2).exp().sum().backward()
+        recorder.end(None)
         reader = recorder._reader
         return len(reader._tensors), len(reader._storages), len(reader._leaves)
 
