@@ -200,7 +200,8 @@ def _strip(error: BaseException, keep: str) -> None:
     they say nothing about the script. Frames of the file ``keep`` stay in any case.
     """
     engine = getattr(sys.modules.get("gradtape"), "__path__", [])
-    ours = ("<gradtape ", *(folder + os.sep for folder in (_OURS, *engine)))
+    folders = (folder + os.sep for folder in (_OURS, *engine))
+    ours = ("<gradtape ", "<gradviz ", *folders)
     waiting: list[Any] = [error]
     seen: set[int] = set()
     while waiting:

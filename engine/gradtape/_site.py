@@ -70,7 +70,10 @@ def user_stacklevel() -> int:
     """Return the ``stacklevel`` at which a caller's warning names the user's line."""
     frame, level = sys._getframe(1), 1
     while frame.f_back is not None and internal_files[frame.f_code.co_filename]:
-        frame, level = frame.f_back, level + 1
+        frame = frame.f_back
+        file = frame.f_code.co_filename
+        # Python's warnings do not count frames that look like its import machinery.
+        level += not ("importlib" in file and "_bootstrap" in file)
     return level
 
 

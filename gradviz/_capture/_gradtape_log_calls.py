@@ -18,13 +18,15 @@ from gradtape._mode import mode
 from gradtape._node import next_sequence_nr
 from gradtape._site import internal_files
 from gradtape._tensor import Tensor
+from gradviz._capture._loop_base import UNSEEN
 from gradviz.program.events import Call
 from gradviz.program.values import Opaque, Value, Write
 
 if TYPE_CHECKING:
     from gradviz._capture._gradtape_log import GradtapeLog
 
-internal_files[__file__] = True  # the engine looks for the user's line further out
+# The engine looks for the user's line further out.
+internal_files[__file__] = internal_files[UNSEEN] = True
 
 _LONGEST = 64  # elements that are kept of a list among the arguments
 _DEEPEST = 4

@@ -6,6 +6,8 @@ from types import TracebackType
 from typing import Any, Self
 
 from gradviz._capture._loop_base import Here, Part
+from gradviz._capture._loop_calls import CallPart
+from gradviz._capture._loop_census import CensusPart
 from gradviz._capture._loop_functions import FunctionPart
 from gradviz._capture._loop_modules import ModulePart
 from gradviz._capture._loop_names import NamePart
@@ -28,6 +30,10 @@ class LoopLog:
     - ModuleCall, TrainingSwitched, the table of modules, ``TensorFacts`` of parameters;
     - a Call of the class's name for every ``Function.apply`` of the user's, added as it
       begins; ``Node.custom``; with ``scanned``, a check of each class's derivative;
+    - Calls ``clip_grad_norm_``/``clip_grad_value_`` (inputs: the parameters),
+      ``gradcheck``/``gradgradcheck``, ``checkpoint`` with ``recompute`` within it, and
+      ``DataLoader`` (keywords: batch_size, drop_last, samples, last_batch) per loop;
+    - ``program.live``: tensors that still hold a graph which no pass has walked;
     - names of tensors, modules and optimizers.
 
     The engine's log in turn
@@ -53,11 +59,16 @@ class LoopLog:
         self.names = NamePart(lib, log, here)
         self.names.modules = self.modules
         self.names.optimizers = self.optimizers
+        self.calls = CallPart(lib, log, here)
+        self.census = CensusPart(lib, log, here)
+        self.census.names = self.names
         self._parts: list[Part] = [
             self.optimizers,
             self.modules,
             self.functions,
+            self.calls,
             self.names,
+            self.census,
         ]
 
     @property
@@ -81,6 +92,7 @@ class LoopLog:
     ) -> None:
         self.functions.try_(self.functions.check_waiting)
         self.refresh(trace)
+        self.census.try_(self.census.take)
         for part in reversed(self._parts):
             try:
                 part.remove()

@@ -14,6 +14,21 @@ if TYPE_CHECKING:
 Anything: TypeAlias = Callable[..., Any]
 
 
+UNSEEN = "<gradviz wrapper, passed over like importlib._bootstrap>"
+"""File name of our wrappers.
+
+Python's warnings count no frames of files that are named like the import machinery, so
+a library's warning still names the user's line; logs take no such frame for the user's.
+"""
+
+
+def unseen(wrapper: Anything) -> Anything:
+    """Hide a wrapper's frame from warnings that name the line of a caller."""
+    code = wrapper.__code__.replace(co_filename=UNSEEN)  # type: ignore[attr-defined]
+    wrapper.__code__ = code  # type: ignore[attr-defined]
+    return wrapper
+
+
 class Here(threading.local):
     """Where a thread is: indexes of the events it is inside of, or None."""
 

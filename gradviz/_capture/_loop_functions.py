@@ -9,7 +9,7 @@ from threading import get_ident
 from types import CodeType
 from typing import Any
 
-from gradviz._capture._loop_base import Anything, Part, described
+from gradviz._capture._loop_base import Anything, Part, described, unseen
 from gradviz._capture._loop_check import LARGEST, check_derivative
 from gradviz._capture._loop_pure import is_repeatable, unwrapped
 from gradviz.program.events import Backward, Call
@@ -55,6 +55,7 @@ class FunctionPart(Part):
     def _wrap_apply(self, original: Anything) -> Anything:
         here, log = self.here, self.log
 
+        @unseen
         @functools.wraps(original)
         def apply(cls: Any, *args: Any, **kwargs: Any) -> Any:
             if not self.on or log.muted or self._checking:
@@ -79,6 +80,7 @@ class FunctionPart(Part):
         return apply
 
     def _wrap_mark_dirty(self, original: Anything) -> Anything:
+        @unseen
         @functools.wraps(original)
         def mark_dirty(ctx: Any, *args: Any) -> Any:
             if self.on and self.applying is not None:

@@ -9,7 +9,7 @@ from threading import get_ident
 from types import FrameType
 from typing import Any
 
-from gradviz._capture._loop_base import Anything, Part
+from gradviz._capture._loop_base import Anything, Part, unseen
 from gradviz._capture._loop_names import variables_of
 from gradviz.program.events import ModuleCall, TrainingSwitched
 from gradviz.program.records import Module
@@ -148,6 +148,7 @@ class ModulePart(Part):
     # ---- construction ----------------------------------------------------------------
 
     def _wrap_init(self, original: Anything) -> Anything:
+        @unseen
         @functools.wraps(original)
         def init(module: Any, *args: Any, **kwargs: Any) -> None:
             if self.on:
@@ -190,6 +191,7 @@ class ModulePart(Part):
     def _wrap_call(self, original: Anything) -> Anything:
         here, log, enter = self.here, self.log, self._enter
 
+        @unseen
         @functools.wraps(original)
         def call(module: Any, *args: Any, **kwargs: Any) -> Any:
             if not self.on or log.muted:
@@ -239,6 +241,7 @@ class ModulePart(Part):
     def _wrap_train(self, original: Anything) -> Anything:
         here = self.here
 
+        @unseen
         @functools.wraps(original)
         def train(module: Any, *args: Any, **kwargs: Any) -> Any:
             if not self.on:
@@ -282,6 +285,7 @@ class ModulePart(Part):
     def _wrap_setattr(self, original: Anything) -> Anything:
         here = self.here
 
+        @unseen
         @functools.wraps(original)
         def set_attribute(module: Any, name: str, value: Any) -> None:
             if (

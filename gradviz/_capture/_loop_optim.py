@@ -7,7 +7,7 @@ import weakref
 from threading import get_ident
 from typing import Any
 
-from gradviz._capture._loop_base import Anything, Part
+from gradviz._capture._loop_base import Anything, Part, unseen
 from gradviz.program.events import Call, OptimizerCall
 from gradviz.program.records import Optimizer
 from gradviz.program.values import ParameterState, RawSite, Value, Write
@@ -57,6 +57,7 @@ class OptimizerPart(Part):
     # ---- init ------------------------------------------------------------------------
 
     def _wrap_init(self, original: Anything) -> Anything:
+        @unseen
         @functools.wraps(original)
         def init(optimizer: Any, params: Any, *args: Any, **kwargs: Any) -> None:
             if not self.on:
@@ -193,6 +194,7 @@ class OptimizerPart(Part):
         original: Anything = vars(cls)["step"]
         theirs = not self.log.user_files[_code(original).co_filename]
 
+        @unseen
         @functools.wraps(original)
         def step(optimizer: Any, *args: Any, **kwargs: Any) -> Any:
             if not self.on or self.here.stepping is not None:
@@ -271,6 +273,7 @@ class OptimizerPart(Part):
     # ---- zero_grad -------------------------------------------------------------------
 
     def _wrap_zero_grad(self, original: Anything) -> Anything:
+        @unseen
         @functools.wraps(original)
         def zero_grad(optimizer: Any, *args: Any, **kwargs: Any) -> Any:
             if not self.on:
@@ -291,6 +294,7 @@ class OptimizerPart(Part):
             self._event("zero_grad", seen, states)
 
     def _wrap_module_zero_grad(self, original: Anything) -> Anything:
+        @unseen
         @functools.wraps(original)
         def zero_grad(module: Any, *args: Any, **kwargs: Any) -> Any:
             if not self.on:

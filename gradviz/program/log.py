@@ -78,7 +78,7 @@ def _not_the_users() -> tuple[str, ...]:
         folders += [
             path + os.sep for path in getattr(sys.modules.get(name), "__path__", [])
         ]
-    return (*folders, "<frozen", "<gradtape", "<string>")
+    return (*folders, "<frozen", "<gradtape", "<gradviz", "<string>")
 
 
 class Log:
