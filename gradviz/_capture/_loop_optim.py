@@ -35,12 +35,11 @@ class OptimizerPart(Part):
         self.step_site: RawSite | None = None
         self._seen: weakref.WeakKeyDictionary[Any, _Seen] = weakref.WeakKeyDictionary()
         self._count = 0
-        base = self.lib.optim.Optimizer
+        base, module = self.lib.optim.Optimizer, self.lib.nn.Module
         self.patches.set(base, "__init__", self._wrap_init(base.__init__))
-        self.patches.set(base, "zero_grad", self._wrap_zero_grad(base.zero_grad))
-        module = self.lib.nn.Module
-        zero = self._wrap_module_zero_grad(module.zero_grad)
-        self.patches.set(module, "zero_grad", zero)
+        for owner, clear in ((base, self._clear), (module, self._clear_module)):
+            wrapped = self._wrap_zero_grad(owner.zero_grad, clear)
+            self.patches.set(owner, "zero_grad", wrapped)
         waiting = [base]
         while waiting:
             cls = waiting.pop()
@@ -272,16 +271,16 @@ class OptimizerPart(Part):
 
     # ---- zero_grad -------------------------------------------------------------------
 
-    def _wrap_zero_grad(self, original: Anything) -> Anything:
+    def _wrap_zero_grad(self, original: Anything, clear: Anything) -> Anything:
         @unseen
         @functools.wraps(original)
-        def zero_grad(optimizer: Any, *args: Any, **kwargs: Any) -> Any:
+        def zero_grad(owner: Any, *args: Any, **kwargs: Any) -> Any:
             if not self.on:
-                return original(optimizer, *args, **kwargs)
-            self.try_(self._clear, optimizer)
+                return original(owner, *args, **kwargs)
+            self.try_(clear, owner)
             self.log.pause()
             try:
-                return original(optimizer, *args, **kwargs)
+                return original(owner, *args, **kwargs)
             finally:
                 self.log.resume()
 
@@ -292,21 +291,6 @@ class OptimizerPart(Part):
         states = self._states(optimizer, seen)
         with self.log.lock:
             self._event("zero_grad", seen, states)
-
-    def _wrap_module_zero_grad(self, original: Anything) -> Anything:
-        @unseen
-        @functools.wraps(original)
-        def zero_grad(module: Any, *args: Any, **kwargs: Any) -> Any:
-            if not self.on:
-                return original(module, *args, **kwargs)
-            self.try_(self._clear_module, module)
-            self.log.pause()
-            try:
-                return original(module, *args, **kwargs)
-            finally:
-                self.log.resume()
-
-        return zero_grad
 
     def _clear_module(self, module: Any) -> None:
         log = self.log

@@ -87,7 +87,7 @@ class TorchLog(Log):
 
     def refresh(self) -> None:
         """Bring names and tables up to date, for whoever reads the log now."""
-        self.try_(self.loop._refresh)
+        self.try_(self.loop.refresh)
 
     def preflight(self, loss: Any) -> Backward | None:
         """Log the pass that ``loss.backward()`` would begin here; do not run it."""
