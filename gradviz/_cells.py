@@ -75,6 +75,7 @@ class Following:
         self._shell = shell
         self._hook = hook
         self._logs: dict[Engine, RunLog] = {}
+        self._told: set[object] = set()  # causes that a card named already
         hook.add(self._explain)
         shell.events.register("pre_run_cell", self._join)
         self._join()
@@ -105,8 +106,10 @@ class Following:
         for log in self._logs.values():
             log.raised(error)
         diagnosis = self.diagnose()
-        if not diagnosis.explains:
+        cause = diagnosis.cause
+        if cause is None or cause in self._told:  # of an error before this one
             return
+        self._told.add(cause)
         error.add_note(report(diagnosis, limit=1))
         notebook = notebook_of(self._shell)
         notebook.at_end_of_cell(lambda _: notebook.show(_card(error, diagnosis)))

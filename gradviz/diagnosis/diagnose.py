@@ -31,7 +31,15 @@ class Diagnosis:
     @property
     def explains(self) -> bool:
         """Whether a finding is the cause of an exception that was raised."""
-        return any(hit.explains for _, hit in self.hits)
+        return self.cause is not None
+
+    @property
+    def cause(self) -> tuple[str, RawSite | None, RawSite | None] | None:
+        """Code, culprit and symptom of what explains an exception, where one does."""
+        for rule, hit in self.hits[:1]:
+            if hit.explains:
+                return rule.code, hit.culprit, hit.symptom
+        return None
 
     def __repr__(self) -> str:
         from gradviz.diagnosis.report import report  # late: it writes what this holds
