@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from gradviz.diagnosis.rules import _leaves, _modes
-from gradviz.diagnosis.rules._flow import ARRAYS, Crossing, Flow, name_of
+from gradviz.diagnosis.rules._flow import ARRAYS, Crossing, Flow, name_of, words
 from gradviz.program.events import Backward, Call, ModeSwitched
 from gradviz.program.history import History
 from gradviz.program.values import RawSite
@@ -18,17 +18,18 @@ Kind = Literal[
     "detach", "copy", "numbers", "array", "threshold", "index", "cast", "other",
 ]  # fmt: skip
 
-_INDEX = frozenset(
-    "argmax argmin argsort sort topk max min multinomial nonzero one_hot searchsorted "
-    "bucketize bincount kthvalue histc unique mode median count_nonzero".split()
+_INDEX = words(
+    "argmax argmin argsort sort topk max min multinomial nonzero one_hot "
+    "searchsorted bucketize bincount kthvalue histc unique mode median "
+    "count_nonzero"
 )
-_THRESHOLD = frozenset(
-    "gt ge lt le eq ne greater less greater_equal less_equal not_equal isclose bool "
-    "heaviside signbit logical_and logical_or logical_not".split()
+_THRESHOLD = words(
+    "gt ge lt le eq ne greater less greater_equal less_equal not_equal isclose "
+    "bool heaviside signbit logical_and logical_or logical_not"
 )
-_CAST = frozenset("to long int short char byte type type_as".split())
-_COPY = frozenset("tensor as_tensor asarray new_tensor Tensor FloatTensor".split())
-_DETACH = frozenset("detach detach_ data.get detach_copy".split())
+_CAST = words("to long int short char byte type type_as")
+_COPY = words("tensor as_tensor asarray new_tensor Tensor FloatTensor")
+_DETACH = words("detach detach_ data.get detach_copy")
 _FLOATING = {"float16", "bfloat16", "float32", "float64", "complex64", "complex128"}
 
 _PER_SITE = 2  # passes looked at per line of code, from the first and from the last

@@ -12,21 +12,32 @@ from gradviz.program.events import Call
 from gradviz.program.history import History
 from gradviz.program.values import Opaque, Value
 
-NUMBERS = frozenset("item tolist float int index bool complex".split())
-ARRAYS = frozenset("numpy array".split())
-ENTRIES = frozenset(
-    "tensor as_tensor asarray from_numpy from_dlpack Tensor FloatTensor DoubleTensor "
-    "full new_tensor new_full".split()
+
+def words(text: str) -> frozenset[str]:
+    """Return the words of a text, for tables of names.
+
+    >>> sorted(words("sub add"))
+    ['add', 'sub']
+    """
+    return frozenset(text.split())
+
+
+NUMBERS = words("item tolist float int index bool complex")
+ARRAYS = words("numpy array")
+ENTRIES = words(
+    "tensor as_tensor asarray from_numpy from_dlpack Tensor FloatTensor "
+    "DoubleTensor full new_tensor new_full"
 )
 
-_COMPARISONS = frozenset(
-    "sub rsub subtract dist pairwise_distance cross_entropy kl_div cosine_similarity "
-    "gather mse_loss binary_cross_entropy binary_cross_entropy_with_logits".split()
+_COMPARISONS = words(
+    "sub rsub subtract dist pairwise_distance cross_entropy kl_div "
+    "cosine_similarity gather mse_loss binary_cross_entropy "
+    "binary_cross_entropy_with_logits"
 )
-_INDEPENDENT = frozenset(
+_INDEPENDENT = words(
     "zeros_like ones_like empty_like full_like rand_like randn_like randint_like "
-    "new_zeros new_ones new_empty new_full requires_grad_ requires_grad.set grad.get "
-    "shape.get size grad_fn.get".split()
+    "new_zeros new_ones new_empty new_full requires_grad_ requires_grad.set "
+    "grad.get shape.get size grad_fn.get"
 )
 
 

@@ -1,0 +1,157 @@
+"""What becomes of a gradient: accumulated, used by a step, cleared, in which order."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Literal
+
+from gradviz.diagnosis.rules._flow import words
+from gradviz.program.events import Backward, Call, Event, OptimizerCall
+from gradviz.program.history import History
+
+State = Literal["clean", "fresh", "used", "mixed", "lost"]
+"""Of one leaf's gradient: ``fresh`` is not used yet, ``used`` a step has seen it,
+``mixed`` had more added after that step, ``lost`` was cleared before any step."""
+
+_CLEARING = words("zero_ fill_ grad.set")
+_UPDATING = words("sub_ add_ addcmul_ addcdiv_ copy_ mul_ data.set isub iadd")
+
+
+@dataclass(slots=True)
+class Leaf:
+    """What happened to the gradient of one leaf so far."""
+
+    state: State = "clean"
+    backward: Backward | None = None  # the last that added to it
+    step: Event | None = None  # the last that used it
+    cleared: Event | None = None
+    read: bool = False  # the program took ``.grad`` since the last backward
+
+
+@dataclass(frozen=True, slots=True)
+class Moment:
+    """Something that met gradients, with their states just before it."""
+
+    event: Event
+    what: Literal["step", "update", "clip"]
+    leaves: dict[int, Leaf]
+
+
+class Timeline:
+    """Follows the gradients of all leaves through a run."""
+
+    def __init__(self, history: History) -> None:
+        self.history = history
+        self.leaves: dict[int, Leaf] = defaultdict(Leaf)
+        self.owners: dict[int, int] = {}  # storage of a gradient -> its leaf
+
+    def moments(self) -> Iterator[Moment]:
+        """Yield the steps, manual updates and clippings of a run, in order."""
+        for event in self.history.program.events:
+            if isinstance(event, Backward):
+                self._accumulate(event)
+            elif isinstance(event, OptimizerCall):
+                yield from self._optimizer(event)
+            elif isinstance(event, Call):
+                yield from self._call(event)
+
+    def _accumulate(self, event: Backward) -> None:
+        if event.api == "grad" or is_failed(event):
+            return
+        given = {value.tensor for value in event.inputs}
+        for key in given or event.leaves:
+            leaf = self.leaves[key]
+            leaf.state = "mixed" if leaf.state in ("used", "mixed") else "fresh"
+            leaf.backward, leaf.read = event, False
+
+    def _optimizer(self, event: OptimizerCall) -> Iterator[Moment]:
+        keys = [each.tensor for each in event.states]
+        if event.what == "zero_grad":
+            for key in keys:
+                self._clear(key, event)
+        elif event.what == "step":
+            keys = [key for key in keys if key in self.leaves]
+            yield self._moment(event, "step", keys)
+            for key in keys:
+                self._use(key, event)
+
+    def _call(self, call: Call) -> Iterator[Moment]:
+        if call.op == "grad.get" and call.inputs:
+            key = call.inputs[0].tensor
+            self.leaves[key].read = True
+            for value in call.outputs:
+                self.owners[value.storage] = key
+        elif call.op == "grad.set" and len(call.inputs) == 1:
+            self._clear(call.inputs[0].tensor, call)
+        elif call.op == "grad.set" and call.inputs:
+            self.leaves[call.inputs[0].tensor].state = "fresh"
+        elif call.op.startswith("clip_grad") and call.inputs:
+            keys = [value.tensor for value in call.inputs]
+            yield self._moment(call, "clip", keys)
+        elif call.writes:
+            yield from self._write(call)
+
+    def _write(self, call: Call) -> Iterator[Moment]:
+        for write in call.writes:
+            grad_of = self.owners.get(write.storage)
+            if grad_of is not None and call.op in _CLEARING:
+                self._clear(grad_of, call)
+            elif grad_of is not None and call.op.startswith("clamp"):
+                yield self._moment(call, "clip", [grad_of])
+        if call.op in _UPDATING:
+            for key in self._updated(call):
+                if self.leaves[key].read:
+                    yield self._moment(call, "update", [key])
+                    self._use(key, call)
+
+    def _updated(self, call: Call) -> list[int]:
+        """Return the leaves that a call writes, with gradients that were read."""
+        written = {write.storage for write in call.writes}
+        if call.op == "data.set":
+            return [value.tensor for value in call.inputs[:1]]
+        return [key for key in map(self._leaf_of.get, written) if key is not None]
+
+    @cached_property
+    def _leaf_of(self) -> dict[int, int]:
+        reached = {leaf for each in self.history.backwards for leaf in each.leaves}
+        return {
+            value.storage: value.tensor
+            for call in self.history.calls
+            for value in call.inputs
+            if value.tensor in reached
+        }
+
+    def _moment(
+        self, event: Event, what: Literal["step", "update", "clip"], keys: list[int]
+    ) -> Moment:
+        return Moment(event, what, {key: replace(self.leaves[key]) for key in keys})
+
+    def _use(self, key: int, event: Event) -> None:
+        leaf = self.leaves[key]
+        leaf.step = event
+        if leaf.state in ("fresh", "mixed"):
+            leaf.state = "used"
+        elif leaf.state == "lost":
+            leaf.state = "clean"
+
+    def _clear(self, key: int, event: Event) -> None:
+        leaf = self.leaves[key]
+        leaf.state = "lost" if leaf.state == "fresh" else "clean"
+        leaf.cleared = event
+
+
+def is_failed(event: Backward) -> bool:
+    """Return whether a pass raised before it could give gradients."""
+    return event.error is not None
+
+
+def moments(history: History) -> list[Moment]:
+    """Return where gradients were used and clipped; worked out once per run."""
+    return history.once(_all)
+
+
+def _all(history: History) -> list[Moment]:
+    return list(Timeline(history).moments())

@@ -1,0 +1,78 @@
+"""Gradients of earlier steps are still there when the next step adds to them.
+
+What it does
+    Finds steps that used a gradient which a step before had used already, with more
+    added to it in between.
+
+Why is this bad
+    ``backward()`` adds to ``.grad``. Without ``zero_grad()`` every step also applies
+    all gradients before it, and training runs off.
+
+Example
+    ::
+
+        for x, y in batches:
+            loss = criterion(net(x), y)
+            loss.backward()
+            optimizer.step()
+
+Use instead
+    ::
+
+        for x, y in batches:
+            optimizer.zero_grad()
+            loss = criterion(net(x), y)
+            loss.backward()
+            optimizer.step()
+
+When it stays quiet
+    Accumulation over micro-batches (several passes before one step), and every order
+    of zero_grad, backward and step in which each gradient is used once.
+
+References
+    https://pytorch.org/docs/stable/generated/torch.optim.Optimizer.zero_grad.html
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from gradviz.diagnosis.rule import Hit, Related, Rule
+from gradviz.diagnosis.rules import _leaves
+from gradviz.diagnosis.rules._gradients import Leaf, Moment, moments
+from gradviz.program.history import History
+
+
+def _check(history: History) -> Iterator[Hit]:
+    for moment in moments(history):
+        if moment.what == "clip":
+            continue
+        mixed = {key: leaf for key, leaf in moment.leaves.items() if _is_mixed(leaf)}
+        if mixed:
+            yield _hit(history, moment, mixed)
+
+
+def _is_mixed(leaf: Leaf) -> bool:
+    return leaf.state == "mixed"
+
+
+def _hit(history: History, moment: Moment, mixed: dict[int, Leaf]) -> Hit:
+    leaf = next(iter(mixed.values()))
+    assert leaf.backward is not None
+    assert leaf.step is not None
+    names = _leaves.listed(history, mixed)
+    return Hit(
+        f"The pass in {history.line(leaf.backward.site)} adds to gradients of {names} "
+        f"that {history.line(leaf.step.site)} has already applied: nothing clears "
+        "them between two steps.",
+        leaf.backward.site,
+        "Call `optimizer.zero_grad()` once per step, before `backward()`."
+        if moment.what == "step"
+        else "Set `.grad` to None (or zero it) after each update.",
+        symptom=moment.event.site,
+        related=(Related("applied here, and kept", leaf.step.site),),
+        tensors=tuple(mixed),
+    )
+
+
+RULE = Rule("GV610", "gradients-not-zeroed", "warning", _check)

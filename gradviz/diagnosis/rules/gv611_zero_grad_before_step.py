@@ -1,0 +1,78 @@
+"""``zero_grad()`` came between ``backward()`` and ``step()``.
+
+What it does
+    Finds steps all of whose gradients were cleared after the pass that made them.
+
+Why is this bad
+    The step has nothing to apply. Nothing fails, and nothing is trained.
+
+Example
+    ::
+
+        loss.backward()
+        optimizer.zero_grad()
+        optimizer.step()
+
+Use instead
+    ::
+
+        optimizer.zero_grad()
+        loss.backward()
+        optimizer.step()
+
+When it stays quiet
+    ``backward, step, zero_grad`` in a loop, which is the same; clearing what another
+    loss left behind before the next pass; skipped batches.
+
+References
+    https://pytorch.org/docs/stable/optim.html#taking-an-optimization-step
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from gradviz.diagnosis.rule import Hit, Related, Rule
+from gradviz.diagnosis.rules import _leaves
+from gradviz.diagnosis.rules._gradients import Leaf, Moment, moments
+from gradviz.program.events import OptimizerCall
+from gradviz.program.history import History
+
+
+def _check(history: History) -> Iterator[Hit]:
+    for moment in moments(history):
+        lost = {k: leaf for k, leaf in moment.leaves.items() if leaf.state == "lost"}
+        live = [leaf for leaf in moment.leaves.values() if leaf.state in _LIVE]
+        if moment.what != "clip" and lost and not live and _is_empty(moment):
+            yield _hit(history, moment, lost)
+
+
+_LIVE = ("fresh", "mixed")
+
+
+def _is_empty(moment: Moment) -> bool:
+    """Return whether a step found no gradient, or only zeros."""
+    event = moment.event
+    if not isinstance(event, OptimizerCall):
+        return True
+    return not any(each.has_grad and not each.zero for each in event.states)
+
+
+def _hit(history: History, moment: Moment, lost: dict[int, Leaf]) -> Hit:
+    leaf = next(iter(lost.values()))
+    assert leaf.backward is not None
+    assert leaf.cleared is not None
+    names = _leaves.listed(history, lost)
+    return Hit(
+        f"`{history.text(leaf.cleared.site)}` throws the gradients of {names} away "
+        f"after the pass in {history.line(leaf.backward.site)} and before "
+        f"{history.line(moment.event.site)} applies them: nothing is left to apply.",
+        leaf.cleared.site,
+        "Clear before `backward()`, or after `step()`.",
+        symptom=moment.event.site,
+        related=(Related("computed here", leaf.backward.site),),
+        tensors=tuple(lost),
+    )
+
+
+RULE = Rule("GV611", "zero-grad-before-step", "warning", _check)

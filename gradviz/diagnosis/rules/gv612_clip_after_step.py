@@ -1,0 +1,60 @@
+"""Gradients are clipped after the step that used them.
+
+What it does
+    Finds ``clip_grad_norm_``, ``clip_grad_value_`` and clamps of ``.grad`` where a step
+    has used all of these gradients and no pass has added to them since.
+
+Why is this bad
+    The step took the gradients unclipped; the clipping has no effect.
+
+Example
+    ::
+
+        loss.backward()
+        optimizer.step()
+        torch.nn.utils.clip_grad_norm_(net.parameters(), 1.0)
+
+Use instead
+    ::
+
+        loss.backward()
+        torch.nn.utils.clip_grad_norm_(net.parameters(), 1.0)
+        optimizer.step()
+
+When it stays quiet
+    Clipping before the step, whatever comes after it.
+
+References
+    https://pytorch.org/docs/stable/generated/torch.nn.utils.clip_grad_norm_.html
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from gradviz.diagnosis.rule import Hit, Related, Rule
+from gradviz.diagnosis.rules._gradients import Leaf, Moment, moments
+from gradviz.program.history import History
+
+
+def _check(history: History) -> Iterator[Hit]:
+    for moment in moments(history):
+        used = [leaf for leaf in moment.leaves.values() if leaf.state == "used"]
+        fresh = any(leaf.state in ("fresh", "mixed") for leaf in moment.leaves.values())
+        if moment.what == "clip" and used and not fresh:
+            yield _hit(history, moment, used[0])
+
+
+def _hit(history: History, moment: Moment, leaf: Leaf) -> Hit:
+    step = leaf.step.site if leaf.step is not None else None
+    return Hit(
+        f"`{history.text(moment.event.site)}` comes after {history.line(step)} has "
+        "applied the gradients: it clips what nothing will use.",
+        moment.event.site,
+        "Clip between `backward()` and `step()`.",
+        symptom=step,
+        related=(Related("applied here, unclipped", step),),
+    )
+
+
+RULE = Rule("GV612", "clip-after-step", "warning", _check)
