@@ -1,12 +1,15 @@
-"""Rules about the lifetime of graphs blame the right line, or nobody."""
+"""Rules about graphs, leaves and memory blame the right line, or nobody."""
 
 from __future__ import annotations
 
+from tests.rules import programs_lifetime, programs_lifetime_leaves
 from tests.rules.harness import Case, check, programs
-from tests.rules.programs_lifetime import FINE, WRONG
+
+_TABLES = (programs_lifetime, programs_lifetime_leaves)
+_CASES = [case for table in _TABLES for case in (*table.WRONG, *table.FINE)]
 
 
-@programs(WRONG + FINE)
+@programs(_CASES)
 def test_lifetime(case: Case, engine: str) -> None:
     """The first finding names the marked line; fine programs get none."""
     check(case, engine)

@@ -119,20 +119,28 @@ def crossing_into(
         if node is None or key in seen:
             continue
         seen.add(key)
-        for edge in node.next:
-            if edge is None:
-                continue
-            below = history.node(edge[0])
-            if below is None or below.leaf is not None:
-                continue
-            if (below.call or 0) > first.index:
-                waiting.append(edge[0])
-            elif (node.call or 0) > first.index and _leads(history, edge[0], old):
+        for below in _computed_below(history, node):
+            if below.key not in old and _younger(below, first):
+                waiting.append(below.key)
+            elif _younger(node, first) and _leads(history, below.key, old):
                 found.append(_crossing(history, node, below))
     for crossing in found:
         if made_again(history, crossing.node, first, second):
             return crossing
     return found[0] if found else None
+
+
+def _computed_below(history: History, node: Node) -> Iterator[Node]:
+    """Yield the next nodes, leaves left out."""
+    for edge in node.next:
+        below = None if edge is None else history.node(edge[0])
+        if below is not None and below.leaf is None:
+            yield below
+
+
+def _younger(node: Node, first: Backward) -> bool:
+    """Tell whether a node was made after a pass, or nobody knows."""
+    return node.call is None or node.call > first.index
 
 
 def _leads(history: History, key: int, old: dict[int, Node]) -> bool:

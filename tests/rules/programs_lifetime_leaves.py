@@ -1,0 +1,451 @@
+"""Programs about leaves: gradients that are not kept, tensors that are no leaves."""
+
+from __future__ import annotations
+
+from tests.rules.harness import case
+
+WRONG = [
+    # ---- no scalar -------------------------------------------------------------------
+    case(
+        "loss_per_sample",
+        """
+        import torch
+        import torch.nn as nn
+        net = nn.Linear(3, 2)
+        criterion = nn.CrossEntropyLoss(reduction="none")
+        x, y = torch.randn(4, 3), torch.tensor([0, 1, 1, 0])
+        loss = criterion(net(x), y)  # CULPRIT
+        print("loss", loss.shape)
+        loss.backward()
+        """,
+        "non-scalar-backward",
+        says=["`loss`", "(4,)"],
+    ),
+    case(
+        "weighted_and_not_reduced",
+        """
+        import torch
+        def weighted(prediction, target, weight):
+            return weight * (prediction - target) ** 2
+        net = torch.nn.Linear(3, 1)
+        x, y = torch.randn(5, 3), torch.randn(5, 1)
+        loss = weighted(net(x), y, torch.rand(5, 1))  # CULPRIT
+        loss.backward()
+        """,
+        "non-scalar-backward",
+        says=["(5, 1)"],
+    ),
+    case(
+        "grad_of_a_vector",
+        """
+        import torch
+        x = torch.linspace(0, 1, 5, requires_grad=True)
+        y = torch.sin(x)  # CULPRIT
+        (dy,) = torch.autograd.grad(y, x)
+        """,
+        "non-scalar-backward",
+    ),
+    # ---- the name moved --------------------------------------------------------------
+    case(
+        "gradient_descent_out_of_place",
+        """
+        import torch
+        x, y = torch.randn(8, 2), torch.randn(8, 1)
+        w = torch.zeros(2, 1, requires_grad=True)
+        b = torch.zeros(1, requires_grad=True)
+        for epoch in range(3):
+            loss = (x @ w + b - y).pow(2).mean()
+            loss.backward()
+            w = w - 0.1 * w.grad  # CULPRIT
+            b = b - 0.1 * b.grad  # CULPRIT
+        """,
+        "reassigned-leaf",
+    ),
+    case(
+        "list_of_parameters_rebuilt",
+        """
+        import torch
+        params = [torch.ones(2, requires_grad=True) for _ in range(2)]
+        def loss_of(params):
+            return sum((p ** 2).sum() for p in params)
+        for step in range(2):
+            loss_of(params).backward()
+            params = [p - 0.1 * p.grad for p in params]  # CULPRIT
+        """,
+        "reassigned-leaf",
+        says=["`params`"],
+    ),
+    case(
+        "attribute_rebuilt",
+        """
+        import torch
+        class Model:
+            def __init__(self):
+                self.w = torch.randn(3, requires_grad=True)
+            def loss(self, x):
+                return (self.w * x).sum() ** 2
+            def step(self, rate):
+                self.w = self.w - rate * self.w.grad  # CULPRIT
+        model = Model()
+        for i in range(3):
+            model.loss(torch.ones(3)).backward()
+            model.step(0.1)
+        """,
+        "reassigned-leaf",
+        says=["`self.w`"],
+    ),
+    case(
+        "rebuilt_without_a_graph",
+        """
+        import torch
+        w = torch.tensor([1.0, -1.0], requires_grad=True)
+        for step in range(2):
+            loss = (w ** 2).sum()
+            loss.backward()
+            with torch.no_grad():
+                w = w - 0.1 * w.grad  # CULPRIT
+        """,
+        "reassigned-leaf",
+    ),
+    # ---- not the leaf ----------------------------------------------------------------
+    case(
+        "double_after_the_leaf",
+        """
+        import torch
+        w = torch.randn(3, 2, requires_grad=True)
+        w64 = w.double()  # CULPRIT
+        x = torch.ones(4, 3, dtype=torch.float64)
+        loss = (x @ w64).pow(2).sum()
+        loss.backward()
+        step = 0.1 * w64.grad
+        """,
+        "nonleaf-after-to",
+    ),
+    case(
+        "scaled_at_birth",
+        """
+        import torch
+        w = torch.randn(3, requires_grad=True) * 0.01  # CULPRIT
+        for step in range(2):
+            loss = (w * torch.ones(3)).sum()
+            loss.backward()
+            with torch.no_grad():
+                w -= 0.1 * w.grad
+        """,
+        "nonleaf-after-to",
+    ),
+    case(
+        "reshaped_at_birth",
+        """
+        import torch
+        kernel = torch.ones(9, requires_grad=True).reshape(3, 3)  # CULPRIT
+        (kernel * 2).sum().backward()
+        print(kernel.grad)
+        """,
+        "nonleaf-after-to",
+    ),
+    case(
+        "parameter_converted",
+        """
+        import torch
+        import torch.nn as nn
+        class Scale(nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.lin = nn.Linear(2, 2)
+                self.gain = nn.Parameter(torch.ones(2)).to(torch.float64)  # CULPRIT
+            def forward(self, x):
+                return self.lin(x) * self.gain
+        net = Scale()
+        optimizer = torch.optim.SGD(net.parameters(), lr=0.1)
+        for step in range(2):
+            optimizer.zero_grad()
+            net(torch.ones(3, 2)).sum().backward()
+            optimizer.step()
+        """,
+        "nonleaf-after-to",
+    ),
+    # ---- not kept --------------------------------------------------------------------
+    case(
+        "gradient_of_features",
+        """
+        import torch
+        import torch.nn as nn
+        class Net(nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.conv, self.head = nn.Conv1d(1, 2, 3), nn.Linear(8, 1)
+            def forward(self, x):
+                self.features = torch.relu(self.conv(x))  # CULPRIT
+                return self.head(self.features.flatten(1))
+        net = Net()
+        score = net(torch.randn(1, 1, 6)).sum()
+        score.backward()
+        weights = net.features.grad
+        """,
+        "intermediate-grad-none",
+        says=["ReluBackward0"],
+    ),
+    case(
+        "mean_of_none",
+        """
+        import torch
+        image = torch.rand(1, 3, requires_grad=True)
+        scaled = image * 255  # CULPRIT
+        scaled.pow(2).sum().backward()
+        saliency = scaled.grad.abs()
+        """,
+        "intermediate-grad-none",
+    ),
+    case(
+        "retained_after_the_pass",
+        """
+        import torch
+        net = torch.nn.Linear(3, 3)
+        h = net(torch.ones(1, 3))
+        loss = h.pow(2).sum()
+        loss.backward()
+        h.retain_grad()  # CULPRIT
+        print(h.grad)
+        """,
+        "retain-grad-too-late",
+        says=["`h`"],
+        related=["backward pass"],
+    ),
+    # ---- optimizers and switches -----------------------------------------------------
+    case(
+        "optimizer_of_a_product",
+        """
+        import torch
+        base = torch.randn(4, requires_grad=True)
+        w = base * 0.1  # CULPRIT
+        b = torch.zeros(1, requires_grad=True)
+        optimizer = torch.optim.Adam([w, b], lr=0.01)
+        """,
+        "optimizer-given-nonleaf",
+        says=["`w`"],
+    ),
+    case(
+        "optimizer_of_a_moved_tensor",
+        """
+        import torch
+        def make(n):
+            return torch.zeros(n, requires_grad=True).to(torch.float64)  # CULPRIT
+        codes = make(3)
+        groups = [{"params": [codes], "lr": 0.1}]
+        optimizer = torch.optim.SGD(groups)
+        """,
+        "optimizer-given-nonleaf",
+    ),
+    case(
+        "integers_from_arange",
+        """
+        import torch
+        grid = torch.arange(5)  # CULPRIT
+        grid = grid.reshape(5, 1)
+        grid.requires_grad_()
+        """,
+        "requires-grad-int",
+        says=["int64"],
+    ),
+    case(
+        "integers_as_a_parameter",
+        """
+        import torch
+        class Bias(torch.nn.Module):
+            def __init__(self, values):
+                super().__init__()
+                self.bias = torch.nn.Parameter(values)
+        values = torch.tensor([0, 1, 2])  # CULPRIT
+        Bias(values)
+        """,
+        "requires-grad-int",
+    ),
+    case(
+        "long_of_floats",
+        """
+        import torch
+        scores = torch.rand(3)
+        labels = (scores * 10).long()  # CULPRIT
+        labels.requires_grad = True
+        """,
+        "requires-grad-int",
+    ),
+    case(
+        "grad_of_a_view_made_later",
+        """
+        import torch
+        x = torch.randn(2, 3, requires_grad=True)
+        y = x.pow(2).sum()
+        flat = x.view(-1)  # CULPRIT
+        (g,) = torch.autograd.grad(y, flat)
+        """,
+        "unused-input-in-grad",
+        says=["`flat`", "later", "`x`"],
+    ),
+    case(
+        "grad_of_an_unused_leaf",
+        """
+        import torch
+        a = torch.tensor(2.0, requires_grad=True)
+        b = torch.tensor(3.0, requires_grad=True)
+        loss = a ** 2
+        print(b)
+        ga, gb = torch.autograd.grad(loss, [a, b])  # CULPRIT
+        """,
+        "unused-input-in-grad",
+        says=["`b`"],
+    ),
+    case(
+        "switch_of_a_result",
+        """
+        import torch
+        backbone = torch.nn.Linear(2, 2)
+        features = backbone(torch.ones(1, 2))
+        features.requires_grad = False  # CULPRIT
+        """,
+        "requires-grad-of-nonleaf",
+        says=["`features`"],
+    ),
+    case(
+        "retain_grad_of_detached",
+        """
+        import torch
+        net = torch.nn.Linear(2, 2)
+        h = net(torch.ones(1, 2)).detach()  # CULPRIT
+        h.retain_grad()
+        """,
+        "retain-grad-without-graph",
+    ),
+    case(
+        "new_leaf_from_no_grad",
+        """
+        import torch
+        x = torch.ones(3, requires_grad=True)
+        with torch.no_grad():
+            y = x * 2
+        y.requires_grad_()  # CULPRIT
+        (y ** 2).sum().backward()
+        print(x.grad)
+        """,
+        "new-leaf-after-no-grad",
+        says=["`y`", "`x`"],
+    ),
+    # ---- inference mode --------------------------------------------------------------
+    case(
+        "features_from_inference_mode",
+        """
+        import torch
+        backbone, head = torch.nn.Linear(3, 4), torch.nn.Linear(4, 1)
+        with torch.inference_mode():
+            features = backbone(torch.ones(2, 3))  # CULPRIT
+        loss = head(features).mean()
+        loss.backward()
+        """,
+        "inference-tensor-in-autograd",
+        says=["`features`"],
+        related=["inference mode entered"],
+    ),
+    case(
+        "embedding_function_in_inference_mode",
+        """
+        import torch
+        table = torch.randn(5, 3)
+        @torch.inference_mode()
+        def embed(tokens):
+            return table[tokens]  # CULPRIT
+        w = torch.randn(3, requires_grad=True)
+        vectors = embed(torch.tensor([1, 2]))
+        (vectors * w).sum().backward()
+        """,
+        "inference-tensor-in-autograd",
+    ),
+]
+
+FINE = [
+    case(
+        "leaf_updated_in_place",
+        """
+        import torch
+        w = torch.zeros(2, requires_grad=True)
+        for step in range(3):
+            loss = (w - 1).pow(2).sum()
+            loss.backward()
+            with torch.no_grad():
+                w -= 0.1 * w.grad
+            w.grad = None
+        """,
+    ),
+    case(
+        "kept_gradients",
+        """
+        import torch
+        net = torch.nn.Linear(3, 3)
+        h = net(torch.ones(1, 3))
+        h.retain_grad()
+        h.pow(2).sum().backward()
+        assert h.grad is not None
+        """,
+    ),
+    case(
+        "adversarial_input",
+        """
+        import torch
+        net = torch.nn.Linear(3, 2)
+        optimizer = torch.optim.SGD(net.parameters(), lr=0.1)
+        x, y = torch.randn(4, 3), torch.tensor([0, 1, 0, 1])
+        for step in range(2):
+            adversary = x.detach().clone().requires_grad_()
+            for k in range(2):
+                loss = torch.nn.functional.cross_entropy(net(adversary), y)
+                (g,) = torch.autograd.grad(loss, adversary)
+                adversary = (adversary + 0.1 * g.sign()).detach().requires_grad_()
+            optimizer.zero_grad()
+            torch.nn.functional.cross_entropy(net(adversary), y).backward()
+            optimizer.step()
+        """,
+    ),
+    case(
+        "detached_state_is_a_new_leaf",
+        """
+        import torch
+        cell = torch.nn.RNNCell(2, 3)
+        optimizer = torch.optim.SGD(cell.parameters(), lr=0.1)
+        h = torch.zeros(1, 3)
+        for step in range(3):
+            h = h.detach().requires_grad_()
+            h = cell(torch.ones(1, 2), h)
+            optimizer.zero_grad()
+            h.sum().backward()
+            optimizer.step()
+        """,
+    ),
+    case(
+        "gradient_given",
+        """
+        import torch
+        x = torch.randn(3, requires_grad=True)
+        y = x ** 2
+        y.backward(torch.ones_like(y))
+        """,
+    ),
+    case(
+        "allowed_to_be_unused",
+        """
+        import torch
+        a = torch.ones(1, requires_grad=True)
+        b = torch.ones(1, requires_grad=True)
+        ga, gb = torch.autograd.grad(a.sum(), [a, b], allow_unused=True)
+        """,
+    ),
+    case(
+        "inference_without_training",
+        """
+        import torch
+        net = torch.nn.Linear(3, 1)
+        with torch.inference_mode():
+            scores = [net(torch.ones(1, 3)).item() for _ in range(3)]
+        net(torch.ones(1, 3)).sum().backward()
+        """,
+    ),
+]
