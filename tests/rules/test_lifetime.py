@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
-from tests.rules import programs_lifetime, programs_lifetime_leaves
+from tests.rules import (
+    programs_lifetime,
+    programs_lifetime_leaves,
+    programs_lifetime_memory,
+)
 from tests.rules.harness import Case, check, programs
 
-_TABLES = (programs_lifetime, programs_lifetime_leaves)
+_TABLES = (programs_lifetime, programs_lifetime_leaves, programs_lifetime_memory)
 _CASES = [case for table in _TABLES for case in (*table.WRONG, *table.FINE)]
 
 

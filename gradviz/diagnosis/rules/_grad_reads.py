@@ -8,6 +8,7 @@ from typing import Literal
 
 from gradviz.diagnosis.rules._lifetime import (
     CONVERSIONS,
+    frames,
     made_at,
     none_ended_run,
     rebound,
@@ -30,12 +31,8 @@ class NoneRead:
     value: Value
     node: Node
     leaf: int | None  # the leaf it was made from, where there is one only
+    made: RawSite | None  # the line that made the tensor, or named it
     explains: bool  # the None ended the run
-
-    @property
-    def made(self) -> RawSite | None:
-        """The line that made the tensor."""
-        return self.node.site
 
 
 def none_reads(history: History) -> list[NoneRead]:
@@ -61,7 +58,24 @@ def _none_reads(history: History) -> Iterator[NoneRead]:
             leaves = history.leaves_of(value)
             leaf = next(iter(leaves)) if len(leaves) == 1 else None
             last = call is empty[-1] and none_ended_run(history)
-            yield NoneRead(why, call, value, node, leaf, last)
+            made = _named_at(history, call, node)
+            yield NoneRead(why, call, value, node, leaf, made, last)
+
+
+def _named_at(history: History, read: Call, node: Node) -> RawSite | None:
+    """Return the line that gave the tensor the name by which it is read.
+
+    ``h.grad`` is about ``h = encoder(x)``, wherever in the encoder it was computed.
+    """
+    maker = history.maker(node)
+    subject = history.text(read.site).removesuffix(".grad")
+    attribute = "." + subject.rpartition(".")[2]
+    for site in () if maker is None else frames(maker):
+        for target in history.places.targets(site):
+            mine = site[0] is (read.site or site)[0]
+            if (mine and target == subject) or target.endswith(attribute):
+                return site
+    return node.site
 
 
 def _kept(history: History, value: Value) -> bool:

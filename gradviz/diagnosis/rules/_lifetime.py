@@ -117,9 +117,14 @@ def name_of(history: History, value: Value, fallback: str = "the tensor") -> str
     known = history.name(value, "")
     if known:
         return known
-    site = made_at(history, value)
-    targets = history.places.targets(site)
-    return f"`{targets[0]}`" if len(targets) == 1 else fallback
+    node = history.node(value.node)
+    maker = history.producer(value) if node is None else history.maker(node)
+    for site in () if maker is None else frames(maker):
+        if isinstance(history.places.statement(site), ast.Return):
+            continue
+        targets = history.places.targets(site)
+        return f"`{targets[0]}`" if len(targets) == 1 else fallback
+    return fallback
 
 
 def made_at(history: History, value: Value) -> RawSite | None:
