@@ -5,11 +5,11 @@ from __future__ import annotations
 import math
 from typing import Literal, TypeAlias
 
+from gradviz.diagnosis.gradient_flow import magnitude
 from gradviz.diagnosis.nonfinite import Birth, births, numbers_in
 from gradviz.diagnosis.op_families import Family, function_of, of_node, of_op, plain
 from gradviz.program.events import Call
 from gradviz.program.history import History
-from gradviz.program.values import Summary
 
 Kind: TypeAlias = Literal[
     "branch", "root", "pairwise", "angle", "spread", "power", "division", "log", "exp",
@@ -122,13 +122,6 @@ def _repeats(history: History, birth: Birth) -> bool:
         if (largest := magnitude(value.summary)) is not None
     ]
     return len(sizes) >= _REPEATS and sizes[-1] > 1e3 * max(sizes[0], 1e-30)
-
-
-def magnitude(summary: Summary | None) -> float | None:
-    """Return the largest absolute finite value of a scan."""
-    if summary is None or summary.minimum is None or summary.maximum is None:
-        return None
-    return max(abs(summary.minimum), abs(summary.maximum))
 
 
 def _fully_masked(birth: Birth) -> bool:

@@ -1,0 +1,188 @@
+"""How gradients grow and shrink on their way through a backward pass."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import pairwise
+
+from gradviz.diagnosis.op_families import function_of, plain
+from gradviz.program.events import Backward, Call, ModuleCall
+from gradviz.program.history import History
+from gradviz.program.values import Node, NodeRun, RawSite, Summary, Value
+
+TINY = 1e-45
+"""Stands for a norm of 0: the least number above it in float32."""
+
+
+@dataclass(slots=True, eq=False)
+class Chain:
+    """Nodes of one kind that a pass ran one after the other, and their gradients."""
+
+    backward: Backward
+    nodes: list[Node]
+    norms: list[float]  # of the gradient that came into each
+    own: float = 0.0  # logarithm of what the nodes themselves multiplied it with
+
+    @property
+    def ratio(self) -> float:
+        """The last gradient over the first."""
+        return max(self.norms[-1], TINY) / max(self.norms[0], TINY)
+
+    def steady(self, direction: int) -> bool:
+        """Tell whether most steps go one way, and no single one makes the ratio."""
+        steps = [direction * step for step in self.steps()]
+        total = sum(steps)
+        forward = sum(step > 0 for step in steps)
+        return total > 0 and forward >= 0.75 * len(steps) and max(steps) < 0.6 * total
+
+    def steps(self) -> list[float]:
+        """Return the logarithm of the factor from each gradient to the next."""
+        logs = [math.log(max(norm, TINY)) for norm in self.norms]
+        return [after - before for before, after in pairwise(logs)]
+
+    def blamed(self, history: History, direction: int) -> Node:
+        """Return a node of the line that contributes most to the ratio."""
+        sums: dict[int, float] = {}
+        first: dict[int, Node] = {}
+        for node, step in zip(self.nodes, self.steps(), strict=False):
+            if node.site is not None:
+                line = history.places.line(node.site)
+                sums[line] = sums.get(line, 0.0) + direction * step
+                first.setdefault(line, node)
+        if not sums:
+            return self.nodes[0]
+        return first[max(sums, key=lambda line: sums[line])]
+
+
+def chains(history: History, backward: Backward, least: int) -> Iterator[Chain]:
+    """Yield the chains of a pass that have at least so many nodes."""
+    found: dict[str, Chain] = {}
+    for run in backward.runs:
+        node = history.node(run.node)
+        norm = norm_of(run.incoming)
+        if node is None or norm is None or node.name.startswith("AccumulateGrad"):
+            continue
+        chain = found.setdefault(node.name, Chain(backward, [], []))
+        chain.nodes.append(node)
+        chain.norms.append(norm)
+        chain.own += math.log(max(norm_of(run.outgoing) or 0.0, TINY))
+        chain.own -= math.log(max(norm, TINY))
+    yield from (chain for chain in found.values() if len(chain.nodes) >= least)
+
+
+def norm_of(gradients: tuple[Summary | None, ...]) -> float | None:
+    """Return the norm of several gradients together; None where they are unknown."""
+    squares = [each.norm**2 for each in gradients if each and each.norm is not None]
+    return math.sqrt(sum(squares)) if squares else None
+
+
+def leaf_norms(history: History, backward: Backward) -> dict[int, float]:
+    """Return the norm of the gradient that each leaf got from a pass."""
+    found: dict[int, float] = {}
+    for run in backward.runs:
+        node = history.node(run.node)
+        norm = norm_of(run.incoming)
+        if node is not None and node.leaf is not None and norm is not None:
+            found[node.leaf] = norm
+    return found
+
+
+def vanishes(history: History, run: NodeRun, below: float = 1e-6) -> bool:
+    """Tell whether a node run turned a gradient into (almost) nothing."""
+    incoming, outgoing = norm_of(run.incoming), norm_of(run.outgoing)
+    return (
+        incoming is not None
+        and incoming > 0
+        and outgoing is not None
+        and outgoing <= below * incoming
+    )
+
+
+# ---- where a value comes from -------------------------------------------------------
+
+_SAME = (
+    "view reshape flatten squeeze unsqueeze transpose t permute contiguous clone "
+    "detach to float double half bfloat16 type expand repeat requires_grad cpu cuda T.get "
+    "mT.get getitem unflatten narrow chunk split unbind stack cat to_copy data.get "
+    "as_tensor T mT"
+)
+
+
+def origin(history: History, value: Value, before: int) -> Call | None:
+    """Return the call that gave a tensor its contents: its last writer or its maker.
+
+    Reshaping and casting are looked through.
+    """
+    for _ in range(50):
+        writes = history.writes(value.storage, before=before)
+        call = writes[-1][0] if writes else history.producer(value, before)
+        if call is None or writes or plain(call.op) not in _SAME.split():
+            return call
+        if not call.inputs:
+            return call
+        value, before = call.inputs[0], call.index
+    return None
+
+
+def largest_source(
+    history: History, call: Call, above: float
+) -> tuple[RawSite | None, Value | None]:
+    """Return where the large values that reach a call were made, and the tensor.
+
+    Follows the largest operand from call to call. Where no operand is large the call
+    itself made them so.
+    """
+    site, found = call.site, None
+    for _ in range(100):
+        sized = [
+            (size, value)
+            for value in call.inputs
+            if (size := magnitude(value.summary)) is not None
+        ]
+        if not sized:
+            return site, found
+        size, value = max(sized, key=lambda each: each[0])
+        if size < above:
+            return site, found
+        found = value
+        maker = origin(history, value, call.index)
+        if maker is None:
+            facts = history.program.tensors.get(value.tensor)
+            return (facts.made if facts and facts.made else site), found
+        site = maker.site or site
+        if value.is_leaf or not maker.inputs:
+            return site, found
+        call = maker
+    return site, found
+
+
+def magnitude(summary: Summary | None) -> float | None:
+    """Return the largest absolute finite value of a scan."""
+    if summary is None or summary.minimum is None or summary.maximum is None:
+        return None
+    return max(abs(summary.minimum), abs(summary.maximum))
+
+
+def user_place(history: History, node: Node) -> RawSite | None:
+    """Return the line to blame for a node: of its call, or of its module's making.
+
+    A container of the library calls its modules from one line of the user, so there
+    the line that constructed the module says more.
+    """
+    call = history.maker(node)
+    event = history.at(call.module if call is not None else node.module)
+    if isinstance(event, ModuleCall):
+        outer = history.at(event.parent)
+        made = history.program.modules.get(event.module)
+        if isinstance(outer, ModuleCall) and made is not None and made.site is not None:
+            kind = history.program.modules.get(outer.module)
+            if kind is not None and kind.kind in ("Sequential", "ModuleList"):
+                return made.site
+    return node.site
+
+
+def is_activation(node: Node, *names: str) -> bool:
+    """Tell whether a node is one of these functions."""
+    return function_of(node.name) in names

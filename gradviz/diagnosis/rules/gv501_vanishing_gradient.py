@@ -1,0 +1,78 @@
+"""GV501: the gradient shrinks from layer to layer until nothing is left.
+
+What it does
+    Follows the norm of the gradient through the repeated functions of a pass, and finds
+    those that multiply it with a factor below 1 again and again.
+Why is this bad
+    Each sigmoid passes on at most a quarter of its gradient. After a dozen of them the
+    first layers hardly learn; over many time steps early inputs have no influence.
+Example
+    ``for w in weights: h = torch.sigmoid(h @ w)`` with 16 weights
+Use instead
+    ``relu`` or ``gelu``, normalisation, residual connections, gates; weights that are
+    initialised for the activation.
+When it stays quiet
+    All leaves get gradients of like size; for weights shared over time, until the
+    earliest gradient is lost in float32's rounding.
+References
+    Glorot and Bengio, 2010; He et al., 2015.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from gradviz.diagnosis.gradient_flow import Chain, chains, leaf_norms, user_place
+from gradviz.diagnosis.rule import Hit, Rule
+from gradviz.program.history import History
+
+_LEAST = 6  # nodes in a chain
+_LEAVES = 1e-5  # the smallest gradient of a leaf over the largest
+_SHARED = 1e-7  # the gradient at the far end of a chain of shared weights
+
+
+def check(history: History) -> Iterator[Hit]:
+    """Yield the longest decline of each pass."""
+    for backward in history.backwards:
+        found = [
+            chain
+            for chain in chains(history, backward, _LEAST)
+            if chain.steady(-1) and _matters(history, chain)
+        ]
+        if found:
+            chain = min(found, key=lambda each: each.own)
+            yield _hit(history, chain)
+
+
+def _matters(history: History, chain: Chain) -> bool:
+    if chain.ratio > _LEAVES:
+        return False
+    norms = leaf_norms(history, chain.backward).values()
+    smallest = min(norms, default=0.0)
+    largest = max(norms, default=0.0)
+    if len(norms) >= 3 and largest > 0 and smallest < _LEAVES * largest:
+        return True
+    return chain.ratio < _SHARED and len(chain.nodes) >= 10
+
+
+def _hit(history: History, chain: Chain) -> Hit:
+    node = chain.blamed(history, -1)
+    site = user_place(history, node)
+    count = len(chain.nodes)
+    factor = chain.ratio ** (1 / (count - 1))
+    return Hit(
+        f"The gradient shrinks on its way through {count} runs of {node.name}, most of "
+        f"it in `{history.text(site)}` ({history.line(site)}): its norm falls from "
+        f"{chain.norms[0]:.2g} to {chain.norms[-1]:.2g}, about {factor:.2g} times per "
+        f"run, so that the earliest layers or steps hardly learn.",
+        culprit=site,
+        fix="Use an activation that keeps the gradient (relu, gelu), weights "
+        "initialised for it, normalisation or residual connections; over time steps "
+        "use a gated cell.",
+        symptom=chain.backward.site,
+        nodes=(node.key,),
+        certainty=0.6,
+    )
+
+
+RULE = Rule("GV501", "vanishing-gradient", "warning", check)

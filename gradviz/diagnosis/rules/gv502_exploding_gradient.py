@@ -1,0 +1,83 @@
+"""GV502: the gradient grows from layer to layer without end.
+
+What it does
+    Follows the norm of the gradient through the repeated functions of a pass, and finds
+    those that multiply it with a factor above 1 again and again; also repeated lines
+    whose values or gradients overflow to Inf.
+Why is this bad
+    One step with such a gradient throws the parameters far away, or makes them NaN.
+Example
+    ``for t in range(100): h = h @ w`` where the largest eigenvalue of ``w`` is 2
+Use instead
+    Weights scaled to keep the norm (orthogonal, spectral), normalisation, gates;
+    ``clip_grad_norm_`` before the step as a safety net.
+When it stays quiet
+    The norms stay within five orders of magnitude.
+References
+    Pascanu, Mikolov and Bengio, 2013.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from gradviz.diagnosis import nonfinite_words as words
+from gradviz.diagnosis.gradient_flow import Chain, chains, user_place
+from gradviz.diagnosis.nonfinite_kinds import of_kind
+from gradviz.diagnosis.rule import Hit, Rule
+from gradviz.program.history import History
+
+_LEAST = 6
+_RATIO = 1e5
+_FIX = (
+    "Scale the repeated weight so that it keeps the norm (orthogonal or spectral "
+    "initialisation), normalise between the repetitions, or clip the gradients before "
+    "the step."
+)
+
+
+def check(history: History) -> Iterator[Hit]:
+    """Yield the steepest growth of each pass, and repeated lines that overflowed."""
+    for backward in history.backwards:
+        found = [
+            chain
+            for chain in chains(history, backward, _LEAST)
+            if chain.ratio > _RATIO and chain.steady(1)
+        ]
+        if found:
+            yield _hit(history, max(found, key=lambda each: each.own))
+    for birth in of_kind(history, "growth"):
+        passed = "gave" if birth.node is None else f"({birth.node.name}) passed on"
+        yield words.hit(
+            history,
+            birth,
+            f"{words.source_of(history, birth)} {passed} Inf: its values had grown "
+            f"with every repetition until they overflowed"
+            f"{_extent(words.operands(history, birth.call))}.",
+            _FIX,
+        )
+
+
+def _extent(text: str) -> str:
+    return f" ({text})" if text else ""
+
+
+def _hit(history: History, chain: Chain) -> Hit:
+    node = chain.blamed(history, 1)
+    site = user_place(history, node)
+    count = len(chain.nodes)
+    factor = chain.ratio ** (1 / (count - 1))
+    return Hit(
+        f"The gradient grows on its way through {count} runs of {node.name}, most of "
+        f"it in `{history.text(site)}` ({history.line(site)}): its norm rises from "
+        f"{chain.norms[0]:.2g} to {chain.norms[-1]:.2g}, about {factor:.2g} times per "
+        f"run.",
+        culprit=site,
+        fix=_FIX,
+        symptom=chain.backward.site,
+        nodes=(node.key,),
+        certainty=0.6,
+    )
+
+
+RULE = Rule("GV502", "exploding-gradient", "warning", check)

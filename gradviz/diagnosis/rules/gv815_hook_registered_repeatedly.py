@@ -1,0 +1,67 @@
+"""GV815: the same hook sits on one tensor or module several times.
+
+What it does
+    Finds hooks with one source line that were registered again on the same target while
+    the earlier ones were still there.
+Why is this bad
+    Each copy runs: a hook that halves the gradient divides it by 8 after the cell that
+    registers it has run three times.
+Example
+    ``w.register_hook(lambda g: g * 0.5)`` in a notebook cell or a loop
+Use instead
+    Keep the handle, and call ``handle.remove()`` before registering again.
+When it stays quiet
+    The targets differ, as in a loop over layers, or the earlier hooks were removed.
+References
+    pytorch/pytorch#61446.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from gradviz.diagnosis.rule import Hit, Rule
+from gradviz.program.events import HookRan, HookRegistered
+from gradviz.program.history import History
+
+
+def check(history: History) -> Iterator[Hit]:
+    """Yield the lines that registered a hook again and again."""
+    groups: dict[object, list[HookRegistered]] = {}
+    for hook in history.of(HookRegistered):
+        target = hook.value.tensor if hook.value is not None else hook.target
+        if hook.removed or hook.site is None or target is None:
+            continue
+        place = hook.site[0].co_filename, history.places.line(hook.site)
+        groups.setdefault((hook.kind, target, place, _source(hook)), []).append(hook)
+    for hooks in groups.values():
+        if len(hooks) > 1:
+            yield _hit(history, hooks)
+
+
+def _source(hook: HookRegistered) -> object:
+    """Return what tells the functions of hooks apart, in a re-run cell too."""
+    code = hook.code
+    return None if code is None else (code.co_firstlineno, code.co_code, code.co_consts)
+
+
+def _hit(history: History, hooks: list[HookRegistered]) -> Hit:
+    keys = {hook.hook for hook in hooks}
+    runs = [event for event in history.of(HookRan) if event.hook in keys]
+    value = hooks[-1].value
+    name = history.name(value, "one tensor") if value is not None else "one module"
+    changes = any(event.changed or event.returned for event in runs)
+    effect = " The gradient is changed once by each of them." if changes else ""
+    return Hit(
+        f"`{history.text(hooks[-1].site)}` ({history.line(hooks[-1].site)}) registered "
+        f"the same hook {len(hooks)} times on {name}, and all of them are still "
+        f"there.{effect}",
+        culprit=hooks[-1].site,
+        fix="Keep the handle that the registration returns, and call handle.remove() "
+        "before registering again.",
+        tensors=(value.tensor,) if value is not None else (),
+        certainty=0.9 if changes else 0.6,
+    )
+
+
+RULE = Rule("GV815", "hook-registered-repeatedly", "warning", check)
