@@ -1,9 +1,11 @@
 // Mounts the view in a shadow root and connects it to a transport.
+import { effect } from "@preact/signals-core";
 import { h, render } from "preact";
 import { watchAmbientTheme } from "./panel/ambient-theme.js";
 import type { AppContext } from "./panel/context.js";
 import { Shell } from "./panel/shell.js";
 import {
+  allowCard,
   receiveSnapshot,
   reportProblem,
   setAmbientTheme,
@@ -24,6 +26,8 @@ export interface MountOptions {
   readonly theme?: ThemeChoice;
   /** The page holds nothing else: shortcuts work wherever the focus is. */
   readonly ownsPage?: boolean;
+  /** A failure stands as a card at first, as high as it needs. */
+  readonly cardFirst?: boolean;
 }
 
 export interface Mounted {
@@ -74,10 +78,15 @@ export function mount(
 ): Mounted {
   const lifetime = new AbortController();
   const page = el.ownerDocument;
-  const { host, root } = createHost(page, options.height ?? DEFAULT_HEIGHT);
+  const height = options.height ?? DEFAULT_HEIGHT;
+  const { host, root } = createHost(page, height);
   el.append(host);
 
   const store = createStore();
+  if (options.cardFirst) allowCard(store);
+  const stopSizing = effect(() => {
+    host.style.height = store.ui.card.value ? "auto" : height;
+  });
   setTheme(store, options.theme ?? "auto");
   setWidth(store, host.clientWidth);
   watchAmbientTheme(page, lifetime.signal, (theme) => setAmbientTheme(store, theme));
@@ -93,6 +102,7 @@ export function mount(
     dispose() {
       if (lifetime.signal.aborted) return;
       lifetime.abort();
+      stopSizing();
       render(null, root);
       host.remove();
     },

@@ -7,7 +7,7 @@ import { type Mounted, mount } from "../app.js";
 import { parseSnapshot } from "../ir/parse.js";
 import { type Place, reveal } from "./jupyterlab-reveal.js";
 import {
-  CELL_HEIGHT,
+  CELL_OPTIONS,
   followKey,
   REVEAL_EVENT,
   REVEAL_MARK,
@@ -31,7 +31,7 @@ class SnapshotRenderer extends Widget {
       onSnapshot: followKey.bind(null, view?.model_id),
       ...revealIn(this.node),
     };
-    this.#mounted = mount(this.node, transport, { height: CELL_HEIGHT });
+    this.#mounted = mount(this.node, transport, CELL_OPTIONS);
   }
 
   override dispose(): void {

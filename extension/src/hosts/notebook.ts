@@ -11,8 +11,9 @@ import {
   type WidgetModel,
 } from "./model.js";
 
-/** CSS height of the view below a cell: the cell and its graph fit one screen. */
-export const CELL_HEIGHT = "520px";
+/** Of the view below a cell: the cell and its graph fit one screen; why a cell failed
+ * comes before its graph. */
+export const CELL_OPTIONS = { height: "520px", cardFirst: true } as const;
 
 /** Sent from the view when the user clicks a place in their code; bubbles. */
 export const REVEAL_EVENT = "gradviz:reveal";

@@ -26,7 +26,7 @@ export function Fix({ text }: { text: string }) {
   );
 }
 
-function RelatedLines({ related }: { related: readonly RelatedPlace[] }) {
+export function RelatedLines({ related }: { related: readonly RelatedPlace[] }) {
   if (related.length === 0) return null;
   return (
     <ul class="related" aria-label="Related lines" data-testid="related">

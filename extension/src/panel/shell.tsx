@@ -12,6 +12,7 @@ import { visibleText } from "../state/visible-text.js";
 import { Boundary } from "./boundary.js";
 import { Breadcrumb } from "./breadcrumb.js";
 import { CanvasHost } from "./canvas-host.js";
+import { Card } from "./card.js";
 import { type AppContext, AppProvider, useApp, useStore } from "./context.js";
 import { Help } from "./help.js";
 import { type Command, commandFor, placeOfTarget } from "./keyboard.js";
@@ -143,6 +144,7 @@ function useKeys(app: AppContext, root: { current: HTMLElement | null }): void {
     if (element === null) return;
     const onKeyDown = (event: KeyboardEvent) => {
       // From the page, the target is the host; the path still knows the element.
+      if (app.store.ui.card.value) return;
       const command = commandFor(event, placeOfTarget(event.composedPath()[0]));
       if (command === null) return;
       // Behind the open help nothing moves; Esc closes it, even before it is drawn.
@@ -162,21 +164,11 @@ function useKeys(app: AppContext, root: { current: HTMLElement | null }): void {
   }, [app, root]);
 }
 
-function Frame({ app }: { app: AppContext }) {
-  const { store } = app;
-  const root = useRef<HTMLDivElement>(null);
-  useWidth(root);
-  useKeys(app, root);
-  const { narrow, inspectorShare, themeChoice } = store.ui;
-  const { graphless } = store.derived;
+/** Everything but the card. */
+function Whole() {
+  const { graphless } = useStore().derived;
   return (
-    <div
-      ref={root}
-      class={`gv${narrow.value ? " narrow" : ""}${graphless.value ? " graphless" : ""}`}
-      data-theme={store.derived.theme.value}
-      data-theme-choice={themeChoice.value}
-      style={{ "--share": `${inspectorShare.value}%` }}
-    >
+    <>
       <Toolbar />
       <Breadcrumb />
       <div class="middle">
@@ -190,6 +182,32 @@ function Frame({ app }: { app: AppContext }) {
       </div>
       <StatusLine />
       <Help />
+    </>
+  );
+}
+
+/** The names of the looks that are on. */
+function classesOf(looks: Readonly<Record<string, { readonly value: boolean }>>) {
+  return Object.keys(looks).filter((name) => looks[name]?.value);
+}
+
+function Frame({ app }: { app: AppContext }) {
+  const { store } = app;
+  const root = useRef<HTMLDivElement>(null);
+  useWidth(root);
+  useKeys(app, root);
+  const { narrow, inspectorShare, themeChoice, card } = store.ui;
+  const { graphless } = store.derived;
+  const looks = { narrow, graphless, carded: card };
+  return (
+    <div
+      ref={root}
+      class={["gv", ...classesOf(looks)].join(" ")}
+      data-theme={store.derived.theme.value}
+      data-theme-choice={themeChoice.value}
+      style={{ "--share": `${inspectorShare.value}%` }}
+    >
+      {card.value ? <Card /> : <Whole />}
       <LiveRegion />
     </div>
   );

@@ -2,6 +2,7 @@
 import type { ComponentChildren } from "preact";
 import { COLOR_BY, type ColorBy } from "../graph/color-by.js";
 import {
+  closeToCard,
   collapseAll,
   expandAll,
   setColorBy,
@@ -15,6 +16,7 @@ import type { ThemeChoice } from "../state/ui.js";
 import { useApp, useStore } from "./context.js";
 import {
   AutoThemeIcon,
+  CloseIcon,
   CollapseIcon,
   DarkThemeIcon,
   ExpandIcon,
@@ -209,6 +211,7 @@ export function Toolbar() {
   const store = useStore();
   const table = store.ui.viewMode.value === "table";
   const graphless = store.derived.graphless.value;
+  const cardable = store.derived.cardable.value;
   return (
     <section class="toolbar" aria-label="Toolbar">
       {!graphless && <GraphTools table={table} />}
@@ -226,6 +229,11 @@ export function Toolbar() {
           </IconButton>
         )}
         <ThemeButton />
+        {cardable && (
+          <IconButton label="Back to the card" onClick={() => closeToCard(store)}>
+            <CloseIcon />
+          </IconButton>
+        )}
         <IconButton label="Help" shortcut="?" onClick={() => setHelp(store, true)}>
           <span class="glyph" aria-hidden="true">
             ?

@@ -10,6 +10,7 @@ import {
   scopeChain,
   startingNodes,
 } from "./collapse.js";
+import { isFailure } from "./findings.js";
 import type { Store } from "./store.js";
 import type { Pane, Selection, ThemeChoice, ViewMode } from "./ui.js";
 
@@ -39,7 +40,8 @@ function nextFinding({ data, ui }: Store, snapshot: Snapshot): number | null {
     old !== undefined && old.code === now?.code && old.message === now.message;
   if (same) return id;
   const first = snapshot.findings[0];
-  return first === undefined || first.severity === "info" ? null : 0;
+  const isQuiet = first === undefined || first.severity === "info";
+  return isQuiet && !isFailure(snapshot) ? null : 0;
 }
 
 /** Show a snapshot; closed scopes and the selection are kept where they still apply. */
@@ -64,6 +66,8 @@ export function receiveSnapshot(store: Store, snapshot: Snapshot): void {
       ui.pane.value = finding === null ? "inspector" : "findings";
     }
     ui.finding.value = finding;
+    const fails = isFailure(snapshot);
+    ui.card.value = fails && (before === null ? ui.allowsCard.value : ui.card.value);
     ui.hovered.value = null;
     ui.matchPosition.value = null;
     data.snapshot.value = snapshot;
@@ -146,6 +150,27 @@ export function stepFinding(store: Store, step: 1 | -1): void {
   const at = ui.finding.value;
   if (at !== null && ui.pane.value === "inspector") showFinding(store, at);
   else showFinding(store, ((at ?? (step === 1 ? -1 : 0)) + step + count) % count);
+}
+
+/** Let a failure stand as a card at first; said before the first snapshot. */
+export function allowCard({ ui }: Store): void {
+  ui.allowsCard.value = true;
+}
+
+/** From the card to the whole view, at the nodes of the finding. */
+export function openCard(store: Store): void {
+  batch(() => {
+    store.ui.card.value = false;
+    showFinding(store, store.ui.finding.value ?? 0);
+  });
+}
+
+/** Back to the card, where one may stand: with the most likely cause. */
+export function closeToCard({ ui }: Store): void {
+  batch(() => {
+    ui.finding.value = 0;
+    ui.card.value = true;
+  });
 }
 
 export function setPane({ ui }: Store, pane: Pane): void {

@@ -120,6 +120,13 @@ export function raisedError(snapshot: Snapshot): string | null {
   return snapshot.events.findLast((event) => event.kind === "error")?.text || null;
 }
 
+/** Whether something failed: then the cause comes before the graph. */
+export function isFailure(snapshot: Snapshot): boolean {
+  const { findings, nodes } = snapshot;
+  if (findings.length === 0) return false;
+  return worstOf(findings) === "error" || nodes.length === 0;
+}
+
 /** What a screen reader hears when a finding is chosen. */
 export function findingSentence(details: FindingDetails, count: number): string {
   const { id, finding, culprit, nodes } = details;

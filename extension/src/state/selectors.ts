@@ -9,6 +9,7 @@ import {
   type FindingDetails,
   findingDetails,
   findingSentence,
+  isFailure,
   marksOf,
 } from "./findings.js";
 import {
@@ -31,6 +32,8 @@ export interface Selectors {
   readonly marks: ReadonlySignal<ReadonlyMap<number, Severity>>;
   /** What stands beside the graph, or alone where there is no graph. */
   readonly pane: ReadonlySignal<Pane>;
+  /** Whether the view may shrink to a card. */
+  readonly cardable: ReadonlySignal<boolean>;
   /** Findings and no node at all: there is nothing to draw. */
   readonly graphless: ReadonlySignal<boolean>;
   /** Nodes that match the query, in the order next and previous walk them. */
@@ -79,8 +82,13 @@ export function createSelectors(data: DataState, ui: UiState): Selectors {
     if (findings.value.length === 0) return "inspector";
     return graphless.value ? "findings" : ui.pane.value;
   });
+  const cardable = computed(() => {
+    const snapshot = data.snapshot.value;
+    return ui.allowsCard.value && snapshot !== null && isFailure(snapshot);
+  });
   return {
     finding,
+    cardable,
     marks: computed(() => marksOf(finding.value?.finding ?? null)),
     pane,
     graphless,

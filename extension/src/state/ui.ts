@@ -25,6 +25,10 @@ export interface UiState {
   readonly helpOpen: Signal<boolean>;
   /** The finding whose nodes are marked and whose text is unfolded. */
   readonly finding: Signal<number | null>;
+  /** Whether a finding may stand alone at first, as below a cell. */
+  readonly allowsCard: Signal<boolean>;
+  /** Whether it does now. */
+  readonly card: Signal<boolean>;
   /** What stands beside the graph; only where there are findings to choose from. */
   readonly pane: Signal<Pane>;
   /** Whether the inspector stands below the graph. */
@@ -52,6 +56,8 @@ export function createUiState(): UiState {
     viewMode: signal("graph"),
     helpOpen: signal(false),
     finding: signal(null),
+    allowsCard: signal(false),
+    card: signal(false),
     pane: signal("inspector"),
     narrow: signal(false),
     inspectorShare: signal(42),

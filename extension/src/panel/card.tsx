@@ -1,0 +1,76 @@
+// What stands below a failing cell at first: the most likely cause, in as few lines as
+// it takes, and the way to the graph.
+import { openCard } from "../state/actions.js";
+import { raisedError } from "../state/findings.js";
+import { formatPlural } from "../state/format.js";
+import { visibleText } from "../state/visible-text.js";
+import { useStore } from "./context.js";
+import { Fix, RelatedLines } from "./finding-body.js";
+import { TargetIcon } from "./icons.js";
+import { Sentence } from "./sentence.js";
+import { SeverityWord } from "./severity.js";
+import { SourceView } from "./source-view.js";
+import { Name } from "./text.js";
+
+const CONTEXT_LINES = 1;
+
+/** What was raised: the event that says so, else the title of a snapshot without a graph. */
+function Raised() {
+  const { data, derived } = useStore();
+  const snapshot = data.snapshot.value;
+  if (snapshot === null) return null;
+  const text = raisedError(snapshot) ?? (derived.graphless.value ? snapshot.title : "");
+  if (text === "") return null;
+  return (
+    <p class="raised" data-testid="raised" dir="auto">
+      {visibleText(text.trim().split("\n")[0] ?? "")}
+    </p>
+  );
+}
+
+function Ways() {
+  const store = useStore();
+  const snapshot = store.data.snapshot.value;
+  if (snapshot === null) return null;
+  const count = snapshot.findings.length;
+  const graph = snapshot.nodes.length > 0;
+  if (!graph && count === 1) return null;
+  return (
+    <p class="ways">
+      <button type="button" data-testid="open-card" onClick={() => openCard(store)}>
+        {graph && <TargetIcon />}
+        {graph ? "Show in graph" : `Show all ${formatPlural(count, "finding")}`}
+      </button>
+      {graph && count > 1 && (
+        <span class="muted">{`with ${formatPlural(count - 1, "more finding")}`}</span>
+      )}
+    </p>
+  );
+}
+
+export function Card() {
+  const details = useStore().derived.finding.value;
+  if (details === null) return null;
+  const { finding, culprit, related } = details;
+  return (
+    <article class={`card ${finding.severity}`} aria-label="Why it failed">
+      <Raised />
+      <h3>
+        <SeverityWord severity={finding.severity} />
+        <span class="code">
+          <Name text={finding.code} />
+        </span>
+        <span class="slug">
+          <Name text={finding.slug} />
+        </span>
+      </h3>
+      <p class="message" data-testid="card-message">
+        <Sentence text={finding.message} />
+      </p>
+      {culprit !== null && <SourceView place={culprit} context={CONTEXT_LINES} />}
+      <Fix text={finding.fix} />
+      <RelatedLines related={related} />
+      <Ways />
+    </article>
+  );
+}
