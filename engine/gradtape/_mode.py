@@ -98,8 +98,16 @@ _DECORATED_CLASS = (
 class _Decorator:
     """A context manager that also decorates functions and generator functions."""
 
+    function: Callable[..., Any] | None = None  # the decorated one, while it runs
+
     def clone(self) -> _Decorator:
         return type(self)()
+
+    def around(self, func: Callable[..., Any]) -> _Decorator:
+        """Return a context manager for one call of a decorated function."""
+        found = self.clone()
+        found.function = func
+        return found
 
     def __enter__(self) -> None:
         raise NotImplementedError
@@ -111,18 +119,18 @@ class _Decorator:
         if inspect.isclass(func):
             warnings.warn(_DECORATED_CLASS, FutureWarning, stacklevel=2)
         if inspect.isgeneratorfunction(func):
-            return cast(F, _wrap_generator(self.clone, func))
+            return cast(F, _wrap_generator(functools.partial(self.around, func), func))
 
         @functools.wraps(func)
         def wrapper(*args: Any, **kwargs: Any) -> Any:
-            with self.clone():
+            with self.around(func):
                 return func(*args, **kwargs)
 
         return cast(F, wrapper)
 
 
 def _wrap_generator(
-    clone: Callable[[], _Decorator], func: Callable[..., Generator[Any, Any, Any]]
+    around: Callable[[], _Decorator], func: Callable[..., Generator[Any, Any, Any]]
 ) -> Callable[..., Generator[Any, Any, Any]]:
     """Hold the mode only while the generator runs, not while it is suspended."""
 
@@ -132,7 +140,7 @@ def _wrap_generator(
         step: Callable[[], Any] = functools.partial(next, generator)
         while True:
             try:
-                with clone():
+                with around():
                     value = step()
             except StopIteration as stop:
                 return stop.value
@@ -140,7 +148,7 @@ def _wrap_generator(
                 received = yield value
                 step = functools.partial(generator.send, received)
             except GeneratorExit:
-                with clone():
+                with around():
                     generator.close()
                 raise
             except BaseException as error:

@@ -14,7 +14,7 @@ from typing import Any
 from . import _errors
 from ._define import tensor_ops
 from ._node import AccumulateGrad, Node
-from ._observe import HookRan, notify, observers
+from ._observe import HookRan, HookReturned, notify, observers
 from ._operands import as_array
 from ._tensor import Tensor, wrap
 from ._tensor_memory import TensorMemory
@@ -45,8 +45,8 @@ def run_pre_hooks(F: Any, node: Node, slots: list[Any]) -> list[Any]:
     if node.extra is None or not node.extra.pre_hooks:
         return slots
     given = current = _as_tensors(F, slots)
-    for hook in list(node.extra.pre_hooks.values()):
-        returned = _call(hook, node, current)
+    for key, hook in list(node.extra.pre_hooks.items()):
+        returned = _call(key, hook, node, current)
         if returned is not None and returned is not current:
             _check_tuple(hook, current, returned)
             current = returned
@@ -61,8 +61,8 @@ def run_post_hooks(
     assert extra is not None
     outputs = _as_tensors(F, slots)
     given = current = _as_tensors(F, outgoing)
-    for hook in list(extra.post_hooks.values()):
-        returned = _call(hook, node, current, outputs)
+    for key, hook in list(extra.post_hooks.items()):
+        returned = _call(key, hook, node, current, outputs)
         if returned is not None and returned is not current:
             _check_tuple(hook, current, returned)
             current = returned
@@ -75,8 +75,8 @@ def run_post_accumulate_hooks(leaf: AccumulateGrad) -> None:
     extra = variable._extra
     if extra is None or not extra.post_accumulate:
         return
-    for hook in list(extra.post_accumulate.values()):
-        returned = _call(hook, leaf, variable)
+    for key, hook in list(extra.post_accumulate.items()):
+        returned = _call(key, hook, leaf, variable)
         if returned is None or returned is variable:
             continue
         if not isinstance(returned, TensorMemory):
@@ -101,8 +101,8 @@ def _through(
 ) -> None:
     """Run the hooks of one tensor on its gradient, which may be None."""
     given = current = _as_tensor(F, slots[number])
-    for hook in list(hooks.values()):
-        returned = _call(hook, node, current)
+    for key, hook in list(hooks.items()):
+        returned = _call(key, hook, node, current)
         if returned is not None and returned is not current:
             _check_one(hook, current, returned)
             current = returned
@@ -110,10 +110,24 @@ def _through(
         slots[number] = _as_grad(F, current)
 
 
-def _call(hook: Any, node: Node, *args: Any) -> Any:
-    if observers:
-        notify(HookRan(getattr(hook, "__qualname__", repr(hook)), node))
-    return hook(*args)
+def _call(key: int, hook: Any, node: Node, *args: Any) -> Any:
+    return _announced(key, hook, node, args) if observers else hook(*args)
+
+
+def _announced(key: int, hook: Any, node: Node, args: tuple[Any, ...]) -> Any:
+    notify(HookRan(getattr(hook, "__qualname__", repr(hook)), node, key))
+    given = [t for arg in args for t in (arg if isinstance(arg, tuple) else (arg,))]
+    tensors = [t for t in given if isinstance(t, Tensor)]
+    versions = [_version(tensor) for tensor in tensors]
+    returned = hook(*args)
+    wrote = versions != [_version(tensor) for tensor in tensors]
+    notify(HookReturned(key, node, returned is not None, wrote))
+    return returned
+
+
+def _version(tensor: Tensor) -> int:
+    memory = tensor._memory
+    return 0 if memory is None or memory.inference else memory.version
 
 
 def _name(hook: Any) -> str:

@@ -90,10 +90,21 @@ class GradAccumulated:
 
 @dataclass(slots=True)
 class HookRan:
-    """A user's hook was called."""
+    """A user's hook is called."""
 
     name: str
     node: Node | None
+    key: int = -1  # the number of its handle
+
+
+@dataclass(slots=True)
+class HookReturned:
+    """A user's hook is over."""
+
+    key: int
+    node: Node
+    replaced: bool  # it returned a gradient to put in the place of its own
+    wrote: bool  # it wrote into the gradient that it was given
 
 
 @dataclass(slots=True)
@@ -138,6 +149,7 @@ Event: TypeAlias = (
     | NodeLeft
     | GradAccumulated
     | HookRan
+    | HookReturned
     | OptimizerStepped
     | ModuleEntered
     | ModuleLeft

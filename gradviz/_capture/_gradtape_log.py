@@ -10,9 +10,13 @@ from typing import Any, Self
 import gradtape
 from gradtape._before_write import after_write
 from gradtape._tensor import Tensor
-from gradviz._capture._gradtape_log_access import stand_in_for_attributes
+from gradviz._capture._gradtape_log_access import (
+    stand_in_for_attributes,
+    stand_in_for_constructors,
+)
 from gradviz._capture._gradtape_log_backward import Passes
 from gradviz._capture._gradtape_log_calls import Calls, here, stand_in, unlogged
+from gradviz._capture._gradtape_log_exports import Exports
 from gradviz._capture._gradtape_log_modes import listen_to_modes
 from gradviz._capture._gradtape_log_names import (
     UNLOGGED,
@@ -23,7 +27,7 @@ from gradviz._capture._gradtape_log_names import (
 from gradviz._capture._gradtape_log_scan import Scan
 from gradviz._capture._gradtape_log_values import Reader
 from gradviz._capture._loop import LoopLog
-from gradviz.program.events import Raised
+from gradviz.program.events import Backward, Call, Event, Raised
 from gradviz.program.log import Log
 from gradviz.program.records import Program
 from gradviz.program.values import Value
@@ -50,6 +54,7 @@ class GradtapeLog(Log):
         self.reader = Reader(self.program, self.tensors, self.scan)
         self.calls = Calls(self)
         self.passes = Passes(self)
+        self.exports = Exports()
         self.loop = LoopLog(gradtape, self)
         self._stack = ExitStack()
 
@@ -72,6 +77,7 @@ class GradtapeLog(Log):
             self.put(owner, name, made[id(original)])
         for name in UNLOGGED:
             self.put(Tensor, name, unlogged(vars(Tensor)[name]))
+        stand_in_for_constructors(self)
         stand_in_for_attributes(self)
         listen_to_modes(self)
         self.passes.install()
@@ -110,7 +116,20 @@ class GradtapeLog(Log):
 
     def refresh(self) -> None:
         """Bring names and tables up to date; the log stays open."""
-        self.loop.refresh()
+        with self.quiet():
+            self.loop.refresh()
+
+    def preflight(self, *roots: Tensor) -> Backward:
+        """Add the event of a backward pass from these roots, without running it."""
+        return self.passes.preflight(*roots)
+
+    def add(self, event: Event) -> None:
+        """Append an event; see whether shared memory changed since the last one."""
+        super().add(event)
+        if self.exports:
+            writes = event.writes if isinstance(event, Call) else ()
+            written = tuple([write.storage for write in writes])
+            self.exports.look(event.index, written)
 
     # ---- what the parts share -------------------------------------------------------
 
@@ -151,6 +170,8 @@ class GradtapeLog(Log):
         """Log that an exception left the recorded code; the log stays open."""
         if isinstance(error, SystemExit):
             return
+        with self.quiet():
+            self.loop.refresh(error.__traceback__)
         sites = _sites(error.__traceback__, self.user_files)
         self.add(
             Raised(

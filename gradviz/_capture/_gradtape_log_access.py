@@ -1,4 +1,4 @@
-"""Attributes that matter are calls too: ``.grad``, ``.data``, ``.requires_grad``."""
+"""Attributes that matter are calls too: ``.grad``, ``.data``; and so are constructors."""
 
 from __future__ import annotations
 
@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Any
 from gradtape._site import internal_files
 from gradtape._tensor import Tensor
 from gradtape._tensor_grad import TensorGrad
+from gradtape.nn.parameter import Parameter
+from gradtape.ops.legacy import LegacyType
 from gradviz._capture._gradtape_log_calls import here, stand_in
 
 if TYPE_CHECKING:
@@ -41,13 +43,25 @@ def stand_in_for_attributes(log: GradtapeLog) -> None:
         log.put(owner, name, property(get, put, attribute.fdel, attribute.__doc__))
 
 
+def stand_in_for_constructors(log: GradtapeLog) -> None:
+    """Log ``Tensor(…)``, ``FloatTensor(…)`` and ``Parameter(…)``."""
+    new = vars(Tensor)["__new__"]
+    log.put(Tensor, "__new__", _by_user(log, stand_in(log, None, new), new))
+    made_by = vars(Parameter)["__new__"].__func__
+    parameter = _by_user(log, stand_in(log, None, made_by), made_by)
+    log.put(Parameter, "__new__", staticmethod(parameter))
+    called = vars(LegacyType)["__call__"]
+    legacy = _by_user(log, stand_in(log, None, called), called)
+    log.put(LegacyType, "__call__", legacy)
+
+
 def _by_user(log: GradtapeLog, logged: Any, original: Any) -> Any:
     """Log only what the user's own line does, not the engine on its behalf."""
     user_files = log.user_files
 
-    def access(*args: Any) -> Any:
+    def access(*args: Any, **kwargs: Any) -> Any:
         if here.busy or not user_files[sys._getframe(1).f_code.co_filename]:
-            return original(*args)
-        return logged(*args)
+            return original(*args, **kwargs)
+        return logged(*args, **kwargs)
 
     return access

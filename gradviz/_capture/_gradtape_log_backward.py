@@ -9,7 +9,6 @@ from collections.abc import Sequence
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Literal
 
-from gradtape import _observe as events
 from gradtape import autograd
 from gradtape._fingerprint import fingerprint
 from gradtape._node import AccumulateGrad, Node
@@ -19,9 +18,10 @@ from gradtape._site import internal_files
 from gradtape._tensor import Tensor, edge_of
 from gradtape.autograd import _api
 from gradviz._capture._gradtape_log_calls import here
+from gradviz._capture._gradtape_log_events import Listener
 from gradviz._capture._gradtape_log_values import slots_of
 from gradviz.program.events import Backward, HookRegistered
-from gradviz.program.values import NodeRun, StaleSaved, Value
+from gradviz.program.values import StaleSaved, Value
 
 if TYPE_CHECKING:
     from gradviz._capture._gradtape_log import GradtapeLog
@@ -30,6 +30,8 @@ internal_files[__file__] = True
 
 MAX_NODES = 20_000
 """A pass over more nodes than this lists none of them."""
+
+_STATISTICS = ("running_mean", "running_var")  # batch norm updates them itself
 
 _LOOPS = ("_walk", "_walk_carefully", "evaluate")
 
@@ -40,7 +42,19 @@ class Passes:
     def __init__(self, log: GradtapeLog) -> None:
         self.log = log
         self.hooks: dict[int, HookRegistered] = {}
+        self._listener = Listener(log)
         self._running: list[Backward] = []
+
+    def running(self) -> Backward | None:
+        """Return the innermost pass that is running."""
+        return self._running[-1] if self._running else None
+
+    def preflight(self, *roots: Tensor) -> Backward:
+        """Log what a pass from these roots would find, without running it."""
+        with self.log.quiet(), self.log.lock:
+            event = self._begun("backward", {"tensors": roots})
+            self._running.remove(event)
+            return event
 
     def install(self) -> None:
         """Log backward passes until the log is closed."""
@@ -53,7 +67,7 @@ class Passes:
             log.put(owner, "grad", grad)
         log.put(Tensor, "backward", method)
         if log.scan.on:
-            log.on_exit(observe(self._listen).remove)
+            log.on_exit(observe(self._listener).remove)
 
     def _around(
         self, original: Any, api: Literal["backward", "grad"], names: Sequence[str]
@@ -68,15 +82,28 @@ class Passes:
             event = self._begin(api, names, args, kwargs)
             if event is None:
                 return original(*args, **kwargs)
+            before = here.inside
+            here.inside = event.index
+            listening = self._listen()
             try:
                 result = original(*args, **kwargs)
             except BaseException as error:
                 self._fail(event, error)
                 raise
+            finally:
+                here.inside = before
+                if listening is not None:
+                    listening.remove()
             self._end(event, result)
             return result
 
         return run
+
+    def _listen(self) -> Any:
+        """Listen during a pass that runs hooks, where we do not listen anyway."""
+        if self.log.scan.on or not any(not h.removed for h in self.hooks.values()):
+            return None
+        return observe(self._listener)
 
     def _begin(self, api: Any, names: Any, args: Any, kwargs: Any) -> Backward | None:
         try:
@@ -151,7 +178,7 @@ class Passes:
     def _stale(self, key: int, node: Node, row: Any) -> list[StaleSaved]:
         found: list[StaleSaved] = []
         values = {saved.slot: saved.value for saved in row.saved}
-        for slot, entry in slots_of(node):
+        for slot, _, entry in slots_of(node):
             value = values.get(slot)
             if value is None:
                 continue
@@ -165,21 +192,24 @@ class Passes:
     def _silently_changed(
         self, key: int, node: Node, values: dict[str, Value]
     ) -> list[StaleSaved]:
-        prints = _prints.get(getattr(node, "inner", node))
+        inner: Any = getattr(node, "inner", node)  # CopySlices: the write itself
+        prints = _prints.get(inner)
         if prints is None:
             return []
-        inner: Any = getattr(node, "inner", node)
         found: list[StaleSaved] = []
         for slot, expected, entry in zip(
             inner.slots, prints.values, inner.saved, strict=False
         ):
-            value = values.get(f"_saved_{slot}")
+            name = f"_saved_{slot}"
+            value = values.get(name)
             if expected is None or value is None or not _has_values(entry):
                 continue
-            if not entry.is_stale and fingerprint(entry.array) != expected:
-                found.append(
-                    StaleSaved(key, f"_saved_{slot}", value, entry.version, silent=True)
-                )
+            if slot in _STATISTICS or entry.is_stale:
+                continue
+            if fingerprint(entry.array) != expected:
+                after = self.log.exports.changed.get(value.storage)
+                now = entry.version
+                found.append(StaleSaved(key, name, value, now, True, after))
         return found
 
     # ---- after ----------------------------------------------------------------------
@@ -215,30 +245,6 @@ class Passes:
                 event.error_node = self.log.reader.key(node)
         except Exception as failure:
             self.log.give_up("after a backward pass that raised", failure)
-
-    # ---- while it runs ----------------------------------------------------------------
-
-    def _listen(self, event: events.Event) -> None:
-        if not self._running:
-            return
-        runs = self._running[-1].runs
-        kind = type(event)
-        summary = self.log.scan.summary
-        try:
-            if kind is events.NodeEntered:
-                key = self.log.reader.key(event.node)
-                incoming = tuple([summary(each) for each in event.gradients])
-                runs.append(NodeRun(key, incoming, ()))
-            elif kind is events.NodeLeft:
-                key = self.log.reader.key(event.node)
-                run = next((r for r in reversed(runs) if r.node == key), None)
-                if run is not None:
-                    run.outgoing = tuple([summary(each) for each in event.gradients])
-            elif kind is events.GradAccumulated:
-                key = self.log.reader.key(event.node)
-                runs.append(NodeRun(key, (summary(event.gradient),), ()))
-        except Exception as error:
-            self.log.give_up("in a backward pass", error)
 
 
 _BACKWARD = (

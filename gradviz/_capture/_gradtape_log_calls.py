@@ -18,6 +18,7 @@ from gradtape._mode import mode
 from gradtape._node import next_sequence_nr
 from gradtape._site import internal_files
 from gradtape._tensor import Tensor
+from gradviz._capture._gradtape_log_exports import EXPORTING
 from gradviz._capture._loop_base import UNSEEN
 from gradviz.program.events import Call
 from gradviz.program.values import Opaque, Value, Write
@@ -36,6 +37,7 @@ class _Here(threading.local):
     """How many calls this thread is inside of that are logged as a whole, or not."""
 
     busy = 0
+    inside: int | None = None  # the backward pass that this thread runs
 
 
 here = _Here()
@@ -57,16 +59,22 @@ class Opened:
 
 
 def stand_in(
-    log: GradtapeLog, name: str, original: Callable[..., Any]
+    log: GradtapeLog, name: str | None, original: Callable[..., Any]
 ) -> Callable[..., Any]:
-    """Return a function that does what ``original`` does and logs its calls."""
+    """Return a function that does what ``original`` does and logs its calls.
+
+    Without a name the first argument is a class, which is what makes the tensor.
+    """
 
     @functools.wraps(original)
     def call(*args: Any, **kwargs: Any) -> Any:
         if here.busy:
             return original(*args, **kwargs)
         here.busy += 1
-        opened = log.calls.begin(name, args, kwargs)
+        if name is None:
+            opened = log.calls.begin(args[0].__name__, args[1:], kwargs)
+        else:
+            opened = log.calls.begin(name, args, kwargs)
         try:
             result = original(*args, **kwargs)
         except BaseException as error:
@@ -135,7 +143,7 @@ class Calls:
             grad_enabled=now.grad,
             inference=now.inference,
             module=at.module,
-            within=at.within,
+            within=here.inside if at.within is None else at.within,
         )
         opened = Opened(call, args, tensors, next_sequence_nr())
         self.open[call.thread] = opened
@@ -165,12 +173,19 @@ class Calls:
                 call.result = plain
             if call.op in _WRITERS and opened.tensors:
                 outputs = opened.tensors[:1]
+            if call.op in _MOVERS and outputs:
+                log.reader.forget(outputs[0])
+            log.reader.read_from(outputs)
             call.outputs = tuple([log.value(tensor) for tensor in outputs])
             call.nodes = self._nodes(outputs, opened.first)
             log.reader.call = log.reader.module = None
             call.writes = tuple(opened.writes)
             log.take_index()
             log.add(call)
+            if call.op in EXPORTING and log.scan.on:
+                for tensor in (*opened.tensors, *outputs):
+                    storage = log.reader.storage(tensor._data)
+                    log.exports.share(storage, tensor._data, call.index)
 
     def _nodes(self, outputs: Iterable[Tensor], first: int) -> tuple[int, ...]:
         """Return the keys of the nodes that were made since ``first``."""
@@ -228,7 +243,7 @@ class Calls:
                     grad_enabled=now.grad,
                     inference=now.inference,
                     module=at.module,
-                    within=at.within,
+                    within=here.inside if at.within is None else at.within,
                 )
             )
 
@@ -289,3 +304,6 @@ def _is_basic(place: Any) -> bool:
 
 _WRITERS = frozenset(("__setitem__", "data.set", "requires_grad.set", "__delitem__"))
 """Calls that return nothing but leave their first argument changed."""
+
+_MOVERS = frozenset(("data.set", "set_", "resize_", "resize_as_"))
+"""Calls that give their first argument other memory or another shape."""

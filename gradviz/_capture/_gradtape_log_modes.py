@@ -55,8 +55,9 @@ def _switching(log: GradtapeLog, original: Any, leaving: bool) -> Any:
         before = mode.now.grad
         result = original(self, *args)
         if not here.busy and not (again and mode.now.grad == before):
+            caller = sys._getframe(1).f_code
             try:
-                _switched(log, type(self).__name__, leaving)
+                _switched(log, type(self).__name__, leaving, self.function, caller)
             except Exception as error:
                 log.give_up("at a switch of grad mode", error)
         return result
@@ -64,29 +65,23 @@ def _switching(log: GradtapeLog, original: Any, leaving: bool) -> Any:
     return switch
 
 
-def _switched(log: GradtapeLog, how: str, leaving: bool) -> None:
-    site = log.site()
-    if site is None:
-        return
-    frame = sys._getframe(2)
-    code = frame.f_code
-    function: CodeType | None = None
-    if code.co_filename == _mode.__file__ and code.co_name == "wrapper":
-        decorated = frame.f_locals.get("func")
-        function = getattr(decorated, "__code__", None)
-    elif not log.user_files[code.co_filename]:
+def _switched(
+    log: GradtapeLog, how: str, leaving: bool, function: Any, caller: CodeType
+) -> None:
+    code = getattr(function, "__code__", None)
+    if internal_files[(caller if code is None else code).co_filename]:
         return  # the engine's own doing
     with log.lock:
         log.add(
             ModeSwitched(
                 index=log.take_index(),
-                site=site,
+                site=log.site(),
                 stack=log.stack(),
                 thread=threading.get_ident(),
                 how=how,
                 enabled=mode.now.grad,
                 leaving=leaving,
-                function=function,
+                function=code,
             )
         )
 
@@ -159,14 +154,18 @@ def code_of(hook: Any) -> CodeType | None:
     function = getattr(hook, "__func__", hook)
     code = getattr(function, "__code__", None)
     if code is None:
-        code = getattr(getattr(type(hook), "__call__", None), "__code__", None)
+        code = getattr(vars(type(hook)).get("__call__"), "__code__", None)
     return code
 
 
 def held_by(hook: Any) -> list[Tensor]:
-    """Return the tensors in the closure or the defaults of a hook."""
+    """Return the tensors in the closure, the defaults or a partial of a hook."""
+    found: list[Any] = []
+    while isinstance(hook, functools.partial):
+        found += [*hook.args, *hook.keywords.values()]
+        hook = hook.func
     function = getattr(hook, "__func__", hook)
-    found: list[Any] = list(getattr(function, "__defaults__", None) or ())
+    found += getattr(function, "__defaults__", None) or ()
     for cell in getattr(function, "__closure__", None) or ():
         try:
             found.append(cell.cell_contents)

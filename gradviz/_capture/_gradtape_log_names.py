@@ -105,23 +105,8 @@ def logged_methods() -> Iterator[tuple[type, str]]:
                 yield owner, name
 
 
-_MEMORY = [
-    "size",
-    "dim",
-    "ndimension",
-    "numel",
-    "nelement",
-    "stride",
-    "storage_offset",
-    "data_ptr",
-    "element_size",
-    "_is_view",
-    "register_hook",
-    "register_post_accumulate_grad_hook",
-    "__setattr__",
-    "_coalesced_",
-    "indices",
-    "values",
-    "_indices",
-    "_values",
-]
+_MEMORY = {
+    *("size", "dim", "ndimension", "numel", "nelement", "stride", "storage_offset"),
+    *("data_ptr", "element_size", "_is_view", "_indices", "_values", "_coalesced_"),
+    *("indices", "values", "register_hook", "register_post_accumulate_grad_hook"),
+}

@@ -110,9 +110,17 @@ class Reader:
             return -self._tensors.of(node.variable)
         return node.seq + 1
 
+    def read_from(self, outputs: Sequence[Tensor]) -> None:
+        """Add the rows of the nodes that made the outputs of one call."""
+        for tensor in outputs:
+            node = tensor._grad_fn
+            if node is not None and self.key(node) not in self.program.nodes:
+                self.read(node, outputs)
+
     def read(self, node: Node, outputs: Sequence[Tensor] = ()) -> None:
         """Add the rows of a node and of all behind it that have none yet."""
         nodes = self.program.nodes
+        met = {id(tensor._data): self._look(tensor) for tensor in outputs}
         waiting = [node]
         while waiting:
             node = waiting.pop()
@@ -123,14 +131,15 @@ class Reader:
             if isinstance(node, AccumulateGrad):
                 row.leaf, row.shape = -key, tuple(node.variable._data.shape)
                 continue
-            self._fill(row, node, outputs)
+            self._fill(row, node, met)
             waiting += [each for each in node.nodes if each is not None]
 
-    def _fill(self, row: NodeRow, node: Node, outputs: Sequence[Tensor]) -> None:
+    def _fill(self, row: NodeRow, node: Node, met: dict[int, Value]) -> None:
+        edges = zip(node.nodes, node.numbers, strict=True)
         row.next = tuple(
             [
                 None if each is None or each.dead else (self.key(each), number)
-                for each, number in zip(node.nodes, node.numbers, strict=True)
+                for each, number in edges
             ]
         )
         row.call, row.module, row.site = self.call, self.module, node.raw_site
@@ -138,33 +147,47 @@ class Reader:
         layouts = node.layouts
         row.shape = tuple(layouts[0].shape) if layouts and layouts[0] else None
         row.saved = tuple(
-            [Saved(slot, self._saved(entry, outputs)) for slot, entry in slots_of(node)]
+            [
+                Saved(slot, self._saved(entry, number, row.key, met))
+                for slot, number, entry in slots_of(node)
+            ]
         )
 
-    def _saved(self, entry: SavedTensor, outputs: Sequence[Tensor]) -> Value:
+    def _saved(
+        self, entry: SavedTensor, output: int | None, node: int, met: dict[int, Value]
+    ) -> Value:
+        """Describe what was saved; of an output the node holds the memory alone.
+
+        ``met`` has the values of the tensors over arrays that are in sight.
+        """
         tensor, version = entry.tensor, entry.version
-        if tensor is None:  # an output: the node holds its memory alone
-            tensor = next((t for t in outputs if t._data is entry.held), None)
-        if tensor is None:
-            number = self._tensors.of(entry.held)
-            return self._described(entry.held, version, number)
-        value = self._look(tensor)
+        if tensor is not None:
+            value = met[id(tensor._data)] = self._look(tensor)
+        else:
+            known = met.get(id(entry.held))
+            if known is None:
+                number = self._tensors.of(entry.held)
+                known = self._described(entry.held, version, number)
+                known.requires_grad, known.is_leaf = True, False
+                known.node, known.output = node, output or 0
+            value = known
         return value if value.version == version else replace(value, version=version)
 
 
-def slots_of(node: Node) -> list[tuple[str, SavedTensor]]:
-    """Return what a node saved as tensors that a pass will find: slot and record."""
+def slots_of(node: Node) -> list[tuple[str, int | None, SavedTensor]]:
+    """Return what a node saved as tensors that a pass will find.
+
+    Slot, which output it is if it is one, and the engine's record.
+    """
     inner = getattr(node, "inner", node)  # CopySlices: the write that it stands for
-    return [
-        (slot, entry) for slot, _, entry in saved_slots(inner) if not is_packed(entry)
-    ]
+    return [each for each in saved_slots(inner) if not is_packed(each[2])]
 
 
 def root_of(array: Any) -> Any:
     """Return the array that owns the memory of this one."""
-    base = getattr(array, "base", None)
-    while isinstance(base, np.ndarray | type(array)):
-        array, base = base, base.base
+    kind = type(array) if type(array) is not np.ndarray else np.ndarray
+    while isinstance(base := getattr(array, "base", None), kind):
+        array = base
     return array
 
 
