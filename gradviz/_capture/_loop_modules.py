@@ -189,7 +189,8 @@ class ModulePart(Part):
     # ---- calls -----------------------------------------------------------------------
 
     def _wrap_call(self, original: Anything) -> Anything:
-        here, log, enter = self.here, self.log, self._enter
+        here, log, known = self.here, self.log, self._rows.get
+        put, users, grad_enabled = log.put, log.user_files, self.lib.is_grad_enabled
 
         @unseen
         @functools.wraps(original)
@@ -198,11 +199,28 @@ class ModulePart(Part):
                 return original(module, *args, **kwargs)
             outer = here.module
             try:
-                event = enter(module, outer)
+                found = known(id(module))
+                row = self.row(module) if found is None else found[1]
+                if not row.calls:
+                    self._describe(module, row)
+                row.calls += 1
+                frame = sys._getframe(1)
+                while not users[frame.f_code.co_filename] and frame.f_back is not None:
+                    frame = frame.f_back
+                event = ModuleCall(
+                    index=0,
+                    site=(frame.f_code, frame.f_lasti),
+                    thread=get_ident(),
+                    module=row.key,
+                    training=module.training,
+                    grad_enabled=grad_enabled(),
+                    parent=outer,
+                )
+                del frame  # nothing of the user's is held while forward runs
+                here.module = put(event)
             except Exception as error:
                 self.failed(error)
                 return original(module, *args, **kwargs)
-            here.module = event.index
             try:
                 return original(module, *args, **kwargs)
             finally:
@@ -210,31 +228,6 @@ class ModulePart(Part):
                 event.left = log.next_index
 
         return call
-
-    def _enter(self, module: Any, outer: int | None) -> ModuleCall:
-        log = self.log
-        known = self._rows.get(id(module))
-        row = known[1] if known is not None else self.row(module)
-        if not row.calls:
-            self._describe(module, row)
-        row.calls += 1
-        frame, users = sys._getframe(2), log.user_files
-        while not users[frame.f_code.co_filename]:
-            if frame.f_back is None:
-                break
-            frame = frame.f_back
-        with log.lock:
-            event = ModuleCall(
-                index=log.take_index(),
-                site=(frame.f_code, frame.f_lasti),
-                thread=get_ident(),
-                module=row.key,
-                training=module.training,
-                grad_enabled=self.lib.is_grad_enabled(),
-                parent=outer,
-            )
-            log.add(event)
-        return event
 
     # ---- train and eval --------------------------------------------------------------
 
@@ -267,18 +260,17 @@ class ModulePart(Part):
     def _switched(self, module: Any, mode: Any, changed: tuple[int, ...]) -> None:
         log, row = self.log, self.row(module)
         row.training = bool(mode)
-        with log.lock:
-            log.add(
-                TrainingSwitched(
-                    index=log.take_index(),
-                    site=log.site(),
-                    stack=log.stack(),
-                    thread=get_ident(),
-                    module=row.key,
-                    training=bool(mode),
-                    changed=changed,
-                )
+        log.put(
+            TrainingSwitched(
+                index=0,
+                site=log.site(),
+                stack=log.stack(),
+                thread=get_ident(),
+                module=row.key,
+                training=bool(mode),
+                changed=changed,
             )
+        )
 
     # ---- attributes ------------------------------------------------------------------
 

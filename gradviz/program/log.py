@@ -124,6 +124,14 @@ class Log:
         if len(events) > MAX_EVENTS:
             del events[: MAX_EVENTS // 2]
 
+    def put(self, event: Event) -> int:
+        """Number an event and append it in one go; return its index."""
+        with self.lock:
+            event.index = index = self._next
+            self._next = index + 1
+            self.add(event)
+        return index
+
     def tensor(self, tensor: Any) -> int:
         """Return the number of a tensor, and open its row of facts."""
         key = self.tensors.of(tensor)
