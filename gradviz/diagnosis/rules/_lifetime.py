@@ -117,8 +117,7 @@ def name_of(history: History, value: Value, fallback: str = "the tensor") -> str
     known = history.name(value, "")
     if known:
         return known
-    node = history.node(value.node)
-    maker = history.producer(value) if node is None else history.maker(node)
+    maker = history.once(makers).get(value.node or 0) or history.producer(value)
     for site in () if maker is None else frames(maker):
         if isinstance(history.places.statement(site), ast.Return):
             continue
@@ -127,14 +126,19 @@ def name_of(history: History, value: Value, fallback: str = "the tensor") -> str
     return fallback
 
 
+def makers(history: History) -> dict[int, Call]:
+    """Return the call that made each node, also of those no pass ever walked."""
+    return {node: call for call in history.calls for node in call.nodes}
+
+
 def made_at(history: History, value: Value) -> RawSite | None:
     """Return where the data or the node of a tensor came from."""
+    call = history.once(makers).get(value.node or 0) or history.producer(value)
+    if call is not None:
+        return call.site
     node = history.node(value.node)
     if node is not None and node.site is not None:
         return node.site
-    call = history.producer(value)
-    if call is not None:
-        return call.site
     facts = history.program.tensors.get(value.tensor)
     return None if facts is None else facts.made
 

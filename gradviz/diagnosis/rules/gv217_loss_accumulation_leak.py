@@ -39,10 +39,17 @@ from collections.abc import Iterator
 from itertools import pairwise
 
 from gradviz.diagnosis.rule import Hit, Related, Rule
-from gradviz.diagnosis.rules._lifetime import line_of, outermost_module, same_line
+from gradviz.diagnosis.rules._lifetime import (
+    line_of,
+    made_at,
+    makers,
+    name_of,
+    outermost_module,
+    same_line,
+)
 from gradviz.program.events import Call
 from gradviz.program.history import History
-from gradviz.program.values import RawSite, Value
+from gradviz.program.values import Value
 
 _NUMBERS = frozenset(
     [
@@ -94,17 +101,17 @@ def _chain(history: History, calls: list[Call]) -> list[Call]:
 
 def _takes_in(history: History, call: Call, before: Call) -> bool:
     """Tell whether a call's graph leads to an earlier run's through its own line."""
-    wanted, waiting = set(before.nodes), list(call.nodes)
-    seen: set[int] = set()
+    made_by = history.once(makers)
+    waiting, seen = [call], set[int]()
     while waiting:
-        key = waiting.pop()
-        node = history.node(key)
-        if key in wanted:
+        each = waiting.pop()
+        if each is before:
             return True
-        if node is None or key in seen or not same_line(node.site, call.site):
+        if each.index in seen or not same_line(each.site, call.site):
             continue
-        seen.add(key)
-        waiting += [edge[0] for edge in node.next if edge is not None]
+        seen.add(each.index)
+        nodes = [value.node for value in each.inputs if value.node in made_by]
+        waiting += [made_by[node] for node in nodes if node is not None]
     return False
 
 
@@ -147,19 +154,21 @@ def _hit(history: History, chain: list[Call]) -> Hit:
     site = chain[-1].site
     targets = history.places.targets(site)
     name = f"`{targets[0]}`" if targets else "This tensor"
-    reach = history.reach(chain[-1].nodes)
-    added = _added(history, chain[-1])
-    code = added.strip("`") if added else "value"
+    other = _other(chain[-1])
+    code = "value" if other is None else name_of(history, other, "value").strip("`")
+    source = None if other is None else made_at(history, other)
     return Hit(
-        f"{name} holds the graphs of all turns of the loop, {len(reach)} nodes after "
-        f"{len(chain)} turns and more with each, and no backward pass starts from it.",
+        f"{name} holds the graphs of all turns of the loop, {len(chain)} so far and "
+        "one more with each, and no backward pass ever starts from it.",
         site,
         f"Add a number: {code}.item(), or {code}.detach(), which also stays on its "
         "device; or put the loop under torch.no_grad().",
-        related=tuple(
-            Related("what is added comes from here", each)
-            for each in [_source(history, chain[-1])]
-            if each is not None
+        related=(
+            *(
+                []
+                if source == site
+                else [Related("what is added is made here", source)]
+            ),
         ),
         nodes=chain[-1].nodes,
     )
@@ -167,23 +176,8 @@ def _hit(history: History, chain: list[Call]) -> Hit:
 
 def _other(call: Call) -> Value | None:
     """Return the operand that is not the sum itself."""
-    for value in reversed(call.inputs):
-        if value.node is not None and value.node not in call.nodes:
-            return value
-    return None
-
-
-def _added(history: History, call: Call) -> str:
-    value = _other(call)
-    return "" if value is None else history.name(value, "")
-
-
-def _source(history: History, call: Call) -> RawSite | None:
-    value = _other(call)
-    node = None if value is None else history.node(value.node)
-    if node is None or same_line(node.site, call.site):
-        return None
-    return node.site
+    graphs = [value for value in call.inputs if value.node is not None]
+    return graphs[-1] if len(graphs) > 1 else None
 
 
 RULE = Rule("GV217", "loss-accumulation-leak", "warning", check)

@@ -83,14 +83,15 @@ def _alive(history: History) -> Iterator[tuple[list[Call], str, int]]:
         if call is not None and call.site is not None:
             lines[line_of(call.site), call.stack].append((root, call))
     for rows in lines.values():
-        holders = [root.holders[0] for root, _ in rows if root.holders]
+        rows.sort(key=lambda row: row[1].index)
+        holders = [holder for root, _ in rows for holder in root.holders]
         size = sum(root.saved_bytes for root, _ in rows)
         yield [call for _, call in rows], _container(holders), size
 
 
 def _container(holders: Sequence[str]) -> str:
     """Return ``preds`` for ``preds[0]`` and ``preds[1]``."""
-    names = {each.partition("[")[0] for each in holders}
+    names = {each.partition("[")[0] for each in holders if "[" in each}
     return names.pop() if len(names) == 1 else ""
 
 

@@ -68,7 +68,7 @@ def _leads_to_hook(history: History, held: Value, event: HookRegistered) -> bool
     if event.value is None:
         return event.target in nodes
     if event.value.node is not None:
-        return event.value.node in nodes
+        return event.value.node in nodes or event.value.tensor in history.behind([held])
     return any(node.leaf == event.value.tensor for node in nodes.values())
 
 
