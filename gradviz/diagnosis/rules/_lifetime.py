@@ -131,6 +131,28 @@ def makers(history: History) -> dict[int, Call]:
     return {node: call for call in history.calls for node in call.nodes}
 
 
+def graph_behind(history: History, call: Call) -> set[int]:
+    """Return the nodes below those of a call, also where no pass ever walked."""
+    made_by = history.once(makers)
+    waiting, found = list(call.nodes), set[int]()
+    while waiting:
+        key = waiting.pop()
+        if key not in found:
+            found.add(key)
+            inputs = made_by[key].inputs if key in made_by else ()
+            waiting += [value.node for value in inputs if value.node is not None]
+    return found
+
+
+def passed_nodes(history: History) -> set[int]:
+    """Return the nodes that backward passes walked, leaves left out."""
+    found: set[int] = set()
+    for each in history.backwards:
+        roots = (value.node for value in each.roots if value.node is not None)
+        found.update(each.nodes or history.reach(roots))
+    return {key for key in found if (node := history.node(key)) and node.leaf is None}
+
+
 def made_at(history: History, value: Value) -> RawSite | None:
     """Return where the data or the node of a tensor came from."""
     call = history.once(makers).get(value.node or 0) or history.producer(value)

@@ -33,6 +33,7 @@ References
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator
 
 from gradviz.diagnosis.rule import Hit, Related, Rule
@@ -42,12 +43,19 @@ from gradviz.program.history import History
 from gradviz.program.values import Value
 
 
+_TURNS = 3  # of a loop: later ones tell the same story
+
+
 def check(history: History) -> Iterator[Hit]:
     """Yield one hit per new leaf that keeps gradients from older ones."""
     reached = {leaf for each in history.backwards for leaf in each.leaves}
     roots = {value.tensor for each in history.backwards for value in each.roots}
+    looked = Counter[object]()
     for call in history.calls:
         if call.op not in {"requires_grad_", "requires_grad.set"} or not call.inputs:
+            continue
+        looked[call.site] += 1
+        if looked[call.site] > _TURNS:
             continue
         value = call.inputs[0]
         made = history.producer(value, before=call.index)

@@ -45,6 +45,7 @@ from gradviz.diagnosis.rules._lifetime import (
     makers,
     name_of,
     outermost_module,
+    passed_nodes,
     same_line,
 )
 from gradviz.program.events import Call
@@ -73,14 +74,12 @@ def check(history: History) -> Iterator[Hit]:
         grows = call.nodes and call.site is not None and call.module is None
         if grows and any(value.requires_grad for value in call.outputs):
             lines[call.site, call.stack].append(call)
-    passed: set[int] | None = None
     reported: set[object] = set()
     for calls in lines.values():
         chain = _chain(history, calls)
         if len(chain) < 2 or chain[-1].site is None:
             continue
-        if passed is None:
-            passed = _passed(history)
+        passed = history.once(passed_nodes)
         if any(key in passed for call in chain for key in call.nodes):
             continue
         place = line_of(chain[-1].site)
@@ -110,18 +109,9 @@ def _takes_in(history: History, call: Call, before: Call) -> bool:
         if each.index in seen or not same_line(each.site, call.site):
             continue
         seen.add(each.index)
-        nodes = [value.node for value in each.inputs if value.node in made_by]
-        waiting += [made_by[node] for node in nodes if node is not None]
+        keys = [value.node or 0 for value in each.inputs]
+        waiting += [made_by[key] for key in keys if key in made_by]
     return False
-
-
-def _passed(history: History) -> set[int]:
-    """Return the nodes that backward passes walked."""
-    found: set[int] = set()
-    for each in history.backwards:
-        roots = (value.node for value in each.roots if value.node is not None)
-        found.update(each.nodes or history.reach(roots))
-    return found
 
 
 def _in_vain(history: History, chain: list[Call]) -> bool:

@@ -35,15 +35,19 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 
 from gradviz.diagnosis.rule import Hit, Related, Rule
 from gradviz.diagnosis.rules._lifetime import (
+    graph_behind,
     last_raised,
     line_of,
     loop_site,
+    makers,
     outermost_module,
+    passed_nodes,
 )
-from gradviz.program.events import Backward, Call
+from gradviz.program.events import Call
 from gradviz.program.history import History
 from gradviz.program.records import LiveRoot
 
@@ -53,14 +57,17 @@ _JOINS = frozenset(["cat", "stack", "concat", "concatenate", "hstack", "vstack"]
 def check(history: History) -> Iterator[Hit]:
     """Yield one hit per line whose results pile up with their graphs."""
     reported: set[object] = set()
-    for made, holder, nbytes in (*_alive(history), *_joined(history)):
+    for found in (*_alive(history), *_joined(history)):
+        made = _one_per_run(history, found.made)
         site = loop_site(history, made[-1])
         place = None if site is None else line_of(site)
         if place is None or place in reported or not _evaluation(history, made):
             continue
+        if any(_trains(history, call) for call in history.once(_lines)[_line(made[0])]):
+            continue
         reported.add(place)
-        held = f", held by `{holder}`" if holder else ""
-        size = f" and {nbytes:,} bytes of saved tensors" if nbytes else ""
+        held = f", held by `{found.holder}`" if found.holder else ""
+        size = f" and {found.nbytes:,} bytes of saved tensors" if found.nbytes else ""
         yield Hit(
             f"{len(made)} results of {history.line(site)} keep their graphs{size} "
             f"alive{held}, and no backward pass ever starts from them.",
@@ -72,21 +79,40 @@ def check(history: History) -> Iterator[Hit]:
         )
 
 
-def _alive(history: History) -> Iterator[tuple[list[Call], str, int]]:
-    """Yield the calls, of one line each, whose results are alive with a graph."""
+@dataclass(frozen=True, slots=True)
+class _Pile:
+    """Results of one line that were kept, by the calls that made them."""
+
+    made: list[Call]
+    holder: str = ""
+    nbytes: int = 0
+
+
+def _line(call: Call) -> object:
+    return None if call.site is None else (line_of(call.site), call.stack)
+
+
+def _lines(history: History) -> dict[object, list[Call]]:
+    found: dict[object, list[Call]] = defaultdict(list)
+    for call in history.calls:
+        if call.nodes:
+            found[_line(call)].append(call)
+    return found
+
+
+def _alive(history: History) -> Iterator[_Pile]:
+    """Yield what is alive with a graph at the end."""
     lines: dict[object, list[tuple[LiveRoot, Call]]] = defaultdict(list)
     for root in history.program.live:
-        node = history.node(root.value.node)
         call = history.call_at(root.call)
-        if call is None and node is not None:
-            call = history.maker(node)
+        call = call or history.once(makers).get(root.value.node or 0)
         if call is not None and call.site is not None:
-            lines[line_of(call.site), call.stack].append((root, call))
+            lines[_line(call)].append((root, call))
     for rows in lines.values():
         rows.sort(key=lambda row: row[1].index)
         holders = [holder for root, _ in rows for holder in root.holders]
         size = sum(root.saved_bytes for root, _ in rows)
-        yield [call for _, call in rows], _container(holders), size
+        yield _Pile([call for _, call in rows], _container(holders), size)
 
 
 def _container(holders: Sequence[str]) -> str:
@@ -95,23 +121,31 @@ def _container(holders: Sequence[str]) -> str:
     return names.pop() if len(names) == 1 else ""
 
 
-def _joined(history: History) -> Iterator[tuple[list[Call], str, int]]:
-    """Yield the calls of one line whose results were collected and put together."""
-    passed: set[int] | None = None
+def _joined(history: History) -> Iterator[_Pile]:
+    """Yield what was collected and put together, and may be gone by now."""
     for join in history.calls:
         if join.op not in _JOINS or not join.nodes or join.module is not None:
             continue
         lines: dict[object, list[Call]] = defaultdict(list)
         for value in join.inputs:
-            node = history.node(value.node)
-            maker = None if node is None else history.maker(node)
+            maker = history.once(makers).get(value.node or 0)
             if maker is not None and maker.site is not None:
-                lines[line_of(maker.site), maker.stack].append(maker)
-        if passed is None:
-            passed = {key for each in history.backwards for key in each.nodes}
-        for makers in lines.values():
-            if not passed.intersection(key for call in makers for key in call.nodes):
-                yield makers, "", 0
+                lines[_line(maker)].append(maker)
+        yield from map(_Pile, lines.values())
+
+
+def _one_per_run(history: History, made: list[Call]) -> list[Call]:
+    """Keep one call of each run of the line: a module may return two results."""
+    runs: dict[int, Call] = {}
+    for call in made:
+        module = outermost_module(history, call)
+        runs[call.index if module is None else module.index] = call
+    return list(runs.values())
+
+
+def _trains(history: History, call: Call) -> bool:
+    """Tell whether a backward pass walked a call's nodes, or some behind them."""
+    return not graph_behind(history, call).isdisjoint(history.once(passed_nodes))
 
 
 def _evaluation(history: History, made: list[Call]) -> bool:
@@ -123,9 +157,6 @@ def _evaluation(history: History, made: list[Call]) -> bool:
         return True
     if last_raised(history) is not None:
         return False
-    between = range(made[0].index, made[-1].index)
-    if any(each.index in between for each in history.of(Backward)):
-        return True
     return bool(history.backwards) or len(made) > 2
 
 
