@@ -13,7 +13,7 @@ from ._errors import shape_text
 from ._mode import mode
 from ._op import Op
 from ._overlap import check_apart, check_overlap, check_partial_overlap
-from ._site import caller_site
+from ._site import caller_site, user_stacklevel
 from ._tensor import Tensor
 
 _NO_DERIVATIVE = (
@@ -119,7 +119,7 @@ def _resize(target: Tensor, value: Any) -> None:
                 old=shape_text(target._data.shape), new=shape_text(value.shape)
             ),
             UserWarning,
-            stacklevel=5,
+            stacklevel=user_stacklevel(),
         )
     target._resize_output_(value.shape)  # type: ignore[attr-defined]
 

@@ -8,6 +8,7 @@ from typing import Any
 from . import _errors
 from ._backend import backend_of
 from ._op import Op
+from ._site import user_stacklevel
 from ._tensor import Tensor
 
 
@@ -105,7 +106,7 @@ def check_overlap(target: Tensor, name: str = "") -> bool:
         warnings.warn(
             _errors.EXPANDED_WRITE.format(name=name, example=_SPARED[name]),
             UserWarning,
-            stacklevel=5,
+            stacklevel=user_stacklevel(),
         )
     return True
 
@@ -174,7 +175,7 @@ def _partly(mine: Any, theirs: Any, wholly: bool) -> bool:
 
 def warn_shared() -> None:
     """Say that the result of a write depends on the order of the elements."""
-    warnings.warn(_errors.SHARED_CELLS, OverlapWarning, stacklevel=6)
+    warnings.warn(_errors.SHARED_CELLS, OverlapWarning, stacklevel=user_stacklevel())
 
 
 def layers_of(array: Any) -> list[Any]:

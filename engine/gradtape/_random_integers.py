@@ -10,6 +10,7 @@ import numpy as np
 from . import _dtypes as dt
 from ._generator import Generator, default_generator
 from ._random_target import WIDE_UNSIGNED, Array, dtype_of, require, store
+from ._site import user_stacklevel
 
 # The bits of each float's mantissa: integers up to 2**digits are exact.
 _DIGITS: Final = {dt.float16: 11, dt.bfloat16: 8, dt.float32: 24, dt.float64: 53}
@@ -171,5 +172,5 @@ def _check_random_range(dtype: dt.dtype, first: int, last: int) -> None:
                 "become an error in version 1.7 release, please fix the code in "
                 "advance",
                 UserWarning,
-                stacklevel=4,
+                stacklevel=user_stacklevel(),
             )

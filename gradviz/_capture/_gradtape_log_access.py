@@ -1,11 +1,10 @@
-"""Attributes that matter are calls too: ``.grad``, ``.data``; and so are constructors."""
+"""Attributes that matter are calls too, ``.grad``, ``.data``; and constructors."""
 
 from __future__ import annotations
 
 import sys
 from typing import TYPE_CHECKING, Any
 
-from gradtape._site import internal_files
 from gradtape._tensor import Tensor
 from gradtape._tensor_grad import TensorGrad
 from gradtape.nn.parameter import Parameter
@@ -14,8 +13,6 @@ from gradviz._capture._gradtape_log_calls import here, stand_in
 
 if TYPE_CHECKING:
     from gradviz._capture._gradtape_log import GradtapeLog
-
-internal_files[__file__] = True
 
 _VIEWS = ("T", "H", "mT", "mH", "real", "imag")
 
@@ -60,6 +57,7 @@ def _by_user(log: GradtapeLog, logged: Any, original: Any) -> Any:
     user_files = log.user_files
 
     def access(*args: Any, **kwargs: Any) -> Any:
+        __tracebackhide__ = True
         if here.busy or not user_files[sys._getframe(1).f_code.co_filename]:
             return original(*args, **kwargs)
         return logged(*args, **kwargs)

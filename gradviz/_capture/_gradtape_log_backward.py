@@ -14,7 +14,6 @@ from gradtape._fingerprint import fingerprint
 from gradtape._node import AccumulateGrad, Node
 from gradtape._observe import observe
 from gradtape._saved_checks import _has_values, _prints
-from gradtape._site import internal_files
 from gradtape._tensor import Tensor, edge_of
 from gradtape.autograd import _api
 from gradviz._capture._gradtape_log_calls import here
@@ -25,8 +24,6 @@ from gradviz.program.values import StaleSaved, Value
 
 if TYPE_CHECKING:
     from gradviz._capture._gradtape_log import GradtapeLog
-
-internal_files[__file__] = True
 
 MAX_NODES = 20_000
 """A pass over more nodes than this lists none of them."""
@@ -76,6 +73,7 @@ class Passes:
 
         @functools.wraps(original)
         def run(*args: Any, **kwargs: Any) -> Any:
+            __tracebackhide__ = True
             theirs = user_files[sys._getframe(1).f_code.co_filename]
             if here.busy or (self._running and not theirs):
                 return original(*args, **kwargs)  # Tensor.backward calls backward

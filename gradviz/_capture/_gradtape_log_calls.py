@@ -10,6 +10,7 @@ import functools
 import threading
 from collections.abc import Callable, Iterable
 from dataclasses import replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -26,8 +27,9 @@ from gradviz.program.values import Opaque, Value, Write
 if TYPE_CHECKING:
     from gradviz._capture._gradtape_log import GradtapeLog
 
-# The engine looks for the user's line further out.
-internal_files[__file__] = internal_files[UNSEEN] = True
+# The engine looks for the user's line further out than any of our frames.
+internal_files[UNSEEN] = True
+internal_files.update({str(path): True for path in Path(__file__).parent.glob("*.py")})
 
 _LONGEST = 64  # elements that are kept of a list among the arguments
 _DEEPEST = 4
@@ -68,6 +70,7 @@ def stand_in(
 
     @functools.wraps(original)
     def call(*args: Any, **kwargs: Any) -> Any:
+        __tracebackhide__ = True
         if here.busy:
             return original(*args, **kwargs)
         here.busy += 1
@@ -95,6 +98,7 @@ def unlogged(original: Callable[..., Any]) -> Callable[..., Any]:
 
     @functools.wraps(original)
     def call(*args: Any, **kwargs: Any) -> Any:
+        __tracebackhide__ = True
         here.busy += 1
         try:
             return original(*args, **kwargs)
@@ -173,8 +177,6 @@ class Calls:
                 call.result = plain
             if call.op in _WRITERS and opened.tensors:
                 outputs = opened.tensors[:1]
-            if call.op in _MOVERS and outputs:
-                log.reader.forget(outputs[0])
             log.reader.read_from(outputs)
             call.outputs = tuple([log.value(tensor) for tensor in outputs])
             call.nodes = self._nodes(outputs, opened.first)
@@ -304,6 +306,3 @@ def _is_basic(place: Any) -> bool:
 
 _WRITERS = frozenset(("__setitem__", "data.set", "requires_grad.set", "__delitem__"))
 """Calls that return nothing but leave their first argument changed."""
-
-_MOVERS = frozenset(("data.set", "set_", "resize_", "resize_as_"))
-"""Calls that give their first argument other memory or another shape."""

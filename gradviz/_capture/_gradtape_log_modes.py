@@ -21,8 +21,6 @@ from gradviz.program.events import HookRegistered, ModeSwitched
 if TYPE_CHECKING:
     from gradviz._capture._gradtape_log import GradtapeLog
 
-internal_files[__file__] = True
-
 
 def listen_to_modes(log: GradtapeLog) -> None:
     """Log mode switches and hooks until the log is closed."""
@@ -52,6 +50,7 @@ def _switching(log: GradtapeLog, original: Any, leaving: bool) -> Any:
 
     @functools.wraps(original)
     def switch(self: Any, *args: Any) -> Any:
+        __tracebackhide__ = True
         before = mode.now.grad
         result = original(self, *args)
         if not here.busy and not (again and mode.now.grad == before):
@@ -101,6 +100,7 @@ def _registering(log: GradtapeLog, kind: str) -> Any:
 
     @functools.wraps(original)
     def register(self: Any, hook: Any, *args: Any, **kwargs: Any) -> Any:
+        __tracebackhide__ = True
         handle = original(self, hook, *args, **kwargs)
         if not here.busy:
             try:

@@ -35,7 +35,7 @@ class Reader:
         self._scan = scan
         self._tensors = tensors
         self._storages = Identities()
-        self._known: dict[int, tuple[weakref.ref[Tensor], Value]] = {}
+        self._known: dict[int, tuple[weakref.ref[Tensor], Value, int]] = {}
 
     # ---- tensors --------------------------------------------------------------------
 
@@ -47,10 +47,6 @@ class Reader:
             self.read(tensor._grad_fn, (tensor,))
         return value
 
-    def forget(self, tensor: Tensor) -> None:
-        """Look at a tensor afresh the next time: it was given other memory."""
-        self._known.pop(id(tensor), None)
-
     def storage(self, array: Any) -> int:
         """Return the number of the memory that an array looks into."""
         return self._storages.of(root_of(array))
@@ -60,7 +56,8 @@ class Reader:
         version, needs = version_of(tensor), tensor.requires_grad
         node = tensor._grad_fn  # of a view, perhaps not what it will be when asked for
         key = None if node is None else self.key(node)
-        if known is not None and known[0]() is tensor:
+        at = id(tensor._data)  # another one once the tensor was given other memory
+        if known is not None and known[0]() is tensor and known[2] == at:
             value = known[1]
             if (value.version, value.node, value.requires_grad) == (
                 version,
@@ -74,7 +71,7 @@ class Reader:
         value.is_view = tensor._is_view()
         value.node, value.output = key, tensor._nr
         value.is_parameter = isinstance(tensor, Parameter)
-        self._known[id(tensor)] = self._weakly(tensor), value
+        self._known[id(tensor)] = self._weakly(tensor), value, at
         return value
 
     def _weakly(self, tensor: Tensor) -> weakref.ref[Tensor]:

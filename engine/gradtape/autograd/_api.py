@@ -12,6 +12,7 @@ from .._backward import run_backward
 from .._define import method
 from .._node import Node, accumulator_of
 from .._operands import as_array
+from .._site import user_stacklevel
 from .._tensor import Tensor, edge_of, wrap, wrap_alias
 from .._transforms import refuse_backward
 from .._warn import warn_once
@@ -47,7 +48,9 @@ def backward(
     """
     refuse_backward()
     if grad_variables is not None:
-        warnings.warn(_errors.GRAD_VARIABLES, FutureWarning, stacklevel=2)
+        warnings.warn(
+            _errors.GRAD_VARIABLES, FutureWarning, stacklevel=user_stacklevel()
+        )
         if grad_tensors is not None:
             raise RuntimeError(_errors.GRAD_TENSORS_TWICE)
         grad_tensors = grad_variables
@@ -86,7 +89,7 @@ def grad(
     allow = bool(materialize_grads if allow_unused is None else allow_unused)
     ends, starts = _several(outputs), _several(inputs, "grad")
     if not only_inputs:
-        warnings.warn(_errors.ONLY_INPUTS, FutureWarning, stacklevel=2)
+        warnings.warn(_errors.ONLY_INPUTS, FutureWarning, stacklevel=user_stacklevel())
     given = _given(grad_outputs, len(ends))
     gradients = incoming(ends, given, batched=is_grads_batched)
     keep = bool(create_graph if retain_graph is None else retain_graph)

@@ -18,6 +18,7 @@ from .._backend import backend_of
 from .._generator import Generator
 from .._inplace import note_write
 from .._random_sample import randperm
+from .._site import user_stacklevel
 from .._tensor import Tensor
 from ._truncated import normal_cdf, redraw_normal, reject_uniform
 
@@ -145,7 +146,7 @@ def kaiming_uniform_(
 ) -> Tensor:
     """Fill with uniform numbers of variance gain² / fan."""
     if 0 in tensor.shape:
-        warnings.warn(_EMPTY, UserWarning, stacklevel=2)
+        warnings.warn(_EMPTY, UserWarning, stacklevel=user_stacklevel())
         return tensor
     bound = math.sqrt(3.0) * _kaiming_std(tensor, a, mode, nonlinearity)
     return uniform_(tensor, -bound, bound, generator)
@@ -160,7 +161,7 @@ def kaiming_normal_(
 ) -> Tensor:
     """Fill with normal numbers of variance gain² / fan."""
     if 0 in tensor.shape:
-        warnings.warn(_EMPTY, UserWarning, stacklevel=2)
+        warnings.warn(_EMPTY, UserWarning, stacklevel=user_stacklevel())
         return tensor
     std = _kaiming_std(tensor, a, mode, nonlinearity)
     return normal_(tensor, 0, std, generator)
@@ -206,7 +207,7 @@ def trunc_normal_(
 ) -> Tensor:
     """Fill with normal numbers that lie in [a, b]; others are drawn again."""
     if mean < a - 2 * std or mean > b + 2 * std:
-        warnings.warn(_FAR_MEAN, UserWarning, stacklevel=2)
+        warnings.warn(_FAR_MEAN, UserWarning, stacklevel=user_stacklevel())
     inside = normal_cdf((b - mean) / std) - normal_cdf((a - mean) / std)
     draw = redraw_normal if inside > 0.3 else reject_uniform
     return _fill(
@@ -287,7 +288,7 @@ def _deprecated(function: Callable[..., Tensor]) -> Callable[..., Tensor]:
         warnings.warn(
             f"`nn.init.{old}` is now deprecated in favor of `nn.init.{new}`.",
             FutureWarning,
-            stacklevel=2,
+            stacklevel=user_stacklevel(),
         )
         return function(*args, **kwargs)
 

@@ -11,6 +11,7 @@ from typing import Any
 
 from .._define import public
 from .._dtypes import bool_
+from .._site import user_stacklevel
 from .._tensor import Tensor
 from ._arguments import check_tensor
 
@@ -72,7 +73,7 @@ def _check_is_size(i: int, message: Message = None, *, max: int | None = None) -
         "_check_is_size will be removed in a future PyTorch release along with "
         "guard_size_oblivious.     Use _check(i >= 0) instead.",
         FutureWarning,
-        stacklevel=2,
+        stacklevel=user_stacklevel(),
     )
     _check(i >= 0 and (max is None or i <= max), message)
 

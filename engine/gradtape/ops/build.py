@@ -13,6 +13,7 @@ from .._define import method, public
 from .._dtypes import DTYPE_OF, get_default_dtype, int64, parse_dtype, promote_types
 from .._dtypes import dtype as DType
 from .._mode import mode
+from .._site import user_stacklevel
 from .._storage import sharing
 from .._storage_moves import fix
 from .._tensor import Tensor, wrap, wrap_shared
@@ -103,7 +104,9 @@ def _built(
 ) -> Tensor:
     kind = default if dtype is None else parse_dtype(dtype, "tensor")
     if isinstance(data, Tensor):
-        warnings.warn(_COPY_OF_TENSOR.format(name), UserWarning, stacklevel=3)
+        warnings.warn(
+            _COPY_OF_TENSOR.format(name), UserWarning, stacklevel=user_stacklevel()
+        )
         source = data._data
         where = data.device if device is None else device
         array = module_on(where).array(

@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from .._site import user_stacklevel
 from .._tensor import Tensor, wrap
 from ._arguments import wrap_dim
 from .movement import unsqueeze
@@ -111,7 +112,7 @@ def _warn_of_sequence() -> None:
         "pytorch 2.9 this will be interpreted as tensor index, x[torch.tensor(seq)], "
         "which will result either in an error or a different result",
         UserWarning,
-        stacklevel=6,
+        stacklevel=user_stacklevel(),
     )
 
 

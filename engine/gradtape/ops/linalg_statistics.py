@@ -7,6 +7,7 @@ from typing import Any
 
 from .._define import ABSENT, FUNCTIONS, method, public
 from .._dtypes import get_default_dtype
+from .._site import user_stacklevel
 from .._tensor import Tensor
 from ._arguments import check_tensor, wrap_dim
 from .matmul import mm
@@ -98,7 +99,7 @@ def _freedom(total: Tensor, weights: Any, aweights: Any, correction: int) -> Ten
     else:
         found = total - correction
     if found.item() <= 0:
-        warnings.warn(_FREEDOM, UserWarning, stacklevel=3)
+        warnings.warn(_FREEDOM, UserWarning, stacklevel=user_stacklevel())
         found = FUNCTIONS["zeros_like"](found)
     return found
 

@@ -7,6 +7,7 @@ from typing import Any
 
 from .._define import Array, method, op
 from .._dtypes import DTYPE_OF
+from .._site import user_stacklevel
 from .._tensor import Tensor
 from ._operand import HIDDEN
 from ._reduction import as_dims, axes_of, count_in, finish, restored, spread_back, wide
@@ -24,7 +25,9 @@ def _check(name: str, self: Tensor, dim: Any, correction: Any, _keep: bool) -> N
         who = name if "_" in name else "std and var"
         raise RuntimeError(f"{who} only support floating point and complex dtypes")
     if count_in(self._data.shape, dim) - _corrected(correction) <= 0:
-        warnings.warn(_NO_FREEDOM.format(name=name), UserWarning, stacklevel=5)
+        warnings.warn(
+            _NO_FREEDOM.format(name=name), UserWarning, stacklevel=user_stacklevel()
+        )
 
 
 def _corrected(correction: Any) -> Any:

@@ -13,6 +13,7 @@ from .._dtypes import DTYPE_OF, float64, get_default_dtype, int64, parse_dtype
 from .._dtypes import dtype as DType
 from .._mode import mode
 from .._random_math import fma32, fma64
+from .._site import user_stacklevel
 from .._tensor import Tensor
 from ._arguments import float_dtype
 from ._place import deliver, module_on
@@ -121,7 +122,7 @@ def range(
         "behavior is inconsistent with Python's range builtin. Instead, use "
         "torch.arange, which produces values in [start, end).",
         UserWarning,
-        stacklevel=2,
+        stacklevel=user_stacklevel(),
     )
     if end is None:
         start, end = 0, start

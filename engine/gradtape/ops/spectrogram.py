@@ -7,6 +7,7 @@ from typing import Any
 
 from .._define import FUNCTIONS, method, tensor_ops
 from .._errors import legacy_type_name, type_in_graph
+from .._site import user_stacklevel
 from .._tensor import Tensor
 from ._arguments import check_tensor, wrap_dim
 from .fourier import _fft_c2c, _fft_c2r, _fft_r2c
@@ -134,12 +135,12 @@ def stft(
     hop = n_fft // 4 if hop_length is None else hop_length
     win = n_fft if win_length is None else win_length
     if window is None:
-        warnings.warn(_NO_WINDOW, UserWarning, stacklevel=2)
+        warnings.warn(_NO_WINDOW, UserWarning, stacklevel=user_stacklevel())
     complex_in = input.is_complex() or (window is not None and window.is_complex())
     if return_complex is None and not complex_in:
         raise RuntimeError(_NOT_SAID)
     if not complex_in and not return_complex:
-        warnings.warn(_PAIRS, UserWarning, stacklevel=2)
+        warnings.warn(_PAIRS, UserWarning, stacklevel=user_stacklevel())
     if center:
         input = _centered(input, n_fft // 2, pad_mode)
     facts = {
@@ -228,7 +229,7 @@ def istft(
     RuntimeError where the windows leave some sample of the signal unseen.
     """
     if window is None:
-        warnings.warn(_NO_WINDOW_BACK, UserWarning, stacklevel=2)
+        warnings.warn(_NO_WINDOW_BACK, UserWarning, stacklevel=user_stacklevel())
     if not input.is_complex():
         raise RuntimeError(
             "istft requires a complex-valued input tensor matching the output from "
@@ -294,6 +295,6 @@ def _laid_together(pieces: Tensor, facts: dict[str, Any], head: str) -> Tensor:
         raise RuntimeError(f"{head} window overlap add min: 1")
     signal = signal / envelope
     if length is not None and length > end - start:
-        warnings.warn(_SHORT, UserWarning, stacklevel=3)
+        warnings.warn(_SHORT, UserWarning, stacklevel=user_stacklevel())
         signal = FUNCTIONS["constant_pad_nd"](signal, (0, length - (end - start)))
     return signal

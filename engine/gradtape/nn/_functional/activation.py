@@ -12,6 +12,7 @@ from ..._define import FUNCTIONS, OPS, compile_function
 from ..._dtypes import dtype as DType
 from ..._generator import default_generator
 from ..._inplace import write
+from ..._site import user_stacklevel
 from ..._tensor import Tensor, wrap
 from ...ops import activation_cut as cutting
 from ...ops import activation_pieces as straight
@@ -219,10 +220,10 @@ def rrelu(
 # ---- softmax ----
 
 
-def _softmax_dim(name: str, input: Tensor, dim: int | None, stacklevel: int) -> int:
+def _softmax_dim(name: str, input: Tensor, dim: int | None) -> int:
     if dim is not None:
         return dim
-    warnings.warn(_NO_DIM.format(name=name), UserWarning, stacklevel=stacklevel + 1)
+    warnings.warn(_NO_DIM.format(name=name), UserWarning, stacklevel=user_stacklevel())
     return 0 if input.dim() in (0, 1, 3) else 1
 
 
@@ -233,7 +234,7 @@ def softmax(
     dtype: DType | None = None,
 ) -> Tensor:
     """Return values in (0, 1) that sum to 1 along a dimension."""
-    return _softmax(input, _softmax_dim("softmax", input, dim, _stacklevel), dtype)
+    return _softmax(input, _softmax_dim("softmax", input, dim), dtype)
 
 
 def softmin(
@@ -243,7 +244,7 @@ def softmin(
     dtype: DType | None = None,
 ) -> Tensor:
     """Return ``softmax(-input)``."""
-    where = _softmax_dim("softmin", input, dim, _stacklevel)
+    where = _softmax_dim("softmin", input, dim)
     return _softmax(-input, where, dtype)
 
 
@@ -254,7 +255,7 @@ def log_softmax(
     dtype: DType | None = None,
 ) -> Tensor:
     """Return the logarithm of softmax, computed without overflow."""
-    where = _softmax_dim("log_softmax", input, dim, _stacklevel)
+    where = _softmax_dim("log_softmax", input, dim)
     return _log_softmax(input, where, dtype)
 
 
@@ -270,7 +271,7 @@ def gumbel_softmax(
         warnings.warn(
             "`eps` parameter is deprecated and has no effect.",
             UserWarning,
-            stacklevel=2,
+            stacklevel=user_stacklevel(),
         )
     noise = -logits.detach().clone().exponential_().log()
     soft = _softmax((logits + noise) / tau, dim)

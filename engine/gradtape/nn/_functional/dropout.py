@@ -12,6 +12,7 @@ from ..._backend import backend_of
 from ..._define import FUNCTIONS
 from ..._random_fill import bernoulli_
 from ..._random_sample import dropout_mask
+from ..._site import user_stacklevel
 from ..._tensor import Tensor, wrap
 
 _SELU_LIMIT = 1.7580993408473766
@@ -133,7 +134,7 @@ def dropout2d(
             "dimensions, a channel dimension, and an optional batch dimension (i.e. 3D "
             "or 4D inputs).",
             UserWarning,
-            stacklevel=2,
+            stacklevel=user_stacklevel(),
         )
     if input.dim() == 3:
         warnings.warn(
@@ -145,7 +146,7 @@ def dropout2d(
             "(C, H, W). To maintain the 1D channel-wise dropout behavior, please "
             "switch to using dropout1d instead.",
             UserWarning,
-            stacklevel=2,
+            stacklevel=user_stacklevel(),
         )
     return _feature(input, p, training, inplace)
 
@@ -164,7 +165,7 @@ def dropout3d(
             "dimensions, a channel dimension, and an optional batch dimension (i.e. 4D "
             "or 5D inputs).",
             UserWarning,
-            stacklevel=2,
+            stacklevel=user_stacklevel(),
         )
     if input.dim() == 5:
         return _feature(input, p, training, inplace)

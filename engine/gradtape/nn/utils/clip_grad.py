@@ -12,6 +12,7 @@ import numpy as np
 
 from ..._inplace import note_write
 from ..._mode import no_grad
+from ..._site import user_stacklevel
 from ..._sparse import SparseArray, refused
 from ..._tensor import Tensor, wrap
 
@@ -100,7 +101,7 @@ def clip_grad_norm_(
         warnings.warn(
             "`parameters` is an empty generator, no gradient clipping will occur.",
             UserWarning,
-            stacklevel=3,
+            stacklevel=user_stacklevel(),
         )
     gradients = [p._grad for p in members if p._grad is not None]
     total = get_total_norm(gradients, norm_type, error_if_nonfinite, foreach)
@@ -120,7 +121,7 @@ def clip_grad_norm(
         "`torch.nn.utils.clip_grad_norm` is now deprecated in favor of "
         "`torch.nn.utils.clip_grad_norm_`.",
         FutureWarning,
-        stacklevel=2,
+        stacklevel=user_stacklevel(),
     )
     return clip_grad_norm_(parameters, max_norm, norm_type, error_if_nonfinite, foreach)
 
