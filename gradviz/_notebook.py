@@ -53,10 +53,22 @@ class Notebook:
 
     def show(self, snapshot: ir.Snapshot) -> None:
         """Show the snapshot below the running cell."""
+        self.show_live(snapshot)
+
+    def show_live(self, snapshot: ir.Snapshot) -> Callable[[ir.Snapshot], None]:
+        """Show the snapshot; return a function that puts another in its place."""
         from IPython.display import display
 
         data, metadata = self.forms(snapshot)
         display(data, metadata=metadata, raw=True)
+        widget = next(iter(self._widgets.get(self.cell_id, [])[-1:]), None)
+        if widget is None or widget.snapshot is not snapshot:  # there is no live view
+            return lambda later: None
+
+        def replace(later: ir.Snapshot) -> None:
+            widget.snapshot = later
+
+        return replace
 
     def forms(self, snapshot: ir.Snapshot) -> Forms:
         """Return the forms to show below the running cell; a live view where it can."""

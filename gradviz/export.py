@@ -167,6 +167,21 @@ def show(x: object) -> None:
     print(f"Page: {page}")
 
 
+def show_live(x: object) -> Callable[[object], None]:
+    """Show the graph; return a function that shows a later state in the same view.
+
+    Outside of notebooks, where no view can follow, only the first state is shown.
+    """
+    shell = _notebook_shell()
+    if shell is None:
+        show(x)
+        return lambda later: None
+    from gradviz._notebook import notebook_of
+
+    replace_snapshot = notebook_of(shell).show_live(as_snapshot(x))
+    return lambda later: replace_snapshot(as_snapshot(later))
+
+
 def _notebook_shell() -> Any:
     """Return the running shell of a notebook, or None outside of one."""
     ipython = sys.modules.get("IPython")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from gradviz import ir
@@ -26,12 +27,18 @@ def capture(loss: Any, *, title: str = "") -> ir.Snapshot:
     >>> [node.name for node in snapshot.nodes]
     ['AccumulateGrad', 'MulBackward0', 'SumBackward0']
     """
-    package = type(loss).__module__.partition(".")[0]
-    if _is_gradtape(loss):
-        from gradviz._capture._finished import capture_graph
+    return read_graph(loss, title=title)[0]
 
-        return capture_graph(loss, title=title)
-    if package == "torch":
+
+def read_graph(
+    loss: Any, *, title: str = ""
+) -> tuple[ir.Snapshot, Callable[[Any], int | None]]:
+    """Return the snapshot of a graph, and which row of it a live node is."""
+    if _is_gradtape(loss):
+        from gradviz._capture._finished import read_graph as read
+
+        return read(loss, title=title)
+    if type(loss).__module__.partition(".")[0] == "torch":
         raise CaptureError(
             "this is a PyTorch tensor; gradviz records graphs of gradtape so far. "
             "Run the program with `gradviz run SCRIPT --engine gradtape`, or import "

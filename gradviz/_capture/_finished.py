@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Callable
 from typing import Any
 
+from gradtape._node import Node
 from gradtape._tensor import Tensor, edge_of
 from gradviz import ir
 from gradviz._capture._assemble import assemble
@@ -20,10 +22,13 @@ NOT_RECORDED = (
 )
 
 
-def capture_graph(loss: Tensor, *, title: str) -> ir.Snapshot:
-    """Walk the finished graph behind ``loss`` and return its snapshot.
+def read_graph(
+    loss: Tensor, *, title: str
+) -> tuple[ir.Snapshot, Callable[[Node], int | None]]:
+    """Walk the finished graph behind ``loss``.
 
-    Raises CaptureError where there is no graph.
+    Returns its snapshot, and which row a live node has in it. Raises CaptureError
+    where there is no graph.
     """
     node = edge_of(loss)
     if node is None:
@@ -41,7 +46,9 @@ def capture_graph(loss: Tensor, *, title: str) -> ir.Snapshot:
     nodes = sorted(
         reader.made, key=lambda raw: -1 if raw.sequence is None else raw.sequence
     )
-    return assemble(Recording(PRODUCER, title, nodes, [root], notes=[NOT_RECORDED]))
+    rows = {id(raw): row for row, raw in enumerate(nodes)}
+    recording = Recording(PRODUCER, title, nodes, [root], notes=[NOT_RECORDED])
+    return assemble(recording), lambda node: rows.get(id(reader.node(node)))
 
 
 def _caller() -> Any:

@@ -12,12 +12,15 @@ import threading
 import weakref
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from functools import cached_property
 from typing import Any
 
+from gradviz import ir
 from gradviz.stepping.breakpoints import Breakpoint
 from gradviz.stepping.graph import Graph, engine_of, leaf_of
+from gradviz.stepping.picture import Picture
 from gradviz.stepping.rollback import Rollback
-from gradviz.stepping.stop import Stop, gradients_of
+from gradviz.stepping.stop import Gradient, Stop, gradients_of
 
 Until = Callable[[Stop], str]
 """Says why to stop at a node; "" goes on."""
@@ -41,6 +44,7 @@ class _Line:
         self.stop: Stop | None = None
         self.gradients: list[Any] = []  # incoming, live: to inspect and to replace
         self.done = 0
+        self.passed: dict[int, tuple[Gradient | None, ...]] = {}
         self.error: BaseException | None = None
 
 
@@ -52,6 +56,8 @@ class Stepper:
     ) -> None:
         self._library = engine_of(loss)
         self._graph = Graph(loss, frame)
+        self._loss = loss
+        self._update: Callable[[Stepper], None] = lambda stepper: None
         self._line = _Line()
         self._rollback = Rollback(self._library)
         self._breakpoints: list[Breakpoint] = []
@@ -83,6 +89,23 @@ class Stepper:
     def incoming(self) -> tuple[Any, ...]:
         """The gradients that reached the node about to run, as tensors."""
         return tuple(self._line.gradients)
+
+    @cached_property
+    def _picture(self) -> Picture:
+        return Picture(self._loss, self._graph.nodes)
+
+    def snapshot(self) -> ir.Snapshot:
+        """Return the graph, with the gradients that have arrived so far."""
+        passed = dict(self._line.passed)
+        if self.stop is not None:
+            passed[self.stop.index] = self.stop.incoming
+        return self._picture.at(passed, None if self.stop is None else self.stop.index)
+
+    def show(self) -> None:
+        """Show the graph; in a notebook it follows every command from now on."""
+        from gradviz.export import show_live
+
+        self._update = show_live(self)
 
     def __repr__(self) -> str:
         if self.stop is not None:
@@ -168,6 +191,7 @@ class Stepper:
         self._finalizer()
         self._end()
         self._rollback.undo()
+        self._update(self)
 
     def __enter__(self) -> Stepper:
         return self
@@ -192,8 +216,9 @@ class Stepper:
         line.stopped.acquire()
         if line.stop is None:
             self._end()
-            if line.error is not None:
-                raise line.error
+        self._update(self)
+        if line.error is not None:
+            raise line.error
         return line.stop
 
     def _end(self) -> None:
@@ -226,6 +251,7 @@ class Stepper:
             )
             replaced = _wait(line, stop, gradients)
             line.done += 1
+            line.passed[index] = stop.incoming
             variable = None if reference is None else reference()
             if variable is not None:
                 rollback.remember(variable)

@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 import gradviz
+from gradviz.ir_validate import validate
 
 
 @pytest.fixture(params=["gradtape", "torch"])
@@ -168,3 +169,39 @@ def test_no_graph_is_a_clear_error(lib: Any):
         gradviz.step(lib.ones(1))
     with pytest.raises(gradviz.CaptureError, match="expected a tensor"):
         gradviz.step(3.0)
+
+
+def test_the_picture_gains_gradients_as_they_arrive():
+    import gradtape
+
+    x = gradtape.tensor([3.0, 4.0], requires_grad=True)
+    stepper = gradviz.step((x * x).sum())
+    first = stepper.snapshot()
+    validate(first)
+    names = [node.name for node in first.nodes]
+    assert names == ["AccumulateGrad", "MulBackward0", "SumBackward0"]
+    assert [node.flags for node in first.nodes] == [(), (), ("waiting",)]
+    stepper.step()
+    second = stepper.snapshot()
+    validate(second)
+    (row,) = second.nodes[1].grad_outputs
+    assert second.statistics[row].norm == pytest.approx(2**0.5)
+    (edge,) = [e for e in second.edges if (e.source, e.target) == (1, 2)]
+    assert edge.gradient == row
+    stepper.resume()
+    assert all(node.grad_outputs for node in stepper.snapshot().nodes)
+
+
+def test_a_shown_stepper_updates_its_view(monkeypatch: pytest.MonkeyPatch):
+    import gradtape
+
+    shown: list[object] = []
+    monkeypatch.setattr(
+        "gradviz.export.show_live", lambda x: shown.append(x) or shown.append
+    )
+    x = gradtape.tensor([3.0], requires_grad=True)
+    stepper = gradviz.step((x * x).sum())
+    stepper.show()
+    stepper.step(2)
+    stepper.resume()
+    assert shown == [stepper] * 3

@@ -1,0 +1,71 @@
+"""The graph of a stepped pass as a snapshot: gradients appear where it has been."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+from gradviz import ir
+from gradviz._capture import read_graph
+from gradviz.stepping.stop import Gradient
+
+WAITING = "waiting"
+"""The flag of the node that runs next."""
+
+Incoming = tuple[Gradient | None, ...]
+
+
+class Picture:
+    """The graph of one pass; ``at`` paints the gradients that have arrived."""
+
+    def __init__(self, loss: Any, nodes: Sequence[Any]) -> None:
+        self._graph, row_of = read_graph(loss, title="backward, step by step")
+        self._rows = [row_of(node) for node in nodes]
+        self._consumers = Counter((e.source, e.output) for e in self._graph.edges)
+
+    def at(self, passed: Mapping[int, Incoming], here: int | None) -> ir.Snapshot:
+        """Return the snapshot after these nodes received these gradients.
+
+        ``passed`` maps the place of a node in the walk to its incoming gradients;
+        ``here`` is the place of the one that waits.
+        """
+        statistics = list(self._graph.statistics)
+        nodes = list(self._graph.nodes)
+        arrived: dict[tuple[int, int], int] = {}
+        for place, gradients in passed.items():
+            row = self._rows[place]
+            if row is None:
+                continue
+            numbers = [_add(statistics, each) for each in gradients]
+            nodes[row] = replace(nodes[row], grad_outputs=tuple(numbers))
+            arrived |= {(row, i): n for i, n in enumerate(numbers) if n >= 0}
+        waiting = None if here is None else self._rows[here]
+        if waiting is not None:
+            flags = (*nodes[waiting].flags, WAITING)
+            nodes[waiting] = replace(nodes[waiting], flags=flags)
+        return replace(
+            self._graph,
+            nodes=tuple(nodes),
+            edges=tuple(self._painted(edge, arrived) for edge in self._graph.edges),
+            statistics=tuple(statistics),
+        )
+
+    def _painted(self, edge: ir.Edge, arrived: dict[tuple[int, int], int]) -> ir.Edge:
+        """Give an edge its gradient where no other edge brought a part of it."""
+        output = edge.source, edge.output
+        if output in arrived and self._consumers[output] == 1:
+            return replace(edge, gradient=arrived[output])
+        return edge
+
+
+def _add(statistics: list[ir.Statistics], gradient: Gradient | None) -> int:
+    if gradient is None:
+        return -1
+    count = math.prod(gradient.shape)
+    statistics.append(
+        ir.Statistics(count, norm=gradient.norm, nans=gradient.nans, infs=gradient.infs)
+    )
+    return len(statistics) - 1
