@@ -6,11 +6,13 @@ import base64
 import html
 import json
 import zlib
+from dataclasses import replace
 from typing import Any
 
 from gradviz import ir, ir_json
 from gradviz.errors import ExportError
 from gradviz.render._words import clean
+from gradviz.render.card import card, is_failure
 from gradviz.render.html import to_html
 from gradviz.render.svg import to_svg
 from gradviz.render.text import to_text
@@ -59,7 +61,7 @@ def mimebundle(snapshot: ir.Snapshot) -> dict[str, Any]:
     document = ir_json.dumps(snapshot)
     if len(document) <= MAX_JSON:
         forms[SNAPSHOT] = _parse(document)
-    page = _framed_page(snapshot, text)
+    page = _failure(snapshot) if is_failure(snapshot) else _framed(snapshot, text)
     if page is not None and len(page) <= MAX_HTML:
         forms[HTML] = page
     if 0 < len(snapshot.nodes) <= MAX_SVG_NODES:
@@ -78,7 +80,16 @@ def _parse(document: str) -> dict[str, Any]:
     return json.loads(text)
 
 
-def _framed_page(snapshot: ir.Snapshot, text: str) -> str | None:
+def _failure(snapshot: ir.Snapshot) -> str:
+    """Return why a cell failed, and the page of its graph, if any, folded away."""
+    told = card(snapshot)
+    page = _framed(snapshot, to_text(replace(snapshot, findings=())))
+    if page is None or not snapshot.nodes or len(told) + len(page) > MAX_HTML:
+        return told
+    return f"{told}\n<details><summary>Show in graph</summary>\n{page}\n</details>"
+
+
+def _framed(snapshot: ir.Snapshot, text: str) -> str | None:
     """Return the page in a frame of its own, which no kernel and no server is behind.
 
     GitHub and other readers remove frames and styles; then the hidden text shows.

@@ -7,9 +7,12 @@ from collections.abc import Iterator
 
 from gradviz import ir
 from gradviz.render import _words as words
+from gradviz.render.findings import findings_text
 
 _HEADINGS = ("op", "shape", "scope", "gradient", "source")
 _WIDEST = (30, 30, 26, 22, 64)  # the last column takes what the others leave
+
+_MOST_FINDINGS = 3
 
 _BOLD, _DIM, _RED, _PLAIN = "\x1b[1m", "\x1b[2m", "\x1b[31m", "\x1b[0m"
 
@@ -19,10 +22,11 @@ def to_text(
 ) -> str:
     """Return a table of the graph: one row per node, in the order of the forward pass.
 
-    The columns are the call, the shape it produced, its module, the norm of the
-    gradient that reached it (NaN and Inf counted) and its source line. At most
-    ``limit`` rows are shown, those with NaN or Inf rather than others, and
-    "… N more" stands for the rest. ``color`` adds terminal colours.
+    Findings come first, the most likely cause on top. The columns are the call, the
+    shape it produced, its module, the norm of the gradient that reached it (NaN and Inf
+    counted) and its source line. At most ``limit`` rows are shown, those with NaN or
+    Inf rather than others, and "… N more" stands for the rest. ``color`` adds terminal
+    colours.
 
     >>> from gradviz import ir
     >>> print(to_text(ir.Snapshot("demo 1.0", "nothing")))
@@ -33,14 +37,17 @@ def to_text(
     stats = words.gradients(snapshot)
     kept = _choose(order, stats, max(limit, 1))
     lines = [_title(snapshot, color)]
+    found = findings_text(snapshot, color=color, limit=_MOST_FINDINGS)
+    if found:
+        lines += ["", *found.split("\n")]
     if kept:
         rows = [_row(snapshot, node, stats[node]) for node in kept]
         bad = [words.is_bad(stats[node]) for node in kept]
         heading, *table = _table(rows, bad, color, width)
         lines += ["", heading, *_with_gaps(order, dict(zip(kept, table, strict=True)))]
-    else:
+    elif not found:
         lines.append("Nothing was recorded.")
-    lines += _findings(snapshot, order, stats)
+    lines += _bad_gradients(snapshot, order, stats)
     lines += [f"Note: {words.clean(note, 400)}" for note in snapshot.notes[:10]]
     if len(snapshot.notes) > 10:
         lines.append(f"… {len(snapshot.notes) - 10:,} more notes")
@@ -145,7 +152,7 @@ def _title(snapshot: ir.Snapshot, color: bool) -> str:
     return f"{_paint(title, _BOLD, color)} ({producer}): {words.summary(snapshot)}"
 
 
-def _findings(
+def _bad_gradients(
     snapshot: ir.Snapshot, order: list[int], stats: list[list[ir.Statistics]]
 ) -> list[str]:
     """Say where bad gradients begin: backward, that is the last node in the order."""

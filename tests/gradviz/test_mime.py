@@ -35,6 +35,9 @@ def test_every_form_tells_the_same_snapshot(name: str, bundle: Path):
     from_json = ir_json.loads(json.dumps(forms[SNAPSHOT]))
     assert ir_json.dumps(from_json) == whole.replace(r"\ud800", "?")
     assert forms[TEXT] == to_text(snapshot)
+    if not snapshot.nodes and snapshot.findings:
+        assert "<iframe" not in forms[HTML]  # the card says all of it
+        return
     data = page.packed_data(framed_page(forms[HTML]))
     assert ir_json.dumps(ir_columns.unpack(data)) == whole
 
@@ -46,8 +49,9 @@ def test_the_json_is_strict_even_with_nan(bundle: Path):
     text.encode("utf-8")  # and can be sent and saved
 
 
-def test_the_page_is_locked_into_its_frame(bundle: Path):
-    form = mimebundle(samples.hostile())[HTML]
+@pytest.mark.parametrize("quiet", [True, False])
+def test_the_page_is_locked_into_its_frame(bundle: Path, quiet: bool):
+    form = mimebundle(samples.mlp() if quiet else samples.hostile())[HTML]
     assert 'sandbox="allow-scripts"' in form
     assert "<script" not in form  # it is escaped inside the frame's attribute
     assert form.count("<iframe") == 1

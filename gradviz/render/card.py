@@ -1,0 +1,108 @@
+"""Why a cell failed, as HTML without scripts: for notebooks that do not know gradviz.
+
+Readers that remove styles, as GitHub does, are left with paragraphs and a list.
+"""
+
+from __future__ import annotations
+
+import html
+import re
+
+from gradviz import ir
+from gradviz.render._words import clean, counted
+from gradviz.render.findings import place_of, related
+
+_SHOWN = 3
+_SIGNS = {"error": "✖", "warning": "▲", "info": "●"}
+_COLOURS = {"error": "#d0342c", "warning": "#b07400", "info": "#2f6fd0"}
+_LONGEST = 2_000  # characters of a message or a fix
+
+# The notebook's own colours, light or dark: only the borders and one word have others.
+_BOX = (
+    "max-width: 860px; margin: 4px 0; padding: 6px 14px; border: 1px solid #8884; "
+    "border-left: 4px solid {colour}; border-radius: 4px; overflow-wrap: anywhere"
+)
+_CODE = "margin: 6px 0; padding: 6px 10px; background: #8881; overflow-x: auto"
+_MARK = "background: #ffcf3355; color: inherit; border-bottom: 2px solid #c98a00"
+
+
+def is_failure(snapshot: ir.Snapshot) -> bool:
+    """Tell whether something failed: then the cause is shown before the graph."""
+    severities = {finding.severity for finding in snapshot.findings}
+    return bool(severities) and ("error" in severities or not snapshot.nodes)
+
+
+def card(snapshot: ir.Snapshot) -> str:
+    """Return the first findings as HTML, most likely cause first.
+
+    >>> site = ir.Site("train.py", 7, 7, 1, 7, "y += 1")
+    >>> finding = ir.Finding("GV1", "inplace", "error", "`y` is saved.", "", 0)
+    >>> html = card(ir.Snapshot("demo", findings=(finding,), sites=(site,)))
+    >>> "<code>y</code> is saved." in html, "train.py:7" in html
+    (True, True)
+    """
+    parts = [_finding(snapshot, each) for each in snapshot.findings[:_SHOWN]]
+    more = len(snapshot.findings) - _SHOWN
+    if more > 0:
+        parts.append(f"<p>… {counted(more, 'more finding')}</p>")
+    return "\n".join(parts)
+
+
+def _finding(snapshot: ir.Snapshot, finding: ir.Finding) -> str:
+    colour = _COLOURS[finding.severity]
+    sign = f"{_SIGNS[finding.severity]} {finding.severity}"
+    name = f"<code>{_text(finding.code, 60)}</code> <b>{_text(finding.slug, 80)}</b>"
+    lines = [
+        f'<div style="{_BOX.format(colour=colour)}">',
+        f'<p><b style="color: {colour}">{sign}</b> {name}</p>',
+        f"<p>{_sentence(finding.message)}</p>",
+    ]
+    if finding.culprit is not None:
+        site = snapshot.sites[finding.culprit]
+        lines.append(f"<p>{_place(snapshot, site)}</p>{_code(site)}")
+    if finding.fix:
+        lines.append(f"<p><b>Fix</b> {_sentence(finding.fix)}</p>")
+    rows = [_related(snapshot, role, row) for role, row in related(finding)]
+    if rows:
+        lines.append(f"<ul>{''.join(rows)}</ul>")
+    return "\n".join([*lines, "</div>"])
+
+
+def _related(snapshot: ir.Snapshot, role: str, row: int) -> str:
+    site = snapshot.sites[row]
+    line = _text(site.text.strip().split("\n")[0], 120)
+    place = _place(snapshot, site)
+    return f"<li><i>{_text(role, 60)}</i>: {place} <code>{line}</code></li>"
+
+
+def _place(snapshot: ir.Snapshot, site: ir.Site) -> str:
+    return _text(place_of(site, snapshot.sources))
+
+
+def _code(site: ir.Site) -> str:
+    """Return the lines of a site with its expression marked."""
+    lines = site.text.split("\n")
+    if not site.text.strip():
+        return ""
+    indents = [len(line) - len(line.lstrip()) for line in lines if line.strip()]
+    cut = min(indents)
+    first = cut if site.column is None else max(site.column - 1, cut)
+    stop = len(lines[-1]) if site.end_column is None else max(site.end_column - 1, 0)
+    shown: list[str] = []
+    for number, line in enumerate(lines):
+        start = first if number == 0 else len(line) - len(line.lstrip())
+        end = stop if number == len(lines) - 1 else len(line)
+        before, inside, after = line[cut:start], line[start:end], line[end:]
+        mark = f'<mark style="{_MARK}">{_text(inside)}</mark>' if inside else ""
+        shown.append(f"{_text(before)}{mark}{_text(after if inside else line[start:])}")
+    code = "\n".join(shown)
+    return f'<pre style="{_CODE}">{code}</pre>'
+
+
+def _sentence(text: str) -> str:
+    """Return prose in which `code` stands between backticks."""
+    return re.sub(r"`([^`]+)`", r"<code>\1</code>", _text(text, _LONGEST))
+
+
+def _text(text: str, width: int = 0) -> str:
+    return html.escape(clean(text, width))
