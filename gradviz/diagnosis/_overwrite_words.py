@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 
 from gradviz.diagnosis._saved_writes import Kind, Overwrite, overwrites
-from gradviz.diagnosis._words import node_words, place, tensor_words
+from gradviz.diagnosis._words import module_words, node_words, place, tensor_words
 from gradviz.diagnosis.rule import Hit, Related
 from gradviz.program.history import History
 
@@ -47,9 +47,10 @@ def _related(history: History, found: Overwrite) -> Iterable[Related]:
 def saved_words(history: History, found: Overwrite) -> str:
     """Return "PowBackward0 (line 19, …) saved its input `h` at version 0"."""
     role = "its result" if found.is_output else "its input"
+    name = tensor_words(history, found.value)
     return (
-        f"{node_words(history, found.node)} saved {role} "
-        f"{tensor_words(history, found.value)} (slot {slot(found)}, shape "
+        f"{node_words(history, found.node)} saved {role}"
+        f"{' ' if name.startswith('`') else ', '}{name} (slot {slot(found)}, shape "
         f"{list(found.value.shape)}) at version {found.value.version}"
     )
 
@@ -58,7 +59,8 @@ def write_words(history: History, found: Overwrite) -> str:
     """Return "`h.mul_(0.5)` (line 20) made it version 1"."""
     after = found.version_now if found.write is None else found.write.after
     later = f"; it is now at version {found.version_now}" * (after != found.version_now)
-    return f"{place(history, found.site)} made it version {after}{later}"
+    inside = "" if found.call is None else module_words(history, found.call.module)
+    return f"{place(history, found.site)}{inside} made it version {after}{later}"
 
 
 def slot(found: Overwrite) -> str:

@@ -8,7 +8,7 @@ from gradviz.diagnosis._raised import Failure, failures
 from gradviz.diagnosis._views import ancestors
 from gradviz.diagnosis._words import place, tensor_words
 from gradviz.diagnosis.rule import Hit, Related
-from gradviz.program.events import Call
+from gradviz.program.events import Call, HookRegistered
 from gradviz.program.history import History
 from gradviz.program.values import RawSite, Value
 
@@ -58,6 +58,15 @@ def hit(
         explains=failure.ended,
         line=line,
     )
+
+
+def hook_around(history: History, failure: Failure) -> HookRegistered | None:
+    """Return the hook in which a call failed."""
+    codes = {site[0] for site in (failure.site, *failure.stack) if site is not None}
+    for hook in history.of(HookRegistered):
+        if hook.code in codes:
+            return hook
+    return None
 
 
 def base_words(history: History, written: Value) -> str:

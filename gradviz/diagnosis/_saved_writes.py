@@ -32,6 +32,7 @@ Kind = Literal[
     "stale weights",
 ]
 
+_RESULT = re.compile(r"(_saved_)?(result|output)\d*")
 _EXPECTED = re.compile(r"is at version (\d+); expected version (\d+)")
 
 
@@ -54,7 +55,8 @@ class Overwrite:
     @property
     def is_output(self) -> bool:
         """Is the saved value the node's own result?"""
-        return self.value.node == self.node.key
+        named = _RESULT.fullmatch(self.slot) is not None
+        return named or self.value.node == self.node.key
 
 
 def overwrites(history: History) -> list[Overwrite]:

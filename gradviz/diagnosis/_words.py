@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 
+from gradviz.program.events import ModuleCall
 from gradviz.program.history import History
 from gradviz.program.values import Node, RawSite, Value
 
@@ -50,13 +51,40 @@ def node_words(history: History, node: Node) -> str:
         return node.name
     text = code(history, node.site)
     quoted = f", `{text}`" if text else ""
-    return f"{node.name} ({history.line(node.site)}{quoted})"
+    inside = module_words(history, node.module)
+    return f"{node.name} ({history.line(node.site)}{quoted}{inside})"
+
+
+def module_words(history: History, call: int | None) -> str:
+    """Return ", in `net.1` (Tanh)" for the innermost module around, or nothing."""
+    event = history.at(call)
+    if not isinstance(event, ModuleCall):
+        return ""
+    module = history.program.modules.get(event.module)
+    if module is None:
+        return ""
+    name = f"`{module.name}` " if module.name else ""
+    return f", in {name}({module.kind})"
 
 
 def tensor_words(history: History, value: Value) -> str:
     """Return what the program calls a tensor, or how it was made, or its shape."""
-    name = variable(history, value)
-    return f"`{name}`" if name else f"a tensor of shape {list(value.shape)}"
+    if (name := variable(history, value)) is not None:
+        return f"`{name}`"
+    owner = history.once(_parameters).get(value.storage)
+    if owner is not None and owner != value.tensor:
+        return f"a view of {history.name(owner, 'a parameter')}"
+    return f"a tensor of shape {list(value.shape)}"
+
+
+def _parameters(history: History) -> dict[int, int]:
+    """Return the parameter that each storage belongs to."""
+    return {
+        value.storage: value.tensor
+        for call in history.calls
+        for value in call.inputs
+        if value.is_parameter
+    }
 
 
 def variable(history: History, value: Value) -> str | None:

@@ -31,30 +31,34 @@ References
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Iterator
+from types import CodeType
 
 from gradviz.diagnosis._refused import hit, refused, subject
 from gradviz.diagnosis._words import code, place
 from gradviz.diagnosis.rule import Hit, Related, Rule
 from gradviz.program.history import History
-from gradviz.program.values import CustomFunction, RawSite, Value
+from gradviz.program.values import RawSite, Value
 
 TEXT = "created inside a custom Function"
 HOOKED = "BackwardHookFunction"
+
+_NAMED = re.compile(r"Output \d+ of (\w+)")
 
 
 def _check(history: History) -> Iterator[Hit]:
     for failure, written, made in refused(history, TEXT, "modified inplace"):
         if HOOKED in failure.text:
             continue
-        custom = _function(history, written)
-        returned = None if custom is None else _return(history, custom, written)
-        name = "a custom Function" if custom is None else f"`{custom.name}`"
+        name, forward = _function(history, failure.text, written)
+        returned = None if forward is None else _return(history, forward)
+        made_by = f"`{name}`" if name else "a custom Function"
         quoted = f": {place(history, returned)}" if returned is not None else ""
         yield hit(
             failure,
-            f"{subject(history, written)} is a view that {name} made of its input, or "
-            f"the input itself{quoted}. {place(history, failure.site)} writes it in "
+            f"{subject(history, written)} is a view that {made_by} made of its input, "
+            f"or the input itself{quoted}. {place(history, failure.site)} writes it in "
             "place: that would skip the Function's own backward, so it is refused.",
             _fix(history, returned),
             culprit=returned,
@@ -78,24 +82,31 @@ def _fix(history: History, returned: RawSite | None) -> str:
     return f"Return a copy: `return {value if simple else f'({value})'}.clone()`."
 
 
-def _function(history: History, written: Value | None) -> CustomFunction | None:
-    """Return the custom Function that made a tensor, directly or through views."""
+def _function(
+    history: History, error: str, written: Value | None
+) -> tuple[str, CodeType | None]:
+    """Return name and forward of the custom Function that made a tensor."""
     node = None if written is None else history.node(written.node)
     while node is not None:
         if node.custom is not None:
-            return node.custom
+            return node.custom.name, node.custom.forward
         after = node.next[0] if node.next else None
         node = None if after is None else history.node(after[0])
-    return None
+    named = _NAMED.search(error)
+    name = named[1].removesuffix("Backward") if named else ""
+    for node in history.program.nodes.values():
+        if node.custom is not None and node.custom.name == name:
+            return name, node.custom.forward
+    for call in history.calls:  # a call inside of its forward
+        for site in (call.site, *call.stack):
+            if site is not None and site[0].co_qualname.endswith(f"{name}.forward"):
+                return name, site[0]
+    return name, None
 
 
-def _return(
-    history: History, custom: CustomFunction, written: Value | None
-) -> RawSite | None:
+def _return(history: History, forward: CodeType) -> RawSite | None:
     """Return the place of the ``return`` in forward; of several, the likeliest."""
-    if custom.forward is None:
-        return None
-    function = history.places.function(custom.forward)
+    function = history.places.function(forward)
     returns = [
         each
         for each in ast.walk(function or ast.Module([], []))
@@ -104,7 +115,7 @@ def _return(
     if not returns:
         return None
     returns.sort(key=lambda each: (_copies(each.value), -each.lineno))
-    return history.places.at_line(custom.forward, returns[0].lineno)
+    return history.places.at_line(forward, returns[0].lineno)
 
 
 def _copies(value: ast.expr | None) -> bool:

@@ -29,7 +29,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from gradviz.diagnosis._memory import cells, numel, repeats
-from gradviz.diagnosis._refused import hit, refused, subject
+from gradviz.diagnosis._refused import hit, hook_around, refused, subject
 from gradviz.diagnosis._views import ancestors
 from gradviz.diagnosis._words import place
 from gradviz.diagnosis.rule import Hit, Related, Rule
@@ -60,6 +60,8 @@ def layout(value: Value | None) -> str:
 
 def _check(history: History) -> Iterator[Hit]:
     for failure, written, _ in refused(history, TEXT):
+        if hook_around(history, failure) is not None:
+            continue  # GV122 tells this one
         made = expansion(history, written)
         since = f" since {place(history, made.site)}" if made is not None else ""
         yield hit(

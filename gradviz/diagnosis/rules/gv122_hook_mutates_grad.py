@@ -31,11 +31,14 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from gradviz.diagnosis._gradient_sharing import sharer
+from gradviz.diagnosis._refused import hit, hook_around, refused
 from gradviz.diagnosis._rewrites import out_of_place
 from gradviz.diagnosis._words import node_words, place, tensor_words
 from gradviz.diagnosis.rule import Hit, Related, Rule
 from gradviz.program.events import Call, HookRan, HookRegistered
 from gradviz.program.history import History
+
+REFUSED = "more than one element of the written-to tensor refers to a single memory"
 
 _KINDS = ("tensor", "node", "node_pre")
 
@@ -43,12 +46,33 @@ _KINDS = ("tensor", "node", "node_pre")
 def _check(history: History) -> Iterator[Hit]:
     changed = {event.hook for event in history.of(HookRan) if event.changed}
     for hook in history.of(HookRegistered):
-        if hook.kind in _KINDS and not hook.removed and hook.hook in changed:
-            yield _hit(history, hook, _writer(history, hook))
+        if hook.kind in _KINDS and not hook.removed:
+            writer = _writer(history, hook)
+            if writer is not None or hook.hook in changed:
+                yield _hit(history, hook, writer)
+    for failure, written, _ in refused(history, REFUSED):
+        hook = hook_around(history, failure)
+        if hook is not None:
+            yield hit(
+                failure,
+                f"The hook on {_name(history, hook)} (registered in "
+                f"{history.line(hook.site)}) writes the gradient it is given in place: "
+                f"{place(history, failure.site)}. The gradient of a sum is one number "
+                "seen in many places, so the write is refused.",
+                "Return a new gradient instead of writing the given one.",
+                related=[Related("hook registered here", hook.site)],
+                written=written,
+            )
+
+
+def _name(history: History, hook: HookRegistered) -> str:
+    return "a tensor" if hook.value is None else tensor_words(history, hook.value)
 
 
 def _writer(history: History, hook: HookRegistered) -> Call | None:
     """Return the call in the hook that wrote its gradient: a tensor no call made."""
+    if hook.code is None:
+        return None
     inside = [
         call
         for call in history.calls
@@ -67,12 +91,11 @@ def _writer(history: History, hook: HookRegistered) -> Call | None:
         ]
         if any(history.producer(each, call.index) is None for each in written):
             return call
-    return inside[0] if inside else None
+    return None
 
 
 def _hit(history: History, hook: HookRegistered, call: Call | None) -> Hit:
     site = hook.site if call is None else call.site
-    name = "a tensor" if hook.value is None else tensor_words(history, hook.value)
     shared = None if hook.value is None else sharer(history, hook.value)
     if shared is None:
         effect = "Where several branches share one gradient tensor, the others change."
@@ -84,7 +107,7 @@ def _hit(history: History, hook: HookRegistered, call: Call | None) -> Hit:
     rewritten = out_of_place(history, site)
     example = f", for example `{rewritten}` and `return`" if rewritten else ""
     return Hit(
-        f"The hook on {name} (registered in {history.line(hook.site)}) writes the "
+        f"The hook on {_name(history, hook)} (registered in {history.line(hook.site)}) writes the "
         f"gradient it is given in place: {place(history, site)}. {effect}",
         site,
         f"Return a new gradient instead of writing the given one{example}.",

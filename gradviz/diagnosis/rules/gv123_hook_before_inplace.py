@@ -35,7 +35,7 @@ from gradviz.diagnosis._saved_writes import written_tensor
 from gradviz.diagnosis._views import ancestors
 from gradviz.diagnosis._words import node_words, place, tensor_words
 from gradviz.diagnosis.rule import Hit, Related, Rule
-from gradviz.program.events import Call, HookRegistered
+from gradviz.program.events import Call, HookRan, HookRegistered
 from gradviz.program.history import History
 from gradviz.program.values import Value
 
@@ -48,7 +48,7 @@ def _check(history: History) -> Iterator[Hit]:
         if hook.kind != "tensor" or hook.removed or value is None or value.node is None:
             continue
         write = _first_write(history, value, hook.index, removed.get(hook.hook))
-        if write is not None and _used(history, value.node, write.index):
+        if write is not None and _ran(history, hook, value.node, write.index):
             yield _hit(history, hook, value, write)
 
 
@@ -65,8 +65,11 @@ def _first_write(
     return None
 
 
-def _used(history: History, node: int, after: int) -> bool:
-    """Did a backward pass come by, so that the hook ran?"""
+def _ran(history: History, hook: HookRegistered, node: int, after: int) -> bool:
+    """Did the hook run, or did at least a backward pass come by?"""
+    ran = {event.hook for event in history.of(HookRan)}
+    if ran and hook.hook not in ran:
+        return False
     return any(
         backward.index > after and (node in backward.nodes or not backward.nodes)
         for backward in history.backwards

@@ -1,0 +1,11 @@
+"""Correct programs that look like GV101-GV124: nothing is to be said about them."""
+
+from __future__ import annotations
+
+from tests.rules.harness import Case, check, programs
+from tests.rules.programs_inplace_fine import ALIASES, HOOKS, WRITES
+
+
+@programs(WRITES + ALIASES + HOOKS)
+def test_a_correct_program_stays_silent(case: Case, engine: str) -> None:
+    check(case, engine)
