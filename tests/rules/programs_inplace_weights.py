@@ -42,7 +42,7 @@ STEPS: list[Case] = [
 
             def step(self, real):
                 fake = self.G(torch.randn(real.shape[0], 4))
-                ones, zeros = torch.ones(real.shape[0], 1), torch.zeros(real.shape[0], 1)
+                ones, zeros = torch.ones(len(real), 1), torch.zeros(len(real), 1)
                 bce = F.binary_cross_entropy_with_logits
                 pred = self.D(fake)
                 loss_d = bce(self.D(real), ones) + bce(self.D(fake.detach()), zeros)

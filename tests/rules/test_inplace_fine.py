@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from tests.rules.harness import Case, check, programs
-from tests.rules.programs_inplace_fine import ALIASES, HOOKS, WRITES
+from tests.rules.programs_inplace_fine import WRITES
+from tests.rules.programs_inplace_fine_views import ALIASES, HOOKS
 
 
 @programs(WRITES + ALIASES + HOOKS)

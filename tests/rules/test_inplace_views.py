@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from tests.rules.harness import Case, check, programs
 from tests.rules.programs_inplace_hooks import HOOKS
-from tests.rules.programs_inplace_views import EXPANDED, LAYOUTS, LEAVES, VIEWS
+from tests.rules.programs_inplace_layouts import EXPANDED, LAYOUTS
+from tests.rules.programs_inplace_views import LEAVES, VIEWS
 
 
 @programs(LEAVES)

@@ -107,7 +107,8 @@ def _hit(history: History, hook: HookRegistered, call: Call | None) -> Hit:
     rewritten = out_of_place(history, site)
     example = f", for example `{rewritten}` and `return`" if rewritten else ""
     return Hit(
-        f"The hook on {_name(history, hook)} (registered in {history.line(hook.site)}) writes the "
+        f"The hook on {_name(history, hook)} (registered in "
+        f"{history.line(hook.site)}) writes the "
         f"gradient it is given in place: {place(history, site)}. {effect}",
         site,
         f"Return a new gradient instead of writing the given one{example}.",

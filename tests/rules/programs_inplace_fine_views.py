@@ -1,0 +1,236 @@
+"""Correct programs that share memory, make views and hook: all stay silent."""
+
+from __future__ import annotations
+
+from tests.rules.harness import Case, case
+
+ALIASES: list[Case] = [
+    case(
+        "arrays_are_read_or_copied",
+        """
+        import numpy as np
+        import torch
+
+        x = torch.tensor([1.0, 2.0], requires_grad=True)
+        h = x.exp()
+        history = []
+        shown = h.detach().numpy()
+        history.append(shown.copy())
+        print(shown.mean(), np.sort(shown)[::-1])
+        copied = h.detach().clone().numpy()
+        copied[:] = 0
+        other = np.array(shown)
+        other *= 2
+        h.sum().backward()
+        shown[:] = 0
+        """,
+    ),
+    case(
+        "array_written_before_it_is_used",
+        """
+        import numpy as np
+        import torch
+
+        data = np.zeros((2, 2), dtype=np.float32)
+        batch = torch.from_numpy(data)
+        w = torch.ones(2, 1, requires_grad=True)
+        for step in range(3):
+            data[...] = step
+            loss = (batch @ w).pow(2).sum()
+            loss.backward()
+            w.grad = None
+            data -= 1.0
+        """,
+    ),
+    case(
+        "expanded_tensors_are_read",
+        """
+        import torch
+
+        bias = torch.zeros(1, 3, requires_grad=True)
+        wide = bias.expand(4, 3)
+        table = wide.clone()
+        table[0] = 1.0
+        tiled = bias.detach().repeat(4, 1)
+        tiled[0] += 1
+        (wide * 2 + table + tiled).sum().backward()
+        """,
+    ),
+    case(
+        "source_of_an_expanded_tensor_is_written",
+        """
+        import torch
+
+        base = torch.zeros(3)
+        seen = base.expand(2, 3)
+        base += 1
+        base[1] = 4.0
+        assert seen[1, 1] == 4
+        """,
+    ),
+    case(
+        "windows_that_do_not_overlap",
+        """
+        import torch
+
+        x = torch.arange(8.0)
+        x.unfold(0, 2, 2).mul_(2)
+        x.as_strided((2, 2), (4, 1)).zero_()
+        frames = x.unfold(0, 4, 2) * torch.ones(4)
+        frames += 1
+        print(frames.sum())
+        """,
+    ),
+    case(
+        "reshaped_copies_are_used",
+        """
+        import torch
+
+        x = torch.randn(2, 3, requires_grad=True)
+        h = (x * 2).t().reshape(6)
+        h += 1
+        g = x.t().flatten().clone()
+        g[0] = 3
+        (h.sum() + x.sum() + g.sum()).backward()
+        """,
+    ),
+    case(
+        "reshaped_views_are_written",
+        """
+        import torch
+
+        x = torch.zeros(2, 3)
+        x.reshape(-1)[0] = 1.0
+        x.flatten().add_(1)
+        x.view(3, 2)[1] = 5.0
+        print(x.sum())
+        """,
+    ),
+    case(
+        "views_that_may_be_written",
+        """
+        import torch
+
+        x = torch.ones(4, 4, requires_grad=True)
+        h = x * 2
+        h[:2].mul_(3)
+        h.t()[0] += 1
+        h.diagonal().zero_()
+        a, b = (t.clone() for t in h.chunk(2))
+        a += b
+        with torch.no_grad():
+            v = x[0]
+            v.clamp_(0, 1)
+        (h.sum() + a.sum()).backward()
+        """,
+    ),
+]
+
+HOOKS: list[Case] = [
+    case(
+        "hooks_that_return_new_gradients",
+        """
+        import torch
+
+        x = torch.ones(2, requires_grad=True)
+        h = x * 2
+        h.register_hook(lambda g: g * 0.5)
+        h.retain_grad()
+        norms = []
+        handle = x.register_hook(lambda g: norms.append(g.norm().item()))
+        (h + x).pow(2).sum().backward()
+        handle.remove()
+        """,
+    ),
+    case(
+        "hook_with_a_total_of_its_own",
+        """
+        import torch
+
+        total = torch.zeros(3)
+
+        def count(grad):
+            total.add_(grad)
+
+        w = torch.ones(3, requires_grad=True)
+        a, b = w * 2, w * 3
+        a.register_hook(count)
+        (a + b).pow(2).sum().backward()
+        """,
+    ),
+    case(
+        "optimizer_in_backward",
+        """
+        import torch
+        import torch.nn as nn
+
+        def update(p):
+            with torch.no_grad():
+                p.add_(p.grad, alpha=-0.1)
+            p.grad = None
+
+        lin = nn.Linear(2, 1)
+        for p in lin.parameters():
+            p.register_post_accumulate_grad_hook(update)
+        for _ in range(2):
+            lin(torch.ones(3, 2)).pow(2).mean().backward()
+        """,
+    ),
+    case(
+        "hook_after_the_last_write",
+        """
+        import torch
+
+        x = torch.ones(2, requires_grad=True)
+        h = x * 2
+        h.mul_(3)
+        h.retain_grad()
+        h.register_hook(print)
+        early = x * 4
+        removed = early.register_hook(print)
+        removed.remove()
+        early.add_(1)
+        with torch.no_grad():
+            y = h * early
+        (h.sum() + early.sum()).backward()
+        """,
+    ),
+    case(
+        "own_functions_with_copies",
+        """
+        import torch
+
+        class Reverse(torch.autograd.Function):
+            @staticmethod
+            def forward(ctx, x):
+                return x.clone()
+
+            @staticmethod
+            def backward(ctx, g):
+                return -g
+
+        w = torch.ones(2, requires_grad=True)
+        y = Reverse.apply(w * 1)
+        y += 1
+        y.mul_(2)
+        y.sum().backward()
+        """,
+    ),
+    case(
+        "error_that_is_expected",
+        """
+        import torch
+
+        w = torch.ones(2, requires_grad=True)
+        try:
+            w.add_(1)
+        except RuntimeError as error:
+            print("refused:", error)
+        try:
+            w.expand(3, 2).t().view(6)
+        except RuntimeError:
+            flat = w.expand(3, 2).t().reshape(6)
+        flat.sum().backward()
+        """,
+    ),
+]
