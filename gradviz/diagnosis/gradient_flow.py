@@ -104,9 +104,9 @@ def vanishes(history: History, run: NodeRun, below: float = 1e-6) -> bool:
 
 _SAME = (
     "view reshape flatten squeeze unsqueeze transpose t permute contiguous clone "
-    "detach to float double half bfloat16 type expand repeat requires_grad cpu cuda T.get "
-    "mT.get getitem unflatten narrow chunk split unbind stack cat to_copy data.get "
-    "as_tensor T mT"
+    "detach to float double half bfloat16 type expand repeat requires_grad cpu cuda "
+    "T.get mT.get getitem unflatten narrow chunk split unbind stack cat to_copy "
+    "data.get as_tensor T mT"
 )
 
 

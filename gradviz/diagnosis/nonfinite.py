@@ -77,6 +77,9 @@ def _walk(history: History) -> list[Birth]:
             walk.backward(event)
         elif isinstance(event, OptimizerCall):
             walk.optimizer(event)
+    for birth in walk.births:
+        if walk.stepped and birth.guarded and birth.poisoned is None:
+            birth.skipped = True
     return walk.births
 
 
@@ -85,7 +88,9 @@ class _Walk:
         self.history = history
         self.births: list[Birth] = []
         self.in_memory: dict[int, Birth] = {}  # storage -> whose bad values it holds
-        self.in_gradients: Birth | None = None
+        self.in_gradients: Birth | None = None  # of the last pass
+        self.in_leaves: Birth | None = None  # whose gradients may be in parameters now
+        self.stepped = False
         self.known: dict[tuple[int, int], Summary] = {}  # (tensor, version) -> scan
 
     # ---- forward ------------------------------------------------------------------
@@ -94,6 +99,10 @@ class _Walk:
         bad_inputs = [value for value in call.inputs if self.bad(value)]
         results = [*call.outputs, *(write.value for write in call.writes)]
         bad_results = [value for value in results if self.bad(value)]
+        self.overwritten(call)
+        if not bad_results:
+            # Garbage in new memory is no birth: most ops that read it fill it.
+            bad_inputs = [each for each in bad_inputs if each.storage in self.in_memory]
         sources = [self.source(value, call) for value in bad_inputs]
         self.used(call, bad_inputs, sources)
         if not bad_results:
@@ -107,7 +116,7 @@ class _Walk:
         self, call: Call, bad: list[Value], results: list[Value], sources: list[Birth]
     ) -> Birth:
         """Return whose values the bad results of a call hold."""
-        if call.op == "grad.get" and self.in_gradients is not None:
+        if call.op in ("grad.get", "step") and self.in_gradients is not None:
             return self.in_gradients
         if not bad:
             return self.born(call, _worst(results))
@@ -117,6 +126,18 @@ class _Walk:
             source = _likeliest(sources)
             source.turned_nan = source.turned_nan or call
         return source
+
+    def overwritten(self, call: Call) -> None:
+        """Forget what was in memory that a call has filled with good values."""
+        for write in call.writes:
+            source = self.in_memory.get(write.storage)
+            first = source.value if source is not None else None
+            if (
+                first is not None
+                and not self.bad(write.value)
+                and math.prod(write.value.shape) >= math.prod(first.shape)
+            ):
+                del self.in_memory[write.storage]
 
     def used(self, call: Call, bad: list[Value], sources: list[Birth]) -> None:
         """Note that a call read bad values: they are no longer its birth's end."""
@@ -143,8 +164,8 @@ class _Walk:
     def source(self, value: Value, call: Call) -> Birth:
         """Return whose bad values a tensor holds; a new birth if nobody was seen."""
         found = self.in_memory.get(value.storage)
-        if found is None and call.op == "grad.get":
-            found = self.in_gradients
+        if found is None and value.is_leaf and value.requires_grad:
+            found = self.in_leaves
         if found is None:
             facts = self.history.program.tensors.get(value.tensor)
             made = facts.made if facts is not None else None
@@ -164,43 +185,60 @@ class _Walk:
                 source.root = source.root or event
                 self.in_gradients = source
         if self.in_gradients is None and _spoils(event, self.history):
-            found = self.derivatives(event)
-            self.births += found
-            self.in_gradients = found[0] if found else None
+            self.in_gradients = self.derivatives(event)
         if self.in_gradients is not None:
+            self.in_leaves = self.in_gradients
             self.in_gradients.gradient = self.in_gradients.gradient or event
             for value in event.results:
                 if value is not None and self.bad(value):
                     self.in_memory[value.storage] = self.in_gradients
 
-    def derivatives(self, event: Backward) -> list[Birth]:
-        """Return the node runs that made NaN or Inf of finite gradients."""
-        found: list[Birth] = []
+    def derivatives(self, event: Backward) -> Birth | None:
+        """Find the node runs that made NaN or Inf of finite gradients.
+
+        A node whose forward call had read bad values hands on those: 0 * Inf is NaN.
+        """
+        first: Birth | None = None
         for run in event.runs:
-            if any(each and each.bad for each in run.incoming):
-                continue
-            if not any(each and each.bad for each in run.outgoing):
-                continue
             node = self.history.node(run.node)
-            if node is None:
+            if node is None or not _makes_bad(run):
                 continue
             call = self.history.maker(node)
-            site = node.site or (call.site if call is not None else None)
-            found.append(
-                Birth(
-                    how="derivative",
-                    site=site,
-                    call=call,
-                    node=node,
-                    run=run,
-                    backward=event,
-                    gradient=event,
-                )
-            )
-        return found
+            known = self.read_by(call)
+            if known is None:
+                known = self.born_in(event, run, node, call)
+            known.gradient = known.gradient or event
+            first = first or known
+        return first
+
+    def read_by(self, call: Call | None) -> Birth | None:
+        """Return whose bad values a call had read, but for those put in on purpose."""
+        for value in call.inputs if call is not None else ():
+            if call is not None and self.bad(value):
+                source = self.source(value, call)
+                if not source.chosen or source.is_nan or source.turned_nan:
+                    return source
+        return None
+
+    def born_in(
+        self, event: Backward, run: NodeRun, node: Node, call: Call | None
+    ) -> Birth:
+        birth = Birth(
+            how="derivative",
+            site=node.site or (call.site if call is not None else None),
+            call=call,
+            node=node,
+            run=run,
+            backward=event,
+        )
+        self.births.append(birth)
+        return birth
 
     def optimizer(self, event: OptimizerCall) -> None:
-        if event.what != "step" or self.in_gradients is None:
+        if event.what != "step":
+            return
+        self.stepped = True
+        if self.in_gradients is None:
             return
         source = self.in_gradients
         hurt = {state.tensor for state in event.states if state.bad_grad}
@@ -209,18 +247,6 @@ class _Walk:
             return
         source.poisoned = source.poisoned or event
         source.parameters |= hurt
-        for storage in self.storages(hurt):
-            self.in_memory.setdefault(storage, source)
-
-    def storages(self, tensors: set[int]) -> set[int]:
-        """Return the memory of tensors, from the calls that used them."""
-        return {
-            value.storage
-            for tensor in tensors
-            for call in self.history.uses(tensor)[:1]
-            for value in call.inputs
-            if value.tensor == tensor
-        }
 
     # ---- values -------------------------------------------------------------------
 
@@ -248,6 +274,13 @@ def _spoils(event: Backward, history: History) -> bool:
     if not leaves:
         return event.api == "backward" or not event.results
     return any(each and each.bad for run in leaves for each in run.incoming)
+
+
+def _makes_bad(run: NodeRun) -> bool:
+    """Tell whether a node got finite gradients and returned others."""
+    return any(each and each.bad for each in run.outgoing) and not any(
+        each and each.bad for each in run.incoming
+    )
 
 
 def _is_leaf(history: History, run: NodeRun) -> bool:

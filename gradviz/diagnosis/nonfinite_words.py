@@ -9,12 +9,16 @@ from gradviz.program.history import History
 from gradviz.program.values import RawSite, Summary, Value
 
 
-def hit(history: History, birth: Birth, message: str, fix: str) -> Hit:
+def hit(
+    history: History,
+    birth: Birth,
+    message: str,
+    fix: str,
+    culprit: RawSite | None = None,
+) -> Hit:
     """Return the finding for a birth; the message says how it came to be."""
-    site = birth.site
+    site = culprit or birth.site
     turned = birth.turned_nan
-    if birth.chosen and turned is not None and not birth.is_nan:
-        site = turned.site
     related = [Related("NaN from here on", turned.site)] if turned is not None else []
     if site is not birth.site:
         related = [Related("put in here", birth.site)]
@@ -46,7 +50,7 @@ def _severity(birth: Birth) -> Severity:
 
 def _certainty(birth: Birth) -> float:
     """Order births by time: what came first may have caused the others."""
-    event = birth.call or birth.backward
+    event = birth.backward or birth.call or birth.root
     return 1.0 - min(event.index if event is not None else 0, 10**7) / 10**8
 
 

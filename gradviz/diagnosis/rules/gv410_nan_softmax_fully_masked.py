@@ -42,11 +42,11 @@ def check(history: History) -> Iterator[Hit]:
             f"the softmax is 0 / 0.",
             "Leave at least one element of each row unmasked, or set fully masked rows "
             "to 0 before the softmax and their result to 0 after it.",
+            call.site,
         )
         put = birth.site if birth.site != call.site else None
         yield replace(
             found,
-            culprit=call.site,
             related=(Related("-inf comes from here", put), *found.related),
         )
 

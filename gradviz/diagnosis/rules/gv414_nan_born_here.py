@@ -30,7 +30,9 @@ from gradviz.program.history import History
 def check(history: History) -> Iterator[Hit]:
     """Yield the births that no other rule explains."""
     for birth in of_kind(history, "other"):
-        yield words.hit(history, birth, _message(history, birth), _fix(birth))
+        turned = birth.turned_nan if birth.chosen else None
+        culprit = turned.site if turned is not None else None
+        yield words.hit(history, birth, _message(history, birth), _fix(birth), culprit)
 
 
 def _message(history: History, birth: Birth) -> str:
