@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable
 
-from gradviz.program.events import Call, OptimizerCall
+from gradviz.program.events import OptimizerCall
 from gradviz.program.history import History
+from gradviz.program.records import Module
 from gradviz.program.values import Value
 
 _COPYING = {"copy_", "lerp_", "add_", "set_", "data.set"}
@@ -73,11 +74,22 @@ def parameters(history: History) -> dict[int, int]:
     }
 
 
-def first_use(history: History, tensor: int) -> Call | None:
-    """Return the first call that gave or took a tensor."""
-    calls = [history.producer(tensor), *history.uses(tensor)[:1]]
-    found = [call for call in calls if call is not None]
-    return min(found, key=lambda call: call.index, default=None)
+def all_parameters(history: History, module: Module) -> set[int]:
+    """Return the parameters of a module and of all inside it."""
+    found = set(module.parameters.values())
+    for key in module.children.values():
+        found |= all_parameters(history, history.program.modules[key])
+    return found
+
+
+def births(history: History) -> dict[int, int]:
+    """Return, for tensors, the index of the first call that met their memory."""
+    first: dict[int, int] = {}
+    for call in history.calls:
+        for value in (*call.inputs, *call.outputs):
+            first.setdefault(value.storage, call.index)
+    seen = last_seen(history)
+    return {key: first[value.storage] for key, value in seen.items()}
 
 
 def listed(history: History, tensors: Collection[int], limit: int = 4) -> str:

@@ -1,0 +1,77 @@
+"""Where a tensor got its dtype, its device or its shape."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Literal
+
+from gradviz.diagnosis.rules import _leaves
+from gradviz.program.events import Call
+from gradviz.program.history import History
+from gradviz.program.values import RawSite, Value
+
+Property = Literal["dtype", "device", "shape"]
+
+
+def origin(history: History, value: Value, what: Property) -> RawSite | None:
+    """Return the line that gave a tensor its dtype, device or shape.
+
+    Follows operands that had it already, back to the call where it came in.
+    """
+    if value.is_parameter:
+        return _of_parameter(history, value, what)
+    call = origin_call(history, value, lambda each: getattr(each, what))
+    return None if call is None else call.site
+
+
+def origin_call(
+    history: History, value: Value, key: Callable[[Value], object]
+) -> Call | None:
+    """Return the first call in the making of a tensor that gave it a property."""
+    wanted, found, limit = key(value), None, None
+    while True:
+        call = history.producer(value, before=limit)
+        if call is None:
+            return found
+        found, limit = call, call.index
+        same = [
+            each
+            for each in call.inputs
+            if key(each) == wanted and each.tensor != value.tensor
+        ]
+        data = [each for each in same if not each.is_parameter]
+        if not data:
+            return found
+        value = data[0]
+
+
+def _of_parameter(history: History, value: Value, what: Property) -> RawSite | None:
+    for call in reversed(history.uses(value.tensor)):
+        changed = [each for each in call.outputs if each.tensor == value.tensor]
+        if call.op == "data.set" and changed:
+            before = call.inputs[0]
+            if getattr(before, what) != getattr(changed[0], what):
+                return call.site
+    return made_at(history, value.tensor)
+
+
+def made_at(history: History, parameter: int) -> RawSite | None:
+    """Return the line that constructed the module of a parameter, or the tensor."""
+    key = _leaves.parameters(history).get(parameter)
+    if key is not None and history.program.modules[key].site is not None:
+        return history.program.modules[key].site
+    facts = history.program.tensors.get(parameter)
+    if facts is not None and facts.made is not None:
+        return facts.made
+    call = history.producer(parameter)
+    return None if call is None else call.site
+
+
+def described(history: History, value: Value, fallback: str) -> str:
+    """Return "`x` of shape (3, 2)" for a tensor."""
+    return f"{history.name(value, fallback)} of shape {shape_text(value)}"
+
+
+def shape_text(value: Value) -> str:
+    """Return a shape as Python writes it."""
+    return str(tuple(value.shape))

@@ -1,0 +1,134 @@
+"""Predictions (N, 1) meet targets (N,), and every one is compared with every other.
+
+What it does
+    Finds arithmetic between shapes ``(..., N, 1)`` and ``(..., N)`` whose N by N result
+    is reduced to a number.
+
+Why is this bad
+    Broadcasting lines shapes up from the right: the result has N*N elements. The loss
+    is a number as ever, its minimum is the mean of the targets, and nothing fails.
+
+Example
+    ::
+
+        loss = (net(x) - target).pow(2).mean()  # (N, 1) - (N,)
+
+Use instead
+    ::
+
+        loss = (net(x).squeeze(1) - target).pow(2).mean()
+
+When it stays quiet
+    Tables of all pairs that are asked for (``x[:, None] - y``, distances), outer
+    products that feed a layer, biases, operands of equal rank.
+
+References
+    https://pytorch.org/docs/stable/notes/broadcasting.html
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from math import prod
+
+from gradviz.diagnosis.rule import Hit, Related, Rule
+from gradviz.diagnosis.rules._flow import name_of, words
+from gradviz.diagnosis.rules._provenance import described, origin, shape_text
+from gradviz.program.events import Call
+from gradviz.program.history import History
+from gradviz.program.values import Value
+
+_ARITHMETIC = words("sub rsub mul rmul div rdiv add radd subtract multiply isub")
+_REDUCTIONS = words("mean sum nanmean norm max median logsumexp")
+_ELEMENTWISE = _ARITHMETIC | words(
+    "pow square abs neg exp log sqrt clamp where float double to clip log1p logical_and"
+    " softplus relu sigmoid logsigmoid huber maximum minimum negative absolute cosh"
+)
+_PAIRING = words("unsqueeze getitem view reshape expand expand_as")
+_FAR = 12  # calls between the broadcast and the number it ends as
+
+
+def _check(history: History) -> Iterator[Hit]:
+    for call in history.calls:
+        pair = broadcast_pair(call) if name_of(call) in _ARITHMETIC else None
+        if pair is not None and not _is_meant(history, call, pair):
+            tall, flat = pair
+            if _becomes_number(history, call):
+                yield hit(history, call, tall, flat)
+
+
+def broadcast_pair(call: Call) -> tuple[Value, Value] | None:
+    """Return the operands of shape (..., N, 1) and (..., N), if these are they."""
+    if len(call.inputs) != 2 or not call.outputs:
+        return None
+    tall, flat = sorted(call.inputs, key=lambda each: -len(each.shape))
+    column = tall.shape[-1:] == (1,) and tall.shape[:-1] == flat.shape
+    return (tall, flat) if column and prod(flat.shape) > 1 else None
+
+
+def _is_meant(history: History, call: Call, pair: tuple[Value, Value]) -> bool:
+    """Return whether the program spelled out that all pairs are wanted."""
+    tall, flat = pair
+    if tall.storage == flat.storage:
+        return True
+    maker = history.producer(tall, before=call.index)
+    return (
+        maker is not None
+        and name_of(maker) in _PAIRING
+        and maker.site is not None
+        and history.places.statement(maker.site) is history.places.statement(call.site)
+    )
+
+
+def _becomes_number(history: History, call: Call) -> bool:
+    """Return whether a result is reduced to one number by elementwise steps only."""
+    waiting, shape = [call.outputs[0]], call.outputs[0].shape
+    for value in waiting:
+        if len(waiting) > _FAR:
+            break
+        for use in history.uses(value.tensor):
+            if use.index <= call.index or not use.outputs:
+                continue
+            result = use.outputs[0]
+            if name_of(use) in _REDUCTIONS and prod(result.shape) == 1:
+                return True
+            foreign = [
+                each
+                for each in use.inputs
+                if each.tensor != value.tensor and each.shape == shape
+            ]
+            if name_of(use) in _ELEMENTWISE and not _is_table(history, foreign):
+                waiting.append(result)
+    return False
+
+
+def _is_table(history: History, values: list[Value]) -> bool:
+    """Return whether these were made N by N: then the pairs are meant."""
+    for value in values:
+        maker = history.producer(value)
+        if maker is not None and name_of(maker) not in _ELEMENTWISE:
+            return True
+    return False
+
+
+def hit(history: History, call: Call, tall: Value, flat: Value) -> Hit:
+    """Return the hit for one broadcast in a loss."""
+    made = call.outputs[0]
+    count, samples = prod(tall.shape[:-1]) * flat.shape[-1], prod(flat.shape)
+    shape = shape_text(made) if made.shape else f"{tall.shape[:-1] + flat.shape[-1:]}"
+    return Hit(
+        f"{described(history, tall, 'one operand')} and "
+        f"{described(history, flat, 'the other')} broadcast to {shape}: "
+        f"{count} pairs from {samples} samples, every one compared with every other.",
+        call.site,
+        "Give both the same shape: `.squeeze(-1)` on the first, or `.unsqueeze(-1)` "
+        "on the second.",
+        related=(
+            Related("shape made here", origin(history, tall, "shape")),
+            Related("other shape made here", origin(history, flat, "shape")),
+        ),
+        tensors=(tall.tensor, flat.tensor),
+    )
+
+
+RULE = Rule("GV602", "broadcast-loss-manual", "warning", _check)

@@ -1,0 +1,134 @@
+"""A loss that applies softmax itself is given the result of a softmax.
+
+What it does
+    Finds ``cross_entropy`` and ``log_softmax`` of the result of ``softmax``, and
+    ``binary_cross_entropy_with_logits`` of the result of ``sigmoid``, along the same
+    dimension, with only views in between.
+
+Why is this bad
+    Probabilities lie between 0 and 1, so the second softmax is nearly flat: the loss
+    cannot come near zero, and its gradients are small.
+
+Example
+    ::
+
+        probabilities = torch.softmax(net(x), dim=1)
+        loss = F.cross_entropy(probabilities, target)
+
+Use instead
+    ::
+
+        loss = F.cross_entropy(net(x), target)
+
+When it stays quiet
+    Softmax in attention, for targets, beside the loss, or along another dimension;
+    ``log_softmax`` before ``cross_entropy``, which changes nothing.
+
+References
+    https://pytorch.org/docs/stable/generated/torch.nn.CrossEntropyLoss.html
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from math import e, log
+
+from gradviz.diagnosis.rule import Hit, Related, Rule
+from gradviz.diagnosis.rules._flow import name_of, words
+from gradviz.program.events import Call, ModuleCall
+from gradviz.program.history import History
+from gradviz.program.values import RawSite, Value
+
+_SECOND = {
+    "cross_entropy": "softmax",
+    "cross_entropy_loss": "softmax",
+    "log_softmax": "softmax",
+    "binary_cross_entropy_with_logits": "sigmoid",
+}
+_VIEWS = words(
+    "view reshape flatten squeeze unsqueeze transpose permute getitem float to double "
+    "contiguous clone T mT movedim"
+)
+_LAYERS = words("Softmax Softmax2d Sigmoid")
+
+
+def _check(history: History) -> Iterator[Hit]:
+    for call in history.calls:
+        first = _SECOND.get(name_of(call))
+        if first is not None and call.inputs:
+            given = _source(history, call.inputs[0], call.index)
+            if given is not None and name_of(given[0]) == first:
+                maker, viewed = given
+                if viewed or _same_dimension(maker, call):
+                    yield _hit(history, maker, call)
+
+
+def _source(history: History, value: Value, before: int) -> tuple[Call, bool] | None:
+    """Return the call behind the views of a value, and whether there were views."""
+    viewed = False
+    while True:
+        call = history.producer(value, before=before)
+        if call is None:
+            return None
+        if name_of(call) not in _VIEWS or not call.inputs:
+            return call, viewed
+        value, before, viewed = call.inputs[0], call.index, True
+
+
+def _same_dimension(first: Call, second: Call) -> bool:
+    if name_of(first) == "sigmoid":
+        return True
+    rank = len(first.inputs[0].shape)
+    own = _dimension(first, rank)
+    if name_of(second) == "log_softmax":
+        return own is None or own == _dimension(second, rank)
+    return own in (None, 1 if rank > 1 else 0)
+
+
+def _dimension(call: Call, rank: int) -> int | None:
+    given = call.keywords.get("dim")
+    if given is None and len(call.arguments) > 1:
+        given = call.arguments[1]
+    return given % rank if isinstance(given, int) and rank else None
+
+
+def _hit(history: History, first: Call, second: Call) -> Hit:
+    twice = name_of(first)
+    return Hit(
+        f"{history.name(second.inputs[0], 'The input')} of `{second.op}` in "
+        f"{history.line(second.site)} is already the result of a {twice}, and "
+        f"`{second.op}` applies {_its(second)} itself: {_limit(first)}.",
+        _culprit(history, first),
+        f"Remove the {twice} and give the loss the scores themselves (logits).",
+        symptom=second.site,
+        related=(
+            Related("applied a second time", second.site),
+            Related("runs here", first.site),
+        ),
+    )
+
+
+def _its(second: Call) -> str:
+    return "sigmoid" if name_of(second).startswith("binary") else "softmax"
+
+
+def _limit(first: Call) -> str:
+    if name_of(first) == "sigmoid":
+        return "the loss cannot fall below 0.31 for a positive label"
+    shape = first.outputs[0].shape if first.outputs else ()
+    classes = shape[1] if len(shape) > 1 else (*shape, 2)[0]
+    least = log(1 + (classes - 1) / e)
+    return f"with {classes} classes the loss cannot fall below {least:.2f}"
+
+
+def _culprit(history: History, first: Call) -> RawSite | None:
+    """Return the line to change: of a layer, where it is constructed."""
+    around = history.at(first.module)
+    if isinstance(around, ModuleCall):
+        module = history.program.modules.get(around.module)
+        if module is not None and module.kind in _LAYERS and module.site is not None:
+            return module.site
+    return first.site
+
+
+RULE = Rule("GV604", "double-softmax", "warning", _check)

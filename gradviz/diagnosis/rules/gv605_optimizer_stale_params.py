@@ -1,0 +1,118 @@
+"""A layer was replaced after the optimizer was made: the optimizer steps the old one.
+
+What it does
+    Finds parameters that a backward pass reaches, that were created after an optimizer
+    which steps, and that no optimizer knows.
+
+Why is this bad
+    An optimizer keeps the tensors it was given. The new layer gets gradients and is
+    never updated; the old one is updated by nobody's gradients.
+
+Example
+    ::
+
+        optimizer = torch.optim.SGD(net.parameters(), lr=0.1)
+        net.head = nn.Linear(64, 10)
+
+Use instead
+    ::
+
+        net.head = nn.Linear(64, 10)
+        optimizer = torch.optim.SGD(net.parameters(), lr=0.1)
+
+When it stays quiet
+    Parameters that were there before the optimizer and were left out of it, those that
+    the program updates by hand, and ``add_param_group``.
+
+References
+    https://github.com/Lightning-AI/pytorch-lightning/issues/19955
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from gradviz.diagnosis.rule import Hit, Related, Rule
+from gradviz.diagnosis.rules import _leaves
+from gradviz.diagnosis.rules._gradients import moments
+from gradviz.diagnosis.rules._provenance import made_at
+from gradviz.program.history import History
+from gradviz.program.records import Optimizer
+from gradviz.program.values import RawSite
+
+
+def _check(history: History) -> Iterator[Hit]:
+    program = history.program
+    stepped = {step.optimizer: step.index for step in _leaves.steps(history)}
+    makers = [each for key, each in program.optimizers.items() if key in stepped]
+    if not makers:
+        return
+    first = min(makers, key=lambda each: each.made)
+    known = {tensor for each in program.optimizers.values() for tensor in each.tensors}
+    unknown = _reached_parameters(history) - known - _by_hand(history)
+    born = _leaves.births(history)
+    new = {each for each in unknown if born.get(each, 0) > first.made}
+    groups: dict[RawSite | None, set[int]] = {}
+    for tensor in sorted(new):
+        groups.setdefault(_replaced_at(history, tensor, new), set()).add(tensor)
+    for site, tensors in groups.items():
+        yield _hit(history, first, site, tensors)
+
+
+def _reached_parameters(history: History) -> set[int]:
+    tensors = history.program.tensors
+    reached = _leaves.trained(history)
+    return {key for key in reached if key in tensors and tensors[key].is_parameter}
+
+
+def _by_hand(history: History) -> set[int]:
+    return {
+        key for each in moments(history) if each.what == "update" for key in each.leaves
+    }
+
+
+def _replaced_at(history: History, tensor: int, new: set[int]) -> RawSite | None:
+    """Return where the outermost module that is new as a whole was constructed."""
+    key = _leaves.parameters(history).get(tensor)
+    while key is not None:
+        outer = _parent(history, key)
+        if outer is None or not _inside(history, outer) <= new:
+            break
+        key = outer
+    module = history.program.modules.get(key) if key is not None else None
+    whole = module is not None and _inside(history, module.key) <= new
+    if module is None or module.site is None or not whole:
+        facts = history.program.tensors[tensor]
+        return facts.made or made_at(history, tensor)
+    return module.site
+
+
+def _parent(history: History, key: int) -> int | None:
+    for module in history.program.modules.values():
+        if key in module.children.values():
+            return module.key
+    return None
+
+
+def _inside(history: History, key: int) -> set[int]:
+    return _leaves.all_parameters(history, history.program.modules[key])
+
+
+def _hit(
+    history: History, first: Optimizer, site: RawSite | None, tensors: set[int]
+) -> Hit:
+    name = f"`{first.name}`" if first.name else f"the {first.kind} optimizer"
+    names = _leaves.listed(history, tensors)
+    return Hit(
+        f"{names} {_leaves.plural(len(tensors), 'was', 'were')} created in "
+        f"{history.line(site)}, after {name} in {history.line(first.site)} took its "
+        "parameters: gradients come, but no optimizer applies them.",
+        site,
+        "Create the optimizer after the layer, or call `optimizer.add_param_group`.",
+        symptom=first.site,
+        related=(Related("took its parameters here", first.site),),
+        tensors=tuple(sorted(tensors)),
+    )
+
+
+RULE = Rule("GV605", "optimizer-stale-params", "warning", _check)

@@ -1,0 +1,101 @@
+"""Layers in a Python list or dict are not part of their module.
+
+What it does
+    Finds trainable tensors in plain containers of a module (or as plain tensor
+    attributes) that a backward pass reaches and no optimizer knows.
+
+Why is this bad
+    ``parameters()``, ``to()`` and ``state_dict()`` see only what is registered. Such
+    layers get gradients and are never updated, moved or saved.
+
+Example
+    ::
+
+        self.hidden = [nn.Linear(64, 64) for _ in range(3)]
+
+Use instead
+    ::
+
+        self.hidden = nn.ModuleList(nn.Linear(64, 64) for _ in range(3))
+
+When it stays quiet
+    Layers whose parameters are given to an optimizer by hand, and those that are
+    hidden on purpose: frozen teachers that no gradient reaches.
+
+References
+    https://pytorch.org/docs/stable/generated/torch.nn.ModuleList.html
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+
+from gradviz.diagnosis.rule import Hit, Related, Rule
+from gradviz.diagnosis.rules import _leaves
+from gradviz.diagnosis.rules._provenance import made_at
+from gradviz.program.history import History
+from gradviz.program.records import Module
+from gradviz.program.values import RawSite
+
+_INSTEAD = {
+    "list": "nn.ModuleList",
+    "tuple": "nn.ModuleList",
+    "dict": "nn.ModuleDict",
+}
+
+
+def _check(history: History) -> Iterator[Hit]:
+    optimizers = history.program.optimizers.values()
+    known = {tensor for each in optimizers for tensor in each.tensors}
+    trained = _leaves.trained(history)
+    for module in history.program.modules.values():
+        for attribute, container, tensors in module.hidden:
+            lost = set(tensors) & trained - known
+            if lost:
+                yield _hit(history, module, attribute, container, lost)
+
+
+def _hit(
+    history: History, module: Module, attribute: str, container: str, lost: set[int]
+) -> Hit:
+    made = made_at(history, min(lost))
+    line = _assigned(history, made or module.site, attribute)
+    count = len(lost)
+    kind = "tensor" if container in ("Tensor", "Parameter") else f"plain {container}"
+    layers = any(_leaves.parameters(history).get(each) for each in lost)
+    instead = _INSTEAD.get(container, "nn.ModuleList") if layers else "nn.Parameter"
+    if not layers and kind != "tensor":
+        instead = "nn.ParameterDict" if container == "dict" else "nn.ParameterList"
+    culprit = made or module.site
+    return Hit(
+        f"`self.{attribute}` of {module.kind} is a {kind}: {count} trainable "
+        f"{_leaves.plural(count, 'tensor', 'tensors')} in it "
+        f"{_leaves.plural(count, 'is', 'are')} not in `parameters()`. "
+        "The loss reaches them, and no optimizer knows them.",
+        culprit,
+        f"Use `{instead}`, which registers what it holds.",
+        related=(Related("created here", made),) if line is not None else (),
+        tensors=tuple(sorted(lost)),
+        line=line,
+    )
+
+
+def _assigned(history: History, site: RawSite | None, attribute: str) -> int | None:
+    """Return the line that sets the attribute, in a site's function or file."""
+    if site is None:
+        return None
+    places = history.places
+    function = places.function(site[0])
+    for scope in (function, places.tree(site[0].co_filename)):
+        for each in ast.walk(scope) if scope is not None else ():
+            if not isinstance(each, ast.Assign | ast.AnnAssign):
+                continue
+            plain = isinstance(each, ast.Assign)
+            for target in each.targets if plain else [each.target]:
+                if isinstance(target, ast.Attribute) and target.attr == attribute:
+                    return each.lineno
+    return None
+
+
+RULE = Rule("GV606", "layers-in-plain-list", "warning", _check)

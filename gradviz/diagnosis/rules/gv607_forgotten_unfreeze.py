@@ -1,0 +1,132 @@
+"""An optimizer was given parameters that are frozen for the whole run.
+
+What it does
+    Finds parameters that are in an optimizer and have ``requires_grad`` False at every
+    step of it, and the line that froze them. Where everything behind a loss is frozen,
+    it explains why ``backward()`` refuses.
+
+Why is this bad
+    The optimizer passes over them without a word: a warm-up that should have ended
+    goes on for ever.
+
+Example
+    ::
+
+        for p in net.body.parameters():
+            p.requires_grad_(False)
+        optimizer = torch.optim.SGD(net.parameters(), lr=0.1)
+
+Use instead
+    ::
+
+        for p in net.body.parameters():
+            p.requires_grad_(True)
+        optimizer = torch.optim.SGD(net.parameters(), lr=0.1)
+
+When it stays quiet
+    Frozen parameters that no optimizer was given, and those that are unfrozen later.
+    A model that is frozen in part and handed over whole is an information only: it may
+    be meant.
+
+References
+    https://pytorch.org/docs/stable/notes/autograd.html#setting-requires-grad
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from gradviz.diagnosis.rule import Hit, Related, Rule
+from gradviz.diagnosis.rules import _leaves
+from gradviz.diagnosis.rules._cuts import is_dead
+from gradviz.diagnosis.rules._raised import ended_by
+from gradviz.program.events import Backward, Call, OptimizerCall
+from gradviz.program.history import History
+from gradviz.program.values import RawSite
+
+
+def _check(history: History) -> Iterator[Hit]:
+    yield from _dead_passes(history)
+    for key, optimizer in history.program.optimizers.items():
+        steps = [each for each in _leaves.steps(history) if each.optimizer == key]
+        frozen = _always_frozen(steps)
+        for site, tensors in _by_freeze(history, frozen).items():
+            later = _joined_later(history, optimizer.made, tensors)
+            everything = frozen == set(optimizer.tensors)
+            names = _leaves.listed(history, tensors)
+            name = f"`{optimizer.name}`" if optimizer.name else "an optimizer"
+            yield Hit(
+                f"{names} {_leaves.plural(len(tensors), 'is', 'are')} in {name}, but "
+                f"frozen since {history.line(site)}: none of its {len(steps)} "
+                f"{_leaves.plural(len(steps), 'step', 'steps')} could move "
+                f"{_leaves.plural(len(tensors), 'it', 'them')}.",
+                site,
+                "Call `requires_grad_(True)` where training of them is to begin, or "
+                "leave them out of the optimizer.",
+                symptom=steps[0].site,
+                related=(Related("given to the optimizer", optimizer.site),),
+                tensors=tuple(sorted(tensors)),
+                severity="warning" if later or everything else "info",
+                certainty=0.8 if later or everything else 0.5,
+            )
+
+
+def _always_frozen(steps: list[OptimizerCall]) -> set[int]:
+    frozen = [
+        {each.tensor for each in step.states if not each.requires_grad}
+        for step in steps
+    ]
+    return set[int].intersection(*frozen) if frozen else set()
+
+
+def _joined_later(history: History, made: int, tensors: set[int]) -> bool:
+    """Return whether training went on without them before this optimizer came."""
+    return any(
+        step.index < made and not tensors & {each.tensor for each in step.states}
+        for step in _leaves.steps(history)
+    )
+
+
+def _by_freeze(history: History, tensors: set[int]) -> dict[RawSite, set[int]]:
+    found: dict[RawSite, set[int]] = {}
+    for tensor in sorted(tensors):
+        call = _freeze(history, tensor)
+        if call is not None and call.site is not None:
+            found.setdefault(call.site, set()).add(tensor)
+    return found
+
+
+def _freeze(history: History, tensor: int) -> Call | None:
+    """Return the last call that switched requires_grad of a tensor off."""
+    for call in reversed(history.uses(tensor)):
+        if call.op in ("requires_grad_", "requires_grad.set"):
+            after = [each for each in call.outputs if each.tensor == tensor]
+            return call if not (after and after[0].requires_grad) else None
+    return None
+
+
+def _dead_passes(history: History) -> Iterator[Hit]:
+    for backward in history.backwards:
+        if is_dead(backward) and ended_by(history, backward):
+            yield from _explained(history, backward)
+
+
+def _explained(history: History, backward: Backward) -> Iterator[Hit]:
+    behind = history.behind(backward.roots, backward.index)
+    for site, tensors in _by_freeze(history, behind).items():
+        yield Hit(
+            f"The loss was computed from frozen parameters alone: "
+            f"{_leaves.listed(history, tensors)} "
+            f"{_leaves.plural(len(tensors), 'was', 'were')} frozen in "
+            f"{history.line(site)}.",
+            site,
+            "Unfreeze what is to learn with `requires_grad_(True)`.",
+            symptom=backward.site,
+            tensors=tuple(sorted(tensors)),
+            severity="error",
+            explains=True,
+            certainty=0.7,
+        )
+
+
+RULE = Rule("GV607", "forgotten-unfreeze", "warning", _check)

@@ -1,0 +1,77 @@
+"""``module.requires_grad = False`` sets an attribute that nobody reads.
+
+What it does
+    Finds switches set as plain attributes (``requires_grad`` on a module, a misspelled
+    one on a parameter) while the parameters go on as before.
+
+Why is this bad
+    A module has no such switch: its parameters keep their ``requires_grad``. What
+    should be frozen is trained, and the other way round.
+
+Example
+    ::
+
+        net.body.requires_grad = False
+
+Use instead
+    ::
+
+        net.body.requires_grad_(False)
+
+When it stays quiet
+    Attributes that a class sets on itself, and modules whose parameters are frozen
+    as the attribute says.
+
+References
+    https://pytorch.org/docs/stable/generated/torch.nn.Module.html#torch.nn.Module.requires_grad_
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+
+from gradviz.diagnosis.rule import Hit, Rule
+from gradviz.diagnosis.rules import _leaves
+from gradviz.diagnosis.rules._provenance import made_at
+from gradviz.program.history import History
+from gradviz.program.records import Module
+from gradviz.program.values import RawSite
+
+
+def _check(history: History) -> Iterator[Hit]:
+    trained = _leaves.trained(history)
+    for module in history.program.modules.values():
+        inside = _leaves.all_parameters(history, module)
+        for attribute, site in module.odd.items():
+            learns = bool(inside & trained)
+            if inside and _asks_to_learn(history, site) != learns:
+                yield _hit(history, module, attribute, site, inside)
+
+
+def _asks_to_learn(history: History, site: RawSite | None) -> bool:
+    """Return whether the assignment says True; most say False."""
+    statement = history.places.statement(site)
+    value = statement.value if isinstance(statement, ast.Assign) else None
+    return isinstance(value, ast.Constant) and value.value is True
+
+
+def _hit(
+    history: History,
+    module: Module,
+    attribute: str,
+    site: RawSite | None,
+    inside: set[int],
+) -> Hit:
+    owner = f"`{module.name}`" if module.name else f"a {module.kind}"
+    culprit = site or made_at(history, min(inside))
+    return Hit(
+        f"`{attribute}` is no switch of {owner} ({module.kind}): it is stored as a "
+        f"plain attribute, and its {len(inside)} parameters keep their requires_grad.",
+        culprit,
+        f"Call `{module.name or 'module'}.requires_grad_(False)` (or True).",
+        tensors=tuple(sorted(inside)),
+    )
+
+
+RULE = Rule("GV608", "freeze-attribute-typo", "warning", _check)
