@@ -5,10 +5,18 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 import pytest
-from playwright.sync_api import Browser, BrowserContext, Page, sync_playwright
+from playwright.sync_api import (
+    Browser,
+    BrowserContext,
+    Page,
+    ViewportSize,
+    sync_playwright,
+)
 
+from tests.browser.lab import Lab, serve
 from tools import frontend
 
 # Software drawing and no network of its own: the same on every machine.
@@ -37,6 +45,13 @@ def browser(chromium: str) -> Iterator[Browser]:
         browser.close()
 
 
+@pytest.fixture(scope="session")
+def lab(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Lab]:
+    """JupyterLab as a user of gradviz has it."""
+    with serve(tmp_path_factory.mktemp("lab")) as server:
+        yield server
+
+
 @dataclass
 class Watched:
     """A page with everything that it requested and complained about."""
@@ -60,8 +75,8 @@ def new_page(browser: Browser) -> Iterator[Callable[..., Watched]]:
     """Open watched pages, each in a context of its own; close them after the test."""
     contexts: list[BrowserContext] = []
 
-    def open_page(*, width: int = 1280, height: int = 900, **options: str) -> Watched:
-        size = {"width": width, "height": height}
+    def open_page(*, width: int = 1280, height: int = 900, **options: Any) -> Watched:
+        size = ViewportSize(width=width, height=height)
         context = browser.new_context(viewport=size, **options)
         context.set_default_timeout(PATIENCE_MS)
         contexts.append(context)

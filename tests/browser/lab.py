@@ -9,7 +9,7 @@ import secrets
 import signal
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Generator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from http.client import HTTPResponse
@@ -73,7 +73,7 @@ def command(page: Page, name: str, arguments: object = None) -> None:
 
 
 @contextmanager
-def serve(folder: Path, *, plugin: bool = True, kernels: bool = True) -> Iterator[Lab]:
+def serve(folder: Path, *, plugin: bool = True, kernels: bool = True) -> Generator[Lab]:
     """Run JupyterLab on a free port, with settings and trust of its own."""
     state = folder / ".state"
     token = secrets.token_hex(16)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import subprocess
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from importlib.metadata import PackageNotFoundError, distribution
 from pathlib import Path
 
@@ -30,13 +30,6 @@ hidden = (x * w + 1.0).exp()
 loss = hidden.sum()
 loss.backward()
 """
-
-
-@pytest.fixture(scope="module")
-def lab(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Lab]:
-    """JupyterLab as a user of gradviz has it."""
-    with serve(tmp_path_factory.mktemp("lab")) as server:
-        yield server
 
 
 def expected_nodes() -> int:

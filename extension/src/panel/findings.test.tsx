@@ -73,7 +73,7 @@ describe("findings beside the graph", () => {
     const button = app.find("findings-button");
     expect(button.textContent).toBe("3");
     expect(button.getAttribute("aria-label")).toBe(
-      "Findings: 1 error, 1 warning, 1 info",
+      "3 findings: 1 error, 1 warning, 1 info",
     );
     await app.click(button);
     expect(app.find("inspector").textContent).toContain("Leaves");

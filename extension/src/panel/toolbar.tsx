@@ -12,6 +12,7 @@ import {
   setViewMode,
 } from "../state/actions.js";
 import { countSentence, worstOf } from "../state/findings.js";
+import { formatPlural } from "../state/format.js";
 import type { ThemeChoice } from "../state/ui.js";
 import { useApp, useStore } from "./context.js";
 import {
@@ -179,12 +180,14 @@ function FindingsButton() {
   if (worst === null) return null;
   const shown = store.derived.pane.value === "findings";
   const Icon = SEVERITY_ICONS[worst];
+  const count = formatPlural(findings.length, "finding");
+  const label = `${count}: ${countSentence(findings)}`;
   return (
     <button
       type="button"
       class={`findings-button ${worst}`}
-      aria-label={`Findings: ${countSentence(findings)}`}
-      title={`Findings: ${countSentence(findings)} ( n )`}
+      aria-label={label}
+      title={`${label} ( n )`}
       aria-pressed={shown}
       data-testid="findings-button"
       onClick={() => setPane(store, shown ? "inspector" : "findings")}
