@@ -60,7 +60,7 @@ class TorchValues:
 
     def part(self, part: Any, whole: Value) -> Value:
         """Describe some elements of a tensor, under that tensor's number."""
-        value = self._describe(part, whole.tensor, whole.version, scan=False)
+        value = self._describe(part, whole.tensor, whole.version)
         value.node, value.output, value.is_leaf = (
             whole.node,
             whole.output,
