@@ -9,6 +9,7 @@ from gradviz._capture._loop_base import Here, Part
 from gradviz._capture._loop_calls import CallPart
 from gradviz._capture._loop_census import CensusPart
 from gradviz._capture._loop_functions import FunctionPart
+from gradviz._capture._loop_hooks import HookPart
 from gradviz._capture._loop_modules import ModulePart
 from gradviz._capture._loop_names import NamePart
 from gradviz._capture._loop_optim import OptimizerPart
@@ -28,6 +29,7 @@ class LoopLog:
     - OptimizerCall and the table of optimizers; one Call ``step`` with the writes of a
       library's step; Call of the optimizer's name with ``error`` where it was refused;
     - ModuleCall, TrainingSwitched, the table of modules, ``TensorFacts`` of parameters;
+    - HookRegistered ``module_*``, with numbers below zero;
     - a Call of the class's name for every ``Function.apply`` of the user's, added as it
       begins; ``Node.custom``; with ``scanned``, a check of each class's derivative;
     - Calls ``clip_grad_norm_``/``clip_grad_value_`` (inputs: the parameters),
@@ -55,6 +57,8 @@ class LoopLog:
         self.here = here = Here()
         self.optimizers = OptimizerPart(lib, log, here)
         self.modules = ModulePart(lib, log, here)
+        self.hooks = HookPart(lib, log, here)
+        self.hooks.modules = self.modules
         self.functions = FunctionPart(lib, log, here)
         self.names = NamePart(lib, log, here)
         self.names.modules = self.modules
@@ -65,6 +69,7 @@ class LoopLog:
         self._parts: list[Part] = [
             self.optimizers,
             self.modules,
+            self.hooks,
             self.functions,
             self.calls,
             self.names,

@@ -84,6 +84,7 @@ class CallPart(Part):
         @unseen
         @functools.wraps(original)
         def clip(parameters: Any, *args: Any, **kwargs: Any) -> Any:
+            __tracebackhide__ = True
             if not self.on:
                 return original(parameters, *args, **kwargs)
             if hasattr(parameters, "__next__"):
@@ -120,25 +121,46 @@ class CallPart(Part):
         @unseen
         @functools.wraps(original)
         def check(*args: Any, **kwargs: Any) -> Any:
+            __tracebackhide__ = True
             if not self.on or self.checking:
                 return original(*args, **kwargs)
             call = self.try_(self._call, original.__name__, args, kwargs)
             if call is None:
                 return original(*args, **kwargs)
             self.checking = True
+            self.log.pause()
             try:
+                if args:
+                    args = (self._aloud(args[0]), *args[1:])
                 return self._inside(call, original, args, kwargs)
             finally:
+                self.log.resume()
                 self.checking = False
 
         return check
 
     checking = False
 
+    def _aloud(self, function: Any) -> Any:
+        """Return a function whose calls are logged although what runs it is not."""
+        log = self.log
+
+        @unseen
+        def run(*args: Any, **kwargs: Any) -> Any:
+            __tracebackhide__ = True
+            log.resume()
+            try:
+                return function(*args, **kwargs)
+            finally:
+                log.pause()
+
+        return run
+
     @unseen
     def _inside(
         self, call: Call, original: Any, args: tuple[Any, ...], kwargs: dict[str, Any]
     ) -> Any:
+        __tracebackhide__ = True
         """Run a function; what it calls is ``within`` the event."""
         here = self.here
         outer, here.within = here.within, call.index
@@ -160,6 +182,7 @@ class CallPart(Part):
         @unseen
         @functools.wraps(original)
         def checkpoint(function: Any, *args: Any, **kwargs: Any) -> Any:
+            __tracebackhide__ = True
             if not self.on:
                 return original(function, *args, **kwargs)
             call = self.try_(self._call, "checkpoint", (function, *args), kwargs)
@@ -176,6 +199,7 @@ class CallPart(Part):
 
         @unseen
         def run(*args: Any, **kwargs: Any) -> Any:
+            __tracebackhide__ = True
             nonlocal first
             again, first = not first, False
             if not again or not self.on:
@@ -194,6 +218,7 @@ class CallPart(Part):
         @unseen
         @functools.wraps(original)
         def iterate(loader: Any) -> Any:
+            __tracebackhide__ = True
             if self.on:
                 self.try_(self._loops, loader)
             return original(loader)

@@ -58,6 +58,7 @@ class FunctionPart(Part):
         @unseen
         @functools.wraps(original)
         def apply(cls: Any, *args: Any, **kwargs: Any) -> Any:
+            __tracebackhide__ = True
             if not self.on or log.muted or self._checking:
                 return original(cls, *args, **kwargs)
             begun = self.try_(self._begin, cls, args)
@@ -83,6 +84,7 @@ class FunctionPart(Part):
         @unseen
         @functools.wraps(original)
         def mark_dirty(ctx: Any, *args: Any) -> Any:
+            __tracebackhide__ = True
             if self.on and self.applying is not None:
                 self._dirty += args
             return original(ctx, *args)

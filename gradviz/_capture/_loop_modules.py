@@ -10,7 +10,7 @@ from types import FrameType
 from typing import Any
 
 from gradviz._capture._loop_base import Anything, Part, unseen
-from gradviz._capture._loop_names import variables_of
+from gradviz._capture._names import locals_of
 from gradviz.program.events import ModuleCall, TrainingSwitched
 from gradviz.program.records import Module
 from gradviz.program.values import RawSite
@@ -151,6 +151,7 @@ class ModulePart(Part):
         @unseen
         @functools.wraps(original)
         def init(module: Any, *args: Any, **kwargs: Any) -> None:
+            __tracebackhide__ = True
             if self.on:
                 self.try_(self._made, module, sys._getframe(1))
             original(module, *args, **kwargs)
@@ -170,7 +171,7 @@ class ModulePart(Part):
                 found = code, frame.f_lasti
                 if code.co_name != "__init__" or not code.co_varnames:
                     break
-                if variables_of(frame).get(code.co_varnames[0]) is not module:
+                if locals_of(frame).get(code.co_varnames[0]) is not module:
                     break
             frame = frame.f_back
         return found
@@ -195,6 +196,7 @@ class ModulePart(Part):
         @unseen
         @functools.wraps(original)
         def call(module: Any, *args: Any, **kwargs: Any) -> Any:
+            __tracebackhide__ = True
             if not self.on or log.muted:
                 return original(module, *args, **kwargs)
             outer = here.module
@@ -237,6 +239,7 @@ class ModulePart(Part):
         @unseen
         @functools.wraps(original)
         def train(module: Any, *args: Any, **kwargs: Any) -> Any:
+            __tracebackhide__ = True
             if not self.on:
                 return original(module, *args, **kwargs)
             mode = args[0] if args else kwargs.get("mode", True)
@@ -280,6 +283,7 @@ class ModulePart(Part):
         @unseen
         @functools.wraps(original)
         def set_attribute(module: Any, name: str, value: Any) -> None:
+            __tracebackhide__ = True
             if (
                 (name == "training" or name in _SWITCHES)
                 and self.on
@@ -306,7 +310,7 @@ class ModulePart(Part):
         if self.log.user_files[sys.modules[cls.__module__].__file__ or ""]:
             code = frame.f_code
             first = code.co_varnames[0] if code.co_argcount else ""
-            return variables_of(frame).get(first) is module
+            return locals_of(frame).get(first) is module
         return isinstance(getattr(cls, name, None), property)
 
 

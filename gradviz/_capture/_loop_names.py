@@ -8,6 +8,7 @@ from types import FrameType, TracebackType
 from typing import TYPE_CHECKING, Any
 
 from gradviz._capture._loop_base import Part
+from gradviz._capture._names import locals_of
 
 if TYPE_CHECKING:
     from gradviz._capture._loop_modules import ModulePart
@@ -18,21 +19,6 @@ _FRAMES = 6  # of the user, whose variables are looked at
 _ITEMS = 64  # of one container
 _DEPTH = 3
 _BUDGET = 5_000  # values looked at, of one refresh
-
-
-def variables_of(frame: FrameType) -> dict[str, Any]:
-    """Return a frame's variables, and leave no second reference to them behind.
-
-    Python keeps the dict that ``f_locals`` gives on the frame, until the function ends:
-    tensors in it would outlive the variables.
-    """
-    shown = frame.f_locals
-    found = dict(shown)
-    # Three references are the frame's, ours and the call's. More: the user's own.
-    mine = type(shown) is dict and sys.getrefcount(shown) <= 3
-    if frame.f_code.co_flags & _OPTIMIZED and mine:
-        shown.clear()
-    return found
 
 
 class NamePart(Part):
@@ -87,7 +73,7 @@ class NamePart(Part):
         mine = [each for each in frames if users[each.f_code.co_filename]][:_FRAMES]
         for each in mine:
             if each.f_code.co_flags & _OPTIMIZED:
-                yield variables_of(each)
+                yield locals_of(each)
         main = vars(sys.modules["__main__"])
         if mine and mine[0].f_globals is not main:
             yield mine[0].f_globals

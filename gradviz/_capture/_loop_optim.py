@@ -63,6 +63,7 @@ class OptimizerPart(Part):
         @unseen
         @functools.wraps(original)
         def init(optimizer: Any, params: Any, *args: Any, **kwargs: Any) -> None:
+            __tracebackhide__ = True
             if not self.on:
                 original(optimizer, params, *args, **kwargs)
                 return
@@ -198,6 +199,7 @@ class OptimizerPart(Part):
         @unseen
         @functools.wraps(original)
         def step(optimizer: Any, *args: Any, **kwargs: Any) -> Any:
+            __tracebackhide__ = True
             if not self.on or here.stepping is not None:
                 return original(optimizer, *args, **kwargs)
             alone = theirs and not args and not kwargs  # no closure runs in between
@@ -259,6 +261,7 @@ class OptimizerPart(Part):
         @unseen
         @functools.wraps(original)
         def zero_grad(owner: Any, *args: Any, **kwargs: Any) -> Any:
+            __tracebackhide__ = True
             if not self.on:
                 return original(owner, *args, **kwargs)
             log.pause()

@@ -44,7 +44,7 @@ class TorchBackward:
 
         @functools.wraps(original)
         def run(*args: Any, **kwargs: Any) -> Any:
-            if not log.is_home():
+            if log.muted or not log.is_home():
                 return original(*args, **kwargs)
             with disable():
                 entry = log.try_(self._begin, api, args, kwargs)
@@ -68,7 +68,7 @@ class TorchBackward:
 
         @functools.wraps(original)
         def run(*args: Any, **kwargs: Any) -> Any:
-            if not log.is_home():
+            if log.muted or not log.is_home():
                 return original(*args, **kwargs)
             with enable():  # hooks and the user's Functions are part of the run
                 return original(*args, **kwargs)
