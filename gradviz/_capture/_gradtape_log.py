@@ -74,9 +74,9 @@ class GradtapeLog(Log):
             original = vars(owner)[name]
             if id(original) not in made:
                 made[id(original)] = stand_in(self, op_of(name), original)
-            self.put(owner, name, made[id(original)])
+            self.stand(owner, name, made[id(original)])
         for name in UNLOGGED:
-            self.put(Tensor, name, unlogged(vars(Tensor)[name]))
+            self.stand(Tensor, name, unlogged(vars(Tensor)[name]))
         stand_in_for_constructors(self)
         stand_in_for_attributes(self)
         listen_to_modes(self)
@@ -85,7 +85,7 @@ class GradtapeLog(Log):
         self._stack.callback(after_write.remove, self._wrote)
         self.loop.__enter__()
 
-    def put(self, owner: Any, name: str, value: Any) -> None:
+    def stand(self, owner: Any, name: str, value: Any) -> None:
         """Set an attribute until the log is closed."""
         own = vars(owner).get(name)
         setattr(owner, name, value)

@@ -24,7 +24,7 @@ def stand_in_for_attributes(log: GradtapeLog) -> None:
         assert attribute.fget is not None
         put = attribute.fset
         logged = property(stand_in(log, name, attribute.fget), put, attribute.fdel)
-        log.put(Tensor, name, logged)
+        log.stand(Tensor, name, logged)
     for owner, name, reads in (
         (Tensor, "data", True),
         (Tensor, "requires_grad", False),
@@ -37,19 +37,19 @@ def stand_in_for_attributes(log: GradtapeLog) -> None:
         put = _by_user(
             log, stand_in(log, f"{name}.set", attribute.fset), attribute.fset
         )
-        log.put(owner, name, property(get, put, attribute.fdel, attribute.__doc__))
+        log.stand(owner, name, property(get, put, attribute.fdel, attribute.__doc__))
 
 
 def stand_in_for_constructors(log: GradtapeLog) -> None:
     """Log ``Tensor(…)``, ``FloatTensor(…)`` and ``Parameter(…)``."""
     new = vars(Tensor)["__new__"]
-    log.put(Tensor, "__new__", _by_user(log, stand_in(log, None, new), new))
+    log.stand(Tensor, "__new__", _by_user(log, stand_in(log, None, new), new))
     made_by = vars(Parameter)["__new__"].__func__
     parameter = _by_user(log, stand_in(log, None, made_by), made_by)
-    log.put(Parameter, "__new__", staticmethod(parameter))
+    log.stand(Parameter, "__new__", staticmethod(parameter))
     called = vars(LegacyType)["__call__"]
     legacy = _by_user(log, stand_in(log, None, called), called)
-    log.put(LegacyType, "__call__", legacy)
+    log.stand(LegacyType, "__call__", legacy)
 
 
 def _by_user(log: GradtapeLog, logged: Any, original: Any) -> Any:

@@ -60,9 +60,9 @@ class Passes:
         grad = self._around(_api.grad, "grad", _GRAD)
         method = self._around(vars(Tensor)["backward"], "backward", _METHOD)
         for owner in (_api, autograd):
-            log.put(owner, "backward", backward)
-            log.put(owner, "grad", grad)
-        log.put(Tensor, "backward", method)
+            log.stand(owner, "backward", backward)
+            log.stand(owner, "grad", grad)
+        log.stand(Tensor, "backward", method)
         if log.scan.on:
             log.on_exit(observe(self._listener).remove)
 

@@ -33,16 +33,16 @@ def listen_to_modes(log: GradtapeLog) -> None:
         (_mode.inference_mode, "__enter__", False),
         (_mode.inference_mode, "__exit__", True),
     ):
-        log.put(owner, name, _switching(log, vars(owner)[name], leaving))
-    log.put(TensorHooks, "register_hook", _registering(log, "tensor"))
-    log.put(
+        log.stand(owner, name, _switching(log, vars(owner)[name], leaving))
+    log.stand(TensorHooks, "register_hook", _registering(log, "tensor"))
+    log.stand(
         TensorHooks,
         "register_post_accumulate_grad_hook",
         _registering(log, "post_accumulate"),
     )
-    log.put(Node, "register_hook", _registering(log, "node"))
-    log.put(Node, "register_prehook", _registering(log, "node_pre"))
-    log.put(RemovableHandle, "remove", _removing(log))
+    log.stand(Node, "register_hook", _registering(log, "node"))
+    log.stand(Node, "register_prehook", _registering(log, "node_pre"))
+    log.stand(RemovableHandle, "remove", _removing(log))
 
 
 def _switching(log: GradtapeLog, original: Any, leaving: bool) -> Any:

@@ -1,0 +1,150 @@
+"""Measure what the program log costs a training step, and a pass beforehand per node.
+
+    python -m tests.benchmarks.bench_program_log [--rounds N] [--scan]
+
+Steps with and without the log take turns in one process. The log does not look at
+values unless ``--scan`` is given. Every node is looked at before a pass; the last line
+says what that costs each of them.
+"""
+
+from __future__ import annotations
+
+import argparse
+import statistics
+import time
+from collections.abc import Callable
+from typing import Any
+
+Step = Callable[[], Any]
+
+MOST_TIMES = {"mlp": 1.3, "block": 1.1}
+"""What a step with the log may take, in times without it."""
+
+MOST_PER_NODE_US = 2.0
+
+
+def mlp(t: Any) -> Step:
+    """Build a step of a small classifier, whose ops are as short as ops get."""
+    nn = t.nn
+    net = nn.Sequential(
+        nn.Linear(64, 128), nn.ReLU(), nn.Linear(128, 128), nn.ReLU(), nn.Linear(128, 10)
+    )
+    optimizer = t.optim.SGD(net.parameters(), lr=0.01)
+    x, y = t.randn(32, 64), t.randint(0, 10, (32,))
+
+    def step() -> Any:
+        optimizer.zero_grad()
+        loss = nn.functional.cross_entropy(net(x), y)
+        loss.backward()
+        optimizer.step()
+        return loss
+
+    return step
+
+
+def block(t: Any) -> Step:
+    """Build a step of a transformer block: width 128, 4 heads, 4 times 64 tokens."""
+    nn = t.nn
+
+    class Block(nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.first, self.second = nn.LayerNorm(128), nn.LayerNorm(128)
+            self.heads, self.out = nn.Linear(128, 384), nn.Linear(128, 128)
+            self.wide = nn.Sequential(
+                nn.Linear(128, 512), nn.GELU(), nn.Linear(512, 128)
+            )
+
+        def forward(self, x: Any) -> Any:
+            parts = self.heads(self.first(x)).chunk(3, -1)
+            q, k, v = [each.view(4, 64, 4, 32).transpose(1, 2) for each in parts]
+            weights = t.softmax(q @ k.transpose(-2, -1) / 32**0.5, dim=-1)
+            mixed = (weights @ v).transpose(1, 2).reshape(4, 64, 128)
+            x = x + self.out(mixed)
+            return x + self.wide(self.second(x))
+
+    net = Block()
+    optimizer = t.optim.SGD(net.parameters(), lr=0.001)
+    x = t.randn(4, 64, 128)
+
+    def step() -> Any:
+        optimizer.zero_grad()
+        loss = net(x).pow(2).mean()
+        loss.backward()
+        optimizer.step()
+        return loss
+
+    return step
+
+
+def timed(step: Step, rounds: int, times: int = 20) -> list[float]:
+    """Return the seconds of a step, once per round."""
+    found: list[float] = []
+    for _ in range(rounds):
+        begin = time.perf_counter()
+        for _ in range(times):
+            step()
+        found.append((time.perf_counter() - begin) / times)
+    return found
+
+
+def compare(step: Step, log: Callable[[], Any], rounds: int) -> tuple[float, float]:
+    """Return the median seconds of a step without and with a log, in turns."""
+    plain: list[float] = []
+    logged: list[float] = []
+    timed(step, 3)
+    with log():
+        timed(step, 3)
+    for _ in range(rounds):
+        plain += timed(step, 1)
+        with log():
+            step()
+            logged += timed(step, 1)
+    return statistics.median(plain), statistics.median(logged)
+
+
+def per_node(t: Any, log: Callable[[], Any], rounds: int) -> float:
+    """Return what looking at a graph before its pass costs per node, in microseconds."""
+    count = 2_000
+    taken: list[float] = []
+    with log() as open_log:
+        for _ in range(rounds):
+            x = t.ones(4, requires_grad=True)
+            y = x
+            for _ in range(count):
+                y = y * 1.0001
+            root = y.sum()
+            begin = time.perf_counter()
+            open_log.preflight(root)
+            taken.append(time.perf_counter() - begin)
+    return statistics.median(taken) / count * 1e6
+
+
+def main() -> int:
+    """Print one line per model and one for a node; return 1 over a bound."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--rounds", type=int, default=40)
+    parser.add_argument("--scan", action="store_true")
+    options = parser.parse_args()
+    import gradtape
+    from gradviz._capture._gradtape_log import GradtapeLog
+
+    def log() -> Any:
+        return GradtapeLog(scan=options.scan)
+
+    over = False
+    for build in (mlp, block):
+        plain, logged = compare(build(gradtape), log, options.rounds)
+        times = logged / plain
+        over |= times > MOST_TIMES[build.__name__]
+        print(
+            f"gradtape {build.__name__:6} {plain * 1e6:7.0f} us a step, "
+            f"{logged * 1e6:7.0f} us with the log: x{times:.2f}"
+        )
+    each = per_node(gradtape, log, 10)
+    print(f"gradtape before a pass {each:.2f} us per node")
+    return int((over or each > MOST_PER_NODE_US) and not options.scan)
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())
