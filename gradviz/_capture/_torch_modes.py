@@ -7,7 +7,7 @@ from threading import get_ident
 from types import CodeType
 from typing import TYPE_CHECKING, Any
 
-from gradviz._capture._loop_names import variables_of
+from gradviz._capture._names import locals_of
 from gradviz.program.events import ModeSwitched
 
 if TYPE_CHECKING:
@@ -65,7 +65,7 @@ class TorchModes:
                 how = owner
                 leaving = leaving or method == "__exit__"
             elif name == "context_decorator.<locals>.decorate_context":
-                function = _code_of(variables_of(frame).get("func"))
+                function = _code_of(locals_of(frame).get("func"))
             elif frame.f_code.co_filename.startswith(self.log.library):
                 return  # an optimizer's step and the like
             frame = frame.f_back
