@@ -48,7 +48,7 @@ class HookPart(Part):
     def _registered(self, module: Any, hook: Any, kind: str) -> None:
         log = self.log
         self._count += 1
-        log.put(
+        log.append(
             HookRegistered(
                 index=0,
                 site=log.site(),

@@ -191,7 +191,11 @@ class ModulePart(Part):
 
     def _wrap_call(self, original: Anything) -> Anything:
         here, log, known = self.here, self.log, self._rows.get
-        put, users, grad_enabled = log.put, log.user_files, self.lib.is_grad_enabled
+        append, users, grad_enabled = (
+            log.append,
+            log.user_files,
+            self.lib.is_grad_enabled,
+        )
 
         @unseen
         @functools.wraps(original)
@@ -219,7 +223,7 @@ class ModulePart(Part):
                     parent=outer,
                 )
                 del frame  # nothing of the user's is held while forward runs
-                here.module = put(event)
+                here.module = append(event)
             except Exception as error:
                 self.failed(error)
                 return original(module, *args, **kwargs)
@@ -263,7 +267,7 @@ class ModulePart(Part):
     def _switched(self, module: Any, mode: Any, changed: tuple[int, ...]) -> None:
         log, row = self.log, self.row(module)
         row.training = bool(mode)
-        log.put(
+        log.append(
             TrainingSwitched(
                 index=0,
                 site=log.site(),

@@ -90,7 +90,7 @@ class OptimizerPart(Part):
             found = [log.value(t) for t in tensors if isinstance(t, self.lib.Tensor)]
         finally:
             log.resume()
-        log.put(
+        log.append(
             Call(
                 index=0,
                 site=log.site(),
@@ -186,7 +186,7 @@ class OptimizerPart(Part):
             optimizer=0 if seen is None else seen.row.key,
             states=states,
         )
-        self.log.put(event)
+        self.log.append(event)
         return event
 
     # ---- step -----------------------------------------------------------------------
@@ -241,7 +241,7 @@ class OptimizerPart(Part):
                     if value is None:
                         value = known[at] = self.log.value(seen.params[at])
                     writes.append(Write(value.storage, before[at], version, value))
-        self.log.put(
+        self.log.append(
             Call(
                 index=0,
                 site=self.step_site,

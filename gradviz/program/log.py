@@ -124,7 +124,7 @@ class Log:
         if len(events) > MAX_EVENTS:
             del events[: MAX_EVENTS // 2]
 
-    def put(self, event: Event) -> int:
+    def append(self, event: Event) -> int:
         """Number an event and append it in one go; return its index."""
         with self.lock:
             event.index = index = self._next
