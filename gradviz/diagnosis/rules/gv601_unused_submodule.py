@@ -1,0 +1,143 @@
+"""A part of the model gets no gradient in any step: it is never used.
+
+What it does
+    Finds parameters whose module is never called, or whose result is not used, while
+    other parameters of the same model learn.
+
+Why is this bad
+    The parameters stay as they were initialised. In distributed training the run stops
+    with "Expected to have finished reduction in the prior iteration".
+
+Example
+    ::
+
+        def __init__(self):
+            self.skip = nn.Linear(8, 8)
+            self.body = nn.Linear(8, 8)
+
+        def forward(self, x):
+            return self.body(x)
+
+Use instead
+    ::
+
+        def forward(self, x):
+            return self.body(x) + self.skip(x)
+
+When it stays quiet
+    Heads that are trained in turns, experts and layers picked from a list while others
+    of the list are used, frozen parts, parts that no optimizer steps. After a single
+    step it is an information only.
+
+References
+    https://github.com/pytorch/pytorch/issues/43259
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from gradviz.diagnosis.rule import Hit, Related, Rule
+from gradviz.diagnosis.rules import _leaves
+from gradviz.diagnosis.rules._cuts import cuts
+from gradviz.program.events import ModuleCall
+from gradviz.program.history import History
+from gradviz.program.records import Module
+from gradviz.program.values import RawSite
+
+_CONTAINERS = ("ModuleList", "ModuleDict", "ParameterList", "ParameterDict")
+
+
+def _check(history: History) -> Iterator[Hit]:
+    idle = _idle(history)
+    if not idle:
+        return
+    modules = history.program.modules
+    inner = {key for module in modules.values() for key in module.children.values()}
+    for key in modules.keys() - inner:
+        if _leaves.all_parameters(history, modules[key]) & _leaves.trained(history):
+            yield from _in_model(history, modules[key], idle, False)
+
+
+def _idle(history: History) -> set[int]:
+    """Return the trainable parameters that no pass reaches and no cut explains."""
+    wanted = _leaves.wanted(history)
+    last = _leaves.last_seen(history)
+    cut_off = {leaf for cut in cuts(history) for leaf in cut.lost}
+    needed = {
+        key
+        for key in _leaves.parameters(history)
+        if key not in last or last[key].requires_grad
+    }
+    if wanted is not None:
+        needed &= wanted
+    return needed - _leaves.trained(history) - cut_off - _leaves.copies(history)
+
+
+def _in_model(
+    history: History, module: Module, idle: set[int], optional: bool
+) -> Iterator[Hit]:
+    """Yield a hit for each outermost part that is idle as a whole."""
+    everything = _leaves.all_parameters(history, module)
+    if everything and everything <= idle:
+        yield _hit(history, module, everything, optional)
+        return
+    for name, tensor in module.parameters.items():
+        if tensor in idle and name != "bias":
+            yield _lone(history, module, name, tensor)
+    modules = history.program.modules
+    children = [modules[key] for key in module.children.values() if key in modules]
+    listed = module.kind in _CONTAINERS and any(
+        _leaves.all_parameters(history, child) - idle for child in children
+    )
+    for child in children:
+        yield from _in_model(history, child, idle, optional or listed)
+
+
+def _hit(history: History, module: Module, tensors: set[int], optional: bool) -> Hit:
+    called = [each for each in history.of(ModuleCall) if each.module == module.key]
+    name = f"`{module.name}`" if module.name else f"a {module.kind}"
+    why, culprit, related = "is never called", module.site, tuple[Related, ...]()
+    if called:
+        why = "is called, but nothing that is trained uses its result"
+        culprit = called[-1].site
+        related = (Related("constructed here", module.site),)
+    return Hit(
+        f"{name} ({module.kind}) {why}: {_leaves.listed(history, tensors)} "
+        f"{_leaves.plural(len(tensors), 'gets', 'get')} no gradient in any of "
+        f"{len(history.backwards)} backward passes.",
+        culprit or module.site,
+        "Use it in `forward`, or remove it.",
+        symptom=_last_pass(history),
+        related=related,
+        tensors=tuple(sorted(tensors)),
+        severity=_severity(history, optional),
+        certainty=0.7,
+    )
+
+
+def _lone(history: History, module: Module, name: str, tensor: int) -> Hit:
+    facts = history.program.tensors.get(tensor)
+    label = history.name(tensor, f"`{name}`")
+    return Hit(
+        f"{label} of {module.kind} is not used in any loss: it gets no gradient in "
+        f"any of {len(history.backwards)} backward passes.",
+        facts.made if facts is not None and facts.made else module.site,
+        "Use it in `forward`, or remove it.",
+        symptom=_last_pass(history),
+        tensors=(tensor,),
+        severity=_severity(history, False),
+        certainty=0.7,
+    )
+
+
+def _last_pass(history: History) -> RawSite | None:
+    return history.backwards[-1].site if history.backwards else None
+
+
+def _severity(history: History, optional: bool):
+    rounds = len(_leaves.steps(history)) or len(history.backwards)
+    return "info" if optional or rounds < 2 else "warning"
+
+
+RULE = Rule("GV601", "unused-submodule", "warning", _check)

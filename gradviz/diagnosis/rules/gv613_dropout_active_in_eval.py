@@ -1,0 +1,106 @@
+"""Dropout draws masks while the program evaluates.
+
+What it does
+    Finds dropout layers in training mode under ``no_grad``, and ``F.dropout`` without
+    ``training=`` in modules that are in evaluation mode.
+
+Why is this bad
+    Results are noise: evaluating twice gives two answers, and both are worse than the
+    model.
+
+Example
+    ::
+
+        with torch.no_grad():
+            predictions = net(x)
+
+Use instead
+    ::
+
+        net.eval()
+        with torch.no_grad():
+            predictions = net(x)
+
+When it stays quiet
+    A layer in training mode under ``no_grad`` is an information only: Monte Carlo
+    dropout, teachers and generated samples look the same.
+
+References
+    https://pytorch.org/docs/stable/generated/torch.nn.Dropout.html
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from gradviz.diagnosis.rule import Hit, Related, Rule
+from gradviz.diagnosis.rules._flow import name_of, words
+from gradviz.program.events import Call, ModuleCall, TrainingSwitched
+from gradviz.program.history import History
+
+_FUNCTIONS = words(
+    "dropout dropout1d dropout2d dropout3d alpha_dropout feature_alpha_dropout"
+)
+
+
+def _check(history: History) -> Iterator[Hit]:
+    yield from _layers(history)
+    yield from _functions(history)
+
+
+def _layers(history: History) -> Iterator[Hit]:
+    switched = {each.module for each in history.of(TrainingSwitched) if each.training}
+    for call in history.of(ModuleCall):
+        module = history.program.modules.get(call.module)
+        if module is None or "Dropout" not in module.kind:
+            continue
+        if not call.training or call.grad_enabled or call.module in switched:
+            continue
+        outer = outermost(history, call)
+        name = f"`{module.name}`" if module.name else "a layer"
+        yield Hit(
+            f"Dropout {name} is in training mode while gradients are off: it draws a "
+            "new mask in every call.",
+            outer.site,
+            "Call `.eval()` on the model before it is evaluated. For Monte Carlo "
+            "dropout this is right.",
+            related=(Related("dropout constructed here", module.site),),
+            severity="info",
+            certainty=0.6,
+        )
+
+
+def outermost(history: History, call: ModuleCall) -> ModuleCall:
+    """Return the module call that is inside of no other."""
+    around = history.at(call.parent)
+    while isinstance(around, ModuleCall):
+        call, around = around, history.at(around.parent)
+    return call
+
+
+def _functions(history: History) -> Iterator[Hit]:
+    for call in history.calls:
+        around = history.at(call.module)
+        if (
+            name_of(call) in _FUNCTIONS
+            and isinstance(around, ModuleCall)
+            and not around.training
+            and _drops_by_default(call)
+        ):
+            module = history.program.modules.get(around.module)
+            name = f"`{module.kind}`" if module is not None else "its module"
+            yield Hit(
+                f"`{history.text(call.site)}` drops elements although {name} is in "
+                "evaluation mode: the function does not know the mode of the module.",
+                call.site,
+                "Pass `training=self.training`, or use an `nn.Dropout` layer.",
+                symptom=outermost(history, around).site,
+            )
+
+
+def _drops_by_default(call: Call) -> bool:
+    """Return whether training was left at its default, which is True."""
+    return len(call.arguments) < 3 and "training" not in call.keywords
+
+
+RULE = Rule("GV613", "dropout-active-in-eval", "warning", _check)

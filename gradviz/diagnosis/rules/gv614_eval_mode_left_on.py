@@ -1,0 +1,126 @@
+"""A model is trained in evaluation mode because nobody switched it back.
+
+What it does
+    Finds optimizer steps of a model that ran in evaluation mode since an ``eval()``
+    that was meant for an evaluation.
+
+Why is this bad
+    Dropout does nothing and batch norm uses and keeps its old statistics: training
+    goes on with another model than before.
+
+Example
+    ::
+
+        def validate():
+            net.eval()
+            with torch.no_grad():
+                return net(x)
+
+Use instead
+    ::
+
+        def validate():
+            net.eval()
+            with torch.no_grad():
+                result = net(x)
+            net.train()
+            return result
+
+When it stays quiet
+    Models without dropout or batch norm, batch norm layers frozen one by one, frozen
+    backbones in evaluation mode. A model in evaluation mode from the start, without an
+    evaluation, is an information only.
+
+References
+    https://github.com/pytorch/tutorials/pull/1624
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from gradviz.diagnosis.rule import Hit, Related, Rule
+from gradviz.diagnosis.rules import _leaves
+from gradviz.program.events import Backward, ModuleCall, OptimizerCall, TrainingSwitched
+from gradviz.program.history import History
+from gradviz.program.records import Module
+
+_MODAL = ("Dropout", "BatchNorm", "InstanceNorm", "RReLU", "LSTM", "GRU", "Transformer")
+
+
+def _check(history: History) -> Iterator[Hit]:
+    switches: dict[int, TrainingSwitched] = {}  # module -> the switch to its mode
+    trained_before: set[int] = set()
+    evaluated: set[int] = set()  # since the switch
+    waiting: list[ModuleCall] = []  # outermost calls before the next step
+    for event in history.program.events:
+        if isinstance(event, TrainingSwitched):
+            for key in {event.module, *event.changed}:
+                switches[key] = event
+                evaluated.discard(key)
+        elif isinstance(event, ModuleCall) and event.parent is None:
+            if event.grad_enabled:
+                waiting.append(event)
+            else:
+                evaluated.add(event.module)
+        elif isinstance(event, Backward) and event.api == "backward":
+            waiting = [each for each in waiting if _learns(history, each, event)]
+        elif isinstance(event, OptimizerCall) and event.what == "step":
+            for call in waiting:
+                switch = switches.get(call.module)
+                if call.training:
+                    trained_before.add(call.module)
+                elif switch is not None and not switch.training:
+                    sure = call.module in trained_before | evaluated
+                    yield from _hit(history, switch, call, event, sure)
+            waiting = []
+
+
+def _learns(history: History, call: ModuleCall, backward: Backward) -> bool:
+    module = history.program.modules.get(call.module)
+    return module is not None and bool(
+        _leaves.all_parameters(history, module) & set(backward.leaves)
+    )
+
+
+def _hit(
+    history: History,
+    switch: TrainingSwitched,
+    call: ModuleCall,
+    step: OptimizerCall,
+    sure: bool,
+) -> Iterator[Hit]:
+    module = history.program.modules[call.module]
+    modal = _modal(history, module)
+    inside = [
+        each
+        for each in history.of(ModuleCall)
+        if call.index < each.index < (call.left or call.index)
+        and each.module in {one.key for one in modal}
+    ]
+    if not modal or any(each.training for each in inside):
+        return
+    name = f"`{module.name}`" if module.name else f"the {module.kind}"
+    kinds = _leaves.joined(sorted({each.kind for each in modal}))
+    yield Hit(
+        f"{name} is in evaluation mode since `{history.text(switch.site)}` in "
+        f"{history.line(switch.site)} and was trained so in "
+        f"{history.line(call.site)}: {kinds} inside behave as in evaluation.",
+        switch.site,
+        "Call `.train()` when the evaluation is over, or at the top of each epoch.",
+        symptom=step.site,
+        related=(Related("trained in evaluation mode", call.site),),
+        severity="warning" if sure else "info",
+        certainty=0.9 if sure else 0.5,
+    )
+
+
+def _modal(history: History, module: Module) -> list[Module]:
+    """Return the parts of a module that behave differently in training."""
+    found = [module] if any(word in module.kind for word in _MODAL) else []
+    for key in module.children.values():
+        found += _modal(history, history.program.modules[key])
+    return found
+
+
+RULE = Rule("GV614", "eval-mode-left-on", "warning", _check)

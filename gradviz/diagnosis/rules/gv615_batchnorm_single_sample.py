@@ -1,0 +1,85 @@
+"""Batch norm in training mode got a batch with one value per channel.
+
+What it does
+    Explains the refusal, and names the line that made the batch so small.
+
+Why is this bad
+    The variance of one value is undefined. It is often the last batch of an epoch: the
+    run fails after all the others went well.
+
+Example
+    ::
+
+        for batch in data.split(2):  # of 5 samples
+            net(batch)
+
+Use instead
+    ::
+
+        loader = DataLoader(dataset, batch_size=2, drop_last=True)
+
+When it stays quiet
+    Where the program handles the error, it is an information only.
+
+References
+    https://github.com/pytorch/pytorch/issues/4534
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from math import prod
+
+from gradviz.diagnosis.rule import Hit, Related, Rule
+from gradviz.diagnosis.rules._provenance import origin_call, shape_text
+from gradviz.diagnosis.rules._raised import ended_by, failing
+from gradviz.program.events import Call, ModuleCall
+from gradviz.program.history import History
+from gradviz.program.values import Value
+
+_SENTENCE = "Expected more than 1 value per channel when training"
+
+
+def _check(history: History) -> Iterator[Hit]:
+    for call in failing(history, _SENTENCE):
+        if not call.inputs:
+            continue
+        batch = call.inputs[0]
+        maker = origin_call(history, batch, _values_per_channel)
+        ended = ended_by(history, call)
+        yield Hit(
+            f"Batch norm is in training mode and got {shape_text(batch)}: "
+            f"{_values_per_channel(batch)} value per channel has no variance. "
+            f"{_made(history, maker)}",
+            maker.site if maker is not None else call.site,
+            "Leave the short last batch out (`drop_last=True`), use larger batches, or "
+            "call `.eval()` for single samples.",
+            symptom=call.site,
+            related=_related(history, call),
+            tensors=(batch.tensor,),
+            severity=None if ended else "info",
+            explains=ended,
+        )
+
+
+def _values_per_channel(value: Value) -> int:
+    return prod(value.shape[:1]) * prod(value.shape[2:])
+
+
+def _made(history: History, maker: Call | None) -> str:
+    if maker is None:
+        return ""
+    before = next(iter(maker.inputs), None)
+    given = f" of {shape_text(before)}" if before is not None else ""
+    return f"The batch comes from `{maker.op}`{given} in {history.line(maker.site)}."
+
+
+def _related(history: History, call: Call) -> tuple[Related, ...]:
+    around = history.at(call.module)
+    if not isinstance(around, ModuleCall):
+        return ()
+    module = history.program.modules.get(around.module)
+    return () if module is None else (Related("layer made here", module.site),)
+
+
+RULE = Rule("GV615", "batchnorm-single-sample", "error", _check)

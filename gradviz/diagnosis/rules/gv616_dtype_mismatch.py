@@ -1,0 +1,123 @@
+"""An operation got tensors of different dtypes.
+
+What it does
+    Explains the refusal, and names the line that gave the odd operand its dtype.
+
+Why is this bad
+    PyTorch promotes dtypes in arithmetic, but not in matrix products, convolutions and
+    losses: a float64 array from NumPy goes unnoticed until it meets a layer.
+
+Example
+    ::
+
+        x = torch.from_numpy(np.random.rand(4, 3))
+        nn.Linear(3, 1)(x)
+
+Use instead
+    ::
+
+        x = torch.from_numpy(np.random.rand(4, 3)).float()
+        nn.Linear(3, 1)(x)
+
+When it stays quiet
+    Where the program handles the error, it is an information only.
+
+References
+    https://pytorch.org/docs/stable/tensor_attributes.html#torch.dtype
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from gradviz.diagnosis.rule import Hit, Related, Rule
+from gradviz.diagnosis.rules._provenance import origin
+from gradviz.diagnosis.rules._raised import ended_by, failing
+from gradviz.program.events import Backward, Call
+from gradviz.program.history import History
+from gradviz.program.values import Value
+
+_SENTENCES = (
+    "same dtype",
+    "Found dtype",
+    "expected scalar type",
+    "Expected tensor for argument",
+    "Input type (",
+    "not implemented for 'Long'",
+    "not implemented for 'Int'",
+    "tensors used as indices must be",
+    "can't be cast to the desired output type",
+)
+
+
+def _check(history: History) -> Iterator[Hit]:
+    for call in failing(history, *_SENTENCES):
+        yield from _hit(history, call, call)
+    for backward in history.backwards:
+        if backward.error and "Found dtype" in backward.error:
+            made = _mixed(history, backward)
+            if made is not None:
+                yield from _hit(history, made, backward)
+
+
+def _mixed(history: History, backward: Backward) -> Call | None:
+    """Return the call of a pass's graph whose operands differ in dtype."""
+    node = history.node(backward.error_node)
+    call = history.call_at(node.call) if node is not None else None
+    if call is not None and len({each.dtype for each in call.inputs}) > 1:
+        return call
+    for call in reversed(history.calls):
+        floats = {each.dtype for each in call.inputs if "float" in each.dtype}
+        if call.index < backward.index and len(floats) > 1:
+            return call
+    return None
+
+
+def _hit(history: History, call: Call, event: Call | Backward) -> Iterator[Hit]:
+    operands = list(call.inputs)
+    if not operands:
+        return
+    odd = _odd(operands, str(event.error))
+    site = origin(history, odd, "dtype")
+    others = [each for each in operands if each.dtype != odd.dtype][:1]
+    listed = ", ".join(
+        f"{history.name(each, f'operand {place}')} is {each.dtype}"
+        for place, each in enumerate(operands, 1)
+    )
+    ended = ended_by(history, event)
+    yield Hit(
+        f"`{call.op}` needs one dtype, but {listed}. "
+        f"{history.name(odd, 'The odd one')} is {odd.dtype} since "
+        f"{history.line(site)}.",
+        site or call.site,
+        _fix(odd, others),
+        symptom=event.site,
+        related=tuple(
+            Related(f"{each.dtype} since here", origin(history, each, "dtype"))
+            for each in others
+        ),
+        tensors=(odd.tensor,),
+        severity=None if ended else "info",
+        explains=ended,
+    )
+
+
+def _odd(operands: list[Value], error: str) -> Value:
+    """Return the operand to blame: not the usual float32, rather data than weights."""
+    wants_integers = "indices" in error or "type Long" in error
+    usual = "int64" if wants_integers else "float32"
+    odd = [each for each in operands if each.dtype != usual]
+    if wants_integers:
+        odd = [each for each in odd[::-1] if not each.is_parameter]
+    data = [each for each in odd if not each.is_parameter]
+    return (data or odd or operands)[0]
+
+
+def _fix(odd: Value, others: list[Value]) -> str:
+    wanted = others[0].dtype if others else "float32"
+    if "int" in odd.dtype and "float" in wanted:
+        return "Make it a float where it is created: `1.0` for `1`, or `.float()`."
+    return f"Give both one dtype: `.to(torch.{wanted})`, or `dtype=` on creation."
+
+
+RULE = Rule("GV616", "dtype-mismatch", "error", _check)

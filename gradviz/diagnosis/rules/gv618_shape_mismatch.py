@@ -1,0 +1,96 @@
+"""An operation got tensors whose shapes do not go together.
+
+What it does
+    Explains the refusal, and names where each operand got its shape.
+
+Why is this bad
+    The message has two shapes and no names. One of them was decided far away: in the
+    constructor of a layer, a ``view``, a loader.
+
+Example
+    ::
+
+        hidden = nn.Linear(8, 16)(x)
+        nn.Linear(8, 1)(hidden)
+
+Use instead
+    ::
+
+        hidden = nn.Linear(8, 16)(x)
+        nn.Linear(16, 1)(hidden)
+
+When it stays quiet
+    Where the program handles the error, it is an information only.
+
+References
+    https://pytorch.org/docs/stable/generated/torch.matmul.html
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from gradviz.diagnosis.rule import Hit, Related, Rule
+from gradviz.diagnosis.rules._provenance import origin, shape_text
+from gradviz.diagnosis.rules._raised import ended_by, failing
+from gradviz.program.events import Call
+from gradviz.program.history import History
+from gradviz.program.values import Value
+
+_SENTENCES = (
+    "shapes cannot be multiplied",
+    "must match the size of tensor",
+    "size mismatch",
+    "mat1 dim 1 must match mat2 dim 0",
+    "Expected size for first two dimensions",
+    "Sizes of tensors must match",
+    "expected input[",
+    "to have the same",
+    "Expected input batch_size",
+    "doesn't match the broadcast shape",
+)
+
+
+def _check(history: History) -> Iterator[Hit]:
+    for call in failing(history, *_SENTENCES):
+        if len({each.shape for each in call.inputs}) > 1:
+            yield _hit(history, call)
+
+
+def _hit(history: History, call: Call) -> Hit:
+    operands = list(call.inputs)
+    layer = next((each for each in operands if each.is_parameter), None)
+    culprit = call.site if layer is None else origin(history, layer, "shape")
+    listed = ", ".join(
+        f"{history.name(each, f'operand {place}')} is {shape_text(each)} since "
+        f"{history.line(origin(history, each, 'shape'))}"
+        for place, each in enumerate(operands, 1)
+    )
+    ended = ended_by(history, call)
+    return Hit(
+        f"`{call.op}` cannot combine these shapes: {listed}.",
+        culprit or call.site,
+        _fix(layer),
+        symptom=call.site,
+        related=tuple(
+            Related(f"shape {shape_text(each)} made here", _site(history, each))
+            for each in operands
+        ),
+        tensors=tuple(each.tensor for each in operands),
+        severity=None if ended else "info",
+        explains=ended,
+        certainty=0.6,
+    )
+
+
+def _site(history: History, value: Value):
+    return origin(history, value, "shape")
+
+
+def _fix(layer: Value | None) -> str:
+    if layer is None:
+        return "Reshape or transpose one of them where it is made."
+    return "Give the layer the size that it gets, or reshape what goes into it."
+
+
+RULE = Rule("GV618", "shape-mismatch", "error", _check)
