@@ -1,32 +1,17 @@
 // What stands below a failing cell at first: the most likely cause, in as few lines as
 // it takes, and the way to the graph.
 import { openCard } from "../state/actions.js";
-import { raisedError } from "../state/findings.js";
 import { formatPlural } from "../state/format.js";
-import { visibleText } from "../state/visible-text.js";
 import { useStore } from "./context.js";
 import { Fix, RelatedLines } from "./finding-body.js";
 import { TargetIcon } from "./icons.js";
+import { Raised } from "./raised.js";
 import { Sentence } from "./sentence.js";
 import { SeverityWord } from "./severity.js";
 import { SourceView } from "./source-view.js";
 import { Name } from "./text.js";
 
 const CONTEXT_LINES = 1;
-
-/** What was raised: the event that says so, else the title of a snapshot without a graph. */
-function Raised() {
-  const { data, derived } = useStore();
-  const snapshot = data.snapshot.value;
-  if (snapshot === null) return null;
-  const text = raisedError(snapshot) ?? (derived.graphless.value ? snapshot.title : "");
-  if (text === "") return null;
-  return (
-    <p class="raised" data-testid="raised" dir="auto">
-      {visibleText(text.trim().split("\n")[0] ?? "")}
-    </p>
-  );
-}
 
 function Ways() {
   const store = useStore();

@@ -2,7 +2,7 @@
 import { useEffect, useRef } from "preact/hooks";
 import type { Finding, Snapshot } from "../ir/types.js";
 import { hideFinding, showFinding, stepFinding } from "../state/actions.js";
-import { countSentence, raisedError } from "../state/findings.js";
+import { countSentence } from "../state/findings.js";
 import { formatPlural } from "../state/format.js";
 import { placeOf } from "../state/inspect.js";
 import { visibleText } from "../state/visible-text.js";
@@ -10,6 +10,7 @@ import { Boundary } from "./boundary.js";
 import { useStore } from "./context.js";
 import { FindingBody } from "./finding-body.js";
 import { NextIcon, PreviousIcon } from "./icons.js";
+import { Raised } from "./raised.js";
 import { scrollPaneTo } from "./scroll-pane.js";
 import { Sentence } from "./sentence.js";
 import { SeverityWord } from "./severity.js";
@@ -94,7 +95,6 @@ interface StepProps {
 
 function Header({ snapshot }: { snapshot: Snapshot }) {
   const { findings } = snapshot;
-  const error = raisedError(snapshot);
   return (
     <header class="findings-head">
       <h2>{formatPlural(findings.length, "finding")}</h2>
@@ -107,11 +107,7 @@ function Header({ snapshot }: { snapshot: Snapshot }) {
           <StepButton label="Next finding" shortcut="n" step={1} />
         </span>
       )}
-      {error !== null && (
-        <p class="raised" data-testid="raised" dir="auto">
-          {visibleText(error.trim().split("\n")[0] ?? "")}
-        </p>
-      )}
+      <Raised />
     </header>
   );
 }

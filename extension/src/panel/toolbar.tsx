@@ -232,16 +232,16 @@ export function Toolbar() {
           </IconButton>
         )}
         <ThemeButton />
-        {cardable && (
-          <IconButton label="Back to the card" onClick={() => closeToCard(store)}>
-            <CloseIcon />
-          </IconButton>
-        )}
         <IconButton label="Help" shortcut="?" onClick={() => setHelp(store, true)}>
           <span class="glyph" aria-hidden="true">
             ?
           </span>
         </IconButton>
+        {cardable && (
+          <IconButton label="Back to the card" onClick={() => closeToCard(store)}>
+            <CloseIcon />
+          </IconButton>
+        )}
       </fieldset>
     </section>
   );

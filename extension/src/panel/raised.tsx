@@ -1,0 +1,19 @@
+// What the program raised, in two lines; the whole sentence is its title.
+import { raisedError } from "../state/findings.js";
+import { visibleText } from "../state/visible-text.js";
+import { useStore } from "./context.js";
+
+/** From the event that says so, else the title of a snapshot without a graph. */
+export function Raised() {
+  const { data, derived } = useStore();
+  const snapshot = data.snapshot.value;
+  if (snapshot === null) return null;
+  const text = raisedError(snapshot) ?? (derived.graphless.value ? snapshot.title : "");
+  const line = visibleText(text.trim().split("\n")[0] ?? "");
+  if (line === "") return null;
+  return (
+    <p class="raised" data-testid="raised" dir="auto" title={line}>
+      {line}
+    </p>
+  );
+}
