@@ -47,6 +47,7 @@ class Detour:
 
     export: Call
     entry: Call
+    seen: bool = True  # the numbers are the same; False: only the order suggests it
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,10 +127,11 @@ class Flow:
             seen.add(mark)
             for call, made in self._made(value, limit):
                 for operand, export in self._operands(call):
-                    way = detour if export is None else Detour(export, call)
+                    way = export or detour
                     met = fed or _meets_learner(call, operand)
                     if operand.requires_grad and (way or not made.requires_grad):
-                        yield Crossing(export or call, operand, way, met)
+                        source = export.export if export is not None else call
+                        yield Crossing(source, operand, way, met)
                     elif operand.tensor != value.tensor and not _is_end(operand):
                         waiting.append((operand, call.index, way, met))
 
@@ -160,15 +162,15 @@ class Flow:
             if index < limit:
                 yield found[index]
 
-    def _operands(self, call: Call) -> Iterator[tuple[Value, Call | None]]:
-        """Yield what a call computed with, and the export that numbers came from."""
+    def _operands(self, call: Call) -> Iterator[tuple[Value, Detour | None]]:
+        """Yield what a call computed with, and the detour that numbers took to it."""
         for value in call.inputs:
             yield value, None
-        for export in self._sources(call):
-            for value in export.inputs:
-                yield value, export
+        for detour in self._detours(call):
+            for value in detour.export.inputs:
+                yield value, detour
 
-    def _sources(self, call: Call) -> list[Call]:
+    def _detours(self, call: Call) -> list[Detour]:
         given = (*call.arguments, *call.keywords.values())
         found = {
             export.index: export
@@ -176,14 +178,10 @@ class Flow:
             for export in self._numbers.get(number, ())
             if export.index < call.index
         }
-        if (
-            name_of(call) in ENTRIES
-            and not found
-            and not call.inputs
-            and _foreign(given)
-        ):
-            return self._recent(call)
-        return list(found.values())
+        if name_of(call) in ENTRIES and not found and not call.inputs:
+            recent = self._recent(call) if _foreign(given) else []
+            return [Detour(export, call, seen=False) for export in recent]
+        return [Detour(export, call) for export in found.values()]
 
     def _recent(self, call: Call) -> list[Call]:
         """Return the exports since the backward pass before a call.

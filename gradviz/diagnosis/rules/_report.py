@@ -84,7 +84,7 @@ def _consequence(history: History, cut: Cut, lost: Collection[int]) -> str:
 
 
 def _certainty(cut: Cut, lost: Collection[int]) -> float:
-    guessed = any(each.detour is not None for each in cut.crossings)
+    guessed = any(each.detour and not each.detour.seen for each in cut.crossings)
     share = len(lost) / (len(lost) + len(cut.backward.leaves))
     return (0.6 if guessed else 0.8) + 0.2 * share
 

@@ -76,6 +76,7 @@ def check(history: History) -> Iterator[Hit]:
             "out.detach().",
             related=(Related("made here", made[-1].site),),
             nodes=tuple(call.nodes[-1] for call in made if call.nodes),
+            certainty=0.6,  # graphs that nothing walks may also have been cut off
         )
 
 
