@@ -29,6 +29,8 @@ class TorchCalls:
         self._ops: dict[Any, Op] = {}
         self._tensor = torch.Tensor
         self._peek = torch._C._autograd._get_sequence_nr
+        self._grad_enabled = torch.is_grad_enabled
+        self._inference = torch.is_inference_mode_enabled
         self.mode = _make_mode(torch, self.meet)
 
     # ---- one call -----------------------------------------------------------------
@@ -78,13 +80,15 @@ class TorchCalls:
         self, op: Op, func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]
     ) -> Any:
         log, here = self.log, self.log.here
-        if log.muted:
+        if log.muted or not log.on:
             return func(*args, **kwargs)
         if here.stepping is not None and log.site() == log.loop.step_site:
             return func(*args, **kwargs)  # the step is logged as a whole
         met: Met = []
-        call = log.try_(self._begin, op, args, kwargs, met)
-        if call is None:
+        try:
+            call = self._begin(op, args, kwargs, met)
+        except Exception as error:
+            log.stop(error)
             return func(*args, **kwargs)
         first = self._peek()
         try:
@@ -92,55 +96,73 @@ class TorchCalls:
         except BaseException as error:
             log.try_(self._failed, call, error)
             raise
-        log.try_(self._end, call, op, met, result, first)
+        try:
+            self._end(call, op, met, result, first)
+        except Exception as error:
+            log.stop(error)
         return result
 
     def _begin(
         self, op: Op, args: tuple[Any, ...], kwargs: dict[str, Any], met: Met
     ) -> Call:
-        torch, log, here = self.torch, self.log, self.log.here
-        argument = self.values.argument
-        site, stack = log.place()
+        here, values = self.log.here, self.values
+        site, stack = self.log.place()
+        arguments: list[Any] = []
+        for each in args:
+            if isinstance(each, self._tensor):
+                value = values.of(each)
+                met.append((each, value))
+                arguments.append(value)
+            else:
+                arguments.append(values.argument(each, met))
+        keywords: dict[str, Any] = {}
+        for key in kwargs:
+            keywords[key] = values.argument(kwargs[key], met)
         return Call(
             index=-1,
             site=site,
             stack=stack,
             thread=get_ident(),
             op=op.name,
-            arguments=tuple([argument(each, met) for each in args]),
-            keywords={key: argument(each, met) for key, each in kwargs.items()}
-            if kwargs
-            else {},
+            arguments=tuple(arguments),
+            keywords=keywords,
             inputs=tuple([value for _, value in met]),
-            grad_enabled=torch.is_grad_enabled(),
-            inference=torch.is_inference_mode_enabled(),
+            grad_enabled=self._grad_enabled(),
+            inference=self._inference(),
             module=here.module,
             within=here.within,
         )
 
     def _end(self, call: Call, op: Op, met: Met, result: Any, first: int) -> None:
         log = self.log
-        self._notice_writes(call, op, met)
-        outputs: list[Any] = []
+        for tensor, before in met:
+            if version_of(tensor) != before.version:
+                self._notice_writes(call, op, met)
+                break
+        if op.touches_flags and met:
+            self.values.forget(met[0][0])
+        outputs: tuple[Any, ...] | list[Any] = ()
         if op.sets:
             outputs = [met[0][0]]
         elif isinstance(result, self._tensor):
-            outputs = [result]
+            outputs = (result,)
         elif isinstance(result, tuple | list):
             outputs = list(_tensors_in(result, self._tensor))
         elif isinstance(result, _RESULTS):
             call.result = result
-        describe, scan = self.values.result, not op.uninitialized
-        call.outputs = tuple([describe(each, scan=scan) for each in outputs])
+        scan = not op.uninitialized
+        call.outputs = tuple([self.values.result(each, scan) for each in outputs])
+        last = self._peek()
+        if last > first:
+            call.nodes = (
+                (last,) if last == first + 1 else tuple(range(first + 1, last + 1))
+            )
+            log.graph.made_by(call)
         with log.lock:
             call.index = log.take_index()
             log.add(call)
-        last = self._peek()
-        if last > first:
-            call.nodes = tuple(range(first + 1, last + 1))
-            log.graph.made_by(call)
         if op.exports:
-            log.exports.add(call, met, outputs)
+            log.exports.add(met, outputs)
         if log.exports.watched:
             log.exports.look(call, met, outputs)
 
@@ -153,19 +175,15 @@ class TorchCalls:
     # ---- writes -------------------------------------------------------------------
 
     def _notice_writes(self, call: Call, op: Op, met: Met) -> None:
-        writes: list[Write] = []
+        writes: dict[int, Write] = {}
         for tensor, before in met:
             now = version_of(tensor)
-            if now == before.version or any(
-                before.storage == write.storage for write in writes
-            ):
-                continue
-            target = self._written_part(op, tensor, call) or self.values.of(tensor)
-            writes.append(Write(before.storage, before.version, now, target))
-        if writes:
-            call.writes = tuple(writes)
-        if op.touches_flags and met:
-            self.values.forget(met[0][0])
+            if now != before.version and before.storage not in writes:
+                target = self._written_part(op, tensor, call) or self.values.of(tensor)
+                writes[before.storage] = Write(
+                    before.storage, before.version, now, target
+                )
+        call.writes = tuple(writes.values())
 
     def _written_part(self, op: Op, tensor: Any, call: Call) -> Value | None:
         """Return which elements ``tensor[key] = value`` wrote, for a basic key."""

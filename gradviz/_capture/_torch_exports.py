@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import zlib
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from gradviz.program.events import Call
@@ -33,7 +34,7 @@ class Exports:
         self.watched: dict[int, list[tuple[int, int]]] = {}
         """Storage -> event indexes with the fingerprint then, in order."""
 
-    def add(self, call: Call, met: Met, outputs: list[Any]) -> None:
+    def add(self, met: Met, outputs: Sequence[Any]) -> None:
         """Watch the storages that a call handed out."""
         for tensor in [*(each for each, _ in met), *outputs]:
             storage = self.values.of(tensor).storage
@@ -41,7 +42,7 @@ class Exports:
                 self.watched[storage] = []
                 self.values.loose.add(storage)
 
-    def look(self, call: Call, met: Met, outputs: list[Any]) -> None:
+    def look(self, call: Call, met: Met, outputs: Sequence[Any]) -> None:
         """Take the fingerprints of the watched storages that a call met."""
         for tensor in [*(each for each, _ in met), *outputs]:
             prints = self.watched.get(self.values.of(tensor).storage)

@@ -37,12 +37,16 @@ class TorchGraph:
         self.nodes = log.program.nodes
         self.tensor_type = torch.Tensor
         self._makers: dict[int, Call] = {}
-        self._reached: dict[int, int] = {}  # node -> the last pass that may free it
+        self._top_hooks = torch._C._autograd._top_saved_tensors_default_hooks
+        self._sound: set[int] = set()  # nodes that need no closer look while they hold
 
     def made_by(self, call: Call) -> None:
         """Remember which call made the nodes."""
+        hooked = self._top_hooks(True) is not None
         for key in call.nodes:
             self._makers[key] = call
+            if not hooked and not self.log.scan:
+                self._sound.add(key)
 
     def maker(self, key: int) -> Call | None:
         """Return the call that made a node."""
@@ -56,12 +60,13 @@ class TorchGraph:
         With an event, it learns what the pass would find: leaves, saved tensors that
         were overwritten, nodes freed before.
         """
-        key_of, found = self.values.node_key, dict[int, Any]()
+        found: dict[int, Any] = {}
         stale: list[StaleSaved] = []
         freed: list[int] = []
-        waiting = [(fn, key_of(fn)) for fn in reversed(roots) if fn is not None]
+        nodes, key_of = self.nodes, self.values.node_key
+        waiting = [(key_of(fn), fn) for fn in reversed(roots) if fn is not None]
         while waiting:
-            fn, key = waiting.pop()
+            key, fn = waiting.pop()
             if key in found:
                 continue
             found[key] = fn
@@ -73,34 +78,52 @@ class TorchGraph:
                 behind = key_of(each)
                 edges.append((behind, number))
                 if behind not in found:
-                    waiting.append((each, behind))
-            node = self.nodes.get(key)
-            if node is None:
-                node = self._read(fn, key, tuple(edges))
-            self._look(fn, node, stale, freed)
+                    waiting.append((behind, each))
+            node = nodes.get(key) or self._read(fn, key, tuple(edges))
+            if key > 0 and not (key in self._sound and _holds(fn)):
+                self._look(fn, node, stale, freed)
         if event is not None:
             event.stale, event.freed = tuple(stale), tuple(freed)
             event.node_count = len(found)
             event.nodes = tuple(found) if len(found) <= MOST_NODES else ()
-            event.leaves = tuple(-key for key in found if key < 0)
+            event.leaves = tuple([-key for key in found if key < 0])
         return found
 
+    def read(self, root: Any) -> None:
+        """Read what is not known yet of the graph behind a node."""
+        waiting = [root]
+        while waiting:
+            fn = waiting.pop()
+            key = self.values.node_key(fn)
+            if key in self.nodes:
+                continue
+            edges: list[tuple[int, int] | None] = []
+            for each, number in fn.next_functions:
+                edges.append(each and (self.values.node_key(each), number))
+                if each is not None:
+                    waiting.append(each)
+            self._look(fn, self._read(fn, key, tuple(edges)), [], [])
+
     def passed(self, event: Backward) -> None:
-        """Note what a pass freed."""
-        if event.retain_graph:
+        """Note what a pass freed; one for some inputs only is looked up when needed."""
+        if not self.log.scan or event.retain_graph or event.error or event.inputs:
             return
         for key in event.nodes:
             node = self.nodes.get(key)
-            if node is None or not node.saved:
-                continue
-            self._reached[key] = event.index
-            if event.error is None and not event.inputs:
-                self._free(node)
+            if node is not None and node.saved:
+                self._free(node, event)
 
-    def _free(self, node: Node) -> None:
-        node.freed_by = self._reached.get(node.key)
+    def _free(self, node: Node, event: Backward | None) -> None:
+        node.freed_by = None if event is None else event.index
         for saved in node.saved:
             saved.freed = True
+
+    def _who_freed(self, key: int) -> Backward | None:
+        for event in reversed(self.log.program.events):
+            if isinstance(event, Backward) and not event.retain_graph:
+                if event.index < self.log.next_index - 1 and key in event.nodes:
+                    return event
+        return None
 
     def _read(
         self, fn: Any, key: int, edges: tuple[tuple[int, int] | None, ...]
@@ -116,9 +139,9 @@ class TorchGraph:
         call = self._makers.get(key)
         if call is not None:
             node.call, node.site, node.module = call.index, call.site, call.module
-        metadata = getattr(fn, "_input_metadata", None)
-        if metadata:
-            node.shape = tuple(metadata[0].shape)
+        if self.log.scan:
+            metadata = getattr(fn, "_input_metadata", None)
+            node.shape = tuple(metadata[0].shape) if metadata else None
         if hasattr(fn, "_forward_cls"):
             node.custom = self._custom(fn)
         return node
@@ -141,7 +164,7 @@ class TorchGraph:
                 if versions is None:
                     freed.append(node.key)
                     if node.freed_by is None:
-                        self._free(node)
+                        self._free(node, self._who_freed(node.key))
                     return
                 now, expected = int(versions[1]), int(versions[2])
                 row = self._overwritten(fn, node, slot, raw_slot, expected)
@@ -167,8 +190,10 @@ class TorchGraph:
         fn = tensor.grad_fn
         if fn is None:
             return self.values.of(tensor)
-        output = self.values.node_key(fn), tensor.output_nr
-        return self.values.of(tensor, self.values.outputs.get(output))
+        known = self.values.outputs.get((self.values.node_key(fn), tensor.output_nr))
+        if known is not None and known.version == tensor._version:
+            return known
+        return self.values.of(tensor, None if known is None else known.tensor)
 
     def _overwritten(
         self, fn: Any, node: Node, slot: str, raw_slot: str, expected: int
@@ -196,9 +221,9 @@ class TorchGraph:
         storage = self.values.storages.of(tensor.untyped_storage())
         outputs = self.values.outputs
         for output in range(_FEW):
-            number = outputs.get((key, output))
-            if number is not None and self.values.storage_of(number) == storage:
-                return number
+            known = outputs.get((key, output))
+            if known is not None and known.storage == storage:
+                return known.tensor
         return None
 
     def _custom(self, fn: Any) -> CustomFunction:
@@ -241,6 +266,16 @@ def saved_slots(cls: type) -> tuple[tuple[str, str], ...]:
         for name in sorted(dir(cls))
         if name.startswith("_raw_saved_")
     )
+
+
+def _holds(fn: Any) -> bool:
+    """Whether all that a node saved is there, and as it was: the quick look."""
+    try:
+        for slot, _ in saved_slots(type(fn)):
+            getattr(fn, slot)
+    except RuntimeError:
+        return False
+    return True
 
 
 def is_hooked(raw: Any) -> bool:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import sys
 import threading
-from types import TracebackType
+from types import FrameType, TracebackType
 from typing import Any, Self
 
 from gradviz._capture._loop import LoopLog
@@ -145,12 +145,20 @@ class TorchLog(Log):
         try:
             return function(*args)
         except Exception as error:
-            self.on = False
-            self.program.notes.append(
-                "The recording of PyTorch stopped: "
-                f"{type(error).__name__}: {error} (in {function.__qualname__})"
-            )
+            self.stop(error)
             return None
+
+    def stop(self, error: Exception) -> None:
+        """End the log because something of ours failed; say where in the notes."""
+        self.on = False
+        trace = error.__traceback__
+        while trace is not None and trace.tb_next is not None:
+            trace = trace.tb_next
+        where = "" if trace is None else trace.tb_frame.f_code.co_qualname
+        self.program.notes.append(
+            f"The recording of PyTorch stopped: {type(error).__name__}: {error} "
+            f"(in {where})"
+        )
 
     def value(self, tensor: Any) -> Value:
         """Describe a tensor as it is now."""
@@ -169,12 +177,24 @@ class TorchLog(Log):
         self._pauses.pop().__exit__(None, None, None)
 
     def place(self) -> tuple[RawSite | None, tuple[RawSite, ...]]:
-        """Return the user's innermost frame, and the user's frames around it."""
-        frame = sys._getframe(2)
-        user, sites = self.user_files, []
-        while frame is not None and len(sites) <= _DEEPEST:
-            code = frame.f_code
-            if user[code.co_filename]:
-                sites.append((code, frame.f_lasti))
+        """Return the user's innermost frame, and the user's frames around it.
+
+        Without a look at values the way out is not walked: it costs at every call.
+        """
+        frame, user = sys._getframe(2), self.user_files
+        while not user[frame.f_code.co_filename]:
+            if frame.f_back is None:
+                return None, ()
             frame = frame.f_back
-        return (sites[0], tuple(sites[1:])) if sites else (None, ())
+        site = frame.f_code, frame.f_lasti
+        return site, self._around(frame) if self.scan else ()
+
+    def _around(self, frame: FrameType) -> tuple[RawSite, ...]:
+        user, sites = self.user_files, list[RawSite]()
+        outer = frame.f_back
+        while outer is not None and len(sites) < _DEEPEST:
+            code = outer.f_code
+            if user[code.co_filename]:
+                sites.append((code, outer.f_lasti))
+            outer = outer.f_back
+        return tuple(sites)

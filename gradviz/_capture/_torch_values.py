@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import weakref
 from typing import Any
 
 from gradviz._capture._torch_summary import summarize
@@ -10,6 +11,8 @@ from gradviz.program.values import Opaque, Summary, Value
 
 NO_SEQUENCE = 2**64 - 1
 """What PyTorch gives for the sequence number of an AccumulateGrad."""
+
+_MOST_KNOWN = 20_000  # descriptions kept before those of dead tensors go
 
 _PLAIN = (int, float, bool, str, complex, type(None), type(Ellipsis), slice)
 _LONGEST = 64  # elements kept of a list among the arguments, characters times ten
@@ -24,39 +27,53 @@ class TorchValues:
         self.scan = scan
         self.storages = Identities()
         self.loose: set[int] = set()  # storages that change behind their version
-        self.outputs: dict[tuple[int, int], int] = {}  # (node, output) -> tensor
-        self._known: dict[int, Value] = {}
+        self.outputs: dict[tuple[int, int], Value] = {}  # of (node, output)
+        self._known: dict[int, tuple[weakref.ref[Any], Value]] = {}  # by id(tensor)
         self._words: dict[Any, str] = {}  # dtypes and devices
+        self._tensor = torch.Tensor
         self._parameter = torch.nn.Parameter
 
     # ---- tensors ------------------------------------------------------------------
 
     def of(self, tensor: Any, number: int | None = None) -> Value:
         """Describe a tensor as it is now; ``number`` is given where it has another."""
+        known = self._known.get(id(tensor))
+        if known is not None and known[0]() is tensor:
+            value = known[1]
+            if (
+                value.version == version_of(tensor)
+                and value.requires_grad == tensor.requires_grad
+                and value.storage not in self.loose
+            ):
+                return value
         key = self.log.tensor(tensor) if number is None else number
-        version = version_of(tensor)
-        known = self._known.get(key)
-        if (
-            known is not None
-            and known.version == version
-            and known.requires_grad == tensor.requires_grad
-            and known.storage not in self.loose
-        ):
-            return known
-        value = self._known[key] = self._describe(tensor, key, version)
+        value = self._describe(tensor, key, version_of(tensor))
+        self._known[id(tensor)] = weakref.ref(tensor), value
         return value
 
-    def result(self, tensor: Any, *, scan: bool = True) -> Value:
+    def result(self, tensor: Any, scan: bool = True) -> Value:
         """Describe what a call returned, anew: an in-place op gives it another node."""
         key = self.log.tensor(tensor)
         value = self._describe(tensor, key, version_of(tensor), scan=scan)
-        if len(self._known) > MAX_EVENTS:
-            self._known.clear()
-            self.outputs.clear()
-        self._known[key] = value
+        self._known[id(tensor)] = weakref.ref(tensor), value
         if value.node is not None:
-            self.outputs[value.node, value.output] = key
+            self.outputs[value.node, value.output] = value
+        if len(self._known) > _MOST_KNOWN:
+            self._prune()
         return value
+
+    def forget(self, tensor: Any) -> None:
+        """Describe this tensor anew when it is met again."""
+        self._known.pop(id(tensor), None)
+
+    def _prune(self) -> None:
+        """Forget the tensors that are gone, and old outputs."""
+        gone = [key for key, (alive, _) in self._known.items() if alive() is None]
+        for key in gone:
+            del self._known[key]
+        if len(self.outputs) > MAX_EVENTS:
+            for key in list(self.outputs)[: MAX_EVENTS // 2]:
+                del self.outputs[key]
 
     def part(self, part: Any, whole: Value) -> Value:
         """Describe some elements of a tensor, under that tensor's number."""
@@ -69,36 +86,27 @@ class TorchValues:
         value.requires_grad = whole.requires_grad
         return value
 
-    def storage_of(self, number: int) -> int | None:
-        """Return the storage in which a tensor was last seen."""
-        known = self._known.get(number)
-        return None if known is None else known.storage
-
-    def forget(self, tensor: Any) -> None:
-        """Describe this tensor anew when it is met again."""
-        self._known.pop(self.log.tensor(tensor), None)
-
     def _describe(
         self, tensor: Any, key: int, version: int, *, scan: bool = True
     ) -> Value:
         words = self._words
-        dtype, device = tensor.dtype, tensor.device
+        dtype, device, cls = tensor.dtype, tensor.device, type(tensor)
         grad_fn = tensor.grad_fn
         value = Value(
-            tensor=key,
-            storage=0,
-            version=version,
-            shape=tuple(tensor.shape),
-            strides=(),
-            offset=0,
-            dtype=words.get(dtype) or self._word(dtype),
-            device=words.get(device) or self._word(device),
-            requires_grad=tensor.requires_grad,
-            is_leaf=grad_fn is None,
-            is_view=tensor._is_view(),
-            node=None if grad_fn is None else self.node_key(grad_fn),
-            output=tensor.output_nr,
-            is_parameter=isinstance(tensor, self._parameter),
+            key,
+            0,
+            version,
+            tuple(tensor.shape),
+            (),
+            0,
+            words.get(dtype) or self._word(dtype),
+            words.get(device) or self._word(device),
+            tensor.requires_grad,
+            grad_fn is None,
+            tensor._is_view(),
+            None if grad_fn is None else self.node_key(grad_fn),
+            tensor.output_nr,
+            cls is not self._tensor and isinstance(tensor, self._parameter),
         )
         try:
             value.storage = self.storages.of(tensor.untyped_storage())
@@ -130,12 +138,12 @@ class TorchValues:
 
     def argument(self, thing: Any, met: list[tuple[Any, Value]]) -> Any:
         """Describe an argument; the tensors in it are added to ``met``."""
-        if isinstance(thing, self.torch.Tensor):
+        if isinstance(thing, _PLAIN):
+            return thing[: _LONGEST * 10] if isinstance(thing, str) else thing
+        if isinstance(thing, self._tensor):
             value = self.of(thing)
             met.append((thing, value))
             return value
-        if isinstance(thing, _PLAIN):
-            return thing[: _LONGEST * 10] if isinstance(thing, str) else thing
         if isinstance(thing, list | tuple):
             if len(thing) > _LONGEST and not isinstance(thing[0], self.torch.Tensor):
                 thing = thing[:_LONGEST]

@@ -18,6 +18,8 @@ from gradviz.program.values import RawSite, Value
 MAX_EVENTS = 100_000
 """Older events are dropped beyond this many; tables of live things stay."""
 
+_FIRST_PRUNED = 4_000  # identities, before those of the dead go
+
 _DEEPEST = 32  # user frames kept of one stack
 
 
@@ -33,22 +35,25 @@ class Identities:
     def __init__(self) -> None:
         self._known: dict[int, tuple[weakref.ref[Any], int]] = {}
         self._count = 0
+        self._room = _FIRST_PRUNED
 
     def of(self, thing: Any) -> int:
         """Return the number of an object; a new one on first sight."""
         known = self._known.get(id(thing))
         if known is not None and known[0]() is thing:
             return known[1]
-        self._count += 1
-        key = id(thing)
-        table = self._known
+        self._count = count = self._count + 1
+        # No callback: it would run at every death, where a look now and then will do.
+        self._known[id(thing)] = weakref.ref(thing), count
+        if len(self._known) > self._room:
+            self._prune()
+        return count
 
-        def forget(gone: weakref.ref[Any]) -> None:
-            if key in table and table[key][0] is gone:
-                del table[key]
-
-        table[key] = (weakref.ref(thing, forget), self._count)
-        return self._count
+    def _prune(self) -> None:
+        gone = [key for key, (alive, _) in self._known.items() if alive() is None]
+        for key in gone:
+            del self._known[key]
+        self._room = max(_FIRST_PRUNED, 2 * len(self._known))
 
     def known(self, thing: Any) -> int | None:
         """Return the number of an object that has one."""
