@@ -199,6 +199,7 @@ class FunctionPart(Part):
         if key is None:
             return
         call.nodes = (key,)
+        log.made(call)
         custom.attributes = self._watch(key, node)
         self._customs[key] = custom
         self._attach()

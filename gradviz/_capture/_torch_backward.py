@@ -6,6 +6,7 @@ import functools
 from threading import get_ident
 from typing import TYPE_CHECKING, Any, Literal
 
+from gradviz._capture._loop_base import Patches, unseen
 from gradviz.program.events import Backward
 from gradviz.program.values import NodeRun
 
@@ -21,32 +22,34 @@ class TorchBackward:
     def __init__(self, torch: Any, log: TorchLog) -> None:
         self.torch = torch
         self.log = log
-        self._autograd = torch.autograd
-        self._originals: dict[str, Any] = {}
+        self._peek = torch._C._autograd._get_sequence_nr
+        self._patches = Patches()
 
     def install(self) -> None:
         """Put the wrappers in place."""
-        autograd = self._autograd
-        for name in ("backward", "grad", "_engine_run_backward"):
-            self._originals[name] = getattr(autograd, name)
-        autograd.backward = self._wrap("backward")
-        autograd.grad = self._wrap("grad")
-        autograd._engine_run_backward = self._wrap_engine()
+        autograd = self.torch.autograd
+        for api in ("backward", "grad"):
+            self._patches.set(autograd, api, self._wrap(api, getattr(autograd, api)))
+        engine = "_engine_run_backward"
+        run = self._wrap_engine(getattr(autograd, engine))
+        self._patches.set(autograd, engine, run)
 
     def remove(self) -> None:
         """Put the functions of PyTorch back."""
-        for name, original in self._originals.items():
-            setattr(self._autograd, name, original)
+        self._patches.restore()
 
-    def _wrap(self, api: Literal["backward", "grad"]) -> Any:
-        original, log = self._originals[api], self.log
-        disable = self.torch._C.DisableTorchFunction
+    def _wrap(self, api: Literal["backward", "grad"], original: Any) -> Any:
+        log = self.log
 
+        @unseen
         @functools.wraps(original)
         def run(*args: Any, **kwargs: Any) -> Any:
+            __tracebackhide__ = True
+            # muted: we compute something ourselves, or this is our own second turn
             if log.muted or not log.is_home():
                 return original(*args, **kwargs)
-            with disable():
+            log.pause()
+            try:
                 entry = log.try_(self._begin, api, args, kwargs)
                 if entry is None:
                     return original(*args, **kwargs)
@@ -59,18 +62,22 @@ class TorchBackward:
                 entry.unhook()
                 log.try_(self._end, entry, result, None)
                 return result
+            finally:
+                log.resume()
 
         return run
 
-    def _wrap_engine(self) -> Any:
-        original, log = self._originals["_engine_run_backward"], self.log
-        enable = self.torch._C._EnableTorchFunction
+    def _wrap_engine(self, original: Any) -> Any:
+        log = self.log
 
+        @unseen
         @functools.wraps(original)
         def run(*args: Any, **kwargs: Any) -> Any:
-            if log.muted or not log.is_home():
+            __tracebackhide__ = True
+            if log.muted != 1 or not log.is_home():
                 return original(*args, **kwargs)
-            with enable():  # hooks and the user's Functions are part of the run
+            # Hooks and the user's own Functions are part of the run.
+            with log.awake():
                 return original(*args, **kwargs)
 
         return run
@@ -96,7 +103,7 @@ class TorchBackward:
             given[3],
             bool(given[4]),
         )
-        entry, log = _Pass(event), self.log
+        entry, log = _Pass(event, self._peek()), self.log
         reached = self._look_ahead(event, roots)
         log.loop.before_backward(event)
         if log.scan and len(reached) <= MOST_HOOKED:
@@ -129,9 +136,7 @@ class TorchBackward:
             retain_graph=create if retain is None else bool(retain),
             create_graph=create,
         )
-        with log.lock:
-            event.index = log.take_index()
-            log.add(event)
+        log.append(event)
         return event
 
     def _look_ahead(self, event: Backward, roots: list[Any]) -> dict[int, Any]:
@@ -149,13 +154,9 @@ class TorchBackward:
             log.try_(note, key, outgoing, incoming)
 
         def note(key: int, outgoing: Any, incoming: Any) -> None:
-            with self.torch._C.DisableTorchFunction():
-                run = NodeRun(
-                    key,
-                    tuple([summary(each) for each in incoming]),
-                    tuple([summary(each) for each in outgoing]),
-                )
-            entry.event.runs.append(run)
+            ins = tuple([summary(each) for each in incoming])
+            outs = tuple([summary(each) for each in outgoing])
+            entry.event.runs.append(NodeRun(key, ins, outs))
 
         for key, fn in reached.items():
             entry.handles.append(fn.register_prehook(functools.partial(before, key)))
@@ -173,14 +174,17 @@ class TorchBackward:
                 None if each is None else log.values.result(each) for each in result
             )
         log.graph.passed(event)
+        if event.create_graph:
+            log.graph.made_between(entry.first, self._peek(), event)
         log.loop.after_backward(event)
 
 
 class _Pass:
     """One pass while it runs."""
 
-    def __init__(self, event: Backward) -> None:
+    def __init__(self, event: Backward, first: int) -> None:
         self.event = event
+        self.first = first  # the number of the node that comes next
         self.handles: list[Any] = []
         self.running: int | None = None
 

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import sys
 from threading import get_ident
+from types import FrameType
 from typing import TYPE_CHECKING, Any
 
+from gradviz._capture._loop_base import unseen
 from gradviz._capture._torch_ops import Op, describe_function
 from gradviz._capture._torch_values import version_of
 from gradviz.program.events import Call
@@ -15,7 +17,9 @@ if TYPE_CHECKING:
     from gradviz._capture._torch_log import TorchLog
 
 Met = list[tuple[Any, Value]]
+_Open = tuple[Call, Met, int]  # with the number of the node that comes next
 
+_ELSEWHERE = ("pass", "grad_mode")  # logged, with their errors, by other parts
 _RESULTS = (bool, int, float, complex, str)
 
 
@@ -28,79 +32,78 @@ class TorchCalls:
         self.values = log.values
         self._ops: dict[Any, Op] = {}
         self._tensor = torch.Tensor
+        self._ordinary = {torch.Tensor, torch.nn.Parameter}
         self._peek = torch._C._autograd._get_sequence_nr
         self._grad_enabled = torch.is_grad_enabled
         self._inference = torch.is_inference_mode_enabled
-        self.mode = _make_mode(torch, self.meet)
+        self.mode = _make_mode(torch, self)
 
     # ---- one call -----------------------------------------------------------------
 
-    def meet(self, func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        """Run one call, logged as its table row says."""
-        op = self._ops.get(func) or self._learn(func)
-        how = op.how
-        if how == "record" or (how == "users" and self._asked_by_user()):
-            return self._record(op, func, args, kwargs)
-        if how == "grad_mode":
-            self.log.try_(self.log.modes.grad_mode, args)
-        elif how == "backward":
-            # The passes are logged where they begin; their hooks are to be seen.
-            with self.mode, self.torch._C.DisableTorchFunction():
-                return func(*args, **kwargs)
-        elif how == "hook":
-            return self.log.hooks.register(func, args, kwargs)
-        try:
-            return func(*args, **kwargs)
-        except Exception as error:
-            if how != "grad_mode":
-                self.log.try_(self._refused, op, args, kwargs, error)
-            raise
-
-    def _learn(self, func: Any) -> Op:
-        op = describe_function(func)
-        if func is self.torch.Tensor.backward or op.name in ("backward", "grad"):
-            op = Op(op.name, "backward")
-        self._ops[func] = op
+    def op(self, func: Any) -> Op:
+        """Return how calls of a function are logged."""
+        op = self._ops.get(func)
+        if op is None:
+            op = describe_function(func)
+            if func is self.torch.Tensor.backward or op.name in ("backward", "grad"):
+                op = Op(op.name, "pass")  # logged where it begins
+            self._ops[func] = op
         return op
 
-    def _asked_by_user(self) -> bool:
-        frame = sys._getframe(3)  # below: _asked_by_user, meet, __torch_function__
-        return self.log.user_files[frame.f_code.co_filename]
-
-    def _refused(
-        self,
-        op: Op,
-        args: tuple[Any, ...],
-        kwargs: dict[str, Any],
-        error: BaseException,
-    ) -> None:
-        self._failed(self._begin(op, args, kwargs, []), error)
-
-    def _record(
-        self, op: Op, func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]
-    ) -> Any:
+    def is_wanted(self, op: Op, caller: FrameType) -> bool:
+        """Tell whether this call gets an event of its own."""
         log, here = self.log, self.log.here
         if log.muted or not log.on:
-            return func(*args, **kwargs)
-        if here.stepping is not None and log.site() == log.loop.step_site:
-            return func(*args, **kwargs)  # the step is logged as a whole
+            return False
+        if op.how == "users" and not log.user_files[caller.f_code.co_filename]:
+            return False
+        # A step with a closure runs unmuted; it is logged as a whole.
+        return here.stepping is None or log.site() != log.loop.step_site
+
+    def begin(
+        self, op: Op, types: Any, args: tuple[Any, ...], kwargs: dict[str, Any]
+    ) -> _Open | None:
+        """Describe a call that is about to run."""
         met: Met = []
         try:
-            call = self._begin(op, args, kwargs, met)
+            if self._ordinary.issuperset(types):
+                call = self._begin(op, args, kwargs, met)
+            else:  # a subclass of the user is not to see our questions
+                with self.torch._C.DisableTorchFunction():
+                    call = self._begin(op, args, kwargs, met)
         except Exception as error:
-            log.stop(error)
-            return func(*args, **kwargs)
-        first = self._peek()
+            self.log.stop(error)
+            return None
+        return call, met, self._peek()
+
+    def end(self, op: Op, types: Any, opened: _Open, result: Any) -> None:
+        """Describe what a call gave, and log it."""
         try:
-            result = func(*args, **kwargs)
-        except BaseException as error:
-            log.try_(self._failed, call, error)
-            raise
-        try:
-            self._end(call, op, met, result, first)
+            if self._ordinary.issuperset(types):
+                self._end(op, opened, result)
+            else:
+                with self.torch._C.DisableTorchFunction():
+                    self._end(op, opened, result)
         except Exception as error:
-            log.stop(error)
-        return result
+            self.log.stop(error)
+
+    def failed(
+        self,
+        op: Op,
+        types: Any,
+        args: tuple[Any, ...],
+        kwargs: dict[str, Any],
+        opened: _Open | None,
+        error: BaseException,
+    ) -> None:
+        """Log a call that raised, also one that would not be logged otherwise."""
+        log = self.log
+        if opened is None and op.how not in _ELSEWHERE and log.on and not log.muted:
+            opened = self.begin(op, types, args, kwargs)
+        if opened is not None:
+            call = opened[0]
+            call.error = f"{type(error).__name__}: {error}"
+            log.append(call)
 
     def _begin(
         self, op: Op, args: tuple[Any, ...], kwargs: dict[str, Any], met: Met
@@ -133,8 +136,9 @@ class TorchCalls:
             within=here.within,
         )
 
-    def _end(self, call: Call, op: Op, met: Met, result: Any, first: int) -> None:
+    def _end(self, op: Op, opened: _Open, result: Any) -> None:
         log = self.log
+        call, met, first = opened
         for tensor, before in met:
             if version_of(tensor) != before.version:
                 self._notice_writes(call, op, met)
@@ -158,19 +162,20 @@ class TorchCalls:
                 (last,) if last == first + 1 else tuple(range(first + 1, last + 1))
             )
             log.graph.made_by(call)
-        with log.lock:
-            call.index = log.take_index()
-            log.add(call)
+        elif not any(value.requires_grad for value in call.outputs):
+            self._read_what_ends(met)
+        log.append(call)
         if op.exports:
             log.exports.add(met, outputs)
         if log.exports.watched:
             log.exports.look(call, met, outputs)
 
-    def _failed(self, call: Call, error: BaseException) -> None:
-        call.error = f"{type(error).__name__}: {error}"
-        with self.log.lock:
-            call.index = self.log.take_index()
-            self.log.add(call)
+    def _read_what_ends(self, met: Met) -> None:
+        """Read the graphs behind arguments whose result has none: it may be a cut."""
+        nodes = self.log.graph.nodes
+        for tensor, value in met:
+            if value.node is not None and value.node not in nodes:
+                self.log.graph.read(tensor.grad_fn)
 
     # ---- writes -------------------------------------------------------------------
 
@@ -208,12 +213,13 @@ def _tensors_in(results: Any, cls: type) -> Any:
             yield from _tensors_in(each, cls)
 
 
-def _make_mode(torch: Any, meet: Any) -> Any:
+def _make_mode(torch: Any, calls: TorchCalls) -> Any:
     from torch.overrides import TorchFunctionMode
 
     class ProgramMode(TorchFunctionMode):
-        """Hands every call of a function of PyTorch to the log."""
+        """Sees every call of a function of PyTorch, and runs it as it is."""
 
+        @unseen
         def __torch_function__(
             self,
             func: Any,
@@ -221,6 +227,27 @@ def _make_mode(torch: Any, meet: Any) -> Any:
             args: tuple[Any, ...] = (),
             kwargs: dict[str, Any] | None = None,
         ) -> Any:
-            return meet(func, args, kwargs or {})
+            __tracebackhide__ = True
+            if kwargs is None:
+                kwargs = {}
+            op, opened = calls.op(func), None
+            how = op.how
+            if how == "record" or how == "users":
+                if calls.is_wanted(op, sys._getframe(1)):
+                    opened = calls.begin(op, types, args, kwargs)
+            elif how == "grad_mode":
+                calls.log.try_(calls.log.modes.grad_mode, args)
+            elif how == "hook":
+                args, kwargs = calls.log.hooks.wrapped(args, kwargs)
+            try:
+                result = func(*args, **kwargs)
+            except BaseException as error:
+                calls.failed(op, types, args, kwargs, opened, error)
+                raise
+            if opened is not None:
+                calls.end(op, types, opened, result)
+            elif how == "hook":
+                calls.log.hooks.registered(func, args, result)
+            return result
 
     return ProgramMode()

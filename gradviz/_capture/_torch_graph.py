@@ -8,10 +8,8 @@ from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from gradviz._capture._torch_values import NO_SEQUENCE
-from gradviz.program.events import Backward, Call
+from gradviz.program.events import Backward, Call, Event
 from gradviz.program.values import (
-    ContextTensor,
-    CustomFunction,
     Node,
     Saved,
     StaleSaved,
@@ -23,6 +21,7 @@ if TYPE_CHECKING:
 
 MOST_NODES = 20_000  # of one backward pass that its event lists
 
+_MOST_LIVING = 2_000  # tensors whose graphs are read at the end
 _FEW = 4  # outputs of a node that it may have saved
 
 _VERSIONS = re.compile(r"is at version (\d+); expected version (\d+)")
@@ -36,7 +35,7 @@ class TorchGraph:
         self.values = log.values
         self.nodes = log.program.nodes
         self.tensor_type = torch.Tensor
-        self._makers: dict[int, Call] = {}
+        self._makers: dict[int, Event] = {}
         self._top_hooks = torch._C._autograd._top_saved_tensors_default_hooks
         self._sound: set[int] = set()  # nodes that need no closer look while they hold
 
@@ -48,9 +47,10 @@ class TorchGraph:
             if not hooked and not self.log.scan:
                 self._sound.add(key)
 
-    def maker(self, key: int) -> Call | None:
-        """Return the call that made a node."""
-        return self._makers.get(key)
+    def made_between(self, first: int, last: int, event: Event) -> None:
+        """Remember what a pass with ``create_graph`` made, besides calls of its own."""
+        for key in range(first + 1, last + 1):
+            self._makers.setdefault(key, event)
 
     # ---- walking -------------------------------------------------------------------
 
@@ -104,6 +104,12 @@ class TorchGraph:
                     waiting.append(each)
             self._look(fn, self._read(fn, key, tuple(edges)), [], [])
 
+    def read_living(self) -> None:
+        """Read the graphs that tensors still hold; rules look for those never used."""
+        for _, tensor in list(self.log.tensors.alive())[-_MOST_LIVING:]:
+            if isinstance(tensor, self.tensor_type) and tensor.grad_fn is not None:
+                self.read(tensor.grad_fn)
+
     def passed(self, event: Backward) -> None:
         """Note what a pass freed; one for some inputs only is looked up when needed."""
         if not self.log.scan or event.retain_graph or event.error or event.inputs:
@@ -119,10 +125,14 @@ class TorchGraph:
             saved.freed = True
 
     def _who_freed(self, key: int) -> Backward | None:
-        for event in reversed(self.log.program.events):
-            if isinstance(event, Backward) and not event.retain_graph:
-                if event.index < self.log.next_index - 1 and key in event.nodes:
-                    return event
+        passes = [
+            event
+            for event in self.log.program.events[:-1]
+            if isinstance(event, Backward) and not event.retain_graph
+        ]
+        for event in reversed(passes):
+            if key in event.nodes:
+                return event
         return None
 
     def _read(
@@ -136,14 +146,13 @@ class TorchGraph:
                 node.shape = tuple(fn.variable.shape)
             return node
         node.sequence = sequence
-        call = self._makers.get(key)
-        if call is not None:
-            node.call, node.site, node.module = call.index, call.site, call.module
+        maker = self._makers.get(key)
+        if maker is not None:
+            node.call, node.site = maker.index, maker.site
+            node.module = getattr(maker, "module", None)
         if self.log.scan:
             metadata = getattr(fn, "_input_metadata", None)
             node.shape = tuple(metadata[0].shape) if metadata else None
-        if hasattr(fn, "_forward_cls"):
-            node.custom = self._custom(fn)
         return node
 
     # ---- what is saved -------------------------------------------------------------
@@ -225,32 +234,6 @@ class TorchGraph:
             if known is not None and known.storage == storage:
                 return known.tensor
         return None
-
-    def _custom(self, fn: Any) -> CustomFunction:
-        cls = type(fn)._forward_cls
-        context = [
-            (name, self.values.of(each))
-            for name, each in vars(fn).items()
-            if isinstance(each, self.tensor_type)
-        ]
-        return CustomFunction(
-            name=cls.__name__,
-            forward=getattr(cls.forward, "__code__", None),
-            backward=code_of(cls.backward),
-            needs_grad=tuple(fn.needs_input_grad),
-            attributes=tuple(
-                ContextTensor(name, value, value.version) for name, value in context
-            ),
-            once_differentiable=hasattr(cls.backward, "__wrapped__"),
-            dirty=tuple(self.log.tensor(each) for each in fn.dirty_tensors or ()),
-        )
-
-
-def code_of(function: Any) -> Any:
-    """Return the code of a function, seen through decorators."""
-    while hasattr(function, "__wrapped__"):
-        function = function.__wrapped__
-    return getattr(function, "__code__", None)
 
 
 @cache

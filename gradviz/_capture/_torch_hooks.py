@@ -2,18 +2,32 @@
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import weakref
 from threading import get_ident
+from types import CodeType
 from typing import TYPE_CHECKING, Any
 
-from gradviz._capture._torch_graph import code_of
+from gradviz._capture._loop_base import Patches, unseen
 from gradviz._capture._torch_values import version_of
 from gradviz.program.events import HookRan, HookRegistered
 from gradviz.program.values import Value
 
 if TYPE_CHECKING:
     from gradviz._capture._torch_log import TorchLog
+
+
+def code_of(hook: Any) -> CodeType | None:
+    """Return the code of a hook; that of the function within a partial or method."""
+    while isinstance(hook, functools.partial):
+        hook = hook.func
+    function = getattr(hook, "__func__", hook)
+    code = getattr(function, "__code__", None)
+    if code is None:
+        code = getattr(vars(type(hook)).get("__call__"), "__code__", None)
+    return code
+
 
 _KINDS = {"register_hook": "tensor"}
 
@@ -24,38 +38,69 @@ class TorchHooks:
     def __init__(self, torch: Any, log: TorchLog) -> None:
         self.torch = torch
         self.log = log
+        self._patches = Patches()
+        self._events: weakref.WeakKeyDictionary[Any, HookRegistered]
+        self._events = weakref.WeakKeyDictionary()  # by the handle
         self._count = 0
 
-    def register(self, func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        """Register the user's hook, wrapped."""
-        name: str = func.__name__
-        hook = args[1] if len(args) > 1 else kwargs.get("hook")
-        if len(args) != 2 or not callable(hook):
-            return func(*args, **kwargs)
-        self._count += 1
-        number, tensor = self._count, args[0]
-        handle = func(tensor, self._wrapped(hook, number), **kwargs)
-        kind = _KINDS.get(name, "post_accumulate")
-        self.log.try_(self._registered, tensor, hook, number, kind)
-        return handle
+    def install(self) -> None:
+        """Learn of handles that are removed."""
+        cls = self.torch.utils.hooks.RemovableHandle
+        original, events = cls.remove, self._events
 
-    def _registered(self, tensor: Any, hook: Any, number: int, kind: str) -> None:
-        log = self.log
+        @unseen
+        @functools.wraps(original)
+        def remove(handle: Any) -> None:
+            __tracebackhide__ = True
+            original(handle)
+            event = events.get(handle)
+            if event is not None:
+                event.removed = True
+
+        self._patches.set(cls, "remove", remove)
+
+    def remove(self) -> None:
+        """Put PyTorch's own handles back."""
+        self._patches.restore()
+
+    # ---- registration ---------------------------------------------------------------
+
+    def wrapped(
+        self, args: tuple[Any, ...], kwargs: dict[str, Any]
+    ) -> tuple[tuple[Any, ...], dict[str, Any]]:
+        """Return the arguments of a registration with the user's hook wrapped."""
+        hook = args[1] if len(args) > 1 else kwargs.get("hook")
+        if not self.log.on or self.log.muted or not callable(hook):
+            return args, kwargs
+        self._count += 1
+        return (*args[:1], self._wrapper(hook, self._count)), {}
+
+    def registered(self, func: Any, args: tuple[Any, ...], handle: Any) -> None:
+        """Log a hook that was put on a tensor."""
+        number = getattr(args[-1], "gradviz_hook", None)
+        if number is not None:
+            kind = _KINDS.get(func.__name__, "post_accumulate")
+            self.log.try_(self._registered, *args, number, kind, handle)
+
+    def _registered(
+        self, tensor: Any, run: Any, number: int, kind: str, handle: Any
+    ) -> None:
+        log, hook = self.log, run.__wrapped__
         site, stack = log.place()
-        with log.lock:
-            log.add(
-                HookRegistered(
-                    index=log.take_index(),
-                    site=site,
-                    stack=stack,
-                    thread=get_ident(),
-                    kind=kind,
-                    hook=number,
-                    code=code_of(hook),
-                    value=log.value(tensor),
-                    holds=tuple(self._held_by(hook)),
-                )
-            )
+        value = log.value(tensor)
+        event = self._events[handle] = HookRegistered(
+            index=0,
+            site=site,
+            stack=stack,
+            thread=get_ident(),
+            kind=kind,
+            hook=number,
+            code=code_of(hook),
+            value=value,
+            target=value.node,
+            holds=tuple(self._held_by(hook)),
+        )
+        log.append(event)
 
     def _held_by(self, hook: Any) -> list[Value]:
         """Return the tensors in a hook's closure and defaults."""
@@ -73,11 +118,14 @@ class TorchHooks:
             self.log.value(each) for each in held if isinstance(each, self.torch.Tensor)
         ]
 
-    def _wrapped(self, hook: Any, number: int) -> Any:
+    # ---- run -----------------------------------------------------------------------
+
+    def _wrapper(self, hook: Any, number: int) -> Any:
         here = weakref.ref(self)
 
-        @functools.wraps(hook, updated=())
+        @unseen
         def run(tensor: Any) -> Any:
+            __tracebackhide__ = True
             before = version_of(tensor)
             result = hook(tensor)
             hooks = here()
@@ -86,17 +134,19 @@ class TorchHooks:
                 hooks.log.try_(hooks._ran, number, changed, result is not None)
             return result
 
+        with contextlib.suppress(AttributeError, TypeError):
+            functools.update_wrapper(run, hook, updated=())
+        run.__wrapped__ = hook  # type: ignore[attr-defined]
+        run.gradviz_hook = number  # type: ignore[attr-defined]
         return run
 
     def _ran(self, number: int, changed: bool, returned: bool) -> None:
-        log = self.log
-        with log.lock:
-            log.add(
-                HookRan(
-                    index=log.take_index(),
-                    thread=get_ident(),
-                    hook=number,
-                    changed=changed,
-                    returned=returned,
-                )
+        self.log.append(
+            HookRan(
+                index=0,
+                thread=get_ident(),
+                hook=number,
+                changed=changed,
+                returned=returned,
             )
+        )

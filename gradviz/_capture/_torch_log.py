@@ -5,10 +5,13 @@ from __future__ import annotations
 import os
 import sys
 import threading
+from collections.abc import Generator
+from contextlib import contextmanager
 from types import FrameType, TracebackType
 from typing import Any, Self
 
 from gradviz._capture._loop import LoopLog
+from gradviz._capture._loop_base import unseen
 from gradviz._capture._torch_backward import TorchBackward
 from gradviz._capture._torch_calls import TorchCalls
 from gradviz._capture._torch_exports import Exports
@@ -17,7 +20,7 @@ from gradviz._capture._torch_hooks import TorchHooks
 from gradviz._capture._torch_modes import TorchModes
 from gradviz._capture._torch_traceback import without_our_frames
 from gradviz._capture._torch_values import TorchValues
-from gradviz.program.events import Backward, Raised
+from gradviz.program.events import Backward, Call, Raised
 from gradviz.program.log import Log
 from gradviz.program.records import Program
 from gradviz.program.values import RawSite, Value
@@ -50,7 +53,11 @@ class TorchLog(Log):
         self.hooks = TorchHooks(torch, self)
         self.passes = TorchBackward(torch, self)
         self._home = threading.get_ident()
-        self._pauses: list[Any] = []
+        self._pauses: list[Any] = []  # our mode where it stepped aside, or None
+        self._depth = torch._C._len_torch_function_stack
+        self._at = torch._C._get_function_stack_at
+        self._pop = torch._C._pop_torch_function_stack
+        self._push = torch._C._push_on_torch_function_stack
         self._from_numpy: Any = None
 
     # ---- the with block ------------------------------------------------------------
@@ -58,6 +65,7 @@ class TorchLog(Log):
     def __enter__(self) -> Self:
         self.on, self._home = True, threading.get_ident()
         self.modes.install()
+        self.hooks.install()
         self.passes.install()
         self._from_numpy = self.torch.from_numpy
         self.torch.from_numpy = self._seen(self._from_numpy)
@@ -74,9 +82,11 @@ class TorchLog(Log):
         self.calls.mode.__exit__(kind, error, trace)
         if error is not None and not isinstance(error, SystemExit):
             self.raised(error)
+        self.try_(self.graph.read_living)
         self.loop.__exit__(kind, error, trace)
         self.torch.from_numpy = self._from_numpy
         self.passes.remove()
+        self.hooks.remove()
         self.modes.remove()
         self.on = False
 
@@ -91,16 +101,20 @@ class TorchLog(Log):
 
     def preflight(self, loss: Any) -> Backward | None:
         """Log the pass that ``loss.backward()`` would begin here; do not run it."""
-        with self.torch._C.DisableTorchFunction():
+        self.pause()
+        try:
             return self.try_(self.passes.preflight, loss)
+        finally:
+            self.resume()
 
     def _seen(self, original: Any) -> Any:
         """Wrap a function that the function mode does not see."""
 
+        @unseen
         def from_numpy(*args: Any, **kwargs: Any) -> Any:
-            if not self.on or not self.is_home():
+            if not self.on or self.muted or not self.is_home():
                 return original(*args, **kwargs)
-            return self.calls.meet(original, args, kwargs)
+            return self.calls.mode.__torch_function__(original, (), args, kwargs)
 
         return from_numpy
 
@@ -113,9 +127,9 @@ class TorchLog(Log):
                 sites.append((code, trace.tb_lasti))
             trace = trace.tb_next
         sites.reverse()
-        self.add(
+        self.append(
             Raised(
-                index=self.take_index(),
+                index=0,
                 site=sites[0] if sites else None,
                 stack=tuple(sites[1:]),
                 thread=threading.get_ident(),
@@ -160,6 +174,10 @@ class TorchLog(Log):
             f"(in {where})"
         )
 
+    def made(self, call: Call) -> None:
+        """Learn that a call of a user's Function made the nodes it lists."""
+        self.graph.made_by(call)
+
     def value(self, tensor: Any) -> Value:
         """Describe a tensor as it is now."""
         return self.values.of(tensor)
@@ -167,14 +185,33 @@ class TorchLog(Log):
     def pause(self) -> None:
         """Let tensor calls pass unseen until :meth:`resume`; pauses may nest."""
         super().pause()
-        guard = self.torch._C.DisableTorchFunction()
-        guard.__enter__()
-        self._pauses.append(guard)
+        # Only our own mode steps aside: a default device is a mode too.
+        if self._depth() and self._at(self._depth() - 1) is self.calls.mode:
+            self._pauses.append(self._pop())
+        else:
+            self._pauses.append(None)
 
     def resume(self) -> None:
         """End the last :meth:`pause`."""
         super().resume()
-        self._pauses.pop().__exit__(None, None, None)
+        mode = self._pauses.pop()
+        if mode is not None:
+            self._push(mode)
+
+    @contextmanager
+    def awake(self) -> Generator[None, None, None]:
+        """See calls again for a while, in the middle of a pause."""
+        outer, self.muted = self.muted, 0
+        mode, depth = self.calls.mode, self._depth()
+        there = any(self._at(place) is mode for place in range(depth))
+        if not there:
+            self._push(mode)
+        try:
+            yield
+        finally:
+            if not there:
+                self._pop()
+            self.muted = outer
 
     def place(self) -> tuple[RawSite | None, tuple[RawSite, ...]]:
         """Return the user's innermost frame, and the user's frames around it.

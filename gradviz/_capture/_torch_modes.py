@@ -72,19 +72,18 @@ class TorchModes:
         if function is not None and not user[function.co_filename]:
             return
         site, stack = self.log.place()
-        with self.log.lock:
-            self.log.add(
-                ModeSwitched(
-                    index=self.log.take_index(),
-                    site=site,
-                    stack=stack,
-                    thread=get_ident(),
-                    how=how,
-                    enabled=enabled,
-                    leaving=leaving,
-                    function=function,
-                )
+        self.log.append(
+            ModeSwitched(
+                index=0,
+                site=site,
+                stack=stack,
+                thread=get_ident(),
+                how=how,
+                enabled=enabled,
+                leaving=leaving,
+                function=function,
             )
+        )
 
 
 def _code_of(function: Any) -> CodeType | None:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, Literal
 
-How = Literal["record", "skip", "users", "grad_mode", "backward", "hook"]
-"""``users``: recorded only where the user's own code asks for it."""
+How = Literal["record", "skip", "users", "grad_mode", "pass", "hook"]
+"""``users``: only where the user's own code asks for it; ``pass``: a backward pass."""
 
 _ATTRIBUTES_READ: dict[str, How] = {
     "data": "record",

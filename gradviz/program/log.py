@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from types import FrameType
 from typing import Any
 
-from gradviz.program.events import Event
+from gradviz.program.events import Call, Event
 from gradviz.program.records import Program, TensorFacts
 from gradviz.program.values import RawSite, Value
 
@@ -136,6 +136,9 @@ class Log:
             self._next = index + 1
             self.add(event)
         return index
+
+    def made(self, call: Call) -> None:
+        """Learn that a call made the nodes it lists; for engines that keep a table."""
 
     def tensor(self, tensor: Any) -> int:
         """Return the number of a tensor, and open its row of facts."""
