@@ -131,9 +131,10 @@ class NamePart(Part):
     # ---- what is named ---------------------------------------------------------------
 
     def _name_tensor(self, tensor: Any, name: str, path: bool = False) -> None:
-        key = self.log.tensors.known(tensor)
-        facts = None if key is None else self.log.program.tensors.get(key)
-        if facts is not None and (path or facts.name is None):
+        if self.log.tensors.known(tensor) is None:
+            return  # nothing of the run is about it
+        facts = self.log.program.tensors[self.log.tensor(tensor)]
+        if path or facts.name is None:
             facts.name = name
 
     def _name_modules(self, scopes: list[dict[str, Any]]) -> None:
