@@ -42,7 +42,6 @@ from gradviz.program.events import Call
 from gradviz.program.history import History
 from gradviz.program.values import Value
 
-
 _TURNS = 3  # of a loop: later ones tell the same story
 
 

@@ -122,7 +122,11 @@ def _in_vain(history: History, chain: list[Call]) -> bool:
     last = chain[-1].outputs[0]
     if any(use.op in _NUMBERS for use in history.uses(last.tensor)):
         return True
-    return any(_evaluates(history, value) for value in chain[-1].inputs)
+    if any(_evaluates(history, value) for value in chain[-1].inputs):
+        return True
+    if history.backwards or history.program.script is None or len(chain) < 3:
+        return False
+    return any(root.call == chain[-1].index for root in history.program.live)
 
 
 def _evaluates(history: History, value: Value) -> bool:

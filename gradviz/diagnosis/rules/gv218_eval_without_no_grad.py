@@ -38,6 +38,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from gradviz.diagnosis.rule import Hit, Related, Rule
+from gradviz.diagnosis.rules._cuts import cuts
 from gradviz.diagnosis.rules._lifetime import (
     graph_behind,
     last_raised,
@@ -63,7 +64,8 @@ def check(history: History) -> Iterator[Hit]:
         place = None if site is None else line_of(site)
         if place is None or place in reported or not _evaluation(history, made):
             continue
-        if any(_trains(history, call) for call in history.once(_lines)[_line(made[0])]):
+        lines = history.once(_lines)[_line(made[0])]
+        if any(_trains(history, call) or _is_cut(history, call) for call in lines):
             continue
         reported.add(place)
         held = f", held by `{found.holder}`" if found.holder else ""
@@ -149,6 +151,12 @@ def _trains(history: History, call: Call) -> bool:
     return not graph_behind(history, call).isdisjoint(history.once(passed_nodes))
 
 
+def _is_cut(history: History, call: Call) -> bool:
+    """Tell whether a result was meant to be trained, and a cut came in between."""
+    sources = {each.source.tensor for cut in cuts(history) for each in cut.crossings}
+    return any(value.tensor in sources for value in call.outputs)
+
+
 def _evaluation(history: History, made: list[Call]) -> bool:
     """Tell whether these results are an evaluation's, judged with care."""
     if len(made) < 2:
@@ -158,7 +166,8 @@ def _evaluation(history: History, made: list[Call]) -> bool:
         return True
     if last_raised(history) is not None:
         return False
-    return bool(history.backwards) or len(made) > 2
+    ended = history.program.script is not None and len(made) > 2
+    return bool(history.backwards) or ended
 
 
 RULE = Rule("GV218", "eval-without-no-grad", "warning", check)

@@ -21,7 +21,8 @@ Use instead
         penalty = g.norm()
 
 When it stays quiet
-    Where the gradients are cleared with ``grad = None`` or ``zero_grad()`` later on.
+    It only mentions the line where the gradients are cleared later on, with
+    ``grad = None`` or ``zero_grad()``, and says nothing of ``autograd.grad``.
 
 References
     https://pytorch.org/docs/stable/generated/torch.Tensor.backward.html
@@ -29,6 +30,7 @@ References
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterator
 
 from gradviz.diagnosis.rule import Hit, Rule
@@ -38,31 +40,30 @@ from gradviz.program.history import History
 
 
 def check(history: History) -> Iterator[Hit]:
-    """Yield one hit per line that leaves gradients with graphs behind."""
-    cleared_lines: set[object] = set()
-    left: list[Backward] = []
+    """Yield one hit per line whose gradients have graphs, milder where cleared."""
+    lines: dict[object, list[Backward]] = defaultdict(list)
     for each in history.backwards:
-        if each.api != "backward" or not each.create_graph or each.error:
-            continue
-        if each.site is not None and _cleared(history, each):
-            cleared_lines.add(line_of(each.site))
-        else:
-            left.append(each)
-    for each in left:
-        if each.site is None or line_of(each.site) in cleared_lines:
-            continue
-        leaves = [history.name(leaf, "") for leaf in each.leaves]
-        names = ", ".join(name for name in leaves if name) or "its leaves"
-        root = name_of(history, each.roots[0], "loss") if each.roots else "loss"
-        yield Hit(
-            f"backward(create_graph=True) stored gradients of {names} that have graphs "
-            "of their own. Each leads back to the leaf that holds it: a cycle, which "
-            "is never freed.",
-            each.site,
-            f"Use torch.autograd.grad({root.strip('`')}, inputs, create_graph=True), "
-            "which stores nothing; or set .grad = None when you are done.",
-            tensors=each.leaves,
-        )
+        made = each.api == "backward" and each.create_graph and not each.error
+        if made and each.site is not None:
+            lines[line_of(each.site)].append(each)
+    for passes in lines.values():
+        yield _hit(history, passes[-1], any(_cleared(history, each) for each in passes))
+
+
+def _hit(history: History, backward: Backward, cleared: bool) -> Hit:
+    leaves = [history.name(leaf, "") for leaf in backward.leaves]
+    names = ", ".join(name for name in leaves if name) or "its leaves"
+    root = name_of(history, backward.roots[0], "loss") if backward.roots else "loss"
+    until = ", until .grad is cleared" if cleared else ", which is never freed"
+    return Hit(
+        f"backward(create_graph=True) stored gradients of {names} that have graphs of "
+        f"their own. Each leads back to the leaf that holds it: a cycle{until}.",
+        backward.site,
+        f"Use torch.autograd.grad({root.strip('`')}, inputs, create_graph=True), which "
+        "stores nothing; or set .grad = None when you are done.",
+        tensors=backward.leaves,
+        severity="info" if cleared else None,
+    )
 
 
 def _cleared(history: History, backward: Backward) -> bool:
