@@ -165,6 +165,15 @@ def made_at(history: History, value: Value) -> RawSite | None:
     return None if facts is None else facts.made
 
 
+def origin(history: History, value: Value) -> str:
+    """Return what a tensor is the result of: "MulBackward0", or "`mul`"."""
+    node = history.node(value.node)
+    if node is not None:
+        return node.name
+    call = history.once(makers).get(value.node or 0) or history.producer(value)
+    return "an operation" if call is None else f"`{call.op}`"
+
+
 def loads(statement: ast.stmt | None) -> set[str]:
     """Return the names, attributes and items that a statement reads."""
     if statement is None:

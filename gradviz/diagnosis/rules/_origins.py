@@ -32,6 +32,8 @@ def suspects(
             for value in call.inputs:
                 if wanted(value):
                     yield value, history.producer(value, before=call.index)
+            if not call.inputs:
+                return  # a factory: its own line says it all
             break
     yield from _named(history, raised.site, wanted)
 

@@ -38,6 +38,8 @@ from gradviz.diagnosis.rules._freed import first_difference, second_passes
 from gradviz.diagnosis.rules._lifetime import describe, ended_run, made_at, name_of
 from gradviz.program.history import History
 
+_API = {"backward": "backward()", "grad": "autograd.grad()"}
+
 
 def check(history: History) -> Iterator[Hit]:
     """Yield one hit per backward pass from a result that was used up."""
@@ -48,7 +50,7 @@ def check(history: History) -> Iterator[Hit]:
         root = found.second.roots[0]
         name = name_of(history, root, "the result")
         yield Hit(
-            f"The graph of {name} was freed by the first {found.first.api} call in "
+            f"The graph of {name} was freed by the {_API[found.first.api]} in "
             f"{history.line(culprit)}, so a second pass has nothing to work with: "
             f"{describe(history, found.freed)} no longer has its saved tensors.",
             culprit,

@@ -35,7 +35,12 @@ from collections.abc import Iterator
 
 from gradviz.diagnosis.rule import Hit, Related, Rule
 from gradviz.diagnosis.rules._freed import first_difference, second_passes
-from gradviz.diagnosis.rules._lifetime import describe, ended_run, name_of
+from gradviz.diagnosis.rules._lifetime import (
+    describe,
+    ended_run,
+    name_of,
+    same_line,
+)
 from gradviz.program.history import History
 
 
@@ -45,8 +50,10 @@ def check(history: History) -> Iterator[Hit]:
         if found.reason != "shared trunk":
             continue
         culprit = first_difference(found.first, found.second)
-        one = name_of(history, found.first.roots[0], "one result")
+        one = name_of(history, found.first.roots[0], "One result")
         other = name_of(history, found.second.roots[0], "another")
+        if one == other or same_line(culprit, found.second.site):
+            one, other = "The result before", "this one"
         trunk = found.freed if found.crossing is None else found.crossing.node
         yield Hit(
             f"{one} and {other} share a part of the graph, down from "

@@ -57,7 +57,7 @@ def check(history: History) -> Iterator[Hit]:
             f"on into {describe(history, found.freed)} of the turn before.",
             culprit,
             f"Cut the graph where one turn ends: {code} = {code}.detach(), before the "
-            "next turn uses it.",
+            "next turn uses it (of a tuple, each tensor in it).",
             symptom=found.second.site,
             related=(
                 Related("used in the next turn", bridge),

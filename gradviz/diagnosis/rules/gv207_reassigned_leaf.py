@@ -31,6 +31,7 @@ References
 
 from __future__ import annotations
 
+import ast
 from collections.abc import Iterator
 
 from gradviz.diagnosis.rule import Hit, Related, Rule
@@ -43,12 +44,9 @@ from gradviz.diagnosis.rules._lifetime import (
 )
 from gradviz.program.events import Backward, Call
 from gradviz.program.history import History
+from gradviz.program.values import RawSite
 
 _NO_GRAPH = "does not require grad and does not have a grad_fn"
-_FIX = (
-    "Update the leaf itself: with torch.no_grad(): {0} -= step, then {0}.grad = None; "
-    "or give {0} to an optimizer."
-)
 
 
 def check(history: History) -> Iterator[Hit]:
@@ -62,7 +60,7 @@ def check(history: History) -> Iterator[Hit]:
             f"{history.line(found.made)}: it is no leaf any more, so backward passes "
             f"leave its .grad None.",
             found.made,
-            _FIX.format(name),
+            _fix(history, name, found.made),
             symptom=found.read.site,
             related=(Related("its .grad is read here", found.read.site),),
             nodes=(found.node.key,),
@@ -71,6 +69,19 @@ def check(history: History) -> Iterator[Hit]:
         )
     for backward in failed_backwards(history, _NO_GRAPH):
         yield from _without_graph(history, backward)
+
+
+def _fix(history: History, name: str, site: RawSite | None) -> str:
+    statement = history.places.statement(site)
+    several = statement is not None and any(
+        isinstance(each, ast.comprehension) for each in ast.walk(statement)
+    )
+    each = "p" if several else name
+    loop = f", for each p of {name}" if several else ""
+    return (
+        f"Update the leaf itself: with torch.no_grad(): {each} -= step{loop}; then "
+        f"{each}.grad = None. Or give {name} to an optimizer."
+    )
 
 
 def _without_graph(history: History, backward: Backward) -> Iterator[Hit]:
@@ -88,7 +99,7 @@ def _without_graph(history: History, backward: Backward) -> Iterator[Hit]:
             "computed without a graph: unlike the leaf before it, it does not require "
             "grad.",
             call.site,
-            _FIX.format(name),
+            _fix(history, name, call.site),
             symptom=backward.site,
             related=(Related("backward pass", backward.site),),
             tensors=tuple(value.tensor for value in call.outputs),

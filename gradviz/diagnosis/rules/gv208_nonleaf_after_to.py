@@ -43,10 +43,13 @@ def check(history: History) -> Iterator[Hit]:
         if found.why != "converted":
             continue
         name = name_of(history, found.value)
+        leaf = "the tensor before it, which no name refers to"
+        if found.leaf is not None and history.name(found.leaf, ""):
+            leaf = history.name(found.leaf)
         yield Hit(
             f"{name} is the result of {found.node.name} in "
-            f"{history.line(found.made)}, not the leaf: the gradient goes to the "
-            "tensor before it, which no name refers to.",
+            f"{history.line(found.made)}, not the leaf: the gradient goes to "
+            f"{leaf}.",
             found.made,
             "Create it with its final dtype, device and shape, and let "
             "requires_grad=True or .requires_grad_() come last.",

@@ -32,7 +32,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from gradviz.diagnosis.rule import Hit, Related, Rule
-from gradviz.diagnosis.rules._lifetime import made_at, name_of
+from gradviz.diagnosis.rules._lifetime import made_at, name_of, origin
 from gradviz.diagnosis.rules._origins import raised_with, suspects
 from gradviz.program.history import History
 from gradviz.program.values import Value
@@ -48,10 +48,8 @@ def check(history: History) -> Iterator[Hit]:
         message, culprit = "One of the tensors given to the optimizer is", raised.site
     else:
         culprit = made_at(history, value) or raised.site
-        node = history.node(value.node)
-        by = "an operation" if node is None else node.name
         message = (
-            f"{name_of(history, value)} is the result of {by} in "
+            f"{name_of(history, value)} is the result of {origin(history, value)} in "
             f"{history.line(culprit)}, not a leaf; to the optimizer it is"
         )
     yield Hit(

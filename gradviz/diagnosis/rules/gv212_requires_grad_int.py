@@ -40,6 +40,8 @@ from gradviz.diagnosis.rules._origins import (
 from gradviz.program.history import History
 from gradviz.program.values import Value
 
+_LITERAL = frozenset({"tensor", "as_tensor", "full", "Tensor"})
+
 
 def check(history: History) -> Iterator[Hit]:
     """Yield a hit if the run ended because integers were to require grad."""
@@ -51,13 +53,11 @@ def check(history: History) -> Iterator[Hit]:
     culprit = raised.site if maker is None else maker.site
     dtype = "integers" if found is None else found[0].dtype
     name = "This tensor" if found is None else name_of(history, found[0], "This tensor")
-    literal = (
-        ": its numbers are written without a point"
-        if (literal_in(history, culprit))
-        else ""
-    )
+    how = "" if maker is None else f" `{maker.op}` made it so."
+    if maker is None or maker.op in _LITERAL:
+        how = " Its numbers are written without a point." * literal_in(history, culprit)
     yield Hit(
-        f"{name} holds {dtype}, since {history.line(culprit)}{literal}. Only floating "
+        f"{name} holds {dtype}, since {history.line(culprit)}.{how} Only floating "
         "point and complex tensors can require gradients.",
         culprit,
         "Write 1.0 for 1, pass dtype=torch.float32, or convert with .float() before "

@@ -101,9 +101,10 @@ def _when_made(
     site = made_at(history, unused)
     mine = _maker(history, unused)
     result = _maker(history, backward.roots[0])
-    if mine is None or result is None or mine.index < result.index:
+    if mine is None or result is None:
         return "", site
-    return f": it was made later, in {history.line(site)}", site
+    when = "made before it" if mine.index < result.index else "only made later"
+    return f", which was {when}, in {history.line(site)}", site
 
 
 def _maker(history: History, value: Value) -> Call | None:

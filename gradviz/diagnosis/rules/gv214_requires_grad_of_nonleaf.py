@@ -30,7 +30,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from gradviz.diagnosis.rule import Hit, Related, Rule
-from gradviz.diagnosis.rules._lifetime import made_at, name_of
+from gradviz.diagnosis.rules._lifetime import made_at, name_of, origin
 from gradviz.diagnosis.rules._origins import raised_with, suspects
 from gradviz.program.history import History
 from gradviz.program.values import Value
@@ -45,8 +45,9 @@ def check(history: History) -> Iterator[Hit]:
     name, made = "This tensor", None
     if value is not None:
         name, made = name_of(history, value, name), made_at(history, value)
-    node = None if value is None else history.node(value.node)
-    by = "" if node is None else f" of {node.name} in {history.line(made)}"
+    by = ""
+    if value is not None:
+        by = f" of {origin(history, value)} in {history.line(made)}"
     yield Hit(
         f"{name} is a result{by}. It requires grad because what it was computed from "
         "does; only leaves have a switch of their own.",

@@ -148,7 +148,7 @@ def _hit(history: History, chain: list[Call]) -> Hit:
     site = chain[-1].site
     targets = history.places.targets(site)
     name = f"`{targets[0]}`" if targets else "This tensor"
-    other = _other(chain[-1])
+    other = _other(history, chain)
     code = "value" if other is None else name_of(history, other, "value").strip("`")
     source = None if other is None else made_at(history, other)
     return Hit(
@@ -168,10 +168,20 @@ def _hit(history: History, chain: list[Call]) -> Hit:
     )
 
 
-def _other(call: Call) -> Value | None:
-    """Return the operand that is not the sum itself."""
-    graphs = [value for value in call.inputs if value.node is not None]
-    return graphs[-1] if len(graphs) > 1 else None
+def _other(history: History, chain: list[Call]) -> Value | None:
+    """Return what the line adds: what comes to it from another line, with a graph."""
+    call, made_by = chain[-1], history.once(makers)
+    waiting, seen = list(call.inputs), set[int]()
+    while waiting:
+        value = waiting.pop()
+        maker = made_by.get(value.node or 0)
+        if maker is None or maker is chain[-2] or maker.index in seen:
+            continue
+        seen.add(maker.index)
+        if not same_line(maker.site, call.site):
+            return value
+        waiting += maker.inputs
+    return None
 
 
 RULE = Rule("GV217", "loss-accumulation-leak", "warning", check)

@@ -106,10 +106,16 @@ def _lines(history: History) -> dict[object, list[Call]]:
 def _alive(history: History) -> Iterator[_Pile]:
     """Yield what is alive with a graph at the end."""
     lines: dict[object, list[tuple[LiveRoot, Call]]] = defaultdict(list)
+    found: list[tuple[LiveRoot, Call]] = []
+    inner: set[int] = set()  # nodes that are no roots: another graph hangs on them
     for root in history.program.live:
         call = history.call_at(root.call)
         call = call or history.once(makers).get(root.value.node or 0)
         if call is not None and call.site is not None:
+            found.append((root, call))
+            inner |= graph_behind(history, call) - set(call.nodes)
+    for root, call in found:
+        if root.value.node not in inner:
             lines[_line(call)].append((root, call))
     for rows in lines.values():
         rows.sort(key=lambda row: row[1].index)
