@@ -66,6 +66,7 @@ class TorchModes:
                 leaving = leaving or method == "__exit__"
             elif name == "context_decorator.<locals>.decorate_context":
                 function = _code_of(locals_of(frame).get("func"))
+                break  # whoever calls it: the decorated function switches
             elif frame.f_code.co_filename.startswith(self.log.library):
                 return  # an optimizer's step and the like
             frame = frame.f_back

@@ -43,6 +43,7 @@ class Cut:
     backward: Backward
     crossings: tuple[Crossing, ...]
     switch: ModeSwitched | None
+    place: RawSite | None  # where gradients were switched off; else of the call
     lost: frozenset[int]  # leaves behind it that no pass of the run reaches
     dead: bool  # the root has no graph at all
 
@@ -79,21 +80,27 @@ def _find(history: History) -> Iterator[Cut]:
     copies = _leaves.copies(history)
     for backward in _sampled(history.backwards):
         dead = is_dead(backward)
-        groups: dict[object, list[tuple[Crossing, Kind, ModeSwitched | None]]] = (
-            defaultdict(list)
-        )
+        groups: dict[object, list[tuple[Crossing, _Found]]] = defaultdict(list)
         for root in backward.roots:
             for crossing in flow.crossings(root, backward.index):
-                kind, switch = _kind(history, crossing)
-                place = switch.index if switch else crossing.call.site
-                groups[kind, place].append((crossing, kind, switch))
-        for found in groups.values():
-            crossings = tuple(each for each, _, _ in found)
+                found = _kind(history, crossing)
+                where = found.switch.index if found.switch else found.place
+                groups[found.kind, where].append((crossing, found))
+        for group in groups.values():
+            crossings = tuple(each for each, _ in group)
             behind = _behind(flow, crossings)
             lost = behind if dead else behind - trained - copies
             if lost:
-                _, kind, switch = found[0]
-                yield Cut(kind, backward, crossings, switch, frozenset(lost), dead)
+                _, found = group[0]
+                yield Cut(
+                    found.kind,
+                    backward,
+                    crossings,
+                    found.switch,
+                    found.place,
+                    frozenset(lost),
+                    dead,
+                )
 
 
 def _behind(flow: Flow, crossings: Iterable[Crossing]) -> set[int]:
@@ -115,17 +122,27 @@ def _sampled(passes: Iterable[Backward]) -> list[Backward]:
     return [chosen[index] for index in sorted(chosen)]
 
 
-def _kind(history: History, crossing: Crossing) -> tuple[Kind, ModeSwitched | None]:
+@dataclass(frozen=True, slots=True)
+class _Found:
+    """What kind of cut a crossing is, and where."""
+
+    kind: Kind
+    place: RawSite | None
+    switch: ModeSwitched | None = None
+
+
+def _kind(history: History, crossing: Crossing) -> _Found:
     call = crossing.call
     if crossing.detour is not None:
         array = name_of(crossing.detour.export) in ARRAYS
-        return ("array" if array else "numbers"), None
+        return _Found("array" if array else "numbers", call.site)
     named = _by_name(call)
     if named == "other" and not call.grad_enabled:
         switch = _modes.switched_off(history, call)
         if switch is not None:
-            return _modes.how(history, switch, call), switch
-    return named, None
+            return _Found(_modes.how(history, switch, call), switch.site, switch)
+        return _Found(*_modes.unlogged(history, call))
+    return _Found(named, call.site)
 
 
 def _by_name(call: Call) -> Kind:

@@ -129,6 +129,8 @@ class Flow:
                 for operand, export in self._operands(call):
                     way = export or detour
                     met = fed or _meets_learner(call, operand)
+                    if operand.requires_grad and _is_apart(call, made) and not export:
+                        continue
                     if operand.requires_grad and (way or not made.requires_grad):
                         source = export.export if export is not None else call
                         yield Crossing(source, operand, way, met)
@@ -191,6 +193,18 @@ class Flow:
         passes = [each.index for each in self.history.backwards]
         since = max((each for each in passes if each < call.index), default=-1)
         return [each for each in self._exports if since < each.index < call.index]
+
+
+def _is_apart(call: Call, made: Value) -> bool:
+    """Return whether one of several results does not depend on what learns.
+
+    ``broadcast_tensors`` of a learned mean and a constant: the second result is one.
+    """
+    return (
+        not made.requires_grad
+        and "float" in made.dtype
+        and any(each.requires_grad for each in call.outputs)
+    )
 
 
 def _is_end(value: Value) -> bool:

@@ -43,6 +43,17 @@ def how(history: History, switch: ModeSwitched, call: Call) -> How:
     return "block" if inside or _opens_block(history.places, switch.site) else "left"
 
 
+def unlogged(history: History, call: Call) -> tuple[How, RawSite | None]:
+    """Say which library switched gradients off, by the lines that called it."""
+    for site in (call.site, *call.stack):
+        text = history.text(site)
+        if "checkpoint(" in text:
+            return "checkpoint", site
+        if ".sample(" in text:
+            return "sample", site
+    return "library", call.site
+
+
 def decorator_line(history: History, switch: ModeSwitched) -> int | None:
     """Return the line of the decorator that switched gradients off."""
     found = _decorator(history.places, switch)
@@ -55,8 +66,9 @@ def _decorator(places: Places, switch: ModeSwitched) -> ast.expr | None:
     definition = places.function(switch.function)
     if not isinstance(definition, ast.FunctionDef):
         return None
+    words = [switch.how] if switch.how in _SWITCHES else list(_SWITCHES)
     for each in definition.decorator_list:
-        if any(word in ast.unparse(each) for word in _SWITCHES):
+        if any(word in ast.unparse(each) for word in words):
             return each
     return None
 

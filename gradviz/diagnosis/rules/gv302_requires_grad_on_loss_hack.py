@@ -52,7 +52,7 @@ def _check(history: History) -> Iterator[Hit]:
             "training. 0 parameters get a gradient.",
             "Remove the `requires_grad` and keep the loss differentiable where the "
             "graph ends.",
-            cut.switch.site if cut.switch is not None else cut.call.site,
+            cut.place,
             related=related,
         )
         yield make(history, cut, words, "error", cut.lost)

@@ -48,7 +48,7 @@ def _check(history: History) -> Iterator[Hit]:
 
 
 def _words(history: History, cut: Cut) -> Words:
-    site = cut.switch.site if cut.switch is not None else cut.call.site
+    site = cut.place
     ran = Related("ran without gradients", cut.call.site)
     if cut.kind == "library":
         return Words(

@@ -45,7 +45,7 @@ def _check(history: History) -> Iterator[Hit]:
 
 
 def _words(history: History, cut: Cut) -> Words:
-    site = cut.switch.site if cut.switch is not None else cut.call.site
+    site = cut.place
     return Words(
         f"Gradients are off since `{history.text(site)}` in {history.line(site)}, and "
         f"still were in {history.line(cut.call.site)}, where "

@@ -42,7 +42,7 @@ def _check(history: History) -> Iterator[Hit]:
 
 
 def _words(history: History, cut: Cut) -> Words:
-    site = cut.switch.site if cut.switch is not None else cut.call.site
+    site = cut.place
     return Words(
         f"`{history.text(site)}` runs its block without gradients, and none of its "
         "inputs requires grad: backward will not come back to it.",

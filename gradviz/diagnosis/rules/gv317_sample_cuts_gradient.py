@@ -42,7 +42,7 @@ def _check(history: History) -> Iterator[Hit]:
 
 
 def _words(history: History, cut: Cut) -> Words:
-    site = cut.switch.site if cut.switch is not None else cut.call.site
+    site = cut.place
     return Words(
         f"`{history.text(site)}` draws without gradients: what its distribution was "
         "made from is cut off.",
