@@ -12,7 +12,7 @@ from gradviz import ir
 from gradviz.render._words import clean, counted
 from gradviz.render.findings import place_of, related
 
-_SHOWN = 3
+_SHOWN = 5
 _SIGNS = {"error": "✖", "warning": "▲", "info": "●"}
 _COLOURS = {"error": "#d0342c", "warning": "#b07400", "info": "#2f6fd0"}
 _LONGEST = 2_000  # characters of a message or a fix
@@ -22,6 +22,8 @@ _BOX = (
     "max-width: 860px; margin: 4px 0; padding: 6px 14px; border: 1px solid #8884; "
     "border-left: 4px solid {colour}; border-radius: 4px; overflow-wrap: anywhere"
 )
+_P = '<p style="margin: 6px 0">'
+_LIST = "margin: 6px 0; padding-left: 20px"
 _CODE = "margin: 6px 0; padding: 6px 10px; background: #8881; overflow-x: auto"
 _MARK = "background: #ffcf3355; color: inherit; border-bottom: 2px solid #c98a00"
 
@@ -33,7 +35,7 @@ def is_failure(snapshot: ir.Snapshot) -> bool:
 
 
 def card(snapshot: ir.Snapshot) -> str:
-    """Return the first findings as HTML, most likely cause first.
+    """Return the most likely cause as HTML, and the next ones folded below it.
 
     >>> site = ir.Site("train.py", 7, 7, 1, 7, "y += 1")
     >>> finding = ir.Finding("GV1", "inplace", "error", "`y` is saved.", "", 0)
@@ -41,11 +43,14 @@ def card(snapshot: ir.Snapshot) -> str:
     >>> "<code>y</code> is saved." in html, "train.py:7" in html
     (True, True)
     """
-    parts = [_finding(snapshot, each) for each in snapshot.findings[:_SHOWN]]
-    more = len(snapshot.findings) - _SHOWN
-    if more > 0:
-        parts.append(f"<p>… {counted(more, 'more finding')}</p>")
-    return "\n".join(parts)
+    first, *others = [_finding(snapshot, each) for each in snapshot.findings[:_SHOWN]]
+    if not others:
+        return first
+    more = counted(len(snapshot.findings) - 1, "more finding")
+    cut = len(snapshot.findings) - _SHOWN
+    rest = [*others, f"<p>… and {cut:,} more</p>"] if cut > 0 else others
+    folded = "\n".join(rest)
+    return f"{first}\n<details><summary>{more}</summary>\n{folded}\n</details>"
 
 
 def _finding(snapshot: ir.Snapshot, finding: ir.Finding) -> str:
@@ -54,17 +59,17 @@ def _finding(snapshot: ir.Snapshot, finding: ir.Finding) -> str:
     name = f"<code>{_text(finding.code, 60)}</code> <b>{_text(finding.slug, 80)}</b>"
     lines = [
         f'<div style="{_BOX.format(colour=colour)}">',
-        f'<p><b style="color: {colour}">{sign}</b> {name}</p>',
-        f"<p>{_sentence(finding.message)}</p>",
+        f'{_P}<b style="color: {colour}">{sign}</b> {name}</p>',
+        f"{_P}{_sentence(finding.message)}</p>",
     ]
     if finding.culprit is not None:
         site = snapshot.sites[finding.culprit]
-        lines.append(f"<p>{_place(snapshot, site)}</p>{_code(site)}")
+        lines.append(f"{_P}{_place(snapshot, site)}</p>{_code(site)}")
     if finding.fix:
-        lines.append(f"<p><b>Fix</b> {_sentence(finding.fix)}</p>")
+        lines.append(f"{_P}<b>Fix</b> {_sentence(finding.fix)}</p>")
     rows = [_related(snapshot, role, row) for role, row in related(finding)]
     if rows:
-        lines.append(f"<ul>{''.join(rows)}</ul>")
+        lines.append(f'<ul style="{_LIST}">{"".join(rows)}</ul>')
     return "\n".join([*lines, "</div>"])
 
 

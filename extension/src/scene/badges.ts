@@ -51,11 +51,14 @@ export function badgesOf(
   return [...codesOf(findings), ...listBadges(badValues(snapshot, node), words)];
 }
 
+const CODE_LETTERS = 12; // "GV101", or what a stranger's file says
+
 /** The codes of findings, each once. */
 function codesOf(findings: readonly Finding[]): Badge[] {
   const codes = new Map<string, Severity>();
   for (const { code, severity } of findings) {
-    if (!codes.has(code)) codes.set(code, severity);
+    const text = Array.from(code).slice(0, CODE_LETTERS).join("");
+    if (!codes.has(text)) codes.set(text, severity);
   }
   return Array.from(codes, ([text, severity]) => ({ text, isBad: false, severity }));
 }
