@@ -96,6 +96,7 @@ class LoopLog:
         trace: TracebackType | None,
     ) -> None:
         self.functions.try_(self.functions.check_waiting)
+        self.functions.try_(self.functions.attach)
         self.refresh(trace)
         self.census.try_(self.census.take)
         for part in reversed(self._parts):

@@ -202,7 +202,7 @@ class FunctionPart(Part):
         log.made(call)
         custom.attributes = self._watch(key, node)
         self._customs[key] = custom
-        self._attach()
+        self.attach()
 
     def _watch(self, key: int, node: Any) -> tuple[ContextTensor, ...]:
         """Note the tensors that a ctx keeps as attributes, to compare them later."""
@@ -224,7 +224,7 @@ class FunctionPart(Part):
                 del self._watched[next(iter(self._watched))]
         return tuple([kept for _, kept in found])
 
-    def _attach(self) -> None:
+    def attach(self) -> None:
         """Put what is known of a call on its node, as soon as the node has a row."""
         nodes = self.log.program.nodes
         for key in list(self._customs):
@@ -237,7 +237,7 @@ class FunctionPart(Part):
 
     def before_backward(self, event: Backward) -> None:
         """Compare the versions of tensors on a ctx, where the pass will come."""
-        self._attach()
+        self.attach()
         if not self._watched:
             return
         reached = set(event.nodes) or set(self._watched)
