@@ -69,8 +69,10 @@ def op_of(name: str) -> str:
 
 def logged_functions() -> Iterator[tuple[Any, str]]:
     """Yield module and name of each function whose calls are logged."""
-    for name in FUNCTIONS:
-        if name == "is_nonzero" or not _SWITCHES.match(name):
+    for name, value in FUNCTIONS.items():
+        if not isinstance(value, type) and (
+            name == "is_nonzero" or not _SWITCHES.match(name)
+        ):
             yield gradtape, name
     for module in (functional, linalg, fft, special):
         for name, value in vars(module).items():
