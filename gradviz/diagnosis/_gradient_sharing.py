@@ -55,8 +55,10 @@ def sharer(history: History, value: Value) -> tuple[Node, Node] | None:
         node, place = users[0]
         kind = node.name.rstrip("0123456789").removesuffix("Backward")
         if kind == "Add" or (kind == "Sub" and place == 0):
-            return _sibling(history, node, place, shape)
-        if kind not in _SAME:
+            sibling = _sibling(history, node, place, shape)
+            if sibling is not None:
+                return node, sibling
+        elif kind not in _SAME:
             return None
         edge, shape = (node.key, 0), node.shape or shape
     return None
@@ -73,7 +75,7 @@ def _edge(history: History, value: Value) -> Edge | None:
 
 def _sibling(
     history: History, node: Node, place: int, shape: tuple[int, ...]
-) -> tuple[Node, Node] | None:
+) -> Node | None:
     """Return the other input of an addition, unless one was broadcast."""
     if node.shape is not None and node.shape != shape:
         return None
@@ -83,5 +85,5 @@ def _sibling(
         if sibling is None or (kind == "Sub" and other == 1):
             continue
         if sibling.shape is None or node.shape in (None, sibling.shape):
-            return node, sibling
+            return sibling
     return None

@@ -57,6 +57,8 @@ def _method(
     ):
         return None
     receiver = ast.unparse(function.value)
+    if receiver.split(".")[-1] in ("init", "torch", "F", "functional"):
+        return None
     arguments = ", ".join(
         [ast.unparse(each) for each in call.args]
         + [f"{each.arg}={ast.unparse(each.value)}" for each in call.keywords]

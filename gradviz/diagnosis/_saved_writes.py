@@ -211,8 +211,8 @@ def _is_same(history: History, found: Overwrite, written: Value) -> bool:
 
 
 def _updates_weights(call: Call | None, write: Write | None) -> bool:
-    """Is this a manual update: a leaf that requires grad, written under no_grad?"""
-    if call is None or write is None or call.grad_enabled:
+    """Is this a manual update: a leaf that requires grad, so it was not recorded?"""
+    if call is None or write is None:
         return False
     written = written_tensor(call, write)
     return written.is_leaf and written.requires_grad

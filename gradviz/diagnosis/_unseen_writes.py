@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterator
 from dataclasses import dataclass
 
 from gradviz.diagnosis._memory import overlap
@@ -58,64 +57,64 @@ def silent_changes(history: History) -> list[UnseenWrite]:
 
 
 def _data_writes(history: History) -> list[UnseenWrite]:
-    unguarded = _unguarded(history)
-    return [
-        each
-        for backward in history.backwards
-        if unguarded
-        for each in _used(history, backward, unguarded)
-    ]
+    if not any(call.op.startswith("data.") for call in history.calls):
+        return []
+    unguarded, replaced = _unguarded(history), _replaced(history)
+    found: list[UnseenWrite] = []
+    for backward in history.backwards:
+        for node in reached(history, backward) if backward.error is None else ():
+            for saved in node.saved:
+                writers = [
+                    call
+                    for call, elements in unguarded.get(saved.value.storage, ())
+                    if overlap(elements, saved.value)
+                ] + replaced.get(saved.value.tensor, [])
+                writers = [each for each in writers if _between(node, each, backward)]
+                if writers and not _by_the_op(saved.slot):
+                    first = min(writers, key=lambda call: call.index)
+                    found.append(
+                        UnseenWrite(
+                            backward,
+                            node,
+                            saved.slot,
+                            saved.value,
+                            first,
+                            first.index - 1,
+                        )
+                    )
+    return found
 
 
 def _unguarded(history: History) -> dict[int, list[tuple[Call, Value]]]:
     """Return the writes through ``.data`` per storage: call and elements."""
-    if not any(call.op.startswith("data.") for call in history.calls):
-        return {}
     found: dict[int, list[tuple[Call, Value]]] = defaultdict(list)
     for call in history.calls:
-        if call.op == "data.set" and call.inputs:
-            found[call.inputs[0].storage].append((call, call.inputs[0]))
         for write in call.writes:
-            if through(history, write.value, "data.get") is not None or any(
+            written = [each for each in call.inputs if each.storage == write.storage]
+            if any(
                 through(history, each, "data.get") is not None
-                for each in call.inputs
-                if each.storage == write.storage
+                for each in (write.value, *written)
             ):
                 found[write.storage].append((call, write.value))
     return found
 
 
-def _used(
-    history: History,
-    backward: Backward,
-    unguarded: dict[int, list[tuple[Call, Value]]],
-) -> Iterator[UnseenWrite]:
-    if backward.error is not None:
-        return
-    for node in reached(history, backward):
-        for saved in node.saved:
-            if _by_the_op(saved.slot):
-                continue
-            for call, elements in unguarded.get(saved.value.storage, ()):
-                if (
-                    _between(node, call, backward)
-                    and overlap(elements, saved.value)
-                    and not _only_replaced(call, saved.value)
-                ):
-                    yield UnseenWrite(
-                        backward, node, saved.slot, saved.value, call, call.index - 1
-                    )
-                    break
+def _replaced(history: History) -> dict[int, list[Call]]:
+    """Return the assignments ``t.data = …`` per tensor: it was given other memory."""
+    found: dict[int, list[Call]] = defaultdict(list)
+    for call in history.calls:
+        if call.op == "data.set" and call.inputs:
+            found[call.inputs[0].tensor].append(call)
+    return found
 
 
 def _between(node: Node, call: Call, backward: Backward) -> bool:
+    """Did the write come between the save and the pass, and from the program itself?
+
+    gradcheck moves its inputs through ``.data`` in the call that also runs backward.
+    """
     made = -1 if node.call is None else node.call
-    return made < call.index < backward.index
-
-
-def _only_replaced(call: Call, saved: Value) -> bool:
-    """Did ``t.data = …`` give new memory to a tensor that was not saved itself?"""
-    return call.op == "data.set" and call.inputs[0].tensor != saved.tensor
+    return made < call.index < backward.index and call.site != backward.site
 
 
 # ---- from outside -------------------------------------------------------------------

@@ -1,0 +1,11 @@
+"""GV101-GV124 once more: other spellings of the same mistakes."""
+
+from __future__ import annotations
+
+from tests.rules.harness import Case, check, programs
+from tests.rules.programs_inplace_variants import VARIANTS
+
+
+@programs(VARIANTS)
+def test_another_spelling_is_named(case: Case, engine: str) -> None:
+    check(case, engine)
