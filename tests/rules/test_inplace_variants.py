@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from tests.rules.harness import Case, check, programs
-from tests.rules.programs_inplace_variants import VARIANTS
+from tests.rules.programs_inplace_variants import SAVED
+from tests.rules.programs_inplace_variants_views import VIEWS
 
 
-@programs(VARIANTS)
+@programs(SAVED + VIEWS)
 def test_another_spelling_is_named(case: Case, engine: str) -> None:
     check(case, engine)
