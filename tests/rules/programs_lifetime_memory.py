@@ -218,6 +218,7 @@ WRONG = [
         watched(torch.ones(3, requires_grad=True)).backward()
         """,
         "hook-holds-its-graph",
+        engines=("gradtape",),  # PyTorch's nodes cannot be watched for hooks
     ),
 ]
 
