@@ -7,6 +7,7 @@ from threading import get_ident
 from typing import TYPE_CHECKING, Any, Literal
 
 from gradviz._capture._loop_base import Patches, unseen
+from gradviz._capture._torch_values import grad_fn_of
 from gradviz.program.events import Backward
 from gradviz.program.values import NodeRun
 
@@ -140,7 +141,9 @@ class TorchBackward:
         return event
 
     def _look_ahead(self, event: Backward, roots: list[Any]) -> dict[int, Any]:
-        return self.log.graph.walk([_gradient_node(root) for root in roots], event)
+        return self.log.graph.walk(
+            [_gradient_node(self.torch, root) for root in roots], event
+        )
 
     def _hook(self, entry: _Pass, reached: dict[int, Any]) -> None:
         """Ask every node for its gradients. No closure holds a node: it would leak."""
@@ -222,8 +225,10 @@ def _as_tensors(torch: Any, given: Any) -> list[Any]:
     return [each for each in _as_list(torch, given) if isinstance(each, torch.Tensor)]
 
 
-def _gradient_node(tensor: Any) -> Any:
+def _gradient_node(torch: Any, tensor: Any) -> Any:
     """Return the node a pass from this tensor begins at."""
-    if tensor.grad_fn is not None or not tensor.requires_grad:
-        return tensor.grad_fn
-    return tensor.view_as(tensor).grad_fn.next_functions[0][0]
+    fn = grad_fn_of(tensor)
+    if fn is not None or not tensor.requires_grad:
+        return fn
+    with torch.enable_grad():
+        return tensor.view_as(tensor).grad_fn.next_functions[0][0]

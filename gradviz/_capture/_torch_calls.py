@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from gradviz._capture._loop_base import unseen
 from gradviz._capture._torch_ops import Op, describe_function
-from gradviz._capture._torch_values import version_of
+from gradviz._capture._torch_values import grad_fn_of, version_of
 from gradviz.program.events import Call
 from gradviz.program.values import Value, Write
 
@@ -154,28 +154,37 @@ class TorchCalls:
             outputs = list(_tensors_in(result, self._tensor))
         elif isinstance(result, _RESULTS):
             call.result = result
-        scan = not op.uninitialized
-        call.outputs = tuple([self.values.result(each, scan) for each in outputs])
         last = self._peek()
         if last > first:
-            call.nodes = (
-                (last,) if last == first + 1 else tuple(range(first + 1, last + 1))
-            )
+            call.nodes = tuple(range(first + 1, last + 1))
             log.graph.made_by(call)
-        elif not any(value.requires_grad for value in call.outputs):
-            self._read_what_ends(met)
+        written = call.nodes[-1] if call.nodes and call.writes else None
+        call.outputs = tuple(
+            [
+                self.values.result(
+                    each,
+                    not op.uninitialized,
+                    written if written and each._is_view() else None,
+                )
+                for each in outputs
+            ]
+        )
+        if not call.nodes:
+            self._read_what_ends(met, call)
         log.append(call)
         if op.exports:
             log.exports.add(met, outputs)
         if log.exports.watched:
             log.exports.look(call, met, outputs)
 
-    def _read_what_ends(self, met: Met) -> None:
+    def _read_what_ends(self, met: Met, call: Call) -> None:
         """Read the graphs behind arguments whose result has none: it may be a cut."""
         nodes = self.log.graph.nodes
+        if any(value.requires_grad for value in call.outputs):
+            return
         for tensor, value in met:
             if value.node is not None and value.node not in nodes:
-                self.log.graph.read(tensor.grad_fn)
+                self.log.graph.read(grad_fn_of(tensor))
 
     # ---- writes -------------------------------------------------------------------
 
@@ -237,6 +246,8 @@ def _make_mode(torch: Any, calls: TorchCalls) -> Any:
                     opened = calls.begin(op, types, args, kwargs)
             elif how == "grad_mode":
                 calls.log.try_(calls.log.modes.grad_mode, args)
+            elif how == "node":
+                calls.log.try_(calls.log.hooks.asked_for_node, *args[:1])
             elif how == "hook":
                 args, kwargs = calls.log.hooks.wrapped(args, kwargs)
             try:

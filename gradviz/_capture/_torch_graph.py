@@ -7,7 +7,7 @@ from dataclasses import replace
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
-from gradviz._capture._torch_values import NO_SEQUENCE
+from gradviz._capture._torch_values import NO_SEQUENCE, grad_fn_of
 from gradviz.program.events import Backward, Call, Event
 from gradviz.program.values import (
     Node,
@@ -94,21 +94,22 @@ class TorchGraph:
         waiting = [root]
         while waiting:
             fn = waiting.pop()
+            if fn is None:
+                continue
             key = self.values.node_key(fn)
             if key in self.nodes:
                 continue
             edges: list[tuple[int, int] | None] = []
             for each, number in fn.next_functions:
                 edges.append(each and (self.values.node_key(each), number))
-                if each is not None:
-                    waiting.append(each)
+                waiting.append(each)
             self._look(fn, self._read(fn, key, tuple(edges)), [], [])
 
     def read_living(self) -> None:
         """Read the graphs that tensors still hold; rules look for those never used."""
         for _, tensor in list(self.log.tensors.alive())[-_MOST_LIVING:]:
-            if isinstance(tensor, self.tensor_type) and tensor.grad_fn is not None:
-                self.read(tensor.grad_fn)
+            if isinstance(tensor, self.tensor_type):
+                self.read(grad_fn_of(tensor))
 
     def passed(self, event: Backward) -> None:
         """Note what a pass freed; one for some inputs only is looked up when needed."""

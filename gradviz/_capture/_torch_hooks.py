@@ -42,6 +42,7 @@ class TorchHooks:
         self._events: weakref.WeakKeyDictionary[Any, HookRegistered]
         self._events = weakref.WeakKeyDictionary()  # by the handle
         self._count = 0
+        self._node: int | None = None
 
     def install(self) -> None:
         """Learn of handles that are removed."""
@@ -58,6 +59,22 @@ class TorchHooks:
                 event.removed = True
 
         self._patches.set(cls, "remove", remove)
+        mixin = self.torch.autograd.function._HookMixin
+        register = mixin._register_hook
+
+        @unseen
+        def register_on_node(table: Any, hook: Any) -> Any:
+            __tracebackhide__ = True
+            result = register(table, hook)
+            if not self.log.muted:
+                self.log.try_(self._on_node, hook, result[1])
+            return result
+
+        self._patches.set(mixin, "_register_hook", staticmethod(register_on_node))
+
+    def asked_for_node(self, tensor: Any) -> None:
+        """Remember whose ``grad_fn`` was read last: a hook may be put on it."""
+        self._node = self.log.value(tensor).node
 
     def remove(self) -> None:
         """Put PyTorch's own handles back."""
@@ -98,6 +115,23 @@ class TorchHooks:
             code=code_of(hook),
             value=value,
             target=value.node,
+            holds=tuple(self._held_by(hook)),
+        )
+        log.append(event)
+
+    def _on_node(self, hook: Any, handle: Any) -> None:
+        log = self.log
+        self._count += 1
+        site, stack = log.place()
+        event = self._events[handle] = HookRegistered(
+            index=0,
+            site=site,
+            stack=stack,
+            thread=get_ident(),
+            kind="node",
+            hook=self._count,
+            code=code_of(hook),
+            target=self._node,
             holds=tuple(self._held_by(hook)),
         )
         log.append(event)

@@ -25,6 +25,7 @@ from gradviz.program.log import Log
 from gradviz.program.records import Program
 from gradviz.program.values import RawSite, Value
 
+_LONGEST_REASON = 200  # characters of an error of ours
 _DEEPEST = 32  # user frames kept of one stack
 
 
@@ -170,8 +171,8 @@ class TorchLog(Log):
             trace = trace.tb_next
         where = "" if trace is None else trace.tb_frame.f_code.co_qualname
         self.program.notes.append(
-            f"The recording of PyTorch stopped: {type(error).__name__}: {error} "
-            f"(in {where})"
+            f"The recording of PyTorch stopped: {type(error).__name__}: "
+            f"{str(error)[:_LONGEST_REASON]} (in {where})"
         )
 
     def made(self, call: Call) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, Literal
 
-How = Literal["record", "skip", "users", "grad_mode", "pass", "hook"]
+How = Literal["record", "skip", "users", "grad_mode", "pass", "hook", "node"]
 """``users``: only where the user's own code asks for it; ``pass``: a backward pass."""
 
 _ATTRIBUTES_READ: dict[str, How] = {
@@ -13,6 +13,7 @@ _ATTRIBUTES_READ: dict[str, How] = {
     "grad": "users",
     "is_leaf": "users",
     "requires_grad": "users",
+    "grad_fn": "node",
 }
 _VIEWS_READ = frozenset({"T", "mT", "H", "mH", "real", "imag"})
 

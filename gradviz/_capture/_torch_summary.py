@@ -17,13 +17,16 @@ def summarize(torch: Any, tensor: Any) -> tuple[Summary | None, str]:
     if tensor.layout is not torch.strided or tensor.is_meta or tensor.is_quantized:
         return None, ""
     with torch._C.DisableTorchFunction(), torch.no_grad():
-        data = tensor.detach()
-        text = str(data.flatten()[:_SHOWN].tolist())
-        if data.is_complex():
-            data = torch.view_as_real(data.resolve_conj())
-        if data.dtype is torch.bool:
-            data = data.to(torch.uint8)
-        return _numbers(torch, data), text
+        try:
+            data = tensor.detach()
+            text = str(data.flatten()[:_SHOWN].tolist())
+            if data.is_complex():
+                data = torch.view_as_real(data.resolve_conj())
+            if data.dtype is torch.bool:
+                data = data.to(torch.uint8)
+            return _numbers(torch, data), text
+        except (RuntimeError, NotImplementedError):
+            return None, ""  # a dtype or device without such ops, an invalid view
 
 
 def _numbers(torch: Any, data: Any) -> Summary:

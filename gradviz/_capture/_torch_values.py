@@ -51,10 +51,14 @@ class TorchValues:
         self._known[id(tensor)] = weakref.ref(tensor), value
         return value
 
-    def result(self, tensor: Any, scan: bool = True) -> Value:
-        """Describe what a call returned, anew: an in-place op gives it another node."""
+    def result(self, tensor: Any, scan: bool = True, node: int | None = None) -> Value:
+        """Describe what a call returned, anew: an in-place op gives it another node.
+
+        ``node`` is given for a view that was written to: PyTorch makes its ``grad_fn``
+        when first asked, which is not for us to do.
+        """
         key = self.log.tensor(tensor)
-        value = self._describe(tensor, key, version_of(tensor), scan=scan)
+        value = self._describe(tensor, key, version_of(tensor), scan, node)
         self._known[id(tensor)] = weakref.ref(tensor), value
         if value.node is not None:
             self.outputs[value.node, value.output] = value
@@ -87,11 +91,20 @@ class TorchValues:
         return value
 
     def _describe(
-        self, tensor: Any, key: int, version: int, *, scan: bool = True
+        self,
+        tensor: Any,
+        key: int,
+        version: int,
+        scan: bool = True,
+        node: int | None = None,
     ) -> Value:
         words = self._words
         dtype, device, cls = tensor.dtype, tensor.device, type(tensor)
-        grad_fn = tensor.grad_fn
+        output = 0
+        if node is None:
+            grad_fn = grad_fn_of(tensor)
+            if grad_fn is not None:
+                node, output = self.node_key(grad_fn), tensor.output_nr
         value = Value(
             key,
             0,
@@ -102,10 +115,10 @@ class TorchValues:
             words.get(dtype) or self._word(dtype),
             words.get(device) or self._word(device),
             tensor.requires_grad,
-            grad_fn is None,
+            node is None,
             tensor._is_view(),
-            None if grad_fn is None else self.node_key(grad_fn),
-            tensor.output_nr,
+            node,
+            output,
             cls is not self._tensor and isinstance(tensor, self._parameter),
         )
         try:
@@ -151,6 +164,14 @@ class TorchValues:
         if isinstance(thing, self.torch.dtype | self.torch.device):
             return Opaque(type(thing).__name__, self._word(thing))
         return Opaque(type(thing).__name__, getattr(thing, "__qualname__", ""))
+
+
+def grad_fn_of(tensor: Any) -> Any:
+    """Return the node of a tensor; None also for a view that is no longer valid."""
+    try:
+        return tensor.grad_fn
+    except RuntimeError:
+        return None
 
 
 def version_of(tensor: Any) -> int:
