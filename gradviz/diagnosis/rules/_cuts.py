@@ -137,12 +137,14 @@ def _kind(history: History, crossing: Crossing) -> _Found:
         array = name_of(crossing.detour.export) in ARRAYS
         return _Found("array" if array else "numbers", call.site)
     named = _by_name(call)
-    if named == "other" and not call.grad_enabled:
-        switch = _modes.switched_off(history, call)
-        if switch is not None:
-            return _Found(_modes.how(history, switch, call), switch.site, switch)
-        return _Found(*_modes.unlogged(history, call))
-    return _Found(named, call.site)
+    if named != "other":
+        return _Found(named, call.site)
+    switch = None if call.grad_enabled else _modes.switched_off(history, call)
+    if switch is not None:
+        return _Found(_modes.how(history, switch, call), switch.site, switch)
+    how, place = _modes.unlogged(history, call)
+    unknown = how == "library" and call.grad_enabled
+    return _Found("other" if unknown else how, place)
 
 
 def _by_name(call: Call) -> Kind:

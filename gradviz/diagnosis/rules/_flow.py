@@ -147,10 +147,11 @@ class Flow:
             if each.tensor in seen or not each.requires_grad:
                 continue
             seen.add(each.tensor)
-            if each.is_leaf:
-                found.add(each.tensor)
+            calls = [call for call, _ in self._made(each, limit)]
+            if each.is_leaf and not (each.is_view and calls):
+                found.add(each.tensor)  # a view made under no_grad is none
                 continue
-            for call, _ in self._made(each, limit):
+            for call in calls:
                 waiting += [(operand, call.index) for operand in call.inputs]
         return found
 
