@@ -17,9 +17,7 @@ from gradviz.render.mime import HTML, mimebundle
 from gradviz.render.text import to_text
 from tests.gradviz import samples, strategies
 
-_TAGS = set(
-    ["div", "p", "b", "code", "pre", "mark", "ul", "li", "i", "details", "summary"]
-)
+_TAGS = {"div", "p", "b", "code", "pre", "mark", "ul", "li", "i", "details", "summary"}
 
 
 class Read(HTMLParser):
