@@ -29,6 +29,9 @@ class CensusPart(Part):
         self.log.pause()
         try:
             self._left = _MOST_NODES
+            living = {number for number, _ in self.log.tensors.alive()}
+            for number, facts in program.tensors.items():
+                facts.alive = number in living
             tensors = self._unwalked()
             holders = self.names.holders() if tensors else {}
             made = self._made()

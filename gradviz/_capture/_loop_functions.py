@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import functools
 import weakref
-from dataclasses import replace
 from threading import get_ident
 from types import CodeType
 from typing import Any
@@ -179,20 +178,22 @@ class FunctionPart(Part):
         node = next(
             (n for n in nodes if getattr(type(n), "_forward_cls", None) is cls), None
         )
-        custom = replace(
-            kind.row,
+        row = kind.row
+        needs = [isinstance(v, Value) and v.requires_grad for v in call.arguments]
+        custom = CustomFunction(
+            row.name,
+            row.forward,
+            row.backward,
             inputs=call.arguments,
-            needs_grad=tuple(
-                [
-                    isinstance(each, Value) and each.requires_grad
-                    for each in call.arguments
-                ]
-            ),
-            written=tuple(written),
+            needs_grad=tuple(needs),
+            once_differentiable=row.once_differentiable,
             dirty=tuple([log.tensor(each) for each in self._dirty]),
+            written=tuple(written),
+            check=row.check,
         )
-        if not kind.row.inputs:
-            kind.row.inputs, kind.row.needs_grad = custom.inputs, custom.needs_grad
+        if not row.inputs:
+            row.inputs, row.needs_grad = custom.inputs, custom.needs_grad
+            row.dirty, row.written = custom.dirty, custom.written
         if node is None:
             return
         key = call.outputs[nodes.index(node)].node
@@ -201,8 +202,13 @@ class FunctionPart(Part):
         call.nodes = (key,)
         log.made(call)
         custom.attributes = self._watch(key, node)
+        made = log.program.nodes.get(key)
+        if made is not None:
+            made.custom = custom
+            return
         self._customs[key] = custom
-        self.attach()
+        if len(self._customs) > _WATCHED:
+            del self._customs[next(iter(self._customs))]
 
     def _watch(self, key: int, node: Any) -> tuple[ContextTensor, ...]:
         """Note the tensors that a ctx keeps as attributes, to compare them later."""
@@ -230,8 +236,6 @@ class FunctionPart(Part):
         for key in list(self._customs):
             if key in nodes:
                 nodes[key].custom = self._customs.pop(key)
-        while len(self._customs) > _WATCHED:
-            del self._customs[next(iter(self._customs))]
 
     # ---- passes ----------------------------------------------------------------------
 
