@@ -122,3 +122,22 @@ def _lacks_graph(event: Backward) -> bool:
             "does not require grad", "not to have been used", "once_differentiable",
         )
     )  # fmt: skip
+
+
+# ---- formulas -----------------------------------------------------------------------
+
+
+def is_wrong(history: History) -> bool:
+    """Tell whether a derivative of the user's was seen to be wrong."""
+    customs = [custom for _, custom in custom_nodes(history)]
+    return any(has_failed(each) for each in [*customs, *history.program.functions])
+
+
+def has_failed(custom: CustomFunction) -> bool:
+    """Tell whether the check of a Function found a wrong derivative.
+
+    A forward without a derivative (a straight-through estimator) and one that returns
+    its input (a reversed gradient) differ from their backward on purpose.
+    """
+    check = custom.check
+    return check is not None and not (check.flat or check.identity or check.missing)

@@ -23,12 +23,14 @@ from collections.abc import Iterator
 
 from gradviz.diagnosis.custom_functions import (
     custom_nodes,
+    has_failed,
     own_nodes,
     place,
     return_place,
     returned,
 )
 from gradviz.diagnosis.rule import Hit, Related, Rule
+from gradviz.diagnosis.rules.gv810_gradcheck_float32 import failed_checks
 from gradviz.program.history import History
 from gradviz.program.values import CustomFunction, DerivativeCheck, RawSite
 
@@ -39,12 +41,11 @@ def check(history: History) -> Iterator[Hit]:
     found += [(custom, None) for custom in history.program.functions]
     seen: set[object] = set()
     for custom, site in found:
-        checked = custom.check
-        if checked is None or checked.flat or checked.identity or checked.missing:
+        if custom.check is None or not has_failed(custom):
             continue
         if custom.backward not in seen:
             seen.add(custom.backward)
-            yield _hit(history, custom, checked, site)
+            yield _hit(history, custom, custom.check, site)
 
 
 def _hit(
@@ -65,6 +66,7 @@ def _hit(
         "torch.autograd.gradcheck on float64 inputs.",
         symptom=applied,
         related=(Related("applied here", applied),),
+        explains=any(failed_checks(history)),
         certainty=0.9,
     )
 
@@ -91,14 +93,14 @@ def _formula(
             each
             for each in own_nodes(function)
             if isinstance(each, ast.Assign | ast.AugAssign)
-            and value.id in history_names(each)
+            and value.id in _assigned(each)
         ]
         if len(assigned) == 1:
             return place(history, code, assigned[0].lineno)
     return return_place(history, code, lambda each: index < len(returned(each)))
 
 
-def history_names(statement: ast.Assign | ast.AugAssign) -> list[str]:
+def _assigned(statement: ast.Assign | ast.AugAssign) -> list[str]:
     """Return the plain names that an assignment sets."""
     targets = (
         statement.targets if isinstance(statement, ast.Assign) else [statement.target]

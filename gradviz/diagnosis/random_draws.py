@@ -1,0 +1,68 @@
+"""Random numbers: which calls draw them, and where a function's source does."""
+
+from __future__ import annotations
+
+import ast
+from types import CodeType
+
+from gradviz.diagnosis.custom_functions import own_nodes, place
+from gradviz.diagnosis.op_families import plain
+from gradviz.program.events import Call
+from gradviz.program.history import History
+from gradviz.program.values import Opaque, RawSite
+
+_DRAWS = (
+    "rand randn randint rand_like randn_like randint_like randperm bernoulli normal "
+    "uniform random exponential multinomial poisson geometric cauchy log_normal rrelu "
+    "gumbel_softmax dropout dropout1d dropout2d dropout3d alpha_dropout "
+    "feature_dropout feature_alpha_dropout native_dropout"
+)
+
+
+def draws(call: Call) -> bool:
+    """Tell whether a call takes random numbers from the engine."""
+    if plain(call.op) not in _DRAWS.split():
+        return False
+    return "dropout" not in call.op or _drops(call)
+
+
+def _drops(call: Call) -> bool:
+    """Tell whether a dropout is switched on."""
+    flags = [each for each in call.arguments if isinstance(each, bool)]
+    training = call.keywords.get("training", call.keywords.get("train"))
+    rates = [each for each in call.arguments if type(each) is float]
+    rate = call.keywords.get("p", rates[0] if rates else 0.5)
+    return training is not False and (not flags or flags[0]) and rate != 0
+
+
+def function_of_call(call: Call) -> CodeType | None:
+    """Return the code of the function that was handed to a call."""
+    for each in (*call.arguments, *call.keywords.values()):
+        if isinstance(each, Opaque) and each.code is not None:
+            return each.code
+    return None
+
+
+def foreign_draw(
+    history: History, code: CodeType | None, also: tuple[str, ...] = ()
+) -> tuple[RawSite | None, int | None]:
+    """Return the line in which a function draws from Python's or NumPy's generator.
+
+    ``also`` names modules whose own drawing functions count as well.
+    """
+    function = history.places.function(code) if code is not None else None
+    if code is None or not isinstance(function, ast.FunctionDef):
+        return None, None
+    for each in own_nodes(function):
+        name = ast.unparse(each.func) if isinstance(each, ast.Call) else ""
+        module, _, function_name = name.rpartition(".")
+        own = module in also and function_name in _DRAWS.split()
+        if own or _is_foreign(name):
+            return place(history, code, getattr(each, "lineno", code.co_firstlineno))
+    return None, None
+
+
+def _is_foreign(name: str) -> bool:
+    first = name.partition(".")[0]
+    numpy = first in ("np", "numpy") and ".random." in name
+    return first == "random" or numpy or name in ("urandom", "os.urandom", "rng.random")

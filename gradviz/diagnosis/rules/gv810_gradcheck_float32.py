@@ -1,0 +1,71 @@
+"""GV810: gradcheck on inputs that are not float64.
+
+What it does
+    Finds checks that failed on float32 or smaller inputs, with the line that made them.
+Why is this bad
+    ``gradcheck`` compares with finite differences of 1e-6. Float32 has 7 digits, so the
+    differences are mostly rounding, and a right derivative fails.
+Example
+    ``gradcheck(torch.sin, (torch.tensor([0.5], requires_grad=True),))``
+Use instead
+    ``torch.tensor([0.5], dtype=torch.float64, requires_grad=True)``
+When it stays quiet
+    The check passed, the inputs are float64, or the derivative is really wrong.
+References
+    pytorch/pytorch#8659.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from gradviz.diagnosis.custom_functions import is_wrong
+from gradviz.diagnosis.gradient_flow import origin
+from gradviz.diagnosis.rule import Hit, Related, Rule
+from gradviz.program.events import Call
+from gradviz.program.history import History
+
+_CHECKS = ("gradcheck", "gradgradcheck")
+_COARSE = ("float32", "float16", "bfloat16", "complex64")
+
+
+def check(history: History) -> Iterator[Hit]:
+    """Yield the failed checks on coarse inputs."""
+    for call in failed_checks(history):
+        coarse = [
+            value
+            for value in call.inputs
+            if value.requires_grad and value.dtype in _COARSE
+        ]
+        if not coarse or is_wrong(history):
+            continue
+        value = coarse[0]
+        facts = history.program.tensors.get(value.tensor)
+        maker = origin(history, value, call.index)
+        made = maker.site if maker is not None else facts.made if facts else None
+        yield Hit(
+            f"{call.op} got {history.name(value, 'an input')} as {value.dtype} "
+            f"({history.line(made)}). It compares with finite differences of 1e-6, "
+            f"which {value.dtype} cannot resolve, so a right derivative fails too.",
+            culprit=made or call.site,
+            fix="Make the inputs with dtype=torch.float64.",
+            symptom=call.site,
+            related=(Related("checked here", call.site),),
+            tensors=(value.tensor,),
+            explains=True,
+            certainty=0.8,
+        )
+
+
+def failed_checks(history: History) -> Iterator[Call]:
+    """Yield the gradient checks that raised or returned False."""
+    for call in history.calls:
+        if call.op in _CHECKS and (call.result is False or _disagrees(call.error)):
+            yield call
+
+
+def _disagrees(error: str | None) -> bool:
+    return error is not None and error.startswith("GradcheckError")
+
+
+RULE = Rule("GV810", "gradcheck-float32", "error", check)

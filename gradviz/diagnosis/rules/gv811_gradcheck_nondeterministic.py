@@ -1,0 +1,77 @@
+"""GV811: gradcheck of a function that draws random numbers.
+
+What it does
+    Finds checks that failed while the function drew random numbers, with the line.
+Why is this bad
+    ``gradcheck`` calls the function many times and compares the results; another draw
+    in each call makes any derivative look wrong.
+Example
+    ``gradcheck(lambda x: torch.dropout(x, 0.5, True), (x,))``
+Use instead
+    ``eval()`` or fixed noise, drawn once outside of the function.
+When it stays quiet
+    The function draws nothing, or the check passed.
+References
+    The documentation of ``gradcheck``, ``nondet_tol``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from gradviz.diagnosis.random_draws import draws, foreign_draw, function_of_call
+from gradviz.diagnosis.rule import Hit, Related, Rule
+from gradviz.diagnosis.rules.gv810_gradcheck_float32 import failed_checks
+from gradviz.program.events import Call
+from gradviz.program.history import History
+from gradviz.program.values import RawSite
+
+
+def check(history: History) -> Iterator[Hit]:
+    """Yield the draws inside of failed checks."""
+    for call in failed_checks(history):
+        site, line = _draw(history, call)
+        if site is None:
+            continue
+        yield Hit(
+            f"{call.op} runs the function many times, but it draws random numbers in "
+            f"line {line or history.places.line(site)}: every run gives another "
+            f"result, so no derivative can fit.",
+            culprit=site,
+            line=line,
+            fix="Switch the randomness off (eval(), p=0) or draw the noise once, "
+            "outside of the function that is checked.",
+            symptom=call.site,
+            related=(Related("checked here", call.site),),
+            explains=True,
+            certainty=0.9,
+        )
+
+
+def _draw(history: History, check: Call) -> tuple[RawSite | None, int | None]:
+    inside = {check.index}
+    for call in history.calls:
+        if call.within in inside:
+            inside.add(call.index)
+            if draws(call):
+                return call.site, None
+    site, line = foreign_draw(history, function_of_call(check))
+    if site is None and "not reentrant" in (check.error or ""):
+        return _backward_draw(history)
+    return site, line
+
+
+def _backward_draw(history: History) -> tuple[RawSite | None, int | None]:
+    """Return the draw in the backward of a Function of the user."""
+    codes = {each.backward for each in history.program.functions if each.backward}
+    for call in history.calls:
+        if call.site is not None and call.site[0] in codes and draws(call):
+            return call.site, None
+    for code in codes:
+        site, line = foreign_draw(history, code, also=("torch",))
+        if site is not None:
+            return site, line
+    return None, None
+
+
+RULE = Rule("GV811", "gradcheck-nondeterministic", "error", check)

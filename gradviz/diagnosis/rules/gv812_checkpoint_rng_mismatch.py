@@ -1,0 +1,120 @@
+"""GV812: a checkpointed function computes something else when it runs again.
+
+What it does
+    Compares the calls of each checkpointed function with those of its second run, in
+    the backward pass, and finds the first that differs.
+Why is this bad
+    The gradient belongs to the second run and the loss to the first. PyTorch compares
+    shapes and dtypes only, so another dropout mask passes without an error.
+Example
+    ``checkpoint(block, x, use_reentrant=False, preserve_rng_state=False)`` with dropout
+Use instead
+    ``preserve_rng_state=True``, the default; noise from PyTorch's default generator, or
+    drawn outside and handed in.
+When it stays quiet
+    Both runs compute the same, as with the default settings.
+References
+    pytorch/pytorch#141896; the documentation of ``torch.utils.checkpoint``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from gradviz.diagnosis.random_draws import draws, foreign_draw, function_of_call
+from gradviz.diagnosis.rule import Hit, Related, Rule
+from gradviz.program.events import Call
+from gradviz.program.history import History
+from gradviz.program.values import RawSite, Value
+
+
+def check(history: History) -> Iterator[Hit]:
+    """Yield the checkpoints whose two runs differ."""
+    inside: dict[int, list[Call]] = {}
+    for call in history.calls:
+        if call.within is not None:
+            inside.setdefault(call.within, []).append(call)
+    for call in history.calls:
+        if call.op != "checkpoint":
+            continue
+        runs = inside.get(call.index, [])
+        first = [each for each in runs if each.op != "recompute"]
+        for again in (each for each in runs if each.op == "recompute"):
+            pair = _difference(first, inside.get(again.index, []))
+            if pair is not None:
+                yield _hit(history, call, again, *pair)
+                break
+
+
+def _difference(first: list[Call], second: list[Call]) -> tuple[Call, Call] | None:
+    """Return the first two calls of both runs that differ."""
+    for before, after in zip(first, second, strict=False):
+        if before.op != after.op or before.site != after.site:
+            return before, after
+        for old, new in zip(before.outputs, after.outputs, strict=False):
+            if not _alike(old, new):
+                return before, after
+    return None
+
+
+def _alike(old: Value, new: Value) -> bool:
+    if (old.shape, old.dtype) != (new.shape, new.dtype):
+        return False
+    first, second = old.summary, new.summary
+    if first is None or second is None:
+        return True
+    return (first.zeros, first.minimum, first.maximum, first.norm) == (
+        second.zeros, second.minimum, second.maximum, second.norm,
+    )  # fmt: skip
+
+
+def _hit(history: History, call: Call, again: Call, before: Call, after: Call) -> Hit:
+    site, line, why = _blame(history, call, before)
+    failed = [
+        event
+        for event in history.backwards
+        if event.error is not None and "CheckpointError" in event.error
+    ]
+    return Hit(
+        f"The function checkpointed in {history.line(call.site)} computed something "
+        f"else when the backward pass ran it again: `{history.text(before.site)}` "
+        f"({history.line(before.site)}) was followed in the second run by "
+        f"`{history.text(after.site)}` with other results. {why}"
+        if before.site != after.site
+        else f"The function checkpointed in {history.line(call.site)} computed "
+        f"something else when the backward pass ran it again: the results of "
+        f"`{history.text(before.site)}` ({history.line(before.site)}) differ. {why}",
+        culprit=site,
+        line=line,
+        fix="Leave preserve_rng_state at True and draw from PyTorch's default "
+        "generator inside of the function, or draw the noise outside and hand it in.",
+        symptom=again.site,
+        related=(
+            Related("checkpointed here", call.site),
+            Related("differs here", before.site),
+            Related("run again here", again.site),
+        ),
+        explains=bool(failed),
+        certainty=0.9,
+    )
+
+
+def _blame(
+    history: History, call: Call, before: Call
+) -> tuple[RawSite | None, int | None, str]:
+    """Return the place to change, and why."""
+    if draws(before) and call.keywords.get("preserve_rng_state") is False:
+        why = "It draws random numbers, and preserve_rng_state=False does not restore"
+        return call.site, None, f"{why} the generator."
+    if draws(before):
+        why = "It draws from a generator whose state checkpoint does not restore."
+        return before.site, None, why
+    code = before.site[0] if before.site is not None else function_of_call(call)
+    site, line = foreign_draw(history, code)
+    if site is not None:
+        why = f"Line {line} draws from a generator of Python or NumPy, which checkpoint"
+        return site, line, f"{why} does not restore."
+    return before.site, None, "It depends on something that changed in between."
+
+
+RULE = Rule("GV812", "checkpoint-rng-mismatch", "error", check)
