@@ -5,7 +5,7 @@ from __future__ import annotations
 from tests.rules.harness import case
 
 WRONG = [
-    # ---- what backward returns --------------------------------------------------------
+    # ---- what backward returns ------------------------------------------------------
     case(
         "one_gradient_for_two_inputs",
         """
@@ -60,7 +60,6 @@ WRONG = [
         Total.apply(x).sum().backward()
         """,
         "custom-fn-wrong-shape",
-        engines=(),
     ),
     case(
         "gradients_swapped",
@@ -164,7 +163,7 @@ WRONG = [
         """,
         "custom-fn-wrong-formula",
     ),
-    # ---- what forward does ------------------------------------------------------------
+    # ---- what forward does ----------------------------------------------------------
     case(
         "input_changed_without_mark_dirty",
         """

@@ -5,7 +5,7 @@ from __future__ import annotations
 from tests.rules.harness import case
 
 WRONG = [
-    # ---- second derivatives -----------------------------------------------------------
+    # ---- second derivatives ---------------------------------------------------------
     case(
         "penalty_through_once_differentiable",
         """
@@ -101,7 +101,7 @@ WRONG = [
         "missing-second-derivative",
         engines=("torch",),
     ),
-    # ---- gradient checks --------------------------------------------------------------
+    # ---- gradient checks ------------------------------------------------------------
     case(
         "gradcheck_in_float32",
         """
@@ -168,7 +168,7 @@ WRONG = [
         """,
         "gradcheck-nondeterministic",
     ),
-    # ---- checkpoints ------------------------------------------------------------------
+    # ---- checkpoints ----------------------------------------------------------------
     case(
         "checkpoint_without_the_generator",
         """
@@ -178,7 +178,8 @@ WRONG = [
         def block(x):
             return F.dropout(x.sin(), 0.5).cos()
         x = torch.rand(64, requires_grad=True)
-        y = checkpoint(block, x, use_reentrant=False, preserve_rng_state=False)  # CULPRIT
+        y = checkpoint(  # CULPRIT
+            block, x, use_reentrant=False, preserve_rng_state=False)
         y.sum().backward()
         """,
         "checkpoint-rng-mismatch",
@@ -212,7 +213,7 @@ WRONG = [
         """,
         "checkpoint-rng-mismatch",
     ),
-    # ---- hooks ------------------------------------------------------------------------
+    # ---- hooks ----------------------------------------------------------------------
     case(
         "hook_of_a_cell_run_again",
         """

@@ -5,7 +5,7 @@ from __future__ import annotations
 from tests.rules.harness import case
 
 WRONG = [
-    # ---- branches not taken -----------------------------------------------------------
+    # ---- branches not taken ---------------------------------------------------------
     case(
         "log_in_where",
         """
@@ -82,7 +82,7 @@ WRONG = [
         """,
         "nan-where-unselected-branch",
     ),
-    # ---- roots and norms --------------------------------------------------------------
+    # ---- roots and norms ------------------------------------------------------------
     case(
         "norm_by_hand",
         """
@@ -151,7 +151,7 @@ WRONG = [
         """,
         "nan-pairwise-distance-diagonal",
     ),
-    # ---- edges of domains -------------------------------------------------------------
+    # ---- edges of domains -----------------------------------------------------------
     case(
         "angle_of_parallel_vectors",
         """
@@ -173,7 +173,7 @@ WRONG = [
         """,
         "inf-acos-at-boundary",
     ),
-    # ---- the rest ---------------------------------------------------------------------
+    # ---- the rest -------------------------------------------------------------------
     case(
         "sigmoid_by_hand",
         """

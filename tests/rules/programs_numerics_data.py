@@ -5,7 +5,7 @@ from __future__ import annotations
 from tests.rules.harness import case
 
 WRONG = [
-    # ---- data -------------------------------------------------------------------------
+    # ---- data -----------------------------------------------------------------------
     case(
         "a_nan_in_an_array",
         """
@@ -72,7 +72,7 @@ WRONG = [
         """,
         "nan-poisons-parameters",
     ),
-    # ---- half precision ---------------------------------------------------------------
+    # ---- half precision -------------------------------------------------------------
     case(
         "a_sum_of_squares_in_half",
         """

@@ -5,6 +5,7 @@ from __future__ import annotations
 from tests.rules import programs_numerics as forward
 from tests.rules import programs_numerics_backward as backward
 from tests.rules import programs_numerics_data as data
+from tests.rules import programs_numerics_flow as flow
 from tests.rules.harness import Case, check, programs
 
 
@@ -20,4 +21,9 @@ def test_data_and_precision(case: Case, engine: str) -> None:
 
 @programs(backward.WRONG + backward.FINE)
 def test_backward(case: Case, engine: str) -> None:
+    check(case, engine)
+
+
+@programs(flow.WRONG + flow.FINE)
+def test_gradient_flow(case: Case, engine: str) -> None:
     check(case, engine)

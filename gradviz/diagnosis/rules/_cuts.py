@@ -78,11 +78,15 @@ def _find(history: History) -> Iterator[Cut]:
     flow = Flow(history)
     trained = _leaves.trained(history)
     copies = _leaves.copies(history)
+    derivatives = {each.backward for each in history.program.functions}
     for backward in _sampled(history.backwards):
         dead = is_dead(backward)
         groups: dict[object, list[tuple[Crossing, _Found]]] = defaultdict(list)
         for root in backward.roots:
             for crossing in flow.crossings(root, backward.index):
+                site = crossing.call.site
+                if site is not None and site[0] in derivatives:
+                    continue  # a custom backward has a rule of its own, GV808
                 found = _kind(history, crossing)
                 where = found.switch.index if found.switch else found.place
                 groups[found.kind, where].append((crossing, found))

@@ -76,7 +76,7 @@ def _walk(history: History, backward: Backward) -> tuple[set[int], list[Node]]:
 
 
 def _is_flat(node: Node) -> bool:
-    return node.name.split("Backward")[0] in _FLAT
+    return node.custom is None and node.name.split("Backward")[0] in _FLAT
 
 
 def _hit(history: History, backward: Backward, node: Node, lost: set[int]) -> Hit:

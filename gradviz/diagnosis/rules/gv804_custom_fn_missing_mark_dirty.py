@@ -20,46 +20,45 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from gradviz.diagnosis.custom_functions import custom_nodes
 from gradviz.diagnosis.rule import Hit, Related, Rule
 from gradviz.program.events import Call
 from gradviz.program.history import History
-from gradviz.program.values import CustomFunction, Node, Value
+from gradviz.program.values import CustomFunction, Value
 
 
 def check(history: History) -> Iterator[Hit]:
     """Yield the writes of forward to unmarked inputs."""
-    for node, custom in custom_nodes(history):
-        for value in custom.inputs:
-            if not isinstance(value, Value) or value.tensor in custom.dirty:
-                continue
-            write = _write(history, node, custom, value)
-            if not value.requires_grad or write is None:
-                continue
-            yield Hit(
-                f"{custom.name}.forward changes its input "
-                f"{history.name(value, 'tensor')} in place "
-                f"(`{history.text(write.site)}`), but does not call "
-                f"ctx.mark_dirty: autograd does not know of the change.",
-                culprit=write.site,
-                fix="Call ctx.mark_dirty(x) in forward and return x, or compute into a "
-                "new tensor.",
-                symptom=node.site,
-                related=(Related("applied here", node.site),),
-                nodes=(node.key,),
-                tensors=(value.tensor,),
-            )
+    silent = {
+        each.name: each
+        for each in history.program.functions
+        if each.forward is not None and "mark_dirty" not in each.forward.co_names
+    }
+    applied = {call.index: call for call in history.calls if call.op in silent}
+    for call in history.calls:
+        outer = applied.get(call.within) if call.within is not None else None
+        if outer is None or not call.writes:
+            continue
+        written = {write.storage for write in call.writes}
+        for value in outer.inputs:
+            if value.requires_grad and value.storage in written:
+                yield _hit(history, silent[outer.op], outer, call, value)
 
 
-def _write(
-    history: History, node: Node, custom: CustomFunction, value: Value
-) -> Call | None:
-    """Return the call inside forward that wrote the memory of an input."""
-    for call, _ in history.writes(value.storage):
-        inside = call.site is not None and call.site[0] is custom.forward
-        if inside or (call.within is not None and call.within == node.call):
-            return call
-    return None
+def _hit(
+    history: History, custom: CustomFunction, outer: Call, write: Call, value: Value
+) -> Hit:
+    return Hit(
+        f"{custom.name}.forward changes its input {history.name(value, 'tensor')} in "
+        f"place (`{history.text(write.site)}`, {history.line(write.site)}), but does "
+        f"not call ctx.mark_dirty: autograd does not know of the change.",
+        culprit=write.site,
+        fix="Call ctx.mark_dirty(x) in forward and return x, or compute into a new "
+        "tensor.",
+        symptom=outer.site,
+        related=(Related("applied here", outer.site),),
+        nodes=outer.nodes,
+        tensors=(value.tensor,),
+    )
 
 
 RULE = Rule("GV804", "custom-fn-missing-mark-dirty", "warning", check)

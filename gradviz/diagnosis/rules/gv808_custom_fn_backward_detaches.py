@@ -54,8 +54,8 @@ def check(history: History) -> Iterator[Hit]:
                 Related("first derivative", first.site),
             ),
             nodes=(node.key,),
+            severity="error" if second.error is not None else None,
             explains=second.error is not None,
-            certainty=0.8,
         )
 
 

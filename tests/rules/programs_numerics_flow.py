@@ -1,0 +1,385 @@
+"""Programs whose gradients vanish, explode or die, and deep ones that are fine."""
+
+from __future__ import annotations
+
+from tests.rules.harness import case
+
+WRONG = [
+    # ---- vanishing ------------------------------------------------------------------
+    case(
+        "deep_sigmoid_stack",
+        """
+        import torch
+        ws = [torch.full((4, 4), 0.4, requires_grad=True) for _ in range(14)]
+        h = torch.ones(1, 4)
+        for w in ws:
+            z = h @ w
+            h = torch.sigmoid(z)  # CULPRIT
+        h.sum().backward()
+        """,
+        "vanishing-gradient",
+        says=["14 runs of SigmoidBackward0"],
+    ),
+    case(
+        "deep_sigmoid_modules",
+        """
+        import torch
+        import torch.nn as nn
+        class Net(nn.Module):
+            def __init__(self, depth):
+                super().__init__()
+                self.layers = nn.ModuleList(nn.Linear(8, 8) for _ in range(depth))
+            def forward(self, x):
+                for layer in self.layers:
+                    x = layer(x).sigmoid()  # CULPRIT
+                return x
+        net = Net(12)
+        opt = torch.optim.SGD(net.parameters(), lr=0.1)
+        for _ in range(3):
+            opt.zero_grad()
+            net(torch.randn(16, 8)).mean().backward()
+            opt.step()
+        """,
+        "vanishing-gradient",
+    ),
+    case(
+        "deep_sigmoid_sequence",
+        """
+        import torch
+        import torch.nn as nn
+        layers = []
+        for _ in range(12):
+            layers.append(nn.Linear(8, 8))
+            layers.append(nn.Sigmoid())  # CULPRIT
+        net = nn.Sequential(*layers)
+        net(torch.randn(16, 8)).mean().backward()
+        """,
+        "vanishing-gradient",
+    ),
+    case(
+        "recurrence_that_forgets",
+        """
+        import torch
+        w = (0.4 * torch.eye(4)).requires_grad_()
+        h = torch.ones(1, 4)
+        for t in range(60):
+            h = torch.tanh(h @ w + 0.1)  # CULPRIT
+        h.sum().backward()
+        """,
+        "vanishing-gradient",
+    ),
+    # ---- exploding ------------------------------------------------------------------
+    case(
+        "recurrence_that_explodes",
+        """
+        import torch
+        w = (2.0 * torch.eye(3)).requires_grad_()
+        h = torch.ones(1, 3)
+        for t in range(40):
+            h = h @ w  # CULPRIT
+        h.sum().backward()
+        """,
+        "exploding-gradient",
+    ),
+    case(
+        "repeated_scalar_factor",
+        """
+        import torch
+        w = torch.tensor(3.0, requires_grad=True)
+        x = torch.ones(2)
+        for _ in range(30):
+            x = x * w  # CULPRIT
+        x.mean().backward()
+        """,
+        "exploding-gradient",
+    ),
+    case(
+        "wide_weights_of_size_one",
+        """
+        import torch
+        ws = [torch.randn(32, 32, requires_grad=True) for _ in range(10)]
+        h = torch.randn(4, 32)
+        for w in ws:
+            h = torch.relu(h @ w)  # CULPRIT
+        h.mean().backward()
+        """,
+        "exploding-gradient",
+    ),
+    case(
+        "growth_that_overflows",
+        """
+        import torch
+        w = torch.full((2, 2), 50.0, requires_grad=True)
+        h = torch.ones(1, 2)
+        for _ in range(30):
+            h = h @ w  # CULPRIT
+        h.sum().backward()
+        """,
+        "exploding-gradient",
+    ),
+    case(
+        "cell_that_explodes",
+        """
+        import torch
+        import torch.nn as nn
+        class Cell(nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.hh = nn.Linear(4, 4, bias=False)
+                nn.init.eye_(self.hh.weight)
+                self.hh.weight.data.mul_(1.8)
+            def forward(self, x, h):
+                return self.hh(h) + x  # CULPRIT
+        cell = Cell()
+        h = torch.zeros(1, 4)
+        for t in range(50):
+            h = cell(torch.ones(1, 4), h)
+        h.sum().backward()
+        """,
+        "exploding-gradient",
+    ),
+    # ---- dead and saturated ---------------------------------------------------------
+    case(
+        "bias_far_below_zero",
+        """
+        import torch
+        import torch.nn as nn
+        layer = nn.Linear(4, 8)
+        nn.init.constant_(layer.bias, -50.0)  # CULPRIT
+        head = nn.Linear(8, 1)
+        h = torch.relu(layer(torch.randn(16, 4)))
+        head(h).pow(2).mean().backward()
+        """,
+        "dead-relu",
+        related=["always 0"],
+    ),
+    case(
+        "bias_filled_without_gradients",
+        """
+        import torch
+        import torch.nn as nn
+        net = nn.Sequential(nn.Linear(3, 5), nn.ReLU(), nn.Linear(5, 1))
+        with torch.no_grad():
+            net[0].bias.fill_(-100)  # CULPRIT
+        opt = torch.optim.SGD(net.parameters(), lr=0.1)
+        for _ in range(3):
+            opt.zero_grad()
+            net(torch.rand(8, 3)).mean().backward()
+            opt.step()
+        """,
+        "dead-relu",
+    ),
+    case(
+        "bias_of_a_matrix_product",
+        """
+        import torch
+        w = torch.ones(2, 4, requires_grad=True)
+        b = torch.full((4,), -10.0, requires_grad=True)  # CULPRIT
+        x = torch.ones(3, 2)
+        h = torch.relu(x @ w + b)
+        h.sum().backward()
+        """,
+        "dead-relu",
+    ),
+    case(
+        "bias_through_data",
+        """
+        import torch
+        import torch.nn as nn
+        lin = nn.Linear(2, 4)
+        lin.bias.data.fill_(-30.0)  # CULPRIT
+        out = nn.functional.relu(lin(torch.ones(4, 2)))
+        (out.sum() - 1).pow(2).backward()
+        """,
+        "dead-relu",
+    ),
+    case(
+        "unscaled_inputs",
+        """
+        import torch
+        import torch.nn as nn
+        ages = torch.tensor([[20.0, 90000.0], [60.0, 30000.0]])  # CULPRIT
+        lin = nn.Linear(2, 4)
+        with torch.no_grad():
+            lin.weight.fill_(0.5)
+        h = torch.tanh(lin(ages))
+        h.sum().backward()
+        """,
+        "saturated-tanh",
+    ),
+    case(
+        "pixels_not_divided",
+        """
+        import torch
+        import torch.nn as nn
+        images = torch.full((4, 2, 2), 255.0)  # CULPRIT
+        x = images.reshape(4, -1)
+        net = nn.Sequential(nn.Linear(4, 3), nn.Sigmoid(), nn.Linear(3, 1))
+        with torch.no_grad():
+            net[0].weight.fill_(0.5)
+        net(x).mean().backward()
+        """,
+        "saturated-tanh",
+    ),
+    case(
+        "weights_far_too_large",
+        """
+        import torch
+        import torch.nn as nn
+        lin = nn.Linear(3, 3)
+        nn.init.constant_(lin.weight, 40.0)  # CULPRIT
+        torch.tanh(lin(torch.ones(2, 3))).sum().backward()
+        """,
+        "saturated-tanh",
+    ),
+]
+
+FINE = [
+    case(
+        "deep_relu_net_with_good_weights",
+        """
+        import torch
+        import torch.nn as nn
+        torch.manual_seed(1)
+        layers = []
+        for _ in range(12):
+            lin = nn.Linear(64, 64)
+            nn.init.kaiming_normal_(lin.weight)
+            layers += [lin, nn.ReLU()]
+        net = nn.Sequential(*layers, nn.Linear(64, 1))
+        net(torch.randn(32, 64)).pow(2).mean().backward()
+        """,
+    ),
+    case(
+        "deep_residual_net",
+        """
+        import torch
+        import torch.nn as nn
+        torch.manual_seed(0)
+        class Block(nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.norm, self.lin = nn.LayerNorm(16), nn.Linear(16, 16)
+            def forward(self, x):
+                return x + torch.relu(self.lin(self.norm(x)))
+        net = nn.Sequential(*[Block() for _ in range(20)])
+        net(torch.randn(8, 16)).pow(2).mean().backward()
+        """,
+    ),
+    case(
+        "orthogonal_recurrence",
+        """
+        import torch
+        torch.manual_seed(0)
+        w = torch.empty(8, 8)
+        torch.nn.init.orthogonal_(w)
+        w.requires_grad_()
+        h = torch.randn(2, 8)
+        for _ in range(100):
+            h = h @ w
+        h.sum().backward()
+        """,
+    ),
+    case(
+        "recurrence_with_a_loss_per_step",
+        """
+        import torch
+        import torch.nn as nn
+        torch.manual_seed(0)
+        cell, head = nn.RNNCell(4, 16), nn.Linear(16, 1)
+        h = torch.zeros(2, 16)
+        loss = 0.0
+        for t in range(100):
+            h = cell(torch.randn(2, 4), h)
+            loss = loss + head(h).pow(2).mean()
+        (loss / 100).backward()
+        """,
+    ),
+    case(
+        "short_sigmoid_net",
+        """
+        import torch
+        import torch.nn as nn
+        torch.manual_seed(0)
+        net = nn.Sequential(
+            nn.Linear(4, 8), nn.Sigmoid(), nn.Linear(8, 8), nn.Sigmoid(), nn.Linear(8, 1)
+        )
+        net(torch.randn(8, 4)).mean().backward()
+        """,
+    ),
+    case(
+        "relu_with_usual_sparsity",
+        """
+        import torch
+        import torch.nn as nn
+        torch.manual_seed(0)
+        net = nn.Sequential(nn.Linear(4, 32), nn.ReLU(), nn.Linear(32, 1))
+        opt = torch.optim.SGD(net.parameters(), lr=0.01)
+        for _ in range(5):
+            opt.zero_grad()
+            net(torch.randn(8, 4)).pow(2).mean().backward()
+            opt.step()
+        """,
+    ),
+    case(
+        "hinge_loss_that_is_satisfied",
+        """
+        import torch
+        import torch.nn as nn
+        torch.manual_seed(0)
+        lin = nn.Linear(2, 1)
+        for _ in range(3):
+            score = lin(torch.ones(16, 2))
+            loss = torch.relu(score.detach().max() - 1e3 - score).mean()
+            loss.backward()
+        """,
+    ),
+    case(
+        "triplets_far_apart",
+        """
+        import torch
+        a = torch.zeros(16, 2, requires_grad=True)
+        n = torch.full((16, 2), 9.0)
+        d = (a - n).pow(2).sum(1)
+        torch.relu(1.0 - d).mean().backward()
+        """,
+    ),
+    case(
+        "confident_classifier",
+        """
+        import torch
+        import torch.nn.functional as F
+        logits = torch.tensor([30.0, -30.0], requires_grad=True)
+        F.binary_cross_entropy_with_logits(logits, torch.tensor([1.0, 0.0])).backward()
+        """,
+    ),
+    case(
+        "tanh_in_its_range",
+        """
+        import torch
+        w = torch.ones(2, 2, requires_grad=True)
+        x = torch.full((3, 2), 0.5)
+        torch.tanh(x @ w).sum().backward()
+        """,
+    ),
+    case(
+        "some_gates_saturated",
+        """
+        import torch
+        x = torch.tensor([[-40.0, 0.3, 40.0]])
+        w = torch.ones(1, 3, requires_grad=True)
+        torch.sigmoid(x * w).sum().backward()
+        """,
+    ),
+    case(
+        "small_weight_of_one_loss",
+        """
+        import torch
+        import torch.nn as nn
+        torch.manual_seed(0)
+        a, b = nn.Linear(4, 1), nn.Linear(4, 1)
+        x = torch.randn(8, 4)
+        (a(x).pow(2).mean() + 1e-8 * b(x).pow(2).mean()).backward()
+        """,
+    ),
+]
