@@ -41,7 +41,9 @@ def check(history: History) -> Iterator[Hit]:
     for found in runs.values():
         last = found[-max(2, len(found) // 2) :]
         if all(_dead(run) for _, run in last):
-            yield from _hit(history, [node for node, _ in last])
+            alive = [at for at, (_, run) in enumerate(found, 1) if not _dead(run)]
+            dead = found[alive[-1] if alive else 0 :]
+            yield from _hit(history, [node for node, _ in dead])
 
 
 def _place(history: History, node: Node) -> object:
@@ -59,7 +61,7 @@ def _dead(run: NodeRun) -> bool:
 
 
 def _hit(history: History, nodes: list[Node]) -> Iterator[Hit]:
-    node = nodes[-1]
+    node = nodes[0]
     call = history.maker(node)
     layer = _layer(history, call) if call is not None else None
     if call is None or layer is None or not call.inputs:
@@ -99,13 +101,15 @@ def _is_layer(history: History, call: Call) -> bool:
         return True
     if of_op(call.op) != "product":
         return False
-    if plain(call.op) in ("add", "radd", "sub", "rsub", "iadd"):
+    if plain(call.op) in ("add", "radd", "sub"):  # of a bias, not of a margin
         makers = [history.last_producer(value, call.index) for value in call.inputs]
+        first = makers if plain(call.op) != "sub" else makers[:1]
         return any(
-            each is not None and _is_layer(history, each)
-            for each in makers
-            if each is None or each.index < call.index
+            each is not None and each.index < call.index and _is_layer(history, each)
+            for each in first
         )
+    if plain(call.op) == "rsub":
+        return False
     return any(value.is_leaf and value.requires_grad for value in call.inputs)
 
 
