@@ -40,7 +40,7 @@ class TorchBackward:
         self._patches.restore()
 
     def _wrap(self, api: Literal["backward", "grad"], original: Any) -> Any:
-        log = self.log
+        log, quiet = self.log, self.torch._C.DisableTorchFunction
 
         @unseen
         @functools.wraps(original)
@@ -51,17 +51,20 @@ class TorchBackward:
                 return original(*args, **kwargs)
             log.pause()
             try:
-                entry = log.try_(self._begin, api, args, kwargs)
+                with quiet():
+                    entry = log.try_(self._begin, api, args, kwargs)
                 if entry is None:
                     return original(*args, **kwargs)
                 try:
                     result = original(*args, **kwargs)
                 except BaseException as error:
                     entry.unhook()
-                    log.try_(self._end, entry, None, error)
+                    with quiet():
+                        log.try_(self._end, entry, None, error)
                     raise
                 entry.unhook()
-                log.try_(self._end, entry, result, None)
+                with quiet():
+                    log.try_(self._end, entry, result, None)
                 return result
             finally:
                 log.resume()

@@ -83,8 +83,9 @@ class TorchLog(Log):
         self.calls.mode.__exit__(kind, error, trace)
         if error is not None and not isinstance(error, SystemExit):
             self.raised(error)
-        self.try_(self.graph.read_living)
-        self.loop.__exit__(kind, error, trace)
+        with self.torch._C.DisableTorchFunction():
+            self.try_(self.graph.read_living)
+            self.loop.__exit__(kind, error, trace)
         self.torch.from_numpy = self._from_numpy
         self.passes.remove()
         self.hooks.remove()

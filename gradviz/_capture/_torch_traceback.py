@@ -6,7 +6,9 @@ import os
 from types import TracebackType
 from typing import Any
 
-_OURS = os.path.join(os.path.dirname(os.path.abspath(__file__)), "")
+from gradviz._capture._loop_base import UNSEEN
+
+_OURS = (os.path.join(os.path.dirname(os.path.abspath(__file__)), ""), UNSEEN)
 _DISPATCH = "handle_torch_function"  # PyTorch's, there only because of our mode
 
 
