@@ -129,7 +129,8 @@ class GradtapeLog(Log):
         if self.exports:
             writes = event.writes if isinstance(event, Call) else ()
             written = tuple([write.storage for write in writes])
-            self.exports.look(event.index, written)
+            for storage in self.exports.look(event.index, written):
+                self.reader.changed(storage)
 
     # ---- what the parts share -------------------------------------------------------
 

@@ -11,15 +11,16 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from gradtape import autograd
 from gradtape._fingerprint import fingerprint
-from gradtape._node import AccumulateGrad, Node
+from gradtape._node import Node
 from gradtape._observe import observe
 from gradtape._saved_checks import _has_values, _prints
 from gradtape._tensor import Tensor, edge_of
 from gradtape.autograd import _api
 from gradviz._capture._gradtape_log_calls import here
 from gradviz._capture._gradtape_log_events import Listener
-from gradviz._capture._gradtape_log_values import slots_of
+from gradviz._capture._gradtape_log_values import Slots, slots_of
 from gradviz.program.events import Backward, HookRegistered
+from gradviz.program.values import Node as NodeRow
 from gradviz.program.values import StaleSaved, Value
 
 if TYPE_CHECKING:
@@ -145,46 +146,52 @@ class Passes:
         """Walk what the pass will walk, without running anything."""
         reader, rows = self.log.reader, self.log.program.nodes
         waiting = [node for root in roots if (node := _start(root)) is not None]
-        seen: dict[int, Node] = {}
+        seen: dict[int, None] = {}
+        met = {id(root._data): reader.look(root) for root in roots}
         stale: list[StaleSaved] = []
         freed: list[int] = []
         leaves: list[int] = []
-        for node in waiting:
-            reader.read(node)
+        key_of = reader.key
         while waiting:
             node = waiting.pop()
-            key = reader.key(node)
+            key = key_of(node)
             if key in seen or node.dead:
                 continue
-            seen[key] = node
-            if isinstance(node, AccumulateGrad):
+            seen[key] = None
+            row = rows.get(key)
+            if key < 0:
                 leaves.append(-key)
+                if row is None:
+                    reader.row(node, [], met)
                 continue
             waiting += [each for each in reversed(node.nodes) if each is not None]
-            if node.saved is None:
+            slots = slots_of(node)
+            if row is None:
+                row = reader.row(node, slots, met)
+            if slots:
+                stale += self._stale(row, node, slots)
+            elif node.saved is None:
                 freed.append(key)
-                continue
-            row = rows[key]
-            if row.saved:
-                stale += self._stale(key, node, row)
         event.node_count = len(seen)
         event.leaves, event.freed = tuple(leaves), tuple(freed)
         event.stale = tuple(stale)
         if len(seen) <= MAX_NODES:
             event.nodes = tuple(seen)
 
-    def _stale(self, key: int, node: Node, row: Any) -> list[StaleSaved]:
+    def _stale(self, row: NodeRow, node: Node, slots: Slots) -> list[StaleSaved]:
         found: list[StaleSaved] = []
-        values = {saved.slot: saved.value for saved in row.saved}
-        for slot, _, entry in slots_of(node):
-            value = values.get(slot)
-            if value is None:
+        for at, (slot, _, entry) in enumerate(slots):
+            memory = entry.memory
+            if memory is None and entry.tensor is not None:
+                memory = entry.tensor._memory
+            if memory is None or memory.inference or memory.version == entry.version:
                 continue
-            if entry.is_stale:
-                memory: Any = entry.memory or entry.storage
-                found.append(StaleSaved(key, slot, value, memory.version))
-        if not found:
-            found += self._silently_changed(key, node, values)
+            if at < len(row.saved):
+                value = row.saved[at].value
+                found.append(StaleSaved(row.key, slot, value, memory.version))
+        if not found and self.log.scan.on:
+            values = {saved.slot: saved.value for saved in row.saved}
+            found += self._silently_changed(row.key, node, values)
         return found
 
     def _silently_changed(

@@ -7,10 +7,12 @@ it. While no log is open none of this is installed, so nothing is paid.
 from __future__ import annotations
 
 import functools
+import sys
 import threading
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
+from types import FrameType
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -20,9 +22,10 @@ from gradtape._node import next_sequence_nr
 from gradtape._site import internal_files
 from gradtape._tensor import Tensor
 from gradviz._capture._gradtape_log_exports import EXPORTING
+from gradviz._capture._gradtape_log_values import Reader
 from gradviz._capture._loop_base import UNSEEN
 from gradviz.program.events import Call
-from gradviz.program.values import Opaque, Value, Write
+from gradviz.program.values import Opaque, RawSite, Value, Write
 
 if TYPE_CHECKING:
     from gradviz._capture._gradtape_log import GradtapeLog
@@ -129,29 +132,38 @@ class Calls:
         self, name: str, args: tuple[Any, ...], kwargs: dict[str, Any]
     ) -> Opened | None:
         log = self._log
-        at, now, site = log.loop.here, mode.now, log.site()
+        at, now = log.loop.here, mode.now
+        site, stack = self._place(sys._getframe(3))
         if at.stepping is not None and site == log.loop.step_site:
             return None  # a library's step that was given a closure
-        tensors: list[Tensor] = []
-        arguments = tuple([self._plain(value, tensors) for value in args])
-        keywords = {key: self._plain(each, tensors) for key, each in kwargs.items()}
+        met = _Met(log.reader)
         call = Call(
             index=-1,
             op=name,
             site=site,
-            stack=log.stack(),
+            stack=stack,
             thread=threading.get_ident(),
-            inputs=tuple([log.value(tensor) for tensor in tensors]),
-            arguments=arguments,
-            keywords=keywords,
+            arguments=tuple([met.plain(value) for value in args]),
+            keywords={key: met.plain(value) for key, value in kwargs.items()},
             grad_enabled=now.grad,
             inference=now.inference,
             module=at.module,
             within=here.inside if at.within is None else at.within,
         )
-        opened = Opened(call, args, tensors, next_sequence_nr())
+        call.inputs = tuple(met.values)
+        opened = Opened(call, args, met.tensors, next_sequence_nr())
         self.open[call.thread] = opened
         return opened
+
+    def _place(self, frame: FrameType | None) -> tuple[RawSite | None, Any]:
+        """Return the user's frame, and those around it where values are looked at."""
+        files = self._log.user_files
+        while frame is not None and not files[frame.f_code.co_filename]:
+            frame = frame.f_back
+        if frame is None:
+            return None, ()
+        stack = self._log.stack() if self._log.scan.on else ()
+        return (frame.f_code, frame.f_lasti), stack
 
     def finish(self, opened: Opened | None, result: Any) -> None:
         """Add the event of a call that returned."""
@@ -168,40 +180,24 @@ class Calls:
 
     def _finish(self, opened: Opened, result: Any) -> None:
         log, call = self._log, opened.call
+        reader = log.reader
         with log.lock:
             call.index = log.next_index
-            log.reader.call, log.reader.module = call.index, call.module
-            outputs: list[Tensor] = []
-            plain = self._plain(result, outputs)
-            if not outputs:
-                call.result = plain
+            met = _Met(reader)
+            plain = met.plain(result)
             if call.op in _WRITERS and opened.tensors:
-                outputs = opened.tensors[:1]
-            log.reader.read_from(outputs)
-            call.outputs = tuple([log.value(tensor) for tensor in outputs])
-            call.nodes = self._nodes(outputs, opened.first)
-            log.reader.call = log.reader.module = None
+                met.plain(opened.tensors[0])
+            elif not met.tensors:
+                call.result = plain
+            call.outputs = tuple(met.values)
+            reader.called(call, opened.first, met.tensors)
             call.writes = tuple(opened.writes)
             log.take_index()
             log.add(call)
             if call.op in EXPORTING and log.scan.on:
-                for tensor in (*opened.tensors, *outputs):
-                    storage = log.reader.storage(tensor._data)
+                for tensor in (*opened.tensors, *met.tensors):
+                    storage = reader.storage(tensor._data)
                     log.exports.share(storage, tensor._data, call.index)
-
-    def _nodes(self, outputs: Iterable[Tensor], first: int) -> tuple[int, ...]:
-        """Return the keys of the nodes that were made since ``first``."""
-        found: dict[int, None] = {}
-        waiting = [t._grad_fn for t in outputs if t._grad_fn is not None]
-        while waiting:
-            node = waiting.pop()
-            if node.accumulates or node.seq <= first:
-                continue
-            key = node.seq + 1
-            if key not in found:
-                found[key] = None
-                waiting += [each for each in node.nodes if each is not None]
-        return tuple(found)
 
     def fail(self, opened: Opened | None, error: BaseException) -> None:
         """Add the event of a call that raised."""
@@ -223,7 +219,8 @@ class Calls:
         opened = self.open.get(threading.get_ident())
         if opened is None and here.busy:
             return  # whoever muted us tells of it
-        value = log.value(target)
+        log.reader.changed(log.reader.storage(target._data))
+        value = log.reader.look(target)
         if opened is not None:
             if opened.call.op == "__setitem__":
                 value = _region(value, *opened.args[:2])
@@ -249,37 +246,52 @@ class Calls:
                 )
             )
 
-    # ---- arguments --------------------------------------------------------------
 
-    def _plain(self, value: Any, tensors: list[Tensor], depth: int = 0) -> Any:
-        """Return an argument without tensors or arrays; collect the tensors."""
+class _Met:
+    """Collects the tensors among arguments or results, and describes all of them."""
+
+    __slots__ = ("_look", "tensors", "values")
+
+    def __init__(self, reader: Reader) -> None:
+        self._look = reader.look
+        self.tensors: list[Tensor] = []
+        self.values: list[Value] = []
+
+    def plain(self, value: Any, depth: int = 0) -> Any:
+        """Return an argument without tensors or arrays."""
         if isinstance(value, Tensor):
-            tensors.append(value)
-            return self._log.value(value)
-        if value is None or isinstance(value, bool | int | float | complex | str):
+            found = self._look(value)
+            self.tensors.append(value)
+            self.values.append(found)
+            return found
+        if type(value) in _ATOMS:
             return value
-        if isinstance(value, list | tuple):
+        if isinstance(value, (list, tuple)):
             if depth == _DEEPEST or len(value) > _LONGEST:
-                tensors += [each for each in value if isinstance(each, Tensor)]
+                for each in value:
+                    if isinstance(each, Tensor):
+                        self.plain(each)
                 return Opaque(type(value).__name__)
-            return tuple([self._plain(each, tensors, depth + 1) for each in value])
+            return tuple([self.plain(each, depth + 1) for each in value])
         if isinstance(value, dict):
             return {
-                key: self._plain(each, tensors, depth + 1)
+                key: self.plain(each, depth + 1)
                 for key, each in list(value.items())[:_LONGEST]
                 if isinstance(key, str)
             }
         if isinstance(value, slice):
             parts = (value.start, value.stop, value.step)
-            return slice(*[self._plain(each, tensors, depth + 1) for each in parts])
+            return slice(*[self.plain(each, depth + 1) for each in parts])
         if isinstance(value, np.number | np.bool_):
             return value.item()
         kind = type(value).__name__
         if kind in ("dtype", "device"):
             return str(value).removeprefix("torch.")
-        if value is Ellipsis:
-            return value
-        return Opaque(kind, getattr(value, "__qualname__", ""))
+        code = getattr(value, "__code__", None)
+        return Opaque(kind, getattr(value, "__qualname__", ""), code)
+
+
+_ATOMS = frozenset((type(None), bool, int, float, complex, str, type(Ellipsis)))
 
 
 def _region(value: Value, target: Tensor, index: Any) -> Value:

@@ -86,20 +86,17 @@ class Listener:
         if site is None or site == log.loop.step_site:
             return
         call = Call(
-            index=log.next_index,
+            index=log.take_index(),
             op=event.name,
             site=site,
             stack=log.stack(),
             thread=threading.get_ident(),
+            inputs=tuple([log.reader.look(t) for t in tensors_in(event.inputs)]),
+            outputs=tuple([log.reader.look(t) for t in event.outputs]),
             module=log.loop.here.module,
         )
-        log.reader.call, log.reader.module = call.index, call.module
-        call.inputs = tuple([log.value(each) for each in tensors_in(event.inputs)])
-        call.outputs = tuple([log.value(each) for each in event.outputs])
         if event.node is not None:
-            call.nodes = (log.reader.key(event.node),)
-        log.reader.call = log.reader.module = None
-        log.take_index()
+            log.reader.called(call, event.node.seq - 1, event.outputs)
         log.add(call)
 
 

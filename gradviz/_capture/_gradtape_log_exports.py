@@ -44,8 +44,12 @@ class Exports:
         if type(root) is np.ndarray and len(self._shared) < _MOST:
             self._shared.setdefault(storage, _Shared(root, index))
 
-    def look(self, index: int, written: tuple[int, ...] = ()) -> None:
-        """Compare all shared memory at an event; ``written`` was by an op."""
+    def look(self, index: int, written: tuple[int, ...] = ()) -> list[int]:
+        """Compare all shared memory at an event; ``written`` was by an op.
+
+        Returns the storages that others have written to.
+        """
+        silently: list[int] = []
         for storage, shared in list(self._shared.items()):
             array = shared.array()
             if array is None:
@@ -54,7 +58,9 @@ class Exports:
             found = fingerprint(array)
             if found != shared.print and storage not in written:
                 self.changed.setdefault(storage, shared.seen)
+                silently.append(storage)
             shared.print, shared.seen = found, index
+        return silently
 
     def __bool__(self) -> bool:
         return bool(self._shared)
