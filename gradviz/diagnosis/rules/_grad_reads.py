@@ -53,11 +53,11 @@ def _none_reads(history: History) -> Iterator[NoneRead]:
             for each in history.backwards
             if each.error is None
         )
-        if passed:
+        last = call is empty[-1] and none_ended_run(history)
+        if passed or last:
             why = _why(history, value, node)
             leaves = history.leaves_of(value)
             leaf = next(iter(leaves)) if len(leaves) == 1 else None
-            last = call is empty[-1] and none_ended_run(history)
             made = _named_at(history, call, node)
             yield NoneRead(why, call, value, node, leaf, made, last)
 
@@ -68,7 +68,7 @@ def _named_at(history: History, read: Call, node: Node) -> RawSite | None:
     ``h.grad`` is about ``h = encoder(x)``, wherever in the encoder it was computed.
     """
     maker = history.maker(node)
-    subject = history.text(read.site).removesuffix(".grad")
+    subject = subject_of(history, read)
     attribute = "." + subject.rpartition(".")[2]
     for site in () if maker is None else frames(maker):
         for target in history.places.targets(site):
@@ -78,14 +78,39 @@ def _named_at(history: History, read: Call, node: Node) -> RawSite | None:
     return node.site
 
 
+def subject_of(history: History, read: Call) -> str:
+    """Return ``h`` of ``h.grad``."""
+    return history.text(read.site).removesuffix(".grad")
+
+
 def _kept(history: History, value: Value) -> bool:
     return any(call.op == "retain_grad" for call in history.uses(value.tensor))
+
+
+_NEAR = 8  # tensors of an update: a rate times a gradient, perhaps with momentum
 
 
 def _why(history: History, value: Value, node: Node) -> Why:
     if conversion(history, value, node):
         return "converted"
-    return "rebound" if rebound(history, node.site) else "intermediate"
+    if rebound(history, node.site) or _is_update(history, value):
+        return "rebound"
+    return "intermediate"
+
+
+def _is_update(history: History, value: Value) -> bool:
+    """Tell whether a tensor was computed from a gradient, a step or two before."""
+    waiting, seen = [value.tensor], set[int]()
+    while waiting and len(seen) < _NEAR:
+        tensor = waiting.pop(0)
+        call = history.producer(tensor)
+        if tensor in seen or call is None:
+            continue
+        seen.add(tensor)
+        if call.op == "grad.get":
+            return True
+        waiting += [each.tensor for each in call.inputs if each.node != value.node]
+    return False
 
 
 def conversion(history: History, value: Value, node: Node) -> bool:

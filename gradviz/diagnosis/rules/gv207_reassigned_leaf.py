@@ -35,7 +35,7 @@ import ast
 from collections.abc import Iterator
 
 from gradviz.diagnosis.rule import Hit, Related, Rule
-from gradviz.diagnosis.rules._grad_reads import none_reads
+from gradviz.diagnosis.rules._grad_reads import none_reads, subject_of
 from gradviz.diagnosis.rules._lifetime import (
     ended_run,
     failed_backwards,
@@ -52,9 +52,9 @@ _NO_GRAPH = "does not require grad and does not have a grad_fn"
 def check(history: History) -> Iterator[Hit]:
     """Yield one hit per name that moved from a leaf to a result."""
     for found in history.once(none_reads):
-        name = rebound(history, found.made)
-        if found.why != "rebound" or name is None:
+        if found.why != "rebound":
             continue
+        name = rebound(history, found.made) or subject_of(history, found.read)
         yield Hit(
             f"`{name}` was bound to the result of {found.node.name} in "
             f"{history.line(found.made)}: it is no leaf any more, so backward passes "

@@ -94,6 +94,8 @@ def _chain(history: History, calls: list[Call]) -> list[Call]:
     for before in reversed(calls[:-1]):
         if not _takes_in(history, chain[-1], before):
             break
+        if not _computes_between(history, before, chain[-1]):
+            return []  # sum(losses): what piles up was made elsewhere
         chain.append(before)
     return chain[::-1]
 
@@ -112,6 +114,11 @@ def _takes_in(history: History, call: Call, before: Call) -> bool:
         keys = [value.node or 0 for value in each.inputs]
         waiting += [made_by[key] for key in keys if key in made_by]
     return False
+
+
+def _computes_between(history: History, one: Call, other: Call) -> bool:
+    between = (history.call_at(index) for index in range(one.index + 1, other.index))
+    return any(call is not None and call.nodes for call in between)
 
 
 def _in_vain(history: History, chain: list[Call]) -> bool:

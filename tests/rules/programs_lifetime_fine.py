@@ -1,0 +1,303 @@
+"""Programs that look odd and are fine."""
+
+from __future__ import annotations
+
+from tests.rules.harness import case
+
+FINE = [
+    case(
+        "two_optimizers",
+        """
+        import torch
+        import torch.nn as nn
+        a, b = nn.Linear(2, 2), nn.Linear(2, 1)
+        oa = torch.optim.SGD(a.parameters(), lr=0.1)
+        ob = torch.optim.SGD(b.parameters(), lr=0.1)
+        for i in range(3):
+            h = a(torch.randn(2, 2))
+            la = h.pow(2).mean()
+            lb = b(h.detach()).pow(2).mean()
+            oa.zero_grad()
+            la.backward()
+            oa.step()
+            ob.zero_grad()
+            lb.backward()
+            ob.step()
+        """,
+    ),
+    case(
+        "policy_gradient",
+        """
+        import torch
+        import torch.nn as nn
+        pi = nn.Linear(2, 2)
+        opt = torch.optim.Adam(pi.parameters())
+        rewards_log = []
+        for ep in range(3):
+            logps, rewards = [], []
+            for t in range(4):
+                logits = pi(torch.randn(2))
+                lp = torch.log_softmax(logits, 0)
+                a = torch.multinomial(lp.exp().detach(), 1).item()
+                logps.append(lp[a])
+                rewards.append(1.0)
+            R = torch.tensor(rewards)
+            loss = -(torch.stack(logps) * R).sum()
+            opt.zero_grad()
+            loss.backward()
+            opt.step()
+            rewards_log.append(loss.item())
+        """,
+    ),
+    case(
+        "policy_gradient_unfinished",
+        """
+        import torch
+        import torch.nn as nn
+        pi = nn.Linear(2, 2)
+        opt = torch.optim.Adam(pi.parameters())
+        logps = []
+        for t in range(11):
+            lp = torch.log_softmax(pi(torch.randn(2)), 0)
+            logps.append(lp[0])
+            if len(logps) == 4:
+                loss = -torch.stack(logps).sum()
+                opt.zero_grad()
+                loss.backward()
+                opt.step()
+                logps = []
+        """,
+    ),
+    case(
+        "products_with_a_hessian",
+        """
+        import torch
+        w = torch.randn(4, requires_grad=True)
+        v = torch.randn(4)
+        for i in range(3):
+            loss = (w ** 4).sum()
+            (g,) = torch.autograd.grad(loss, w, create_graph=True)
+            (hv,) = torch.autograd.grad((g * v).sum(), w)
+        """,
+    ),
+    case(
+        "ensemble",
+        """
+        import torch
+        import torch.nn as nn
+        nets = [nn.Linear(2, 1) for _ in range(3)]
+        outs = [n(torch.ones(1, 2)) for n in nets]
+        mean = sum(outs) / 3
+        mean.sum().backward()
+        """,
+    ),
+    case(
+        "two_results_to_look_at",
+        """
+        import torch
+        import torch.nn as nn
+        net = nn.Sequential(nn.Linear(2, 2), nn.ReLU(), nn.Linear(2, 1))
+        y = net(torch.ones(1, 2))
+        z = net(torch.zeros(1, 2))
+        print(y.item(), z.item())
+        """,
+    ),
+    case(
+        "simulation",
+        """
+        import torch
+        k = torch.tensor(0.5, requires_grad=True)
+        for epoch in range(2):
+            x = torch.tensor(1.0)
+            for t in range(10):
+                x = x - 0.1 * k * x
+            (x - 0.2).pow(2).backward()
+            with torch.no_grad():
+                k -= 0.1 * k.grad
+            k.grad = None
+        """,
+    ),
+    case(
+        "sharpness_aware_steps",
+        """
+        import torch
+        import torch.nn as nn
+        net = nn.Linear(2, 1)
+        opt = torch.optim.SGD(net.parameters(), lr=.1)
+        x = torch.randn(4, 2)
+        for i in range(2):
+            net(x).pow(2).mean().backward()
+            with torch.no_grad():
+                eps = [0.05 * p.grad for p in net.parameters()]
+                for p, e in zip(net.parameters(), eps):
+                    p.add_(e)
+            opt.zero_grad()
+            net(x).pow(2).mean().backward()
+            with torch.no_grad():
+                for p, e in zip(net.parameters(), eps):
+                    p.sub_(e)
+            opt.step()
+            opt.zero_grad()
+        """,
+    ),
+    case(
+        "dropout_for_uncertainty",
+        """
+        import torch
+        import torch.nn as nn
+        net = nn.Sequential(nn.Linear(2, 4), nn.Dropout(0.5), nn.Linear(4, 1))
+        net.eval()
+        net[1].train()
+        with torch.no_grad():
+            preds = torch.stack([net(torch.ones(3, 2)) for _ in range(5)])
+        print(preds.std(0))
+        """,
+    ),
+    case(
+        "gradients_per_sample",
+        """
+        import torch
+        import torch.nn as nn
+        net = nn.Linear(2, 1)
+        x = torch.randn(4, 2)
+        losses = net(x).pow(2).squeeze()
+        grads = []
+        for i in range(4):
+            g = torch.autograd.grad(losses[i], net.weight, retain_graph=True)
+            grads.append(g[0].clone())
+        """,
+    ),
+    case(
+        "rows_of_a_jacobian",
+        """
+        import torch
+        x = torch.randn(3, requires_grad=True)
+        y = x.exp() * x
+        rows = [torch.autograd.grad(y[i], x, retain_graph=True)[0] for i in range(3)]
+        J = torch.stack(rows)
+        """,
+    ),
+    case(
+        "rows_by_backward",
+        """
+        import torch
+        x = torch.randn(3, requires_grad=True)
+        y = x.exp() * x
+        rows = []
+        for i in range(3):
+            x.grad = None
+            y[i].backward(retain_graph=True)
+            rows.append(x.grad.clone())
+        """,
+    ),
+    case(
+        "retained_without_need",
+        """
+        import torch
+        img = torch.rand(1, 3, 4, 4).requires_grad_(True)
+        target = torch.rand(1, 3, 4, 4)
+        opt = torch.optim.Adam([img], lr=.1)
+        history = []
+        for i in range(3):
+            opt.zero_grad()
+            loss = (img - target).pow(2).mean()
+            loss.backward(retain_graph=True)
+            opt.step()
+            history.append(loss.item())
+        """,
+    ),
+    case(
+        "closure_for_lbfgs",
+        """
+        import torch
+        w = torch.zeros(2, requires_grad=True)
+        opt = torch.optim.LBFGS([w], max_iter=3)
+        def closure():
+            opt.zero_grad()
+            loss = ((w - 1) ** 2).sum()
+            loss.backward()
+            return loss
+        for i in range(2):
+            opt.step(closure)
+        """,
+    ),
+    case(
+        "best_loss_kept",
+        """
+        import torch
+        import torch.nn as nn
+        net = nn.Linear(2, 1)
+        opt = torch.optim.SGD(net.parameters(), lr=.1)
+        best = None
+        for i in range(4):
+            loss = net(torch.randn(4, 2)).pow(2).mean()
+            opt.zero_grad()
+            loss.backward()
+            opt.step()
+            if best is None or loss < best:
+                best = loss
+            losses = loss
+        print(best)
+        """,
+    ),
+    case(
+        "retained_in_a_hook",
+        """
+        import torch
+        import torch.nn as nn
+        net = nn.Sequential(nn.Linear(2, 2), nn.Tanh(), nn.Linear(2, 1))
+        acts = {}
+        def hook(m, i, o):
+            o.retain_grad()
+            acts[m] = o
+        net[1].register_forward_hook(hook)
+        for i in range(2):
+            net(torch.ones(1, 2)).sum().backward()
+            print(acts[net[1]].grad.norm())
+            net.zero_grad()
+        """,
+    ),
+    case(
+        "target_network",
+        """
+        import copy
+        import torch
+        import torch.nn as nn
+        q = nn.Linear(2, 2)
+        target = copy.deepcopy(q)
+        for p in target.parameters():
+            p.requires_grad_(False)
+        opt = torch.optim.SGD(q.parameters(), lr=.1)
+        for i in range(3):
+            loss = (q(torch.ones(1, 2)) - target(torch.ones(1, 2))).pow(2).mean()
+            opt.zero_grad()
+            loss.backward()
+            opt.step()
+            for p, t in zip(q.parameters(), target.parameters()):
+                t.data.mul_(0.9).add_(p.data, alpha=0.1)
+        """,
+    ),
+    case(
+        "contrast_of_two_views",
+        """
+        import torch
+        import torch.nn as nn
+        net = nn.Linear(2, 2)
+        for i in range(3):
+            zs = [net(torch.randn(4, 2)) for _ in range(2)]
+            loss = -(zs[0] * zs[1].detach()).sum()
+            loss.backward()
+            net.zero_grad()
+        """,
+    ),
+    case(
+        "one_plain_pass",
+        """
+        import torch
+        x = torch.ones(2, requires_grad=True)
+        y = x * 2
+        y.sum().backward()
+        print(x.grad)
+        """,
+    ),
+]
