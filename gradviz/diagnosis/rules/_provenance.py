@@ -6,9 +6,12 @@ from collections.abc import Callable
 from typing import Literal
 
 from gradviz.diagnosis.rules import _leaves
+from gradviz.diagnosis.rules._flow import words
 from gradviz.program.events import Call
 from gradviz.program.history import History
 from gradviz.program.values import RawSite, Value
+
+_MOVES = words("data.set to double float half bfloat16 cuda cpu type")
 
 Property = Literal["dtype", "device", "shape"]
 
@@ -46,12 +49,13 @@ def origin_call(
 
 
 def _of_parameter(history: History, value: Value, what: Property) -> RawSite | None:
+    """Return where a module was moved or converted, or else constructed."""
+    now = getattr(value, what)
     for call in reversed(history.uses(value.tensor)):
-        changed = [each for each in call.outputs if each.tensor == value.tensor]
-        if call.op == "data.set" and changed:
-            before = call.inputs[0]
-            if getattr(before, what) != getattr(changed[0], what):
-                return call.site
+        moving = call.op in _MOVES and call.outputs and what != "shape"
+        before = call.inputs[0]
+        if moving and getattr(before, what) != now == getattr(call.outputs[0], what):
+            return call.site
     return made_at(history, value.tensor)
 
 

@@ -65,7 +65,9 @@ def _end(value: Value) -> int:
 
 def _hit(history: History, one: Value, other: Value) -> Hit:
     tie = _tie(history, one, other)
-    made = made_at(history, max(one.tensor, other.tensor))
+    later = max(one.tensor, other.tensor)
+    facts = history.program.tensors.get(later)
+    made = (facts.made if facts is not None else None) or made_at(history, later)
     names = _leaves.listed(history, {one.tensor, other.tensor})
     return Hit(
         f"{names} are two parameters over one memory: a step updates it once for each "

@@ -85,7 +85,7 @@ def _functions(history: History) -> Iterator[Hit]:
             name_of(call) in _FUNCTIONS
             and isinstance(around, ModuleCall)
             and not around.training
-            and _drops_by_default(call)
+            and _drops_by_default(history, call)
         ):
             module = history.program.modules.get(around.module)
             name = f"`{module.kind}`" if module is not None else "its module"
@@ -98,9 +98,11 @@ def _functions(history: History) -> Iterator[Hit]:
             )
 
 
-def _drops_by_default(call: Call) -> bool:
-    """Return whether training was left at its default, which is True."""
-    return len(call.arguments) < 3 and "training" not in call.keywords
+def _drops_by_default(history: History, call: Call) -> bool:
+    """Return whether a call drops elements although nobody wrote that it should."""
+    given = call.arguments[2:3] or (call.keywords.get("training", True),)
+    text = history.text(call.site)
+    return given[0] is True and "training" not in text and "True" not in text
 
 
 RULE = Rule("GV613", "dropout-active-in-eval", "warning", _check)

@@ -1,0 +1,18 @@
+"""Losses, layers, optimizers, loops and modes: what does not fit is named."""
+
+from __future__ import annotations
+
+from tests.rules.harness import Case, check, programs
+from tests.rules.programs_wiring import LOSSES
+from tests.rules.programs_wiring_layers import LAYERS
+from tests.rules.programs_wiring_loops import LOOPS
+
+
+@programs(LOSSES + LAYERS)
+def test_parts_that_do_not_fit_are_named(case: Case, engine: str) -> None:
+    check(case, engine)
+
+
+@programs(LOOPS)
+def test_the_line_out_of_order_is_named(case: Case, engine: str) -> None:
+    check(case, engine)
