@@ -28,7 +28,7 @@ from gradviz._capture._gradtape_log_scan import Scan
 from gradviz._capture._gradtape_log_values import Reader
 from gradviz._capture._loop import LoopLog
 from gradviz.program.events import Backward, Call, Event, Raised
-from gradviz.program.log import Log
+from gradviz.program.log import MAX_EVENTS, Log
 from gradviz.program.records import Program
 from gradviz.program.values import Value
 
@@ -50,6 +50,7 @@ class GradtapeLog(Log):
     def __init__(self, program: Program | None = None, *, scan: bool = True) -> None:
         super().__init__(Program("gradtape") if program is None else program)
         self.program.scanned = scan
+        self._most = MAX_EVENTS if scan else _MOST_WITHOUT_VALUES
         self.scan = Scan(scan)
         self.reader = Reader(self.program, self.tensors, self.scan)
         self.calls = Calls(self)
@@ -126,11 +127,23 @@ class GradtapeLog(Log):
     def add(self, event: Event) -> None:
         """Append an event; see whether shared memory changed since the last one."""
         super().add(event)
+        if len(self.program.events) > self._most:
+            self._drop()
         if self.exports:
             writes = event.writes if isinstance(event, Call) else ()
             written = tuple([write.storage for write in writes])
             for storage in self.exports.look(event.index, written):
                 self.reader.changed(storage)
+
+    def _drop(self) -> None:
+        """Drop the older half of the events, and nodes that only they tell of."""
+        events, nodes = self.program.events, self.program.nodes
+        del events[: len(events) // 2]
+        oldest = events[0].index
+        for key, row in list(nodes.items()):
+            last = row.call if row.freed_by is None else row.freed_by
+            if last is not None and last < oldest:
+                del nodes[key]
 
     # ---- what the parts share -------------------------------------------------------
 
@@ -186,6 +199,9 @@ class GradtapeLog(Log):
 
 
 _MOST_NOTES = 20
+
+_MOST_WITHOUT_VALUES = 20_000
+"""Events that are kept where nobody looks at values: a log that may run for days."""
 
 
 def _sites(trace: TracebackType | None, user_files: Any) -> list[Any]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable
 from typing import Any
 
@@ -84,9 +85,10 @@ class TransformerEncoderLayer(_Layer):
         self._add_rest(sizes, *options, ("1", "2"), where)
         chosen = _named(activation)
         self.activation_relu_or_gelu = 0
-        if chosen is F.relu or isinstance(chosen, ReLU):
+        made = inspect.unwrap(chosen)  # who watches a run stands in for functions
+        if made is inspect.unwrap(F.relu) or isinstance(chosen, ReLU):
             self.activation_relu_or_gelu = 1
-        elif chosen is F.gelu or isinstance(chosen, GELU):
+        elif made is inspect.unwrap(F.gelu) or isinstance(chosen, GELU):
             self.activation_relu_or_gelu = 2
         self.activation = chosen
 
