@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from tests.rules.harness import Case, check, programs
 from tests.rules.programs_wiring import LOSSES
+from tests.rules.programs_wiring_fine import FINE
+from tests.rules.programs_wiring_fine_losses import FINE_LOSSES
 from tests.rules.programs_wiring_layers import LAYERS
 from tests.rules.programs_wiring_loops import LOOPS
 
@@ -15,4 +17,9 @@ def test_parts_that_do_not_fit_are_named(case: Case, engine: str) -> None:
 
 @programs(LOOPS)
 def test_the_line_out_of_order_is_named(case: Case, engine: str) -> None:
+    check(case, engine)
+
+
+@programs(FINE + FINE_LOSSES)
+def test_what_fits_stays_quiet(case: Case, engine: str) -> None:
     check(case, engine)

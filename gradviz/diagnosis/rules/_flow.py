@@ -128,7 +128,7 @@ class Flow:
             for call, made in self._made(value, limit):
                 for operand, export in self._operands(call):
                     way = export or detour
-                    met = fed or _meets_learner(call, operand)
+                    met = not _compares(call) and (fed or _meets(call, operand))
                     if operand.requires_grad and _is_apart(call, made) and not export:
                         continue
                     if operand.requires_grad and (way or not made.requires_grad):
@@ -212,14 +212,14 @@ def _is_end(value: Value) -> bool:
     return value.requires_grad and value.is_parameter
 
 
-def _meets_learner(call: Call, operand: Value) -> bool:
+def _compares(call: Call) -> bool:
+    return name_of(call) in _COMPARISONS or call.op.endswith("_loss")
+
+
+def _meets(call: Call, operand: Value) -> bool:
     """Return whether a call joins an operand with another one that learns."""
-    return (
-        name_of(call) not in _COMPARISONS
-        and not call.op.endswith("_loss")
-        and any(
-            each.requires_grad for each in call.inputs if each.tensor != operand.tensor
-        )
+    return any(
+        each.requires_grad for each in call.inputs if each.tensor != operand.tensor
     )
 
 
