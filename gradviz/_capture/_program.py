@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import importlib.util
 from types import TracebackType
-from typing import Literal, Protocol, Self
+from typing import Any, Literal, Protocol, Self
 
 from gradviz.errors import CaptureError
 from gradviz.program.records import Program
@@ -26,6 +26,9 @@ class RunLog(Protocol):
         trace: TracebackType | None,
         /,
     ) -> None: ...
+
+    def preflight(self, loss: Any, /) -> object:
+        """Log what a backward pass from a tensor would walk, without running it."""
 
     def raised(self, error: BaseException) -> None:
         """Log an error that left a part of the run, and go on."""

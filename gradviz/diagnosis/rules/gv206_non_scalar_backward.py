@@ -56,7 +56,8 @@ def check(history: History) -> Iterator[Hit]:
         name = name_of(history, root, "the result")
         unreduced = _unreduced(history, root)
         made_by = f" in {history.line(culprit)}" if culprit else ""
-        reason = " with reduction='none'" if unreduced == culprit else ""
+        at_once = unreduced is not None and unreduced == culprit
+        reason = " with reduction='none'" if at_once else ""
         yield Hit(
             f"{name} has shape {root.shape}: it was made{made_by}{reason}, and nothing "
             "made one number of it. A backward pass starts from one number.",
