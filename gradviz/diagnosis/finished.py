@@ -58,7 +58,9 @@ def diagnose(x: Any) -> Diagnosis:
         text = event.error = _would_raise(event)
         if text is not None:
             index = event.index + 1
-            raised = Raised(index=index, site=event.site, kind="RuntimeError", text=text)
+            raised = Raised(
+                index=index, site=event.site, kind="RuntimeError", text=text
+            )
             program.events.append(raised)
     return diagnose_program(program)
 

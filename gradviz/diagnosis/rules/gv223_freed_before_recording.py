@@ -1,0 +1,61 @@
+"""GV223 freed-before-recording: the graph was used up before anybody looked.
+
+What it does
+    Reports a backward pass over nodes whose saved tensors are gone although no earlier
+    pass was recorded.
+
+Why is this bad
+    ``backward()`` frees what it walks unless ``retain_graph=True``; a later pass over
+    the same graph raises. Which call freed it only a recording can tell.
+
+Example
+    ::
+
+        loss.backward()
+        gradviz.diagnose(loss)
+
+Use instead
+    ::
+
+        with gradviz.record() as recorder:
+            loss = loss_fn(net(x), y)
+            loss.backward()
+            loss.backward()
+
+When it stays quiet
+    Where the pass that freed the graph is in the log: GV201 to GV204 name it.
+
+References
+    https://pytorch.org/docs/stable/notes/autograd.html
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from gradviz.diagnosis.rule import Hit, Related, Rule
+from gradviz.diagnosis.rules._lifetime import describe, ended_run
+from gradviz.program.history import History
+
+
+def check(history: History) -> Iterator[Hit]:
+    """Yield a hit for the first pass of the log, if its graph was freed before it."""
+    for backward in history.backwards[:1]:
+        node = history.node(next(iter(backward.freed), None))
+        if node is None:
+            continue
+        yield Hit(
+            "The graph was used up before the recording began: "
+            f"{describe(history, node)} no longer has its saved tensors, so an earlier "
+            "backward pass walked it and freed them.",
+            backward.site,
+            "Run the forward pass again before the second backward(); record the whole "
+            "of it with gradviz.record() to learn which call freed the graph.",
+            symptom=backward.site,
+            related=(Related("lost its saved tensors", node.site),),
+            nodes=(node.key,),
+            explains=ended_run(history, backward.error),
+        )
+
+
+RULE = Rule("GV223", "freed-before-recording", "error", check)

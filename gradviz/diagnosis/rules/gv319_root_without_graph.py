@@ -1,0 +1,60 @@
+"""GV319 root-without-graph: backward begins at a tensor that nothing led to.
+
+What it does
+    Reports a backward pass from a tensor without a graph that was made before the
+    recording began.
+
+Why is this bad
+    Nothing can be trained by it, and PyTorch does not say where the graph ended.
+
+Example
+    ::
+
+        out = net(x).detach()
+        gradviz.diagnose(out.sum())
+
+Use instead
+    ::
+
+        with gradviz.record() as recorder:
+            out = net(x).detach()
+            out.sum().backward()
+
+When it stays quiet
+    Where the log saw the tensor being made: GV301 to GV317 name the line that cut it.
+
+References
+    https://pytorch.org/docs/stable/notes/autograd.html
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from gradviz.diagnosis.rule import Hit, Rule
+from gradviz.diagnosis.rules._lifetime import ended_run, name_of
+from gradviz.program.history import History
+
+
+def check(history: History) -> Iterator[Hit]:
+    """Yield a hit for each pass from a tensor of unknown origin without a graph."""
+    for backward in history.backwards:
+        for root in backward.roots:
+            if root.requires_grad or history.producer(root) is not None:
+                continue
+            name = name_of(history, root, "the tensor")
+            yield Hit(
+                f"{name} of shape {root.shape} has no graph: it does not require grad, "
+                "and it was made before the recording began.",
+                backward.site,
+                "Record the lines that compute it with gradviz.record(): the finding "
+                "then names the one that cut the graph. The usual ones are detach(), "
+                "no_grad(), argmax(), item() and a comparison.",
+                symptom=backward.site,
+                tensors=(root.tensor,),
+                explains=ended_run(history, backward.error),
+                certainty=0.6,
+            )
+
+
+RULE = Rule("GV319", "root-without-graph", "error", check)
