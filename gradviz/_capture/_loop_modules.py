@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import sys
 import weakref
+from itertools import islice
 from threading import get_ident
 from types import FrameType
 from typing import Any
@@ -139,9 +140,11 @@ class ModulePart(Part):
         if isinstance(value, self._base):
             return list(value.parameters()) if depth < 3 else []
         if isinstance(value, dict):
-            value = list(value.values())
-        if depth and isinstance(value, list | tuple | set | frozenset):
-            each = list(value)[:_LARGEST]
+            value = value.values()
+        elif not isinstance(value, list | tuple | set | frozenset):
+            return []
+        if depth:
+            each = list(islice(value, _LARGEST))
             return [t for inner in each for t in self._trainable(inner, depth - 1)]
         return []
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterator
+from itertools import islice
 from types import FrameType, TracebackType
 from typing import TYPE_CHECKING, Any
 
@@ -19,6 +20,7 @@ _FRAMES = 6  # of the user, whose variables are looked at
 _ITEMS = 64  # of one container
 _DEPTH = 3
 _BUDGET = 5_000  # values looked at, of one refresh
+_DUE = {4**power for power in range(2, 20)}
 
 
 class NamePart(Part):
@@ -35,7 +37,7 @@ class NamePart(Part):
     def due(self) -> bool:
         """Tell whether to look names up again: always at first, then rarely."""
         self._rounds += 1
-        return self._rounds <= 4 or not self._rounds & (self._rounds - 1)
+        return self._rounds <= 4 or self._rounds in _DUE
 
     def refresh(self, trace: TracebackType | None = None) -> None:
         """Name everything that a variable of the program leads to."""
@@ -97,11 +99,15 @@ class NamePart(Part):
                 yield name, value
                 if depth < _DEPTH and id(value) not in seen:
                     seen.add(id(value))
-                    waiting += [(n, v, depth + 1) for n, v in self._inside(name, value)]
+                    try:
+                        inside = self._inside(name, value)
+                    except Exception:
+                        continue  # another thread changed it meanwhile, or it is odd
+                    waiting += [(n, v, depth + 1) for n, v in inside]
 
     def _inside(self, name: str, value: Any) -> list[tuple[str, Any]]:
         if isinstance(value, dict):
-            pairs = list(value.items())[:_ITEMS]
+            pairs = list(islice(value.items(), _ITEMS))
             return [
                 (f"{name}[{key!r}]", each)
                 for key, each in pairs
@@ -111,9 +117,9 @@ class NamePart(Part):
             head = list(value[:_ITEMS])
             return [(f"{name}[{at}]", each) for at, each in enumerate(head)]
         if isinstance(value, set):
-            return [(f"{name}[…]", each) for each in list(value)[:_ITEMS]]
+            return [(f"{name}[…]", each) for each in islice(value, _ITEMS)]
         if self._is_users(value):
-            own = list(getattr(value, "__dict__", {}).items())[:_ITEMS]
+            own = list(islice(getattr(value, "__dict__", {}).items(), _ITEMS))
             return [(f"{name}.{key}", each) for key, each in own if key[:1] != "_"]
         return []
 
