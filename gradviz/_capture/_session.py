@@ -145,6 +145,7 @@ class Session:
         Of a block that used both engines, the larger graph.
         """
         from gradviz.diagnosis.attach import with_findings
+        from gradviz.diagnosis.cuts import with_cuts
 
         if not self._recorders:
             raise CaptureError(
@@ -155,7 +156,12 @@ class Session:
         snapshot = max(snapshots, key=lambda each: len(each.nodes))
         if self._stack is not None:
             return snapshot
-        return with_findings(snapshot, self.diagnose())
+        diagnosis = self.diagnose()
+        if self._logs:
+            program = self._logs[snapshots.index(snapshot)].program
+            hits = [hit for _, hit in diagnosis.hits]
+            snapshot = with_cuts(snapshot, program, hits)
+        return with_findings(snapshot, diagnosis)
 
     def diagnose(self) -> Diagnosis:
         """Return the findings, most likely cause first; empty where all is well."""

@@ -98,10 +98,13 @@ class History:
                 return call
         return None
 
-    def last_producer(self, value: Value, before: int | None = None) -> Call | None:
+    def last_producer(
+        self, value: Value | int, before: int | None = None
+    ) -> Call | None:
         """Return the last call that returned this tensor, in-place calls included."""
+        tensor = value if isinstance(value, int) else value.tensor
         found = None
-        for call in self._producers.get(value.tensor, ()):
+        for call in self._producers.get(tensor, ()):
             if before is None or call.index < before:
                 found = call
         return found

@@ -60,7 +60,8 @@ def related(finding: ir.Finding) -> list[tuple[str, int]]:
     roles = finding.roles[: len(finding.related)]
     rows = list(zip_longest(roles, finding.related, fillvalue="related"))
     pairs = [(str(role), int(row)) for role, row in rows]
-    if finding.symptom is not None and finding.symptom != finding.culprit:
+    named = (None, finding.culprit, *finding.related)
+    if finding.symptom is not None and finding.symptom not in named:
         pairs.insert(0, ("showed at", finding.symptom))
     return pairs
 

@@ -31,7 +31,7 @@ describe("findings beside the graph", () => {
     const related = [...app.find("related").querySelectorAll("li")];
     expect(related.map((line) => line.textContent)).toEqual([
       "made heretrain.py:4y = net.conv(image)",
-      "relatedtrain.py:6loss = y.relu().sum()",
+      "relatedtrain.py:5y.add_(1)",
       "shows heretrain.py:6loss = y.relu().sum()",
     ]);
     expect(app.find("finding-2").querySelector(".message")?.textContent).toBe(

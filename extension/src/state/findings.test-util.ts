@@ -11,7 +11,7 @@ const finding: Finding = {
   fix: "Write `y = y + 1`.",
   culprit: 1,
   symptom: 2,
-  related: [0, 2],
+  related: [0, 1],
   roles: ["made here"],
   nodes: [2, 1],
   tensors: [3],

@@ -24,7 +24,7 @@ describe("the details of a finding", () => {
     expect(details?.culprit?.label).toBe("train.py:5");
     expect(details?.related.map(({ role, place }) => [role, place.label])).toEqual([
       ["made here", "train.py:4"],
-      ["related", "train.py:6"], // a role that was not given
+      ["related", "train.py:5"], // a role that was not given
       ["shows here", "train.py:6"],
     ]);
     expect(details?.nodes.map(({ id }) => id)).toEqual([2, 1]);

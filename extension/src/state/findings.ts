@@ -21,7 +21,7 @@ export interface FindingDetails {
   readonly id: number;
   readonly finding: Finding;
   readonly culprit: Place | null;
-  /** The related lines in their order, then where it showed, if that is another line. */
+  /** The related lines in their order, then where it showed, if that is none of them. */
   readonly related: readonly RelatedPlace[];
   readonly nodes: readonly { readonly id: number; readonly node: OpNode }[];
   readonly tensors: readonly TensorUse[];
@@ -56,7 +56,8 @@ function relatedPlaces(snapshot: Snapshot, finding: Finding): RelatedPlace[] {
     return place === null ? [] : [{ role, place }];
   });
   const symptom = placeOf(snapshot, finding.symptom);
-  if (symptom === null || finding.symptom === finding.culprit) return places;
+  const named = [finding.culprit, ...finding.related].includes(finding.symptom);
+  if (symptom === null || named) return places;
   return [...places, { role: "shows here", place: symptom }];
 }
 

@@ -1,0 +1,208 @@
+"""Draw where a gradient ends unseen: the calls that cut a branch off the graph.
+
+A graph shows what backward() walks, so a ``detach()`` between two parts of it leaves no
+trace. The log has it: a call that took a tensor of the graph and gave one without a
+gradient, which the graph took in again; or which a finding is about. Such calls become
+nodes of kind "cut", with cut edges from and to the graph.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field, replace
+
+from gradviz import ir
+from gradviz.diagnosis.attach import with_places
+from gradviz.diagnosis.rule import Hit
+from gradviz.program.events import Call
+from gradviz.program.history import History
+from gradviz.program.records import Program
+from gradviz.program.values import RawSite, Value
+
+MOST_CUTS = 60
+_MOST_STEPS = 200  # calls to look back over, from where the graph took a value in
+
+
+@dataclass(slots=True)
+class _Cut:
+    """A call that cut: what it took from the graph, and who used what it gave."""
+
+    call: Call
+    sources: dict[tuple[int, int], None]  # rows of nodes, and which output of each
+    users: dict[int, int] = field(default_factory=dict[int, int])  # row -> input
+
+
+def with_cuts(
+    snapshot: ir.Snapshot, program: Program, hits: Iterable[Hit] = ()
+) -> ir.Snapshot:
+    """Return the snapshot with the cuts between its nodes, and those of the hits."""
+    try:
+        finder = _Finder(snapshot, History(program))
+        cuts = finder.between()
+        for cut in finder.at({site for hit in hits for site in _sites_of(hit)}):
+            cuts.setdefault(cut.call.index, cut)
+        kept = [cuts[index] for index in sorted(cuts)][:MOST_CUTS]
+        return _drawn(snapshot, finder.history, kept)
+    except Exception as error:  # the graph itself is what counts
+        note = f"Cuts were not drawn: {type(error).__name__}: {error}"
+        return replace(snapshot, notes=(*snapshot.notes, note))
+
+
+def _sites_of(hit: Hit) -> Iterator[RawSite]:
+    for site in (hit.culprit, *(each.site for each in hit.related)):
+        if site is not None:
+            yield site
+
+
+class _Finder:
+    """Looks for cuts in a log, with the rows that its nodes have in a snapshot."""
+
+    def __init__(self, snapshot: ir.Snapshot, history: History) -> None:
+        self.history = history
+        numbered = {
+            (node.sequence, node.name): row
+            for row, node in enumerate(snapshot.nodes)
+            if node.sequence is not None
+        }
+        self.rows = {
+            key: numbered[node.sequence, node.name]
+            for key, node in history.program.nodes.items()
+            if node.sequence is not None and (node.sequence, node.name) in numbered
+        }
+        self.leaves = _leaves(snapshot, history.program)
+        self._found: dict[int, list[_Cut]] = {}  # by the call they were looked for from
+
+    def between(self) -> dict[int, _Cut]:
+        """Return the cuts whose result came back into the graph, by event index."""
+        cuts: dict[int, _Cut] = {}
+        for call in self.history.calls:
+            user = next((self.rows[n] for n in call.nodes if n in self.rows), None)
+            if user is None:
+                continue
+            for position, value in enumerate(call.inputs):
+                if value.requires_grad:
+                    continue
+                for cut in self._behind(value, call.index):
+                    known = cuts.setdefault(cut.call.index, cut)
+                    known.users.setdefault(user, position)
+        for tensor, row in self.leaves.items():
+            for cut in self._behind(tensor):
+                cuts.setdefault(cut.call.index, cut).users.setdefault(row, 0)
+        return cuts
+
+    def at(self, sites: set[RawSite]) -> Iterator[_Cut]:
+        """Yield the cuts at these places, wherever their results went."""
+        for call in self.history.calls:
+            if call.site in sites and (cut := self._cut(call)) is not None:
+                yield cut
+
+    def _behind(self, value: Value | int, before: int | None = None) -> list[_Cut]:
+        """Return the cuts that a value without a gradient was computed from."""
+        start = self.history.last_producer(value, before)
+        if start is None:
+            return []
+        if start.index not in self._found:
+            self._found[start.index] = list(self._walk(start))
+        return self._found[start.index]
+
+    def _walk(self, start: Call) -> Iterator[_Cut]:
+        waiting: list[Call | None] = [start]
+        seen: set[int] = set()
+        while waiting and len(seen) < _MOST_STEPS:
+            call = waiting.pop()
+            if call is None or call.index in seen:
+                continue
+            seen.add(call.index)
+            cut = self._cut(call)
+            if cut is not None:
+                yield cut
+                continue
+            for value in call.inputs:
+                if not value.requires_grad:
+                    waiting.append(self.history.last_producer(value, call.index))
+
+    def _cut(self, call: Call) -> _Cut | None:
+        """Return the call as a cut if it took from the graph and gave no gradient."""
+        if call.nodes or any(value.requires_grad for value in call.outputs):
+            return None
+        sources = dict.fromkeys(
+            (self.rows[value.node], value.output)
+            for value in call.inputs
+            if value.node is not None and value.node in self.rows
+        )
+        return _Cut(call, sources) if sources else None
+
+
+def _leaves(snapshot: ir.Snapshot, program: Program) -> dict[int, int]:
+    """Return the rows of leaves by tensor: those whose name is theirs alone.
+
+    A leaf may come out of the graph itself: ``x = h.detach().requires_grad_()``.
+    """
+    kinds = ("leaf", "accumulate")
+    rows = [row for row, node in enumerate(snapshot.nodes) if node.kind in kinds]
+    names = Counter(snapshot.nodes[row].call for row in rows)
+    latest = {facts.name: tensor for tensor, facts in program.tensors.items()}
+    return {
+        latest[name]: row
+        for row in rows
+        if names[name := snapshot.nodes[row].call] == 1 and name in latest
+    }
+
+
+def _drawn(snapshot: ir.Snapshot, history: History, cuts: list[_Cut]) -> ir.Snapshot:
+    sited = [cut.call.site for cut in cuts if cut.call.site is not None]
+    places = history.places
+    known = [places.site(site) for site in sited]
+    snapshot, rows = with_places(snapshot, known, places.table.sources())
+    row_of = dict(zip(sited, rows, strict=True))
+    nodes, edges = list(snapshot.nodes), list(snapshot.edges)
+    tensors = list(snapshot.tensors)
+    for cut in cuts:
+        place = len(nodes)
+        given = [_tensor(value, history) for value in cut.call.outputs]
+        outputs = tuple(range(len(tensors), len(tensors) + len(given)))
+        tensors += given
+        site = None if cut.call.site is None else row_of[cut.call.site]
+        nodes.append(_node(cut, outputs, site, snapshot))
+        edges += _edges(cut, place, outputs[0] if outputs else None, snapshot)
+    return replace(
+        snapshot, nodes=tuple(nodes), edges=tuple(edges), tensors=tuple(tensors)
+    )
+
+
+def _node(
+    cut: _Cut, outputs: tuple[int, ...], site: int | None, snapshot: ir.Snapshot
+) -> ir.OpNode:
+    op = cut.call.op.removesuffix(".get")
+    word = op if cut.call.grad_enabled else "no_grad"
+    rows = [*(row for row, _ in cut.sources), *cut.users]
+    scopes = {snapshot.nodes[row].scope for row in rows}
+    scope = scopes.pop() if len(scopes) == 1 else None
+    return ir.OpNode(op, "cut", word, outputs=outputs, site=site, scope=scope)
+
+
+def _edges(
+    cut: _Cut, place: int, given: int | None, snapshot: ir.Snapshot
+) -> Iterator[ir.Edge]:
+    for number, (row, output) in enumerate(cut.sources):
+        made = snapshot.nodes[row].outputs
+        tensor = made[output] if output < len(made) else None
+        yield ir.Edge(row, output, place, number, tensor, kind="cut")
+    for row, position in cut.users.items():
+        yield ir.Edge(place, 0, row, position, given, kind="cut")
+
+
+def _tensor(value: Value, history: History) -> ir.TensorMeta:
+    facts = history.program.tensors.get(value.tensor)
+    return ir.TensorMeta(
+        value.shape,
+        value.strides,
+        value.offset,
+        value.dtype,
+        value.device,
+        version=value.version,
+        requires_grad=value.requires_grad,
+        is_view=value.is_view,
+        name=None if facts is None else facts.name,
+    )

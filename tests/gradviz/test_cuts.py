@@ -1,0 +1,127 @@
+"""Where a gradient ends unseen, and which memory a finding is about."""
+
+from __future__ import annotations
+
+import pytest
+
+import gradtape as torch
+import gradviz
+from gradviz import ir
+from gradviz.diagnosis import cuts
+from gradviz.diagnosis.cuts import with_cuts
+from gradviz.ir_validate import validate
+from gradviz.program.records import Program
+
+
+def cut_edges(snapshot: ir.Snapshot) -> list[tuple[str, str]]:
+    """Return the cut edges by the calls at their ends."""
+    validate(snapshot)
+    calls = [node.call for node in snapshot.nodes]
+    return [
+        (calls[edge.source], calls[edge.target])
+        for edge in snapshot.edges
+        if edge.kind == "cut"
+    ]
+
+
+def ghosts(snapshot: ir.Snapshot) -> list[ir.OpNode]:
+    return [node for node in snapshot.nodes if node.kind == "cut"]
+
+
+def start() -> torch.Tensor:
+    return torch.tensor([1.0, 2.0, 3.0], requires_grad=True)
+
+
+def test_a_branch_that_comes_back_detached_is_drawn_with_its_line():
+    x = start()
+    with gradviz.record() as rec:
+        y = x.exp()
+        teacher = (y * 2).detach()
+        (y * teacher).sum().backward()
+    snapshot = rec.snapshot()
+    assert cut_edges(snapshot) == [("mul", "detach"), ("detach", "mul")]
+    (ghost,) = ghosts(snapshot)
+    assert ghost.site is not None
+    assert "detach()" in snapshot.sites[ghost.site].text
+    given = snapshot.tensors[ghost.outputs[0]]
+    assert (given.shape, given.requires_grad, given.name) == ((3,), False, "teacher")
+
+
+def test_a_cut_is_found_behind_calls_that_no_gradient_reaches():
+    x = start()
+    with gradviz.record() as rec:
+        y = x.exp()
+        mask = (y > 5).float().mean()
+        (y * mask).sum().backward()
+    assert cut_edges(rec.snapshot()) == [("exp", "gt"), ("gt", "mul")]
+
+
+def test_what_runs_under_no_grad_says_so():
+    x = start()
+    with gradviz.record() as rec:
+        y = x.exp()
+        with torch.no_grad():
+            z = y * 3 + 1
+        (y * z).sum().backward()
+    snapshot = rec.snapshot()
+    assert cut_edges(snapshot) == [("exp", "no_grad"), ("no_grad", "mul")]
+    assert ghosts(snapshot)[0].name == "mul"
+
+
+def test_a_leaf_made_of_the_graph_shows_where_it_comes_from():
+    x = start()
+    with gradviz.record() as rec:
+        y = x.exp()
+        fresh = y.detach().requires_grad_()
+        (fresh * 2).sum().backward()
+        y.sum().backward()
+    assert cut_edges(rec.snapshot()) == [("exp", "detach"), ("detach", "fresh")]
+
+
+def test_values_that_nothing_of_the_graph_depends_on_are_not_drawn():
+    x = start()
+    with gradviz.record() as rec:
+        loss = (x * torch.ones(3)).sum()
+        print(loss.item(), loss.detach(), (x * 2).argmax())
+        loss.backward()
+    assert ghosts(rec.snapshot()) == []
+
+
+def test_a_finding_gets_the_cut_that_it_is_about():
+    net = torch.nn.Linear(2, 1)
+    with gradviz.record() as rec:
+        out = net(torch.ones(4, 2))
+        hits = (out > 0).float()
+        loss = 1 - hits.mean()
+        loss.requires_grad_(True)
+        loss.backward()
+    snapshot = rec.snapshot()
+    assert ("gt", "loss") in cut_edges(snapshot)
+    (finding,) = snapshot.findings
+    row = snapshot.nodes.index(ghosts(snapshot)[0])
+    assert row in finding.nodes
+
+
+def test_a_finding_names_the_memory_that_was_overwritten():
+    x = start()
+    with gradviz.record() as rec:
+        y = x.exp()
+        y += 1
+        with pytest.raises(RuntimeError):
+            y.sum().backward()
+    snapshot = rec.snapshot()
+    (finding,) = snapshot.findings
+    (saved,) = [row for row in snapshot.saved if row.version_now > row.version_saved]
+    assert finding.tensors == (saved.tensor,)
+    assert finding.storages == (snapshot.tensors[saved.tensor].storage,)
+
+
+def test_a_snapshot_outlives_a_log_that_cannot_be_read(
+    monkeypatch: pytest.MonkeyPatch,
+):
+    def fails(*_: object) -> None:
+        raise ValueError("no log")
+
+    monkeypatch.setattr(cuts, "History", fails)
+    snapshot = with_cuts(ir.Snapshot("p"), Program("gradtape"))
+    assert snapshot.notes == ("Cuts were not drawn: ValueError: no log",)
