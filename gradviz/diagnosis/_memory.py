@@ -61,6 +61,8 @@ def overlap(one: Value, other: Value) -> bool:
     (low, high), (start, end) = span(one), span(other)
     if high <= start or end <= low:
         return False
+    if is_contiguous(one) and is_contiguous(other):
+        return True
     if numel(one) > _MOST or numel(other) > _MOST:
         return True
     return not cells(one).isdisjoint(cells(other))

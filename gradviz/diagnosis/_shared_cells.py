@@ -9,7 +9,7 @@ from gradviz.diagnosis._memory import cells, landing, numel, repeats
 from gradviz.diagnosis._views import ancestors
 from gradviz.program.events import Call
 from gradviz.program.history import History
-from gradviz.program.values import Value, Write
+from gradviz.program.values import RawSite, Value, Write
 
 _MOST = 100_000  # elements that are counted one by one
 
@@ -26,20 +26,19 @@ class SharedWrite:
 
 
 def shared_writes(history: History) -> list[SharedWrite]:
-    """Return the writes after which other elements of the same tensor had changed."""
+    """Return, per line, the first write that changed other elements as well."""
     return history.once(_find)
 
 
 def _find(history: History) -> list[SharedWrite]:
-    found: list[SharedWrite] = []
+    found: dict[RawSite | None, SharedWrite] = {}
     for call in history.calls:
-        if call.error is None:
-            found += [
-                shared
-                for write in call.writes
-                if (shared := _shared(history, call, write)) is not None
-            ]
-    return found
+        for write in call.writes if call.error is None else ():
+            if call.site not in found:
+                shared = _shared(history, call, write)
+                if shared is not None:
+                    found[call.site] = shared
+    return list(found.values())
 
 
 def _shared(history: History, call: Call, write: Write) -> SharedWrite | None:

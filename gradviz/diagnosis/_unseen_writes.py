@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections import defaultdict
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from typing import TypeAlias
 
 from gradviz.diagnosis._memory import overlap
 from gradviz.diagnosis._saved_writes import reached
@@ -27,6 +30,9 @@ EXPORTS = frozenset(
     ]
 )
 """Calls after which memory of a tensor is known outside the engine, too."""
+
+Writer: TypeAlias = tuple[Call, Value | None]
+"""A call, and the elements that it wrote; None where all were replaced."""
 
 _WRITTEN_BY_THE_OP = ("running_mean", "running_var")  # batch norm: its own statistics
 
@@ -64,30 +70,35 @@ def _data_writes(history: History) -> list[UnseenWrite]:
     for backward in history.backwards:
         for node in reached(history, backward) if backward.error is None else ():
             for saved in node.saved:
-                writers = [
-                    call
-                    for call, elements in unguarded.get(saved.value.storage, ())
-                    if overlap(elements, saved.value)
-                ] + replaced.get(saved.value.tensor, [])
-                writers = [each for each in writers if _between(node, each, backward)]
-                if writers and not _by_the_op(saved.slot):
-                    first = min(writers, key=lambda call: call.index)
+                value = saved.value
+                first = _first(
+                    _between(node, unguarded.get(value.storage, []), backward),
+                    _between(node, replaced.get(value.tensor, []), backward),
+                    value,
+                )
+                if first is not None and not _by_the_op(saved.slot):
+                    after = first.index - 1
                     found.append(
-                        UnseenWrite(
-                            backward,
-                            node,
-                            saved.slot,
-                            saved.value,
-                            first,
-                            first.index - 1,
-                        )
+                        UnseenWrite(backward, node, saved.slot, value, first, after)
                     )
     return found
 
 
-def _unguarded(history: History) -> dict[int, list[tuple[Call, Value]]]:
+def _first(
+    written: Iterable[Writer], replaced: Iterable[Writer], value: Value
+) -> Call | None:
+    """Return the first call that changed what a saved value shows."""
+    calls = [
+        call
+        for call, elements in (*written, *replaced)
+        if elements is None or overlap(elements, value)
+    ]
+    return min(calls, key=lambda call: call.index, default=None)
+
+
+def _unguarded(history: History) -> dict[int, list[Writer]]:
     """Return the writes through ``.data`` per storage: call and elements."""
-    found: dict[int, list[tuple[Call, Value]]] = defaultdict(list)
+    found: dict[int, list[Writer]] = defaultdict(list)
     for call in history.calls:
         for write in call.writes:
             written = [each for each in call.inputs if each.storage == write.storage]
@@ -99,22 +110,27 @@ def _unguarded(history: History) -> dict[int, list[tuple[Call, Value]]]:
     return found
 
 
-def _replaced(history: History) -> dict[int, list[Call]]:
+def _replaced(history: History) -> dict[int, list[Writer]]:
     """Return the assignments ``t.data = …`` per tensor: it was given other memory."""
-    found: dict[int, list[Call]] = defaultdict(list)
+    found: dict[int, list[Writer]] = defaultdict(list)
     for call in history.calls:
         if call.op == "data.set" and call.inputs:
-            found[call.inputs[0].tensor].append(call)
+            found[call.inputs[0].tensor].append((call, None))
     return found
 
 
-def _between(node: Node, call: Call, backward: Backward) -> bool:
-    """Did the write come between the save and the pass, and from the program itself?
+def _between(node: Node, writers: list[Writer], backward: Backward) -> Iterator[Writer]:
+    """Yield the writes of the program itself between a save and the pass.
 
     gradcheck moves its inputs through ``.data`` in the call that also runs backward.
     """
     made = -1 if node.call is None else node.call
-    return made < call.index < backward.index and call.site != backward.site
+    first = bisect_right(writers, made, key=lambda writer: writer[0].index)
+    for writer in writers[first:]:
+        if writer[0].index >= backward.index:
+            return
+        if writer[0].site != backward.site:
+            yield writer
 
 
 # ---- from outside -------------------------------------------------------------------
@@ -150,9 +166,14 @@ def _by_the_op(slot: str) -> bool:
 def exports(history: History, storage: int, before: int) -> list[Call]:
     """Return the calls that gave a storage's memory to someone else."""
     return [
-        call
-        for call in history.calls
-        if call.index < before
-        and call.op in EXPORTS
-        and any(each.storage == storage for each in (*call.inputs, *call.outputs))
+        call for call in history.once(_exports).get(storage, ()) if call.index < before
     ]
+
+
+def _exports(history: History) -> dict[int, list[Call]]:
+    found: dict[int, list[Call]] = defaultdict(list)
+    for call in history.calls:
+        if call.op in EXPORTS:
+            for storage in {each.storage for each in (*call.inputs, *call.outputs)}:
+                found[storage].append(call)
+    return found

@@ -17,6 +17,7 @@ class Places:
     def __init__(self) -> None:
         self.table = SiteTable()
         self._trees: dict[str, ast.Module | None] = {}
+        self._statements: dict[RawSite, ast.stmt | None] = {}
 
     def site(self, raw: RawSite) -> ir.Site:
         """Return file, lines, columns and text of a site."""
@@ -56,7 +57,11 @@ class Places:
         """Return the innermost statement around a site."""
         if raw is None:
             return None
-        site = self.site(raw)
+        if raw not in self._statements:
+            self._statements[raw] = self._innermost(self.site(raw))
+        return self._statements[raw]
+
+    def _innermost(self, site: ir.Site) -> ast.stmt | None:
         tree = self.tree(site.file)
         found: ast.stmt | None = None
         for each in [] if tree is None else ast.walk(tree):

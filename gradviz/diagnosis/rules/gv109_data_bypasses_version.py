@@ -36,6 +36,7 @@ from gradviz.diagnosis._unseen_writes import UnseenWrite, data_writes
 from gradviz.diagnosis._words import node_words, place, tensor_words
 from gradviz.diagnosis.rule import Hit, Related, Rule
 from gradviz.program.history import History
+from gradviz.program.values import RawSite
 
 
 def _message(history: History, found: UnseenWrite) -> str:
@@ -52,8 +53,12 @@ def _message(history: History, found: UnseenWrite) -> str:
 
 
 def _check(history: History) -> Iterator[Hit]:
+    told: set[RawSite | None] = set()
     for found in data_writes(history):
         assert found.call is not None
+        if found.call.site in told:
+            continue
+        told.add(found.call.site)
         yield Hit(
             _message(history, found),
             found.call.site,

@@ -47,8 +47,11 @@ from gradviz.program.values import RawSite
 
 
 def _check(history: History) -> Iterator[Hit]:
+    told: set[RawSite | None] = set()
     for found in silent_changes(history):
-        yield _hit(history, found)
+        if found.node.site not in told:
+            told.add(found.node.site)
+            yield _hit(history, found)
 
 
 def _hit(history: History, found: UnseenWrite) -> Hit:

@@ -18,8 +18,8 @@ Use instead
     x[0, 0] = 1.0
 
 When it stays quiet
-    When the reshaped tensor is read after the write, as in
-    ``h = x.t().reshape(6); h += 1; f(h)``, and when the original is not read again.
+    When the original is not read again. When the copy is used, too, as in
+    ``h = x.t().reshape(6); h += 1; f(h)``, it is an information, not a warning.
 
 References
     PyTorch documentation: torch.reshape, torch.Tensor.view, Tensor Views.
@@ -27,61 +27,96 @@ References
 
 from __future__ import annotations
 
+import ast
 from collections.abc import Iterator
 
-from gradviz.diagnosis._words import place, tensor_words
+from gradviz.diagnosis._words import assigned, place, tensor_words
 from gradviz.diagnosis.rule import Hit, Related, Rule
 from gradviz.program.events import Call
 from gradviz.program.history import History
-from gradviz.program.values import Value
+from gradviz.program.values import RawSite
 
+_LOOKS = frozenset(["size", "dim", "stride", "numel", "data_ptr", "is_contiguous"])
+_COMPARES = frozenset(["eq", "ne", "equal", "allclose", "isclose", "__eq__", "__ne__"])
 _RESHAPES = frozenset(["reshape", "flatten", "ravel", "reshape_as"])
 
 
 def _check(history: History) -> Iterator[Hit]:
+    told: set[RawSite | None] = set()
     for call in history.calls:
         if call.op not in _RESHAPES or not call.inputs or not call.outputs:
             continue
         original, copy = call.inputs[0], call.outputs[0]
-        if copy.storage == original.storage:
+        if copy.storage == original.storage or call.site in told:
             continue
         writes = [each for each, _ in history.writes(copy.storage, after=call.index)]
-        if writes and _lost(history, original, copy, writes[-1]):
-            yield _hit(history, call, writes[0])
+        if not writes:
+            continue
+        last = history.once(_last_reads)
+        if last.get(original.storage, -1) > writes[-1].index:
+            told.add(call.site)
+            used = last.get(copy.storage, -1) > writes[-1].index
+            used = used or _handed_on(history, call, writes[-1])
+            yield _hit(history, call, writes[0], used=used)
 
 
-def _lost(history: History, original: Value, copy: Value, write: Call) -> bool:
-    """Was the copy not read after its last write, and the original was?"""
-    reads = [
-        {value.storage for value in call.inputs}
-        for call in history.calls
-        if call.index > write.index and not _only_looks(call)
-    ]
-    return any(original.storage in each for each in reads) and not any(
-        copy.storage in each for each in reads
-    )
+def _last_reads(history: History) -> dict[int, int]:
+    """Return the last call, by index, that read elements of each storage.
+
+    Views read none, and neither do comparisons of a copy with its original.
+    """
+    found: dict[int, int] = {}
+    for call in history.calls:
+        storages = {each.storage for each in call.inputs}
+        made = {each.storage for each in call.outputs}
+        if call.op.endswith(".get") or call.op in _LOOKS or storages & made:
+            continue
+        if call.op in _COMPARES and len(storages) > 1:
+            continue
+        for storage in storages - {write.storage for write in call.writes}:
+            found[storage] = call.index
+    return found
 
 
-def _only_looks(call: Call) -> bool:
-    """Is this an attribute or a method that reads no element?"""
-    return call.op.endswith(".get") or call.op in ("size", "dim", "stride", "data_ptr")
+def _handed_on(history: History, call: Call, write: Call) -> bool:
+    """Is the copy printed, returned or kept in a line below its last write?"""
+    name = None if call.site is None else assigned(history, call.site)
+    if name is None or call.site is None or write.site is None:
+        return False
+    code, file = call.site[0], call.site[0].co_filename
+    scope = history.places.function(code) or history.places.tree(file)
+    below = history.places.line(write.site)
+    for parent in ast.walk(scope or ast.Module([], [])):
+        if isinstance(parent, ast.Subscript | ast.Attribute | ast.Compare):
+            continue
+        for each in ast.iter_child_nodes(parent):
+            if (
+                isinstance(each, ast.Name)
+                and each.id == name
+                and isinstance(each.ctx, ast.Load)
+                and each.lineno > below
+            ):
+                return True
+    return False
 
 
-def _hit(history: History, call: Call, write: Call) -> Hit:
+def _hit(history: History, call: Call, write: Call, *, used: bool) -> Hit:
     original, copy = call.inputs[0], call.outputs[0]
     name = tensor_words(history, original)
     return Hit(
         f"{place(history, call.site)} had to copy: {name} has shape "
         f"{list(original.shape)} and strides {list(original.strides)}, which no view "
         f"of shape {list(copy.shape)} can describe. {place(history, write.site)} wrote "
-        f"the copy, which is not read afterwards; {name} did not change.",
+        f"the copy{'' if used else ', which is not read afterwards'}; {name} did not "
+        "change.",
         call.site,
         "Write to the original (`x[...] = ...`); or keep the result and use it. view() "
         "instead of reshape() raises an error where it cannot share memory.",
         symptom=write.site,
         related=(Related("written here", write.site),),
         tensors=(original.tensor, copy.tensor),
-        certainty=0.7,
+        severity="info" if used else "warning",
+        certainty=0.4 if used else 0.7,
     )
 
 

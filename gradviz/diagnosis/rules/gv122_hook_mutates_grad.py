@@ -28,7 +28,9 @@ References
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterator
+from types import CodeType
 
 from gradviz.diagnosis._gradient_sharing import sharer
 from gradviz.diagnosis._refused import hit, hook_around, refused
@@ -37,6 +39,7 @@ from gradviz.diagnosis._words import node_words, place, tensor_words
 from gradviz.diagnosis.rule import Hit, Related, Rule
 from gradviz.program.events import Call, HookRan, HookRegistered
 from gradviz.program.history import History
+from gradviz.program.values import RawSite
 
 REFUSED = "more than one element of the written-to tensor refers to a single memory"
 
@@ -45,10 +48,12 @@ _KINDS = ("tensor", "node", "node_pre")
 
 def _check(history: History) -> Iterator[Hit]:
     changed = {event.hook for event in history.of(HookRan) if event.changed}
+    told: set[RawSite | None] = set()
     for hook in history.of(HookRegistered):
-        if hook.kind in _KINDS and not hook.removed:
+        if hook.kind in _KINDS and not hook.removed and hook.site not in told:
             writer = _writer(history, hook)
             if writer is not None or hook.hook in changed:
+                told.add(hook.site)
                 yield _hit(history, hook, writer)
     for failure, written, _ in refused(history, REFUSED):
         hook = hook_around(history, failure)
@@ -73,17 +78,9 @@ def _writer(history: History, hook: HookRegistered) -> Call | None:
     """Return the call in the hook that wrote its gradient: a tensor no call made."""
     if hook.code is None:
         return None
-    inside = [
-        call
-        for call in history.calls
-        if call.writes
-        and call.index > hook.index
-        and any(
-            site is not None and site[0] is hook.code
-            for site in (call.site, *call.stack)
-        )
-    ]
-    for call in inside:
+    for call in history.once(_writers).get(hook.code, ()):
+        if call.index < hook.index:
+            continue
         written = [
             each
             for each in call.inputs
@@ -92,6 +89,18 @@ def _writer(history: History, hook: HookRegistered) -> Call | None:
         if any(history.producer(each, call.index) is None for each in written):
             return call
     return None
+
+
+def _writers(history: History) -> dict[CodeType, list[Call]]:
+    """Return the calls that write, by the functions around them."""
+    found: dict[CodeType, list[Call]] = defaultdict(list)
+    codes = {hook.code for hook in history.of(HookRegistered)}
+    for call in history.calls:
+        sites = (call.site, *call.stack) if call.writes else ()
+        for code in {site[0] for site in sites if site is not None} & codes:
+            assert code is not None
+            found[code].append(call)
+    return found
 
 
 def _hit(history: History, hook: HookRegistered, call: Call | None) -> Hit:

@@ -37,18 +37,22 @@ from gradviz.diagnosis._words import node_words, place, tensor_words
 from gradviz.diagnosis.rule import Hit, Related, Rule
 from gradviz.program.events import Call, HookRan, HookRegistered
 from gradviz.program.history import History
-from gradviz.program.values import Value
+from gradviz.program.values import RawSite, Value
 
 
 def _check(history: History) -> Iterator[Hit]:
     hooks = history.of(HookRegistered)
     removed = {hook.hook: hook.index for hook in hooks if hook.removed}
+    told: set[RawSite | None] = set()
     for hook in hooks:
         value = hook.value
         if hook.kind != "tensor" or hook.removed or value is None or value.node is None:
             continue
+        if hook.site in told:
+            continue
         write = _first_write(history, value, hook.index, removed.get(hook.hook))
         if write is not None and _ran(history, hook, value.node, write.index):
+            told.add(hook.site)
             yield _hit(history, hook, value, write)
 
 
@@ -67,13 +71,17 @@ def _first_write(
 
 def _ran(history: History, hook: HookRegistered, node: int, after: int) -> bool:
     """Did the hook run, or did at least a backward pass come by?"""
-    ran = {event.hook for event in history.of(HookRan)}
+    ran = history.once(_hooks_run)
     if ran and hook.hook not in ran:
         return False
     return any(
         backward.index > after and (node in backward.nodes or not backward.nodes)
         for backward in history.backwards
     )
+
+
+def _hooks_run(history: History) -> set[int]:
+    return {event.hook for event in history.of(HookRan)}
 
 
 def _hit(history: History, hook: HookRegistered, value: Value, write: Call) -> Hit:
