@@ -38,14 +38,12 @@ def read_graph(
         from gradviz._capture._finished import read_graph as read
 
         return read(loss, title=title)
-    if type(loss).__module__.partition(".")[0] == "torch":
-        raise CaptureError(
-            "this is a PyTorch tensor; gradviz records graphs of gradtape so far. "
-            "Run the program with `gradviz run SCRIPT --engine gradtape`, or import "
-            "gradtape as torch."
-        )
+    if _is_torch(loss):
+        from gradviz._capture._torch_finished import read_graph as read
+
+        return read(loss, title=title)
     raise CaptureError(
-        "expected a gradtape tensor, a recorder or a snapshot, got "
+        "expected a tensor of PyTorch or gradtape, a recorder or a snapshot, got "
         f"{type(loss).__module__}.{type(loss).__qualname__}".replace("builtins.", "")
     )
 
@@ -90,3 +88,8 @@ def record(
 def _is_gradtape(value: Any) -> bool:
     gradtape = sys.modules.get("gradtape")
     return gradtape is not None and isinstance(value, gradtape.Tensor)
+
+
+def _is_torch(value: Any) -> bool:
+    torch = sys.modules.get("torch")
+    return torch is not None and isinstance(value, getattr(torch, "Tensor", ()))

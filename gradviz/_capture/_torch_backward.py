@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import time
 from threading import get_ident
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -154,15 +155,17 @@ class TorchBackward:
 
         def before(key: int, incoming: Any) -> None:
             entry.running = key
+            entry.began_ns = time.perf_counter_ns()
 
         def after(key: int, outgoing: Any, incoming: Any) -> None:
             entry.running = None
-            log.try_(note, key, outgoing, incoming)
+            elapsed_ns = time.perf_counter_ns() - entry.began_ns
+            log.try_(note, key, outgoing, incoming, elapsed_ns)
 
-        def note(key: int, outgoing: Any, incoming: Any) -> None:
+        def note(key: int, outgoing: Any, incoming: Any, elapsed_ns: int) -> None:
             ins = tuple([summary(each) for each in incoming])
             outs = tuple([summary(each) for each in outgoing])
-            entry.event.runs.append(NodeRun(key, ins, outs))
+            entry.event.runs.append(NodeRun(key, ins, outs, elapsed_ns))
 
         for key, fn in reached.items():
             entry.handles.append(fn.register_prehook(functools.partial(before, key)))
@@ -193,6 +196,7 @@ class _Pass:
         self.first = first  # the number of the node that comes next
         self.handles: list[Any] = []
         self.running: int | None = None
+        self.began_ns = 0
 
     def unhook(self) -> None:
         """Take our hooks off the nodes."""

@@ -37,6 +37,7 @@ class TorchGraph:
         self.tensor_type = torch.Tensor
         self._makers: dict[int, Event] = {}
         self._top_hooks = torch._C._autograd._top_saved_tensors_default_hooks
+        self.detailed = False  # a graph is recorded too
         self._sound: set[int] = set()  # nodes that need no closer look while they hold
 
     def made_by(self, call: Call) -> None:
@@ -44,7 +45,7 @@ class TorchGraph:
         hooked = self._top_hooks(True) is not None
         for key in call.nodes:
             self._makers[key] = call
-            if not hooked and not self.log.scan:
+            if not (hooked or self.log.scan or self.detailed):
                 self._sound.add(key)
 
     def made_between(self, first: int, last: int, event: Event) -> None:
@@ -145,16 +146,28 @@ class TorchGraph:
             node.leaf = -key or None
             if key:
                 node.shape = tuple(fn.variable.shape)
+                if self.detailed:
+                    node.outputs = (self.values.of(fn.variable),)
             return node
         node.sequence = sequence
         maker = self._makers.get(key)
         if maker is not None:
             node.call, node.site = maker.index, maker.site
             node.module = getattr(maker, "module", None)
-        if self.log.scan:
-            metadata = getattr(fn, "_input_metadata", None)
+        if self.log.scan or self.detailed:
+            metadata = getattr(fn, "_input_metadata", None) or ()
             node.shape = tuple(metadata[0].shape) if metadata else None
+            if self.detailed:
+                node.outputs = self._outputs(key, metadata)
         return node
+
+    def _outputs(self, key: int, metadata: Any) -> tuple[Value, ...]:
+        """Describe what a node gave: as it was seen, or as far as the node knows it."""
+        found: list[Value] = []
+        for number, each in enumerate(metadata):
+            value = self.values.outputs.get((key, number))
+            found.append(value or self.values.unseen(each, key, number))
+        return tuple(found)
 
     # ---- what is saved -------------------------------------------------------------
 
@@ -164,10 +177,13 @@ class TorchGraph:
         """Read the saved tensors on first sight; later, see whether they still hold."""
         live: dict[str, Any] = {}
         broken: list[Saved] = []
+        hooked: list[Saved] = []
         for slot, raw_slot in saved_slots(type(fn)):
             try:
-                if is_hooked(getattr(fn, raw_slot)):
-                    continue  # unpacking would run the user's hook once more
+                raw = getattr(fn, raw_slot)
+                if is_hooked(raw):  # unpacking would run the user's hook once more
+                    hooked += self._hooked(slot, raw)
+                    continue
                 found = getattr(fn, slot)
             except RuntimeError as error:
                 versions = _VERSIONS.search(str(error))
@@ -186,24 +202,42 @@ class TorchGraph:
                 live |= {f"{slot}[{at}]": each for at, each in enumerate(found)}
             else:
                 live[slot] = found
-        if not node.saved and (live or broken):
-            node.saved = tuple(
+        if not node.saved and (live or broken or hooked):
+            kept = [
                 Saved(slot, self._saved_value(tensor))
                 for slot, tensor in live.items()
                 if tensor is not None
-            ) + tuple(broken)
+            ]
+            node.saved = (*kept, *broken, *hooked)
         if live and self.log.exports.watched:
             stale += self.log.exports.changed(node, live)
+
+    def _hooked(self, slot: str, raw: Any) -> list[Saved]:
+        """Describe what a hook packed, as far as it is a tensor still."""
+        several = isinstance(raw, tuple)
+        return [
+            Saved(
+                f"{slot}[{at}]" if several else slot,
+                self.values.of(each.data),
+                hooked=True,
+            )
+            for at, each in enumerate(raw if several else (raw,))
+            if self.detailed and isinstance(each.data, self.tensor_type)
+        ]
 
     def _saved_value(self, tensor: Any) -> Value:
         """Describe a saved tensor; an output is another object than the user's."""
         fn = tensor.grad_fn
         if fn is None:
             return self.values.of(tensor)
-        known = self.values.outputs.get((self.values.node_key(fn), tensor.output_nr))
+        output = self.values.node_key(fn), tensor.output_nr
+        known = self.values.outputs.get(output)
         if known is not None and known.version == tensor._version:
             return known
-        return self.values.of(tensor, None if known is None else known.tensor)
+        value = self.values.of(tensor, None if known is None else known.tensor)
+        if self.detailed:
+            self.values.outputs.setdefault(output, value)
+        return value
 
     def _overwritten(
         self, fn: Any, node: Node, slot: str, raw_slot: str, expected: int

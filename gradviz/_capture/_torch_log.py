@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import sys
 import threading
+import time
 from collections.abc import Generator
 from contextlib import contextmanager
 from types import FrameType, TracebackType
@@ -20,7 +21,7 @@ from gradviz._capture._torch_hooks import TorchHooks
 from gradviz._capture._torch_modes import TorchModes
 from gradviz._capture._torch_traceback import without_our_frames
 from gradviz._capture._torch_values import TorchValues
-from gradviz.program.events import Backward, Call, Raised
+from gradviz.program.events import Backward, Call, Event, Raised
 from gradviz.program.log import Log
 from gradviz.program.records import Program
 from gradviz.program.values import RawSite, Value
@@ -53,6 +54,9 @@ class TorchLog(Log):
         self.modes = TorchModes(torch, self)
         self.hooks = TorchHooks(torch, self)
         self.passes = TorchBackward(torch, self)
+        self.detailed = False
+        self.times: dict[int, int] = {}  # event index -> ns since the log was made
+        self._begun_ns = time.perf_counter_ns()
         self._home = threading.get_ident()
         self._pauses: list[Any] = []  # our mode where it stepped aside, or None
         self._depth = torch._C._len_torch_function_stack
@@ -141,6 +145,17 @@ class TorchLog(Log):
         )
 
     # ---- for the parts -------------------------------------------------------------
+
+    def watch_details(self) -> None:
+        """Note also what only a picture of the graph needs: times, sizes, moments."""
+        self.detailed = self.values.detailed = self.graph.detailed = True
+
+    def append(self, event: Event) -> int:
+        """Number an event and append it in one go; return its index."""
+        index = super().append(event)
+        if self.detailed:
+            self.times[index] = time.perf_counter_ns() - self._begun_ns
+        return index
 
     def is_home(self) -> bool:
         """Whether this is the recording thread; others are named in the notes."""

@@ -4,15 +4,20 @@ from __future__ import annotations
 
 from typing import Any
 
+from gradviz import ir
+from gradviz._capture._stats import statistics as array_statistics
 from gradviz.program.values import Summary
 
 _SHOWN = 8  # elements written out
 
 
-def summarize(torch: Any, tensor: Any) -> tuple[Summary | None, str]:
+def summarize(
+    torch: Any, tensor: Any, full: bool = False
+) -> tuple[Summary | None, str]:
     """Return the summary of a tensor and its first elements as text.
 
-    Computed where the tensor lives, with neither graph nor random numbers touched.
+    ``full`` adds what the view shows: moments and a histogram. Neither graph nor random
+    numbers are touched.
     """
     if tensor.layout is not torch.strided or tensor.is_meta or tensor.is_quantized:
         return None, ""
@@ -20,13 +25,46 @@ def summarize(torch: Any, tensor: Any) -> tuple[Summary | None, str]:
         try:
             data = tensor.detach()
             text = str(data.flatten()[:_SHOWN].tolist())
+            if full:
+                return _with_statistics(torch, data), text
             if data.is_complex():
                 data = torch.view_as_real(data.resolve_conj())
             if data.dtype is torch.bool:
                 data = data.to(torch.uint8)
             return _numbers(torch, data), text
-        except (RuntimeError, NotImplementedError):
+        except (RuntimeError, NotImplementedError, TypeError):
             return None, ""  # a dtype or device without such ops, an invalid view
+
+
+def statistics(torch: Any, tensor: Any) -> ir.Statistics | None:
+    """Return what the view says about the values of a tensor, of any dtype.
+
+    NumPy reads memory of the CPU where it is; of others a copy is made.
+    """
+    with torch._C.DisableTorchFunction(), torch.no_grad():
+        if tensor.layout is not torch.strided or tensor.is_meta or tensor.is_quantized:
+            return None
+        data = tensor.detach().resolve_conj().resolve_neg()
+        if data.dtype in (torch.bfloat16, torch.float16):
+            data = data.float()
+        return array_statistics(data.cpu().numpy())
+
+
+def _with_statistics(torch: Any, data: Any) -> Summary | None:
+    full = statistics(torch, data)
+    if full is None:
+        return None
+    return Summary(
+        full.count,
+        full.nans,
+        full.infs,
+        full.zeros,
+        full.first_bad,
+        full.minimum,
+        full.maximum,
+        full.norm,
+        full,
+    )
 
 
 def _numbers(torch: Any, data: Any) -> Summary:

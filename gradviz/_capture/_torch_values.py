@@ -26,6 +26,8 @@ class TorchValues:
         self.log = log
         self.scan = scan
         self.storages = Identities()
+        self.detailed = False  # a graph is recorded too
+        self.sizes: dict[int, tuple[int, int]] = {}  # storage -> bytes, of an element
         self.loose: set[int] = set()  # storages that change behind their version
         self.outputs: dict[tuple[int, int], Value] = {}  # of (node, output)
         self._known: dict[int, tuple[weakref.ref[Any], Value]] = {}  # by id(tensor)
@@ -65,6 +67,24 @@ class TorchValues:
         if len(self._known) > _MOST_KNOWN:
             self._prune()
         return value
+
+    def unseen(self, metadata: Any, node: int, output: int) -> Value:
+        """Describe a result that nobody saw from what its node knows of it."""
+        return Value(
+            0,
+            0,
+            0,
+            tuple(metadata.shape),
+            (),
+            0,
+            self._word(metadata.dtype),
+            self._word(metadata.device),
+            True,
+            False,
+            False,
+            node,
+            output,
+        )
 
     def forget(self, tensor: Any) -> None:
         """Describe this tensor anew when it is met again."""
@@ -122,13 +142,16 @@ class TorchValues:
             cls is not self._tensor and isinstance(tensor, self._parameter),
         )
         try:
-            value.storage = self.storages.of(tensor.untyped_storage())
+            storage = tensor.untyped_storage()
+            value.storage = self.storages.of(storage)
             value.strides = tensor.stride()
             value.offset = tensor.storage_offset()
         except (RuntimeError, NotImplementedError):  # sparse, or wrapped by functorch
             return value
+        if self.detailed:
+            self.sizes[value.storage] = storage.nbytes(), tensor.element_size()
         if self.scan and scan:
-            value.summary, value.text = summarize(self.torch, tensor)
+            value.summary, value.text = summarize(self.torch, tensor, self.detailed)
         return value
 
     def _word(self, thing: Any) -> str:
@@ -137,7 +160,9 @@ class TorchValues:
 
     def summary(self, tensor: Any) -> Summary | None:
         """Summarize a gradient; None where there is none."""
-        return None if tensor is None else summarize(self.torch, tensor)[0]
+        return (
+            None if tensor is None else summarize(self.torch, tensor, self.detailed)[0]
+        )
 
     def node_key(self, fn: Any) -> int:
         """Return the number of a node: its place in the sequence, or of its leaf."""

@@ -21,6 +21,7 @@ class Summary:
     minimum: float | None = None
     maximum: float | None = None
     norm: float | None = None  # L2, of the finite elements
+    full: Any = None  # the ir.Statistics, where a graph is recorded too
 
     @property
     def bad(self) -> int:
@@ -76,6 +77,9 @@ class Saved:
     slot: str  # "_saved_self"
     value: Value  # as it was when saved: ``value.version`` is the version it expects
     freed: bool = False
+    hooked: bool = (
+        False  # a saved-tensors hook of the user holds it in the node's stead
+    )
 
 
 @dataclass(slots=True, eq=False)
@@ -129,6 +133,7 @@ class Node:
     site: RawSite | None = None
     leaf: int | None = None  # the tensor of an AccumulateGrad
     shape: tuple[int, ...] | None = None  # of its first output
+    outputs: tuple[Value, ...] = ()  # what it gave, where a graph is recorded too
     freed_by: int | None = None  # index of the Backward that freed its saved tensors
     module: int | None = None  # as in Call
     sequence: int | None = None
@@ -154,6 +159,7 @@ class NodeRun:
     node: int
     incoming: tuple[Summary | None, ...]  # one per forward output
     outgoing: tuple[Summary | None, ...]  # one per next function
+    elapsed_ns: int | None = None  # where a graph is recorded too
 
 
 @dataclass(slots=True, eq=False)

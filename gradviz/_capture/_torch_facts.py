@@ -1,0 +1,58 @@
+"""Single facts about calls and nodes of PyTorch: names, arguments, sources."""
+
+from __future__ import annotations
+
+import inspect
+import re
+import textwrap
+from functools import cache
+from typing import Any
+
+from gradviz.program.events import Call
+from gradviz.program.values import CustomFunction, Opaque, Value
+
+_LONGEST_ARGUMENT = 80
+_WORD = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
+
+
+@cache
+def op_name(node: str) -> str:
+    """Return the op that a node belongs to, as PyTorch spells it.
+
+    >>> op_name("LogSoftmaxBackward0"), op_name("MulBackward0"), op_name("CopySlices")
+    ('log_softmax', 'mul', 'copy_slices')
+    """
+    return _WORD.sub("_", node.partition("Backward")[0]).lower()
+
+
+def arguments_of(call: Call) -> tuple[str, ...]:
+    """Write the arguments of a call that are no tensors."""
+    shown = [
+        _short(value) for value in call.arguments[1:] if not isinstance(value, Value)
+    ]
+    shown += [
+        f"{name}={_short(value)}"
+        for name, value in call.keywords.items()
+        if not isinstance(value, Value)
+    ]
+    return tuple(shown)
+
+
+def _short(value: Any) -> str:
+    if isinstance(value, Opaque):
+        text = value.name or f"<{value.kind}>"
+    elif isinstance(value, tuple) and any(isinstance(each, Value) for each in value):
+        text = f"<{len(value)} tensors>"
+    else:
+        text = repr(value)
+    return text if len(text) <= _LONGEST_ARGUMENT else text[:_LONGEST_ARGUMENT] + "…"
+
+
+def backward_source(custom: CustomFunction | None) -> str:
+    """Return the text of a user's ``backward``; "" where it is lost."""
+    if custom is None or custom.backward is None:
+        return ""
+    try:
+        return textwrap.dedent(inspect.getsource(custom.backward)).strip()
+    except (OSError, TypeError):
+        return ""

@@ -1,0 +1,63 @@
+"""Capture a graph of PyTorch that nobody recorded: what the nodes remember."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from typing import Any
+
+from gradviz import ir
+from gradviz._capture._assemble import assemble
+from gradviz._capture._names import names_in_frame
+from gradviz._capture._own import is_own_file
+from gradviz._capture._torch_log import TorchLog
+from gradviz._capture._torch_snapshot import TorchSnapshot
+from gradviz._capture._torch_values import grad_fn_of
+from gradviz.errors import CaptureError
+
+NOT_RECORDED = (
+    "The graph was built without gradviz.record(): gradients, forward values, inputs "
+    "that need no gradient and the lines that made the nodes are not known, nor how "
+    "results that no node kept lie in memory."
+)
+
+
+def read_graph(
+    loss: Any, *, title: str
+) -> tuple[ir.Snapshot, Callable[[Any], int | None]]:
+    """Walk the finished graph behind ``loss``.
+
+    Returns its snapshot, and which row a live node has in it. Raises CaptureError
+    where there is no graph.
+    """
+    if not loss.requires_grad:
+        raise CaptureError(
+            f"the tensor of shape {tuple(loss.shape)} has no graph: it does not "
+            "require grad, and nothing it was computed from does. Set "
+            "requires_grad=True on an input, and check that grad mode was on."
+        )
+    log = TorchLog(scan=False)
+    log.watch_details()
+    with log.torch._C.DisableTorchFunction():
+        root = grad_fn_of(loss)
+        if root is None:
+            with log.torch.enable_grad():
+                root = loss.view_as(loss).grad_fn.next_functions[0][0]
+        log.values.result(loss)
+        reached = log.graph.walk([root])
+        names = names_in_frame(_caller(), log.torch.Tensor)
+    for number, tensor in log.tensors.alive():
+        log.program.tensors[number].name = names.get(id(tensor))
+    first = log.values.node_key(root)
+    graph = TorchSnapshot(log)
+    recording = graph.recording(title, [], reached, [first])
+    recording.notes.append(NOT_RECORDED)
+    rows = {key: row for row, key in enumerate(graph.nodes)}
+    return assemble(recording), lambda node: rows.get(log.values.node_key(node))
+
+
+def _caller() -> Any:
+    frame: Any = sys._getframe(1)
+    while frame is not None and is_own_file(frame.f_code.co_filename):
+        frame = frame.f_back
+    return frame

@@ -1,0 +1,249 @@
+"""From a log of PyTorch to a graph: the raw records that a snapshot is made of."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Any
+
+from gradviz import ir
+from gradviz._capture._raw import (
+    RawEdge,
+    RawNode,
+    RawSaved,
+    RawScope,
+    RawStorage,
+    RawTensor,
+    RawWrite,
+    Recording,
+)
+from gradviz._capture._torch_facts import arguments_of, backward_source, op_name
+from gradviz._capture._torch_timeline import timeline
+from gradviz.program.events import Backward, Call, Event, HookRegistered, ModuleCall
+from gradviz.program.values import Node, Summary, Value
+
+if TYPE_CHECKING:
+    from gradviz._capture._torch_log import TorchLog
+
+VIEWS = frozenset(
+    {
+        *("AsStrided", "Diagonal", "Expand", "Permute", "Select", "Slice", "Squeeze"),
+        *("T", "Transpose", "Unfold", "Unsqueeze", "View", "ReshapeAlias", "Alias"),
+        *("UnsafeView", "Chunk", "Split", "SplitWithSizes", "Unbind", "Real", "Imag"),
+        *("ViewAsReal", "ViewAsComplex", "Unflatten", "MovedimView", "Detach"),
+    }
+)
+
+
+def producer(torch: Any) -> str:
+    """Return what recorded the graph, with its version."""
+    return f"PyTorch {torch.__version__}"
+
+
+class TorchSnapshot:
+    """Translates records of the log, each one once."""
+
+    def __init__(self, log: TorchLog) -> None:
+        self.log = log
+        self.program = log.program
+        self.nodes: dict[int, RawNode] = {}
+        self._tensors: dict[int, RawTensor] = {}  # by id(value): values live in the log
+        self._storages: dict[int, RawStorage] = {}
+        self._scopes: dict[int, RawScope] = {}
+        self._calls: dict[str, int] = {}  # of outermost modules, by name
+        self._events: dict[int, Event] = {}
+
+    def recording(
+        self, title: str, events: list[Event], keys: Iterable[int], roots: list[int]
+    ) -> Recording:
+        """Return the nodes with these keys and what the events tell of them."""
+        self._events = {event.index: event for event in events}
+        known = self.program.nodes
+        rows = [known[key] for key in dict.fromkeys(keys) if key in known]
+        rows.sort(key=lambda node: -1 if node.sequence is None else node.sequence)
+        for node in rows:
+            self.nodes[node.key] = self._node(node)
+        for node in rows:
+            self._edges(node)
+        self._writes(events)
+        self._hooks(events)
+        self._gradients(events)
+        return Recording(
+            producer(self.log.torch),
+            title,
+            list(self.nodes.values()),
+            [self.nodes[key] for key in roots if key in self.nodes],
+            events=timeline(self, events),
+        )
+
+    # ---- nodes ---------------------------------------------------------------------
+
+    def _node(self, node: Node) -> RawNode:
+        raw = RawNode(node.name, _kind(node))
+        raw.sequence, raw.site = node.sequence, node.site
+        raw.saved = [
+            RawSaved(row.slot, self.tensor(row.value), row.value.version, row.hooked)
+            for row in node.saved
+        ]
+        freed = any(row.freed for row in node.saved)
+        raw.is_freed = lambda: freed
+        raw.outputs = [self.tensor(value) for value in node.outputs]
+        if node.leaf is not None:
+            raw.call = raw.outputs[0].name or "" if raw.outputs else ""
+            return raw
+        raw.call = op_name(node.name)
+        raw.formula = backward_source(node.custom)
+        raw.scope = self.scope(node.module)
+        call = self._events.get(-1 if node.call is None else node.call)
+        if isinstance(call, Call):
+            raw.stack = call.stack
+            if call.nodes and call.nodes[-1] == node.key:
+                self._called(raw, node, call)
+        return raw
+
+    def _called(self, raw: RawNode, node: Node, call: Call) -> None:
+        """Add what the call says; of several nodes of one call the last is the op."""
+        raw.call = call.op
+        raw.arguments = arguments_of(call)
+        raw.inputs = [self.tensor(value) for value in call.inputs]
+        for value in call.outputs:
+            if value.node == node.key:
+                while len(raw.outputs) <= value.output:
+                    raw.outputs.append(self.tensor(value))
+                raw.outputs[value.output] = self.tensor(value)
+        if call.writes and raw.kind in ("op", "view"):
+            raw.kind = "inplace"
+
+    def _edges(self, node: Node) -> None:
+        raw = self.nodes[node.key]
+        for position, edge in enumerate(node.next):
+            behind = None if edge is None else self.nodes.get(edge[0])
+            if behind is None or edge is None:
+                continue
+            raw.edges.append(RawEdge(behind, edge[1], position))
+            if behind.kind == "accumulate" and behind.scope is None:
+                behind.scope = raw.scope  # a parameter lives with its first user
+
+    # ---- tensors -------------------------------------------------------------------
+
+    def tensor(self, value: Value) -> RawTensor:
+        """Return the record of a tensor as one event saw it."""
+        raw = self._tensors.get(id(value))
+        if raw is None:
+            facts = self.program.tensors.get(value.tensor)
+            raw = self._tensors[id(value)] = RawTensor(
+                shape=value.shape,
+                strides=value.strides or _contiguous(value.shape),
+                offset=value.offset,
+                dtype=value.dtype,
+                device=value.device,
+                storage=self.storage(value),
+                version=value.version,
+                requires_grad=value.requires_grad,
+                is_leaf=value.is_leaf,
+                is_view=value.is_view,
+                name=None if facts is None else facts.name,
+                statistics=statistics_of(value.summary),
+            )
+        return raw
+
+    def storage(self, value: Value) -> RawStorage | None:
+        """Return the record of the memory behind a tensor."""
+        if not value.storage:
+            return None
+        raw = self._storages.get(value.storage)
+        if raw is None:
+            nbytes, itemsize = self.log.values.sizes.get(value.storage, (0, 1))
+            raw = RawStorage(nbytes, value.device, itemsize, 0, _leave_as_is)
+            self._storages[value.storage] = raw
+        raw.version = max(raw.version, value.version)
+        return raw
+
+    def _writes(self, events: list[Event]) -> None:
+        for event in events:
+            for write in event.writes if isinstance(event, Call) else ():
+                raw = self.storage(write.value)
+                if raw is not None and isinstance(event, Call):
+                    node = self.nodes.get(event.nodes[-1]) if event.nodes else None
+                    raw.version = max(raw.version, write.after)
+                    raw.writes.append(RawWrite(write.after, event.op, event.site, node))
+        for event in events:
+            for stale in event.stale if isinstance(event, Backward) else ():
+                raw = self.storage(stale.value)
+                if raw is not None:
+                    raw.version = max(raw.version, stale.version_now)
+
+    # ---- what runs and hooks say ---------------------------------------------------
+
+    def _gradients(self, events: list[Event]) -> None:
+        for event in events:
+            for run in event.runs if isinstance(event, Backward) else ():
+                raw = self.nodes.get(run.node)
+                if raw is None:
+                    continue
+                raw.grad_outputs = [statistics_of(each) for each in run.incoming]
+                raw.elapsed_ns = run.elapsed_ns
+                for edge in raw.edges:
+                    if edge.input < len(run.outgoing):
+                        edge.gradient = statistics_of(run.outgoing[edge.input])
+
+    def _hooks(self, events: list[Event]) -> None:
+        names: dict[int, list[str]] = {}
+        for event in events:
+            if isinstance(event, HookRegistered) and not event.removed and event.code:
+                leaf = event.value is not None and event.value.node is None
+                key = -event.value.tensor if leaf and event.value else event.target
+                if key is not None and not event.kind.startswith("module"):
+                    names.setdefault(key, []).append(event.code.co_qualname)
+        for key, found in names.items():
+            if key in self.nodes:
+                self.nodes[key].hooks = lambda found=tuple(found): found
+
+    # ---- modules -------------------------------------------------------------------
+
+    def scope(self, index: int | None) -> RawScope | None:
+        """Return the record of a module call; of what was dropped there is none."""
+        event = None if index is None else self._events.get(index)
+        if index is None or not isinstance(event, ModuleCall):
+            return None
+        raw = self._scopes.get(index)
+        if raw is None:
+            above = self.scope(event.parent)
+            module = self.program.modules.get(event.module)
+            kind = "" if module is None else module.kind
+            path = "" if module is None else module.name
+            name = path.rpartition(".")[2] if above is not None and path else kind
+            calls = self._calls if above is None else above.calls
+            calls[name] = calls.get(name, 0) + 1
+            raw = self._scopes[index] = RawScope(name, kind, above, calls[name])
+        return raw
+
+
+def statistics_of(summary: Summary | None) -> ir.Statistics | None:
+    """Return the full statistics behind a summary, where they were taken."""
+    return None if summary is None else summary.full
+
+
+def _kind(node: Node) -> ir.NodeKind:
+    if node.leaf is not None:
+        return "accumulate"
+    if node.name == "CopySlices":
+        return "inplace"
+    if node.custom is not None:
+        return "custom"
+    base, found, _ = node.name.partition("Backward")
+    if not found:
+        return "op"
+    return "view" if base in VIEWS else "op"
+
+
+def _leave_as_is(_raw: RawStorage) -> None:
+    """The log has said what there is to know."""
+
+
+def _contiguous(shape: tuple[int, ...]) -> tuple[int, ...]:
+    strides: list[int] = []
+    step = 1
+    for size in reversed(shape):
+        strides.append(step)
+        step *= max(size, 1)
+    return tuple(reversed(strides))
