@@ -111,7 +111,7 @@ class TorchBackward:
         entry, log = _Pass(event, self._peek()), self.log
         reached = self._look_ahead(event, roots)
         log.loop.before_backward(event)
-        if log.scan and len(reached) <= MOST_HOOKED:
+        if (log.scan or log.detailed) and len(reached) <= MOST_HOOKED:
             self._hook(entry, reached)
         return entry
 

@@ -8,6 +8,7 @@ from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from gradviz._capture._torch_values import NO_SEQUENCE, grad_fn_of
+from gradviz._capture._torch_views import view_arguments
 from gradviz.program.events import Backward, Call, Event
 from gradviz.program.values import (
     Node,
@@ -52,6 +53,13 @@ class TorchGraph:
         """Remember what a pass with ``create_graph`` made, besides calls of its own."""
         for key in range(first + 1, last + 1):
             self._makers.setdefault(key, event)
+
+    def forget(self, first: int) -> None:
+        """Drop what was made before the first event that is kept."""
+        for key in [key for key, event in self._makers.items() if event.index < first]:
+            del self._makers[key]
+            self.nodes.pop(key, None)
+            self._sound.discard(key)
 
     # ---- walking -------------------------------------------------------------------
 
@@ -159,6 +167,7 @@ class TorchGraph:
             node.shape = tuple(metadata[0].shape) if metadata else None
             if self.detailed:
                 node.outputs = self._outputs(key, metadata)
+                node.view = view_arguments(fn)
         return node
 
     def _outputs(self, key: int, metadata: Any) -> tuple[Value, ...]:

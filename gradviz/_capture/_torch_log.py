@@ -9,7 +9,7 @@ import time
 from collections.abc import Generator
 from contextlib import contextmanager
 from types import FrameType, TracebackType
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 from gradviz._capture._loop import LoopLog
 from gradviz._capture._loop_base import unseen
@@ -22,10 +22,11 @@ from gradviz._capture._torch_modes import TorchModes
 from gradviz._capture._torch_traceback import without_our_frames
 from gradviz._capture._torch_values import TorchValues
 from gradviz.program.events import Backward, Call, Event, Raised
-from gradviz.program.log import Log
+from gradviz.program.log import MAX_EVENTS, Log
 from gradviz.program.records import Program
 from gradviz.program.values import RawSite, Value
 
+_MOST_FAILURES = 20  # of ours, before the log ends
 _LONGEST_REASON = 200  # characters of an error of ours
 _DEEPEST = 32  # user frames kept of one stack
 
@@ -36,6 +37,8 @@ class TorchLog(Log):
     ``scan`` also looks at the values of every result and gradient. Without it a log
     costs little enough to stay on.
     """
+
+    _open: ClassVar[list[TorchLog]] = []  # outermost first
 
     def __init__(self, program: Program | None = None, *, scan: bool = True) -> None:
         super().__init__(program or Program("torch"))
@@ -55,6 +58,7 @@ class TorchLog(Log):
         self.hooks = TorchHooks(torch, self)
         self.passes = TorchBackward(torch, self)
         self.detailed = False
+        self._failures = 0
         self.times: dict[int, int] = {}  # event index -> ns since the log was made
         self._begun_ns = time.perf_counter_ns()
         self._home = threading.get_ident()
@@ -67,7 +71,13 @@ class TorchLog(Log):
 
     # ---- the with block ------------------------------------------------------------
 
+    @classmethod
+    def innermost(cls) -> TorchLog | None:
+        """Return the log that was opened last and is open still."""
+        return cls._open[-1] if cls._open else None
+
     def __enter__(self) -> Self:
+        self._open.append(self)
         self.on, self._home = True, threading.get_ident()
         self.modes.install()
         self.hooks.install()
@@ -85,6 +95,7 @@ class TorchLog(Log):
         trace: TracebackType | None,
     ) -> None:
         self.calls.mode.__exit__(kind, error, trace)
+        self._open.remove(self)
         if error is not None and not isinstance(error, SystemExit):
             self.raised(error)
         with self.torch._C.DisableTorchFunction():
@@ -103,7 +114,9 @@ class TorchLog(Log):
 
     def refresh(self) -> None:
         """Bring names and tables up to date, for whoever reads the log now."""
-        self.try_(self.loop.refresh)
+        with self.torch._C.DisableTorchFunction():
+            self.try_(self.graph.read_living)
+            self.try_(self.loop.refresh)
 
     def preflight(self, loss: Any) -> Backward | None:
         """Log the pass that ``loss.backward()`` would begin here; do not run it."""
@@ -157,6 +170,18 @@ class TorchLog(Log):
             self.times[index] = time.perf_counter_ns() - self._begun_ns
         return index
 
+    def add(self, event: Event) -> None:
+        """Append an event; of what is dropped with old ones the nodes go too."""
+        super().add(event)
+        if len(self.program.events) == MAX_EVENTS // 2 + 1:
+            first = self.program.events[0].index
+            self.graph.forget(first)
+            self.times = {at: ns for at, ns in self.times.items() if at >= first}
+
+    def tensor(self, tensor: Any) -> int:
+        """Return the number of a tensor; its row of facts opens when there are any."""
+        return self.tensors.of(tensor)
+
     def is_home(self) -> bool:
         """Whether this is the recording thread; others are named in the notes."""
         if threading.get_ident() == self._home:
@@ -170,7 +195,7 @@ class TorchLog(Log):
         return False
 
     def try_(self, function: Any, *args: Any) -> Any:
-        """Call a function of ours; what it raises ends the log, never the program."""
+        """Call a function of ours; what it raises is noted and never leaves us."""
         if not self.on:
             return None
         try:
@@ -180,16 +205,20 @@ class TorchLog(Log):
             return None
 
     def stop(self, error: Exception) -> None:
-        """End the log because something of ours failed; say where in the notes."""
-        self.on = False
+        """Note that something of ours failed, and where; too often ends the log."""
+        self._failures += 1
+        if self._failures > _MOST_FAILURES:
+            self.on = False
         trace = error.__traceback__
         while trace is not None and trace.tb_next is not None:
             trace = trace.tb_next
         where = "" if trace is None else trace.tb_frame.f_code.co_qualname
-        self.program.notes.append(
-            f"The recording of PyTorch stopped: {type(error).__name__}: "
-            f"{str(error)[:_LONGEST_REASON]} (in {where})"
+        note = (
+            "Something was left out of the recording of PyTorch: "
+            f"{type(error).__name__}: {str(error)[:_LONGEST_REASON]} (in {where})"
         )
+        if note not in self.program.notes:
+            self.program.notes.append(note)
 
     def made(self, call: Call) -> None:
         """Learn that a call of a user's Function made the nodes it lists."""
@@ -241,7 +270,7 @@ class TorchLog(Log):
                 return None, ()
             frame = frame.f_back
         site = frame.f_code, frame.f_lasti
-        return site, self._around(frame) if self.scan else ()
+        return site, self._around(frame) if self.scan or self.detailed else ()
 
     def _around(self, frame: FrameType) -> tuple[RawSite, ...]:
         user, sites = self.user_files, list[RawSite]()

@@ -18,6 +18,7 @@ from gradviz._capture._raw import (
 )
 from gradviz._capture._torch_facts import arguments_of, backward_source, op_name
 from gradviz._capture._torch_timeline import timeline
+from gradviz._capture._torch_views import Layout, contiguous, view_layout
 from gradviz.program.events import Backward, Call, Event, HookRegistered, ModuleCall
 from gradviz.program.values import Node, Summary, Value
 
@@ -64,6 +65,7 @@ class TorchSnapshot:
             self.nodes[node.key] = self._node(node)
         for node in rows:
             self._edges(node)
+            self._lay_out(node)
         self._writes(events)
         self._hooks(events)
         self._gradients(events)
@@ -123,6 +125,22 @@ class TorchSnapshot:
             if behind.kind == "accumulate" and behind.scope is None:
                 behind.scope = raw.scope  # a parameter lives with its first user
 
+    def _lay_out(self, node: Node) -> None:
+        """Find out how a result lies in memory that nobody saw, where it is a view."""
+        raw = self.nodes[node.key]
+        if not node.view or raw.outputs[0].storage is not None or not raw.edges:
+            return
+        edge = raw.edges[0]
+        if edge.output >= len(edge.producer.outputs):
+            return
+        source, output = edge.producer.outputs[edge.output], raw.outputs[0]
+        layout = Layout(source.shape, source.strides, source.offset)
+        found = view_layout(node.view, layout, output.shape)
+        if found is not None:
+            output.strides, output.offset = found.strides, found.offset
+            output.storage, output.version = source.storage, source.version
+            output.is_view = True
+
     # ---- tensors -------------------------------------------------------------------
 
     def tensor(self, value: Value) -> RawTensor:
@@ -132,7 +150,7 @@ class TorchSnapshot:
             facts = self.program.tensors.get(value.tensor)
             raw = self._tensors[id(value)] = RawTensor(
                 shape=value.shape,
-                strides=value.strides or _contiguous(value.shape),
+                strides=value.strides or tuple(contiguous(value.shape)),
                 offset=value.offset,
                 dtype=value.dtype,
                 device=value.device,
@@ -238,12 +256,3 @@ def _kind(node: Node) -> ir.NodeKind:
 
 def _leave_as_is(_raw: RawStorage) -> None:
     """The log has said what there is to know."""
-
-
-def _contiguous(shape: tuple[int, ...]) -> tuple[int, ...]:
-    strides: list[int] = []
-    step = 1
-    for size in reversed(shape):
-        strides.append(step)
-        step *= max(size, 1)
-    return tuple(reversed(strides))

@@ -12,6 +12,7 @@ resolves them. No record holds a live tensor.
 
 from __future__ import annotations
 
+from collections import defaultdict
 from dataclasses import dataclass, field
 from typing import Literal
 
@@ -78,7 +79,9 @@ class Program:
     engine: Literal["gradtape", "torch"]
     events: list[Event] = field(default_factory=list[Event])
     nodes: dict[int, Node] = field(default_factory=dict[int, Node])
-    tensors: dict[int, TensorFacts] = field(default_factory=dict[int, TensorFacts])
+    tensors: dict[int, TensorFacts] = field(
+        default_factory=lambda: defaultdict(TensorFacts)
+    )  # a row opens when it is asked for by []
     optimizers: dict[int, Optimizer] = field(default_factory=dict[int, Optimizer])
     modules: dict[int, Module] = field(default_factory=dict[int, Module])
     functions: list[CustomFunction] = field(default_factory=list[CustomFunction])

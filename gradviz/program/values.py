@@ -134,6 +134,7 @@ class Node:
     leaf: int | None = None  # the tensor of an AccumulateGrad
     shape: tuple[int, ...] | None = None  # of its first output
     outputs: tuple[Value, ...] = ()  # what it gave, where a graph is recorded too
+    view: tuple[Any, ...] = ()  # kind and numbers of a view, likewise
     freed_by: int | None = None  # index of the Backward that freed its saved tensors
     module: int | None = None  # as in Call
     sequence: int | None = None

@@ -96,7 +96,10 @@ def test_a_line_can_write_a_page_besides(
         ("", "Name what to show, as in `%gradviz loss`"),
         ("lss", "`lss` raises NameError: name 'lss' is not defined"),
         ("loss +", "`loss +` is not a Python expression"),
-        ("3", "Expected a gradtape tensor, a recorder or a snapshot, got int"),
+        (
+            "3",
+            "Expected a tensor of PyTorch or gradtape, a recorder or a snapshot, got int",
+        ),
         ("x.detach()", "The tensor of shape (2,) has no graph"),
         ("--html", "argument --html: expected one argument"),
         ("--colour red loss", "unrecognized arguments: --colour red"),

@@ -23,7 +23,7 @@ from gradviz.program.records import Program
 def log(request: pytest.FixtureRequest) -> Iterator[TorchLog]:
     with TorchLog(scan=request.param) as log:
         yield log
-    assert [note for note in log.program.notes if "stopped" in note] == []
+    assert [note for note in log.program.notes if "left out" in note] == []
 
 
 def calls(program: Program, op: str) -> list[Call]:

@@ -1,0 +1,120 @@
+"""Records graphs of PyTorch: what the log of a block says, as a snapshot."""
+
+from __future__ import annotations
+
+from types import FrameType
+from typing import Any
+
+from gradviz import ir
+from gradviz._capture._assemble import assemble
+from gradviz._capture._raw import KEPT_STEPS
+from gradviz._capture._torch_log import TorchLog
+from gradviz._capture._torch_snapshot import TorchSnapshot
+from gradviz.program.events import Backward, Event
+from gradviz.program.values import Node
+
+
+class TorchRecorder:
+    """Holds what happened between ``begin`` and ``end``.
+
+    It reads the log that is open already, or opens one of its own. A step ends with a
+    backward pass; the last ``steps`` of them are in the snapshot.
+    """
+
+    def __init__(
+        self, *, title: str = "", values: bool = True, steps: int = KEPT_STEPS
+    ) -> None:
+        self.title = title
+        self.values = values
+        self.steps = steps
+        self._notes: list[str] = []
+        self._first = 0  # index of the first event that belongs to the recording
+        self._last: int | None = None  # index after the last one, once it is over
+        self._log: TorchLog | None = None
+        self._own: TorchLog | None = None
+
+    def begin(self, frame: FrameType | None) -> None:
+        """Start to listen; the log finds names by itself."""
+        log = TorchLog.innermost()
+        if log is None:
+            log = self._own = TorchLog(scan=self.values)
+            log.__enter__()
+        log.watch_details()
+        self._log, self._first, self._last = log, log.next_index, None
+
+    def end(self, error: BaseException | None) -> None:
+        """Stop to listen."""
+        if self._log is None:
+            return
+        self._log.refresh()
+        self._last = self._log.next_index
+        if error is not None:
+            sentence = f"{type(error).__name__}: {error}"
+            self._notes.append(f"The recorded code raised {sentence}")
+        if self._own is not None:
+            trace = None if error is None else error.__traceback__
+            self._own.__exit__(None if error is None else type(error), error, trace)
+
+    def snapshot(self) -> ir.Snapshot:
+        """Return what was recorded so far."""
+        log = self._log
+        if log is None:
+            raise RuntimeError("this recorder has not begun to record")
+        if self._last is None:
+            log.refresh()
+        events = [
+            event
+            for event in log.program.events
+            if event.index >= self._first
+            and (self._last is None or event.index < self._last)
+        ]
+        passes = [event for event in events if isinstance(event, Backward)]
+        kept, forgotten = self._kept(events, passes)
+        nodes = _nodes_of(kept, log.program.nodes)
+        passes = passes[-self.steps :]
+        last = [root.node for event in passes[-1:] for root in event.roots]
+        roots = [key for key in last if key is not None] or _ends(nodes)
+        recording = TorchSnapshot(log).recording(self.title, kept, nodes, roots)
+        recording.notes += self._notes
+        if forgotten:
+            recording.notes.append(
+                f"{forgotten + len(passes)} steps were recorded; the last "
+                f"{len(passes)} are kept."
+            )
+        if not recording.nodes:
+            recording.notes.append(
+                "No operation with a gradient was recorded: nothing in the block "
+                "required one, or grad mode was off."
+            )
+        return assemble(recording)
+
+    def _kept(
+        self, events: list[Event], passes: list[Backward]
+    ) -> tuple[list[Event], int]:
+        """Return the events of the last steps, and how many steps lie before them."""
+        forgotten = len(passes) - self.steps
+        if forgotten <= 0:
+            return events, 0
+        first = passes[forgotten - 1].index
+        return [event for event in events if event.index > first], forgotten
+
+
+def _nodes_of(events: list[Event], known: dict[int, Node]) -> dict[int, Node]:
+    """Return the nodes that these events made or walked, and the leaves they end at."""
+    found: dict[int, Node] = {}
+    for event in events:
+        keys: Any = getattr(event, "nodes", ())
+        for key in keys:
+            if key in known:
+                found[key] = known[key]
+    for node in list(found.values()):
+        for edge in node.next:
+            if edge is not None and edge[0] < 0 and edge[0] in known:
+                found[edge[0]] = known[edge[0]]
+    return found
+
+
+def _ends(nodes: dict[int, Node]) -> list[int]:
+    """Return the nodes nobody consumed: where a backward pass would begin."""
+    consumed = {edge[0] for node in nodes.values() for edge in node.next if edge}
+    return [key for key, node in nodes.items() if key not in consumed and node.next]
