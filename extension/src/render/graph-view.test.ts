@@ -126,6 +126,7 @@ describe("the graph view", () => {
     view.setSnapshot(twoLayers());
     view.setState(idle);
     await nextFrame();
+    vi.spyOn(performance, "now").mockReturnValue(1000); // the clicks take no time
     pressUntil(() => events.onToggleScope.mock.calls.length > 0);
     expect(events.onToggleScope).toHaveBeenCalledWith(0);
     pressUntil(() => false);
