@@ -8,7 +8,14 @@ from dataclasses import dataclass
 from typing import Literal
 
 from gradviz.diagnosis.rules import _leaves, _modes
-from gradviz.diagnosis.rules._flow import ARRAYS, Crossing, Flow, name_of, words
+from gradviz.diagnosis.rules._flow import (
+    ARRAYS,
+    PICKING,
+    Crossing,
+    Flow,
+    name_of,
+    words,
+)
 from gradviz.program.events import Backward, Call, ModeSwitched
 from gradviz.program.history import History
 from gradviz.program.values import RawSite
@@ -138,6 +145,8 @@ class _Found:
 def _kind(history: History, crossing: Crossing) -> _Found:
     call = crossing.call
     if crossing.detour is not None:
+        if name_of(crossing.detour.entry) in PICKING:
+            return _Found("cast", call.site)
         array = name_of(crossing.detour.export) in ARRAYS
         return _Found("array" if array else "numbers", call.site)
     named = _by_name(call)

@@ -6,6 +6,7 @@ from collections import defaultdict
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
+from math import isfinite
 from typing import Any
 
 from gradviz.program.events import Call
@@ -28,6 +29,8 @@ ENTRIES = words(
     "tensor as_tensor asarray from_numpy from_dlpack Tensor FloatTensor "
     "DoubleTensor full new_tensor new_full"
 )
+
+PICKING = words("getitem select narrow roll")
 
 _COMPARISONS = words(
     "sub rsub subtract dist pairwise_distance cross_entropy kl_div "
@@ -131,7 +134,7 @@ class Flow:
                     met = not _compares(call) and (fed or _meets(call, operand))
                     if operand.requires_grad and _is_apart(call, made) and not export:
                         continue
-                    if operand.requires_grad and (way or not made.requires_grad):
+                    if operand.requires_grad and (way or _is_new(call, made)):
                         source = export.export if export is not None else call
                         yield Crossing(source, operand, way, met)
                     elif operand.tensor != value.tensor and not _is_end(operand):
@@ -173,8 +176,27 @@ class Flow:
             for value in detour.export.inputs:
                 yield value, detour
 
+    @cached_property
+    def _integers(self) -> dict[int, list[Call]]:
+        """The exports of numbers with a graph, by the integers that they give."""
+        found: dict[int, list[Call]] = defaultdict(list)
+        for call in self._exports:
+            number = call.result
+            learned = call.inputs[0].requires_grad
+            if learned and isinstance(number, int | float) and isfinite(number):
+                for whole in {int(number), round(number)}:
+                    found[whole].append(call)
+        return found
+
     def _detours(self, call: Call) -> list[Detour]:
         given = (*call.arguments, *call.keywords.values())
+        if name_of(call) in PICKING:
+            return [
+                Detour(export, call, seen=False)
+                for number in _integers_in(call.arguments[1:])
+                for export in self._integers.get(number, ())
+                if export.index < call.index
+            ]
         found = {
             export.index: export
             for number in numbers_in(given)
@@ -208,6 +230,14 @@ def _is_apart(call: Call, made: Value) -> bool:
     )
 
 
+def _is_new(call: Call, made: Value) -> bool:
+    """Return whether a result has none of the graph of what it was made from."""
+    if not made.requires_grad:
+        return True
+    given = any(each.tensor == made.tensor for each in call.inputs)
+    return made.is_leaf and not made.is_view and not given
+
+
 def _is_end(value: Value) -> bool:
     return value.requires_grad and value.is_parameter
 
@@ -234,6 +264,14 @@ def numbers_in(given: Any) -> Iterator[float]:
     elif isinstance(given, list | tuple):
         for each in given:  # pyright: ignore[reportUnknownVariableType]
             yield from numbers_in(each)
+
+
+def _integers_in(given: Any) -> Iterator[int]:
+    if isinstance(given, int) and not isinstance(given, bool):
+        yield given
+    elif isinstance(given, tuple):
+        for each in given:  # pyright: ignore[reportUnknownVariableType]
+            yield from _integers_in(each)
 
 
 def _foreign(given: tuple[Any, ...]) -> bool:

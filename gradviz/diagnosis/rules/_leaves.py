@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable
 
-from gradviz.program.events import OptimizerCall
+from gradviz.program.events import Call, OptimizerCall
 from gradviz.program.history import History
 from gradviz.program.records import Module
 from gradviz.program.values import Value
@@ -82,12 +82,12 @@ def all_parameters(history: History, module: Module) -> set[int]:
     return found
 
 
-def births(history: History) -> dict[int, int]:
-    """Return, for tensors, the index of the first call that met their memory."""
-    first: dict[int, int] = {}
+def births(history: History) -> dict[int, Call]:
+    """Return, for tensors, the first call that met their memory."""
+    first: dict[int, Call] = {}
     for call in history.calls:
         for value in (*call.inputs, *call.outputs):
-            first.setdefault(value.storage, call.index)
+            first.setdefault(value.storage, call)
     seen = last_seen(history)
     return {key: first[value.storage] for key, value in seen.items()}
 

@@ -36,7 +36,12 @@ def hits(
 
 
 def is_hack(cut: Cut) -> bool:
-    """Return whether requires_grad was set on a root that had lost its graph."""
+    """Return whether a root that had lost its graph was made to require grad."""
+    return is_new_leaf(cut) and cut.kind != "copy"  # a copy is the mistake itself
+
+
+def is_new_leaf(cut: Cut) -> bool:
+    """Return whether the root of a pass is a leaf that was computed from others."""
     return cut.dead and any(root.requires_grad for root in cut.backward.roots)
 
 
@@ -91,6 +96,8 @@ def _certainty(cut: Cut, lost: Collection[int]) -> float:
 
 def _weight(history: History, cut: Cut) -> tuple[Severity | None, Collection[int]]:
     """Return how loudly to speak of a cut, and the leaves worth naming."""
+    if is_new_leaf(cut):
+        return "error", cut.lost
     if cut.dead:
         if cut.backward.error is None:
             return "info", ()

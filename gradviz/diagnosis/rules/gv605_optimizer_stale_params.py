@@ -36,6 +36,7 @@ from gradviz.diagnosis.rule import Hit, Related, Rule
 from gradviz.diagnosis.rules import _leaves
 from gradviz.diagnosis.rules._gradients import moments
 from gradviz.diagnosis.rules._provenance import made_at
+from gradviz.program.events import Call
 from gradviz.program.history import History
 from gradviz.program.records import Optimizer
 from gradviz.program.values import RawSite
@@ -51,10 +52,10 @@ def _check(history: History) -> Iterator[Hit]:
     known = {tensor for each in program.optimizers.values() for tensor in each.tensors}
     unknown = _reached_parameters(history) - known - _by_hand(history)
     born = _leaves.births(history)
-    new = {each for each in unknown if born.get(each, 0) > first.made}
+    new = {each for each in unknown & born.keys() if born[each].index > first.made}
     groups: dict[RawSite | None, set[int]] = {}
     for tensor in sorted(new):
-        groups.setdefault(_replaced_at(history, tensor, new), set()).add(tensor)
+        groups.setdefault(_replaced_at(history, tensor, new, born), set()).add(tensor)
     for site, tensors in groups.items():
         yield _hit(history, first, site, tensors)
 
@@ -71,7 +72,9 @@ def _by_hand(history: History) -> set[int]:
     }
 
 
-def _replaced_at(history: History, tensor: int, new: set[int]) -> RawSite | None:
+def _replaced_at(
+    history: History, tensor: int, new: set[int], born: dict[int, Call]
+) -> RawSite | None:
     """Return where the outermost module that is new as a whole was constructed."""
     key = _leaves.parameters(history).get(tensor)
     while key is not None:
@@ -83,7 +86,7 @@ def _replaced_at(history: History, tensor: int, new: set[int]) -> RawSite | None
     whole = module is not None and _inside(history, module.key) <= new
     if module is None or module.site is None or not whole:
         facts = history.program.tensors[tensor]
-        return facts.made or made_at(history, tensor)
+        return facts.made or made_at(history, tensor) or born[tensor].site
     return module.site
 
 

@@ -65,15 +65,30 @@ def _check(history: History) -> Iterator[Hit]:
                 evaluated.add(event.module)
         elif isinstance(event, Backward) and event.api == "backward":
             waiting = [each for each in waiting if _learns(history, each, event)]
+            if not history.program.optimizers:
+                yield from _trained(history, waiting, event, switches, evaluated)
+                waiting = []
         elif isinstance(event, OptimizerCall) and event.what == "step":
-            for call in waiting:
-                switch = switches.get(call.module)
-                if call.training:
-                    trained_before.add(call.module)
-                elif switch is not None and not switch.training:
-                    sure = call.module in trained_before | evaluated
-                    yield from _hit(history, switch, call, event, sure)
+            trained_before |= {each.module for each in waiting if each.training}
+            known = trained_before | evaluated
+            yield from _trained(history, waiting, event, switches, known)
             waiting = []
+
+
+def _trained(
+    history: History,
+    calls: list[ModuleCall],
+    event: Backward | OptimizerCall,
+    switches: dict[int, TrainingSwitched],
+    known: set[int],
+) -> Iterator[Hit]:
+    """Yield hits for calls that an event trained while their module was in eval()."""
+    for call in calls:
+        switch = switches.get(call.module)
+        if not call.training and switch is not None and not switch.training:
+            stepped = isinstance(event, OptimizerCall)
+            sure = stepped and call.module in known
+            yield from _hit(history, switch, call, event, sure)
 
 
 def _learns(history: History, call: ModuleCall, backward: Backward) -> bool:
@@ -87,7 +102,7 @@ def _hit(
     history: History,
     switch: TrainingSwitched,
     call: ModuleCall,
-    step: OptimizerCall,
+    step: Backward | OptimizerCall,
     sure: bool,
 ) -> Iterator[Hit]:
     module = history.program.modules[call.module]

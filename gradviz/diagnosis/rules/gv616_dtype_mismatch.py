@@ -39,6 +39,7 @@ from gradviz.program.values import Value
 
 _SENTENCES = (
     "same dtype",
+    "expected target dtype",
     "Found dtype",
     "expected scalar type",
     "Expected tensor for argument",
@@ -104,7 +105,7 @@ def _hit(history: History, call: Call, event: Call | Backward) -> Iterator[Hit]:
 
 def _odd(operands: list[Value], error: str) -> Value:
     """Return the operand to blame: not the usual float32, rather data than weights."""
-    wants_integers = "indices" in error or "type Long" in error
+    wants_integers = any(word in error for word in ("indices", "Long"))
     usual = "int64" if wants_integers else "float32"
     odd = [each for each in operands if each.dtype != usual]
     if wants_integers:
