@@ -130,7 +130,7 @@ WRONG = [
             loss.backward()
             opt.step()
             total += loss  # CULPRIT
-        print("OBSERVED total still has a graph:", total.grad_fn is not None)
+        print("a graph hangs on it:", total.grad_fn is not None)
         """,
         "loss-accumulation-leak",
     ),
@@ -144,7 +144,7 @@ WRONG = [
         for step in range(3):
             loss = net(torch.ones(3, 2)).pow(2).mean()
             total = total + loss  # CULPRIT
-        print("OBSERVED total still has a graph:", total.grad_fn is not None)
+        print("a graph hangs on it:", total.grad_fn is not None)
         """,
         "loss-accumulation-leak",
     ),
@@ -197,7 +197,7 @@ WRONG = [
             return weakref.ref(w)
         ref = step()
         gc.collect()
-        print("OBSERVED", ref() is not None)
+        print("still there:", ref() is not None)
         """,
         "create-graph-backward-cycle",
     ),

@@ -46,7 +46,7 @@ WRONG = [
         loss = h.sum()
         loss.backward()
         h.retain_grad()  # CULPRIT
-        print("OBSERVED activation grad is None:", h.grad is None)
+        print("no gradient:", h.grad is None)
         """,
         "retain-grad-too-late",
     ),
