@@ -116,6 +116,47 @@ WRONG = [
         "loss-accumulation-leak",
     ),
     case(
+        "running_mean_of_a_layer",
+        """
+        import torch
+        import torch.nn as nn
+        class Norm(nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.fc = nn.Linear(2, 2)
+                self.mean = torch.zeros(2)
+            def forward(self, x):
+                h = self.fc(x)
+                self.mean = 0.9 * self.mean + 0.1 * h.mean(0)  # CULPRIT
+                return h - h.mean(0)
+        net = Norm()
+        for step in range(3):
+            net(torch.randn(4, 2)).pow(2).mean().backward()
+            net.zero_grad()
+        """,
+        "loss-accumulation-leak",
+    ),
+    case(
+        "validation_in_training_mode",
+        """
+        import torch
+        import torch.nn as nn
+        net, criterion = nn.Linear(2, 1), nn.MSELoss()
+        optimizer = torch.optim.SGD(net.parameters(), lr=0.1)
+        def validate(batches):
+            total = 0
+            for x in batches:
+                total += criterion(net(x), torch.ones(2, 1))  # CULPRIT
+            return total / len(batches)
+        for epoch in range(2):
+            optimizer.zero_grad()
+            criterion(net(torch.ones(2, 2)), torch.ones(2, 1)).backward()
+            optimizer.step()
+            print(validate(torch.randn(3, 2, 2)))
+        """,
+        "loss-accumulation-leak",
+    ),
+    case(
         "features_in_a_list",
         """
         import torch

@@ -11,9 +11,9 @@ from gradviz.diagnosis.rules._lifetime import (
     frames,
     made_at,
     none_ended_run,
+    passes_through,
     rebound,
     same_line,
-    walked,
 )
 from gradviz.program.events import Call
 from gradviz.program.history import History
@@ -48,11 +48,8 @@ def _none_reads(history: History) -> Iterator[NoneRead]:
         node = history.node(value.node)
         if value.is_leaf or node is None or _kept(history, value):
             continue
-        passed = any(
-            each.index < call.index and walked(history, each, node.key)
-            for each in history.backwards
-            if each.error is None
-        )
+        passes = passes_through(history, node.key)
+        passed = bool(passes) and passes[0].index < call.index
         last = call is empty[-1] and none_ended_run(history)
         if passed or last:
             why = _why(history, value, node)

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
+from collections import defaultdict
+from collections.abc import Iterable, Iterator
 from functools import lru_cache
 
 from gradviz.program.events import Backward, Call, Event, ModuleCall, Raised
@@ -131,10 +132,10 @@ def makers(history: History) -> dict[int, Call]:
     return {node: call for call in history.calls for node in call.nodes}
 
 
-def graph_behind(history: History, call: Call) -> set[int]:
-    """Return the nodes below those of a call, also where no pass ever walked."""
+def graph_behind(history: History, calls: Iterable[Call]) -> set[int]:
+    """Return the nodes below those of calls, also where no pass ever walked."""
     made_by = history.once(makers)
-    waiting, found = list(call.nodes), set[int]()
+    waiting, found = [key for call in calls for key in call.nodes], set[int]()
     while waiting:
         key = waiting.pop()
         if key not in found:
@@ -145,11 +146,8 @@ def graph_behind(history: History, call: Call) -> set[int]:
 
 
 def passed_nodes(history: History) -> set[int]:
-    """Return the nodes that backward passes walked, leaves left out."""
-    found: set[int] = set()
-    for each in history.backwards:
-        roots = (value.node for value in each.roots if value.node is not None)
-        found.update(each.nodes or history.reach(roots))
+    """Return the nodes that backward passes walked or failed on, leaves left out."""
+    found = history.once(_passes_by_node)
     return {key for key in found if (node := history.node(key)) and node.leaf is None}
 
 
@@ -198,12 +196,19 @@ def rebound(history: History, site: RawSite | None) -> str | None:
     return None
 
 
-def walked(history: History, backward: Backward, node: int) -> bool:
-    """Tell whether a backward pass reached a node."""
-    if backward.nodes:
-        return node in backward.nodes
-    roots = [value.node for value in backward.roots if value.node is not None]
-    return node in history.reach(roots)
+def passes_through(history: History, node: int) -> list[Backward]:
+    """Return the backward passes that walked a node to the end, in order."""
+    passes = history.once(_passes_by_node).get(node, [])
+    return [each for each in passes if each.error is None]
+
+
+def _passes_by_node(history: History) -> dict[int, list[Backward]]:
+    found: dict[int, list[Backward]] = defaultdict(list)
+    for each in history.backwards:
+        roots = (value.node for value in each.roots if value.node is not None)
+        for node in each.nodes or history.reach(roots):
+            found[node].append(each)
+    return found
 
 
 def old_name(name: str) -> str:

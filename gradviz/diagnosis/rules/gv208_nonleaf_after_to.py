@@ -32,7 +32,7 @@ from collections.abc import Iterator
 
 from gradviz.diagnosis.rule import Hit, Related, Rule
 from gradviz.diagnosis.rules._grad_reads import none_reads
-from gradviz.diagnosis.rules._lifetime import CONVERSIONS, name_of, walked
+from gradviz.diagnosis.rules._lifetime import CONVERSIONS, name_of, passes_through
 from gradviz.program.events import Call, OptimizerCall
 from gradviz.program.history import History
 
@@ -77,7 +77,7 @@ def _lost_parameters(history: History) -> Iterator[Hit]:
         for tensor in module.parameters.values()
     }
     for call in history.calls:
-        if _converts_parameter(call, known) and _was_walked(history, call):
+        if _converts_parameter(call, known) and passes_through(history, call.nodes[-1]):
             yield Hit(
                 f"{name_of(history, call.outputs[0], 'This tensor')} is a converted "
                 "copy of a parameter, and a copy is no parameter: no module registers "
@@ -95,10 +95,6 @@ def _converts_parameter(call: Call, known: set[int]) -> bool:
         return False
     source = call.inputs[0]
     return source.is_parameter and source.requires_grad and source.tensor not in known
-
-
-def _was_walked(history: History, call: Call) -> bool:
-    return any(walked(history, each, call.nodes[-1]) for each in history.backwards)
 
 
 RULE = Rule("GV208", "nonleaf-after-to", "warning", check)

@@ -36,7 +36,7 @@ from gradviz.diagnosis.rules._lifetime import (
     made_at,
     name_of,
     none_ended_run,
-    walked,
+    passes_through,
 )
 from gradviz.program.events import Backward, Call
 from gradviz.program.history import History
@@ -74,13 +74,8 @@ def _pass_before(history: History, call: Call, value: Value) -> Backward | None:
     """Return the last pass through a tensor, unless one follows the call."""
     if value.node is None or value.is_leaf:
         return None
-    found = None
-    for each in history.backwards:
-        if each.error is None and walked(history, each, value.node):
-            if each.index > call.index:
-                return None
-            found = each
-    return found
+    passes = passes_through(history, value.node)
+    return passes[-1] if passes and passes[-1].index < call.index else None
 
 
 def _read_after(history: History, call: Call, value: Value) -> Call | None:

@@ -40,6 +40,7 @@ from itertools import pairwise
 
 from gradviz.diagnosis.rule import Hit, Related, Rule
 from gradviz.diagnosis.rules._lifetime import (
+    last_raised,
     line_of,
     made_at,
     makers,
@@ -71,7 +72,7 @@ def check(history: History) -> Iterator[Hit]:
     """Yield one hit per line that lengthens a graph in vain."""
     lines: dict[object, list[Call]] = defaultdict(list)
     for call in history.calls:
-        grows = call.nodes and call.site is not None and call.module is None
+        grows = call.nodes and call.site is not None
         if grows and any(value.requires_grad for value in call.outputs):
             lines[call.site, call.stack].append(call)
     reported: set[object] = set()
@@ -80,8 +81,8 @@ def check(history: History) -> Iterator[Hit]:
         if len(chain) < 2 or chain[-1].site is None:
             continue
         passed = history.once(passed_nodes)
-        if any(key in passed for call in chain for key in call.nodes):
-            continue
+        if any(key in passed for call in calls for key in call.nodes):
+            continue  # what a pass starts from, perhaps in another turn
         place = line_of(chain[-1].site)
         if place not in reported and _in_vain(history, chain):
             reported.add(place)
@@ -126,14 +127,18 @@ def _in_vain(history: History, chain: list[Call]) -> bool:
     for one, other in pairwise(chain):
         if any(one.index < each.index < other.index for each in history.backwards):
             return True
-    last = chain[-1].outputs[0]
-    if any(use.op in _NUMBERS for use in history.uses(last.tensor)):
-        return True
-    if any(_evaluates(history, value) for value in chain[-1].inputs):
-        return True
-    if history.backwards or history.program.script is None or len(chain) < 3:
+    last = chain[-1]
+    if last.module is not None:
         return False
-    return any(root.call == chain[-1].index for root in history.program.live)
+    if any(use.op in _NUMBERS for use in history.uses(last.outputs[0].tensor)):
+        return True
+    if any(_evaluates(history, value) for value in last.inputs):
+        return True
+    ended = history.program.script is not None and last_raised(history) is None
+    if not ended or len(chain) < 3:
+        return False
+    alive = any(root.call == last.index for root in history.program.live)
+    return alive or bool(history.backwards)
 
 
 def _evaluates(history: History, value: Value) -> bool:

@@ -65,7 +65,7 @@ def check(history: History) -> Iterator[Hit]:
         if place is None or place in reported or not _evaluation(history, made):
             continue
         lines = history.once(_lines)[_line(made[0])]
-        if any(_trains(history, call) or _is_cut(history, call) for call in lines):
+        if _trains(history, lines) or any(_is_cut(history, call) for call in lines):
             continue
         reported.add(place)
         held = f", held by `{found.holder}`" if found.holder else ""
@@ -107,18 +107,18 @@ def _alive(history: History) -> Iterator[_Pile]:
     """Yield what is alive with a graph at the end."""
     lines: dict[object, list[tuple[LiveRoot, Call]]] = defaultdict(list)
     found: list[tuple[LiveRoot, Call]] = []
-    inner: set[int] = set()  # nodes that are no roots: another graph hangs on them
     for root in history.program.live:
         call = history.call_at(root.call)
         call = call or history.once(makers).get(root.value.node or 0)
         if call is not None and call.site is not None:
             found.append((root, call))
-            inner |= graph_behind(history, call) - set(call.nodes)
-    for root, call in found:
+    inner: set[int] = set()  # nodes that are no roots: another graph hangs on them
+    for root, call in sorted(found, key=lambda row: -row[1].index):
         if root.value.node not in inner:
             lines[_line(call)].append((root, call))
+            inner |= graph_behind(history, [call])
     for rows in lines.values():
-        rows.sort(key=lambda row: row[1].index)
+        rows.reverse()
         holders = [holder for root, _ in rows for holder in root.holders]
         size = sum(root.saved_bytes for root, _ in rows)
         yield _Pile([call for _, call in rows], _container(holders), size)
@@ -152,9 +152,9 @@ def _one_per_run(history: History, made: list[Call]) -> list[Call]:
     return list(runs.values())
 
 
-def _trains(history: History, call: Call) -> bool:
-    """Tell whether a backward pass walked a call's nodes, or some behind them."""
-    return not graph_behind(history, call).isdisjoint(history.once(passed_nodes))
+def _trains(history: History, calls: list[Call]) -> bool:
+    """Tell whether a backward pass walked nodes of these calls, or some behind them."""
+    return not graph_behind(history, calls).isdisjoint(history.once(passed_nodes))
 
 
 def _is_cut(history: History, call: Call) -> bool:
