@@ -77,19 +77,32 @@ class _Finder:
         """Return the cuts whose result came back into the graph, by event index."""
         cuts: dict[int, _Cut] = {}
         for call in self.history.calls:
-            user = next((self.rows[n] for n in call.nodes if n in self.rows), None)
+            user = self._user(call)
             if user is None:
                 continue
-            for position, value in enumerate(call.inputs):
+            row, position = user
+            for value in call.inputs:
                 if value.requires_grad:
                     continue
                 for cut in self._behind(value, call.index):
                     known = cuts.setdefault(cut.call.index, cut)
-                    known.users.setdefault(user, position)
+                    known.users.setdefault(row, position)
         for tensor, row in self.leaves.items():
             for cut in self._behind(tensor):
                 cuts.setdefault(cut.call.index, cut).users.setdefault(row, 0)
         return cuts
+
+    def _user(self, call: Call) -> tuple[int, int] | None:
+        """Return the node of a call with an input that has no gradient, and which.
+
+        A call may make several: ``linear()`` also transposes its weight.
+        """
+        made = [key for key in call.nodes if key in self.rows]
+        for key in made:
+            inputs = self.history.program.nodes[key].next
+            if None in inputs:
+                return self.rows[key], inputs.index(None)
+        return (self.rows[made[0]], 0) if made else None
 
     def at(self, sites: set[RawSite]) -> Iterator[_Cut]:
         """Yield the cuts at these places, wherever their results went."""

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import importlib
+from typing import Any
+
 import pytest
 
-import gradtape as torch
 import gradviz
 from gradviz import ir
+from gradviz._capture._session import Session
 from gradviz.diagnosis import cuts
 from gradviz.diagnosis.cuts import with_cuts
 from gradviz.ir_validate import validate
@@ -28,13 +31,22 @@ def ghosts(snapshot: ir.Snapshot) -> list[ir.OpNode]:
     return [node for node in snapshot.nodes if node.kind == "cut"]
 
 
-def start() -> torch.Tensor:
+@pytest.fixture(params=["gradtape", "torch"])
+def torch(request: pytest.FixtureRequest) -> Any:
+    return importlib.import_module(request.param)
+
+
+def start(torch: Any) -> Any:
     return torch.tensor([1.0, 2.0, 3.0], requires_grad=True)
 
 
-def test_a_branch_that_comes_back_detached_is_drawn_with_its_line():
-    x = start()
-    with gradviz.record() as rec:
+def record(torch: Any) -> Session:
+    return gradviz.record(engine=torch.__name__)
+
+
+def test_a_branch_that_comes_back_detached_is_drawn_with_its_line(torch: Any):
+    x = start(torch)
+    with record(torch) as rec:
         y = x.exp()
         teacher = (y * 2).detach()
         (y * teacher).sum().backward()
@@ -47,18 +59,32 @@ def test_a_branch_that_comes_back_detached_is_drawn_with_its_line():
     assert (given.shape, given.requires_grad, given.name) == ((3,), False, "teacher")
 
 
-def test_a_cut_is_found_behind_calls_that_no_gradient_reaches():
-    x = start()
-    with gradviz.record() as rec:
+def test_the_node_of_the_result_takes_the_cut_in(torch: Any):
+    x = start(torch)
+    net = torch.nn.Linear(3, 1)
+    with record(torch) as rec:
+        net(x.exp().detach()).sum().backward()
+    snapshot = rec.snapshot()
+    (edge,) = [
+        edge
+        for edge in snapshot.edges
+        if edge.kind == "cut" and snapshot.nodes[edge.source].kind == "cut"
+    ]
+    assert snapshot.nodes[edge.target].name == "AddmmBackward0"
+
+
+def test_a_cut_is_found_behind_calls_that_no_gradient_reaches(torch: Any):
+    x = start(torch)
+    with record(torch) as rec:
         y = x.exp()
         mask = (y > 5).float().mean()
         (y * mask).sum().backward()
     assert cut_edges(rec.snapshot()) == [("exp", "gt"), ("gt", "mul")]
 
 
-def test_what_runs_under_no_grad_says_so():
-    x = start()
-    with gradviz.record() as rec:
+def test_what_runs_under_no_grad_says_so(torch: Any):
+    x = start(torch)
+    with record(torch) as rec:
         y = x.exp()
         with torch.no_grad():
             z = y * 3 + 1
@@ -68,9 +94,9 @@ def test_what_runs_under_no_grad_says_so():
     assert ghosts(snapshot)[0].name == "mul"
 
 
-def test_a_leaf_made_of_the_graph_shows_where_it_comes_from():
-    x = start()
-    with gradviz.record() as rec:
+def test_a_leaf_made_of_the_graph_shows_where_it_comes_from(torch: Any):
+    x = start(torch)
+    with record(torch) as rec:
         y = x.exp()
         fresh = y.detach().requires_grad_()
         (fresh * 2).sum().backward()
@@ -78,18 +104,18 @@ def test_a_leaf_made_of_the_graph_shows_where_it_comes_from():
     assert cut_edges(rec.snapshot()) == [("exp", "detach"), ("detach", "fresh")]
 
 
-def test_values_that_nothing_of_the_graph_depends_on_are_not_drawn():
-    x = start()
-    with gradviz.record() as rec:
+def test_values_that_nothing_of_the_graph_depends_on_are_not_drawn(torch: Any):
+    x = start(torch)
+    with record(torch) as rec:
         loss = (x * torch.ones(3)).sum()
         print(loss.item(), loss.detach(), (x * 2).argmax())
         loss.backward()
     assert ghosts(rec.snapshot()) == []
 
 
-def test_a_finding_gets_the_cut_that_it_is_about():
+def test_a_finding_gets_the_cut_that_it_is_about(torch: Any):
     net = torch.nn.Linear(2, 1)
-    with gradviz.record() as rec:
+    with record(torch) as rec:
         out = net(torch.ones(4, 2))
         hits = (out > 0).float()
         loss = 1 - hits.mean()
@@ -102,9 +128,9 @@ def test_a_finding_gets_the_cut_that_it_is_about():
     assert row in finding.nodes
 
 
-def test_a_finding_names_the_memory_that_was_overwritten():
-    x = start()
-    with gradviz.record() as rec:
+def test_a_finding_names_the_memory_that_was_overwritten(torch: Any):
+    x = start(torch)
+    with record(torch) as rec:
         y = x.exp()
         y += 1
         with pytest.raises(RuntimeError):
