@@ -34,6 +34,7 @@ examples:
   gradviz run train.py -- --html x           what follows -- is all for the script
   gradviz run --engine gradtape train.py     `import torch` gives gradtape
   gradviz run --findings out.json train.py   only the findings, for other programs
+  gradviz explain GV101                      what a finding means, with an example
   gradviz show train.gradviz.json            see a recording in the browser
   gradviz export train.gradviz.json -o graph.svg
 
@@ -79,6 +80,8 @@ def _dispatch(given: list[str]) -> int:
     try:
         if options.command == "run":
             return _run(options, for_script)
+        if options.command == "explain":
+            return _explain(options.rule)
         if options.command == "export":
             return _export(options.snapshot, options.output)
         return _show(options.file, open_it=not options.no_open)
@@ -150,6 +153,8 @@ def _parser() -> argparse.ArgumentParser:
         type=Path,
         metavar="OUT.{html,svg,dot,json,txt}",
     )
+    explain = commands.add_parser("explain", help="what a finding means, by its code")
+    explain.add_argument("rule", nargs="?", metavar="CODE", help="GV101 or its name")
     show = commands.add_parser("show", help="show a recording")
     show.add_argument("file", metavar="FILE", help="a .gradviz.json file or a page")
     show.add_argument("--no-open", action="store_true", help="only print a table")
@@ -280,6 +285,13 @@ def _say_what(outcome: Outcome, written: list[Path]) -> None:
     until = " until the script raised" if outcome.error is not None else ""
     files = ", ".join(str(path.resolve()) for path in written)
     print(f"gradviz: {', '.join(parts)}{until}: {files}", file=sys.stderr)
+
+
+def _explain(name: str | None) -> int:
+    from gradviz.diagnosis.manual import explanation, find_rule, listing
+
+    print(listing() if name is None else explanation(find_rule(name)))
+    return 0
 
 
 def _export(source: str, output: Path) -> int:

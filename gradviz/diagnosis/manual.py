@@ -1,0 +1,127 @@
+"""The documentation of rules, read from the docstrings of their files."""
+
+from __future__ import annotations
+
+import ast
+import re
+import sys
+import textwrap
+from dataclasses import dataclass
+
+from gradviz.diagnosis import rules
+from gradviz.diagnosis.rule import Rule
+from gradviz.diagnosis.rules import all_rules
+from gradviz.errors import GradvizError
+
+SECTIONS = (
+    "What it does",
+    "Why is this bad",
+    "Example",
+    "Use instead",
+    "When it stays quiet",
+    "References",
+)
+_CODE = ("Example", "Use instead")
+
+
+@dataclass(frozen=True, slots=True)
+class Page:
+    """What a rule's file says about it."""
+
+    rule: Rule
+    title: str  # one sentence
+    sections: dict[str, str]  # by the names of SECTIONS; code is dedented
+
+
+def page_of(rule: Rule) -> Page:
+    """Read the documentation of a rule.
+
+    >>> page_of(all_rules()[0]).rule.code
+    'GV101'
+    """
+    name = f"{rules.__name__}.{rule.code.lower()}_{rule.slug.replace('-', '_')}"
+    text = sys.modules[name].__doc__ or ""
+    head, _, rest = text.partition("\n\n")
+    title = re.sub(rf"^{rule.code}( {rule.slug})?:\s+", "", " ".join(head.split()))
+    heading = re.compile(rf"^({'|'.join(SECTIONS)})\??:?$", re.MULTILINE)
+    parts = heading.split(rest)[1:]
+    found = {
+        name: _body(name, body)
+        for name, body in zip(parts[::2], parts[1::2], strict=True)
+    }
+    if title.rstrip(".") == f"{rule.code} {rule.slug}":  # no sentence of its own
+        title = (
+            " ".join(found["What it does"].split()).partition(". ")[0].rstrip(".") + "."
+        )
+    return Page(rule, title[:1].upper() + title[1:], found)
+
+
+def _body(name: str, text: str) -> str:
+    text = textwrap.dedent(text.strip("\n")).strip()
+    if name not in _CODE:
+        return text
+    return textwrap.dedent(text.removeprefix("::").strip("\n")).strip()
+
+
+def is_code(text: str) -> bool:
+    """Tell whether an example is a program, and not a sentence about one."""
+    try:
+        ast.parse(text)
+    except SyntaxError:
+        return False
+    return True
+
+
+def find_rule(name: str) -> Rule:
+    """Return the rule with this code or slug; raise GradvizError for any other name."""
+    wanted = name.lower()
+    for rule in all_rules():
+        if wanted in (rule.code.lower(), rule.slug):
+            return rule
+    raise GradvizError(
+        f"there is no rule {name!r}; `gradviz explain` without a name lists them all."
+    )
+
+
+def explanation(rule: Rule) -> str:
+    """Return the documentation of a rule for a terminal."""
+    page = page_of(rule)
+    lines = [f"{rule.code} {rule.slug} ({rule.severity})", "", page.title]
+    for name, text in page.sections.items():
+        lines += ["", name, textwrap.indent(text, "    ")]
+    return "\n".join(lines)
+
+
+def listing() -> str:
+    """Return one line for every rule."""
+    width = max(len(rule.slug) for rule in all_rules())
+    return "\n".join(
+        f"{rule.code}  {rule.slug:{width}}  {page_of(rule).title}"
+        for rule in all_rules()
+    )
+
+
+def markdown() -> str:
+    """Return the documentation of all rules as one page."""
+    lines = [
+        "# What gradviz finds",
+        "",
+        "Every cause that `gradviz run`, `gradviz.record()` and notebooks name.",
+        "`gradviz explain CODE` shows one of them in the terminal.",
+        "",
+        "This page is written by `python -m tools.findings_page`; do not edit it.",
+        "",
+        "| code | cause | severity |",
+        "|---|---|---|",
+    ]
+    pages = [page_of(rule) for rule in all_rules()]
+    for page in pages:
+        rule = page.rule
+        link = f"[{rule.slug}](#{rule.code.lower()}-{rule.slug})"
+        lines.append(f"| {rule.code} | {link} | {rule.severity} |")
+    for page in pages:
+        lines += ["", f"## {page.rule.code} {page.rule.slug}", "", page.title]
+        for name, text in page.sections.items():
+            lines += ["", f"**{name}**", ""]
+            lines.append(f"```python\n{text}\n```" if is_code(text) else text)
+    return "\n".join(lines) + "\n"

@@ -1,0 +1,47 @@
+"""The documentation of the rules: whole, true to their files, and reachable."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from gradviz import cli
+from gradviz.diagnosis.manual import SECTIONS, markdown, page_of
+from gradviz.diagnosis.rule import Rule
+from gradviz.diagnosis.rules import all_rules
+
+DOCS = Path(__file__).resolve().parents[2] / "docs"
+
+
+@pytest.mark.parametrize("rule", all_rules(), ids=lambda rule: rule.code)
+def test_every_rule_is_documented_in_the_same_sections(rule: Rule):
+    page = page_of(rule)
+    assert page.title.endswith(".")
+    assert tuple(page.sections) == SECTIONS
+    assert all(page.sections.values())
+
+
+def test_codes_and_slugs_are_used_once():
+    rules = all_rules()
+    assert len({rule.code for rule in rules}) == len(rules)
+    assert len({rule.slug for rule in rules}) == len(rules)
+
+
+def test_the_page_of_the_docs_is_up_to_date():
+    text = (DOCS / "findings.md").read_text(encoding="utf-8")
+    assert text == markdown(), "run `python -m tools.findings_page`"
+
+
+def test_explain_shows_one_rule_or_lists_all(capsys: Any):
+    assert cli.main(["explain", "gv201"]) == 0
+    by_code = capsys.readouterr().out
+    assert by_code.startswith("GV201 backward-twice (error)\n")
+    assert "Use instead" in by_code
+    assert cli.main(["explain", "backward-twice"]) == 0
+    assert capsys.readouterr().out == by_code
+    assert cli.main(["explain"]) == 0
+    assert len(capsys.readouterr().out.splitlines()) == len(all_rules())
+    assert cli.main(["explain", "GV000"]) == 2
+    assert "there is no rule 'GV000'" in capsys.readouterr().err
