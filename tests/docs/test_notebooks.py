@@ -1,0 +1,82 @@
+"""The tour runs from top to bottom, fails only where it says so, and draws graphs."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import Any
+
+import nbformat
+import pytest
+
+nbclient = pytest.importorskip("nbclient")
+
+ROOT = Path(__file__).resolve().parents[2]
+TOUR = sorted((ROOT / "notebooks").glob("*.ipynb"))
+SNAPSHOT = "application/vnd.gradviz+json"
+
+# What the pictures and texts of each notebook must show, in any of its outputs.
+GRAPHS = {
+    "01_first_graph": (3, set[str]()),
+    "02_leaves_detach_and_cuts": (1, {"threshold-cuts-gradient"}),
+    "03_in_place_and_versions": (
+        3,
+        {"inplace-saved-output", "inplace-disjoint-slice"},
+    ),
+    "04_strides_and_storage": (2, {"view-noncontiguous"}),
+    "05_nan_hunting": (1, {"nan-log-of-zero"}),
+    "06_gradient_flow": (2, {"vanishing-gradient"}),
+}
+TEXTS = {
+    "02_leaves_detach_and_cuts": ["detach-in-forward"],
+    "05_nan_hunting": ["nan-sqrt-of-zero"],
+    "06_gradient_flow": ["SigmoidBackward0", "The pass is over"],
+}
+
+
+def executed(path: Path, folder: Path) -> Any:
+    notebook = nbformat.read(path, as_version=4)
+    environment = os.environ | {
+        "PYTHONPATH": f"{ROOT}{os.pathsep}{ROOT / 'engine'}",
+        "IPYTHONDIR": str(folder / "ipython"),
+        "JUPYTER_RUNTIME_DIR": str(folder / "runtime"),
+    }
+    client = nbclient.NotebookClient(
+        notebook, timeout=180, resources={"metadata": {"path": str(folder)}}
+    )
+    client.execute(env=environment)
+    return notebook
+
+
+def outputs(notebook: Any) -> list[Any]:
+    return [
+        output
+        for cell in notebook.cells
+        if cell.cell_type == "code"
+        for output in cell.outputs
+    ]
+
+
+@pytest.mark.parametrize("path", TOUR, ids=lambda path: path.stem)
+def test_a_notebook_of_the_tour_runs_and_shows_what_it_tells(
+    path: Path, tmp_path: Path
+):
+    notebook = executed(path, tmp_path)
+    shown = outputs(notebook)
+    snapshots = [o.data[SNAPSHOT] for o in shown if SNAPSHOT in o.get("data", {})]
+    count, slugs = GRAPHS[path.stem]
+    assert len(snapshots) == count
+    found = {each["slug"] for graph in snapshots for each in graph.get("findings", [])}
+    assert found == slugs
+    text = "\n".join(
+        o.get("text", "") + o.get("data", {}).get("text/plain", "") for o in shown
+    )
+    assert [word for word in TEXTS.get(path.stem, []) if word not in text] == []
+
+
+@pytest.mark.parametrize("path", TOUR, ids=lambda path: path.stem)
+def test_a_notebook_of_the_tour_is_stored_without_outputs(path: Path):
+    notebook = nbformat.read(path, as_version=4)
+    nbformat.validate(notebook)
+    assert outputs(notebook) == []
+    assert "Exercises" in notebook.cells[-1].source
