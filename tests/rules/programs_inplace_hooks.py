@@ -121,4 +121,19 @@ HOOKS: list[Case] = [
         """,
         "hook-before-inplace",
     ),
+    case(
+        "hook_removed_after_use",
+        """
+        import torch
+
+        x = torch.ones(3, requires_grad=True)
+        h = x * 2
+        grads = []
+        handle = h.register_hook(grads.append)
+        h.relu_()  # CULPRIT
+        h.sum().backward()
+        handle.remove()
+        """,
+        "hook-before-inplace",
+    ),
 ]

@@ -31,7 +31,7 @@ from gradviz.diagnosis._raised import Failure
 from gradviz.diagnosis._refused import hit, refused
 from gradviz.diagnosis._words import place
 from gradviz.diagnosis.rule import Hit, Related, Rule
-from gradviz.program.events import HookRegistered
+from gradviz.program.events import HookRegistered, ModuleCall
 from gradviz.program.history import History
 
 
@@ -60,14 +60,23 @@ def _check(history: History) -> Iterator[Hit]:
 
 
 def _hook(history: History, failure: Failure) -> HookRegistered | None:
-    """Return the last full backward hook that was registered before the failure."""
-    before = None if failure.call is None else failure.call.index
-    found = None
-    for event in history.of(HookRegistered):
-        full = "module" in event.kind and "backward" in event.kind
-        if full and (before is None or event.index < before):
-            found = event
-    return found
+    """Return the full backward hook on the module that was entered last."""
+    end = float("inf") if failure.call is None else failure.call.index
+    entered = {
+        event.module: event.index
+        for event in history.of(ModuleCall)
+        if event.index < end
+    }
+    hooks = [
+        event
+        for event in history.of(HookRegistered)
+        if event.kind.startswith("module_full_backward") and event.index < end
+    ]
+    return max(
+        hooks,
+        key=lambda hook: (entered.get(hook.target or -1, -1), hook.index),
+        default=None,
+    )
 
 
 RULE = Rule("GV116", "full-backward-hook-inplace", "error", _check)

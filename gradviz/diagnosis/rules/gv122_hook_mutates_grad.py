@@ -50,7 +50,7 @@ def _check(history: History) -> Iterator[Hit]:
     changed = {event.hook for event in history.of(HookRan) if event.changed}
     told: set[RawSite | None] = set()
     for hook in history.of(HookRegistered):
-        if hook.kind in _KINDS and not hook.removed and hook.site not in told:
+        if hook.kind in _KINDS and hook.site not in told:
             writer = _writer(history, hook)
             if writer is not None or hook.hook in changed:
                 told.add(hook.site)

@@ -41,23 +41,22 @@ from gradviz.program.values import RawSite, Value
 
 
 def _check(history: History) -> Iterator[Hit]:
-    hooks = history.of(HookRegistered)
-    removed = {hook.hook: hook.index for hook in hooks if hook.removed}
+    last_run = {event.hook: event.index for event in history.of(HookRan)}
     told: set[RawSite | None] = set()
-    for hook in hooks:
+    for hook in history.of(HookRegistered):
         value = hook.value
-        if hook.kind != "tensor" or hook.removed or value is None or value.node is None:
+        if hook.kind != "tensor" or value is None or value.node is None:
             continue
-        if hook.site in told:
+        if hook.site in told or hook.hook not in last_run:
             continue
-        write = _first_write(history, value, hook.index, removed.get(hook.hook))
-        if write is not None and _ran(history, hook, value.node, write.index):
+        write = _first_write(history, value, hook.index, last_run[hook.hook])
+        if write is not None:
             told.add(hook.site)
             yield _hit(history, hook, value, write)
 
 
 def _first_write(
-    history: History, value: Value, after: int, before: int | None
+    history: History, value: Value, after: int, before: int
 ) -> Call | None:
     for call, write in history.writes(value.storage, after=after, before=before):
         written = written_tensor(call, write)
@@ -67,21 +66,6 @@ def _first_write(
         if same and call.grad_enabled and call.nodes:
             return call
     return None
-
-
-def _ran(history: History, hook: HookRegistered, node: int, after: int) -> bool:
-    """Did the hook run, or did at least a backward pass come by?"""
-    ran = history.once(_hooks_run)
-    if ran and hook.hook not in ran:
-        return False
-    return any(
-        backward.index > after and (node in backward.nodes or not backward.nodes)
-        for backward in history.backwards
-    )
-
-
-def _hooks_run(history: History) -> set[int]:
-    return {event.hook for event in history.of(HookRan)}
 
 
 def _hit(history: History, hook: HookRegistered, value: Value, write: Call) -> Hit:
