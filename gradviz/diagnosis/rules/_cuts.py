@@ -16,6 +16,7 @@ from gradviz.diagnosis.rules._flow import (
     name_of,
     words,
 )
+from gradviz.diagnosis.rules._leaves import once
 from gradviz.program.events import Backward, Call, ModeSwitched
 from gradviz.program.history import History
 from gradviz.program.values import RawSite
@@ -65,12 +66,9 @@ class Cut:
         return self.crossings[0].call
 
 
+@once
 def cuts(history: History) -> list[Cut]:
     """Return the cuts that cost a leaf its gradient."""
-    return history.once(_all)
-
-
-def _all(history: History) -> list[Cut]:
     return list(_find(history))
 
 
@@ -86,7 +84,7 @@ def _find(history: History) -> Iterator[Cut]:
     trained = _leaves.trained(history)
     copies = _leaves.copies(history)
     derivatives = {each.backward for each in history.program.functions}
-    for backward in _sampled(history.backwards):
+    for backward in sampled(history.backwards):
         dead = is_dead(backward)
         groups: dict[object, list[tuple[Crossing, _Found]]] = defaultdict(list)
         for root in backward.roots:
@@ -120,7 +118,7 @@ def _behind(flow: Flow, crossings: Iterable[Crossing]) -> set[int]:
     }
 
 
-def _sampled(passes: Iterable[Backward]) -> list[Backward]:
+def sampled(passes: Iterable[Backward]) -> list[Backward]:
     """Return the first and last passes of each line: a loop repeats itself."""
     by_site: dict[RawSite | None, list[Backward]] = defaultdict(list)
     for each in passes:

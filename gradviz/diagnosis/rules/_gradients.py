@@ -9,6 +9,7 @@ from functools import cached_property
 from typing import Literal
 
 from gradviz.diagnosis.rules._flow import words
+from gradviz.diagnosis.rules._leaves import once
 from gradviz.program.events import Backward, Call, Event, OptimizerCall
 from gradviz.program.history import History
 
@@ -148,10 +149,7 @@ def is_failed(event: Backward) -> bool:
     return event.error is not None
 
 
+@once
 def moments(history: History) -> list[Moment]:
-    """Return where gradients were used and clipped; worked out once per run."""
-    return history.once(_all)
-
-
-def _all(history: History) -> list[Moment]:
+    """Return where gradients were used and clipped."""
     return list(Timeline(history).moments())

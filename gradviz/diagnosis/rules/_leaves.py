@@ -2,21 +2,38 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable
+from collections.abc import Callable, Collection, Iterable
+from functools import wraps
+from typing import TypeVar
 
 from gradviz.program.events import Call, OptimizerCall
 from gradviz.program.history import History
 from gradviz.program.records import Module
 from gradviz.program.values import Value
 
+T = TypeVar("T")
+
+
+def once(analysis: Callable[[History], T]) -> Callable[[History], T]:
+    """Keep what an analysis finds in a run: many rules ask, and only read."""
+
+    @wraps(analysis)
+    def kept(history: History) -> T:
+        return history.once(analysis)
+
+    return kept
+
+
 _COPYING = {"copy_", "lerp_", "add_", "set_", "data.set"}
 
 
+@once
 def trained(history: History) -> set[int]:
     """Return the leaves that any backward pass of the run reaches."""
     return {leaf for each in history.backwards for leaf in each.leaves}
 
 
+@once
 def wanted(history: History) -> set[int] | None:
     """Return the tensors that optimizers step, or None where there is no optimizer.
 
@@ -31,11 +48,13 @@ def wanted(history: History) -> set[int] | None:
     return {tensor for key in keys for tensor in optimizers[key].tensors}
 
 
+@once
 def steps(history: History) -> list[OptimizerCall]:
     """Return the steps of all optimizers, in order."""
     return [each for each in history.of(OptimizerCall) if each.what == "step"]
 
 
+@once
 def copies(history: History) -> set[int]:
     """Return the parameters that are written from other parameters.
 
@@ -56,6 +75,7 @@ def copies(history: History) -> set[int]:
     return found
 
 
+@once
 def last_seen(history: History) -> dict[int, Value]:
     """Return every tensor as the last call saw it."""
     found: dict[int, Value] = {}
@@ -65,6 +85,7 @@ def last_seen(history: History) -> dict[int, Value]:
     return found
 
 
+@once
 def parameters(history: History) -> dict[int, int]:
     """Return the registered parameters of all modules, with their module."""
     return {
@@ -82,6 +103,7 @@ def all_parameters(history: History, module: Module) -> set[int]:
     return found
 
 
+@once
 def births(history: History) -> dict[int, Call]:
     """Return, for tensors, the first call that met their memory."""
     first: dict[int, Call] = {}

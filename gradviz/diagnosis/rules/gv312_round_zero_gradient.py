@@ -40,9 +40,9 @@ _FLAT = ("Round", "Floor", "Ceil", "Trunc", "Sign", "Sgn", "Fix", "Heaviside")
 
 
 def _check(history: History) -> Iterator[Hit]:
-    walks = [(each, *_walk(history, each)) for each in history.backwards if each.nodes]
-    if not any(flat for _, _, flat in walks):
+    if not any(_is_flat(node) for node in history.program.nodes.values()):
         return
+    walks = [(each, *_walk(history, each)) for each in history.backwards if each.nodes]
     moved = {leaf for _, reached, _ in walks for leaf in reached}
     wanted = _leaves.wanted(history)
     for backward, _, flat in walks:

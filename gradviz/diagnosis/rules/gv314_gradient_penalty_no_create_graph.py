@@ -33,30 +33,36 @@ from collections.abc import Iterator
 from math import prod
 
 from gradviz.diagnosis.rule import Hit, Related, Rule
-from gradviz.diagnosis.rules._cuts import is_dead
+from gradviz.diagnosis.rules._cuts import is_dead, sampled
 from gradviz.diagnosis.rules._flow import name_of
 from gradviz.diagnosis.rules._raised import ended_by
 from gradviz.program.events import Backward, Call
 from gradviz.program.history import History
 from gradviz.program.values import Value
 
+_FAR = 4  # passes after a gradient in which it may still be a term
 _JOINS = {"add", "add_", "radd", "iadd", "sub", "sub_", "rsub", "stack"}
 
 
 def _check(history: History) -> Iterator[Hit]:
-    passes = history.backwards
-    for place, grad in enumerate(passes):
+    for grad in sampled(history.backwards):
         constant = _constants(grad)
         if not constant:
             continue
-        later = [each for each in passes[place + 1 :] if each.api == "backward"]
-        for term, join in _terms(history, constant):
+        later = [
+            each
+            for each in history.backwards
+            if each.index > grad.index and each.api == "backward"
+        ][:_FAR]
+        before = later[-1].index if later else grad.index
+        for term, join in _terms(history, constant, before):
             root = _pass_with(join, later)
             if root is not None:
                 yield _hit(history, grad, root, term)
                 break
         for root in later[:1]:
-            if is_dead(root) and root.error and _reaches(history, constant, root):
+            dead = is_dead(root) and root.error is not None
+            if dead and _reaches(history, constant, root):
                 yield _hit(history, grad, root, None)
 
 
@@ -66,9 +72,11 @@ def _constants(grad: Backward) -> list[Value]:
     return [each for each in grad.results if each and not each.requires_grad]
 
 
-def _terms(history: History, constant: list[Value]) -> Iterator[tuple[Call, Call]]:
+def _terms(
+    history: History, constant: list[Value], before: int
+) -> Iterator[tuple[Call, Call]]:
     """Yield the calls that made a scalar of gradients, with the sum it joins."""
-    for call, made in _derived(history, constant):
+    for call, made in _derived(history, constant, before):
         if prod(made.shape) != 1:
             continue
         for use in history.uses(made.tensor):
@@ -79,12 +87,14 @@ def _terms(history: History, constant: list[Value]) -> Iterator[tuple[Call, Call
                 yield call, use
 
 
-def _derived(history: History, start: list[Value]) -> Iterator[tuple[Call, Value]]:
+def _derived(
+    history: History, start: list[Value], before: int
+) -> Iterator[tuple[Call, Value]]:
     """Yield what was computed from values without a graph, with the calls."""
     waiting, seen = [each.tensor for each in start], set[int]()
     for tensor in waiting:
         for call in history.uses(tensor):
-            for made in call.outputs:
+            for made in call.outputs if call.index < before else ():
                 if not made.requires_grad and made.tensor not in seen:
                     seen.add(made.tensor)
                     waiting.append(made.tensor)
@@ -100,7 +110,7 @@ def _pass_with(join: Call, later: list[Backward]) -> Backward | None:
 
 
 def _reaches(history: History, constant: list[Value], root: Backward) -> bool:
-    made = {value.tensor for _, value in _derived(history, constant)}
+    made = {value.tensor for _, value in _derived(history, constant, root.index)}
     return any(each.tensor in made for each in root.roots)
 
 

@@ -41,14 +41,17 @@ from gradviz.diagnosis.rule import Hit, Related, Rule
 from gradviz.diagnosis.rules import _leaves
 from gradviz.diagnosis.rules._gradients import Leaf, Moment, moments
 from gradviz.program.history import History
+from gradviz.program.values import RawSite
 
 
 def _check(history: History) -> Iterator[Hit]:
+    lines = set[RawSite | None]()
     for moment in moments(history):
-        if moment.what == "clip":
+        if moment.what == "clip" or moment.event.site in lines:
             continue
         mixed = {key: leaf for key, leaf in moment.leaves.items() if _is_mixed(leaf)}
         if mixed:
+            lines.add(moment.event.site)
             yield _hit(history, moment, mixed)
 
 

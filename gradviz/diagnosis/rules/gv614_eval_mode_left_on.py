@@ -84,7 +84,7 @@ def _trained(
 ) -> Iterator[Hit]:
     """Yield hits for calls that an event trained while their module was in eval()."""
     for call in calls:
-        switch = switches.get(call.module)
+        switch = switches.pop(call.module, None)  # one word about each switch
         if not call.training and switch is not None and not switch.training:
             stepped = isinstance(event, OptimizerCall)
             sure = stepped and call.module in known
