@@ -4,6 +4,7 @@
 //   64x10  [64,10]    an output or input of that shape
 //   train.py:12       made by that line
 //   has:nan           also has:inf, has:bad, has:hook, has:grad
+//   has:finding       a finding points at it; GV101: one with this code does
 //   is:leaf           also any other kind of node
 //   grad>10           norm of the incoming gradient; also < >= <= =
 //   -relu             a minus excludes; all words must hold
@@ -33,6 +34,7 @@ export function search(graph: Graph, query: string): readonly number[] {
 function testOf(snapshot: Snapshot, word: string): Test {
   return (
     propertyTest(snapshot, word) ??
+    findingTest(snapshot, word) ??
     kindTest(word) ??
     gradientTest(snapshot, word) ??
     lineTest(snapshot, word) ??
@@ -59,6 +61,16 @@ function propertyTest(snapshot: Snapshot, word: string): Test | null {
     default:
       return null;
   }
+}
+
+function findingTest(snapshot: Snapshot, word: string): Test | null {
+  const found = snapshot.findings.filter(
+    ({ code }) => word === "has:finding" || word === code.toLowerCase(),
+  );
+  if (found.length === 0 && word !== "has:finding") return null;
+  const nodes = new Set(found.flatMap((finding) => finding.nodes));
+  const pointedAt = new Set(Array.from(nodes, (id) => snapshot.nodes[id]));
+  return (node) => pointedAt.has(node);
 }
 
 function kindTest(word: string): Test | null {

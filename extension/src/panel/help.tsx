@@ -28,7 +28,7 @@ const QUERIES: readonly (readonly [query: string, what: string])[] = [
   ["conv2d", "Name, call, module, tensor or file contains it"],
   ["64x10", "An input or output has this shape"],
   ["train.py:12", "Made by that line"],
-  ["has:nan", "Also has:inf, has:bad, has:hook, has:grad"],
+  ["has:nan", "Also has:inf, has:bad, has:hook, has:grad, has:finding"],
   ["is:leaf", "Also any other kind of node"],
   ["grad>10", "Norm of the incoming gradient; also <, >=, <=, ="],
   ["-relu", "Leave out what matches; all words must hold"],

@@ -118,6 +118,9 @@ export function goToNode(store: Store, id: number): void {
   });
 }
 
+/** A line in a loop may have made thousands of nodes, in as many modules. */
+const OPENED_AROUND = 12;
+
 /** Unfold a finding and show its nodes: open their scopes, mark them, bring them in view. */
 export function showFinding(store: Store, id: number): void {
   const { data, ui } = store;
@@ -126,7 +129,7 @@ export function showFinding(store: Store, id: number): void {
   batch(() => {
     const { nodes } = finding;
     if (nodes[0] !== undefined) {
-      openAround(store, nodes);
+      openAround(store, nodes.slice(0, OPENED_AROUND));
       selectNode(store, nodes[0]);
       ui.viewMode.value = "graph";
       ui.revealRequest.value = { nodes };

@@ -4,6 +4,7 @@ import {
   collapseAll,
   receiveSnapshot,
   selectNode,
+  setQuery,
   showFinding,
   stepFinding,
 } from "./actions.js";
@@ -66,6 +67,16 @@ describe("the details of a finding", () => {
       "1 error, 2 warnings, 2 info",
     );
     expect([worstOf(findings.slice(1)), worstOf([])]).toEqual(["warning", null]);
+  });
+
+  test("are words to search for", () => {
+    const store = storeWith();
+    setQuery(store, "has:finding");
+    expect(store.derived.matches.value).toEqual([0, 1, 2]);
+    setQuery(store, "gv101");
+    expect(store.derived.matches.value).toEqual([1, 2]);
+    setQuery(store, "-has:finding");
+    expect(store.derived.matches.value).toEqual([3]);
   });
 
   test("are found from the node that they point at", () => {
