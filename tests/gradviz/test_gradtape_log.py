@@ -112,7 +112,7 @@ def test_one_call_has_all_nodes_made_inside() -> None:
 
 def test_a_refused_call_has_its_inputs_and_the_error() -> None:
     def run() -> None:
-        torch.ones(2, 3) @ torch.ones(2, 3)
+        _ = torch.ones(2, 3) @ torch.ones(2, 3)
 
     program = logged(run)
     call = calls(program)[-1]
@@ -173,7 +173,8 @@ def test_attributes_that_matter_are_calls() -> None:
 
 def test_constructors_are_calls() -> None:
     def run() -> None:
-        torch.Tensor([1, 2])
+        make: Any = torch.Tensor
+        make([1, 2])
         torch.FloatTensor([3])
         torch.nn.Parameter(torch.tensor([1]))
 
