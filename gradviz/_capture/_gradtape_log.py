@@ -108,6 +108,7 @@ class GradtapeLog(Log):
     ) -> None:
         self.pause()
         try:
+            self.passes.finish()
             self.loop.__exit__(kind, error, trace)
         finally:
             self._stack.close()
@@ -118,6 +119,7 @@ class GradtapeLog(Log):
     def refresh(self) -> None:
         """Bring names and tables up to date; the log stays open."""
         with self.quiet():
+            self.passes.finish()
             self.loop.refresh()
 
     def preflight(self, *roots: Tensor) -> Backward:
@@ -138,6 +140,7 @@ class GradtapeLog(Log):
     def _drop(self) -> None:
         """Drop the older half of the events, and nodes that only they tell of."""
         events, nodes = self.program.events, self.program.nodes
+        self.passes.finish()
         del events[: len(events) // 2]
         oldest = events[0].index
         for key, row in list(nodes.items()):
@@ -185,6 +188,7 @@ class GradtapeLog(Log):
         if isinstance(error, SystemExit):
             return
         with self.quiet():
+            self.passes.finish()
             self.loop.refresh(error.__traceback__)
         sites = _sites(error.__traceback__, self.user_files)
         self.add(

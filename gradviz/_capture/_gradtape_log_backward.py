@@ -16,12 +16,12 @@ from gradtape._observe import observe
 from gradtape._saved_checks import _has_values, _prints
 from gradtape._tensor import Tensor, edge_of
 from gradtape.autograd import _api
+from gradviz._capture._gradtape_log_ahead import Ahead
 from gradviz._capture._gradtape_log_calls import here
 from gradviz._capture._gradtape_log_events import Listener
-from gradviz._capture._gradtape_log_values import Slots, slots_of
+from gradviz._capture._gradtape_log_values import Slots
 from gradviz.program.events import Backward, HookRegistered
-from gradviz.program.values import Node as NodeRow
-from gradviz.program.values import StaleSaved, Value
+from gradviz.program.values import Saved, StaleSaved, Value
 
 if TYPE_CHECKING:
     from gradviz._capture._gradtape_log import GradtapeLog
@@ -42,6 +42,8 @@ class Passes:
         self.hooks: dict[int, HookRegistered] = {}
         self._listener = Listener(log)
         self._running: list[Backward] = []
+        self._freeing: list[Backward] = []  # their nodes may have no rows yet
+        self.ahead = Ahead(log.reader)
 
     def running(self) -> Backward | None:
         """Return the innermost pass that is running."""
@@ -50,8 +52,9 @@ class Passes:
     def preflight(self, *roots: Tensor) -> Backward:
         """Log what a pass from these roots would find, without running it."""
         with self.log.quiet(), self.log.lock:
-            event = self._begun("backward", {"tensors": roots})
+            event = self.begin("backward", {"tensors": roots})
             self._running.remove(event)
+            self.finish()
             return event
 
     def install(self) -> None:
@@ -108,12 +111,13 @@ class Passes:
         try:
             with self.log.quiet(), self.log.lock:
                 given = {**dict(zip(names, args, strict=False)), **kwargs}
-                return self._begun(api, given)
+                return self.begin(api, given)
         except Exception as error:
             self.log.give_up("before a backward pass", error)
             return None
 
-    def _begun(self, api: Any, given: dict[str, Any]) -> Backward:
+    def begin(self, api: Any, given: dict[str, Any]) -> Backward:
+        """Add the event of a pass that is about to run."""
         log = self.log
         roots = _tensors(_first(given, "tensors", "self", "outputs"))
         gradients = _first(given, "grad_tensors", "gradient", "grad_outputs")
@@ -125,8 +129,10 @@ class Passes:
             stack=log.stack(),
             thread=threading.get_ident(),
             api=api,
-            roots=tuple([log.value(root) for root in roots]),
-            inputs=tuple([log.value(each) for each in _tensors(given.get("inputs"))]),
+            roots=tuple([log.reader.look(root) for root in roots]),
+            inputs=tuple(
+                [log.reader.look(each) for each in _tensors(given.get("inputs"))]
+            ),
             gradients=tuple([self._or_none(each) for each in _listed(gradients)]),
             create_graph=create,
             retain_graph=create if keep is None else bool(keep),
@@ -138,60 +144,37 @@ class Passes:
         return event
 
     def _or_none(self, gradient: Any) -> Value | None:
-        return self.log.value(gradient) if isinstance(gradient, Tensor) else None
+        return self.log.reader.look(gradient) if isinstance(gradient, Tensor) else None
 
     # ---- before ---------------------------------------------------------------------
 
     def _look_ahead(self, event: Backward, roots: Sequence[Tensor]) -> None:
         """Walk what the pass will walk, without running anything."""
-        reader, rows = self.log.reader, self.log.program.nodes
-        waiting = [node for root in roots if (node := _start(root)) is not None]
-        seen: dict[int, None] = {}
-        met = {id(root._data): reader.look(root) for root in roots}
+        starts = [node for root in roots if (node := _start(root)) is not None]
+        met = {id(root._data): self.log.reader.look(root) for root in roots}
         stale: list[StaleSaved] = []
-        freed: list[int] = []
-        leaves: list[int] = []
-        key_of = reader.key
-        while waiting:
-            node = waiting.pop()
-            key = key_of(node)
-            if key in seen or node.dead:
-                continue
-            seen[key] = None
-            row = rows.get(key)
-            if key < 0:
-                leaves.append(-key)
-                if row is None:
-                    reader.row(node, [], met)
-                continue
-            waiting += [each for each in reversed(node.nodes) if each is not None]
-            slots = slots_of(node)
-            if row is None:
-                row = reader.row(node, slots, met)
-            if slots:
-                stale += self._stale(row, node, slots)
-            elif node.saved is None:
-                freed.append(key)
+
+        def check(key: int, node: Node, slots: Slots, saved: Sequence[Saved]) -> None:
+            stale.extend(self._stale(key, node, slots, saved))
+
+        seen, leaves, freed = self.ahead.walk(starts, met, check)
         event.node_count = len(seen)
         event.leaves, event.freed = tuple(leaves), tuple(freed)
         event.stale = tuple(stale)
         if len(seen) <= MAX_NODES:
             event.nodes = tuple(seen)
 
-    def _stale(self, row: NodeRow, node: Node, slots: Slots) -> list[StaleSaved]:
+    def _stale(
+        self, key: int, node: Node, slots: Slots, saved: Sequence[Saved]
+    ) -> list[StaleSaved]:
         found: list[StaleSaved] = []
-        for at, (slot, _, entry) in enumerate(slots):
-            memory = entry.memory
-            if memory is None and entry.tensor is not None:
-                memory = entry.tensor._memory
-            if memory is None or memory.inference or memory.version == entry.version:
-                continue
-            if at < len(row.saved):
-                value = row.saved[at].value
-                found.append(StaleSaved(row.key, slot, value, memory.version))
+        for (slot, _, entry), known in zip(slots, saved, strict=False):
+            if entry.is_stale:
+                now = entry.storage.version
+                found.append(StaleSaved(key, slot, known.value, now))
         if not found and self.log.scan.on:
-            values = {saved.slot: saved.value for saved in row.saved}
-            found += self._silently_changed(row.key, node, values)
+            values = {each.slot: each.value for each in saved}
+            found += self._silently_changed(key, node, values)
         return found
 
     def _silently_changed(
@@ -227,10 +210,19 @@ class Passes:
                     found = result.values() if isinstance(result, dict) else result
                     event.results = tuple([self._or_none(each) for each in found])
                 if not event.retain_graph:
-                    self._note_freed(event)
+                    self._freeing.append(event)
+                    if self.log.scan.on or len(self._freeing) > MAX_NODES:
+                        self.finish()
                 self.log.loop.after_backward(event)
         except Exception as error:
             self.log.give_up("after a backward pass", error)
+
+    def finish(self) -> None:
+        """Make the rows that were put off, and say which passes freed them."""
+        self.ahead.finish()
+        for event in self._freeing:
+            self._note_freed(event)
+        self._freeing.clear()
 
     def _note_freed(self, event: Backward) -> None:
         rows = self.log.program.nodes

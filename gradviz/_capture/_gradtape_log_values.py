@@ -7,18 +7,16 @@ that leaf, negated, since the engine makes such nodes anew.
 
 from __future__ import annotations
 
-import weakref
 from bisect import bisect_left
 from collections.abc import Sequence
-from dataclasses import replace
 from typing import Any, TypeAlias
 
 import numpy as np
 
 from gradtape._node import AccumulateGrad, Node, SavedTensor, next_sequence_nr
+from gradtape._packing import Packing
 from gradtape._tensor import Tensor
 from gradtape._views import CopySlices
-from gradtape.autograd._custom_node import CustomNode
 from gradtape.nn.parameter import Parameter
 from gradviz._capture._facts import device_of, is_packed, saved_slots
 from gradviz._capture._gradtape_log_scan import Scan
@@ -33,6 +31,8 @@ Slots: TypeAlias = list[tuple[str, int | None, SavedTensor]]
 
 _MOST_MAKERS = 20_000
 
+_FIRST_PRUNED = 4_096
+
 
 class _Names(dict[Any, str]):
     """The name of each dtype; NumPy takes 1 µs to tell it."""
@@ -45,15 +45,8 @@ class _Names(dict[Any, str]):
 _NAMES = _Names()
 
 
-class _Known(weakref.ref[Tensor]):
-    """A tensor that was described: its value then, and the array it looked into."""
-
-    __slots__ = ("array", "changes", "key", "value")
-
-    key: int
-    value: Value
-    array: int  # id of it: another one once the tensor was given other memory
-    changes: int  # of that memory, until then
+Note: TypeAlias = tuple[Value, int, int]
+"""The value of a tensor, the id of its array then, and the changes of that memory."""
 
 
 class Reader:
@@ -64,9 +57,11 @@ class Reader:
         self._firsts: list[int] = []  # sequence numbers: where each call's nodes begin
         self._makers: list[tuple[int, Call]] = []  # and where they end
         self._scan = scan
+        self.eager = scan.on  # whether nodes are read as soon as they are made
         self._tensors = tensors
         self._storages = Identities()
-        self._known: dict[int, _Known] = {}
+        self._notes: dict[int, Note] = {}  # by number of the tensor
+        self._room = _FIRST_PRUNED
         self._changes: dict[int, int] = {}  # of each storage, whoever counts them
         self._strides: dict[Any, tuple[int, ...]] = {}  # in elements, by those in bytes
 
@@ -91,40 +86,44 @@ class Reader:
 
     def look(self, tensor: Tensor) -> Value:
         """Describe a tensor as it is now; its graph may not be known."""
-        known = self._known.get(id(tensor))
+        number = self._tensors.of(tensor)
+        note = self._notes.get(number)
         memory, view, data = tensor._memory, tensor._view, tensor._data
         version = 0 if memory is None or memory.inference else memory.version
         node = tensor._grad_fn  # of a view, perhaps not what it will be when asked for
         key = None if node is None else node.seq + 1
         needs = tensor._needs if view is None else tensor.requires_grad
-        if known is not None and known.array == id(data) and known() is tensor:
-            value = known.value
+        if note is not None:
+            value, array, changes = note
             if (
-                value.version == version
-                and value.node == key
+                value.node == key
                 and value.requires_grad is needs
-                and known.changes == self._changes.get(value.storage, 0)
+                and array == id(data)  # else it was given other memory
+                and changes == self._changes.get(value.storage, 0)
             ):
-                return value
-        value = self._described(data, version, self._tensors.of(tensor))
+                if value.version == version:
+                    return value
+                if not self._scan.on:
+                    value = _at_version(value, version)
+                    self._notes[number] = value, array, changes
+                    return value
+        value = self._described(data, version, number)
         if view is not None:
             value.offset, value.is_view = view.offset, view.base is not None
         value.requires_grad, value.is_leaf = needs, node is None
         value.node, value.output = key, tensor._nr
         if type(tensor) is not Tensor or tensor.__dict__:
             value.is_parameter = isinstance(tensor, Parameter)
-        self._keep(tensor, value, id(data))
+        self._notes[number] = value, id(data), self._changes.get(value.storage, 0)
+        if len(self._notes) > self._room:
+            self._prune()
         return value
 
-    def _keep(self, tensor: Tensor, value: Value, array: int) -> None:
-        known = _Known(tensor, self._forget)
-        known.key, known.value, known.array = id(tensor), value, array
-        known.changes = self._changes.get(value.storage, 0)
-        self._known[known.key] = known
-
-    def _forget(self, gone: Any) -> None:
-        if self._known.get(gone.key) is gone:
-            del self._known[gone.key]
+    def _prune(self) -> None:
+        """Forget the values of tensors that are gone."""
+        alive = {number for number, _ in self._tensors.alive()}
+        self._notes = {n: note for n, note in self._notes.items() if n in alive}
+        self._room = max(_FIRST_PRUNED, 2 * len(self._notes))
 
     def _described(self, array: Any, version: int, number: int) -> Value:
         plain = type(array) is np.ndarray
@@ -176,14 +175,6 @@ class Reader:
                 if node is not None and node.seq + 1 not in self.program.nodes:
                     self.read(node, outputs)
 
-    def maker(self, node: Node) -> Call | None:
-        """Return the call that made a node, if it was logged."""
-        at = bisect_left(self._firsts, node.seq) - 1
-        if at < 0:
-            return None
-        last, call = self._makers[at]
-        return call if node.seq < last else None
-
     def read(self, node: Node, outputs: Sequence[Tensor] = ()) -> None:
         """Add the rows of a node and of all behind it that have none yet."""
         nodes = self.program.nodes
@@ -215,19 +206,27 @@ class Reader:
             ]
         )
         row.site, row.sequence = node.raw_site, node.seq
-        call = self.maker(node)
-        if call is not None:
-            row.call, row.module = call.index, call.module
-            call.nodes += (row.key,)
+        self.assign(row)
         layouts = node.layouts
         row.shape = layouts[0].shape if layouts and layouts[0] else None
-        if slots:
-            row.saved = tuple(
-                [
-                    Saved(slot, self._saved(entry, number, row.key, met))
-                    for slot, number, entry in slots
-                ]
-            )
+        row.saved = self.saved(slots, row.key, met)
+
+    def assign(self, row: NodeRow) -> None:
+        """Let a row and the call that made its node refer to each other."""
+        at = bisect_left(self._firsts, row.key - 1) - 1
+        last, call = self._makers[at] if at >= 0 else (0, None)
+        if call is not None and row.key <= last:
+            row.call, row.module = call.index, call.module
+            call.nodes += (row.key,)
+
+    def saved(self, slots: Slots, key: int, met: dict[int, Value]) -> tuple[Saved, ...]:
+        """Describe what a node saved."""
+        return tuple(
+            [
+                Saved(slot, self._saved(entry, number, key, met))
+                for slot, number, entry in slots
+            ]
+        )
 
     def _saved(
         self, entry: SavedTensor, output: int | None, node: int, met: dict[int, Value]
@@ -247,7 +246,7 @@ class Reader:
                 known.requires_grad, known.is_leaf = True, False
                 known.node, known.output = node, output or 0
             value = known
-        return value if value.version == version else replace(value, version=version)
+        return value if value.version == version else _at_version(value, version)
 
 
 def slots_of(node: Node) -> Slots:
@@ -257,22 +256,23 @@ def slots_of(node: Node) -> Slots:
     """
     if type(node) is CopySlices:
         node = node.inner  # the write that it stands for
-    saved = node.saved
-    if not saved:
-        return []
-    if isinstance(node, CustomNode):
+    if node.foreign:
         return [each for each in saved_slots(node) if not is_packed(each[2])]
     found: Slots = []
-    for (name, number), entry in zip(_SLOTS[type(node)], saved, strict=False):
+    at = 0
+    for entry in node.saved or ():
         if type(entry) is SavedTensor:
-            if not is_packed(entry):
-                found.append((name, number, entry))
-        elif isinstance(entry, (list, tuple)):
+            memory: Any = entry.memory
+            if memory is None or type(memory) is not Packing:
+                found.append((*_SLOTS[type(node)][at], entry))
+        elif type(entry) is tuple or type(entry) is list:
+            name, number = _SLOTS[type(node)][at]
             found += [
-                (f"{name}[{at}]", number, each)
-                for at, each in enumerate(entry)
+                (f"{name}[{position}]", number, each)
+                for position, each in enumerate(entry)
                 if type(each) is SavedTensor and not is_packed(each)
             ]
+        at += 1  # noqa: SIM113 - enumerate() costs more than the few slots
     return found
 
 
@@ -291,6 +291,24 @@ class _Slots(dict[type[Node], list[tuple[str, int | None]]]):
 
 
 _SLOTS = _Slots()
+
+
+def _at_version(old: Value, version: int) -> Value:
+    """Return the value of a tensor that was written, else as it was."""
+    value = Value(
+        old.tensor,
+        old.storage,
+        version,
+        old.shape,
+        old.strides,
+        old.offset,
+        old.dtype,
+        old.device,
+    )
+    value.requires_grad, value.is_leaf = old.requires_grad, old.is_leaf
+    value.is_view, value.is_parameter = old.is_view, old.is_parameter
+    value.node, value.output = old.node, old.output
+    return value
 
 
 def root_of(array: Any) -> Any:

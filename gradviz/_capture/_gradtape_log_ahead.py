@@ -1,0 +1,125 @@
+"""Walks the graph of a pass before it runs: what it reaches, and what went stale.
+
+A log that does not look at values reads nodes here for the first time, in the middle of
+the user's training step. So of an ordinary node it notes a tuple, which the garbage
+collector soon stops to look at, and makes the rows when someone asks for them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+from gradtape._node import Node, SavedTensor
+from gradviz._capture._gradtape_log_values import Slots, slots_of
+from gradviz.program.values import Node as NodeRow
+from gradviz.program.values import Saved, Value
+
+if TYPE_CHECKING:
+    from gradviz._capture._gradtape_log_values import Reader
+
+Noted: TypeAlias = tuple[Any, ...]
+"""Name, next keys, their outputs, code, instruction, shape, saved: of a NodeRow."""
+
+Stale: TypeAlias = Callable[[int, Node, Slots, tuple[Saved, ...]], None]
+
+_MOST = 50_000
+
+
+class Ahead:
+    """The nodes that passes reached and that have no row yet."""
+
+    def __init__(self, reader: Reader) -> None:
+        self._reader = reader
+        self._noted: dict[int, Noted] = {}
+
+    def walk(
+        self, starts: Iterable[Node], met: dict[int, Value], check: Stale
+    ) -> tuple[list[int], list[int], list[int]]:
+        """Return the keys of all nodes behind ``starts``, the leaves, the freed nodes.
+
+        ``check`` is called for nodes whose saved tensors do not look as they did.
+        """
+        reader, noted = self._reader, self._noted
+        rows, key_of = reader.program.nodes, reader.key
+        eager = reader.eager
+        seen: dict[int, None] = {}
+        leaves: list[int] = []
+        freed: list[int] = []
+        waiting = list(starts)
+        while waiting:
+            node = waiting.pop()
+            if node.accumulates:
+                key = key_of(node)
+                if key not in seen and not node.dead:
+                    seen[key] = None
+                    leaves.append(-key)
+                    if key not in rows:
+                        reader.row(node, [], met)
+                continue
+            key = node.seq + 1
+            if key in seen:
+                continue
+            seen[key] = None
+            waiting += [each for each in node.nodes[::-1] if each is not None]
+            slots = slots_of(node) if node.keeps else []
+            saved: tuple[Saved, ...] = ()
+            if key in rows:
+                saved = rows[key].saved
+            elif eager or node.foreign or node.layout is None:
+                saved = reader.row(node, slots, met).saved
+            elif key in noted:
+                saved = noted[key][6]
+            else:
+                if slots:
+                    saved = reader.saved(slots, key, met)
+                noted[key] = (
+                    type(node).__name__,
+                    tuple(
+                        [each and not each.dead and key_of(each) for each in node.nodes]
+                    ),
+                    node.numbers,
+                    node.code,
+                    node.lasti,
+                    node.layout.shape,
+                    saved,
+                )
+            if slots:
+                if eager or not all(map(_is_fresh, slots)):
+                    check(key, node, slots, saved)
+            elif node.keeps and node.saved is None:
+                freed.append(key)
+        if len(noted) > _MOST:
+            for key in list(noted)[: _MOST // 2]:
+                del noted[key]
+        return list(seen), leaves, freed
+
+    def finish(self) -> None:
+        """Make the rows of all nodes that were noted."""
+        reader = self._reader
+        for key, noted in self._noted.items():
+            name, following, numbers, code, lasti, shape, saved = noted
+            edges = zip(following, numbers, strict=True)
+            row = reader.program.nodes[key] = NodeRow(
+                key,
+                name,
+                next=tuple([(at, number) if at else None for at, number in edges]),
+                saved=saved,
+                site=None if code is None else (code, lasti),
+                shape=shape,
+                sequence=key - 1,
+            )
+            reader.assign(row)
+        self._noted.clear()
+
+    def knows(self, key: int) -> bool:
+        """Tell whether a node was noted."""
+        return key in self._noted
+
+
+def _is_fresh(slot: tuple[str, int | None, SavedTensor]) -> bool:
+    entry = slot[2]
+    memory = entry.memory
+    if memory is None:
+        memory = entry.tensor._memory if entry.tensor is not None else None
+    return memory is None or memory.inference or memory.version == entry.version
