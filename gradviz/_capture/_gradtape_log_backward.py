@@ -108,13 +108,16 @@ class Passes:
         return observe(self._listener)
 
     def _begin(self, api: Any, names: Any, args: Any, kwargs: Any) -> Backward | None:
+        here.busy += 1
         try:
-            with self.log.quiet(), self.log.lock:
+            with self.log.lock:
                 given = {**dict(zip(names, args, strict=False)), **kwargs}
                 return self.begin(api, given)
         except Exception as error:
             self.log.give_up("before a backward pass", error)
             return None
+        finally:
+            here.busy -= 1
 
     def begin(self, api: Any, given: dict[str, Any]) -> Backward:
         """Add the event of a pass that is about to run."""
@@ -126,7 +129,7 @@ class Passes:
         event = Backward(
             index=log.take_index(),
             site=log.site(),
-            stack=log.stack(),
+            stack=log.stack() if log.scan.on else (),
             thread=threading.get_ident(),
             api=api,
             roots=tuple([log.reader.look(root) for root in roots]),
@@ -204,8 +207,9 @@ class Passes:
 
     def _end(self, event: Backward, result: Any) -> None:
         self._running.remove(event)
+        here.busy += 1
         try:
-            with self.log.quiet(), self.log.lock:
+            with self.log.lock:
                 if event.api == "grad":
                     found = result.values() if isinstance(result, dict) else result
                     event.results = tuple([self._or_none(each) for each in found])
@@ -216,6 +220,8 @@ class Passes:
                 self.log.loop.after_backward(event)
         except Exception as error:
             self.log.give_up("after a backward pass", error)
+        finally:
+            here.busy -= 1
 
     def finish(self) -> None:
         """Make the rows that were put off, and say which passes freed them."""

@@ -259,7 +259,7 @@ class _Met:
 
     def plain(self, value: Any, depth: int = 0) -> Any:
         """Return an argument without tensors or arrays."""
-        if isinstance(value, Tensor):
+        if type(value) is Tensor or isinstance(value, Tensor):
             found = self._look(value)
             self.tensors.append(value)
             self.values.append(found)

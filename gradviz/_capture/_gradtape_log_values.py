@@ -34,15 +34,17 @@ _MOST_MAKERS = 20_000
 _FIRST_PRUNED = 4_096
 
 
-class _Names(dict[Any, str]):
-    """The name of each dtype; NumPy takes 1 µs to tell it."""
-
-    def __missing__(self, dtype: Any) -> str:
-        name = self[dtype] = dtype.name
-        return name
+_names: dict[int, tuple[Any, str]] = {}
+"""By its id, a dtype and its name: NumPy takes 1 µs to tell it, or to hash a dtype."""
 
 
-_NAMES = _Names()
+def _name_of(dtype: Any) -> str:
+    known = _names.get(id(dtype))
+    if known is None:
+        known = dtype, str(dtype.name)
+        if len(_names) < _FIRST_PRUNED:
+            _names[id(dtype)] = known
+    return known[1]
 
 
 Note: TypeAlias = tuple[Value, int, int]
@@ -63,7 +65,6 @@ class Reader:
         self._notes: dict[int, Note] = {}  # by number of the tensor
         self._room = _FIRST_PRUNED
         self._changes: dict[int, int] = {}  # of each storage, whoever counts them
-        self._strides: dict[Any, tuple[int, ...]] = {}  # in elements, by those in bytes
 
     # ---- tensors --------------------------------------------------------------------
 
@@ -128,11 +129,8 @@ class Reader:
     def _described(self, array: Any, version: int, number: int) -> Value:
         plain = type(array) is np.ndarray
         steps = array.strides if plain else getattr(array, "strides", ())
-        layout = array.itemsize, steps
-        strides = self._strides.get(layout)
-        if strides is None:
-            strides = tuple([step // array.itemsize for step in steps])
-            self._strides[layout] = strides
+        item = array.itemsize
+        strides = tuple([step // item for step in steps])
         value = Value(
             number,
             self.storage(array),
@@ -140,7 +138,7 @@ class Reader:
             array.shape if plain else tuple(array.shape),
             strides,
             0,
-            _NAMES[array.dtype],
+            _name_of(array.dtype),
             "cpu" if plain else device_of(array),
         )
         if self._scan.on:
