@@ -50,7 +50,7 @@ class GradtapeLog(Log):
     def __init__(self, program: Program | None = None, *, scan: bool = True) -> None:
         super().__init__(Program("gradtape") if program is None else program)
         self.program.scanned = scan
-        self._most = MAX_EVENTS if scan else _MOST_WITHOUT_VALUES
+        self._most = MAX_EVENTS // 2 if scan else _MOST_WITHOUT_VALUES
         self.scan = Scan(scan)
         self.reader = Reader(self.program, self.tensors, self.scan)
         self.calls = Calls(self)

@@ -120,9 +120,11 @@ def test_a_failing_pass_keeps_no_tensor_alive() -> None:
         assert [ref() for ref in alive] == [None, None]
 
 
-def test_memory_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
+@SCANS
+def test_memory_is_bounded(monkeypatch: pytest.MonkeyPatch, scan: bool) -> None:
     monkeypatch.setattr(_gradtape_log, "_MOST_WITHOUT_VALUES", 200)
-    with GradtapeLog(scan=False) as log:
+    monkeypatch.setattr(_gradtape_log, "MAX_EVENTS", 400)
+    with GradtapeLog(scan=scan) as log:
         train(60)
     program = log.program
     assert len(program.events) <= 200
