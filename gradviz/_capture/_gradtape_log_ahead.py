@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 from gradtape._node import Node, SavedTensor
 from gradviz._capture._gradtape_log_values import Slots, slots_of
 from gradviz.program.values import Node as NodeRow
-from gradviz.program.values import Saved, Value
+from gradviz.program.values import RawSite, Saved, Value, Write
 
 if TYPE_CHECKING:
     from gradviz._capture._gradtape_log_values import Reader
@@ -123,3 +123,31 @@ def _is_fresh(slot: tuple[str, int | None, SavedTensor]) -> bool:
     if memory is None:
         memory = entry.tensor._memory if entry.tensor is not None else None
     return memory is None or memory.inference or memory.version == entry.version
+
+
+def unseen_writes(
+    reader: Reader, starts: Iterable[Node], logged: set[tuple[int, int]]
+) -> list[tuple[str, RawSite | None, Write]]:
+    """Return writes to saved memory that only the engine's own record tells of.
+
+    ``logged`` has storage and version of those that the log has. Each comes with its op
+    and the user's line.
+    """
+    found: dict[tuple[int, int], tuple[str, RawSite | None, Write]] = {}
+    waiting = list(starts)
+    seen: set[Node] = set()
+    while waiting:
+        node = waiting.pop()
+        if node in seen:
+            continue
+        seen.add(node)
+        waiting += [each for each in node.nodes if each is not None]
+        for slot in [each for each in slots_of(node) if not _is_fresh(each)]:
+            entry = slot[2]
+            (saved,) = reader.saved([slot], reader.key(node), {})
+            for op, site, version in entry.storage.writes:
+                key = saved.value.storage, version
+                if version > entry.version and key not in logged:
+                    write = Write(key[0], version - 1, version, saved.value)
+                    found[key] = op, site, write
+    return [found[key] for key in sorted(found)]

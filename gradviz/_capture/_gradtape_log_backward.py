@@ -16,11 +16,11 @@ from gradtape._observe import observe
 from gradtape._saved_checks import _has_values, _prints
 from gradtape._tensor import Tensor, edge_of
 from gradtape.autograd import _api
-from gradviz._capture._gradtape_log_ahead import Ahead
+from gradviz._capture._gradtape_log_ahead import Ahead, unseen_writes
 from gradviz._capture._gradtape_log_calls import here
 from gradviz._capture._gradtape_log_events import Listener
 from gradviz._capture._gradtape_log_values import Slots
-from gradviz.program.events import Backward, HookRegistered
+from gradviz.program.events import Backward, Call, HookRegistered
 from gradviz.program.values import Saved, StaleSaved, Value
 
 if TYPE_CHECKING:
@@ -51,7 +51,19 @@ class Passes:
 
     def preflight(self, *roots: Tensor) -> Backward:
         """Log what a pass from these roots would find, without running it."""
-        with self.log.quiet(), self.log.lock:
+        log = self.log
+        with log.quiet(), log.lock:
+            written = {
+                (write.storage, write.after)
+                for event in log.program.events
+                if isinstance(event, Call)
+                for write in event.writes
+            }
+            starts = [node for root in roots if (node := _start(root)) is not None]
+            for op, site, write in unseen_writes(log.reader, starts, written):
+                call = Call(index=log.take_index(), op=op, site=site, writes=(write,))
+                call.inputs = call.outputs = (write.value,)
+                log.add(call)
             event = self.begin("backward", {"tensors": roots})
             self._running.remove(event)
             self.finish()

@@ -363,6 +363,18 @@ def test_preflight_looks_without_running() -> None:
     assert x.grad is None
 
 
+def test_preflight_tells_of_writes_from_before_the_log() -> None:
+    y = leaf(1.0).exp()
+    y += 1
+    with GradtapeLog() as log:
+        log.preflight(y)
+    (call,) = calls(log.program)
+    assert call.op == "add_"
+    assert [(write.before, write.after) for write in call.writes] == [(0, 1)]
+    assert call.site is not None
+    assert Places().source_line(__file__, Places().line(call.site)) == "    y += 1"
+
+
 # ---- modes and hooks ----------------------------------------------------------------
 
 
