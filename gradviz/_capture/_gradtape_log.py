@@ -154,6 +154,10 @@ class GradtapeLog(Log):
         """Describe a tensor as it is now."""
         return self.reader.value(tensor)
 
+    def node_key(self, node: Any) -> int:
+        """Return the key of a backward function."""
+        return self.reader.key(node)
+
     def pause(self) -> None:
         """Log no calls of this thread until :meth:`resume`."""
         here.busy += 1

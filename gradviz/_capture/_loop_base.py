@@ -116,5 +116,16 @@ def described(value: Any, lib: Any, log: Log, depth: int = 2) -> Any:
     return Opaque(type(value).__name__, getattr(value, "__qualname__", ""), code)
 
 
+def grad_fn_of(tensor: Any) -> Any:
+    """Return a tensor's backward function; None also where asking for it is refused.
+
+    PyTorch makes that of a view anew after a write to its base, and may not want to.
+    """
+    try:
+        return tensor.grad_fn
+    except RuntimeError:
+        return None
+
+
 _PLAIN = (bool, int, float, complex, str)
 _ITEMS = 64

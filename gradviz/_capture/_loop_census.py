@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-from gradviz._capture._loop_base import Part
+from gradviz._capture._loop_base import Part, grad_fn_of
 from gradviz._capture._loop_names import NamePart
 from gradviz.program.events import Backward, Call
 from gradviz.program.records import LiveRoot
@@ -54,7 +54,7 @@ class CensusPart(Part):
                     blind = event.index
         found: list[tuple[int, Any]] = []
         for number, tensor in self.log.tensors.alive():
-            if not isinstance(tensor, self.lib.Tensor) or tensor.grad_fn is None:
+            if not isinstance(tensor, self.lib.Tensor) or grad_fn_of(tensor) is None:
                 continue
             key = self.log.value(tensor).node
             if key in walked or (blind >= 0 and self._call_of(number) < blind):
@@ -82,7 +82,7 @@ class CensusPart(Part):
         inside: set[Any] = set()
         ends: set[Any] = set()
         for tensor in tensors:  # newest first: what was made of it comes before
-            root = tensor.grad_fn
+            root = grad_fn_of(tensor)
             if root in inside and root not in ends:
                 continue
             nodes = self._graph(root)

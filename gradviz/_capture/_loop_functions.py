@@ -8,7 +8,7 @@ from threading import get_ident
 from types import CodeType
 from typing import Any
 
-from gradviz._capture._loop_base import Anything, Part, described, unseen
+from gradviz._capture._loop_base import Anything, Part, described, grad_fn_of, unseen
 from gradviz._capture._loop_check import LARGEST, check_derivative
 from gradviz._capture._loop_pure import is_repeatable, unwrapped
 from gradviz.program.events import Backward, Call
@@ -165,7 +165,7 @@ class FunctionPart(Part):
         log.pause()
         try:
             call.outputs = tuple([log.value(each) for each in tensors])
-            nodes = [each.grad_fn for each in tensors]
+            nodes = [grad_fn_of(each) for each in tensors]
             written = [
                 before
                 for before, each, version in zip(
@@ -196,7 +196,9 @@ class FunctionPart(Part):
             row.dirty, row.written = custom.dirty, custom.written
         if node is None:
             return
-        key = call.outputs[nodes.index(node)].node
+        key = log.node_key(node)
+        if key is None:
+            key = call.outputs[nodes.index(node)].node
         if key is None:
             return
         call.nodes = (key,)

@@ -228,6 +228,10 @@ class TorchLog(Log):
         """Describe a tensor as it is now."""
         return self.values.of(tensor)
 
+    def node_key(self, node: Any) -> int:
+        """Return the key of a backward function."""
+        return self.values.node_key(node)
+
     def pause(self) -> None:
         """Let tensor calls pass unseen until :meth:`resume`; pauses may nest."""
         super().pause()

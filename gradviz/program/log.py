@@ -151,6 +151,10 @@ class Log:
         """Describe a tensor as it is now; each engine has its own way."""
         raise NotImplementedError
 
+    def node_key(self, node: Any) -> int | None:
+        """Return the key of a backward function; each engine has its own way."""
+        return None
+
     # ---- the user's frames ----------------------------------------------------------
 
     def frame(self) -> FrameType | None:

@@ -141,6 +141,18 @@ def test_marks_and_writes_of_forward_are_noted(engine: Engine, lib: Any) -> None
     assert custom.needs_grad == (True, False)
 
 
+def test_an_input_that_forward_returns_has_its_call(engine: Engine, lib: Any) -> None:
+    double = function(lib, lambda ctx, x: x.mul_(2), lambda ctx, grad: grad * 2)
+
+    def run() -> None:
+        x = lib.ones(2, requires_grad=True) * 1
+        double.apply(x).sum().backward()
+
+    program = logged(engine, run)
+    (custom,) = [node.custom for node in program.nodes.values() if node.custom]
+    assert (len(custom.written), custom.dirty) == (1, ())
+
+
 def test_once_differentiable_is_seen_under_its_wrapper(
     engine: Engine, lib: Any
 ) -> None:
