@@ -14,6 +14,7 @@ from gradviz._capture._torch_log import TorchLog
 from gradviz._capture._torch_snapshot import TorchSnapshot
 from gradviz._capture._torch_values import grad_fn_of
 from gradviz.errors import CaptureError
+from gradviz.program.events import Backward
 
 NOT_RECORDED = (
     "The graph was built without gradviz.record(): gradients, forward values, inputs "
@@ -44,13 +45,15 @@ def read_graph(
             with log.torch.enable_grad():
                 root = loss.view_as(loss).grad_fn.next_functions[0][0]
         log.values.result(loss)
-        reached = log.graph.walk([root])
+        found = Backward(index=0)
+        reached = log.graph.walk([root], found)
         names = names_in_frame(_caller(), log.torch.Tensor)
     for number, tensor in log.tensors.alive():
         log.program.tensors[number].name = names.get(id(tensor))
     first = log.values.node_key(root)
     graph = TorchSnapshot(log)
     recording = graph.recording(title, [], reached, [first])
+    graph.note_stale(found)
     recording.notes.append(NOT_RECORDED)
     rows = {key: row for row, key in enumerate(graph.nodes)}
     return assemble(recording), lambda node: rows.get(log.values.node_key(node))

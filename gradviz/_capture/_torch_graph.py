@@ -7,10 +7,12 @@ from dataclasses import replace
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
+from gradviz._capture._loop_pure import unwrapped
 from gradviz._capture._torch_values import NO_SEQUENCE, grad_fn_of
 from gradviz._capture._torch_views import view_arguments
 from gradviz.program.events import Backward, Call, Event
 from gradviz.program.values import (
+    CustomFunction,
     Node,
     Saved,
     StaleSaved,
@@ -162,6 +164,8 @@ class TorchGraph:
         if maker is not None:
             node.call, node.site = maker.index, maker.site
             node.module = getattr(maker, "module", None)
+        if hasattr(fn, "_forward_cls"):
+            node.custom = self._custom(fn)
         if self.log.scan or self.detailed:
             metadata = getattr(fn, "_input_metadata", None) or ()
             node.shape = tuple(metadata[0].shape) if metadata else None
@@ -177,6 +181,16 @@ class TorchGraph:
             value = self.values.outputs.get((key, number))
             found.append(value or self.values.unseen(each, key, number))
         return tuple(found)
+
+    def _custom(self, fn: Any) -> CustomFunction:
+        """Tell what a user's Function is; the log of its call knows more."""
+        cls = type(fn)._forward_cls
+        return CustomFunction(
+            name=cls.__name__,
+            forward=getattr(unwrapped(cls.forward), "__code__", None),
+            backward=getattr(unwrapped(cls.backward), "__code__", None),
+            needs_grad=tuple(fn.needs_input_grad),
+        )
 
     # ---- what is saved -------------------------------------------------------------
 

@@ -74,7 +74,9 @@ class TorchRecorder:
         passes = passes[-self.steps :]
         last = [root.node for event in passes[-1:] for root in event.roots]
         roots = [key for key in last if key is not None] or _ends(nodes)
-        recording = TorchSnapshot(log).recording(self.title, kept, nodes, roots)
+        before = events[: len(events) - len(kept)]
+        graph = TorchSnapshot(log)
+        recording = graph.recording(self.title, kept, nodes, roots, before)
         recording.notes += self._notes
         if forgotten:
             recording.notes.append(

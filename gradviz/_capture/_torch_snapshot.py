@@ -18,7 +18,7 @@ from gradviz._capture._raw import (
 )
 from gradviz._capture._torch_facts import arguments_of, backward_source, op_name
 from gradviz._capture._torch_timeline import timeline
-from gradviz._capture._torch_views import Layout, contiguous, view_layout
+from gradviz._capture._torch_views import Layout, contiguous, view_layouts
 from gradviz.program.events import Backward, Call, Event, HookRegistered, ModuleCall
 from gradviz.program.values import Node, Summary, Value
 
@@ -54,10 +54,20 @@ class TorchSnapshot:
         self._events: dict[int, Event] = {}
 
     def recording(
-        self, title: str, events: list[Event], keys: Iterable[int], roots: list[int]
+        self,
+        title: str,
+        events: list[Event],
+        keys: Iterable[int],
+        roots: list[int],
+        before: Iterable[Event] = (),
     ) -> Recording:
-        """Return the nodes with these keys and what the events tell of them."""
-        self._events = {event.index: event for event in events}
+        """Return the nodes with these keys and what the events tell of them.
+
+        Of the events before, only the calls of modules count: they number later ones.
+        """
+        self._events = {event.index: event for event in (*before, *events)}
+        for event in before:
+            self.scope(event.index)
         known = self.program.nodes
         rows = [known[key] for key in dict.fromkeys(keys) if key in known]
         rows.sort(key=lambda node: -1 if node.sequence is None else node.sequence)
@@ -128,18 +138,20 @@ class TorchSnapshot:
     def _lay_out(self, node: Node) -> None:
         """Find out how a result lies in memory that nobody saw, where it is a view."""
         raw = self.nodes[node.key]
-        if not node.view or raw.outputs[0].storage is not None or not raw.edges:
+        if not node.view or not raw.edges:
             return
         edge = raw.edges[0]
         if edge.output >= len(edge.producer.outputs):
             return
-        source, output = edge.producer.outputs[edge.output], raw.outputs[0]
+        source = edge.producer.outputs[edge.output]
         layout = Layout(source.shape, source.strides, source.offset)
-        found = view_layout(node.view, layout, output.shape)
-        if found is not None:
-            output.strides, output.offset = found.strides, found.offset
-            output.storage, output.version = source.storage, source.version
-            output.is_view = True
+        shapes = [output.shape for output in raw.outputs]
+        found = view_layouts(node.view, layout, shapes)
+        for output, each in zip(raw.outputs, found, strict=False):
+            if output.storage is None:
+                output.strides, output.offset = each.strides, each.offset
+                output.storage, output.version = source.storage, source.version
+                output.is_view = True
 
     # ---- tensors -------------------------------------------------------------------
 
@@ -184,11 +196,15 @@ class TorchSnapshot:
                     node = self.nodes.get(event.nodes[-1]) if event.nodes else None
                     raw.version = max(raw.version, write.after)
                     raw.writes.append(RawWrite(write.after, event.op, event.site, node))
-        for event in events:
-            for stale in event.stale if isinstance(event, Backward) else ():
-                raw = self.storage(stale.value)
-                if raw is not None:
-                    raw.version = max(raw.version, stale.version_now)
+            if isinstance(event, Backward):
+                self.note_stale(event)
+
+    def note_stale(self, event: Backward) -> None:
+        """Take the versions that a pass found in place of the saved ones."""
+        for stale in event.stale:
+            raw = self.storage(stale.value)
+            if raw is not None:
+                raw.version = max(raw.version, stale.version_now)
 
     # ---- what runs and hooks say ---------------------------------------------------
 

@@ -21,6 +21,8 @@ def summarize(
     """
     if tensor.layout is not torch.strided or tensor.is_meta or tensor.is_quantized:
         return None, ""
+    if torch._C._get_tracing_state() is not None:
+        return None, ""  # a trace would keep what we compute
     with torch._C.DisableTorchFunction(), torch.no_grad():
         try:
             data = tensor.detach()

@@ -119,6 +119,10 @@ class TorchValues:
         node: int | None = None,
     ) -> Value:
         words = self._words
+        try:
+            shape = tuple(tensor.shape)
+        except RuntimeError:  # a lazy module's parameter
+            shape = ()
         dtype, device, cls = tensor.dtype, tensor.device, type(tensor)
         output = 0
         if node is None:
@@ -129,7 +133,7 @@ class TorchValues:
             key,
             0,
             version,
-            tuple(tensor.shape),
+            shape,
             (),
             0,
             words.get(dtype) or self._word(dtype),

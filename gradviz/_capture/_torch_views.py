@@ -27,18 +27,39 @@ def view_arguments(fn: Any) -> tuple[Any, ...]:
     return (name, *(_signed(getattr(fn, f"_saved_{slot}")) for slot in slots))
 
 
-def view_layout(
-    arguments: tuple[Any, ...], source: Layout, shape: tuple[int, ...]
-) -> Layout | None:
-    """Return where a view of this shape lies; None for a view of another kind.
+def view_layouts(
+    arguments: tuple[Any, ...], source: Layout, shapes: list[tuple[int, ...]]
+) -> list[Layout]:
+    """Return where views of these shapes lie; [] for views of another kind.
 
-    >>> view_layout(("T",), Layout((2, 3), (3, 1), 0), (3, 2))
-    Layout(shape=(3, 2), strides=(1, 3), offset=0)
-    >>> view_layout(("Select", 0, 1), Layout((2, 3), (3, 1), 0), (3,))
-    Layout(shape=(3,), strides=(1,), offset=3)
+    >>> view_layouts(("T",), Layout((2, 3), (3, 1), 0), [(3, 2)])
+    [Layout(shape=(3, 2), strides=(1, 3), offset=0)]
+    >>> view_layouts(("Select", 0, 1), Layout((2, 3), (3, 1), 0), [(3,)])
+    [Layout(shape=(3,), strides=(1,), offset=3)]
     """
     name, *numbers = arguments
-    strides, offset = list(source.strides), source.offset
+    if name in ("Split", "SplitWithSizes"):
+        dim, offset, found = numbers[0], source.offset, list[Layout]()
+        for shape in shapes:
+            found.append(Layout(shape, source.strides, offset))
+            offset += shape[dim] * source.strides[dim]
+        return found
+    if name == "Unbind":
+        strides = list(source.strides)
+        step = strides.pop(numbers[0])
+        return [
+            Layout(shape, tuple(strides), source.offset + at * step)
+            for at, shape in enumerate(shapes)
+        ]
+    moved = _one(name, numbers, source, shapes[0])
+    return [] if moved is None else [moved]
+
+
+def _one(
+    name: str, numbers: list[Any], source: Layout, shape: tuple[int, ...]
+) -> Layout | None:
+    strides: list[int] | None = list(source.strides)
+    offset = source.offset
     if name == "T":
         strides.reverse()
     elif name == "Transpose":
@@ -60,11 +81,9 @@ def view_layout(
         strides[dim] *= step
     elif name == "Expand":
         strides = _expanded(source, shape)
-    elif strides == contiguous(source.shape):  # View
-        strides = contiguous(shape)
     else:
-        return None
-    return Layout(shape, tuple(strides), offset)
+        strides = _viewed(source, shape)
+    return None if strides is None else Layout(shape, tuple(strides), offset)
 
 
 def contiguous(shape: tuple[int, ...]) -> list[int]:
@@ -87,6 +106,35 @@ def _expanded(source: Layout, shape: tuple[int, ...]) -> list[int]:
     ]
 
 
+def _viewed(source: Layout, shape: tuple[int, ...]) -> list[int] | None:
+    """Return the strides of a view with another shape; None where there is none.
+
+    Dimensions that lie without gaps in each other form a block, and each block must be
+    cut up anew on its own.
+    """
+    if 0 in shape or 0 in source.shape:
+        return contiguous(shape)
+    sizes, strides = list(shape), list[int]()
+    block, inner = 1, 0
+    for dim in reversed(range(len(source.shape))):
+        if block == 1:
+            inner = source.strides[dim]
+        block *= source.shape[dim]
+        ends = dim == 0 or (
+            source.shape[dim - 1] != 1 and source.strides[dim - 1] != block * inner
+        )
+        if not ends:
+            continue
+        taken = 1
+        while sizes and (taken < block or sizes[-1] == 1):
+            strides.insert(0, taken * inner)
+            taken *= sizes.pop()
+        if taken != block:
+            return None
+        block = 1
+    return [*([1] * len(sizes)), *strides]
+
+
 def _signed(value: Any) -> Any:
     if isinstance(value, tuple | list):
         return tuple(_signed(each) for each in value)
@@ -102,6 +150,9 @@ _ARGUMENTS: dict[str, tuple[str, ...]] = {
     "Unsqueeze": ("dim",),
     "Select": ("dim", "index"),
     "Slice": ("dim", "start", "step"),
+    "Split": ("dim",),
+    "SplitWithSizes": ("dim",),
+    "Unbind": ("dim",),
     "Expand": (),
     "View": (),
     "UnsafeView": (),

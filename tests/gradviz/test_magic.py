@@ -98,7 +98,10 @@ def test_a_line_can_write_a_page_besides(
         ("loss +", "`loss +` is not a Python expression"),
         (
             "3",
-            "Expected a tensor of PyTorch or gradtape, a recorder or a snapshot, got int",
+            (
+                "Expected a tensor of PyTorch or gradtape, a recorder or a snapshot, "
+                "got int"
+            ),
         ),
         ("x.detach()", "The tensor of shape (2,) has no graph"),
         ("--html", "argument --html: expected one argument"),
