@@ -8,22 +8,28 @@ from dataclasses import replace
 from gradviz import ir
 from gradviz.diagnosis.diagnose import Diagnosis
 
+_FEW = 8  # nodes of one line that can be looked at together
+
 
 def with_findings(snapshot: ir.Snapshot, diagnosis: Diagnosis) -> ir.Snapshot:
     """Return the snapshot with the findings, their places, and the nodes they are at.
 
-    A finding points at the nodes that its culprit or symptom line made, where the
-    rule could not name them better, and at the memory of theirs that was overwritten.
+    A finding points at the nodes that its lines made, and at the memory of theirs that
+    was overwritten.
     """
     snapshot, numbers = with_places(snapshot, diagnosis.sites, diagnosis.sources)
-    nodes: dict[int, list[int]] = {}
+    made: dict[int, list[int]] = {}
     for row, node in enumerate(snapshot.nodes):
         if node.site is not None:
-            nodes.setdefault(node.site, []).append(row)
-    moved = (_moved(each, numbers, nodes) for each in diagnosis.findings)
+            made.setdefault(node.site, []).append(row)
+    findings: list[ir.Finding] = []
+    for each in diagnosis.findings:
+        moved = _moved(each, numbers)
+        pointing = replace(moved, nodes=_nodes_of(moved, made, snapshot))
+        findings.append(_with_memory(pointing, snapshot))
     return replace(
         snapshot,
-        findings=tuple(_with_memory(each, snapshot) for each in moved),
+        findings=tuple(findings),
         notes=(*snapshot.notes, *diagnosis.notes),
     )
 
@@ -64,22 +70,44 @@ def _key(site: ir.Site) -> tuple[object, ...]:
     return site.file, site.line, site.end_line, site.column, site.end_column
 
 
-def _moved(
-    finding: ir.Finding, numbers: list[int], nodes: dict[int, list[int]]
-) -> ir.Finding:
+def _moved(finding: ir.Finding, numbers: list[int]) -> ir.Finding:
     def moved(row: int | None) -> int | None:
         return None if row is None else numbers[row]
 
-    culprit, symptom = moved(finding.culprit), moved(finding.symptom)
-    related = tuple(numbers[row] for row in finding.related)
-    places = [row for row in (culprit, symptom, *related) if row is not None]
     return replace(
         finding,
-        culprit=culprit,
-        symptom=symptom,
-        related=related,
-        nodes=tuple(dict.fromkeys(n for row in places for n in nodes.get(row, ()))),
+        culprit=moved(finding.culprit),
+        symptom=moved(finding.symptom),
+        related=tuple(numbers[row] for row in finding.related),
     )
+
+
+def _nodes_of(
+    finding: ir.Finding, made: dict[int, list[int]], snapshot: ir.Snapshot
+) -> tuple[int, ...]:
+    """Return the nodes of the line to blame, then those of the other lines.
+
+    A line that all layers of a model share made many: of these only the ones beside
+    the culprit's, and those whose saved tensors were overwritten.
+    """
+    blamed = [] if finding.culprit is None else made.get(finding.culprit, [])
+    beside = _beside(set(blamed), snapshot)
+    found = dict.fromkeys(blamed)
+    for site in (finding.symptom, *finding.related):
+        rows = [] if site is None else made.get(site, [])
+        if len(rows) > _FEW:
+            rows = [
+                row
+                for row in rows
+                if row in beside or "modified" in snapshot.nodes[row].flags
+            ]
+        found |= dict.fromkeys(rows)
+    return tuple(found)
+
+
+def _beside(nodes: set[int], snapshot: ir.Snapshot) -> set[int]:
+    ends = ((edge.source, edge.target) for edge in snapshot.edges)
+    return {row for pair in ends if nodes & {*pair} for row in pair}
 
 
 def _with_memory(finding: ir.Finding, snapshot: ir.Snapshot) -> ir.Finding:

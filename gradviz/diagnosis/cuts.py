@@ -190,9 +190,20 @@ def _node(
     op = cut.call.op.removesuffix(".get")
     word = op if cut.call.grad_enabled else "no_grad"
     rows = [*(row for row, _ in cut.sources), *cut.users]
-    scopes = {snapshot.nodes[row].scope for row in rows}
-    scope = scopes.pop() if len(scopes) == 1 else None
+    scope = _innermost([snapshot.nodes[row].scope for row in rows], snapshot.scopes)
     return ir.OpNode(op, "cut", word, outputs=outputs, site=site, scope=scope)
+
+
+def _innermost(inside: list[int | None], scopes: tuple[ir.Scope, ...]) -> int | None:
+    """Return the innermost module call around all of these."""
+    chains: list[list[int]] = []
+    for scope in inside:
+        chains.append([])
+        while scope is not None:
+            chains[-1].append(scope)
+            scope = scopes[scope].parent
+    shared = set(chains[0]).intersection(*chains[1:])
+    return next((scope for scope in chains[0] if scope in shared), None)
 
 
 def _edges(

@@ -151,3 +151,28 @@ def test_a_snapshot_outlives_a_log_that_cannot_be_read(
     monkeypatch.setattr(cuts, "History", fails)
     snapshot = with_cuts(ir.Snapshot("p"), Program("gradtape"))
     assert snapshot.notes == ("Cuts were not drawn: ValueError: no log",)
+
+
+def test_of_a_line_that_all_layers_share_only_the_neighbours_are_marked(torch: Any):
+    class Block(torch.nn.Module):
+        def __init__(self, cuts: bool) -> None:
+            super().__init__()
+            self.inner = torch.nn.Linear(3, 3)
+            self.cuts = cuts
+
+        def forward(self, x: Any) -> Any:
+            y = self.inner(x)
+            if self.cuts:
+                y = y.detach()
+            return x + y
+
+    net = torch.nn.Sequential(*(Block(layer == 7) for layer in range(12)))
+    with record(torch) as rec:
+        net(torch.ones(2, 3)).sum().backward()
+    snapshot = rec.snapshot()
+    (finding,) = snapshot.findings
+    ghost = snapshot.nodes[finding.nodes[0]]
+    assert ghost.call == "detach"
+    assert ghost.scope is not None
+    assert snapshot.scopes[ghost.scope].kind == "Block"
+    assert [snapshot.nodes[row].name for row in finding.nodes[1:]] == ["AddmmBackward0"]
