@@ -10,10 +10,11 @@ from gradviz.diagnosis.nonfinite import Birth, births, numbers_in
 from gradviz.diagnosis.op_families import Family, function_of, of_node, of_op, plain
 from gradviz.program.events import Call
 from gradviz.program.history import History
+from gradviz.program.records import Optimizer
 
 Kind: TypeAlias = Literal[
     "branch", "root", "pairwise", "angle", "spread", "power", "division", "log", "exp",
-    "masked", "data", "half", "growth", "other",
+    "masked", "data", "half", "growth", "diverged", "other",
 ]  # fmt: skip
 
 _SELECTS = (
@@ -23,6 +24,10 @@ _SELECTS = (
 
 _REPEATS = 5
 """So many calls in one line before an overflow make it one of repeated growth."""
+
+
+_RUNAWAY = 1e6
+"""A parameter that has grown by this factor was thrown there by its steps."""
 
 
 def of_kind(history: History, kind: Kind) -> list[Birth]:
@@ -106,7 +111,27 @@ def _of_overflow(history: History, birth: Birth) -> Kind:
         return "other"
     if birth.value is not None and birth.value.dtype == "float16":
         return "half"
+    if runaway(history, birth) is not None:
+        return "diverged"
     return "growth" if _repeats(history, birth) else "other"
+
+
+def runaway(history: History, birth: Birth) -> Optimizer | None:
+    """Return the optimizer whose parameters had grown without bound before a birth."""
+    end = birth.call.index if birth.call is not None else 0
+    for optimizer in history.program.optimizers.values():
+        for tensor in optimizer.tensors:
+            sizes = [
+                size
+                for call in history.uses(tensor)
+                if call.index <= end
+                for value in call.inputs
+                if value.tensor == tensor
+                if (size := magnitude(value.summary)) is not None
+            ]
+            if sizes and sizes[-1] > _RUNAWAY * max(sizes[0], 1.0):
+                return optimizer
+    return None
 
 
 def _repeats(history: History, birth: Birth) -> bool:
@@ -162,6 +187,8 @@ def _of_derivative(history: History, birth: Birth) -> Kind:
     call = birth.call
     if call is not None and any(each.dtype == "float16" for each in call.outputs):
         return "half"
+    if runaway(history, birth) is not None:
+        return "diverged"
     return "growth" if family == "product" else "other"
 
 

@@ -27,6 +27,7 @@ from gradviz.program.events import Call
 from gradviz.program.history import History
 from gradviz.program.values import Node, NodeRun, RawSite, Value
 
+_RELUS = ("relu", "relu6", "threshold", "clamp", "clamp_min")
 _BY_CHANCE = 8  # so few elements may all be negative without a cause
 
 
@@ -36,7 +37,7 @@ def check(history: History) -> Iterator[Hit]:
     for backward in history.backwards:
         for run in backward.runs:
             node = history.node(run.node)
-            if node is not None and is_activation(node, "relu", "relu6", "threshold"):
+            if node is not None and is_activation(node, *_RELUS):
                 runs.setdefault(_place(history, node), []).append((node, run))
     for found in runs.values():
         last = found[-max(2, len(found) // 2) :]

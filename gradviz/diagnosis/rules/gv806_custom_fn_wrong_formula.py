@@ -29,6 +29,7 @@ from gradviz.diagnosis.custom_functions import (
     return_place,
     returned,
 )
+from gradviz.diagnosis.random_draws import draws
 from gradviz.diagnosis.rule import Hit, Related, Rule
 from gradviz.diagnosis.rules.gv810_gradcheck_float32 import failed_checks
 from gradviz.program.history import History
@@ -40,8 +41,9 @@ def check(history: History) -> Iterator[Hit]:
     found = [(custom, node.site) for node, custom in custom_nodes(history)]
     found += [(custom, None) for custom in history.program.functions]
     seen: set[object] = set()
+    random = _random(history)
     for custom, site in found:
-        if custom.check is None or not has_failed(custom):
+        if custom.check is None or not has_failed(custom) or custom.name in random:
             continue
         if custom.backward not in seen:
             seen.add(custom.backward)
@@ -69,6 +71,16 @@ def _hit(
         explains=any(failed_checks(history)),
         certainty=0.9,
     )
+
+
+def _random(history: History) -> set[str]:
+    """Return the ops whose calls drew random numbers: nothing can be compared there."""
+    return {
+        outer.op
+        for call in history.calls
+        if call.within is not None and draws(call)
+        if (outer := history.call_at(call.within)) is not None
+    }
 
 
 def _ratio(checked: DerivativeCheck) -> str:

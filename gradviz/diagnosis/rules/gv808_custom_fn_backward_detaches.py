@@ -37,25 +37,27 @@ def check(history: History) -> Iterator[Hit]:
             continue
         second = second_pass(history, first)
         cuts = [*_in_backward(history, first, custom), *_saved(history, node, custom)]
-        if second is None or not cuts:
+        if not cuts:
             continue
         cut = cuts[0]
+        failed = second is not None and second.error is not None
+        where = f"of {history.line(second.site)} " if second is not None else ""
         yield Hit(
             f"`{history.text(cut.site)}` ({history.line(cut.site)}) cuts the graph "
             f"inside {custom.name}: the gradient that {history.line(first.site)} took "
-            f"with create_graph=True lacks this part, so the second derivative of "
-            f"{history.line(second.site)} is missing or wrong.",
+            f"with create_graph=True lacks this part, so a second derivative {where}"
+            f"is missing or wrong.",
             culprit=cut.site,
             fix="Compute the gradient from ctx.saved_tensors with differentiable ops, "
             "without detach(), .data, item() or no_grad().",
-            symptom=second.site,
+            symptom=(second or first).site,
             related=(
                 Related("applied here", node.site),
                 Related("first derivative", first.site),
             ),
             nodes=(node.key,),
-            severity="error" if second.error is not None else None,
-            explains=second.error is not None,
+            severity="error" if failed else None,
+            explains=failed,
         )
 
 

@@ -19,6 +19,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from gradviz.diagnosis.nonfinite import numbers_in
 from gradviz.diagnosis.random_draws import draws, foreign_draw, function_of_call
 from gradviz.diagnosis.rule import Hit, Related, Rule
 from gradviz.diagnosis.rules.gv810_gradcheck_float32 import failed_checks
@@ -34,9 +35,9 @@ def check(history: History) -> Iterator[Hit]:
         if site is None:
             continue
         yield Hit(
-            f"{call.op} runs the function many times, but it draws random numbers in "
-            f"line {line or history.places.line(site)}: every run gives another "
-            f"result, so no derivative can fit.",
+            f"{call.op} runs the function many times, but line "
+            f"{line or history.places.line(site)} draws random numbers, or counts: "
+            f"every run gives another result, so no derivative can fit.",
             culprit=site,
             line=line,
             fix="Switch the randomness off (eval(), p=0) or draw the noise once, "
@@ -49,16 +50,35 @@ def check(history: History) -> Iterator[Hit]:
 
 
 def _draw(history: History, check: Call) -> tuple[RawSite | None, int | None]:
-    inside = {check.index}
+    inside, calls = {check.index}, list[Call]()
     for call in history.calls:
         if call.within in inside:
             inside.add(call.index)
+            calls.append(call)
             if draws(call):
                 return call.site, None
     site, line = foreign_draw(history, function_of_call(check))
+    if site is None:
+        site = _changing(calls)
     if site is None and "not reentrant" in (check.error or ""):
         return _backward_draw(history)
     return site, line
+
+
+def _changing(calls: list[Call]) -> RawSite | None:
+    """Return the line whose plain numbers are others in each run of the function.
+
+    Lines that run more often than the first one are in a loop, where numbers change.
+    """
+    by_site: dict[RawSite | None, list[Call]] = {}
+    for call in calls:
+        by_site.setdefault(call.site, []).append(call)
+    counts = [len(each) for each in by_site.values()]
+    for site, found in by_site.items():
+        numbers = {tuple(numbers_in(call)) for call in found}
+        if len(found) == counts[0] and len(numbers) > 1:
+            return site
+    return None
 
 
 def _backward_draw(history: History) -> tuple[RawSite | None, int | None]:

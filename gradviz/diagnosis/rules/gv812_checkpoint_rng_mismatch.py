@@ -20,6 +20,7 @@ References
 from __future__ import annotations
 
 from collections.abc import Iterator
+from types import CodeType
 
 from gradviz.diagnosis.random_draws import draws, foreign_draw, function_of_call
 from gradviz.diagnosis.rule import Hit, Related, Rule
@@ -44,6 +45,7 @@ def check(history: History) -> Iterator[Hit]:
             if pair is not None:
                 yield _hit(history, call, again, *pair)
                 break
+    yield from _own(history, inside)
 
 
 def _difference(
@@ -105,6 +107,41 @@ def _hit(history: History, call: Call, again: Call, before: Call, after: Call) -
         explains=bool(failed),
         certainty=0.9,
     )
+
+
+def _own(history: History, inside: dict[int, list[Call]]) -> Iterator[Hit]:
+    """Yield the Functions of the user whose backward runs a random forward again."""
+    functions = {each.name: each for each in history.program.functions}
+    for applied in history.calls:
+        custom = functions.get(applied.op)
+        for draw in inside.get(applied.index, []) if custom is not None else []:
+            again = _again(history, custom.backward, draw) if custom else None
+            if custom is None or not draws(draw) or again is None:
+                continue
+            yield Hit(
+                f"{custom.name}.backward runs the forward pass again "
+                f"({history.line(again)}), and with it `{history.text(draw.site)}` "
+                f"({history.line(draw.site)}), which draws other random numbers now: "
+                f"the gradient belongs to another result than the loss.",
+                culprit=again,
+                fix="Keep torch.get_rng_state() in forward and restore it around the "
+                "second run, or use torch.utils.checkpoint.",
+                symptom=applied.site,
+                related=(Related("draws here", draw.site),),
+            )
+            return
+
+
+def _again(history: History, backward: CodeType | None, draw: Call) -> RawSite | None:
+    """Return the line of a backward that made a draw once more, with other results."""
+    for call in history.calls:
+        if call.index <= draw.index or (call.op, call.site) != (draw.op, draw.site):
+            continue
+        frames = [each for each in call.stack if each[0] is backward]
+        alike = all(map(_alike, draw.outputs, call.outputs))
+        if frames and not alike:
+            return frames[0]
+    return None
 
 
 def _blame(
