@@ -124,7 +124,7 @@ def runaway(history: History, birth: Birth) -> Optimizer | None:
             sizes = [
                 size
                 for call in history.uses(tensor)
-                if call.index <= end
+                if optimizer.made <= call.index <= end
                 for value in call.inputs
                 if value.tensor == tensor
                 if (size := magnitude(value.summary)) is not None

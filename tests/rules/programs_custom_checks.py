@@ -168,6 +168,19 @@ WRONG = [
         """,
         "gradcheck-nondeterministic",
     ),
+    case(
+        "gradcheck_of_a_function_that_counts",
+        """
+        import torch
+        calls = []
+        def f(x):
+            calls.append(1)
+            return x * len(calls)  # CULPRIT
+        x = torch.ones(3, dtype=torch.float64, requires_grad=True)
+        torch.autograd.gradcheck(f, (x,))
+        """,
+        "gradcheck-nondeterministic",
+    ),
     # ---- checkpoints ----------------------------------------------------------------
     case(
         "checkpoint_without_the_generator",
@@ -210,6 +223,30 @@ WRONG = [
             return (x * noise).sin().exp()
         x = torch.rand(4, requires_grad=True)
         checkpoint(block, x, use_reentrant=False).sum().backward()
+        """,
+        "checkpoint-rng-mismatch",
+    ),
+    case(
+        "an_own_checkpoint",
+        """
+        import torch
+        class Checkpoint(torch.autograd.Function):
+            @staticmethod
+            def forward(ctx, block, x):
+                ctx.block = block
+                ctx.save_for_backward(x)
+                return block(x)
+            @staticmethod
+            def backward(ctx, g):
+                x = ctx.saved_tensors[0].detach().requires_grad_()
+                with torch.enable_grad():
+                    y = ctx.block(x)  # CULPRIT
+                y.backward(g)
+                return None, x.grad
+        def block(x):
+            return x * torch.bernoulli(torch.full_like(x, 0.5))
+        x = torch.ones(64, requires_grad=True)
+        Checkpoint.apply(block, x).sum().backward()
         """,
         "checkpoint-rng-mismatch",
     ),

@@ -138,6 +138,20 @@ WRONG = [
         """,
         "exploding-gradient",
     ),
+    case(
+        "steps_that_are_far_too_long",
+        """
+        import torch
+        import torch.nn as nn
+        net = nn.Linear(2, 1)
+        opt = torch.optim.SGD(net.parameters(), lr=1e4)  # CULPRIT
+        for _ in range(30):
+            opt.zero_grad()
+            net(torch.ones(3, 2)).pow(2).mean().backward()
+            opt.step()
+        """,
+        "diverging-training",
+    ),
     # ---- dead and saturated ---------------------------------------------------------
     case(
         "bias_far_below_zero",
@@ -190,6 +204,17 @@ WRONG = [
         lin.bias.data.fill_(-30.0)  # CULPRIT
         out = nn.functional.relu(lin(torch.ones(4, 2)))
         (out.sum() - 1).pow(2).backward()
+        """,
+        "dead-relu",
+    ),
+    case(
+        "bias_below_a_clamp",
+        """
+        import torch
+        import torch.nn as nn
+        lin = nn.Linear(3, 4)
+        lin.bias = nn.Parameter(torch.full((4,), -20.0))  # CULPRIT
+        lin(torch.rand(5, 3)).clamp(min=0).sum().backward()
         """,
         "dead-relu",
     ),
