@@ -1,4 +1,4 @@
-"""GV201 backward-twice.
+"""A result's graph is walked again after a backward pass freed it.
 
 What it does
     Finds a backward pass over a graph that an earlier pass from the same result walked

@@ -1,4 +1,4 @@
-"""GV202 shared-trunk-two-backwards.
+"""Two results share a part of the graph, and the first one's pass frees it.
 
 What it does
     Finds two results with a common part of the graph, each with a backward pass of its

@@ -1,4 +1,4 @@
-"""GV203 hidden-state-not-detached.
+"""A loop carries a tensor on with the graph of a turn that is over.
 
 What it does
     Finds a tensor that a loop carries from one turn to the next together with its

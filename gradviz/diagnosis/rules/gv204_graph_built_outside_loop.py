@@ -1,4 +1,4 @@
-"""GV204 graph-built-outside-loop.
+"""A graph built once, before a loop, is walked in every turn of it.
 
 What it does
     Finds a part of the graph that was computed once, before a loop, and that every turn

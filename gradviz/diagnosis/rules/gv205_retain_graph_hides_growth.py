@@ -1,4 +1,4 @@
-"""GV205 retain-graph-hides-growth.
+"""Graphs are retained in a loop, and each turn's hangs on those before.
 
 What it does
     Finds a loop whose backward passes keep their graphs, where each pass walks the

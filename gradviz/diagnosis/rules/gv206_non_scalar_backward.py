@@ -1,4 +1,4 @@
-"""GV206 non-scalar-backward.
+"""A backward pass starts from a result of several elements.
 
 What it does
     Finds backward passes from a result of several elements without a ``gradient=``, and

@@ -1,4 +1,4 @@
-"""GV207 reassigned-leaf.
+"""An update binds the name of a leaf to a result, which is no leaf.
 
 What it does
     Finds an update written as ``w = w - rate * w.grad``: the name moves to the result,

@@ -1,4 +1,4 @@
-"""GV208 nonleaf-after-to.
+"""What looks like a leaf is a converted or changed copy of one.
 
 What it does
     Finds tensors that were meant to be leaves but are the result of ``.to()``,

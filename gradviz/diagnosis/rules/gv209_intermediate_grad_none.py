@@ -1,4 +1,4 @@
-"""GV209 intermediate-grad-none.
+"""The gradient of an intermediate result is read, and nothing kept it.
 
 What it does
     Finds reads of ``.grad`` of a tensor in the middle of the graph that gave None

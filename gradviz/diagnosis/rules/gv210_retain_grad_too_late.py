@@ -1,4 +1,4 @@
-"""GV210 retain-grad-too-late.
+"""A gradient is asked to be kept after the pass that dropped it.
 
 What it does
     Finds calls of ``retain_grad()`` on a tensor after the last backward pass through

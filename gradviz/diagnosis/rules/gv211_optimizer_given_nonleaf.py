@@ -1,4 +1,4 @@
-"""GV211 optimizer-given-nonleaf.
+"""An optimizer is given the result of an operation.
 
 What it does
     Finds optimizers that were given the result of an operation, and names the

@@ -1,4 +1,4 @@
-"""GV212 requires-grad-int.
+"""A tensor of whole numbers is asked to require grad.
 
 What it does
     Finds the line that made a tensor of integers or booleans which was then asked to

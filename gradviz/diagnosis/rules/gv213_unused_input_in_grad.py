@@ -1,4 +1,4 @@
-"""GV213 unused-input-in-grad.
+"""The gradient of a tensor is wanted that the result does not depend on.
 
 What it does
     Finds tensors given to ``autograd.grad`` that the result was not computed from, and

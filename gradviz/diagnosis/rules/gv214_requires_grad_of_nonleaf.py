@@ -1,4 +1,4 @@
-"""GV214 requires-grad-of-nonleaf.
+"""The requires_grad of a result is switched off, which only leaves allow.
 
 What it does
     Finds attempts to switch ``requires_grad`` off on the result of an operation.

@@ -1,4 +1,4 @@
-"""GV215 retain-grad-without-graph.
+"""A gradient is asked to be kept at a tensor that has no graph.
 
 What it does
     Finds ``retain_grad()`` on a tensor without a graph, and names the line where its

@@ -1,4 +1,4 @@
-"""GV216 new-leaf-after-no-grad.
+"""requires_grad_() on a result without a graph makes a new leaf.
 
 What it does
     Finds ``requires_grad_()`` on a tensor that was computed, without a graph, from

@@ -1,4 +1,4 @@
-"""GV217 loss-accumulation-leak.
+"""A sum over the turns of a loop keeps the graphs of all of them.
 
 What it does
     Finds a sum, a running mean or a growing tensor that a loop adds to in every turn

@@ -1,4 +1,4 @@
-"""GV218 eval-without-no-grad.
+"""Results that are never trained on are collected with their graphs.
 
 What it does
     Finds results that a loop collects, each with its graph, although no backward pass

@@ -1,4 +1,4 @@
-"""GV220 hook-holds-its-graph.
+"""A hook holds a tensor whose graph holds the hook.
 
 What it does
     Finds hooks whose function holds, through its closure, a tensor that was computed

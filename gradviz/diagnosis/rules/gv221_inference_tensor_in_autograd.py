@@ -1,4 +1,4 @@
-"""GV221 inference-tensor-in-autograd.
+"""A tensor made in inference mode is needed for gradients.
 
 What it does
     Finds the line that made a tensor in inference mode which autograd later had to
