@@ -64,8 +64,10 @@ class Tracker:
                     yield ArrayWrite(write.line, statement.lineno)
 
 
-def export_names(statement: ast.stmt) -> set[str]:
+def export_names(statement: ast.stmt, line: int = 0, column: int = 0) -> set[str]:
     """Return the names by which a statement with an export knows the array.
+
+    Where it makes several at once, the line and column of the export tell which.
 
     >>> sorted(export_names(ast.parse("arr = h.detach().numpy()").body[0]))
     ['arr']
@@ -75,7 +77,7 @@ def export_names(statement: ast.stmt) -> set[str]:
     names: set[str] = set()
     if isinstance(statement, ast.Assign):
         for target in statement.targets:
-            parts = target.elts if isinstance(target, ast.Tuple) else [target]
+            parts = _matching(target, statement.value, line, column)
             names |= {ast.unparse(each) for each in parts}
     for call in _calls(statement):
         if _last_name(call.func) in (
@@ -100,6 +102,21 @@ def writes_itself(statement: ast.stmt) -> bool:
         if _last_name(call.func) in ("numpy", "asarray", "from_dlpack")
     }
     return _written(statement, exported)
+
+
+def _matching(
+    target: ast.expr, value: ast.expr, line: int, column: int
+) -> list[ast.expr]:
+    """Return the parts of a target that the value at a place is assigned to."""
+    if not isinstance(target, ast.Tuple | ast.List):
+        return [target]
+    if isinstance(value, ast.Tuple | ast.List) and len(value.elts) == len(target.elts):
+        for part, each in zip(target.elts, value.elts, strict=True):
+            start = (each.lineno, each.col_offset)
+            end = (each.end_lineno or 0, each.end_col_offset or 0)
+            if start <= (line, column) < end:
+                return [part]
+    return target.elts
 
 
 # ---- one statement ------------------------------------------------------------------

@@ -218,6 +218,20 @@ def _updates_weights(call: Call | None, write: Write | None) -> bool:
     return written.is_leaf and written.requires_grad
 
 
+def step_around(history: History, call: Call) -> OptimizerCall | None:
+    """Return the optimizer step that a write was part of."""
+    around = [
+        step
+        for step in _steps(history)
+        if step.site is not None and step.site in (call.site, *call.stack)
+    ]
+    return min(around, key=lambda step: abs(step.index - call.index), default=None)
+
+
+def _steps(history: History) -> list[OptimizerCall]:
+    return [each for each in history.of(OptimizerCall) if each.what == "step"]
+
+
 def _step_of(
     history: History,
     backward: Backward,
@@ -225,17 +239,11 @@ def _step_of(
     value: Value,
     call: Call | None,
 ) -> OptimizerCall | None:
-    """Return the optimizer step that a write was part of."""
-    steps = [each for each in history.of(OptimizerCall) if each.what == "step"]
+    """Return the optimizer step that changed a saved value, seen to write or not."""
     if call is not None:
-        around = [
-            step
-            for step in steps
-            if step.site is not None and step.site in (call.site, *call.stack)
-        ]
-        return min(around, key=lambda step: abs(step.index - call.index), default=None)
+        return step_around(history, call)
     owners = {each.tensor for each in _tensors_of(history, value.storage)}
-    for step in steps:
+    for step in _steps(history):
         between = (node.call or -1) < step.index < backward.index
         if between and owners & {state.tensor for state in step.states}:
             return step

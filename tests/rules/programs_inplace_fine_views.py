@@ -233,4 +233,106 @@ HOOKS: list[Case] = [
         flat.sum().backward()
         """,
     ),
+    case(
+        "rl_buffer",
+        """
+        import numpy as np
+        import torch
+        import torch.nn as nn
+        buf = np.zeros((10, 3), dtype=np.float32)
+        net = nn.Linear(3, 1)
+        opt = torch.optim.Adam(net.parameters())
+        for i in range(5):
+            buf[i] = np.random.randn(3)
+            batch = torch.from_numpy(buf[: i + 1])
+            loss = net(batch).pow(2).mean()
+            opt.zero_grad()
+            loss.backward()
+            opt.step()
+        """,
+    ),
+    case(
+        "replay_as_tensor",
+        """
+        import numpy as np
+        import torch
+        import torch.nn as nn
+        state = np.zeros(3, dtype=np.float32)
+        net = nn.Linear(3, 2)
+        logps, rewards = [], []
+        for t in range(4):
+            logits = net(torch.as_tensor(state.copy()))
+            dist = torch.distributions.Categorical(logits=logits)
+            a = dist.sample()
+            logps.append(dist.log_prob(a))
+            state += a.item() * 0.1
+            rewards.append(1.0)
+        loss = -(torch.stack(logps) * torch.tensor(rewards)).sum()
+        loss.backward()
+        """,
+    ),
+    case(
+        "spectral",
+        """
+        import torch
+        import torch.nn as nn
+        first = nn.utils.spectral_norm(nn.Linear(3, 3))
+        net = nn.Sequential(first, nn.Tanh(), nn.Linear(3, 1))
+        opt = torch.optim.SGD(net.parameters(), lr=0.1)
+        for _ in range(2):
+            opt.zero_grad()
+            net(torch.randn(2, 3)).mean().backward()
+            opt.step()
+        """,
+    ),
+    case(
+        "rope",
+        """
+        import torch
+        def rope(x):
+            out = torch.empty_like(x)
+            c, s = torch.ones(3, 2) * 0.5, torch.ones(3, 2) * 0.2
+            x1, x2 = x[..., ::2], x[..., 1::2]
+            out[..., ::2] = x1 * c - x2 * s
+            out[..., 1::2] = x1 * s + x2 * c
+            return out
+        q = torch.randn(1, 3, 4, requires_grad=True)
+        (rope(q) @ rope(q).transpose(1, 2)).sum().backward()
+        """,
+    ),
+    case(
+        "pad_and_mask",
+        """
+        import torch
+        import torch.nn as nn
+        emb = nn.Embedding(5, 4, padding_idx=0)
+        with torch.no_grad():
+            emb.weight[0].zero_()
+        ids = torch.tensor([[1, 2, 0], [3, 0, 0]])
+        mask = ids == 0
+        h = emb(ids)
+        h = h.masked_fill(mask.unsqueeze(-1), 0.0)
+        scores = h @ h.transpose(1, 2)
+        scores.masked_fill_(mask[:, None, :].expand(-1, 3, -1), -1e9)
+        torch.softmax(scores, -1).sum().backward()
+        """,
+    ),
+    case(
+        "hook_clip",
+        """
+        import torch
+        import torch.nn as nn
+        net = nn.Sequential(nn.Linear(2, 4), nn.ReLU(), nn.Linear(4, 1))
+        for p in net.parameters():
+            p.register_hook(lambda g: torch.clamp(g, -0.1, 0.1))
+        acts = {}
+        def save(name):
+            def hook(m, i, o):
+                acts[name] = o.detach()
+            return hook
+        for n, m in net.named_modules():
+            m.register_forward_hook(save(n))
+        net(torch.ones(2, 2)).sum().backward()
+        """,
+    ),
 ]

@@ -32,6 +32,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from gradviz.diagnosis._saved_writes import step_around
 from gradviz.diagnosis._unseen_writes import UnseenWrite, data_writes
 from gradviz.diagnosis._words import node_words, place, tensor_words
 from gradviz.diagnosis.rule import Hit, Related, Rule
@@ -59,13 +60,17 @@ def _check(history: History) -> Iterator[Hit]:
         if found.call.site in told:
             continue
         told.add(found.call.site)
+        step = step_around(history, found.call)
         yield Hit(
             _message(history, found),
-            found.call.site,
+            found.call.site if step is None else step.site,
             "Write after the backward pass, or to a clone(); and under "
             "torch.no_grad() instead of through .data, so that autograd can check it.",
             symptom=found.backward.site,
-            related=(Related("saved here", found.node.site),),
+            related=(
+                Related("saved here", found.node.site),
+                Related("written here", None if step is None else found.call.site),
+            ),
             nodes=(found.node.key,),
             tensors=(found.value.tensor,),
         )

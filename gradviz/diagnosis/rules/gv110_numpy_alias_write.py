@@ -115,7 +115,8 @@ def _writes_from(history: History, site: RawSite) -> list[ArrayWrite]:
         return []
     if writes_itself(statement):
         return [ArrayWrite(statement.lineno, statement.lineno)]
-    names = export_names(statement)
+    marked = history.places.site(site)
+    names = export_names(statement, marked.line, (marked.column or 1) - 1)
     found = list(Tracker(tree, names).writes(history.places.function(site[0]) or tree))
     if found or not any("." in name for name in names):
         return found
