@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import warnings
 from typing import Any
 
@@ -365,3 +366,14 @@ def test_out_takes_results_of_several_outputs():
         return found[0] is out[0], list(found), list(factors)
 
     assert_same(program)
+
+
+@pytest.mark.parametrize("kinds", itertools.product(("float32", "float64"), repeat=3))
+def test_addmm_names_the_matrices_whose_dtypes_differ(kinds: tuple[str, ...]) -> None:
+    def program(torch: Any) -> Any:
+        bias, left, right = (
+            torch.ones(2, 2, dtype=getattr(torch, kind)) for kind in kinds
+        )
+        return torch.addmm(bias, left, right)
+
+    as_in_pytorch(program)

@@ -101,10 +101,10 @@ def addmm(
         if matrix.ndim != 2:
             raise RuntimeError(f"{name} must be a matrix, got {matrix.ndim}-D tensor")
     if not self.dtype == mat1.dtype == mat2.dtype:
-        other = mat1 if self.dtype == mat2.dtype else mat2
+        which, left = ("self", self) if self.dtype != mat2.dtype else ("mat1", mat1)
         raise RuntimeError(
-            "self and mat2 must have the same dtype, but got "
-            f"{_plain_name(self)} and {_plain_name(other)}"
+            f"{which} and mat2 must have the same dtype, but got "
+            f"{_plain_name(left)} and {_plain_name(mat2)}"
         )
     check_matrices(mat1, mat2)
     check_expandable(self, (mat1.shape[0], mat2.shape[1]))
