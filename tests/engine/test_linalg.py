@@ -368,7 +368,9 @@ def test_out_takes_results_of_several_outputs():
     assert_same(program)
 
 
-@pytest.mark.parametrize("kinds", itertools.product(("float32", "float64"), repeat=3))
+@pytest.mark.parametrize(
+    "kinds", list(itertools.product(("float32", "float64"), repeat=3))
+)
 def test_addmm_names_the_matrices_whose_dtypes_differ(kinds: tuple[str, ...]) -> None:
     def program(torch: Any) -> Any:
         bias, left, right = (
