@@ -17,7 +17,8 @@ State = Literal["clean", "fresh", "used", "mixed", "lost"]
 """Of one leaf's gradient: ``fresh`` is not used yet, ``used`` a step has seen it,
 ``mixed`` had more added after that step, ``lost`` was cleared before any step."""
 
-_CLEARING = words("zero_ fill_ grad.set")
+_CLEARING = words("zero_ fill_ _foreach_zero_")
+_CLEARING_WITH_ZERO = words("mul_ imul __imul__ __setitem__ _foreach_mul_")
 _UPDATING = words("sub_ add_ addcmul_ addcdiv_ copy_ mul_ data.set isub iadd")
 
 
@@ -98,7 +99,7 @@ class Timeline:
     def _write(self, call: Call) -> Iterator[Moment]:
         for write in call.writes:
             grad_of = self.owners.get(write.storage)
-            if grad_of is not None and call.op in _CLEARING:
+            if grad_of is not None and _clears(call):
                 self._clear(grad_of, call)
             elif grad_of is not None and call.op.startswith("clamp"):
                 yield self._moment(call, "clip", [grad_of])
@@ -142,6 +143,17 @@ class Timeline:
         leaf = self.leaves[key]
         leaf.state = "lost" if leaf.state == "fresh" else "clean"
         leaf.cleared = event
+
+
+def _clears(call: Call) -> bool:
+    zero = call.op in _CLEARING_WITH_ZERO and call.arguments[-1:] in ((0,), (0.0,))
+    return zero or call.op in _CLEARING
+
+
+def by_hand(history: History) -> set[int]:
+    """Return the leaves that the program updates itself, from their gradients."""
+    updates = [each for each in moments(history) if each.what == "update"]
+    return {key for each in updates for key in each.leaves}
 
 
 def is_failed(event: Backward) -> bool:

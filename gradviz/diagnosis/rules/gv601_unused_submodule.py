@@ -26,8 +26,8 @@ Use instead
 
 When it stays quiet
     Heads that are trained in turns, experts and layers picked from a list while others
-    of the list are used, frozen parts, parts that no optimizer steps. After a single
-    step it is an information only.
+    of the list are used, frozen parts, parts that no optimizer steps. Before a second
+    step of an optimizer it is an information only.
 
 References
     https://github.com/pytorch/pytorch/issues/43259
@@ -136,8 +136,7 @@ def _last_pass(history: History) -> RawSite | None:
 
 
 def _severity(history: History, optional: bool):
-    rounds = len(_leaves.steps(history)) or len(history.backwards)
-    return "info" if optional or rounds < 2 else "warning"
+    return "info" if optional or len(_leaves.steps(history)) < 2 else "warning"
 
 
 RULE = Rule("GV601", "unused-submodule", "warning", _check)

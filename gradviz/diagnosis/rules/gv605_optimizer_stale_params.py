@@ -22,7 +22,8 @@ Use instead
 
 When it stays quiet
     Parameters that were there before the optimizer and were left out of it, those that
-    the program updates by hand, and ``add_param_group``.
+    the program updates by hand, ``add_param_group``, and other models behind the loss
+    (a perceptual loss) while everything in the optimizer gets gradients.
 
 References
     https://github.com/Lightning-AI/pytorch-lightning/issues/19955
@@ -34,7 +35,7 @@ from collections.abc import Iterator
 
 from gradviz.diagnosis.rule import Hit, Related, Rule
 from gradviz.diagnosis.rules import _leaves
-from gradviz.diagnosis.rules._gradients import moments
+from gradviz.diagnosis.rules._gradients import by_hand
 from gradviz.diagnosis.rules._provenance import made_at
 from gradviz.program.events import Call
 from gradviz.program.history import History
@@ -50,11 +51,13 @@ def _check(history: History) -> Iterator[Hit]:
         return
     first = min(makers, key=lambda each: each.made)
     known = {tensor for each in program.optimizers.values() for tensor in each.tensors}
-    unknown = _reached_parameters(history) - known - _by_hand(history)
+    unknown = _reached_parameters(history) - known - by_hand(history)
     born = _leaves.births(history)
     new = {each for each in unknown & born.keys() if born[each].index > first.made}
     groups: dict[RawSite | None, set[int]] = {}
     for tensor in sorted(new):
+        if not _is_replacement(history, tensor, known):
+            continue
         groups.setdefault(_replaced_at(history, tensor, new, born), set()).add(tensor)
     for site, tensors in groups.items():
         yield _hit(history, first, site, tensors)
@@ -66,10 +69,23 @@ def _reached_parameters(history: History) -> set[int]:
     return {key for key in reached if key in tensors and tensors[key].is_parameter}
 
 
-def _by_hand(history: History) -> set[int]:
-    return {
-        key for each in moments(history) if each.what == "update" for key in each.leaves
-    }
+def _is_replacement(history: History, tensor: int, known: set[int]) -> bool:
+    """Return whether a new parameter stands in a model that an optimizer steps.
+
+    Or else whether an optimizer steps parameters that get no gradient any more. What
+    is neither may be a part of the loss that is not meant to learn.
+    """
+    key = _leaves.parameters(history).get(tensor)
+    while key is not None:
+        if _inside(history, key) & known:
+            return True
+        key = _parent(history, key)
+    last = {step.optimizer: step for step in _leaves.steps(history)}
+    return any(
+        each.requires_grad and not each.has_grad
+        for step in last.values()
+        for each in step.states
+    )
 
 
 def _replaced_at(

@@ -33,6 +33,7 @@ from collections.abc import Iterator
 
 from gradviz.diagnosis.rule import Hit, Related, Rule
 from gradviz.diagnosis.rules import _leaves
+from gradviz.diagnosis.rules._gradients import by_hand
 from gradviz.diagnosis.rules._provenance import made_at
 from gradviz.program.history import History
 from gradviz.program.records import Module
@@ -48,7 +49,7 @@ _INSTEAD = {
 def _check(history: History) -> Iterator[Hit]:
     optimizers = history.program.optimizers.values()
     known = {tensor for each in optimizers for tensor in each.tensors}
-    trained = _leaves.trained(history)
+    trained = _leaves.trained(history) - by_hand(history)
     for module in history.program.modules.values():
         for attribute, container, tensors in module.hidden:
             lost = set(tensors) & trained - known

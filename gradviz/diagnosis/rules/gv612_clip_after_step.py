@@ -22,7 +22,8 @@ Use instead
         optimizer.step()
 
 When it stays quiet
-    Clipping before the step, whatever comes after it.
+    Clipping before the step, whatever comes after it, and calls with a limit of
+    infinity, which only ask for the norm.
 
 References
     https://pytorch.org/docs/stable/generated/torch.nn.utils.clip_grad_norm_.html
@@ -31,9 +32,11 @@ References
 from __future__ import annotations
 
 from collections.abc import Iterator
+from math import inf
 
 from gradviz.diagnosis.rule import Hit, Related, Rule
 from gradviz.diagnosis.rules._gradients import Leaf, Moment, moments
+from gradviz.program.events import Call, Event
 from gradviz.program.history import History
 
 
@@ -41,8 +44,15 @@ def _check(history: History) -> Iterator[Hit]:
     for moment in moments(history):
         used = [leaf for leaf in moment.leaves.values() if leaf.state == "used"]
         fresh = any(leaf.state in ("fresh", "mixed") for leaf in moment.leaves.values())
-        if moment.what == "clip" and used and not fresh:
+        if moment.what == "clip" and used and not fresh and _clips(moment.event):
             yield _hit(history, moment, used[0])
+
+
+def _clips(event: Event) -> bool:
+    """Return whether it clips at all: a limit of infinity only asks for the norm."""
+    if not isinstance(event, Call):
+        return False
+    return inf not in (*event.arguments[1:], *event.keywords.values())
 
 
 def _hit(history: History, moment: Moment, leaf: Leaf) -> Hit:
