@@ -164,6 +164,7 @@ class ModulePart(Part):
     def _made(self, module: Any, frame: FrameType | None) -> None:
         row = self.row(module)
         row.site = self._construction(module, frame)
+        row.made = self.log.next_index
 
     def _construction(self, module: Any, frame: FrameType | None) -> RawSite | None:
         """Return the user's line outside of the module's own ``__init__``."""

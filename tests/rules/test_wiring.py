@@ -8,6 +8,7 @@ from tests.rules.programs_wiring_fine import FINE
 from tests.rules.programs_wiring_fine_losses import FINE_LOSSES
 from tests.rules.programs_wiring_layers import LAYERS
 from tests.rules.programs_wiring_loops import LOOPS
+from tests.rules.programs_wiring_more import MORE_FINE, MORE_WRONG
 
 
 @programs(LOSSES + LAYERS)
@@ -15,11 +16,11 @@ def test_parts_that_do_not_fit_are_named(case: Case, engine: str) -> None:
     check(case, engine)
 
 
-@programs(LOOPS)
+@programs(LOOPS + MORE_WRONG)
 def test_the_line_out_of_order_is_named(case: Case, engine: str) -> None:
     check(case, engine)
 
 
-@programs(FINE + FINE_LOSSES)
+@programs(FINE + FINE_LOSSES + MORE_FINE)
 def test_what_fits_stays_quiet(case: Case, engine: str) -> None:
     check(case, engine)

@@ -58,7 +58,7 @@ def _check(history: History) -> Iterator[Hit]:
     for tensor in sorted(new):
         if not _is_replacement(history, tensor, known):
             continue
-        groups.setdefault(_replaced_at(history, tensor, new, born), set()).add(tensor)
+        groups.setdefault(_replaced_at(history, first, tensor, born), set()).add(tensor)
     for site, tensors in groups.items():
         yield _hit(history, first, site, tensors)
 
@@ -89,21 +89,18 @@ def _is_replacement(history: History, tensor: int, known: set[int]) -> bool:
 
 
 def _replaced_at(
-    history: History, tensor: int, new: set[int], born: dict[int, Call]
+    history: History, first: Optimizer, tensor: int, born: dict[int, Call]
 ) -> RawSite | None:
-    """Return where the outermost module that is new as a whole was constructed."""
-    key = _leaves.parameters(history).get(tensor)
+    """Return where the outermost module that came after the optimizer was made."""
+    key, site = _leaves.parameters(history).get(tensor), None
+    facts = history.program.tensors[tensor]
     while key is not None:
-        outer = _parent(history, key)
-        if outer is None or not _inside(history, outer) <= new:
+        module = history.program.modules[key]
+        if module.made is None or module.made <= first.made:
             break
-        key = outer
-    module = history.program.modules.get(key) if key is not None else None
-    whole = module is not None and _inside(history, module.key) <= new
-    if module is None or module.site is None or not whole:
-        facts = history.program.tensors[tensor]
-        return facts.made or made_at(history, tensor) or born[tensor].site
-    return module.site
+        site = module.site or site
+        key = _parent(history, key)
+    return site or facts.made or made_at(history, tensor) or born[tensor].site
 
 
 def _parent(history: History, key: int) -> int | None:
