@@ -92,7 +92,7 @@ class TorchBackward:
     def preflight(self, root: Any) -> Backward:
         """Log a pass from this tensor that is not to run."""
         event = self._describe("backward", [root], [], [], None, False)
-        self._look_ahead(event, [root])
+        self.log.graph.walk(self._nodes([root]), event)
         return event
 
     def _begin(
@@ -108,8 +108,8 @@ class TorchBackward:
             given[3],
             bool(given[4]),
         )
-        entry, log = _Pass(event, self._peek()), self.log
-        reached = self._look_ahead(event, roots)
+        entry, log = _Pass(event, self._peek(), roots), self.log
+        reached = log.graph.look_ahead(self._nodes(roots), event)
         log.loop.before_backward(event)
         if (log.scan or log.detailed) and len(reached) <= MOST_HOOKED:
             self._hook(entry, reached)
@@ -144,10 +144,8 @@ class TorchBackward:
         log.append(event)
         return event
 
-    def _look_ahead(self, event: Backward, roots: list[Any]) -> dict[int, Any]:
-        return self.log.graph.walk(
-            [_gradient_node(self.torch, root) for root in roots], event
-        )
+    def _nodes(self, roots: list[Any]) -> list[Any]:
+        return [_gradient_node(self.torch, root) for root in roots]
 
     def _hook(self, entry: _Pass, reached: dict[int, Any]) -> None:
         """Ask every node for its gradients. No closure holds a node: it would leak."""
@@ -178,6 +176,8 @@ class TorchBackward:
         if error is not None:
             event.error = f"{type(error).__name__}: {error}"
             event.error_node = entry.running
+            for root in entry.roots:
+                log.graph.read(grad_fn_of(root))
         elif event.api == "grad":
             event.results = tuple(
                 None if each is None else log.values.result(each) for each in result
@@ -191,8 +191,9 @@ class TorchBackward:
 class _Pass:
     """One pass while it runs."""
 
-    def __init__(self, event: Backward, first: int) -> None:
+    def __init__(self, event: Backward, first: int, roots: list[Any]) -> None:
         self.event = event
+        self.roots = roots
         self.first = first  # the number of the node that comes next
         self.handles: list[Any] = []
         self.running: int | None = None

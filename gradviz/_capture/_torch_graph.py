@@ -4,11 +4,17 @@ from __future__ import annotations
 
 import re
 from dataclasses import replace
-from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from gradviz._capture._loop_pure import unwrapped
-from gradviz._capture._torch_values import NO_SEQUENCE, grad_fn_of
+from gradviz._capture._torch_slots import (
+    NO_SEQUENCE,
+    is_hooked,
+    quick_walk,
+    saved_slots,
+    unpacks,
+)
+from gradviz._capture._torch_values import grad_fn_of
 from gradviz._capture._torch_views import view_arguments
 from gradviz.program.events import Backward, Call, Event
 from gradviz.program.values import (
@@ -25,6 +31,7 @@ if TYPE_CHECKING:
 MOST_NODES = 20_000  # of one backward pass that its event lists
 
 _MOST_LIVING = 2_000  # tensors whose graphs are read at the end
+_FIRST = 4  # passes whose nodes are all read, values or not
 _FEW = 4  # outputs of a node that it may have saved
 
 _VERSIONS = re.compile(r"is at version (\d+); expected version (\d+)")
@@ -41,6 +48,7 @@ class TorchGraph:
         self._makers: dict[int, Event] = {}
         self._top_hooks = torch._C._autograd._top_saved_tensors_default_hooks
         self.detailed = False  # a graph is recorded too
+        self._passes = 0
         self._sound: set[int] = set()  # nodes that need no closer look while they hold
 
     def made_by(self, call: Call) -> None:
@@ -91,14 +99,27 @@ class TorchGraph:
                 if behind not in found:
                     waiting.append((behind, each))
             node = nodes.get(key) or self._read(fn, key, tuple(edges))
-            if key > 0 and not (key in self._sound and _holds(fn)):
+            if key > 0:
                 self._look(fn, node, stale, freed)
         if event is not None:
             event.stale, event.freed = tuple(stale), tuple(freed)
-            event.node_count = len(found)
-            event.nodes = tuple(found) if len(found) <= MOST_NODES else ()
-            event.leaves = tuple([-key for key in found if key < 0])
+            _list_nodes(event, found)
         return found
+
+    def look_ahead(self, roots: list[Any], event: Backward) -> dict[int, Any]:
+        """Tell an event what its pass will find.
+
+        Without a look at values the rows of nodes are read for the first passes and
+        now and then; for the others only where something no longer holds.
+        """
+        self._passes += 1
+        quick = not (self.log.scan or self.detailed or self.log.exports.watched)
+        if quick and self._passes > _FIRST and self._passes & (self._passes - 1):
+            found = quick_walk(roots, self._sound, self.values.node_key)
+            if found is not None:
+                _list_nodes(event, found)
+                return found
+        return self.walk(roots, event)
 
     def read(self, root: Any) -> None:
         """Read what is not known yet of the graph behind a node."""
@@ -273,7 +294,7 @@ class TorchGraph:
         several = isinstance(raw, tuple)
         for at, each in enumerate(raw if several else (raw,)):
             tensor = each.data
-            if tensor is None or _unpacks(each):
+            if tensor is None or unpacks(each):
                 continue
             value = self.values.of(tensor, self._output_like(node.key, tensor))
             value = replace(value, version=expected)
@@ -294,41 +315,7 @@ class TorchGraph:
         return None
 
 
-@cache
-def saved_slots(cls: type) -> tuple[tuple[str, str], ...]:
-    """Return the attributes of a node class that give its saved tensors, with the raw.
-
-    Other ``_saved_`` attributes are numbers, shapes and flags.
-    """
-    if hasattr(cls, "_forward_cls"):
-        return (("saved_tensors", "_raw_saved_tensors"),)
-    return tuple(
-        (name.removeprefix("_raw"), name)
-        for name in sorted(dir(cls))
-        if name.startswith("_raw_saved_")
-    )
-
-
-def _holds(fn: Any) -> bool:
-    """Whether all that a node saved is there, and as it was: the quick look."""
-    try:
-        for slot, _ in saved_slots(type(fn)):
-            getattr(fn, slot)
-    except RuntimeError:
-        return False
-    return True
-
-
-def is_hooked(raw: Any) -> bool:
-    """Whether a saved-tensors hook of the user holds on to the value."""
-    if isinstance(raw, tuple | list):
-        return any(each.unpack_hook is not None for each in raw)
-    return raw.unpack_hook is not None
-
-
-def _unpacks(raw: Any) -> bool:
-    try:
-        raw.unpack()
-    except RuntimeError:
-        return False
-    return True
+def _list_nodes(event: Backward, found: dict[int, Any]) -> None:
+    event.node_count = len(found)
+    event.nodes = tuple(found) if len(found) <= MOST_NODES else ()
+    event.leaves = tuple([-key for key in found if key < 0])

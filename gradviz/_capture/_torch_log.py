@@ -165,18 +165,24 @@ class TorchLog(Log):
 
     def append(self, event: Event) -> int:
         """Number an event and append it in one go; return its index."""
-        index = super().append(event)
+        with self.lock:
+            event.index = index = self._next
+            self._next = index + 1
+            events = self.program.events
+            events.append(event)
         if self.detailed:
             self.times[index] = time.perf_counter_ns() - self._begun_ns
+        if len(events) > MAX_EVENTS:
+            self._drop_old()
         return index
 
-    def add(self, event: Event) -> None:
-        """Append an event; of what is dropped with old ones the nodes go too."""
-        super().add(event)
-        if len(self.program.events) == MAX_EVENTS // 2 + 1:
-            first = self.program.events[0].index
-            self.graph.forget(first)
-            self.times = {at: ns for at, ns in self.times.items() if at >= first}
+    def _drop_old(self) -> None:
+        """Drop the older half of the events, and what they made."""
+        events = self.program.events
+        del events[: MAX_EVENTS // 2]
+        first = events[0].index
+        self.graph.forget(first)
+        self.times = {at: ns for at, ns in self.times.items() if at >= first}
 
     def tensor(self, tensor: Any) -> int:
         """Return the number of a tensor; its row of facts opens when there are any."""

@@ -5,12 +5,10 @@ from __future__ import annotations
 import weakref
 from typing import Any
 
+from gradviz._capture._torch_slots import NO_SEQUENCE
 from gradviz._capture._torch_summary import summarize
 from gradviz.program.log import MAX_EVENTS, Identities, Log
 from gradviz.program.values import Opaque, Summary, Value
-
-NO_SEQUENCE = 2**64 - 1
-"""What PyTorch gives for the sequence number of an AccumulateGrad."""
 
 _MOST_KNOWN = 20_000  # descriptions kept before those of dead tensors go
 
@@ -41,15 +39,34 @@ class TorchValues:
         """Describe a tensor as it is now; ``number`` is given where it has another."""
         known = self._known.get(id(tensor))
         if known is not None and known[0]() is tensor:
-            value = known[1]
+            value, version = known[1], version_of(tensor)
             if (
-                value.version == version_of(tensor)
-                and value.requires_grad == tensor.requires_grad
+                value.requires_grad == tensor.requires_grad
                 and value.storage not in self.loose
             ):
-                return value
+                if value.version == version:
+                    return value
+                if value.is_leaf and not value.is_view and not self.scan:
+                    return self._renewed(tensor, value, version)
         key = self.log.tensor(tensor) if number is None else number
         value = self._describe(tensor, key, version_of(tensor))
+        self._known[id(tensor)] = weakref.ref(tensor), value
+        return value
+
+    def _renewed(self, tensor: Any, old: Value, version: int) -> Value:
+        """Describe a leaf that an optimizer wrote to: nothing else has changed."""
+        value = Value(
+            old.tensor,
+            old.storage,
+            version,
+            old.shape,
+            old.strides,
+            old.offset,
+            old.dtype,
+            old.device,
+            old.requires_grad,
+            is_parameter=old.is_parameter,
+        )
         self._known[id(tensor)] = weakref.ref(tensor), value
         return value
 

@@ -1,0 +1,77 @@
+"""What PyTorch's nodes keep: the attributes that give it, and if it still holds."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import cache
+from typing import Any
+
+NO_SEQUENCE = 2**64 - 1
+"""What PyTorch gives for the sequence number of an AccumulateGrad."""
+
+_CUSTOM = (("saved_tensors", "_raw_saved_tensors"),)
+
+
+def saved_slots(cls: type) -> tuple[tuple[str, str], ...]:
+    """Return the attributes of a node class that give its saved tensors, with the raw.
+
+    Other ``_saved_`` attributes are numbers, shapes and flags.
+    """
+    # A user's class is no key: the cache would keep it alive.
+    return _CUSTOM if hasattr(cls, "_forward_cls") else _slots(cls)
+
+
+@cache
+def _slots(cls: type) -> tuple[tuple[str, str], ...]:
+    return tuple(
+        (name.removeprefix("_raw"), name)
+        for name in sorted(dir(cls))
+        if name.startswith("_raw_saved_")
+    )
+
+
+def quick_walk(
+    roots: list[Any], sound: set[int], key_of: Callable[[Any], int]
+) -> dict[int, Any] | None:
+    """Return all nodes behind these by key, if each keeps all it saved as it was.
+
+    None where one does not, or is not among the ``sound`` that may be asked.
+    """
+    found: dict[int, Any] = {}
+    waiting = [fn for fn in roots if fn is not None]
+    try:
+        while waiting:
+            fn = waiting.pop()
+            key = fn._sequence_nr() + 1
+            if key > NO_SEQUENCE:
+                found[key_of(fn)] = fn
+                continue
+            if key in found:
+                continue
+            if key not in sound:
+                return None
+            found[key] = fn
+            for slot, _ in saved_slots(type(fn)):
+                getattr(fn, slot)  # raises for what was overwritten or freed
+            for behind, _ in fn.next_functions:
+                if behind is not None:
+                    waiting.append(behind)
+    except RuntimeError:
+        return None
+    return found
+
+
+def is_hooked(raw: Any) -> bool:
+    """Whether a saved-tensors hook of the user holds on to the value."""
+    if isinstance(raw, tuple | list):
+        return any(each.unpack_hook is not None for each in raw)
+    return raw.unpack_hook is not None
+
+
+def unpacks(raw: Any) -> bool:
+    """Whether a saved tensor can still be had."""
+    try:
+        raw.unpack()
+    except RuntimeError:
+        return False
+    return True
