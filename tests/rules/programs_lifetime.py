@@ -102,6 +102,29 @@ WRONG = [
         "shared-trunk-two-backwards",
     ),
     case(
+        "one_encoder_for_pairs",
+        """
+        import torch
+        import torch.nn as nn
+        class Encoder(nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.fc = nn.Linear(2, 3)
+            def forward(self, x):
+                return torch.tanh(self.fc(x))
+        encoder = Encoder()
+        anchor = encoder(torch.randn(1, 2))
+        near = encoder(torch.randn(1, 2))
+        pull = (anchor - near).pow(2).sum()
+        pull.backward()  # CULPRIT
+        far = encoder(torch.randn(1, 2))
+        push = -(anchor - far).pow(2).sum()
+        push.backward()
+        """,
+        "shared-trunk-two-backwards",
+        says=["`pull`", "`push`"],
+    ),
+    case(
         "list_of_losses",
         """
         import torch

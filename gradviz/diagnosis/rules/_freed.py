@@ -167,10 +167,12 @@ def _crossing(history: History, node: Node, below: Node) -> Crossing:
 
 def made_again(history: History, node: Node, first: Backward, second: Backward) -> bool:
     """Tell whether the line that made a node ran again between two passes."""
+    maker = history.maker(node)
     return any(
         call.nodes
         and first.index < call.index < second.index
         and same_line(call.site, node.site)
+        and (maker is None or call.stack == maker.stack)
         for call in history.calls
     )
 
