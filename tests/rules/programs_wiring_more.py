@@ -1,4 +1,4 @@
-"""More of both: wiring that is wrong, and wiring that only looks so."""
+"""More programs whose loop, layers or losses are wired wrongly."""
 
 from __future__ import annotations
 
@@ -259,201 +259,31 @@ MORE_WRONG: list[Case] = [
         """,
         "dtype-mismatch",
     ),
-]
-
-MORE_FINE: list[Case] = [
     case(
-        "norm_of_gradients_after_the_step",
+        "expert_chosen_in_python",
         """
         import torch
         from torch import nn
 
-        net = nn.Linear(4, 1)
-        opt = torch.optim.SGD(net.parameters(), lr=0.1)
-        for step in range(2):
-            opt.zero_grad()
-            net(torch.randn(5, 4)).pow(2).mean().backward()
-            opt.step()
-            norm = nn.utils.clip_grad_norm_(net.parameters(), float("inf"))
-            print(norm.item(), [p.grad.norm().item() for p in net.parameters()])
-        """,
-    ),
-    case(
-        "perceptual_loss_made_later",
-        """
-        import torch
-        from torch import nn
-
-        net = nn.Linear(4, 4)
-        opt = torch.optim.Adam(net.parameters())
-        judge = nn.Sequential(nn.Linear(4, 8), nn.ReLU()).eval()
-        for step in range(2):
-            x = torch.randn(5, 4)
-            loss = (judge(net(x)) - judge(x)).pow(2).mean()
-            opt.zero_grad()
-            loss.backward()
-            opt.step()
-        """,
-    ),
-    case(
-        "cleared_by_hand",
-        """
-        import torch
-        from torch import nn
-
-        net = nn.Linear(4, 1)
-        opt = torch.optim.SGD(net.parameters(), lr=0.1)
-        for step in range(4):
-            net(torch.randn(5, 4)).pow(2).mean().backward()
-            opt.step()
-            for p in net.parameters():
-                if step % 2:
-                    p.grad *= 0
-                else:
-                    p.grad[...] = 0
-        """,
-    ),
-    case(
-        "lists_updated_by_hand",
-        """
-        import torch
-        from torch import nn
-
-        class Model(nn.Module):
+        class Routed(nn.Module):
             def __init__(self):
                 super().__init__()
-                self.weights = [torch.randn(3, 3, requires_grad=True) for _ in "ab"]
+                self.gate = nn.Linear(4, 2)
+                self.experts = nn.ModuleList([nn.Linear(4, 4), nn.Linear(4, 4)])
 
             def forward(self, x):
-                for w in self.weights:
-                    x = torch.tanh(x @ w)
-                return x
+                scores = torch.softmax(self.gate(x).mean(0), 0)
+                best = scores.argmax().item()  # CULPRIT
+                return self.experts[best](x)
 
-        model = Model()
-        for step in range(3):
-            loss = model(torch.randn(4, 3)).pow(2).mean()
-            loss.backward()
-            with torch.no_grad():
-                for w in model.weights:
-                    w -= 0.1 * w.grad
-                    w.grad = None
-        """,
-    ),
-    case(
-        "meta_optimizer_written_by_hand",
-        """
-        import torch
-        from torch import nn
-
-        class Descent(torch.optim.Optimizer):
-            def __init__(self, params, lr):
-                super().__init__(params, {"lr": lr})
-
-            @torch.no_grad()
-            def step(self, closure=None):
-                for group in self.param_groups:
-                    for p in group["params"]:
-                        if p.grad is not None:
-                            p.add_(p.grad, alpha=-group["lr"])
-
-        net = nn.Linear(4, 1)
-        opt = Descent(net.parameters(), 0.1)
+        net = Routed()
+        opt = torch.optim.SGD(net.parameters(), lr=0.1)
         for step in range(3):
             opt.zero_grad()
             net(torch.randn(5, 4)).pow(2).mean().backward()
             opt.step()
         """,
-    ),
-    case(
-        "weights_clipped_as_in_wgan",
-        """
-        import torch
-        from torch import nn
-
-        critic = nn.Linear(4, 1)
-        opt = torch.optim.RMSprop(critic.parameters(), lr=5e-5)
-        for step in range(3):
-            opt.zero_grad()
-            loss = critic(torch.randn(5, 4)).mean() - critic(torch.randn(5, 4)).mean()
-            loss.backward()
-            opt.step()
-            for p in critic.parameters():
-                p.data.clamp_(-0.01, 0.01)
-        """,
-    ),
-    case(
-        "discriminator_frozen_for_a_while",
-        """
-        import torch
-        from torch import nn
-
-        gen, disc = nn.Linear(2, 3), nn.Linear(3, 1)
-        opt_g = torch.optim.SGD(gen.parameters(), lr=0.1)
-        opt_d = torch.optim.SGD(disc.parameters(), lr=0.1)
-        for step in range(3):
-            disc.requires_grad_(False)
-            opt_g.zero_grad()
-            disc(gen(torch.randn(4, 2))).mean().backward()
-            opt_g.step()
-            disc.requires_grad_(True)
-            opt_d.zero_grad()
-            with torch.no_grad():
-                fake = gen(torch.randn(4, 2))
-            (disc(fake).mean() - disc(torch.randn(4, 3)).mean()).backward()
-            opt_d.step()
-        """,
-    ),
-    case(
-        "encoder_layers_that_are_copies",
-        """
-        import torch
-        from torch import nn
-
-        layer = nn.TransformerEncoderLayer(8, 2, 16, dropout=0.1, batch_first=True)
-        net = nn.TransformerEncoder(layer, 2, enable_nested_tensor=False)
-        head = nn.Linear(8, 1)
-        opt = torch.optim.Adam([*net.parameters(), *head.parameters()])
-        for step in range(2):
-            net.train()
-            opt.zero_grad()
-            head(net(torch.randn(2, 3, 8))).pow(2).mean().backward()
-            opt.step()
-            net.eval()
-            with torch.no_grad():
-                head(net(torch.randn(2, 3, 8)))
-        """,
-    ),
-    case(
-        "attention_classifier",
-        """
-        import torch
-        import torch.nn.functional as F
-        from torch import nn
-
-        class Net(nn.Module):
-            def __init__(self):
-                super().__init__()
-                self.embed = nn.Embedding(20, 8, padding_idx=0)
-                self.attention = nn.MultiheadAttention(8, 2, batch_first=True)
-                self.norm = nn.LayerNorm(8)
-                self.out = nn.Linear(8, 4)
-
-            def forward(self, tokens):
-                x = self.embed(tokens)
-                mask = tokens == 0
-                x = self.norm(x + self.attention(x, x, x, key_padding_mask=mask)[0])
-                keep = (~mask).float().unsqueeze(-1)
-                return self.out((x * keep).sum(1) / keep.sum(1))
-
-        net = Net()
-        opt = torch.optim.AdamW(net.parameters())
-        for step in range(2):
-            tokens = torch.tensor([[3, 5, 7, 0], [2, 4, 0, 0]])
-            loss = F.cross_entropy(net(tokens), torch.tensor([1, 3]))
-            opt.zero_grad()
-            loss.backward()
-            nn.utils.clip_grad_norm_(net.parameters(), 1.0)
-            opt.step()
-        """,
+        "unused-submodule",
+        says=["`gate`", "argmax"],
     ),
 ]

@@ -6,9 +6,10 @@ from tests.rules.harness import Case, check, programs
 from tests.rules.programs_wiring import LOSSES
 from tests.rules.programs_wiring_fine import FINE
 from tests.rules.programs_wiring_fine_losses import FINE_LOSSES
+from tests.rules.programs_wiring_fine_more import MORE_FINE
 from tests.rules.programs_wiring_layers import LAYERS
 from tests.rules.programs_wiring_loops import LOOPS
-from tests.rules.programs_wiring_more import MORE_FINE, MORE_WRONG
+from tests.rules.programs_wiring_more import MORE_WRONG
 
 
 @programs(LOSSES + LAYERS)

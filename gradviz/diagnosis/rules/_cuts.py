@@ -10,6 +10,7 @@ from typing import Literal
 from gradviz.diagnosis.rules import _leaves, _modes
 from gradviz.diagnosis.rules._flow import (
     ARRAYS,
+    NUMBERS,
     PICKING,
     Crossing,
     Flow,
@@ -156,6 +157,14 @@ def _kind(history: History, crossing: Crossing) -> _Found:
     how, place = _modes.unlogged(history, call)
     unknown = how == "library" and call.grad_enabled
     return _Found("other" if unknown else how, place)
+
+
+def ends_graph(call: Call) -> bool:
+    """Return whether a call gives positions, decisions or plain numbers of a graph."""
+    if not call.inputs or not call.inputs[0].requires_grad:
+        return False
+    named = name_of(call) in NUMBERS | ARRAYS and not call.outputs
+    return named or _by_name(call) in ("index", "threshold", "cast")
 
 
 def _by_name(call: Call) -> Kind:

@@ -39,12 +39,13 @@ from collections.abc import Iterator
 
 from gradviz.diagnosis.rule import Hit, Related, Rule
 from gradviz.diagnosis.rules import _leaves
-from gradviz.diagnosis.rules._cuts import cuts
-from gradviz.program.events import ModuleCall
+from gradviz.diagnosis.rules._cuts import cuts, ends_graph
+from gradviz.program.events import Call, ModuleCall
 from gradviz.program.history import History
 from gradviz.program.records import Module
 from gradviz.program.values import RawSite
 
+_FAR = 50  # values followed from an unused result
 _CONTAINERS = ("ModuleList", "ModuleDict", "ParameterList", "ParameterDict")
 
 
@@ -98,9 +99,14 @@ def _hit(history: History, module: Module, tensors: set[int], optional: bool) ->
     called = [each for each in history.of(ModuleCall) if each.module == module.key]
     name = f"`{module.name}`" if module.name else f"a {module.kind}"
     why, culprit, related = "is never called", module.site, tuple[Related, ...]()
-    if called:
+    end = _end(history, tensors) if called else None
+    if end is not None:
+        why = f"is called, but its result ends in `{history.text(end.site)}`"
+        culprit = end.site
+    elif called:
         why = "is called, but nothing that is trained uses its result"
         culprit = called[-1].site
+    if called:
         related = (Related("constructed here", module.site),)
     return Hit(
         f"{name} ({module.kind}) {why}: {_leaves.listed(history, tensors)} "
@@ -114,6 +120,20 @@ def _hit(history: History, module: Module, tensors: set[int], optional: bool) ->
         severity=_severity(history, optional),
         certainty=0.7,
     )
+
+
+def _end(history: History, tensors: set[int]) -> Call | None:
+    """Return the call that turned what the parameters gave into a plain choice."""
+    uses = [call for each in tensors for call in history.uses(each) if call.nodes]
+    waiting = [value for call in uses[-1:] for value in call.outputs]
+    for value in waiting:
+        for call in history.uses(value.tensor):
+            if ends_graph(call):
+                return call
+            waiting += [each for each in call.outputs if each.requires_grad]
+        if len(waiting) > _FAR:
+            break
+    return None
 
 
 def _lone(history: History, module: Module, name: str, tensor: int) -> Hit:
