@@ -4,8 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 
+from gradviz.diagnosis._rewrites import instead
 from gradviz.diagnosis._saved_writes import Kind, Overwrite, overwrites
-from gradviz.diagnosis._words import module_words, node_words, place, tensor_words
+from gradviz.diagnosis._words import (
+    module_around,
+    module_words,
+    node_words,
+    place,
+    tensor_words,
+)
 from gradviz.diagnosis.rule import Hit, Related
 from gradviz.program.history import History
 
@@ -61,6 +68,12 @@ def write_words(history: History, found: Overwrite) -> str:
     later = f"; it is now at version {found.version_now}" * (after != found.version_now)
     inside = "" if found.call is None else module_words(history, found.call.module)
     return f"{place(history, found.site)}{inside} made it version {after}{later}"
+
+
+def rewrite_words(history: History, found: Overwrite) -> str:
+    """Return how to do without the write."""
+    around = None if found.call is None else found.call.module
+    return instead(history, found.site, module_around(history, around))
 
 
 def slot(found: Overwrite) -> str:

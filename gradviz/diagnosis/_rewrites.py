@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import ast
+import re
 
 from gradviz.diagnosis._words import code
 from gradviz.program.history import History
+from gradviz.program.records import Module
 from gradviz.program.values import RawSite
 
 _OPERATORS: dict[type[ast.operator], str] = {
@@ -18,6 +20,9 @@ _OPERATORS: dict[type[ast.operator], str] = {
     ast.FloorDiv: "//",
     ast.Mod: "%",
 }
+
+_INPLACE = re.compile(r"\w*LU6?|\w*Dropout\w*|Hard\w+|Mish|Threshold")
+"""Modules of the library with an ``inplace`` argument."""
 
 
 def out_of_place(history: History, site: RawSite | None) -> str | None:
@@ -81,8 +86,13 @@ def _method(
     return f"{receiver} = {rewritten}"
 
 
-def instead(history: History, site: RawSite | None) -> str:
-    """Return a sentence that says how to do without the write at a site."""
+def instead(
+    history: History, site: RawSite | None, module: Module | None = None
+) -> str:
+    """Return a sentence that says how to do without the write at a site.
+
+    ``module`` is the innermost one that the write happened in.
+    """
     rewritten = out_of_place(history, site)
     if rewritten is not None:
         return f"Write `{rewritten}`."
@@ -101,6 +111,8 @@ def instead(history: History, site: RawSite | None) -> str:
                 "result without a write: torch.where, masked_fill, torch.cat or "
                 "torch.stack."
             )
+    if module is not None and _INPLACE.fullmatch(module.kind):
+        return f"Make the {module.kind} with `inplace=False`."
     return (
         "Use the form of this operation that returns a new tensor (without `_` and "
         "without `inplace=True`), or write to a clone()."

@@ -6,6 +6,7 @@ import ast
 
 from gradviz.program.events import ModuleCall
 from gradviz.program.history import History
+from gradviz.program.records import Module
 from gradviz.program.values import Node, RawSite, Value
 
 _LONGEST = 90  # characters of code quoted in a sentence
@@ -55,12 +56,17 @@ def node_words(history: History, node: Node) -> str:
     return f"{node.name} ({history.line(node.site)}{quoted}{inside})"
 
 
-def module_words(history: History, call: int | None) -> str:
-    """Return ", in `net.1` (Tanh)" for the innermost module around, or nothing."""
+def module_around(history: History, call: int | None) -> Module | None:
+    """Return the module whose call is the event with this index."""
     event = history.at(call)
     if not isinstance(event, ModuleCall):
-        return ""
-    module = history.program.modules.get(event.module)
+        return None
+    return history.program.modules.get(event.module)
+
+
+def module_words(history: History, call: int | None) -> str:
+    """Return ", in `net.1` (Tanh)" for the innermost module around, or nothing."""
+    module = module_around(history, call)
     if module is None:
         return ""
     name = f"`{module.name}` " if module.name else ""

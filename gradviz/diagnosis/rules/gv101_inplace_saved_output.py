@@ -30,8 +30,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from gradviz.diagnosis._overwrite_words import hits, saved_words, write_words
-from gradviz.diagnosis._rewrites import instead
+from gradviz.diagnosis._overwrite_words import (
+    hits,
+    rewrite_words,
+    saved_words,
+    write_words,
+)
 from gradviz.diagnosis._saved_writes import Overwrite
 from gradviz.diagnosis.rule import Hit, Rule
 from gradviz.program.history import History
@@ -45,7 +49,7 @@ def _message(history: History, found: Overwrite) -> str:
 
 
 def _fix(history: History, found: Overwrite) -> str:
-    return instead(history, found.site)
+    return rewrite_words(history, found)
 
 
 def _check(history: History) -> Iterator[Hit]:

@@ -30,8 +30,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from gradviz.diagnosis._overwrite_words import hits, saved_words, write_words
-from gradviz.diagnosis._rewrites import instead
+from gradviz.diagnosis._overwrite_words import (
+    hits,
+    rewrite_words,
+    saved_words,
+    write_words,
+)
 from gradviz.diagnosis._saved_writes import Overwrite
 from gradviz.diagnosis.rule import Hit, Rule
 from gradviz.program.history import History
@@ -46,7 +50,7 @@ def _message(history: History, found: Overwrite) -> str:
 
 def _fix(history: History, found: Overwrite) -> str:
     return (
-        f"{instead(history, found.site)} Or move the write before "
+        f"{rewrite_words(history, found)} Or move the write before "
         f"{history.line(found.node.site)}, where the value is saved."
     )
 

@@ -31,8 +31,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from gradviz.diagnosis._memory import numel
-from gradviz.diagnosis._overwrite_words import hits, saved_words, write_words
-from gradviz.diagnosis._rewrites import instead
+from gradviz.diagnosis._overwrite_words import (
+    hits,
+    rewrite_words,
+    saved_words,
+    write_words,
+)
 from gradviz.diagnosis._saved_writes import Overwrite, written_tensor
 from gradviz.diagnosis._views import ancestors
 from gradviz.diagnosis._words import place, tensor_words
@@ -55,7 +59,7 @@ def _message(history: History, found: Overwrite) -> str:
 
 def _fix(history: History, found: Overwrite) -> str:
     return (
-        f"{instead(history, found.site)} Or separate the two names: clone() where the "
+        f"{rewrite_words(history, found)} Or separate the two names: clone() where the "
         "view is made."
     )
 

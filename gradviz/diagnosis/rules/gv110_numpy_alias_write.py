@@ -66,7 +66,7 @@ def _hit(history: History, found: UnseenWrite) -> Hit:
     known = site is not None
     if site is None:
         site = found.node.site if export is None else export.site
-    who = f"Line {line} wrote it" if known else "Something outside the engine wrote it"
+    who = f"{place(history, site)} wrote it" if known else "Something else wrote it"
     return Hit(
         f"The memory of {tensor_words(history, found.value)}, which "
         f"{node_words(history, found.node)} saved at version {found.value.version}, "

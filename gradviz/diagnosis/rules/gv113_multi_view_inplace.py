@@ -40,8 +40,8 @@ TEXT = "is the output of a function that returns multiple views"
 def _check(history: History) -> Iterator[Hit]:
     for failure, written, made in refused(history, TEXT):
         of_base = "" if written is None else base_words(history, written)
-        siblings = 0 if made is None else len(made.outputs) - 1
-        others = f" together with {siblings} others" if siblings > 0 else ""
+        count = 0 if made is None else len(made.outputs)
+        others = f" (one of {count} views)" if count > 1 else ""
         yield hit(
             failure,
             f"{place(history, failure.site)} writes {subject(history, written)}"

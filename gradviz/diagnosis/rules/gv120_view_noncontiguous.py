@@ -42,12 +42,12 @@ TEXT = "view size is not compatible with input tensor's size and stride"
 def _check(history: History) -> Iterator[Hit]:
     for failure, viewed, _ in refused(history, TEXT):
         made = _reordered(history, viewed)
-        by = f" by {place(history, made.site)}" if made is not None else ""
+        since = f" since {place(history, made.site)}" if made is not None else ""
         facts = ""
         if viewed is not None:
             facts = (
-                f" of shape {list(viewed.shape)} has strides {list(viewed.strides)}, "
-                f"so it is not contiguous{by}: {_gaps(viewed)}"
+                f" of shape {list(viewed.shape)} has strides {list(viewed.strides)}"
+                f"{since}, so it is not contiguous: {_gaps(viewed)}"
             )
         text = code(history, failure.site)
         yield hit(
