@@ -27,6 +27,11 @@ class Block:
     def is_notebook(self) -> bool:
         return self.language == "python" and self.text.startswith("%")
 
+    @property
+    def is_of_its_own(self) -> bool:
+        """Whether it is a program that the others do not go on from."""
+        return self.language == "python" and self.text.startswith("# quiet.py")
+
 
 def blocks(text: str) -> list[Block]:
     found = re.finditer(r"^```(\w*)\n(.*?)^```$", text, flags=re.DOTALL | re.MULTILINE)
@@ -38,7 +43,7 @@ def python_of_the_readme() -> str:
     return "\n".join(
         block.text
         for block in blocks(README)
-        if block.language == "python" and not block.is_notebook
+        if block.language == "python" and not (block.is_notebook or block.is_of_its_own)
     )
 
 
@@ -91,10 +96,29 @@ def test_the_python_blocks_run(folder: Path):
 
 @pytest.mark.parametrize("arguments", commands(README, "gradviz"), ids=" ".join)
 def test_the_command_lines_run(folder: Path, arguments: list[str]):
-    page = folder / next(word for word in arguments if word.endswith(".html"))
-    page.unlink(missing_ok=True)
+    pages = [folder / word for word in arguments if word.endswith(".html")]
+    for page in pages:
+        page.unlink(missing_ok=True)
     run(sys.executable, "-m", "gradviz", *arguments, cwd=folder)
-    assert "mountPage" in page.read_text(encoding="utf-8")
+    for page in pages:
+        assert "mountPage" in page.read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize("engine", ["gradtape", "torch"])
+def test_what_it_finds_is_what_it_says(folder: Path, engine: str):
+    pytest.importorskip(engine)
+    (program,) = [block for block in blocks(README) if block.is_of_its_own]
+    (report,) = [block for block in blocks(README) if block.language == "text"]
+    (folder / "quiet.py").write_text(program.text, encoding="utf-8")
+    command = ["run", "--engine", engine, "--findings", "quiet.json", "quiet.py"]
+    done = subprocess.run(
+        [sys.executable, "-m", "gradviz", *command],
+        cwd=folder,
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert done.stderr.startswith(report.text)
 
 
 def test_the_notebook_block_runs(folder: Path):
