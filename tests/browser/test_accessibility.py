@@ -186,9 +186,9 @@ def test_names_of_files_cannot_turn_around(
 ):
     page = show(samples.hostile())
     page.keyboard.press("t")
-    shown = [
-        page.get_by_test_id(part).inner_text()
-        for part in ("node-table", "inspector", "status", "breadcrumb")
-    ]
+    parts = ("node-table", "findings-pane", "status", "breadcrumb")
+    shown = [page.get_by_test_id(part).inner_text() for part in parts]
+    page.get_by_role("tab", name="Inspector").click()
+    shown.append(page.get_by_test_id("inspector").inner_text())
     assert "\\u202eevil\\u202c" in shown[0]
     assert [text for text in shown if "\u202e" in text] == []
