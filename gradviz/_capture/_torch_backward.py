@@ -82,8 +82,11 @@ class TorchBackward:
             if log.muted != 1 or not log.is_home():
                 return original(*args, **kwargs)
             # Hooks and the user's own Functions are part of the run.
-            with log.awake():
+            before = log.wake()
+            try:
                 return original(*args, **kwargs)
+            finally:
+                log.doze(before)
 
         return run
 

@@ -20,6 +20,7 @@ Met = list[tuple[Any, Value]]
 _Open = tuple[Call, Met, int]  # with the number of the node that comes next
 
 _ELSEWHERE = ("pass", "grad_mode")  # logged, with their errors, by other parts
+_SIMPLE = frozenset({int, float, bool})
 _RESULTS = (bool, int, float, complex, str)
 
 
@@ -110,17 +111,20 @@ class TorchCalls:
     ) -> Call:
         here, values = self.log.here, self.values
         site, stack = self.log.place()
-        arguments: list[Any] = []
+        tensor_type, arguments = self._tensor, list[Any]()
         for each in args:
-            if isinstance(each, self._tensor):
+            if isinstance(each, tensor_type):
                 value = values.of(each)
                 met.append((each, value))
                 arguments.append(value)
+            elif each is None or type(each) in _SIMPLE:
+                arguments.append(each)
             else:
                 arguments.append(values.argument(each, met))
         keywords: dict[str, Any] = {}
-        for key in kwargs:
-            keywords[key] = values.argument(kwargs[key], met)
+        for key, each in kwargs.items():
+            simple = each is None or type(each) in _SIMPLE
+            keywords[key] = each if simple else values.argument(each, met)
         return Call(
             index=-1,
             site=site,

@@ -6,8 +6,6 @@ import os
 import sys
 import threading
 import time
-from collections.abc import Generator
-from contextlib import contextmanager
 from types import FrameType, TracebackType
 from typing import Any, ClassVar, Self
 
@@ -255,20 +253,20 @@ class TorchLog(Log):
         if mode is not None:
             self._push(mode)
 
-    @contextmanager
-    def awake(self) -> Generator[None, None, None]:
-        """See calls again for a while, in the middle of a pause."""
+    def wake(self) -> tuple[int, bool]:
+        """See calls again in the middle of a pause; what it returns ends that."""
         outer, self.muted = self.muted, 0
         mode, depth = self.calls.mode, self._depth()
         there = any(self._at(place) is mode for place in range(depth))
         if not there:
             self._push(mode)
-        try:
-            yield
-        finally:
-            if not there:
-                self._pop()
-            self.muted = outer
+        return outer, there
+
+    def doze(self, before: tuple[int, bool]) -> None:
+        """Go back to the pause that :meth:`wake` interrupted."""
+        self.muted, there = before
+        if not there:
+            self._pop()
 
     def place(self) -> tuple[RawSite | None, tuple[RawSite, ...]]:
         """Return the user's innermost frame, and the user's frames around it.

@@ -39,9 +39,13 @@ class TorchValues:
         """Describe a tensor as it is now; ``number`` is given where it has another."""
         known = self._known.get(id(tensor))
         if known is not None and known[0]() is tensor:
-            value, version = known[1], version_of(tensor)
+            value = known[1]
+            try:
+                version = tensor._version
+            except RuntimeError:  # of inference mode
+                version = 0
             if (
-                value.requires_grad == tensor.requires_grad
+                value.requires_grad is tensor.requires_grad
                 and value.storage not in self.loose
             ):
                 if value.version == version:
