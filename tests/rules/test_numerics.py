@@ -6,6 +6,7 @@ from tests.rules import programs_numerics as forward
 from tests.rules import programs_numerics_backward as backward
 from tests.rules import programs_numerics_data as data
 from tests.rules import programs_numerics_flow as flow
+from tests.rules import programs_numerics_flow_fine as deep
 from tests.rules.harness import Case, check, programs
 
 
@@ -24,6 +25,6 @@ def test_backward(case: Case, engine: str) -> None:
     check(case, engine)
 
 
-@programs(flow.WRONG + flow.FINE)
+@programs(flow.WRONG + deep.FINE)
 def test_gradient_flow(case: Case, engine: str) -> None:
     check(case, engine)

@@ -12,8 +12,8 @@ Use instead
     ``relu`` or ``gelu``, normalisation, residual connections, gates; weights that are
     initialised for the activation.
 When it stays quiet
-    All leaves get gradients of like size; for weights shared over time, until the
-    earliest gradient is lost in float32's rounding.
+    All leaves get gradients of like size. Weights shared over time steps do, whatever
+    the early steps get: there it is an info, once float32's rounding swallows it.
 References
     Glorot and Bengio, 2010; He et al., 2015.
 """
@@ -47,12 +47,16 @@ def check(history: History) -> Iterator[Hit]:
 def _matters(history: History, chain: Chain) -> bool:
     if chain.ratio > _LEAVES:
         return False
+    shared = chain.ratio < _SHARED and len(chain.nodes) >= 10
+    return shared or _starves(history, chain)
+
+
+def _starves(history: History, chain: Chain) -> bool:
+    """Tell whether a leaf got much less than another, not only the first time steps."""
     norms = leaf_norms(history, chain.backward).values()
     smallest = min(norms, default=0.0)
     largest = max(norms, default=0.0)
-    if len(norms) >= 3 and largest > 0 and smallest < _LEAVES * largest:
-        return True
-    return chain.ratio < _SHARED and len(chain.nodes) >= 10
+    return len(norms) >= 3 and largest > 0 and smallest < _LEAVES * largest
 
 
 def _hit(history: History, chain: Chain) -> Hit:
@@ -71,6 +75,7 @@ def _hit(history: History, chain: Chain) -> Hit:
         "use a gated cell.",
         symptom=chain.backward.site,
         nodes=(node.key,),
+        severity=None if _starves(history, chain) else "info",
         certainty=0.6,
     )
 

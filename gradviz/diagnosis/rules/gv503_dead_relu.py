@@ -28,7 +28,7 @@ from gradviz.program.history import History
 from gradviz.program.values import Node, NodeRun, RawSite, Value
 
 _RELUS = ("relu", "relu6", "threshold", "clamp", "clamp_min")
-_BY_CHANCE = 8  # so few elements may all be negative without a cause
+_BY_CHANCE = 8  # fewer units than this may all be negative without a cause
 
 
 def check(history: History) -> Iterator[Hit]:
@@ -70,7 +70,8 @@ def _hit(history: History, nodes: list[Node]) -> Iterator[Hit]:
     summary = call.inputs[0].summary
     if summary is None or summary.maximum is None or summary.maximum > 0:
         return
-    if summary.count * len(nodes) < _BY_CHANCE and summary.maximum > -1:
+    units = call.inputs[0].shape[1:2] or (1,)
+    if units[0] < _BY_CHANCE and summary.maximum > -1:
         return
     site, what = _cause(history, layer)
     relu = user_place(history, node)
