@@ -96,9 +96,15 @@ def hooks_of(node: Node) -> Callable[[], tuple[str, ...]]:
             getattr(hook, "__qualname__", type(hook).__name__)
             for table in tables
             for hook in table.values()
+            if not _is_ours(hook)
         )
 
     return hooks
+
+
+def _is_ours(hook: object) -> bool:
+    """Tell whether gradviz put a hook there, to watch."""
+    return f"{getattr(hook, '__module__', '')}.".startswith("gradviz.")
 
 
 def saved_slots(node: Node) -> Iterator[tuple[str, int | None, SavedTensor]]:

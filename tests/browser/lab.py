@@ -49,10 +49,15 @@ class Lab:
         page.wait_for_function("window.jupyterapp?.shell.currentWidget?.content?.model")
 
 
-def run_all(page: Page) -> None:
-    """Run all cells once the kernel is there; without one, JupyterLab would ask."""
+def wait_for_kernel(page: Page) -> None:
+    """Wait until a kernel can run cells; without one, JupyterLab would ask."""
     kernel = "jupyterapp.shell.currentWidget.sessionContext.session?.kernel"
     page.wait_for_function(f"{kernel}?.status === 'idle'")
+
+
+def run_all(page: Page) -> None:
+    """Run all cells once the kernel is there."""
+    wait_for_kernel(page)
     command(page, "notebook:run-all-cells")
 
 
