@@ -6,18 +6,20 @@ import os
 import sys
 import threading
 import time
+import warnings
 from types import FrameType, TracebackType
 from typing import Any, ClassVar, Self
 
 from gradviz._capture._loop import LoopLog
-from gradviz._capture._loop_base import unseen
+from gradviz._capture._loop_base import Patches, unseen
 from gradviz._capture._torch_backward import TorchBackward
 from gradviz._capture._torch_calls import TorchCalls
+from gradviz._capture._torch_compiled import TorchCompiled
 from gradviz._capture._torch_exports import Exports
 from gradviz._capture._torch_graph import TorchGraph
 from gradviz._capture._torch_hooks import TorchHooks
 from gradviz._capture._torch_modes import TorchModes
-from gradviz._capture._torch_traceback import without_our_frames
+from gradviz._capture._torch_traceback import naming_users, without_our_frames
 from gradviz._capture._torch_values import TorchValues
 from gradviz.program.events import Backward, Call, Event, Raised
 from gradviz.program.log import MAX_EVENTS, Log
@@ -55,6 +57,7 @@ class TorchLog(Log):
         self.modes = TorchModes(torch, self)
         self.hooks = TorchHooks(torch, self)
         self.passes = TorchBackward(torch, self)
+        self.compiled = TorchCompiled(torch, self)
         self.detailed = False
         self._failures = 0
         self.times: dict[int, int] = {}  # event index -> ns since the log was made
@@ -65,7 +68,7 @@ class TorchLog(Log):
         self._at = torch._C._get_function_stack_at
         self._pop = torch._C._pop_torch_function_stack
         self._push = torch._C._push_on_torch_function_stack
-        self._from_numpy: Any = None
+        self._patches = Patches()
 
     # ---- the with block ------------------------------------------------------------
 
@@ -79,9 +82,12 @@ class TorchLog(Log):
         self.on, self._home = True, threading.get_ident()
         self.modes.install()
         self.hooks.install()
+        self.compiled.install()
         self.passes.install()
-        self._from_numpy = self.torch.from_numpy
-        self.torch.from_numpy = self._seen(self._from_numpy)
+        from_numpy = self._seen(self.torch.from_numpy)
+        self._patches.set(self.torch, "from_numpy", from_numpy)
+        shown = naming_users(warnings.showwarning, self)
+        self._patches.set(warnings, "showwarning", shown)
         self.loop.__enter__()
         self.calls.mode.__enter__()
         return self
@@ -99,8 +105,9 @@ class TorchLog(Log):
         with self.torch._C.DisableTorchFunction():
             self.try_(self.graph.read_living)
             self.loop.__exit__(kind, error, trace)
-        self.torch.from_numpy = self._from_numpy
+        self._patches.restore()
         self.passes.remove()
+        self.compiled.remove()
         self.hooks.remove()
         self.modes.remove()
         self.on = False

@@ -1,4 +1,4 @@
-"""Takes the frames of a recording off an exception: it is the user's, not ours."""
+"""Keeps the frames of a recording out of what the user sees: errors and warnings."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from types import TracebackType
 from typing import Any
 
 from gradviz._capture._loop_base import UNSEEN
+from gradviz.program.log import Log
 
 _OURS = (os.path.join(os.path.dirname(os.path.abspath(__file__)), ""), UNSEEN)
 _DISPATCH = "handle_torch_function"  # PyTorch's, there only because of our mode
@@ -43,3 +44,25 @@ def _cleaned(trace: TracebackType | None) -> TracebackType | None:
         each.tb_next = following
         following = each
     return following
+
+
+def naming_users(show: Any, log: Log) -> Any:
+    """Return a way to show warnings that names the user's line in place of ours.
+
+    PyTorch's C++ takes the innermost frame for the place of a warning.
+    """
+
+    def showwarning(
+        message: Any,
+        category: Any,
+        filename: str,
+        lineno: int,
+        file: Any = None,
+        line: str | None = None,
+    ) -> None:
+        frame = log.frame() if filename == UNSEEN else None
+        if frame is not None:
+            filename, lineno = frame.f_code.co_filename, frame.f_lineno
+        show(message, category, filename, lineno, file, line)
+
+    return showwarning

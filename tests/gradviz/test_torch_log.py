@@ -294,6 +294,17 @@ def test_subclasses_do_not_see_our_questions():
     assert type(again) is type(plain)
 
 
+def test_a_warning_of_pytorch_names_the_users_line(monkeypatch: pytest.MonkeyPatch):
+    shown: list[Any] = []
+    monkeypatch.setattr(warnings, "showwarning", lambda *seen: shown.append(seen))
+    with TorchLog(), warnings.catch_warnings():
+        warnings.simplefilter("always")
+        y = torch.ones(2, requires_grad=True) * 2
+        _ = y.grad
+    code = test_a_warning_of_pytorch_names_the_users_line.__code__
+    assert shown[0][2:4] == (code.co_filename, code.co_firstlineno + 6)
+
+
 def test_warnings_stay_as_many(log: TorchLog):
     def read() -> None:
         y = torch.ones(2, requires_grad=True) * 2
@@ -304,3 +315,24 @@ def test_warnings_stay_as_many(log: TorchLog):
         read()
     assert len(seen) == 1
     assert "not a leaf" in str(seen[0].message)
+
+
+@pytest.mark.parametrize("module", [False, True], ids=["function", "module"])
+def test_a_compiled_call_is_one_call_and_not_traced(log: TorchLog, module: bool):
+    def double(x: torch.Tensor) -> torch.Tensor:
+        return (x * 2).sin()
+
+    graphs: list[Any] = []
+
+    def backend(graph: Any, inputs: Any) -> Any:
+        graphs.append([node.name for node in graph.graph.nodes if node.op != "output"])
+        return graph.forward
+
+    net = nn.Linear(2, 2)
+    function = torch.compile(net if module else double, backend=backend)
+    x = torch.ones(2, 2, requires_grad=True)
+    function(x).sum().backward()
+    assert x.grad is not None
+    assert len(graphs) == 1
+    assert len(calls(log.program, "Linear" if module else "double")) == 1
+    assert log.program.notes == []
