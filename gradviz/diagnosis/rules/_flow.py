@@ -128,7 +128,10 @@ class Flow:
             if mark in seen:
                 continue
             seen.add(mark)
-            for call, made in self._made(value, limit):
+            calls = list(self._made(value, limit))
+            if not calls and detour is None:
+                yield from self._unexplained(value, limit, fed)
+            for call, made in calls:
                 for operand, export in self._operands(call):
                     way = export or detour
                     met = not _compares(call) and (fed or _meets(call, operand))
@@ -164,9 +167,33 @@ class Flow:
         leaf = value.is_leaf and value.requires_grad
         writers = () if leaf else self._writers.get(value.storage, ())
         found = {call.index: (call, each) for call, each in (*writers, *made)}
+        if not made:  # by a constructor that is no call: Variable, Tensor
+            found |= {
+                call.index: (call, each)
+                for call, each in self._in_memory.get(value.storage, ())
+                if each.tensor != value.tensor
+            }
         for index in sorted(found, reverse=True):
             if index < limit:
                 yield found[index]
+
+    @cached_property
+    def _in_memory(self) -> dict[int, list[tuple[Call, Value]]]:
+        found: dict[int, list[tuple[Call, Value]]] = defaultdict(list)
+        for pairs in self._producers.values():
+            for call, value in pairs:
+                found[value.storage].append((call, value))
+        return found
+
+    def _unexplained(self, value: Value, limit: int, fed: bool) -> Iterator[Crossing]:
+        """Yield the exports that a tensor of unknown origin may be made of."""
+        use = self.history.call_at(limit)
+        if value.requires_grad or use is None or "float" not in value.dtype:
+            return
+        for export in self._recent(use):
+            for operand in export.inputs:
+                if operand.requires_grad:
+                    yield Crossing(export, operand, Detour(export, use, False), fed)
 
     def _operands(self, call: Call) -> Iterator[tuple[Value, Detour | None]]:
         """Yield what a call computed with, and the detour that numbers took to it."""

@@ -13,6 +13,7 @@ from gradviz.program.values import RawSite
 How = Literal["block", "decorator", "left", "checkpoint", "sample", "library"]
 
 _SWITCHES = ("no_grad", "set_grad_enabled", "inference_mode")
+_OPENERS = (*_SWITCHES, "__enter__", "enter_context")
 
 
 def switched_off(history: History, call: Call) -> ModeSwitched | None:
@@ -32,15 +33,16 @@ def switched_off(history: History, call: Call) -> ModeSwitched | None:
 
 def how(history: History, switch: ModeSwitched, call: Call) -> How:
     """Say how the mode came to be off where ``call`` ran."""
-    text = history.text(switch.site)
     if switch.function is not None and _decorator(history.places, switch) is not None:
         return "decorator"
-    if not any(word in _statement(history.places, switch.site) for word in _SWITCHES):
-        if "checkpoint" in text:
-            return "checkpoint"
-        return "sample" if ".sample(" in text else "library"
-    inside = _inside(history.places, switch.site, call)
-    return "block" if inside or _opens_block(history.places, switch.site) else "left"
+    if _inside(history.places, switch.site, call):
+        return "block"
+    text = history.text(switch.site)
+    if any(word in _statement(history.places, switch.site) for word in _OPENERS):
+        return "block" if _opens_block(history.places, switch.site) else "left"
+    if "checkpoint" in text:
+        return "checkpoint"
+    return "sample" if ".sample(" in text else "library"
 
 
 def unlogged(history: History, call: Call) -> tuple[How, RawSite | None]:

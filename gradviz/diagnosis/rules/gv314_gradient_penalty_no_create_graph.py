@@ -1,8 +1,9 @@
 """A penalty on gradients is a constant: ``autograd.grad`` recorded no graph.
 
 What it does
-    Follows the results of ``torch.autograd.grad(...)`` without ``create_graph=True``
-    into a term that is added to a loss, or is the loss.
+    Follows the results of ``torch.autograd.grad(...)``, and ``.grad`` after a
+    ``backward()``, without ``create_graph=True`` into a term that is added to a loss,
+    or is the loss.
 
 Why is this bad
     The term changes the number that is printed, not a single gradient.
@@ -40,13 +41,15 @@ from gradviz.program.events import Backward, Call
 from gradviz.program.history import History
 from gradviz.program.values import Value
 
+_API = {"grad": "torch.autograd.grad", "backward": "backward"}
 _FAR = 4  # passes after a gradient in which it may still be a term
+_MOST = 100  # leaves whose `.grad` is looked at
 _JOINS = {"add", "add_", "radd", "iadd", "sub", "sub_", "rsub", "stack"}
 
 
 def _check(history: History) -> Iterator[Hit]:
     for grad in sampled(history.backwards):
-        constant = _constants(grad)
+        constant = _constants(history, grad)
         if not constant:
             continue
         later = [
@@ -66,10 +69,20 @@ def _check(history: History) -> Iterator[Hit]:
                 yield _hit(history, grad, root, None)
 
 
-def _constants(grad: Backward) -> list[Value]:
-    if grad.api != "grad" or grad.create_graph:
+def _constants(history: History, grad: Backward) -> list[Value]:
+    """Return the gradients of a pass that have no graph of their own."""
+    if grad.create_graph:
         return []
-    return [each for each in grad.results if each and not each.requires_grad]
+    if grad.api == "grad":
+        return [each for each in grad.results if each and not each.requires_grad]
+    reads = [call for leaf in grad.leaves[:_MOST] for call in history.uses(leaf)]
+    return [
+        value
+        for call in reads
+        if call.op == "grad.get" and call.index > grad.index
+        for value in call.outputs
+        if not value.requires_grad
+    ]
 
 
 def _terms(
@@ -118,8 +131,8 @@ def _hit(history: History, grad: Backward, root: Backward, term: Call | None) ->
     what = "the loss" if term is None else "the term made of it"
     related = () if term is None else (Related("a constant term", term.site),)
     return Hit(
-        f"`torch.autograd.grad` in {history.line(grad.site)} ran without create_graph, "
-        f"so its result has no graph: {what} is a constant in "
+        f"`{_API[grad.api]}` in {history.line(grad.site)} ran without create_graph, "
+        f"so the gradient has no graph: {what} is a constant in "
         f"{history.line(root.site)} and adds nothing to any gradient.",
         grad.site,
         "Pass `create_graph=True`.",
