@@ -238,7 +238,10 @@ class TorchLog(Log):
     def value(self, tensor: Any) -> Value:
         """Describe a tensor as it is now."""
         with self.torch._C.DisableTorchFunction():  # a subclass is not to notice
-            return self.values.of(tensor)
+            value = self.values.of(tensor)
+            if value.is_leaf and not tensor.is_leaf:  # what a user's Function returned
+                value = self.values.result(tensor)
+            return value
 
     def node_key(self, node: Any) -> int:
         """Return the key of a backward function."""
