@@ -27,6 +27,7 @@ def cells(
     with kept_comms(monkeypatch), notebook_shell() as cells:
         assert cells.run(SETUP).success
         yield cells
+        cells.run("%unload_ext gradviz")
 
 
 def notes(error: BaseException | None) -> str:
