@@ -11,11 +11,10 @@ from __future__ import annotations
 
 import ast
 import math
-from collections.abc import Iterable
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import Literal
 
-from gradviz.diagnosis.op_families import is_factory, is_fill
+from gradviz.diagnosis.op_families import is_factory, is_fill, numbers_in
 from gradviz.program.events import Backward, Call, OptimizerCall
 from gradviz.program.history import History
 from gradviz.program.values import Node, NodeRun, RawSite, Summary, Value
@@ -223,7 +222,7 @@ class _Walk:
     def born_in(
         self, event: Backward, run: NodeRun, node: Node, call: Call | None
     ) -> Birth:
-        birth = Birth(
+        birth = self.born_in_custom(event, node) or Birth(
             how="derivative",
             site=node.site or (call.site if call is not None else None),
             call=call,
@@ -233,6 +232,20 @@ class _Walk:
         )
         self.births.append(birth)
         return birth
+
+    def born_in_custom(self, event: Backward, node: Node) -> Birth | None:
+        """Return the birth in a line of the user's own backward function."""
+        code = node.custom.backward if node.custom is not None else None
+        for call in self.history.calls:
+            if code is None or call.index < event.index or call.site is None:
+                continue
+            bad = [value for value in call.outputs if self.bad(value)]
+            good = not any(self.bad(value) for value in call.inputs)
+            if call.site[0] is code and bad and good:
+                return Birth(
+                    how="op", site=call.site, value=bad[0], call=call, backward=event
+                )
+        return None
 
     def optimizer(self, event: OptimizerCall) -> None:
         if event.what != "step":
@@ -308,19 +321,6 @@ def _decides(history: History, call: Call) -> bool:
     """Tell whether a call is part of the condition of an if, a while or an assert."""
     statement = history.places.statement(call.site)
     return isinstance(statement, ast.If | ast.While | ast.Assert)
-
-
-def numbers_in(call: Call) -> list[float]:
-    """Return the plain numbers among the arguments of a call, those in lists too."""
-    return [*_numbers(call.arguments), *_numbers(call.keywords.values())]
-
-
-def _numbers(arguments: Iterable[Any]) -> Iterable[float]:
-    for each in arguments:
-        if isinstance(each, float | int):
-            yield each
-        elif isinstance(each, list | tuple):
-            yield from _numbers(each)  # pyright: ignore[reportUnknownArgumentType]
 
 
 def _as_call(event: Backward) -> Call:

@@ -6,8 +6,15 @@ import math
 from typing import Literal, TypeAlias
 
 from gradviz.diagnosis.gradient_flow import magnitude
-from gradviz.diagnosis.nonfinite import Birth, births, numbers_in
-from gradviz.diagnosis.op_families import Family, function_of, of_node, of_op, plain
+from gradviz.diagnosis.nonfinite import Birth, births
+from gradviz.diagnosis.op_families import (
+    Family,
+    function_of,
+    numbers_in,
+    of_node,
+    of_op,
+    plain,
+)
 from gradviz.program.events import Call
 from gradviz.program.history import History
 from gradviz.program.records import Optimizer
@@ -173,7 +180,7 @@ def _is_mask(birth: Birth) -> bool:
 
 def _of_derivative(history: History, birth: Birth) -> Kind:
     assert birth.node is not None
-    family = of_node(birth.node.name)
+    family = "other" if birth.node.custom is not None else of_node(birth.node.name)
     if family in ("root", "norm") and on_diagonal(birth):
         return "pairwise"
     if selected_away(history, birth) is not None:

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import re
-from typing import Literal, TypeAlias
+from collections.abc import Iterable
+from typing import Any, Literal, TypeAlias
+
+from gradviz.program.events import Call
 
 Family: TypeAlias = Literal[
     "log", "exp", "root", "division", "angle", "spread", "softmax", "norm", "product",
@@ -96,3 +99,16 @@ def is_factory(op: str) -> bool:
 def is_fill(op: str) -> bool:
     """Tell whether an op puts values that the user chose at places of a tensor."""
     return op in _FILLS.split()
+
+
+def numbers_in(call: Call) -> list[float]:
+    """Return the plain numbers among the arguments of a call, those in lists too."""
+    return [*_numbers(call.arguments), *_numbers(call.keywords.values())]
+
+
+def _numbers(arguments: Iterable[Any]) -> Iterable[float]:
+    for each in arguments:
+        if isinstance(each, float | int):
+            yield each
+        elif isinstance(each, list | tuple):
+            yield from _numbers(each)  # pyright: ignore[reportUnknownArgumentType]

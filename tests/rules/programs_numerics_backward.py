@@ -196,6 +196,25 @@ WRONG = [
         "nan-sqrt-of-zero",
     ),
     case(
+        "quotient_in_a_backward_of_the_user",
+        """
+        import torch
+        class Norm(torch.autograd.Function):
+            @staticmethod
+            def forward(ctx, x):
+                n = x.norm()
+                ctx.save_for_backward(x, n)
+                return n.clone()
+            @staticmethod
+            def backward(ctx, g):
+                x, n = ctx.saved_tensors
+                return g * x / n  # CULPRIT
+        x = torch.zeros(3, requires_grad=True)
+        Norm.apply(x).backward()
+        """,
+        "nan-zero-division",
+    ),
+    case(
         "the_third_batch",
         """
         import torch

@@ -21,8 +21,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from gradviz.diagnosis import nonfinite_words as words
-from gradviz.diagnosis.nonfinite import Birth, numbers_in
+from gradviz.diagnosis.nonfinite import Birth
 from gradviz.diagnosis.nonfinite_kinds import of_kind
+from gradviz.diagnosis.op_families import numbers_in
 from gradviz.diagnosis.rule import Hit, Rule
 from gradviz.program.history import History
 
