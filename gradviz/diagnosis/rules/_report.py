@@ -82,9 +82,9 @@ def _consequence(history: History, cut: Cut, lost: Collection[int]) -> str:
         return f"So the root of the backward pass in {where} has no path to {names}."
     total = len(set(cut.backward.leaves) | set(lost))
     return (
-        f"{names} require{'s' if len(lost) == 1 else ''} grad and {was} used, but the "
-        f"backward pass in {where} cannot reach {'it' if len(lost) == 1 else 'them'}: "
-        f"it reaches {len(cut.backward.leaves)} of {total} leaves."
+        f"{names[:1].upper()}{names[1:]} require{'s' if len(lost) == 1 else ''} grad "
+        f"and {was} used, but the backward pass in {where} cannot reach "
+        f"{'it' if len(lost) == 1 else 'them'}: it reaches {len(cut.backward.leaves)} of {total} leaves."
     )
 
 
