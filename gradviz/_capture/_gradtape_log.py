@@ -128,10 +128,11 @@ class GradtapeLog(Log):
 
     def add(self, event: Event) -> None:
         """Append an event; see whether shared memory changed since the last one."""
-        super().add(event)
-        if len(self.program.events) > self._most:
+        events = self.program.events
+        events.append(event)
+        if len(events) > self._most:
             self._drop()
-        if self.exports:
+        if self.exports.shared:
             writes = event.writes if isinstance(event, Call) else ()
             written = tuple([write.storage for write in writes])
             for storage in self.exports.look(event.index, written):

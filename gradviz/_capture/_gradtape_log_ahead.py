@@ -46,42 +46,43 @@ class Ahead:
         seen: dict[int, None] = {}
         leaves: list[int] = []
         freed: list[int] = []
-        waiting = list(starts)
+        waiting = [(key_of(node), node) for node in starts if not node.dead]
         while waiting:
-            node = waiting.pop()
-            if node.accumulates:
-                key = key_of(node)
-                if key not in seen and not node.dead:
-                    seen[key] = None
-                    leaves.append(-key)
-                    if key not in rows:
-                        reader.row(node, [], met)
-                continue
-            key = node.seq + 1
+            key, node = waiting.pop()
             if key in seen:
                 continue
             seen[key] = None
-            waiting += [each for each in node.nodes[::-1] if each is not None]
+            if node.accumulates:
+                leaves.append(-key)
+                if key not in rows:
+                    reader.row(node, [], met)
+                continue
+            following = [
+                None if each is None or each.dead else (key_of(each), each)
+                for each in node.nodes
+            ]
+            waiting += [each for each in following[::-1] if each is not None]
             slots = slots_of(node) if node.keeps else []
             saved: tuple[Saved, ...] = ()
             if key in rows:
                 saved = rows[key].saved
-            elif eager or node.foreign or node.layout is None:
-                saved = reader.row(node, slots, met).saved
             elif key in noted:
                 saved = noted[key][6]
+            elif eager or node.foreign:
+                saved = reader.row(node, slots, met).saved
             else:
                 if slots:
                     saved = reader.saved(slots, key, met)
+                layout = node.layout
+                if layout is None:
+                    layout = node.several[0] if node.several else None
                 noted[key] = (
                     type(node).__name__,
-                    tuple(
-                        [each and not each.dead and key_of(each) for each in node.nodes]
-                    ),
+                    tuple([None if each is None else each[0] for each in following]),
                     node.numbers,
                     node.code,
                     node.lasti,
-                    node.layout.shape,
+                    None if layout is None else layout.shape,
                     saved,
                 )
             if slots:
@@ -103,7 +104,7 @@ class Ahead:
             row = reader.program.nodes[key] = NodeRow(
                 key,
                 name,
-                next=tuple([(at, number) if at else None for at, number in edges]),
+                next=tuple([at and (at, number) for at, number in edges]),
                 saved=saved,
                 site=None if code is None else (code, lasti),
                 shape=shape,

@@ -182,7 +182,7 @@ class Calls:
         log, call = self._log, opened.call
         reader = log.reader
         with log.lock:
-            call.index = log.next_index
+            call.index = log.take_index()
             met = _Met(reader)
             plain = met.plain(result)
             if call.op in _WRITERS and opened.tensors:
@@ -192,7 +192,6 @@ class Calls:
             call.outputs = tuple(met.values)
             reader.called(call, opened.first, met.tensors)
             call.writes = tuple(opened.writes)
-            log.take_index()
             log.add(call)
             if call.op in EXPORTING and log.scan.on:
                 for tensor in (*opened.tensors, *met.tensors):

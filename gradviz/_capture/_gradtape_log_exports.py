@@ -35,14 +35,14 @@ class Exports:
     """Tells between which two events shared memory changed without a version."""
 
     def __init__(self) -> None:
-        self._shared: dict[int, _Shared] = {}  # by storage
+        self.shared: dict[int, _Shared] = {}  # by storage
         self.changed: dict[int, int] = {}  # storage: the last event before the change
 
     def share(self, storage: int, array: Any, index: int) -> None:
         """Watch memory from an event on."""
         root = root_of(array)
-        if type(root) is np.ndarray and len(self._shared) < _MOST:
-            self._shared.setdefault(storage, _Shared(root, index))
+        if type(root) is np.ndarray and len(self.shared) < _MOST:
+            self.shared.setdefault(storage, _Shared(root, index))
 
     def look(self, index: int, written: tuple[int, ...] = ()) -> list[int]:
         """Compare all shared memory at an event; ``written`` was by an op.
@@ -50,10 +50,10 @@ class Exports:
         Returns the storages that others have written to.
         """
         silently: list[int] = []
-        for storage, shared in list(self._shared.items()):
+        for storage, shared in list(self.shared.items()):
             array = shared.array()
             if array is None:
-                del self._shared[storage]
+                del self.shared[storage]
                 continue
             found = fingerprint(array)
             if found != shared.print and storage not in written:
@@ -61,6 +61,3 @@ class Exports:
                 silently.append(storage)
             shared.print, shared.seen = found, index
         return silently
-
-    def __bool__(self) -> bool:
-        return bool(self._shared)

@@ -47,6 +47,23 @@ def _name_of(dtype: Any) -> str:
     return known[1]
 
 
+Layout: TypeAlias = tuple[tuple[int, ...], tuple[int, ...]]
+
+_layouts: dict[tuple[tuple[int, ...], tuple[int, ...], int], Layout] = {}
+"""By shape, strides in bytes and item size: shape and strides that values share."""
+
+
+def _layout_of(array: Any) -> Layout:
+    key = array.shape, array.strides, array.itemsize
+    known = _layouts.get(key)
+    if known is None:
+        shape, steps, item = key
+        known = shape, tuple([step // item for step in steps])
+        if len(_layouts) < _FIRST_PRUNED:
+            _layouts[key] = known
+    return known
+
+
 Note: TypeAlias = tuple[Value, int, int]
 """The value of a tensor, the id of its array then, and the changes of that memory."""
 
@@ -113,7 +130,8 @@ class Reader:
             value.offset, value.is_view = view.offset, view.base is not None
         value.requires_grad, value.is_leaf = needs, node is None
         value.node, value.output = key, tensor._nr
-        if type(tensor) is not Tensor or tensor.__dict__:
+        # Leaves alone are asked for a dict: a tensor makes its own when it is.
+        if type(tensor) is not Tensor or (node is None and tensor.__dict__):
             value.is_parameter = isinstance(tensor, Parameter)
         self._notes[number] = value, id(data), self._changes.get(value.storage, 0)
         if len(self._notes) > self._room:
@@ -127,19 +145,21 @@ class Reader:
         self._room = max(_FIRST_PRUNED, 2 * len(self._notes))
 
     def _described(self, array: Any, version: int, number: int) -> Value:
-        plain = type(array) is np.ndarray
-        steps = array.strides if plain else getattr(array, "strides", ())
-        item = array.itemsize
-        strides = tuple([step // item for step in steps])
+        if type(array) is np.ndarray:
+            (shape, strides), device = _layout_of(array), "cpu"
+        else:
+            item, steps = array.itemsize, getattr(array, "strides", ())
+            shape, strides = tuple(array.shape), tuple([step // item for step in steps])
+            device = device_of(array)
         value = Value(
             number,
             self.storage(array),
             version,
-            array.shape if plain else tuple(array.shape),
+            shape,
             strides,
             0,
             _name_of(array.dtype),
-            "cpu" if plain else device_of(array),
+            device,
         )
         if self._scan.on:
             value.summary, value.text = self._scan.look(array)
@@ -149,8 +169,7 @@ class Reader:
 
     def key(self, node: Node) -> int:
         """Return the key of a node's row."""
-        if node.accumulates:
-            assert isinstance(node, AccumulateGrad)
+        if type(node) is AccumulateGrad or isinstance(node, AccumulateGrad):
             return -self._tensors.of(node.variable)
         return node.seq + 1
 
@@ -160,7 +179,10 @@ class Reader:
         Their rows are added now if values are looked at, else by the next backward
         pass, which is when they first matter.
         """
-        if all(tensor._grad_fn is None for tensor in outputs):
+        for tensor in outputs:
+            if tensor._grad_fn is not None:
+                break
+        else:
             return
         self._firsts.append(first)
         self._makers.append((next_sequence_nr(), call))
