@@ -6,6 +6,23 @@ from tests.rules.harness import case
 
 FINE = [
     case(
+        "parameters_compared_as_vectors",
+        """
+        import torch
+        import torch.nn as nn
+        net = nn.Linear(2, 1)
+        opt = torch.optim.SGD(net.parameters(), lr=0.1)
+        before = nn.utils.parameters_to_vector(net.parameters()).detach()
+        for i in range(3):
+            loss = net(torch.ones(3, 2)).pow(2).mean()
+            opt.zero_grad()
+            loss.backward()
+            opt.step()
+        after = nn.utils.parameters_to_vector(net.parameters()).detach()
+        print((after - before).norm() > 0)
+        """,
+    ),
+    case(
         "two_optimizers",
         """
         import torch

@@ -67,6 +67,8 @@ def check(history: History) -> Iterator[Hit]:
         lines = history.once(_lines)[_line(made[0])]
         if _trains(history, lines) or any(_is_cut(history, call) for call in lines):
             continue
+        if not _keeps_values(history, made):
+            continue
         reported.add(place)
         held = f", held by `{found.holder}`" if found.holder else ""
         size = f" and {found.nbytes:,} bytes of saved tensors" if found.nbytes else ""
@@ -155,6 +157,12 @@ def _one_per_run(history: History, made: list[Call]) -> list[Call]:
 def _trains(history: History, calls: list[Call]) -> bool:
     """Tell whether a backward pass walked nodes of these calls, or some behind them."""
     return not graph_behind(history, calls).isdisjoint(history.once(passed_nodes))
+
+
+def _keeps_values(history: History, calls: list[Call]) -> bool:
+    """Tell whether the graphs hold values: views of parameters keep none."""
+    nodes = map(history.node, graph_behind(history, calls))
+    return any(node.saved for node in nodes if node is not None)
 
 
 def _is_cut(history: History, call: Call) -> bool:
