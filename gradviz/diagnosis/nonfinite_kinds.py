@@ -163,7 +163,10 @@ def _fully_masked(birth: Birth) -> bool:
         return False
     nans = sum(each.summary.nans for each in call.outputs if each.summary)
     infs = max((each.summary.infs for each in call.inputs if each.summary), default=0)
-    return birth.chosen or 0 < nans <= infs or birth.how == "data"
+    if birth.how == "data":
+        return True
+    log_of_mask = birth.call is not None and of_op(birth.call.op) == "log"
+    return log_of_mask and 0 < nans <= infs
 
 
 def _is_mask(birth: Birth) -> bool:

@@ -84,6 +84,17 @@ WRONG = [
         "half-precision-overflow",
     ),
     case(
+        "scores_too_large_for_half",
+        """
+        import torch
+        q = torch.full((2, 4), 200.0, dtype=torch.float16)
+        k = torch.full((2, 4), 200.0, dtype=torch.float16, requires_grad=True)
+        scores = q @ k.T  # CULPRIT
+        torch.softmax(scores, -1)[:, 0].sum().backward()
+        """,
+        "half-precision-overflow",
+    ),
+    case(
         "a_small_factor_in_half",
         """
         import torch
