@@ -93,4 +93,7 @@ def _attribute(attribute: str, access: str) -> Op:
             return Op(attribute, "record")
         how = _ATTRIBUTES_READ.get(attribute, "skip")
         return Op(f"{attribute}.get", how, exports=attribute == "data")
-    return Op(f"{attribute}.set", "record", touches_flags=True, sets=True)
+    data = attribute == "data"  # as a lazy layer sets what nobody has filled yet
+    return Op(
+        f"{attribute}.set", "record", touches_flags=True, sets=True, uninitialized=data
+    )

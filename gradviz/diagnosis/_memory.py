@@ -18,7 +18,7 @@ def numel(value: Value) -> int:
 def cells(value: Value) -> set[int]:
     """Return the positions in its storage that a tensor covers."""
     found = {value.offset}
-    for size, stride in zip(value.shape, value.strides, strict=True):
+    for size, stride in zip(value.shape, value.strides, strict=False):
         if stride == 0 and size > 0:
             continue
         found = {at + i * stride for at in found for i in range(size)}
@@ -28,7 +28,7 @@ def cells(value: Value) -> set[int]:
 def span(value: Value) -> tuple[int, int]:
     """Return the first position that a tensor covers and the one after its last."""
     low = high = value.offset
-    for size, stride in zip(value.shape, value.strides, strict=True):
+    for size, stride in zip(value.shape, value.strides, strict=False):
         reach = (size - 1) * stride
         low, high = low + min(reach, 0), high + max(reach, 0)
     return low, high + 1
@@ -37,7 +37,7 @@ def span(value: Value) -> tuple[int, int]:
 def landing(value: Value, places: set[int]) -> int:
     """Return how many elements of a tensor lie in these places of its storage."""
     found = Counter([value.offset])
-    for size, stride in zip(value.shape, value.strides, strict=True):
+    for size, stride in zip(value.shape, value.strides, strict=False):
         moved: Counter[int] = Counter()
         for at, times in found.items():
             if stride == 0:
@@ -76,7 +76,7 @@ def repeats(value: Value) -> bool:
     """
     dims = sorted(
         (abs(stride), size)
-        for size, stride in zip(value.shape, value.strides, strict=True)
+        for size, stride in zip(value.shape, value.strides, strict=False)
         if size != 1
     )
     if not numel(value):

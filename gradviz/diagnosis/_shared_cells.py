@@ -74,6 +74,6 @@ def _lineage(
 def _used_strides(value: Value) -> list[int]:
     return [
         stride
-        for size, stride in zip(value.shape, value.strides, strict=True)
+        for size, stride in zip(value.shape, value.strides, strict=False)
         if size > 1
     ]
