@@ -13,6 +13,7 @@ from gradviz.errors import SnapshotError as SnapshotError
 if TYPE_CHECKING:
     from gradviz._capture import capture as capture
     from gradviz._capture import record as record
+    from gradviz.derivative import check_derivative as check_derivative
     from gradviz.diagnosis.finished import diagnose as diagnose
     from gradviz.export import export_dot as export_dot
     from gradviz.export import export_html as export_html
@@ -29,6 +30,7 @@ __version__ = "0.1.0"
 # Imported when first asked for: `import gradviz` costs a few milliseconds.
 _HOMES = {
     "capture": "gradviz._capture",
+    "check_derivative": "gradviz.derivative",
     "diagnose": "gradviz.diagnosis.finished",
     "export_dot": "gradviz.export",
     "export_html": "gradviz.export",
