@@ -19,7 +19,10 @@ if TYPE_CHECKING:
     from gradviz._capture._gradtape_log_values import Reader
 
 Noted: TypeAlias = tuple[Any, ...]
-"""Name, next keys, their outputs, code, instruction, shape, saved: of a NodeRow."""
+"""Name, next keys, their outputs, code, instruction, shape, saved: of a NodeRow.
+
+What was saved is slot, value, slot, value: the collector has few objects to look at.
+"""
 
 Stale: TypeAlias = Callable[[int, Node, Slots, tuple[Saved, ...]], None]
 
@@ -63,31 +66,17 @@ class Ahead:
             ]
             waiting += [each for each in following[::-1] if each is not None]
             slots = slots_of(node) if node.keeps else []
-            saved: tuple[Saved, ...] = ()
-            if key in rows:
-                saved = rows[key].saved
-            elif key in noted:
-                saved = noted[key][6]
-            elif eager or node.foreign:
-                saved = reader.row(node, slots, met).saved
-            else:
-                if slots:
-                    saved = reader.saved(slots, key, met)
-                layout = node.layout
-                if layout is None:
-                    layout = node.several[0] if node.several else None
-                noted[key] = (
-                    type(node).__name__,
-                    tuple([None if each is None else each[0] for each in following]),
-                    node.numbers,
-                    node.code,
-                    node.lasti,
-                    None if layout is None else layout.shape,
-                    saved,
-                )
+            row = rows.get(key)
+            if row is None and key not in noted:
+                if eager or node.foreign:
+                    row = reader.row(node, slots, met)
+                else:
+                    keys = [None if each is None else each[0] for each in following]
+                    noted[key] = self._note(node, key, keys, slots, met)
             if slots:
                 if eager or not all(map(_is_fresh, slots)):
-                    check(key, node, slots, saved)
+                    known = row.saved if row is not None else _saved(noted[key])
+                    check(key, node, slots, known)
             elif node.keeps and node.saved is None:
                 freed.append(key)
         if len(noted) > _MOST:
@@ -95,17 +84,36 @@ class Ahead:
                 del noted[key]
         return list(seen), leaves, freed
 
+    def _note(
+        self,
+        node: Node,
+        key: int,
+        following: list[int | None],
+        slots: Slots,
+        met: dict[int, Value],
+    ) -> Noted:
+        saved: list[Any] = []
+        for slot, number, entry in slots:
+            saved += (slot, self._reader.kept(entry, number, key, met))
+        layout = node.layout
+        if layout is None:
+            layout = node.several[0] if node.several else None
+        shape = None if layout is None else layout.shape
+        name = type(node).__name__
+        edges = tuple(following)
+        return name, edges, node.numbers, node.code, node.lasti, shape, tuple(saved)
+
     def finish(self) -> None:
         """Make the rows of all nodes that were noted."""
         reader = self._reader
         for key, noted in self._noted.items():
-            name, following, numbers, code, lasti, shape, saved = noted
+            name, following, numbers, code, lasti, shape, _ = noted
             edges = zip(following, numbers, strict=True)
             row = reader.program.nodes[key] = NodeRow(
                 key,
                 name,
                 next=tuple([at and (at, number) for at, number in edges]),
-                saved=saved,
+                saved=_saved(noted),
                 site=None if code is None else (code, lasti),
                 shape=shape,
                 sequence=key - 1,
@@ -116,6 +124,12 @@ class Ahead:
     def knows(self, key: int) -> bool:
         """Tell whether a node was noted."""
         return key in self._noted
+
+
+def _saved(noted: Noted) -> tuple[Saved, ...]:
+    flat = noted[6]
+    pairs = zip(flat[::2], flat[1::2], strict=True)
+    return tuple([Saved(slot, value) for slot, value in pairs])
 
 
 def _is_fresh(slot: tuple[str, int | None, SavedTensor]) -> bool:

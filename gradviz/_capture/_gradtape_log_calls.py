@@ -137,20 +137,25 @@ class Calls:
         if at.stepping is not None and site == log.loop.step_site:
             return None  # a library's step that was given a closure
         met = _Met(log.reader)
+        arguments = tuple([met.plain(value) for value in args])
+        keywords = {key: met.plain(value) for key, value in kwargs.items()}
+        inputs = tuple(met.values)
+        within = at.within
         call = Call(
             index=-1,
             op=name,
             site=site,
             stack=stack,
             thread=threading.get_ident(),
-            arguments=tuple([met.plain(value) for value in args]),
-            keywords={key: met.plain(value) for key, value in kwargs.items()},
+            # One tuple where all are tensors: the collector has less to look at.
+            arguments=inputs if inputs == arguments else arguments,
+            keywords=keywords,
+            inputs=inputs,
             grad_enabled=now.grad,
             inference=now.inference,
             module=at.module,
-            within=here.inside if at.within is None else at.within,
+            within=here.inside if within is None else within,
         )
-        call.inputs = tuple(met.values)
         opened = Opened(call, args, met.tensors, next_sequence_nr())
         self.open[call.thread] = opened
         return opened

@@ -243,12 +243,12 @@ class Reader:
         """Describe what a node saved."""
         return tuple(
             [
-                Saved(slot, self._saved(entry, number, key, met))
+                Saved(slot, self.kept(entry, number, key, met))
                 for slot, number, entry in slots
             ]
         )
 
-    def _saved(
+    def kept(
         self, entry: SavedTensor, output: int | None, node: int, met: dict[int, Value]
     ) -> Value:
         """Describe what was saved; of an output the node holds the memory alone.
