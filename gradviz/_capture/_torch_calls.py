@@ -183,12 +183,12 @@ class TorchCalls:
 
     def _read_what_ends(self, met: Met, call: Call) -> None:
         """Read the graphs behind arguments whose result has none: it may be a cut."""
-        nodes = self.log.graph.nodes
+        graph = self.log.graph
         if any(value.requires_grad for value in call.outputs):
             return
         for tensor, value in met:
-            if value.node is not None and value.node not in nodes:
-                self.log.graph.read(grad_fn_of(tensor))
+            if value.node is not None and not graph.is_known(value.node):
+                graph.read(grad_fn_of(tensor))
 
     # ---- writes -------------------------------------------------------------------
 

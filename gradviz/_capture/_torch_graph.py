@@ -49,6 +49,8 @@ class TorchGraph:
         self._top_hooks = torch._C._autograd._top_saved_tensors_default_hooks
         self.detailed = False  # a graph is recorded too
         self._passes = 0
+        self._current: Backward | None = None  # the pass that is looked at
+        self._walked: set[int] = set()  # nodes that a quick look has been at
         self._sound: set[int] = set()  # nodes that need no closer look while they hold
 
     def made_by(self, call: Call) -> None:
@@ -70,6 +72,11 @@ class TorchGraph:
             del self._makers[key]
             self.nodes.pop(key, None)
             self._sound.discard(key)
+            self._walked.discard(key)
+
+    def is_known(self, key: int) -> bool:
+        """Whether a node was read, or looked at by a pass that found it good."""
+        return key in self.nodes or key in self._walked
 
     # ---- walking -------------------------------------------------------------------
 
@@ -113,10 +120,12 @@ class TorchGraph:
         now and then; for the others only where something no longer holds.
         """
         self._passes += 1
+        self._current = event
         quick = not (self.log.scan or self.detailed or self.log.exports.watched)
         if quick and self._passes > _FIRST and self._passes & (self._passes - 1):
             found = quick_walk(roots, self._sound, self.values.node_key)
             if found is not None:
+                self._walked.update(found)
                 _list_nodes(event, found)
                 return found
         return self.walk(roots, event)
@@ -158,13 +167,14 @@ class TorchGraph:
             saved.freed = True
 
     def _who_freed(self, key: int) -> Backward | None:
-        passes = [
-            event
-            for event in self.log.program.events[:-1]
-            if isinstance(event, Backward) and not event.retain_graph
-        ]
-        for event in reversed(passes):
-            if key in event.nodes:
+        """Return the last pass before this one that walked a node to its end."""
+        for event in reversed(self.log.program.events):
+            if (
+                isinstance(event, Backward)
+                and event is not self._current
+                and not event.retain_graph
+                and key in event.nodes
+            ):
                 return event
         return None
 
