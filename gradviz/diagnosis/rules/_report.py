@@ -76,15 +76,18 @@ def make(
 
 def _consequence(history: History, cut: Cut, lost: Collection[int]) -> str:
     names = _leaves.listed(history, lost)
-    was = "was" if len(lost) == 1 else "were"
+    one = len(lost) == 1
+    requires, was, it = (
+        ("requires", "was", "it") if one else ("require", "were", "them")
+    )
     where = history.line(cut.backward.site)
     if cut.dead:
         return f"So the root of the backward pass in {where} has no path to {names}."
     total = len(set(cut.backward.leaves) | set(lost))
     return (
-        f"{names[:1].upper()}{names[1:]} require{'s' if len(lost) == 1 else ''} grad "
-        f"and {was} used, but the backward pass in {where} cannot reach "
-        f"{'it' if len(lost) == 1 else 'them'}: it reaches {len(cut.backward.leaves)} of {total} leaves."
+        f"{names[:1].upper()}{names[1:]} {requires} grad and {was} used, but the "
+        f"backward pass in {where} cannot reach {it}: it reaches "
+        f"{len(cut.backward.leaves)} of {total} leaves."
     )
 
 
