@@ -3,7 +3,8 @@
     python -m tests.benchmarks.bench_torch_log [--threads N] [--scale X]
 
 A training step of a small MLP and of a transformer block runs plain, recorded without
-and with a look at values, and in anomaly mode; the settings take turns.
+and with a look at values, and in anomaly mode; the settings take turns. Time is the
+thread's own, so that other work on the machine counts little.
 """
 
 from __future__ import annotations
@@ -18,7 +19,8 @@ from typing import Any
 
 from gradviz._capture._torch_log import TorchLog
 
-STEPS = 20  # of one turn
+STEPS = 60  # of one turn
+WARM_UP = 20  # steps before: the first passes are looked at more closely
 
 
 def mlp(torch: Any) -> Callable[[], None]:
@@ -88,12 +90,13 @@ def measure(
     for turn in range(rounds + 1):
         for name, setting in under.items():
             with setting():
-                step()
+                for _ in range(WARM_UP):
+                    step()
                 for _ in range(STEPS):
-                    begin = time.perf_counter()
+                    begin = time.thread_time()
                     step()
                     if turn:  # the first one warms up
-                        taken[name].append(time.perf_counter() - begin)
+                        taken[name].append(time.thread_time() - begin)
     return {name: 1e6 * statistics.median(each) for name, each in taken.items()}
 
 
@@ -104,7 +107,7 @@ def report(threads: int, scale: float) -> None:
     torch.set_num_threads(threads)
     for build in (mlp, block):
         torch.manual_seed(0)
-        found = measure(build(torch), settings(torch), max(2, int(20 * scale)))
+        found = measure(build(torch), settings(torch), max(2, int(10 * scale)))
         for name, micros in found.items():
             ratio = micros / found["plain"]
             print(f"{build.__name__:6} {name:14} {micros:10.1f} us  x{ratio:.2f}")
