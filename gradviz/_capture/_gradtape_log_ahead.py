@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from gradtape._node import Node, SavedTensor
-from gradviz._capture._gradtape_log_values import Slots, slots_of
+from gradviz._capture._gradtape_log_slots import Slots, slots_of
 from gradviz.program.values import Node as NodeRow
 from gradviz.program.values import RawSite, Saved, Value, Write
 
@@ -49,9 +49,10 @@ class Ahead:
         seen: dict[int, None] = {}
         leaves: list[int] = []
         freed: list[int] = []
-        waiting = [(key_of(node), node) for node in starts if not node.dead]
+        waiting = [node for node in starts if not node.dead]
         while waiting:
-            key, node = waiting.pop()
+            node = waiting.pop()
+            key = key_of(node) if node.accumulates else node.seq + 1
             if key in seen:
                 continue
             seen[key] = None
@@ -60,19 +61,16 @@ class Ahead:
                 if key not in rows:
                     reader.row(node, [], met)
                 continue
-            following = [
-                None if each is None or each.dead else (key_of(each), each)
-                for each in node.nodes
-            ]
-            waiting += [each for each in following[::-1] if each is not None]
+            for each in node.nodes[::-1]:
+                if each is not None and not each.dead:
+                    waiting.append(each)
             slots = slots_of(node) if node.keeps else []
             row = rows.get(key)
             if row is None and key not in noted:
                 if eager or node.foreign:
                     row = reader.row(node, slots, met)
                 else:
-                    keys = [None if each is None else each[0] for each in following]
-                    noted[key] = self._note(node, key, keys, slots, met)
+                    noted[key] = self._note(node, key, slots, met)
             if slots:
                 if eager or not all(map(_is_fresh, slots)):
                     known = row.saved if row is not None else _saved(noted[key])
@@ -84,17 +82,19 @@ class Ahead:
                 del noted[key]
         return list(seen), leaves, freed
 
-    def _note(
-        self,
-        node: Node,
-        key: int,
-        following: list[int | None],
-        slots: Slots,
-        met: dict[int, Value],
-    ) -> Noted:
+    def _note(self, node: Node, key: int, slots: Slots, met: dict[int, Value]) -> Noted:
+        reader = self._reader
+        following: list[int | None] = []
+        for each in node.nodes:
+            if each is None or each.dead:
+                following.append(None)
+            else:
+                # A call for each edge of a large graph is worth saving.
+                edge = reader.key(each) if each.accumulates else each.seq + 1
+                following.append(edge)
         saved: list[Any] = []
         for slot, number, entry in slots:
-            saved += (slot, self._reader.kept(entry, number, key, met))
+            saved += (slot, reader.kept(entry, number, key, met))
         layout = node.layout
         if layout is None:
             layout = node.several[0] if node.several else None

@@ -19,7 +19,7 @@ from gradtape.autograd import _api
 from gradviz._capture._gradtape_log_ahead import Ahead, unseen_writes
 from gradviz._capture._gradtape_log_calls import here
 from gradviz._capture._gradtape_log_events import Listener
-from gradviz._capture._gradtape_log_values import Slots
+from gradviz._capture._gradtape_log_slots import Slots
 from gradviz.program.events import Backward, Call, HookRegistered
 from gradviz.program.values import Saved, StaleSaved, Value
 
