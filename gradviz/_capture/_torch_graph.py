@@ -17,13 +17,7 @@ from gradviz._capture._torch_slots import (
 from gradviz._capture._torch_values import grad_fn_of
 from gradviz._capture._torch_views import view_arguments
 from gradviz.program.events import Backward, Call, Event
-from gradviz.program.values import (
-    CustomFunction,
-    Node,
-    Saved,
-    StaleSaved,
-    Value,
-)
+from gradviz.program.values import CustomFunction, Node, Saved, StaleSaved, Value
 
 if TYPE_CHECKING:
     from gradviz._capture._torch_log import TorchLog
