@@ -15,6 +15,7 @@ from typing import Any
 from gradviz import ir
 from gradviz._capture._program import Engine, RunLog, open_log
 from gradviz._notebook import notebook_of
+from gradviz._tracebacks import without_our_frames
 from gradviz.diagnosis.attach import with_findings
 from gradviz.diagnosis.diagnose import Diagnosis, diagnose
 from gradviz.diagnosis.report import report
@@ -25,7 +26,8 @@ Explain = Callable[[BaseException], None]
 class ErrorHook:
     """Lets functions see what a cell raised before IPython prints its traceback.
 
-    So a note that they add is printed with it. IPython prints as it always does.
+    So a note that they add is printed with it. IPython prints as it always does, but
+    without the frames inside gradviz and gradtape, which say nothing about the cell.
     """
 
     def __init__(self, shell: Any) -> None:
@@ -62,8 +64,11 @@ class ErrorHook:
                 explain(error)
         if before is not None and issubclass(kind, before[0]):
             return before[1](kind, error, trace, tb_offset)
+        without_our_frames(error)
         shell.showtraceback(
-            (kind, error, trace), tb_offset=tb_offset, running_compiled_code=True
+            (kind, error, error.__traceback__ or trace),
+            tb_offset=tb_offset,
+            running_compiled_code=True,
         )
         return None
 

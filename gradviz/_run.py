@@ -17,18 +17,17 @@ from contextlib import contextmanager, nullcontext, suppress
 from dataclasses import dataclass, replace
 from importlib.util import find_spec
 from pathlib import Path
-from types import ModuleType, TracebackType
-from typing import TYPE_CHECKING, Any
+from types import ModuleType
+from typing import TYPE_CHECKING
 
 from gradviz import ir
 from gradviz._alias import alias
+from gradviz._tracebacks import without_our_frames
 from gradviz.errors import GradvizError
 
 if TYPE_CHECKING:
     from gradviz._capture._program import Engine
     from gradviz.diagnosis.diagnose import Diagnosis
-
-_OURS = str(Path(__file__).parent)
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,7 +82,7 @@ def run_script(
         except BaseException as error:  # SystemExit and KeyboardInterrupt end it too
             if not isinstance(error, SystemExit):
                 text = f"{type(error).__name__}: {error}"
-            _strip(error, keep=file)
+            without_our_frames(error, keep=file)
             status = _report(error)
         _flush()
         if os.getpid() != process:
@@ -191,39 +190,3 @@ def _flush() -> None:
         # The script may have closed or replaced them; Python complains at exit.
         with suppress(OSError, ValueError, AttributeError):
             stream.flush()
-
-
-def _strip(error: BaseException, keep: str) -> None:
-    """Remove our frames from an error and from the errors it came from.
-
-    The engine's go too, and those of code that it makes: like PyTorch's, which are C++,
-    they say nothing about the script. Frames of the file ``keep`` stay in any case.
-    """
-    engine = getattr(sys.modules.get("gradtape"), "__path__", [])
-    folders = (folder + os.sep for folder in (_OURS, *engine))
-    ours = ("<gradtape ", "<gradviz ", *folders)
-    waiting: list[Any] = [error]
-    seen: set[int] = set()
-    while waiting:
-        each = waiting.pop()
-        if each is None or id(each) in seen:
-            continue
-        seen.add(id(each))
-        each.__traceback__ = _without(ours, keep, each.__traceback__)
-        waiting += [each.__cause__, each.__context__, *getattr(each, "exceptions", ())]
-
-
-def _without(
-    ours: tuple[str, ...], keep: str, trace: TracebackType | None
-) -> TracebackType | None:
-    kept: list[TracebackType] = []
-    while trace is not None:
-        file = trace.tb_frame.f_code.co_filename
-        if file == keep or not file.startswith(ours):
-            kept.append(trace)
-        trace = trace.tb_next
-    following = None
-    for each in reversed(kept):
-        each.tb_next = following
-        following = each
-    return following
