@@ -26,11 +26,13 @@ GRAPHS = {
     "04_strides_and_storage": (2, {"view-noncontiguous"}),
     "05_nan_hunting": (1, {"nan-log-of-zero"}),
     "06_gradient_flow": (2, {"vanishing-gradient"}),
+    "07_on_pytorch": (1, {"layers-in-plain-list"}),
 }
 TEXTS = {
     "02_leaves_detach_and_cuts": ["detach-in-forward"],
     "05_nan_hunting": ["nan-sqrt-of-zero"],
     "06_gradient_flow": ["SigmoidBackward0", "The pass is over"],
+    "07_on_pytorch": ["ReluBackward0"],
 }
 
 
