@@ -30,6 +30,9 @@ class RunLog(Protocol):
     def preflight(self, loss: Any, /) -> object:
         """Log what a backward pass from a tensor would walk, without running it."""
 
+    def refresh(self) -> None:
+        """Bring names and tables up to date, for whoever reads the log now."""
+
     def raised(self, error: BaseException) -> None:
         """Log an error that left a part of the run, and go on."""
 

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import sys
-from contextlib import ExitStack
-from dataclasses import replace
+from collections.abc import Generator
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
 from types import FrameType, TracebackType
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -28,6 +29,15 @@ class GraphRecorder(Protocol):
     def snapshot(self) -> ir.Snapshot:
         """Return what was recorded so far."""
         ...
+
+
+@dataclass(slots=True)
+class _Part:
+    """What one engine is recorded with; None where that is not wanted, or failed."""
+
+    engine: Engine
+    recorder: GraphRecorder | None = None
+    log: RunLog | None = None
 
 
 class Session:
@@ -65,10 +75,9 @@ class Session:
         self._engine: Engine | None = engine
         self._wants_graph = graph
         self._wants_findings = findings
-        self._recorders: list[GraphRecorder] = []
-        self._logs: list[RunLog] = []
-        self._notes: list[str] = []
-        self._stack: ExitStack | None = None
+        self._parts: list[_Part] = []
+        self._notes: list[str] = []  # what could not be recorded, and why
+        self._open = False
         self._diagnosis: Diagnosis | None = None
 
     # ---- the with block -----------------------------------------------------------
@@ -87,31 +96,47 @@ class Session:
 
     def begin(self, frame: FrameType | None) -> None:
         """Start to record; variables of the frame give tensors their names."""
-        if self._stack is not None:
+        if self._open:
             raise RuntimeError("this recorder is recording already; make a second one")
-        self._stack = ExitStack()
+        self._open = True
         self._diagnosis = None
-        for engine in self._engines():
+        self._parts = [_Part(engine) for engine in self._engines()]
+        for part in self._parts:
             if self._wants_findings:
-                log = open_log(engine, scan=self._values)
-                self._logs.append(self._stack.enter_context(log))
+                log = open_log(part.engine, scan=self._values)
+                with self._noting("Findings were not recorded"):
+                    part.log = log.__enter__()
             if self._wants_graph:
-                recorder = self._recorder(engine)
-                recorder.begin(frame)
-                self._recorders.append(recorder)
+                recorder = self._recorder(part.engine)
+                with self._noting("The graph was not recorded"):
+                    recorder.begin(frame)
+                    part.recorder = recorder
 
     def end(self, error: BaseException | None = None) -> None:
         """Stop to record. An error that the findings explain gets them as a note."""
-        if self._stack is None:
+        if not self._open:
             return
-        for recorder in self._recorders:
-            recorder.end(error)
+        self._open = False
         kind = None if error is None else type(error)
         trace = None if error is None else error.__traceback__
-        stack, self._stack = self._stack, None
-        stack.__exit__(kind, error, trace)
+        for part in reversed(self._parts):
+            with self._noting("The graph was not recorded to its end"):
+                if part.recorder is not None:
+                    part.recorder.end(error)
+            with self._noting("The log was not closed as it should"):
+                if part.log is not None:
+                    part.log.__exit__(kind, error, trace)
         if error is not None:
-            self._explain(error)
+            with self._noting("The error could not be explained"):
+                self._explain(error)
+
+    @contextmanager
+    def _noting(self, what: str) -> Generator[None, None, None]:
+        """Keep failures of ours from the user's block; note what is missing."""
+        try:
+            yield
+        except Exception as failure:
+            self._notes.append(f"{what}: {type(failure).__name__}: {failure}")
 
     def _explain(self, error: BaseException) -> None:
         from gradviz.diagnosis.report import report
@@ -147,32 +172,41 @@ class Session:
         from gradviz.diagnosis.attach import with_findings
         from gradviz.diagnosis.cuts import with_cuts
 
-        if not self._recorders:
+        found = [
+            (part.recorder.snapshot(), part.log)
+            for part in self._parts
+            if part.recorder is not None
+        ]
+        if not found:
             raise CaptureError(
                 "No graph was recorded: the recorder was not used in a `with` yet, or "
                 "it was made with graph=False."
             )
-        snapshots = [recorder.snapshot() for recorder in self._recorders]
-        snapshot = max(snapshots, key=lambda each: len(each.nodes))
-        if self._stack is not None:
+        snapshot, log = max(found, key=lambda each: len(each[0].nodes))
+        snapshot = replace(snapshot, notes=(*snapshot.notes, *self._notes))
+        if self._open:
             return snapshot
         diagnosis = self.diagnose()
-        if self._logs:
-            program = self._logs[snapshots.index(snapshot)].program
+        if log is not None:
             hits = [hit for _, hit in diagnosis.hits]
-            snapshot = with_cuts(snapshot, program, hits)
+            snapshot = with_cuts(snapshot, log.program, hits)
         return with_findings(snapshot, diagnosis)
 
     def diagnose(self) -> Diagnosis:
         """Return the findings, most likely cause first; empty where all is well."""
         from gradviz.diagnosis.diagnose import Diagnosis, diagnose
 
-        if self._stack is not None:
-            return _together([diagnose(log.program) for log in self._logs])
-        if self._diagnosis is None:
-            found = [diagnose(log.program) for log in self._logs]
-            self._diagnosis = _together(found) if found else Diagnosis((), (), ())
-        return self._diagnosis
+        logs = [part.log for part in self._parts if part.log is not None]
+        if self._diagnosis is not None:
+            return self._diagnosis
+        if self._open:
+            for log in logs:
+                log.refresh()
+        found = [diagnose(log.program) for log in logs]
+        together = _together(found) if found else Diagnosis((), (), ())
+        if not self._open:
+            self._diagnosis = together
+        return together
 
     def show(self) -> None:
         """Show the recorded graph; see :func:`gradviz.show`."""

@@ -209,3 +209,31 @@ def test_findings_survive_a_file(tmp_path: Path):
     snapshot = ir.Snapshot("p", sites=(site,), findings=(finding,))
     path = gradviz.export_json(snapshot, tmp_path / "s.json")
     assert gradviz.load(path).findings == (finding,)
+
+
+def test_a_recording_can_be_asked_before_it_ends():
+    encoder, head = torch.nn.Linear(2, 2), torch.nn.Linear(2, 1)
+    with gradviz.record() as recorder:
+        assert not recorder.diagnose()
+        head(encoder(torch.ones(3, 2)).detach()).sum().backward()
+        (finding,) = recorder.diagnose().findings
+    assert finding.slug == "detach-in-forward"
+    assert "`encoder.weight`" in finding.message
+
+
+def test_what_cannot_be_recorded_is_noted_and_the_block_runs(
+    monkeypatch: pytest.MonkeyPatch,
+):
+    from gradviz._capture._gradtape_log import GradtapeLog
+
+    def broken(self: object) -> None:
+        raise ValueError("a bug of ours")
+
+    monkeypatch.setattr(GradtapeLog, "__enter__", broken)
+    with gradviz.record(engine="gradtape") as recorder:
+        torch.ones(2, requires_grad=True).sum().backward()
+    snapshot = recorder.snapshot()
+    assert [node.name for node in snapshot.nodes] == ["AccumulateGrad", "SumBackward0"]
+    note = "Findings were not recorded: ValueError: a bug of ours"
+    assert note in snapshot.notes
+    assert not recorder.diagnose()
