@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import inspect
 import os
 import sys
+import traceback
+from collections.abc import Iterator
 from pathlib import Path
 from types import TracebackType
 from typing import Any
@@ -20,6 +23,32 @@ def without_our_frames(error: BaseException, keep: str = "") -> None:
     engine = getattr(sys.modules.get("gradtape"), "__path__", [])
     folders = (folder + os.sep for folder in (_OURS, *engine))
     ours = ("<gradtape ", "<gradviz ", *folders)
+    for each in _chain(error):
+        each.__traceback__ = _without(ours, keep, each.__traceback__)
+
+
+def release_frames(error: BaseException | None) -> int:
+    """Let go of the variables in the frames of an error; return how many frames.
+
+    A traceback keeps every tensor that its functions had, and IPython keeps the last
+    traceback. Frames that still run are left alone, as are those of modules and cells,
+    whose variables are the user's own.
+    """
+    cleared = 0
+    for each in _chain(error):
+        for frame, _ in traceback.walk_tb(each.__traceback__):
+            is_function = frame.f_code.co_flags & inspect.CO_OPTIMIZED
+            if is_function and frame.f_locals:
+                try:
+                    frame.clear()
+                except RuntimeError:  # it still runs
+                    continue
+                cleared += 1
+    return cleared
+
+
+def _chain(error: BaseException | None) -> Iterator[BaseException]:
+    """Yield an error and the errors it came from, each once."""
     waiting: list[Any] = [error]
     seen: set[int] = set()
     while waiting:
@@ -27,7 +56,7 @@ def without_our_frames(error: BaseException, keep: str = "") -> None:
         if each is None or id(each) in seen:
             continue
         seen.add(id(each))
-        each.__traceback__ = _without(ours, keep, each.__traceback__)
+        yield each
         waiting += [each.__cause__, each.__context__, *getattr(each, "exceptions", ())]
 
 

@@ -18,8 +18,10 @@ from gradviz._capture import record
 from gradviz._cells import ErrorHook, Following
 from gradviz._magic_text import record_in_place, split_options
 from gradviz._notebook import Forms, notebook_of
+from gradviz._tracebacks import release_frames
 from gradviz.errors import GradvizError
 from gradviz.export import as_snapshot, check_target, export_html, show
+from gradviz.render._words import counted
 from gradviz.render.mime import TEXT
 from gradviz.render.text import to_text
 
@@ -76,6 +78,9 @@ class GradvizMagics(Magics):
             until now is shown at its end. Also let go of the views that are kept in
             the kernel.
 
+        %gradviz release
+            Let go of the tensors that the last error's traceback keeps alive.
+
         Options come first and work for both:
 
         --html FILE   also write a page that opens offline, without a notebook
@@ -102,6 +107,9 @@ class GradvizMagics(Magics):
             self._record(options, line, cell)
         elif rest == "off":
             self._off()
+        elif rest == "release":
+            frames = release_frames(getattr(sys, "last_value", None))
+            print(f"Released the variables of {counted(frames, 'frame')}.")
         elif rest == "on":
             if self._following is None:
                 self._following = Following(self.shell, self._errors)

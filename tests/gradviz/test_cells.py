@@ -105,3 +105,23 @@ def test_an_engine_imported_later_is_followed_too(cells: Cells):
     cells.run("y = w.exp()\ny += 1")
     ended = cells.run("y.sum().backward()")
     assert "y += 1" in notes(ended.error_in_exec)
+
+
+def test_release_lets_go_of_what_the_last_error_keeps_alive(
+    cells: Cells, capsys: pytest.CaptureFixture[str]
+):
+    cells.run("""
+import weakref
+kept = []
+def train():
+    activation = x.exp() * 2
+    kept.append(weakref.ref(activation))
+    (activation * x).backward()
+""")
+    assert not cells.run("train()").success
+    assert cells.run("assert kept[0]() is not None").success
+    capsys.readouterr()
+    cells.run("%gradviz release")
+    assert capsys.readouterr().out.startswith("Released the variables of ")
+    assert cells.run("import gc; gc.collect(); assert kept[0]() is None").success
+    assert cells.run("assert x.tolist() == [1.0, 2.0]").success
