@@ -190,9 +190,13 @@ def test_what_ends_the_block_is_logged_with_its_line() -> None:
 
 
 def test_threads_are_logged_side_by_side() -> None:
+    all_there = threading.Barrier(3)  # the number of a thread that ended is used again
+
     def work() -> None:
+        all_there.wait()
         for _ in range(50):
             (torch.ones(3, requires_grad=True) * 2).sum().backward()
+        all_there.wait()
 
     with GradtapeLog() as log:
         threads = [threading.Thread(target=work) for _ in range(3)]
