@@ -21,13 +21,6 @@ class Failure:
     ended: bool  # it left the program; otherwise the program caught it
 
 
-def ended(history: History, error: str | None) -> bool:
-    """Did this error, "RuntimeError: …", end the program?"""
-    return error is not None and any(
-        event.text and event.text.strip() in error for event in history.of(Raised)
-    )
-
-
 def failures(history: History, *parts: str) -> Iterator[Failure]:
     """Yield the failed calls whose error has all these parts.
 
@@ -45,7 +38,7 @@ def failures(history: History, *parts: str) -> Iterator[Failure]:
                     event.site,
                     event.stack,
                     event,
-                    ended(history, event.error),
+                    history.ended_by(event),
                 )
     for event in history.of(Raised):
         if all(part in event.text for part in parts) and not any(

@@ -13,7 +13,6 @@ from dataclasses import dataclass, replace
 from typing import Literal
 
 from gradviz.diagnosis._memory import numel, overlap
-from gradviz.diagnosis._raised import ended
 from gradviz.diagnosis._views import through
 from gradviz.program.events import Backward, Call, OptimizerCall
 from gradviz.program.history import History
@@ -165,7 +164,7 @@ def _explained(
         write=write,
         site=site,
         step=step,
-        ended=ended(history, backward.error),
+        ended=history.ended_by(backward),
     )
     return replace(overwrite, kind=_kind(history, overwrite))
 

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Iterator
 from functools import cached_property
 from typing import Any, TypeVar, cast
 
-from gradviz.program.events import Backward, Call, Event
+from gradviz.program.events import Backward, Call, Event, Raised
 from gradviz.program.places import Places
 from gradviz.program.records import Program
 from gradviz.program.values import Node, RawSite, Value, Write
@@ -63,6 +63,27 @@ class History:
         """Return the call with this index, unless it is none or was dropped."""
         event = self.at(index)
         return event if isinstance(event, Call) else None
+
+    @cached_property
+    def raised(self) -> Raised | None:
+        """The exception that left the program, or the last cell that failed."""
+        raised = self.of(Raised)
+        return raised[-1] if raised else None
+
+    def ended_by(self, event: Call | Backward) -> bool:
+        """Tell whether the error of an event is that exception.
+
+        The program caught all others, or they ended an earlier cell.
+        """
+        if self.raised is None or event.error is None:
+            return False
+        text = self.raised.text.strip()
+        earlier = [each.index for each in self.of(Raised)[:-1]]
+        return (
+            bool(text)
+            and text in event.error
+            and event.index > max(earlier, default=-1)
+        )
 
     # ---- data flow ----------------------------------------------------------------
 

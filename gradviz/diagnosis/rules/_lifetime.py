@@ -7,7 +7,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator
 from functools import lru_cache
 
-from gradviz.program.events import Backward, Call, Event, ModuleCall, Raised
+from gradviz.program.events import Backward, Call, Event, ModuleCall
 from gradviz.program.history import History
 from gradviz.program.values import Node, RawSite, Value
 
@@ -32,21 +32,9 @@ CONVERSIONS = frozenset(
 # ---- errors -------------------------------------------------------------------------
 
 
-def last_raised(history: History) -> Raised | None:
-    """Return the exception that ended the run, if one did."""
-    raised = history.of(Raised)
-    return raised[-1] if raised else None
-
-
-def ended_run(history: History, error: str | None) -> bool:
-    """Tell whether this error of a call is the one that ended the run."""
-    raised = last_raised(history)
-    return raised is not None and bool(error) and raised.text in str(error)
-
-
 def none_ended_run(history: History) -> bool:
     """Tell whether something was done with a None that cannot be done with it."""
-    raised = last_raised(history)
+    raised = history.raised
     return raised is not None and "NoneType" in raised.text
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Callable, Iterator
 
-from gradviz.diagnosis.rules._lifetime import last_raised, loads
+from gradviz.diagnosis.rules._lifetime import loads
 from gradviz.program.events import Call, Raised
 from gradviz.program.history import History
 from gradviz.program.values import RawSite, Value
@@ -13,7 +13,7 @@ from gradviz.program.values import RawSite, Value
 
 def raised_with(history: History, sentence: str) -> Raised | None:
     """Return the exception that ended the run if this sentence is in it."""
-    raised = last_raised(history)
+    raised = history.raised
     if raised is None or sentence.lower() not in raised.text.lower():
         return None
     return raised

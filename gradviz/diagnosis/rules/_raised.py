@@ -2,19 +2,9 @@
 
 from __future__ import annotations
 
-from gradviz.program.events import Backward, Call, Event, Raised
+from gradviz.program.events import Call, Event
 from gradviz.program.history import History
 from gradviz.program.values import RawSite
-
-
-def ended_by(history: History, event: Call | Backward) -> bool:
-    """Return whether the error of this event is what left the program."""
-    if event.error is None:
-        return False
-    return any(
-        raised.index > event.index and raised.text and raised.text in event.error
-        for raised in history.of(Raised)
-    )
 
 
 def failing(history: History, *parts: str) -> list[Call]:

@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from gradviz.diagnosis.rule import Hit, Related, Severity
 from gradviz.diagnosis.rules import _leaves
 from gradviz.diagnosis.rules._cuts import Cut, Kind, cuts
-from gradviz.diagnosis.rules._raised import ended_by
 from gradviz.program.history import History
 from gradviz.program.values import RawSite
 
@@ -58,7 +57,7 @@ def make(
     related = list(words.related)
     if maker is not None and maker.site is not None and not source.is_leaf:
         related.append(Related("still had a graph here", maker.site))
-    explains = ended_by(history, cut.backward)
+    explains = history.ended_by(cut.backward)
     return Hit(
         message=f"{words.what} {_consequence(history, cut, lost)}",
         culprit=words.culprit,
@@ -104,7 +103,7 @@ def _weight(history: History, cut: Cut) -> tuple[Severity | None, Collection[int
     if cut.dead:
         if cut.backward.error is None:
             return "info", ()
-        return (None if ended_by(history, cut.backward) else "info"), cut.lost
+        return (None if history.ended_by(cut.backward) else "info"), cut.lost
     wanted = _leaves.wanted(history)
     if wanted is not None:
         return "warning", cut.lost & wanted

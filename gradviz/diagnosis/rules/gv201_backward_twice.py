@@ -35,7 +35,7 @@ from collections.abc import Iterator
 
 from gradviz.diagnosis.rule import Hit, Related, Rule
 from gradviz.diagnosis.rules._freed import first_difference, second_passes
-from gradviz.diagnosis.rules._lifetime import describe, ended_run, made_at, name_of
+from gradviz.diagnosis.rules._lifetime import describe, made_at, name_of
 from gradviz.program.history import History
 
 _API = {"backward": "backward()", "grad": "autograd.grad()"}
@@ -64,7 +64,7 @@ def check(history: History) -> Iterator[Hit]:
                 Related("lost its saved tensors", found.freed.site),
             ),
             nodes=(found.freed.key,),
-            explains=ended_run(history, found.second.error),
+            explains=history.ended_by(found.second),
         )
 
 

@@ -37,7 +37,6 @@ from gradviz.diagnosis.rule import Hit, Related, Rule
 from gradviz.diagnosis.rules._freed import first_difference, second_passes
 from gradviz.diagnosis.rules._lifetime import (
     describe,
-    ended_run,
     name_of,
     same_line,
 )
@@ -71,7 +70,7 @@ def check(history: History) -> Iterator[Hit]:
                 Related("lost its saved tensors", found.freed.site),
             ),
             nodes=(trunk.key, found.freed.key),
-            explains=ended_run(history, found.second.error),
+            explains=history.ended_by(found.second),
         )
 
 

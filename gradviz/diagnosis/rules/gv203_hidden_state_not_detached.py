@@ -35,7 +35,7 @@ from collections.abc import Iterator
 
 from gradviz.diagnosis.rule import Hit, Related, Rule
 from gradviz.diagnosis.rules._freed import carried_at, second_passes
-from gradviz.diagnosis.rules._lifetime import describe, ended_run
+from gradviz.diagnosis.rules._lifetime import describe
 from gradviz.program.history import History
 
 
@@ -65,7 +65,7 @@ def check(history: History) -> Iterator[Hit]:
                 Related("lost its saved tensors", found.freed.site),
             ),
             nodes=(crossing.node.key, found.freed.key),
-            explains=ended_run(history, found.second.error),
+            explains=history.ended_by(found.second),
         )
 
 

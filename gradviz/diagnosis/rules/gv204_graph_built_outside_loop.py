@@ -35,7 +35,7 @@ from collections.abc import Iterator
 
 from gradviz.diagnosis.rule import Hit, Related, Rule
 from gradviz.diagnosis.rules._freed import SecondPass, built_at, second_passes
-from gradviz.diagnosis.rules._lifetime import describe, ended_run
+from gradviz.diagnosis.rules._lifetime import describe
 from gradviz.program.history import History
 from gradviz.program.values import Node
 
@@ -63,7 +63,7 @@ def check(history: History) -> Iterator[Hit]:
                 Related("lost its saved tensors", found.freed.site),
             ),
             nodes=(built.key, found.freed.key),
-            explains=ended_run(history, found.second.error),
+            explains=history.ended_by(found.second),
         )
 
 

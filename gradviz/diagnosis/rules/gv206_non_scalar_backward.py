@@ -33,7 +33,6 @@ from collections.abc import Iterator
 
 from gradviz.diagnosis.rule import Hit, Related, Rule
 from gradviz.diagnosis.rules._lifetime import (
-    ended_run,
     failed_backwards,
     frames,
     made_at,
@@ -70,7 +69,7 @@ def check(history: History) -> Iterator[Hit]:
                 *([Related("not reduced", unreduced)] if unreduced else []),
             ),
             tensors=(root.tensor,),
-            explains=ended_run(history, backward.error),
+            explains=history.ended_by(backward),
         )
 
 

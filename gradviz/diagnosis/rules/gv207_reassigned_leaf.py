@@ -37,7 +37,6 @@ from collections.abc import Iterator
 from gradviz.diagnosis.rule import Hit, Related, Rule
 from gradviz.diagnosis.rules._grad_reads import none_reads, subject_of
 from gradviz.diagnosis.rules._lifetime import (
-    ended_run,
     failed_backwards,
     rebound,
     same_line,
@@ -103,7 +102,7 @@ def _without_graph(history: History, backward: Backward) -> Iterator[Hit]:
             symptom=backward.site,
             related=(Related("backward pass", backward.site),),
             tensors=tuple(value.tensor for value in call.outputs),
-            explains=ended_run(history, backward.error),
+            explains=history.ended_by(backward),
         )
 
 

@@ -35,7 +35,6 @@ from collections.abc import Iterator
 
 from gradviz.diagnosis.rule import Hit, Related, Rule
 from gradviz.diagnosis.rules._lifetime import (
-    ended_run,
     failed_backwards,
     made_at,
     name_of,
@@ -75,7 +74,7 @@ def check(history: History) -> Iterator[Hit]:
                 Related("result made here", made_at(history, backward.roots[0])),
             ),
             tensors=(unused.tensor,),
-            explains=ended_run(history, backward.error),
+            explains=history.ended_by(backward),
             certainty=0.6 if flows else 1.0,
         )
 

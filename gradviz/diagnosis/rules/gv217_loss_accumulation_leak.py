@@ -40,7 +40,6 @@ from itertools import pairwise
 
 from gradviz.diagnosis.rule import Hit, Related, Rule
 from gradviz.diagnosis.rules._lifetime import (
-    last_raised,
     line_of,
     made_at,
     makers,
@@ -134,7 +133,7 @@ def _in_vain(history: History, chain: list[Call]) -> bool:
         return True
     if any(_evaluates(history, value) for value in last.inputs):
         return True
-    ended = history.program.script is not None and last_raised(history) is None
+    ended = history.program.script is not None and history.raised is None
     if not ended or len(chain) < 3:
         return False
     alive = any(root.call == last.index for root in history.program.live)

@@ -41,7 +41,6 @@ from gradviz.diagnosis.rule import Hit, Related, Rule
 from gradviz.diagnosis.rules._cuts import cuts
 from gradviz.diagnosis.rules._lifetime import (
     graph_behind,
-    last_raised,
     line_of,
     loop_site,
     makers,
@@ -178,7 +177,7 @@ def _evaluation(history: History, made: list[Call]) -> bool:
     modules = [outermost_module(history, call) for call in made]
     if all(module is not None and not module.training for module in modules):
         return True
-    if last_raised(history) is not None:
+    if history.raised is not None:
         return False
     ended = history.program.script is not None and len(made) > 2
     return bool(history.backwards) or ended

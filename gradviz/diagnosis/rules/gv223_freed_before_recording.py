@@ -34,7 +34,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from gradviz.diagnosis.rule import Hit, Related, Rule
-from gradviz.diagnosis.rules._lifetime import describe, ended_run
+from gradviz.diagnosis.rules._lifetime import describe
 from gradviz.program.history import History
 
 
@@ -54,7 +54,7 @@ def check(history: History) -> Iterator[Hit]:
             symptom=backward.site,
             related=(Related("lost its saved tensors", node.site),),
             nodes=(node.key,),
-            explains=ended_run(history, backward.error),
+            explains=history.ended_by(backward),
         )
 
 

@@ -29,7 +29,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from gradviz.diagnosis.rule import Hit, Related, Rule
-from gradviz.diagnosis.rules._raised import ended_by, failing, own_site
+from gradviz.diagnosis.rules._raised import failing, own_site
 from gradviz.program.history import History
 
 _SENTENCE = "Can't call numpy() on Tensor that requires grad"
@@ -42,7 +42,7 @@ def _check(history: History) -> Iterator[Hit]:
         node = history.node(value.node if value is not None else None)
         made = node.name if node is not None else "a leaf"
         maker = None if value is None else history.producer(value)
-        ended = ended_by(history, call)
+        ended = history.ended_by(call)
         yield Hit(
             f"{name} requires grad (grad_fn is {made}), and NumPy would lose its graph."
             if node is not None

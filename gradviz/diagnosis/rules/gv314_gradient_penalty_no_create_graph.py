@@ -36,7 +36,6 @@ from math import prod
 from gradviz.diagnosis.rule import Hit, Related, Rule
 from gradviz.diagnosis.rules._cuts import is_dead, sampled
 from gradviz.diagnosis.rules._flow import name_of
-from gradviz.diagnosis.rules._raised import ended_by
 from gradviz.program.events import Backward, Call
 from gradviz.program.history import History
 from gradviz.program.values import Value
@@ -138,7 +137,7 @@ def _hit(history: History, grad: Backward, root: Backward, term: Call | None) ->
         "Pass `create_graph=True`.",
         symptom=root.site,
         related=related,
-        explains=ended_by(history, root),
+        explains=history.ended_by(root),
     )
 
 

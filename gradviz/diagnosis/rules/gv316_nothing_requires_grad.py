@@ -33,7 +33,6 @@ from collections.abc import Iterator
 
 from gradviz.diagnosis.rule import Hit, Related, Rule
 from gradviz.diagnosis.rules._cuts import cuts, is_dead
-from gradviz.diagnosis.rules._raised import ended_by
 from gradviz.program.events import Backward, Call
 from gradviz.program.history import History
 
@@ -44,7 +43,7 @@ def _check(history: History) -> Iterator[Hit]:
         if (
             is_dead(backward)
             and backward.index not in explained
-            and ended_by(history, backward)
+            and history.ended_by(backward)
             and not any(root.requires_grad for root in backward.roots)
         ):
             yield from _hits(history, backward)

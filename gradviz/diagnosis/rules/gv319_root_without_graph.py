@@ -32,7 +32,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from gradviz.diagnosis.rule import Hit, Rule
-from gradviz.diagnosis.rules._lifetime import ended_run, name_of
+from gradviz.diagnosis.rules._lifetime import name_of
 from gradviz.program.history import History
 
 
@@ -52,7 +52,7 @@ def check(history: History) -> Iterator[Hit]:
                 "no_grad(), argmax(), item() and a comparison.",
                 symptom=backward.site,
                 tensors=(root.tensor,),
-                explains=ended_run(history, backward.error),
+                explains=history.ended_by(backward),
                 certainty=0.6,
             )
 

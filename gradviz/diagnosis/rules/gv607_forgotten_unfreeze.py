@@ -39,7 +39,6 @@ from collections.abc import Iterator
 from gradviz.diagnosis.rule import Hit, Related, Rule
 from gradviz.diagnosis.rules import _leaves
 from gradviz.diagnosis.rules._cuts import is_dead
-from gradviz.diagnosis.rules._raised import ended_by
 from gradviz.program.events import Backward, Call, OptimizerCall
 from gradviz.program.history import History
 from gradviz.program.values import RawSite
@@ -107,7 +106,7 @@ def _freeze(history: History, tensor: int) -> Call | None:
 
 def _dead_passes(history: History) -> Iterator[Hit]:
     for backward in history.backwards:
-        if is_dead(backward) and ended_by(history, backward):
+        if is_dead(backward) and history.ended_by(backward):
             yield from _explained(history, backward)
 
 

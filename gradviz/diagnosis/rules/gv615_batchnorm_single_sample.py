@@ -32,7 +32,7 @@ from math import prod
 
 from gradviz.diagnosis.rule import Hit, Related, Rule
 from gradviz.diagnosis.rules._provenance import origin_call, shape_text
-from gradviz.diagnosis.rules._raised import ended_by, failing
+from gradviz.diagnosis.rules._raised import failing
 from gradviz.program.events import Call, ModuleCall
 from gradviz.program.history import History
 from gradviz.program.values import Value
@@ -46,7 +46,7 @@ def _check(history: History) -> Iterator[Hit]:
             continue
         batch = call.inputs[0]
         maker = origin_call(history, batch, _values_per_channel)
-        ended = ended_by(history, call)
+        ended = history.ended_by(call)
         yield Hit(
             f"Batch norm is in training mode and got {shape_text(batch)}: "
             f"{_values_per_channel(batch)} value per channel has no variance. "

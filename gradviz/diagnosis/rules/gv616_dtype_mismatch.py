@@ -32,7 +32,7 @@ from collections.abc import Iterator
 
 from gradviz.diagnosis.rule import Hit, Related, Rule
 from gradviz.diagnosis.rules._provenance import origin
-from gradviz.diagnosis.rules._raised import ended_by, failing
+from gradviz.diagnosis.rules._raised import failing
 from gradviz.program.events import Backward, Call
 from gradviz.program.history import History
 from gradviz.program.values import Value
@@ -85,7 +85,7 @@ def _hit(history: History, call: Call, event: Call | Backward) -> Iterator[Hit]:
         f"{history.name(each, f'operand {place}')} is {each.dtype}"
         for place, each in enumerate(operands, 1)
     )
-    ended = ended_by(history, event)
+    ended = history.ended_by(event)
     yield Hit(
         f"`{call.op}` needs one dtype, but {listed}. "
         f"{history.name(odd, 'The odd one')} is {odd.dtype} since "

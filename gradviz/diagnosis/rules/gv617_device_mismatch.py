@@ -32,7 +32,7 @@ from collections.abc import Iterator
 
 from gradviz.diagnosis.rule import Hit, Related, Rule
 from gradviz.diagnosis.rules._provenance import origin
-from gradviz.diagnosis.rules._raised import ended_by, failing
+from gradviz.diagnosis.rules._raised import failing
 from gradviz.program.events import Call
 from gradviz.program.history import History
 from gradviz.program.values import Value
@@ -55,7 +55,7 @@ def _hit(history: History, call: Call) -> Hit:
     odd = _odd(list(call.inputs))
     site = origin(history, odd, "device")
     other = next(each for each in call.inputs if each.device != odd.device)
-    ended = ended_by(history, call)
+    ended = history.ended_by(call)
     return Hit(
         f"`{call.op}` got {history.name(odd, 'one operand')} on {odd.device} (since "
         f"{history.line(site)}) and {history.name(other, 'another')} on "

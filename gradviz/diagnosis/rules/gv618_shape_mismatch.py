@@ -32,7 +32,7 @@ from collections.abc import Iterator
 
 from gradviz.diagnosis.rule import Hit, Related, Rule
 from gradviz.diagnosis.rules._provenance import origin, shape_text
-from gradviz.diagnosis.rules._raised import ended_by, failing
+from gradviz.diagnosis.rules._raised import failing
 from gradviz.program.events import Call
 from gradviz.program.history import History
 from gradviz.program.values import Value
@@ -66,7 +66,7 @@ def _hit(history: History, call: Call) -> Hit:
         f"{history.line(origin(history, each, 'shape'))}"
         for place, each in enumerate(operands, 1)
     )
-    ended = ended_by(history, call)
+    ended = history.ended_by(call)
     return Hit(
         f"`{call.op}` cannot combine these shapes: {listed}.",
         culprit or call.site,
