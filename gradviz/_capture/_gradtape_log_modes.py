@@ -16,6 +16,7 @@ from gradtape._site import internal_files
 from gradtape._tensor import Tensor
 from gradtape._tensor_hooks import TensorHooks
 from gradviz._capture._gradtape_log_calls import here
+from gradviz._capture._hook_facts import code_of, held_by
 from gradviz.program.events import HookRegistered, ModeSwitched
 
 if TYPE_CHECKING:
@@ -129,7 +130,7 @@ def _registered(log: GradtapeLog, kind: str, on: Any, hook: Any, handle: Any) ->
         else:
             log.reader.read(on)
             event.target = log.reader.key(on)
-        event.holds = tuple([log.value(each) for each in held_by(hook)])
+        event.holds = tuple([log.value(each) for each in held_by(hook, Tensor)])
         log.passes.hooks[handle.id] = event
         log.add(event)
 
@@ -145,30 +146,3 @@ def _removing(log: GradtapeLog) -> Any:
             event.removed = True
 
     return remove
-
-
-def code_of(hook: Any) -> CodeType | None:
-    """Return the code of a hook; that of the function within a partial or method."""
-    while isinstance(hook, functools.partial):
-        hook = hook.func
-    function = getattr(hook, "__func__", hook)
-    code = getattr(function, "__code__", None)
-    if code is None:
-        code = getattr(vars(type(hook)).get("__call__"), "__code__", None)
-    return code
-
-
-def held_by(hook: Any) -> list[Tensor]:
-    """Return the tensors in the closure, the defaults or a partial of a hook."""
-    found: list[Any] = []
-    while isinstance(hook, functools.partial):
-        found += [*hook.args, *hook.keywords.values()]
-        hook = hook.func
-    function = getattr(hook, "__func__", hook)
-    found += getattr(function, "__defaults__", None) or ()
-    for cell in getattr(function, "__closure__", None) or ():
-        try:
-            found.append(cell.cell_contents)
-        except ValueError:  # not filled yet
-            continue
-    return [each for each in found if isinstance(each, Tensor)]

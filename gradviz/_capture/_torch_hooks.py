@@ -6,9 +6,9 @@ import contextlib
 import functools
 import weakref
 from threading import get_ident
-from types import CodeType
 from typing import TYPE_CHECKING, Any
 
+from gradviz._capture._hook_facts import code_of, held_by
 from gradviz._capture._loop_base import Patches, unseen
 from gradviz._capture._torch_values import version_of
 from gradviz.program.events import HookRan, HookRegistered
@@ -16,17 +16,6 @@ from gradviz.program.values import Value
 
 if TYPE_CHECKING:
     from gradviz._capture._torch_log import TorchLog
-
-
-def code_of(hook: Any) -> CodeType | None:
-    """Return the code of a hook; that of the function within a partial or method."""
-    while isinstance(hook, functools.partial):
-        hook = hook.func
-    function = getattr(hook, "__func__", hook)
-    code = getattr(function, "__code__", None)
-    if code is None:
-        code = getattr(vars(type(hook)).get("__call__"), "__code__", None)
-    return code
 
 
 _KINDS = {"register_hook": "tensor"}
@@ -115,7 +104,7 @@ class TorchHooks:
             code=code_of(hook),
             value=value,
             target=value.node,
-            holds=tuple(self._held_by(hook)),
+            holds=self._held_by(hook),
         )
         log.append(event)
 
@@ -132,25 +121,12 @@ class TorchHooks:
             hook=self._count,
             code=code_of(hook),
             target=self._node,
-            holds=tuple(self._held_by(hook)),
+            holds=self._held_by(hook),
         )
         log.append(event)
 
-    def _held_by(self, hook: Any) -> list[Value]:
-        """Return the tensors in a hook's closure and defaults."""
-        function, held = getattr(hook, "__func__", hook), list[Any]()
-        if isinstance(function, functools.partial):
-            held += [*function.args, *function.keywords.values()]
-            function = function.func
-        held += list(getattr(function, "__defaults__", None) or ())
-        for cell in getattr(function, "__closure__", None) or ():
-            try:
-                held.append(cell.cell_contents)
-            except ValueError:  # not filled yet
-                continue
-        return [
-            self.log.value(each) for each in held if isinstance(each, self.torch.Tensor)
-        ]
+    def _held_by(self, hook: Any) -> tuple[Value, ...]:
+        return tuple([self.log.value(t) for t in held_by(hook, self.torch.Tensor)])
 
     # ---- run -----------------------------------------------------------------------
 

@@ -38,13 +38,6 @@ def none_ended_run(history: History) -> bool:
     return raised is not None and "NoneType" in raised.text
 
 
-def failed_calls(history: History, sentence: str) -> Iterator[Call]:
-    """Yield the calls that raised an error with this sentence in it."""
-    for call in history.calls:
-        if call.error and sentence in call.error:
-            yield call
-
-
 def failed_backwards(history: History, sentence: str) -> Iterator[Backward]:
     """Yield the backward passes that raised an error with this sentence in it."""
     for backward in history.backwards:
@@ -197,11 +190,6 @@ def _passes_by_node(history: History) -> dict[int, list[Backward]]:
         for node in each.nodes or history.reach(roots):
             found[node].append(each)
     return found
-
-
-def old_name(name: str) -> str:
-    """Return a node's name as error messages write it: "Mul" of "MulBackward0"."""
-    return name.split("Backward")[0] or name
 
 
 def describe(history: History, node: Node) -> str:

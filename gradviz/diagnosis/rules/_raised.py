@@ -1,4 +1,4 @@
-"""Whether an error ended the run, or the program caught it and went on."""
+"""Calls that failed, found by a part of their error."""
 
 from __future__ import annotations
 

@@ -1,0 +1,34 @@
+"""What can be read off a hook: its code, and the tensors that it keeps alive."""
+
+from __future__ import annotations
+
+import functools
+from types import CodeType
+from typing import Any
+
+
+def code_of(hook: Any) -> CodeType | None:
+    """Return the code of a hook; that of the function within a partial or method."""
+    while isinstance(hook, functools.partial):
+        hook = hook.func
+    function = getattr(hook, "__func__", hook)
+    code = getattr(function, "__code__", None)
+    if code is None:
+        code = getattr(vars(type(hook)).get("__call__"), "__code__", None)
+    return code
+
+
+def held_by(hook: Any, kind: type) -> list[Any]:
+    """Return what a hook's closure, defaults or partial hold of a type: tensors."""
+    found: list[Any] = []
+    while isinstance(hook, functools.partial):
+        found += [*hook.args, *hook.keywords.values()]
+        hook = hook.func
+    function = getattr(hook, "__func__", hook)
+    found += getattr(function, "__defaults__", None) or ()
+    for cell in getattr(function, "__closure__", None) or ():
+        try:
+            found.append(cell.cell_contents)
+        except ValueError:  # not filled yet
+            continue
+    return [each for each in found if isinstance(each, kind)]
