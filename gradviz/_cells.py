@@ -6,14 +6,13 @@ it back as it was as soon as nothing is recorded any more.
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable
 from contextlib import suppress
 from types import TracebackType
 from typing import Any
 
 from gradviz import ir
-from gradviz._capture._program import Engine, RunLog, open_log
+from gradviz._capture._program import Engine, RunLog, imported_engines, open_log
 from gradviz._notebook import notebook_of
 from gradviz._tracebacks import without_our_frames
 from gradviz.diagnosis.attach import with_findings
@@ -100,11 +99,8 @@ class Following:
 
     def _join(self, info: object = None) -> None:
         """Follow every engine that is imported by now."""
-        engines: tuple[Engine, Engine] = ("gradtape", "torch")
-        for engine in engines:
-            module: Any = sys.modules.get(engine)
-            is_it = getattr(module, "__name__", None) == engine
-            if is_it and engine not in self._logs:
+        for engine in imported_engines():
+            if engine not in self._logs:
                 self._logs[engine] = open_log(engine, scan=False).__enter__()
 
     def _explain(self, error: BaseException) -> None:

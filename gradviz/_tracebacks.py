@@ -23,7 +23,7 @@ def without_our_frames(error: BaseException, keep: str = "") -> None:
     engine = getattr(sys.modules.get("gradtape"), "__path__", [])
     folders = (folder + os.sep for folder in (_OURS, *engine))
     ours = ("<gradtape ", "<gradviz ", *folders)
-    for each in _chain(error):
+    for each in chain(error):
         each.__traceback__ = _without(ours, keep, each.__traceback__)
 
 
@@ -35,7 +35,7 @@ def release_frames(error: BaseException | None) -> int:
     whose variables are the user's own.
     """
     cleared = 0
-    for each in _chain(error):
+    for each in chain(error):
         for frame, _ in traceback.walk_tb(each.__traceback__):
             is_function = frame.f_code.co_flags & inspect.CO_OPTIMIZED
             if is_function and frame.f_locals:
@@ -48,7 +48,7 @@ def release_frames(error: BaseException | None) -> int:
     return cleared
 
 
-def _chain(error: BaseException | None) -> Iterator[BaseException]:
+def chain(error: BaseException | None) -> Iterator[BaseException]:
     """Yield an error and the errors it came from, each once."""
     waiting: list[Any] = [error]
     seen: set[int] = set()
@@ -61,17 +61,25 @@ def _chain(error: BaseException | None) -> Iterator[BaseException]:
         waiting += [each.__cause__, each.__context__, *getattr(each, "exceptions", ())]
 
 
-def _without(
-    ours: tuple[str, ...], keep: str, trace: TracebackType | None
-) -> TracebackType | None:
-    kept: list[TracebackType] = []
-    while trace is not None:
-        file = trace.tb_frame.f_code.co_filename
-        if file == keep or not file.startswith(ours):
-            kept.append(trace)
-        trace = trace.tb_next
+def linked(kept: list[TracebackType]) -> TracebackType | None:
+    """Make one traceback of these entries, outermost first."""
     following = None
     for each in reversed(kept):
         each.tb_next = following
         following = each
     return following
+
+
+def entries(trace: TracebackType | None) -> Iterator[TracebackType]:
+    """Yield the entries of a traceback, outermost first."""
+    while trace is not None:
+        yield trace
+        trace = trace.tb_next
+
+
+def _without(
+    ours: tuple[str, ...], keep: str, trace: TracebackType | None
+) -> TracebackType | None:
+    files = [(each, each.tb_frame.f_code.co_filename) for each in entries(trace)]
+    kept = [each for each, file in files if file == keep or not file.startswith(ours)]
+    return linked(kept)

@@ -36,16 +36,21 @@ def read_graph(
     """Return the snapshot of a graph, and which row of it a live node is."""
     if _is_gradtape(loss):
         from gradviz._capture._finished import read_graph as read
-
-        return read(loss, title=title)
-    if _is_torch(loss):
+    elif _is_torch(loss):
         from gradviz._capture._torch_finished import read_graph as read
-
-        return read(loss, title=title)
-    raise CaptureError(
-        "expected a tensor of PyTorch or gradtape, a recorder or a snapshot, got "
-        f"{type(loss).__module__}.{type(loss).__qualname__}".replace("builtins.", "")
-    )
+    else:
+        name = f"{type(loss).__module__}.{type(loss).__qualname__}"
+        raise CaptureError(
+            "expected a tensor of PyTorch or gradtape, a recorder or a snapshot, got "
+            + name.replace("builtins.", "")
+        )
+    if not loss.requires_grad:
+        raise CaptureError(
+            f"the tensor of shape {tuple(loss.shape)} has no graph: it does not "
+            "require grad, and nothing it was computed from does. Set "
+            "requires_grad=True on an input, and check that grad mode was on."
+        )
+    return read(loss, title=title)
 
 
 def record(

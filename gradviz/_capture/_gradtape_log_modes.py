@@ -16,7 +16,7 @@ from gradtape._site import internal_files
 from gradtape._tensor import Tensor
 from gradtape._tensor_hooks import TensorHooks
 from gradviz._capture._gradtape_log_calls import here
-from gradviz._capture._hook_facts import code_of, held_by
+from gradviz._capture._hooks import code_of, held_by
 from gradviz.program.events import HookRegistered, ModeSwitched
 
 if TYPE_CHECKING:

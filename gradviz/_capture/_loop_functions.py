@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import inspect
 import weakref
 from threading import get_ident
 from types import CodeType
@@ -10,7 +11,7 @@ from typing import Any
 
 from gradviz._capture._loop_base import Anything, Part, described, grad_fn_of, unseen
 from gradviz._capture._loop_check import LARGEST, check_derivative
-from gradviz._capture._loop_pure import is_repeatable, unwrapped
+from gradviz._capture._loop_pure import is_repeatable
 from gradviz.program.events import Backward, Call
 from gradviz.program.values import ContextTensor, CustomFunction, Value
 
@@ -311,7 +312,7 @@ def _version(value: Any) -> int | None:
 
 
 def _code_of(function: Any) -> CodeType | None:
-    return getattr(unwrapped(function), "__code__", None)
+    return getattr(inspect.unwrap(function), "__code__", None)
 
 
 def _nothing(ctx: Any) -> None:

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import functools
+import inspect
 from threading import get_ident
 from typing import Any
 
 from gradviz._capture._loop_base import Anything, Part, unseen
 from gradviz._capture._loop_modules import ModulePart
-from gradviz._capture._loop_pure import unwrapped
 from gradviz.program.events import HookRegistered
 
 _KINDS = {
@@ -56,7 +56,7 @@ class HookPart(Part):
                 thread=get_ident(),
                 kind=kind,
                 hook=-self._count,
-                code=getattr(unwrapped(hook), "__code__", None),
+                code=getattr(inspect.unwrap(hook), "__code__", None),
                 target=self.modules.row(module).key,
             )
         )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import inspect
 import weakref
 from threading import get_ident
 from typing import Any, Literal
@@ -193,7 +194,7 @@ class OptimizerPart(Part):
 
     def _wrap_step_of(self, cls: Any) -> None:
         original: Anything = vars(cls)["step"]
-        theirs = not self.log.user_files[_code(original).co_filename]
+        theirs = not self.log.user_files[inspect.unwrap(original).__code__.co_filename]
         log, here = self.log, self.here
 
         @unseen
@@ -283,10 +284,3 @@ class OptimizerPart(Part):
             for p in module.parameters()
         ]
         self._event("zero_grad", None, tuple(states))
-
-
-def _code(function: Any) -> Any:
-    """Return the code of the innermost function under decorators."""
-    while hasattr(function, "__wrapped__"):
-        function = function.__wrapped__
-    return function.__code__

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dis
+import inspect
 from collections.abc import Generator, Iterable
 from types import CodeType, FunctionType, ModuleType
 from typing import Any
@@ -18,18 +19,12 @@ def is_repeatable(lib: Any, cls: Any) -> bool:
     False where its code writes a global, an outer variable or an attribute of its
     class, or gets hold of a list, a dict or an object of the program.
     """
-    methods = ("forward", "backward", "vjp", "setup_context")
-    found = [unwrapped(getattr(cls, name, None)) for name in methods]
+    names = ("forward", "backward", "vjp", "setup_context")
+    methods: list[Any] = [getattr(cls, name, None) for name in names]
+    found = [inspect.unwrap(method) for method in methods]
     functions = [each for each in found if isinstance(each, FunctionType)]
     own = [each for each in functions if not _is_of(each, lib)]
     return all(_is_pure(lib, cls, function, _DEEPEST) for function in own)
-
-
-def unwrapped(function: Any) -> Any:
-    """Return the function under its decorators."""
-    while hasattr(function, "__wrapped__"):
-        function = function.__wrapped__
-    return function
 
 
 def _is_of(function: FunctionType, lib: Any) -> bool:
@@ -94,7 +89,7 @@ def _is_harmless(lib: Any, cls: Any, value: Any, in_place: bool, depth: int) -> 
         return all(_is_harmless(lib, cls, each, in_place, depth) for each in value)
     if isinstance(value, lib.Tensor):
         return not in_place
-    value = unwrapped(value)
+    value = inspect.unwrap(value)
     if isinstance(value, FunctionType) and not _is_of(value, lib):
         return _is_pure(lib, cls, value, depth - 1)
     return callable(value) and type(value).__module__ != "__main__"

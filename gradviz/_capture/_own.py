@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import sys
+from types import FrameType
 
 _PACKAGE = os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + os.sep
 _DEMO = os.path.join(_PACKAGE, "demo") + os.sep
@@ -15,6 +17,14 @@ def is_own_file(file: str) -> bool:
     The demo is a user's program as far as the view is concerned.
     """
     return file.startswith(_PACKAGE) and not file.startswith(_DEMO)
+
+
+def users_frame() -> FrameType | None:
+    """Return the innermost frame that is not gradviz's own."""
+    frame: FrameType | None = sys._getframe(1)
+    while frame is not None and is_own_file(frame.f_code.co_filename):
+        frame = frame.f_back
+    return frame
 
 
 def is_host_file(file: str) -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.util
+import sys
 from types import TracebackType
 from typing import Any, Literal, Protocol, Self
 
@@ -35,6 +36,16 @@ class RunLog(Protocol):
 
     def raised(self, error: BaseException) -> None:
         """Log an error that left a part of the run, and go on."""
+
+
+def imported_engines() -> list[Engine]:
+    """Return the engines that the program has imported under their own names."""
+    engines: tuple[Engine, Engine] = ("gradtape", "torch")
+    return [
+        name
+        for name in engines
+        if getattr(sys.modules.get(name), "__name__", None) == name
+    ]
 
 
 def open_log(engine: Engine, *, scan: bool = True) -> RunLog:

@@ -7,10 +7,10 @@ from collections.abc import Generator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from types import FrameType, TracebackType
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Protocol
 
 from gradviz import ir
-from gradviz._capture._program import Engine, RunLog, open_log
+from gradviz._capture._program import Engine, RunLog, imported_engines, open_log
 from gradviz.errors import CaptureError
 
 if TYPE_CHECKING:
@@ -148,10 +148,7 @@ class Session:
     def _engines(self) -> list[Engine]:
         if self._engine is not None:
             return [self._engine]
-        found: list[Engine] = [
-            name for name in ("gradtape", "torch") if _is_imported(name)
-        ]
-        return found or ["gradtape"]
+        return imported_engines() or ["gradtape"]
 
     def _recorder(self, engine: Engine) -> GraphRecorder:
         if engine == "gradtape":
@@ -220,8 +217,3 @@ def _together(found: list[Diagnosis]) -> Diagnosis:
     best = max(found, key=len)
     notes = dict.fromkeys(note for each in found for note in each.notes)
     return replace(best, notes=tuple(notes))
-
-
-def _is_imported(engine: Engine) -> bool:
-    module: Any = sys.modules.get(engine)
-    return getattr(module, "__name__", None) == engine

@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable
 from typing import Any
 
 from gradviz import ir
 from gradviz._capture._assemble import assemble
 from gradviz._capture._names import names_in_frame
-from gradviz._capture._own import is_own_file
+from gradviz._capture._own import users_frame
 from gradviz._capture._torch_log import TorchLog
 from gradviz._capture._torch_snapshot import TorchSnapshot
 from gradviz._capture._torch_values import grad_fn_of
-from gradviz.errors import CaptureError
 from gradviz.program.events import Backward
 
 NOT_RECORDED = (
@@ -28,15 +26,8 @@ def read_graph(
 ) -> tuple[ir.Snapshot, Callable[[Any], int | None]]:
     """Walk the finished graph behind ``loss``.
 
-    Returns its snapshot, and which row a live node has in it. Raises CaptureError
-    where there is no graph.
+    Returns its snapshot, and which row a live node has in it. The tensor requires grad.
     """
-    if not loss.requires_grad:
-        raise CaptureError(
-            f"the tensor of shape {tuple(loss.shape)} has no graph: it does not "
-            "require grad, and nothing it was computed from does. Set "
-            "requires_grad=True on an input, and check that grad mode was on."
-        )
     log = TorchLog(scan=False)
     log.watch_details()
     with log.torch._C.DisableTorchFunction():
@@ -47,7 +38,7 @@ def read_graph(
         log.values.result(loss)
         found = Backward(index=0)
         reached = log.graph.walk([root], found)
-        names = names_in_frame(_caller(), log.torch.Tensor)
+        names = names_in_frame(users_frame(), log.torch.Tensor)
     for number, tensor in log.tensors.alive():
         log.program.tensors[number].name = names.get(id(tensor))
     first = log.values.node_key(root)
@@ -57,10 +48,3 @@ def read_graph(
     recording.notes.append(NOT_RECORDED)
     rows = {key: row for row, key in enumerate(graph.nodes)}
     return assemble(recording), lambda node: rows.get(log.values.node_key(node))
-
-
-def _caller() -> Any:
-    frame: Any = sys._getframe(1)
-    while frame is not None and is_own_file(frame.f_code.co_filename):
-        frame = frame.f_back
-    return frame

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+import inspect
 import re
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from gradviz._capture._loop_pure import unwrapped
 from gradviz._capture._torch_slots import (
     NO_SEQUENCE,
     is_hooked,
@@ -212,8 +212,8 @@ class TorchGraph:
         cls = type(fn)._forward_cls
         return CustomFunction(
             name=cls.__name__,
-            forward=getattr(unwrapped(cls.forward), "__code__", None),
-            backward=getattr(unwrapped(cls.backward), "__code__", None),
+            forward=getattr(inspect.unwrap(cls.forward), "__code__", None),
+            backward=getattr(inspect.unwrap(cls.backward), "__code__", None),
             needs_grad=tuple(fn.needs_input_grad),
         )
 

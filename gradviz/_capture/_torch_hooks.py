@@ -8,7 +8,7 @@ import weakref
 from threading import get_ident
 from typing import TYPE_CHECKING, Any
 
-from gradviz._capture._hook_facts import code_of, held_by
+from gradviz._capture._hooks import code_of, held_by
 from gradviz._capture._loop_base import Patches, unseen
 from gradviz._capture._torch_values import version_of
 from gradviz.program.events import HookRan, HookRegistered

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+import inspect
 import sys
 from threading import get_ident
-from types import CodeType
 from typing import TYPE_CHECKING, Any
 
 from gradviz._capture._names import locals_of
@@ -65,7 +65,8 @@ class TorchModes:
                 how = owner
                 leaving = leaving or method == "__exit__"
             elif name == "context_decorator.<locals>.decorate_context":
-                function = _code_of(locals_of(frame).get("func"))
+                decorated: Any = locals_of(frame).get("func")
+                function = getattr(inspect.unwrap(decorated), "__code__", None)
                 break  # whoever calls it: the decorated function switches
             elif frame.f_code.co_filename.startswith(self.log.library):
                 return  # an optimizer's step and the like
@@ -85,9 +86,3 @@ class TorchModes:
                 function=function,
             )
         )
-
-
-def _code_of(function: Any) -> CodeType | None:
-    while hasattr(function, "__wrapped__"):
-        function = function.__wrapped__
-    return getattr(function, "__code__", None)
