@@ -1,29 +1,27 @@
-// What stands beside the graph: the inspector, and the findings where there are any.
+// What stands beside the graph: one view, or several as tabs.
 import { useRef } from "preact/hooks";
 import { setPane } from "../state/actions.js";
-import type { Pane as PaneName } from "../state/ui.js";
 import { Boundary } from "./boundary.js";
 import { useStore } from "./context.js";
-import { Findings } from "./findings.js";
-import { Inspector } from "./inspector.js";
+import { PANES } from "./panes.js";
 
-const TABS: readonly (readonly [pane: PaneName, title: string])[] = [
-  ["findings", "Findings"],
-  ["inspector", "Inspector"],
-];
+const STEPS: Readonly<Record<string, number>> = { ArrowLeft: -1, ArrowRight: 1 };
 
 function Tabs() {
   const store = useStore();
   const list = useRef<HTMLDivElement>(null);
+  const snapshot = store.data.snapshot.value;
+  const names = store.derived.panes.value;
   const shown = store.derived.pane.value;
-  const count = store.data.snapshot.value?.findings.length ?? 0;
   const onKeyDown = (event: KeyboardEvent) => {
-    if (event.key !== "ArrowLeft" && event.key !== "ArrowRight") return;
+    const step = STEPS[event.key];
+    if (step === undefined) return;
     event.preventDefault();
     event.stopPropagation();
-    const other = shown === "findings" ? "inspector" : "findings";
-    setPane(store, other);
-    list.current?.querySelector<HTMLElement>(`[data-tab=${other}]`)?.focus();
+    const at = (names.indexOf(shown) + step + names.length) % names.length;
+    const next = names[at] ?? shown;
+    setPane(store, next);
+    list.current?.querySelector<HTMLElement>(`[data-tab=${next}]`)?.focus();
   };
   return (
     <div
@@ -33,20 +31,22 @@ function Tabs() {
       aria-label="Beside the graph"
       onKeyDown={onKeyDown}
     >
-      {TABS.map(([pane, title]) => (
+      {names.map((name) => (
         <button
-          key={pane}
+          key={name}
           type="button"
           role="tab"
-          id={`gv-tab-${pane}`}
-          data-tab={pane}
-          aria-selected={pane === shown}
+          id={`gv-tab-${name}`}
+          data-tab={name}
+          aria-selected={name === shown}
           aria-controls="gv-pane"
-          tabIndex={pane === shown ? 0 : -1}
-          onClick={() => setPane(store, pane)}
+          tabIndex={name === shown ? 0 : -1}
+          onClick={() => setPane(store, name)}
         >
-          {title}
-          {pane === "findings" && <span class="count">{count}</span>}
+          {PANES[name].title}
+          {PANES[name].count !== undefined && snapshot !== null && (
+            <span class="count">{PANES[name].count(snapshot)}</span>
+          )}
         </button>
       ))}
     </div>
@@ -56,29 +56,24 @@ function Tabs() {
 export function Pane() {
   const { data, derived } = useStore();
   const snapshot = data.snapshot.value;
-  const pane = derived.pane.value;
-  const tabbed = (snapshot?.findings.length ?? 0) > 0 && !derived.graphless.value;
-  const name = pane === "findings" ? "Findings" : "Inspector";
+  const { title, testId, Content } = PANES[derived.pane.value];
+  const tabbed = derived.panes.value.length > 1;
   return (
     <div class="pane">
       {tabbed && <Tabs />}
       <section
-        key={pane}
+        key={derived.pane.value}
         class="inspector"
         id="gv-pane"
-        data-testid={pane === "findings" ? "findings-pane" : "inspector"}
-        aria-label={name}
+        data-testid={testId}
+        aria-label={title}
         {...(tabbed && { role: "tabpanel" as const })}
         // biome-ignore lint/a11y/noNoninteractiveTabindex: the region scrolls by keyboard
         tabIndex={0}
       >
-        {snapshot !== null && pane === "findings" ? (
-          <Boundary what="the findings" attempt={snapshot}>
-            <Findings snapshot={snapshot} />
-          </Boundary>
-        ) : (
-          <Inspector />
-        )}
+        <Boundary what={`the ${title.toLowerCase()}`} attempt={snapshot}>
+          <Content snapshot={snapshot} />
+        </Boundary>
       </section>
     </div>
   );

@@ -14,6 +14,7 @@ import { Breadcrumb } from "./breadcrumb.js";
 import { CanvasHost } from "./canvas-host.js";
 import { Card } from "./card.js";
 import { type AppContext, AppProvider, useApp, useStore } from "./context.js";
+import { Docks } from "./docks.js";
 import { Help } from "./help.js";
 import { type Command, commandFor, placeOfTarget } from "./keyboard.js";
 import { Legend } from "./legend.js";
@@ -180,6 +181,7 @@ function Whole() {
         )}
         <Pane />
       </div>
+      <Docks />
       <StatusLine />
       <Help />
     </>

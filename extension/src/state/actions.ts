@@ -11,8 +11,9 @@ import {
   startingNodes,
 } from "./collapse.js";
 import { isFailure } from "./findings.js";
+import type { PaneName } from "./panes.js";
 import type { Store } from "./store.js";
-import type { Pane, Selection, ThemeChoice, ViewMode } from "./ui.js";
+import type { Selection, ThemeChoice, ViewMode } from "./ui.js";
 
 // More boxes than this at first sight read as noise; closed scopes keep it below.
 const FIRST_BOXES = 40;
@@ -176,7 +177,7 @@ export function closeToCard({ ui }: Store): void {
   });
 }
 
-export function setPane({ ui }: Store, pane: Pane): void {
+export function setPane({ ui }: Store, pane: PaneName): void {
   ui.pane.value = pane;
 }
 

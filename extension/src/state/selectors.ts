@@ -18,8 +18,9 @@ import {
   type NodeDetails,
   nodeDetails,
 } from "./inspect.js";
+import { type PaneName, panesFor } from "./panes.js";
 import { buildTables, type Tables } from "./tables.js";
-import type { Pane, UiState } from "./ui.js";
+import type { UiState } from "./ui.js";
 
 export interface Selectors {
   readonly tables: ReadonlySignal<Tables | null>;
@@ -30,8 +31,10 @@ export interface Selectors {
   readonly finding: ReadonlySignal<FindingDetails | null>;
   /** The nodes of the chosen finding. */
   readonly marks: ReadonlySignal<ReadonlyMap<number, Severity>>;
-  /** What stands beside the graph, or alone where there is no graph. */
-  readonly pane: ReadonlySignal<Pane>;
+  /** What can stand beside the graph, or alone where there is no graph. */
+  readonly panes: ReadonlySignal<readonly PaneName[]>;
+  /** What does. */
+  readonly pane: ReadonlySignal<PaneName>;
   /** Whether the view may shrink to a card. */
   readonly cardable: ReadonlySignal<boolean>;
   /** Findings and no node at all: there is nothing to draw. */
@@ -78,9 +81,11 @@ export function createSelectors(data: DataState, ui: UiState): Selectors {
   const graphless = computed(
     () => data.snapshot.value?.nodes.length === 0 && findings.value.length > 0,
   );
-  const pane = computed((): Pane => {
-    if (findings.value.length === 0) return "inspector";
-    return graphless.value ? "findings" : ui.pane.value;
+  const panes = computed(() => panesFor(data.snapshot.value));
+  const pane = computed((): PaneName => {
+    const [first = "inspector"] = panes.value;
+    if (panes.value.includes(ui.pane.value)) return ui.pane.value;
+    return panes.value.includes("inspector") ? "inspector" : first;
   });
   const cardable = computed(() => {
     const snapshot = data.snapshot.value;
@@ -90,6 +95,7 @@ export function createSelectors(data: DataState, ui: UiState): Selectors {
     finding,
     cardable,
     marks: computed(() => marksOf(finding.value?.finding ?? null)),
+    panes,
     pane,
     graphless,
     tables,

@@ -1,6 +1,7 @@
 // The state that belongs to this view alone; it is never sent to the kernel.
 import { type Signal, signal } from "@preact/signals-core";
 import type { ColorBy } from "../graph/color-by.js";
+import type { PaneName } from "./panes.js";
 
 export type Selection =
   | { readonly kind: "node"; readonly id: number }
@@ -8,7 +9,6 @@ export type Selection =
 
 export type ThemeChoice = "auto" | "light" | "dark";
 export type ViewMode = "graph" | "table";
-export type Pane = "findings" | "inspector";
 
 export interface UiState {
   readonly selection: Signal<Selection | null>;
@@ -29,8 +29,8 @@ export interface UiState {
   readonly allowsCard: Signal<boolean>;
   /** Whether it does now. */
   readonly card: Signal<boolean>;
-  /** What stands beside the graph; only where there are findings to choose from. */
-  readonly pane: Signal<Pane>;
+  /** The chosen tab beside the graph; where it is not offered, another one stands. */
+  readonly pane: Signal<PaneName>;
   /** Whether the inspector stands below the graph. */
   readonly narrow: Signal<boolean>;
   /** The inspector's share of the width, or of the height when narrow, in percent. */

@@ -1,0 +1,24 @@
+// What can stand beside the graph: one entry a tab; state/panes.ts says when it is offered.
+import type { FunctionComponent } from "preact";
+import type { Snapshot } from "../ir/types.js";
+import type { PaneName } from "../state/panes.js";
+import { Findings } from "./findings.js";
+import { Inspector } from "./inspector.js";
+
+interface PaneEntry {
+  readonly title: string;
+  readonly testId: string;
+  readonly Content: FunctionComponent<{ snapshot: Snapshot | null }>;
+  /** The number behind the title. */
+  readonly count?: (snapshot: Snapshot) => number;
+}
+
+export const PANES: Readonly<Record<PaneName, PaneEntry>> = {
+  findings: {
+    title: "Findings",
+    testId: "findings-pane",
+    Content: ({ snapshot }) => snapshot && <Findings snapshot={snapshot} />,
+    count: ({ findings }) => findings.length,
+  },
+  inspector: { title: "Inspector", testId: "inspector", Content: Inspector },
+};
