@@ -4,6 +4,7 @@ import { METRICS } from "../scene/boxes.js";
 import type { Box } from "../scene/scene.js";
 import { PLAIN } from "../scene/tones.js";
 import { DETAIL, type Frame, isFaded, shownBadges } from "./frame.js";
+import type { Pen } from "./pen.js";
 import type { BoxColours } from "./theme.js";
 
 const RADIUS = 8;
@@ -17,7 +18,7 @@ const HATCH = { full: 0.28, faded: 0.1 }; // opacity behind words
 const FAR_BOX = 2; // CSS pixels that a box keeps in the far view
 const FAR_MARK = 5; // CSS pixels of NaN, Inf and matches in the far view
 
-export function paintBoxes(context: CanvasRenderingContext2D, frame: Frame): void {
+export function paintBoxes(context: Pen, frame: Frame): void {
   if (frame.view.scale < DETAIL.shapes) {
     paintFarBoxes(context, frame);
     return;
@@ -36,7 +37,7 @@ export function paintBoxes(context: CanvasRenderingContext2D, frame: Frame): voi
 }
 
 /** Plain rectangles, at most one per pixel: 100,000 boxes cost what the screen holds. */
-function paintFarBoxes(context: CanvasRenderingContext2D, frame: Frame): void {
+function paintFarBoxes(context: Pen, frame: Frame): void {
   const { scene, view, size } = frame;
   const columns = Math.ceil(size.width);
   const rows = Math.ceil(size.height);
@@ -82,7 +83,7 @@ function coloursOf(frame: Frame, box: Box): BoxColours {
   return frame.theme.colours(frame.tones[box.item] ?? PLAIN);
 }
 
-function outline(context: CanvasRenderingContext2D, box: Box, grow: number): void {
+function outline(context: Pen, box: Box, grow: number): void {
   const width = box.width + 2 * grow;
   const height = box.height + 2 * grow;
   const round = Math.min(height, METRICS.twoLines + 2 * grow) / 2;
@@ -91,7 +92,7 @@ function outline(context: CanvasRenderingContext2D, box: Box, grow: number): voi
   context.roundRect(box.x - grow, box.y - grow, width, height, radius);
 }
 
-function paintBox(context: CanvasRenderingContext2D, frame: Frame, box: Box): void {
+function paintBox(context: Pen, frame: Frame, box: Box): void {
   const { theme, view } = frame;
   const colours = coloursOf(frame, box);
   const fade = (colour: string) =>
@@ -136,7 +137,7 @@ function borderWidth(frame: Frame, box: Box): number {
 }
 
 function paintRing(
-  context: CanvasRenderingContext2D,
+  context: Pen,
   frame: Frame,
   box: Box,
   colour: string,
@@ -150,12 +151,7 @@ function paintRing(
 }
 
 /** Two more sheets look out below a closed scope: there is more inside. */
-function paintSheets(
-  context: CanvasRenderingContext2D,
-  box: Box,
-  fill: string,
-  border: string,
-): void {
+function paintSheets(context: Pen, box: Box, fill: string, border: string): void {
   context.lineWidth = 1;
   for (let sheet = SHEETS; sheet > 0; sheet--) {
     const inset = (sheet * METRICS.sheets) / SHEETS;
@@ -170,7 +166,7 @@ function paintSheets(
 }
 
 /** Diagonal lines: NaN and Inf show without any colour vision. */
-function paintHatch(context: CanvasRenderingContext2D, frame: Frame, box: Box): void {
+function paintHatch(context: Pen, frame: Frame, box: Box): void {
   context.save();
   outline(context, box, 0);
   context.clip();
@@ -186,7 +182,7 @@ function paintHatch(context: CanvasRenderingContext2D, frame: Frame, box: Box): 
   context.restore();
 }
 
-function paintWords(context: CanvasRenderingContext2D, frame: Frame, box: Box): void {
+function paintWords(context: Pen, frame: Frame, box: Box): void {
   const { theme, text, view } = frame;
   const isFull = view.scale >= DETAIL.subtitles;
   const colours = coloursOf(frame, box);
@@ -221,11 +217,7 @@ function farTitleSize({ text }: Frame, box: Box, room: number): number {
 }
 
 /** A triangle that points right: there is something to open. */
-function paintMarker(
-  context: CanvasRenderingContext2D,
-  box: Box,
-  colour: string,
-): void {
+function paintMarker(context: Pen, box: Box, colour: string): void {
   const x = box.x + METRICS.markerLeft;
   const y = box.y + box.height / 2;
   context.fillStyle = colour;

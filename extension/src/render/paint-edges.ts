@@ -2,6 +2,7 @@
 import { controls } from "../geometry/curve.js";
 import type { EdgeLook } from "../scene/edges.js";
 import { DETAIL, type Frame, isFaded } from "./frame.js";
+import type { Pen } from "./pen.js";
 
 const HAIRLINE = 0.7; // the thinnest line, in CSS pixels
 const ARROW = { length: 7.5, width: 6.5 };
@@ -17,7 +18,7 @@ interface Stroke {
   readonly edges: number[];
 }
 
-export function paintEdges(context: CanvasRenderingContext2D, frame: Frame): void {
+export function paintEdges(context: Pen, frame: Frame): void {
   const { scene, view } = frame;
   const isFar = view.scale < DETAIL.edges;
   if (isFar && scene.edges.length > FAR_LIMIT) return;
@@ -42,7 +43,7 @@ export function paintEdges(context: CanvasRenderingContext2D, frame: Frame): voi
 }
 
 /** The selected edge, and those of the selected node: in and out in two colours. */
-export function paintHighlights(context: CanvasRenderingContext2D, frame: Frame): void {
+export function paintHighlights(context: Pen, frame: Frame): void {
   const { scene, theme, selected, hovered, selectedEdge } = frame;
   const paint = (edge: number, colour: string) => {
     const look = scene.edges[edge];
@@ -95,7 +96,7 @@ function dashOf(look: EdgeLook): readonly number[] {
 }
 
 function paintStroke(
-  context: CanvasRenderingContext2D,
+  context: Pen,
   frame: Frame,
   { colour, width, dash, edges }: Stroke,
 ): void {
@@ -117,12 +118,7 @@ function paintStroke(
   context.fill();
 }
 
-function tracePath(
-  context: CanvasRenderingContext2D,
-  frame: Frame,
-  edge: number,
-  hasArrow: boolean,
-): void {
+function tracePath(context: Pen, frame: Frame, edge: number, hasArrow: boolean): void {
   const { points, starts } = frame.scene.placement;
   const start = starts[edge] ?? 0;
   const end = starts[edge + 1] ?? 0;
@@ -144,12 +140,7 @@ function tracePath(
 }
 
 /** Every edge arrives from above. */
-function traceArrow(
-  context: CanvasRenderingContext2D,
-  frame: Frame,
-  edge: number,
-  width: number,
-): void {
+function traceArrow(context: Pen, frame: Frame, edge: number, width: number): void {
   const { points, starts } = frame.scene.placement;
   const end = starts[edge + 1] ?? 0;
   const x = points[end - 2] ?? 0;

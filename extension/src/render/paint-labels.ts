@@ -7,9 +7,10 @@ import type { Box } from "../scene/scene.js";
 import { visibleText } from "../state/visible-text.js";
 import { readableOn } from "./colour.js";
 import { DETAIL, type Frame, frameFill, isFaded, shownBadges } from "./frame.js";
+import type { Pen } from "./pen.js";
 
 /** In a row of their own at the bottom of the box, where no arrow arrives. */
-export function paintBadges(context: CanvasRenderingContext2D, frame: Frame): void {
+export function paintBadges(context: Pen, frame: Frame): void {
   const { scene, text, view } = frame;
   if (view.scale < DETAIL.names) return;
   context.textAlign = "center";
@@ -36,7 +37,7 @@ function badgeLine(box: Box) {
 }
 
 function paintBadge(
-  context: CanvasRenderingContext2D,
+  context: Pen,
   { theme }: Frame,
   { text, isBad, severity }: Badge,
   area: Rect,
@@ -55,7 +56,7 @@ function paintBadge(
   context.fillText(visibleText(text), x + width / 2, y + height / 2 + 0.5);
 }
 
-export function paintEdgeLabels(context: CanvasRenderingContext2D, frame: Frame): void {
+export function paintEdgeLabels(context: Pen, frame: Frame): void {
   const { scene, labels, theme, text, view } = frame;
   if (labels === null || view.scale < DETAIL.edgeLabels) return;
   context.textAlign = "left";

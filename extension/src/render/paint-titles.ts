@@ -4,6 +4,7 @@ import { isCrossed } from "../scene/edge-labels.js";
 import { type FrameTitle, TITLE_MARKER } from "../scene/frame-titles.js";
 import { visibleText } from "../state/visible-text.js";
 import { type Frame, frameFill, isFaded } from "./frame.js";
+import type { Pen } from "./pen.js";
 
 const MARKER = { width: TITLE_MARKER.width, above: 2.5, below: 4 };
 const SPACE = { left: TITLE_MARKER.left, gap: 7, plate: 5, least: 12 };
@@ -22,7 +23,7 @@ interface Words {
 }
 
 export function paintFrameTitles(
-  context: CanvasRenderingContext2D,
+  context: Pen,
   frame: Frame,
   titles: readonly FrameTitle[],
 ): void {
@@ -86,7 +87,7 @@ function placeKind(
 
 /** Behind the words, so that edges pass under them. */
 function paintPlate(
-  context: CanvasRenderingContext2D,
+  context: Pen,
   frame: Frame,
   { bar, fontSize, isStuck }: FrameTitle,
   right: number,
@@ -106,12 +107,7 @@ function paintPlate(
 }
 
 /** A triangle that points down: this is open. */
-function paintMarker(
-  context: CanvasRenderingContext2D,
-  x: number,
-  y: number,
-  colour: string,
-): void {
+function paintMarker(context: Pen, x: number, y: number, colour: string): void {
   context.fillStyle = colour;
   context.beginPath();
   context.moveTo(x, y - MARKER.above);

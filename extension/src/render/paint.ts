@@ -6,10 +6,11 @@ import { paintBoxes } from "./paint-boxes.js";
 import { paintEdges, paintHighlights } from "./paint-edges.js";
 import { paintBadges, paintEdgeLabels } from "./paint-labels.js";
 import { paintFrameTitles } from "./paint-titles.js";
+import type { Pen } from "./pen.js";
 
 const FRAME_RADIUS = 12;
 
-export function paint(context: CanvasRenderingContext2D, frame: Frame): void {
+export function paint(context: Pen, frame: Frame): void {
   const { view, size, pixelRatio } = frame;
   context.setTransform(pixelRatio, 0, 0, pixelRatio, 0, 0);
   context.clearRect(0, 0, size.width, size.height);
@@ -26,7 +27,7 @@ export function paint(context: CanvasRenderingContext2D, frame: Frame): void {
 }
 
 /** The backgrounds of open scopes, the outer ones first. */
-function paintFrames(context: CanvasRenderingContext2D, frame: Frame): void {
+function paintFrames(context: Pen, frame: Frame): void {
   const { scene, theme, view } = frame;
   scene.boxGrid.query(frame.world, (item) => {
     const box = scene.boxes[item];
