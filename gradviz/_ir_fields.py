@@ -53,6 +53,11 @@ REFERENCES: dict[str, str] = {
     "Finding.nodes": "nodes",
     "Finding.tensors": "tensors",
     "Finding.storages": "storages",
+    "FlowLayer.node": "nodes",
+    "FlowLayer.tensor": "tensors",
+    "FlowPoint.step": "flow_steps",
+    "FlowPoint.layer": "flow_layers",
+    "FlowPoint.gradient": "statistics",
     "Snapshot.roots": "nodes",
 }
 

@@ -14,7 +14,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-SCHEMA_VERSION: tuple[int, int] = (1, 1)
+SCHEMA_VERSION: tuple[int, int] = (1, 2)
 
 NodeKind = Literal[
     "op", "view", "inplace", "custom", "accumulate", "leaf", "cut", "root"
@@ -213,6 +213,49 @@ class Finding:
 
 
 @dataclass(frozen=True, slots=True)
+class FlowLayer:
+    """A parameter whose gradient was followed over the steps of a training."""
+
+    name: str  # "decoder.cell.weight_hh"
+    kind: str = ""  # class of the module that owns it: "LSTMCell"
+    count: int = 0  # number of elements
+    node: int | None = None  # its AccumulateGrad, where the graph is here too
+    tensor: int | None = None
+    optimizer: str = ""  # class of the optimizer that steps it; "": none does
+
+
+@dataclass(frozen=True, slots=True)
+class FlowStep:
+    """One step of a training, in one process of it."""
+
+    number: int  # counts backward passes, or optimizer steps where there are any
+    time_ns: int = 0  # since the recording began, when its gradients were complete
+    rank: int | None = None  # of the process, where several train together
+    step_ns: int | None = None  # since the step before
+    backward_ns: int | None = None  # from the first gradient to the last
+    wait_ns: int | None = None  # from the last gradient to the optimizer's step
+    learning_rate: float | None = None  # of the first parameter group
+    stepped: bool = False  # an optimizer used the gradients
+
+
+@dataclass(frozen=True, slots=True)
+class FlowPoint:
+    """The gradient of one parameter at one step, and what the step made of it."""
+
+    step: int  # row of flow_steps
+    layer: int  # row of flow_layers
+    norm: float | None = None  # L2, NaN and Inf left out; None: there was no gradient
+    largest: float | None = None  # magnitude
+    zeros: int = 0
+    nans: int = 0
+    infs: int = 0
+    weight_norm: float | None = None  # L2 of the parameter before the step
+    update_norm: float | None = None  # L2 of what the optimizer added to it
+    local_norm: float | None = None  # L2 of the gradient before processes averaged it
+    gradient: int | None = None  # statistics, where they were taken in full
+
+
+@dataclass(frozen=True, slots=True)
 class Snapshot:
     """The tables. Row numbers are the ids used everywhere."""
 
@@ -232,4 +275,7 @@ class Snapshot:
     findings: tuple[Finding, ...] = ()  # most likely cause first
     roots: tuple[int, ...] = ()  # nodes that backward() starts from
     notes: tuple[str, ...] = ()  # sentences: what could not be seen, and why
+    flow_layers: tuple[FlowLayer, ...] = ()
+    flow_steps: tuple[FlowStep, ...] = ()
+    flow: tuple[FlowPoint, ...] = ()  # by step, then by layer
     schema: tuple[int, int] = SCHEMA_VERSION

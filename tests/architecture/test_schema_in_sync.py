@@ -18,6 +18,9 @@ PLAIN = {
     "Statistics": "count zeros nans infs first_bad histogram",
     "Site": "line end_line column end_column",
     "Event": "time_ns",
+    "FlowLayer": "count",
+    "FlowStep": "number time_ns rank step_ns backward_ns wait_ns",
+    "FlowPoint": "zeros nans infs",
 }
 
 

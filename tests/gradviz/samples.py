@@ -166,6 +166,15 @@ def hostile() -> ir.Snapshot:
         ),
         roots=(3,),
         notes=(script, rtl, "\ud800 alone"),
+        flow_layers=(
+            ir.FlowLayer(script, "Net<T>", 3, 1, 0, script),
+            ir.FlowLayer(rtl),
+        ),
+        flow_steps=(ir.FlowStep(3, 2**40, 7, 5, None, 0, nan, True), ir.FlowStep(-1)),
+        flow=(
+            ir.FlowPoint(0, 0, nan, inf, 2, 1, 1, 0.0, -1.0, 1e308, 2),
+            ir.FlowPoint(1, 1),
+        ),
     )  # fmt: skip
 
 

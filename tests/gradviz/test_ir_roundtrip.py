@@ -40,7 +40,7 @@ def test_json_spells_what_json_cannot_hold():
 
 
 def test_json_leaves_defaults_out_and_fills_them_in():
-    text = '{"schema": [1, 1], "producer": "p", "nodes": [{"name": "N", "kind": "op"}]}'
+    text = '{"schema": [1, 2], "producer": "p", "nodes": [{"name": "N", "kind": "op"}]}'
     assert ir_json.loads(text) == ir.Snapshot("p", nodes=(ir.OpNode("N", "op"),))
     assert '"flags"' not in ir_json.dumps(ir_json.loads(text))
 
@@ -50,6 +50,13 @@ def test_snapshots_from_before_findings_are_read():
     snapshot = ir_json.loads(text)
     assert snapshot.schema == (1, 0)
     assert snapshot.findings == ()
+    assert ir_columns.unpack(ir_columns.pack(snapshot)) == snapshot
+
+
+def test_snapshots_from_before_the_flow_are_read():
+    text = '{"schema": [1, 1], "producer": "p", "nodes": [{"name": "N", "kind": "op"}]}'
+    snapshot = ir_json.loads(text)
+    assert (snapshot.flow_layers, snapshot.flow_steps, snapshot.flow) == ((), (), ())
     assert ir_columns.unpack(ir_columns.pack(snapshot)) == snapshot
 
 
@@ -75,7 +82,7 @@ def test_columns_are_laid_out_as_documented():
     (length,) = struct.unpack("<I", data[4:8])
     assert (8 + length) % 8 == 0
     header = json.loads(data[8 : 8 + length])
-    assert header["schema"] == [1, 1]
+    assert header["schema"] == [1, 2]
     assert header["roots"] == [5]
     nodes = header["tables"]["nodes"]
     assert nodes["count"] == 6

@@ -1,7 +1,7 @@
 // The records of a snapshot, and what a decoder must know about their fields.
 // Generated from gradviz/ir.py by `python -m tools.ir_typescript`; do not edit.
 
-export const SCHEMA_VERSION = [1, 1] as const;
+export const SCHEMA_VERSION = [1, 2] as const;
 
 export type NodeKind =
   | "op"
@@ -239,6 +239,64 @@ export interface Finding {
   readonly storages: readonly number[];
 }
 
+/** A parameter whose gradient was followed over the steps of a training. */
+export interface FlowLayer {
+  /** "decoder.cell.weight_hh" */
+  readonly name: string;
+  /** class of the module that owns it: "LSTMCell" */
+  readonly kind: string;
+  /** number of elements */
+  readonly count: number;
+  /** its AccumulateGrad, where the graph is here too */
+  readonly node: number | null;
+  readonly tensor: number | null;
+  /** class of the optimizer that steps it; "": none does */
+  readonly optimizer: string;
+}
+
+/** One step of a training, in one process of it. */
+export interface FlowStep {
+  /** counts backward passes, or optimizer steps where there are any */
+  readonly number: number;
+  /** since the recording began, when its gradients were complete */
+  readonly time_ns: number;
+  /** of the process, where several train together */
+  readonly rank: number | null;
+  /** since the step before */
+  readonly step_ns: number | null;
+  /** from the first gradient to the last */
+  readonly backward_ns: number | null;
+  /** from the last gradient to the optimizer's step */
+  readonly wait_ns: number | null;
+  /** of the first parameter group */
+  readonly learning_rate: number | null;
+  /** an optimizer used the gradients */
+  readonly stepped: boolean;
+}
+
+/** The gradient of one parameter at one step, and what the step made of it. */
+export interface FlowPoint {
+  /** row of flow_steps */
+  readonly step: number;
+  /** row of flow_layers */
+  readonly layer: number;
+  /** L2, NaN and Inf left out; null: there was no gradient */
+  readonly norm: number | null;
+  /** magnitude */
+  readonly largest: number | null;
+  readonly zeros: number;
+  readonly nans: number;
+  readonly infs: number;
+  /** L2 of the parameter before the step */
+  readonly weight_norm: number | null;
+  /** L2 of what the optimizer added to it */
+  readonly update_norm: number | null;
+  /** L2 of the gradient before processes averaged it */
+  readonly local_norm: number | null;
+  /** statistics, where they were taken in full */
+  readonly gradient: number | null;
+}
+
 /** The tables. Row numbers are the ids used everywhere. */
 export interface Snapshot {
   /** "gradtape 0.1.0" */
@@ -261,6 +319,10 @@ export interface Snapshot {
   readonly roots: readonly number[];
   /** sentences: what could not be seen, and why */
   readonly notes: readonly string[];
+  readonly flow_layers: readonly FlowLayer[];
+  readonly flow_steps: readonly FlowStep[];
+  /** by step, then by layer */
+  readonly flow: readonly FlowPoint[];
   readonly schema: readonly [number, number];
 }
 
@@ -276,7 +338,10 @@ export type TableName =
   | "sites"
   | "sources"
   | "events"
-  | "findings";
+  | "findings"
+  | "flow_layers"
+  | "flow_steps"
+  | "flow";
 
 export type FieldKind = "int" | "float" | "bool" | "string" | "ints" | "strings";
 
@@ -501,6 +566,42 @@ export const TABLES: Readonly<
       optional: false,
       fallback: [],
       refers: "storages",
+    },
+  },
+  flow_layers: {
+    name: { kind: "string", optional: false },
+    kind: { kind: "string", optional: false, fallback: "" },
+    count: { kind: "int", optional: false, fallback: 0 },
+    node: { kind: "int", optional: true, fallback: null, refers: "nodes" },
+    tensor: { kind: "int", optional: true, fallback: null, refers: "tensors" },
+    optimizer: { kind: "string", optional: false, fallback: "" },
+  },
+  flow_steps: {
+    number: { kind: "int", optional: false },
+    time_ns: { kind: "int", optional: false, fallback: 0 },
+    rank: { kind: "int", optional: true, fallback: null },
+    step_ns: { kind: "int", optional: true, fallback: null },
+    backward_ns: { kind: "int", optional: true, fallback: null },
+    wait_ns: { kind: "int", optional: true, fallback: null },
+    learning_rate: { kind: "float", optional: true, fallback: null },
+    stepped: { kind: "bool", optional: false, fallback: false },
+  },
+  flow: {
+    step: { kind: "int", optional: false, refers: "flow_steps" },
+    layer: { kind: "int", optional: false, refers: "flow_layers" },
+    norm: { kind: "float", optional: true, fallback: null },
+    largest: { kind: "float", optional: true, fallback: null },
+    zeros: { kind: "int", optional: false, fallback: 0 },
+    nans: { kind: "int", optional: false, fallback: 0 },
+    infs: { kind: "int", optional: false, fallback: 0 },
+    weight_norm: { kind: "float", optional: true, fallback: null },
+    update_norm: { kind: "float", optional: true, fallback: null },
+    local_norm: { kind: "float", optional: true, fallback: null },
+    gradient: {
+      kind: "int",
+      optional: true,
+      fallback: null,
+      refers: "statistics",
     },
   },
 };
