@@ -47,6 +47,7 @@ REFERENCES: dict[str, str] = {
     "Event.statistics": "statistics",
     "Event.site": "sites",
     "Event.scope": "scopes",
+    "Event.grad": "statistics",
     "Finding.culprit": "sites",
     "Finding.symptom": "sites",
     "Finding.related": "sites",

@@ -192,6 +192,8 @@ class Event:
     site: int | None = None
     scope: int | None = None
     text: str = ""  # op name, mode, error sentence: what the kind needs
+    version: int | None = None  # of a write: the one that it made. Added in 1.2
+    grad: int | None = None  # statistics of .grad after a sum. Added in 1.2
 
 
 @dataclass(frozen=True, slots=True)

@@ -41,6 +41,8 @@ def accumulate(task: Any, leaf: Any, slots: list[Any], others: int = 0) -> None:
         others += 1
     with _LOCKS[(id(variable) >> 6) & 63]:
         old = variable._grad
+        if event is not None:
+            event.first = old is None
         if task.create_graph:
             variable._grad = _recorded_sum(variable, old, slots.pop())
         else:

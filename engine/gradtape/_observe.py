@@ -86,6 +86,7 @@ class GradAccumulated:
     node: Node
     tensor: Tensor
     gradient: Any
+    first: bool = True  # there was nothing in ``.grad`` before
 
 
 @dataclass(slots=True)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any, Generic, TypeVar
 
 from gradviz import ir
+from gradviz._capture._flow import flow_tables
 from gradviz._capture._raw import (
     RawEvent,
     RawNode,
@@ -122,6 +123,8 @@ class _Assembly:
             site=self.sites.add(raw.site),
             scope=self.scope(raw.scope),
             text=raw.text,
+            version=raw.version,
+            grad=self.statistics.maybe(raw.grad),
         )
 
     def tensor_meta(self, raw: RawTensor) -> ir.TensorMeta:
@@ -186,6 +189,7 @@ def assemble(recording: Recording) -> ir.Snapshot:
     tensors = tuple(build.tensor_meta(raw) for raw in build.tensors.rows)
     writes = build.writes()
     storages = build.storage_metas(tensors)
+    flow = flow_tables(recording, nodes, build.node_numbers, build.statistics.add)
     return ir.Snapshot(
         producer=recording.producer,
         title=recording.title,
@@ -204,6 +208,9 @@ def assemble(recording: Recording) -> ir.Snapshot:
             i for raw in recording.roots if (i := build.known(raw)) is not None
         ),
         notes=tuple(recording.notes),
+        flow_layers=flow.layers,
+        flow_steps=flow.steps,
+        flow=flow.points,
     )
 
 

@@ -9,6 +9,7 @@ from threading import get_ident
 from typing import Any, Literal
 
 from gradviz._capture._loop_base import Anything, Part, unseen
+from gradviz._capture._own import probing
 from gradviz.program.events import Call, OptimizerCall
 from gradviz.program.records import Optimizer
 from gradviz.program.values import ParameterState, RawSite, Value, Write
@@ -162,7 +163,7 @@ class OptimizerPart(Part):
 
     def _scanned(self, seen: _Seen) -> tuple[ParameterState, ...]:
         found: list[ParameterState] = []
-        with self.lib.no_grad():
+        with probing(), self.lib.no_grad():
             for param, key in zip(seen.params, seen.row.tensors, strict=True):
                 gradient, zero, bad = param.grad, None, 0
                 if gradient is not None and gradient.layout is self.lib.strided:

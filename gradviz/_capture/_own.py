@@ -4,11 +4,38 @@ from __future__ import annotations
 
 import os
 import sys
+import threading
+from collections.abc import Generator
+from contextlib import contextmanager
 from types import FrameType
 
 _PACKAGE = os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + os.sep
 _DEMO = os.path.join(_PACKAGE, "demo") + os.sep
 _HOSTS = tuple(f"{os.sep}{name}{os.sep}" for name in ("IPython", "ipykernel"))
+
+
+class _Probing(threading.local):
+    """Whether this thread computes something of ours with the user's engine."""
+
+    on = False
+
+
+_probing = _Probing()
+
+
+@contextmanager
+def probing() -> Generator[None, None, None]:
+    """Keep what is computed inside out of recordings: the user did not ask for it."""
+    _probing.on = True
+    try:
+        yield
+    finally:
+        _probing.on = False
+
+
+def is_probing() -> bool:
+    """Tell whether this thread is inside :func:`probing`."""
+    return _probing.on
 
 
 def is_own_file(file: str) -> bool:

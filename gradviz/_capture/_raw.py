@@ -125,6 +125,17 @@ class RawEvent:
     site: RawSite | None = None
     scope: RawScope | None = None
     text: str = ""
+    version: int | None = None
+    grad: ir.Statistics | None = None
+
+
+@dataclass(slots=True, eq=False)
+class RawFlowStep:
+    """The gradients that the leaves took in during one backward pass."""
+
+    time_ns: int
+    points: list[tuple[RawNode, ir.Statistics]] = field(default_factory=list)
+    stepped: bool = False
 
 
 @dataclass(slots=True, eq=False)
@@ -137,3 +148,5 @@ class Recording:
     roots: list[RawNode]
     events: list[RawEvent] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
+    flow: list[RawFlowStep] = field(default_factory=list)
+    flow_forgotten: int = 0

@@ -16,8 +16,9 @@ from gradviz import ir
 from gradviz._capture._assemble import assemble
 from gradviz._capture._engine import PRODUCER, EngineReader
 from gradviz._capture._facts import tensors_in
+from gradviz._capture._flow import FlowLog
 from gradviz._capture._names import names_in_frame, names_in_module
-from gradviz._capture._own import is_host_file, is_own_file
+from gradviz._capture._own import is_host_file, is_own_file, is_probing
 from gradviz._capture._raw import (
     KEPT_STEPS,
     RawEvent,
@@ -64,6 +65,7 @@ class Recorder:
         self._begun_ns = 0
         self._node_began_ns = 0
         self._summaries = Summaries()
+        self._flow = FlowLog()
         self._handle: Any = None
         self._frame: Any = None
 
@@ -120,6 +122,8 @@ class Recorder:
                 roots=self._roots or _ends(nodes),
                 events=[event for step in self._events for event in step],
                 notes=notes,
+                flow=self._flow.steps,
+                flow_forgotten=self._flow.forgotten,
             )
             return assemble(recording)
 
@@ -162,6 +166,8 @@ class Recorder:
         return raw
 
     def _on_op(self, event: events.OpCalled) -> None:
+        if is_probing():
+            return
         outputs = [self._reader.tensor(t) for t in event.outputs]
         if self.values:
             for raw, tensor in zip(outputs, event.outputs, strict=True):
@@ -195,9 +201,17 @@ class Recorder:
         storage = self._reader.storage(event.storage)
         if not storage.writes or storage.writes[-1].version < event.version:
             storage.writes.append(RawWrite(event.version, event.op, event.site))
-        self._add("write", storage=storage, site=event.site, text=event.op)
+        self._add(
+            "write",
+            storage=storage,
+            site=event.site,
+            text=event.op,
+            version=event.version,
+        )
 
     def _on_mode(self, event: events.GradModeSwitched) -> None:
+        if is_probing():
+            return
         self._add("grad_mode", site=event.site, text="on" if event.enabled else "off")
 
     def _on_begin(self, event: events.BackwardBegan) -> None:
@@ -207,6 +221,7 @@ class Recorder:
 
     def _on_end(self, event: events.BackwardEnded) -> None:
         self._summaries.clear()
+        self._flow.end_pass()
         failed = "" if event.error is None else f"{event.error}"
         self._add("backward_end", text=failed)
         self._begin_step()
@@ -247,7 +262,18 @@ class Recorder:
         assert isinstance(event.node, AccumulateGrad)
         summary = self._summaries.of(event.gradient)
         raw.grad_outputs = [summary]
-        self._add("accumulate", node=raw, tensor=raw.outputs[0], statistics=summary)
+        self._add(
+            "accumulate",
+            node=raw,
+            tensor=raw.outputs[0],
+            statistics=summary,
+            grad=None if event.first else self._grad_of(event.tensor),
+        )
+        self._flow.add(self._events[-1][-1].time_ns, raw, summary)
+
+    def _grad_of(self, leaf: Tensor) -> ir.Statistics | None:
+        """Summarize what is in ``.grad`` by now, where it held something before."""
+        return None if leaf._grad is None else statistics(leaf._grad._data)
 
     def _on_hook(self, event: events.HookRan) -> None:
         raw = None if event.node is None else self._read(event.node)
@@ -256,6 +282,7 @@ class Recorder:
     def _on_step(self, event: events.OptimizerStepped) -> None:
         name = type(event.optimizer).__name__
         self._add("optimizer_step", site=event.site, text=name)
+        self._flow.stepped()
 
     def _on_module(self, event: events.ModuleEntered) -> None:
         module = event.scope.module()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import time
+import weakref
 from threading import get_ident
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -153,9 +154,14 @@ class TorchBackward:
     def _hook(self, entry: _Pass, reached: dict[int, Any]) -> None:
         """Ask every node for its gradients. No closure holds a node: it would leak."""
         summary, log = self.log.values.summary, self.log
+        leaves: dict[int, weakref.ref[Any]] = {}
+        holding: set[int] = set()  # leaves with something in .grad already
 
         def before(key: int, incoming: Any) -> None:
             entry.running = key
+            leaf = leaves[key]() if key in leaves else None
+            if leaf is not None and leaf.grad is not None:
+                holding.add(key)
             entry.began_ns = time.perf_counter_ns()
 
         def after(key: int, outgoing: Any, incoming: Any) -> None:
@@ -166,9 +172,13 @@ class TorchBackward:
         def note(key: int, outgoing: Any, incoming: Any, elapsed_ns: int) -> None:
             ins = tuple([summary(each) for each in incoming])
             outs = tuple([summary(each) for each in outgoing])
-            entry.event.runs.append(NodeRun(key, ins, outs, elapsed_ns))
+            leaf = leaves[key]() if key in holding else None
+            grad = None if leaf is None else summary(leaf.grad)
+            entry.event.runs.append(NodeRun(key, ins, outs, elapsed_ns, grad))
 
         for key, fn in reached.items():
+            if key < 0:  # of a leaf
+                leaves[key] = weakref.ref(fn.variable)
             entry.handles.append(fn.register_prehook(functools.partial(before, key)))
             entry.handles.append(fn.register_hook(functools.partial(after, key)))
 

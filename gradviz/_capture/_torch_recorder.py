@@ -7,10 +7,11 @@ from typing import Any
 
 from gradviz import ir
 from gradviz._capture._assemble import assemble
+from gradviz._capture._flow import FlowLog
 from gradviz._capture._raw import KEPT_STEPS
 from gradviz._capture._torch_log import TorchLog
 from gradviz._capture._torch_snapshot import TorchSnapshot
-from gradviz.program.events import Backward, Event
+from gradviz.program.events import Backward, Event, OptimizerCall
 from gradviz.program.values import Node
 
 
@@ -78,6 +79,8 @@ class TorchRecorder:
         graph = TorchSnapshot(log)
         recording = graph.recording(self.title, kept, nodes, roots, before)
         recording.notes += self._notes
+        flow = _flow_of(graph, events)
+        recording.flow, recording.flow_forgotten = flow.steps, flow.forgotten
         if forgotten:
             recording.notes.append(
                 f"{forgotten + len(passes)} steps were recorded; the last "
@@ -99,6 +102,22 @@ class TorchRecorder:
             return events, 0
         first = passes[forgotten - 1].index
         return [event for event in events if event.index > first], forgotten
+
+
+def _flow_of(graph: TorchSnapshot, events: list[Event]) -> FlowLog:
+    """Return what the leaves took in, in all passes, those before the kept ones too."""
+    flow = FlowLog()
+    for event in events:
+        if isinstance(event, Backward):
+            time_ns = graph.log.times.get(event.index, 0)
+            for run in event.runs:
+                leaf = graph.nodes.get(run.node)
+                if leaf is not None and leaf.kind == "accumulate":
+                    flow.add(time_ns, leaf, run.incoming[0] and run.incoming[0].full)
+            flow.end_pass()
+        elif isinstance(event, OptimizerCall) and event.what == "step":
+            flow.stepped()
+    return flow
 
 
 def _nodes_of(events: list[Event], known: dict[int, Node]) -> dict[int, Node]:

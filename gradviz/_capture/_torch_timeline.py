@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from gradviz._capture._raw import RawEvent
 from gradviz.program.events import (
@@ -74,7 +74,14 @@ def _called(graph: TorchSnapshot, call: Call, time: int) -> Iterator[RawEvent]:
         yield RawEvent("op", time, node=node, tensor=tensor, text=call.op)
     for write in call.writes:
         storage = graph.storage(write.value)
-        yield RawEvent("write", time, storage=storage, site=call.site, text=call.op)
+        yield RawEvent(
+            "write",
+            time,
+            storage=storage,
+            site=call.site,
+            text=call.op,
+            version=write.after,
+        )
 
 
 def _passed(graph: TorchSnapshot, event: Backward, time: int) -> Iterator[RawEvent]:
@@ -90,15 +97,17 @@ def _passed(graph: TorchSnapshot, event: Backward, time: int) -> Iterator[RawEve
         raw = graph.nodes.get(run.node)
         if raw is None:
             continue
-        first: Any = next((each for each in raw.grad_outputs if each), None)
-        time += run.elapsed_ns or 0
+        # What this run received: a leaf's record holds what came in last.
+        first = next((each.full for each in run.incoming if each), None)
+        began, time = time, time + (run.elapsed_ns or 0)
         if raw.kind == "accumulate":
             tensor = raw.outputs[0] if raw.outputs else None
+            grad = None if run.grad is None else run.grad.full
             yield RawEvent(
-                "accumulate", time, node=raw, tensor=tensor, statistics=first
+                "accumulate", time, node=raw, tensor=tensor, statistics=first, grad=grad
             )
         else:
-            yield RawEvent("node_enter", time, node=raw, statistics=first)
+            yield RawEvent("node_enter", began, node=raw, statistics=first)
             yield RawEvent("node_leave", time, node=raw)
     yield RawEvent("backward_end", time, text=event.error or "")
 

@@ -161,6 +161,7 @@ class NodeRun:
     incoming: tuple[Summary | None, ...]  # one per forward output
     outgoing: tuple[Summary | None, ...]  # one per next function
     elapsed_ns: int | None = None  # where a graph is recorded too
+    grad: Summary | None = None  # of .grad afterwards, where it held something before
 
 
 @dataclass(slots=True, eq=False)

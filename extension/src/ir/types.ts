@@ -214,6 +214,10 @@ export interface Event {
   readonly scope: number | null;
   /** op name, mode, error sentence: what the kind needs */
   readonly text: string;
+  /** of a write: the one that it made. Added in 1.2 */
+  readonly version: number | null;
+  /** statistics of .grad after a sum. Added in 1.2 */
+  readonly grad: number | null;
 }
 
 /** A cause of trouble: the line to blame, why, and what to write instead. */
@@ -544,6 +548,8 @@ export const TABLES: Readonly<
     site: { kind: "int", optional: true, fallback: null, refers: "sites" },
     scope: { kind: "int", optional: true, fallback: null, refers: "scopes" },
     text: { kind: "string", optional: false, fallback: "" },
+    version: { kind: "int", optional: true, fallback: null },
+    grad: { kind: "int", optional: true, fallback: null, refers: "statistics" },
   },
   findings: {
     code: { kind: "string", optional: false },
