@@ -13,6 +13,7 @@ from gradviz.errors import SnapshotError as SnapshotError
 if TYPE_CHECKING:
     from gradviz._capture import capture as capture
     from gradviz._capture import record as record
+    from gradviz._ledger import ledger as ledger
     from gradviz.derivative import check_derivative as check_derivative
     from gradviz.diagnosis.finished import diagnose as diagnose
     from gradviz.export import export_dot as export_dot
@@ -36,6 +37,7 @@ _HOMES = {
     "export_html": "gradviz.export",
     "export_json": "gradviz.export",
     "export_svg": "gradviz.export",
+    "ledger": "gradviz._ledger",
     "load": "gradviz.export",
     "load_ipython_extension": "gradviz.magic",
     "record": "gradviz._capture",

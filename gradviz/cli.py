@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, NoReturn
 
 from gradviz import ir
 from gradviz._capture._raw import KEPT_STEPS
+from gradviz._commands import COMMANDS, add_commands
 from gradviz.errors import ExportError, GradvizError
 
 if TYPE_CHECKING:
@@ -36,6 +37,7 @@ examples:
   gradviz run --findings out.json train.py   only the findings, for other programs
   gradviz explain GV101                      what a finding means, with an example
   gradviz show train.gradviz.json            see a recording in the browser
+  gradviz ledger train.gradviz.json          what is saved, and every NaN and Inf
   gradviz export train.gradviz.json -o graph.svg
 
 `gradviz COMMAND --help` says more about a command.
@@ -80,6 +82,8 @@ def _dispatch(given: list[str]) -> int:
     try:
         if options.command == "run":
             return _run(options, for_script)
+        if options.command in COMMANDS:
+            return COMMANDS[options.command](options)
         if options.command == "explain":
             return _explain(options.rule)
         if options.command == "export":
@@ -158,6 +162,7 @@ def _parser() -> argparse.ArgumentParser:
     show = commands.add_parser("show", help="show a recording")
     show.add_argument("file", metavar="FILE", help="a .gradviz.json file or a page")
     show.add_argument("--no-open", action="store_true", help="only print a table")
+    add_commands(commands)
     return parser
 
 

@@ -257,7 +257,7 @@ class FlowPoint:
     gradient: int | None = None  # statistics, where they were taken in full
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class Snapshot:
     """The tables. Row numbers are the ids used everywhere."""
 
@@ -281,3 +281,11 @@ class Snapshot:
     flow_steps: tuple[FlowStep, ...] = ()
     flow: tuple[FlowPoint, ...] = ()  # by step, then by layer
     schema: tuple[int, int] = SCHEMA_VERSION
+
+    def __repr__(self) -> str:
+        kept = sum(not each.freed for each in self.saved)
+        return (
+            f"<snapshot {self.title!r} of {self.producer}: {len(self.nodes)} nodes, "
+            f"{len(self.edges)} edges, {len(self.saved)} saved tensors ({kept} kept), "
+            f"{len(self.findings)} findings>"
+        )

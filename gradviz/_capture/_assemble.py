@@ -257,7 +257,7 @@ def _version_now(node: RawNode, saved: RawSaved) -> int:
     """
     storage = saved.tensor.storage
     if storage is None or node.is_freed():
-        return saved.version
+        return saved.version if saved.found is None else saved.found
     return storage.version
 
 

@@ -77,6 +77,7 @@ class RawSaved:
     tensor: RawTensor
     version: int
     hooked: bool = False
+    found: int | None = None  # the version that a failing backward pass found
 
 
 @dataclass(slots=True, eq=False)
@@ -150,3 +151,11 @@ class Recording:
     notes: list[str] = field(default_factory=list)
     flow: list[RawFlowStep] = field(default_factory=list)
     flow_forgotten: int = 0
+
+
+def note_versions(nodes: list[RawNode]) -> None:
+    """Keep what a failing pass finds saved, for when its graph is gone."""
+    for raw in nodes:
+        for saved in () if raw.is_freed() else raw.saved:
+            if saved.tensor.storage is not None:
+                saved.found = saved.tensor.storage.version

@@ -26,6 +26,7 @@ from gradviz._capture._raw import (
     RawSite,
     RawWrite,
     Recording,
+    note_versions,
 )
 from gradviz._capture._stats import statistics
 from gradviz._capture._summaries import Summaries
@@ -201,13 +202,11 @@ class Recorder:
         storage = self._reader.storage(event.storage)
         if not storage.writes or storage.writes[-1].version < event.version:
             storage.writes.append(RawWrite(event.version, event.op, event.site))
-        self._add(
-            "write",
-            storage=storage,
-            site=event.site,
-            text=event.op,
-            version=event.version,
-        )
+        # Noted now: the memory may be gone before anyone looks at it again.
+        version = event.version
+        storage.version = max(storage.version, version)
+        facts = {"site": event.site, "text": event.op, "version": version}
+        self._add("write", storage=storage, **facts)
 
     def _on_mode(self, event: events.GradModeSwitched) -> None:
         if is_probing():
@@ -223,6 +222,8 @@ class Recorder:
         self._summaries.clear()
         self._flow.end_pass()
         failed = "" if event.error is None else f"{event.error}"
+        if event.error is not None:
+            note_versions(self._steps[-1])
         self._add("backward_end", text=failed)
         self._begin_step()
 

@@ -82,9 +82,14 @@ def scope_path(snapshot: ir.Snapshot, node: ir.OpNode) -> str:
 
 def place(snapshot: ir.Snapshot, node: ir.OpNode) -> str:
     """Return "file:line" of the call, "" if it is not known."""
-    if node.site is None:
+    return place_of_site(snapshot, node.site)
+
+
+def place_of_site(snapshot: ir.Snapshot, row: int | None) -> str:
+    """Return "file:line" of a site, "" if there is none."""
+    if row is None:
         return ""
-    site = snapshot.sites[node.site]
+    site = snapshot.sites[row]
     source = None if site.source is None else snapshot.sources[site.source].label
     return f"{source or PurePath(site.file).name or site.file}:{site.line}"
 
@@ -143,6 +148,20 @@ def number(value: float) -> str:
     if math.isinf(value):
         return "Inf" if value > 0 else "-Inf"
     return f"{value:.4g}"
+
+
+def size(nbytes: int) -> str:
+    """Return a size in bytes in at most three significant digits.
+
+    >>> size(640), size(1_536), size(3 << 30)
+    ('640 B', '1.5 KiB', '3 GiB')
+    """
+    value, unit = float(nbytes), "B"
+    for larger in ("KiB", "MiB", "GiB", "TiB"):
+        if value < 1024:
+            break
+        value, unit = value / 1024, larger
+    return f"{value:.0f} {unit}" if value >= 100 else f"{value:.3g} {unit}"
 
 
 def summary(snapshot: ir.Snapshot) -> str:

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import math
+import textwrap
 from collections.abc import Iterator
 
 from gradviz import ir
 from gradviz.render import _words as words
 from gradviz.render.findings import findings_text
+from gradviz.render.ledger import ledger_sentences
 
 _HEADINGS = ("op", "shape", "scope", "gradient", "source")
 _WIDEST = (30, 30, 26, 22, 64)  # the last column takes what the others leave
@@ -24,9 +26,9 @@ def to_text(
 
     Findings come first, the most likely cause on top. The columns are the call, the
     shape it produced, its module, the norm of the gradient that reached it (NaN and Inf
-    counted) and its source line. At most ``limit`` rows are shown, those with NaN or
-    Inf rather than others, and "… N more" stands for the rest. ``color`` adds terminal
-    colours.
+    counted) and its source line; below the table stands what is saved. At most
+    ``limit`` rows are shown, those with NaN or Inf rather than others, and "… N more"
+    stands for the rest. ``color`` adds terminal colours.
 
     >>> from gradviz import ir
     >>> print(to_text(ir.Snapshot("demo 1.0", "nothing")))
@@ -48,6 +50,8 @@ def to_text(
     elif not found:
         lines.append("Nothing was recorded.")
     lines += _bad_gradients(snapshot, order, stats)
+    for sentence in ledger_sentences(snapshot):
+        lines += textwrap.wrap(sentence, max(width, 20))
     lines += [f"Note: {words.clean(note, 400)}" for note in snapshot.notes[:10]]
     if len(snapshot.notes) > 10:
         lines.append(f"… {len(snapshot.notes) - 10:,} more notes")
