@@ -18,8 +18,12 @@ from gradviz.render.mime import mimebundle
 
 STUB = Path(__file__).parent / "render" / "static" / "widget.js"
 
-# The page imports the bundle as a module, whose export is what the bundle defines.
-_AS_MODULE = "\nexport default globalThis.gradviz;\n"
+# The page imports the bundle as a module, whose export is what the bundle defines; it
+# reads the bundle again where a user saves a page.
+_AS_MODULE = """
+globalThis.gradviz.source = import.meta.url;
+export default globalThis.gradviz;
+"""
 
 _UNKNOWN_REQUEST = (
     "The page asked the kernel for something that this version of gradviz does not "

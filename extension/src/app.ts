@@ -94,6 +94,7 @@ export function mount(
     store,
     view: { current: null },
     reveal: transport.reveal?.bind(transport) ?? null,
+    bundle: transport.bundle?.bind(transport) ?? null,
     ownsPage: options.ownsPage ?? false,
   };
   render(h(Shell, { app }), root);

@@ -1,6 +1,12 @@
-// What build.mjs turns into strings: style sheets and the bundled layout worker.
+// What build.mjs turns into strings: style sheets, the bundled layout worker, the page's template.
 
 declare module "*.css" {
+  const text: string;
+  export default text;
+}
+
+declare module "gradviz:page" {
+  /** gradviz/render/page.html: the template of a page. */
   const text: string;
   export default text;
 }

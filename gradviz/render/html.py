@@ -17,46 +17,9 @@ BUNDLE = Path(__file__).parent / "static" / "gradviz.js"
 
 DATA_ID = "gradviz-data"
 
-# blob: is for the layout worker, data: for images that a user copies out of the page.
-_POLICY = "; ".join(
-    [
-        "default-src 'none'",
-        "script-src 'unsafe-inline' blob:",
-        "style-src 'unsafe-inline'",
-        "worker-src blob:",
-        "img-src data: blob:",
-        "connect-src 'none'",
-        "base-uri 'none'",
-        "form-action 'none'",
-    ]
-)
-
-_PAGE = Template("""\
-<!DOCTYPE html>
-<html lang="en">
-<head>
-<meta charset="utf-8">
-<meta http-equiv="Content-Security-Policy" content="$policy">
-<meta name="viewport" content="width=device-width, initial-scale=1">
-<meta name="color-scheme" content="light dark">
-<title>$title</title>
-<link rel="icon" href="data:,">
-<style>
-html, body { height: 100%; margin: 0; }
-#gradviz { height: 100%; }
-noscript pre { margin: 0; padding: 1rem; font: 13px/1.4 ui-monospace, monospace; }
-</style>
-</head>
-<body>
-<div id="gradviz"><noscript>
-<pre>$text</pre>
-</noscript></div>
-<script type="application/octet-stream;base64" id="$data_id">$data</script>
-<script>$bundle</script>
-<script>gradviz.mountPage(document.getElementById("gradviz"));</script>
-</body>
-</html>
-""")
+# Shared with the view, which writes such a page too. In its policy, blob: is for the
+# layout worker, data: for images that a user copies out of the page.
+TEMPLATE = Path(__file__).parent / "page.html"
 
 
 def to_html(snapshot: ir.Snapshot) -> str:
@@ -65,11 +28,10 @@ def to_html(snapshot: ir.Snapshot) -> str:
     Raises ExportError if the viewer's script was never built.
     """
     data = base64.b64encode(ir_columns.pack(snapshot)).decode("ascii")
-    return _PAGE.substitute(
-        policy=html.escape(_POLICY),
+    template = Template(TEMPLATE.read_text(encoding="utf-8"))
+    return template.substitute(
         title=html.escape(clean(snapshot.title, 200) or "gradviz"),
         text=html.escape(to_text(snapshot, limit=200)),
-        data_id=DATA_ID,
         data=data,
         bundle=_inline(read_bundle()),
     )

@@ -101,7 +101,7 @@ def _framed(snapshot: ir.Snapshot, text: str) -> str | None:
     page = _LOADER % base64.b64encode(packed).decode("ascii")
     title = clean(snapshot.title, 200) or "Autograd graph"
     return (
-        f'<iframe sandbox="allow-scripts" title="{html.escape(title)}" '
+        f'<iframe sandbox="allow-scripts allow-downloads" title="{html.escape(title)}" '
         f'style="width: 100%; height: {_HEIGHT}px; border: 0" '
         f'srcdoc="{html.escape(page)}"></iframe>\n'
         f'<pre style="display: none">{html.escape(text)}</pre>'

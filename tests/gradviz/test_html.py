@@ -65,7 +65,7 @@ def test_the_data_block_follows_the_contract():
         "type": "application/octet-stream;base64",
         "id": "gradviz-data",
     }
-    assert scripts[1:] == [{}, {}]
+    assert scripts[1:] == [{"id": "gradviz-bundle"}, {}]
     assert 'gradviz.mountPage(document.getElementById("gradviz"))' in to_html(
         samples.mlp()
     )

@@ -52,7 +52,7 @@ def test_the_json_is_strict_even_with_nan(bundle: Path):
 @pytest.mark.parametrize("quiet", [True, False])
 def test_the_page_is_locked_into_its_frame(bundle: Path, quiet: bool):
     form = mimebundle(samples.mlp() if quiet else samples.hostile())[HTML]
-    assert 'sandbox="allow-scripts"' in form
+    assert 'sandbox="allow-scripts allow-downloads"' in form
     assert "<script" not in form  # it is escaped inside the frame's attribute
     assert form.count("<iframe") == 1
 

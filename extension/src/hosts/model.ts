@@ -19,9 +19,14 @@ export const BUNDLE_TRAIT = "_bundle";
 /** Told to the document whenever a model joined `gradvizModels`. */
 export const MODEL_EVENT = "gradviz:model";
 
+/** Where what gradviz/widget.py adds to the bundle begins. */
+export const MODULE_END = "\nglobalThis.gradviz.source";
+
 /** What the page bundle leaves behind in the page. */
 export interface PageApi {
   widget(props: { model: WidgetModel; el: HTMLElement }): () => void;
+  /** The address of the bundle in this page, with MODULE_END behind it. */
+  source?: string;
 }
 
 /** One bundle of this page: who waits for it, and when a kernel was last asked. */

@@ -5,6 +5,7 @@ import type { Snapshot } from "../ir/types.js";
 import { inflate } from "./inflate.js";
 
 const DATA_ID = "gradviz-data";
+const BUNDLE_ID = "gradviz-bundle";
 const DAMAGED = "The data in this page is damaged: it could not be unpacked.";
 
 /** Read the columns that the page embeds as base64 of a zlib stream. */
@@ -22,6 +23,9 @@ export async function readPage(page: Document): Promise<Snapshot> {
 
 /** Show the page's snapshot in `el`, as high as the window. */
 export function mountPage(el: HTMLElement): Mounted {
-  const transport = { initial: readPage(el.ownerDocument) };
+  const page = el.ownerDocument;
+  const bundle = () =>
+    Promise.resolve(page.getElementById(BUNDLE_ID)?.textContent ?? "");
+  const transport = { initial: readPage(page), bundle };
   return mount(el, transport, { height: "100vh", ownsPage: true });
 }

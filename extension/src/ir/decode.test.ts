@@ -6,7 +6,7 @@ import { fileURLToPath } from "node:url";
 import fc from "fast-check";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { decodeSnapshot, parseSnapshot, SnapshotError } from "./decode.js";
-import { encodeColumns } from "./encode.test-util.js";
+import { encodeSnapshot } from "./encode.js";
 import { SCHEMA_VERSION, type Snapshot } from "./types.js";
 
 const minimal = { format: "gradviz", schema: [1, 0], producer: "test" };
@@ -159,7 +159,7 @@ describe("JSON", () => {
 
 describe("columns", () => {
   const snapshot = parseSnapshot(full);
-  const bytes = encodeColumns(snapshot);
+  const bytes = encodeSnapshot(snapshot);
 
   test("hold what was written", () => {
     expect(decodeSnapshot(bytes)).toEqual(snapshot);

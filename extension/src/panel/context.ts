@@ -12,6 +12,8 @@ export interface AppContext {
   readonly view: { current: GraphView | null };
   /** Opens a place in the host's editor; null where the host has none. */
   readonly reveal: ((target: RevealTarget) => void) | null;
+  /** The viewer's own script, to put into a page; null where the host cannot tell it. */
+  readonly bundle: (() => Promise<string>) | null;
   /** Whether the whole page is ours, so that keys pressed anywhere in it count. */
   readonly ownsPage: boolean;
 }

@@ -66,4 +66,5 @@ export const TargetIcon = icon(
   "M8 1.5v3M8 11.5v3M1.5 8h3M11.5 8h3",
 );
 export const OpenIcon = icon("M6.5 3.5h-3v9h9v-3", "M9 2.5h4.5V7", "M13.5 2.5 7.5 8.5");
+export const ExportIcon = icon("M8 2v7.5", "M5 6.8 8 9.8l3-3", "M3 10.5v3h10v-3");
 export const CloseIcon = icon("M4 4l8 8", "M12 4l-8 8");

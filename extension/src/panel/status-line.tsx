@@ -38,6 +38,15 @@ function ClosedScopes() {
   );
 }
 
+function Notice() {
+  const sentence = useStore().ui.notice.value;
+  return (
+    <span class="notice" role="status" data-testid="notice">
+      {sentence === null ? "" : visibleText(sentence)}
+    </span>
+  );
+}
+
 export function StatusLine() {
   const store = useStore();
   const snapshot = store.data.snapshot.value;
@@ -69,6 +78,7 @@ export function StatusLine() {
           </ul>
         </details>
       )}
+      <Notice />
       <Hovered />
     </footer>
   );

@@ -15,6 +15,7 @@ import { countSentence, worstOf } from "../state/findings.js";
 import { formatPlural } from "../state/format.js";
 import type { ThemeChoice } from "../state/ui.js";
 import { useApp, useStore } from "./context.js";
+import { ExportMenu } from "./export-menu.js";
 import {
   AutoThemeIcon,
   CloseIcon,
@@ -231,6 +232,7 @@ export function Toolbar() {
             {table ? <GraphIcon /> : <TableIcon />}
           </IconButton>
         )}
+        {!graphless && <ExportMenu />}
         <ThemeButton />
         <IconButton label="Help" shortcut="?" onClick={() => setHelp(store, true)}>
           <span class="glyph" aria-hidden="true">

@@ -23,6 +23,7 @@ import type {
   GraphViewEvents,
   GraphViewState,
 } from "./view-types.js";
+import type { Whole } from "./whole.js";
 
 export type { ColorBy, GraphView, GraphViewEvents, GraphViewState };
 
@@ -113,6 +114,11 @@ class CanvasGraphView implements GraphView {
     if (area === null) return;
     this.hasMoved = true;
     this.camera.reveal(area);
+  }
+
+  whole(): Whole | null {
+    const parts = this.picture.frame(Number.POSITIVE_INFINITY);
+    return parts === null ? null : { parts, text: this.text };
   }
 
   neighbour(node: number, direction: Direction): number | null {

@@ -8,6 +8,8 @@ export interface TextMetrics {
   font(size: number, bold: boolean): string;
   /** The text, or its beginning with an ellipsis, so that it fits a width. */
   fit(text: string, size: number, bold: boolean, width: number): string;
+  /** The width of a text that is written as it stands, in a CSS font. */
+  width(text: string, font: string): number;
 }
 
 const MEDIUM = 600;
@@ -39,7 +41,11 @@ export function createTextMetrics(
     fitted.set(key, result);
     return result;
   };
-  return { measure, font, fit };
+  const width = (text: string, cssFont: string) => {
+    context.font = cssFont;
+    return context.measureText(text).width;
+  };
+  return { measure, font, fit, width };
 }
 
 /** The longest beginning that fits with an ellipsis, found by halving. */

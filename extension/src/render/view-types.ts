@@ -2,6 +2,7 @@
 import type { ColorBy } from "../graph/color-by.js";
 import type { Severity, Snapshot } from "../ir/types.js";
 import type { Direction } from "../scene/walk.js";
+import type { Whole } from "./whole.js";
 
 export type { ColorBy };
 
@@ -38,5 +39,7 @@ export interface GraphView {
   reveal(nodes: readonly number[]): void;
   /** The nearest visible node in a direction, for arrow keys. */
   neighbour(node: number, direction: Direction): number | null;
+  /** The picture at rest, for files; null as long as there is none. */
+  whole(): Whole | null;
   dispose(): void;
 }

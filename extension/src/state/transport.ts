@@ -14,4 +14,6 @@ export interface Transport {
   onSnapshot?(callback: (snapshot: Snapshot) => void): () => void;
   /** Open the place where the user wrote it; a host without an editor leaves it out. */
   reveal?(target: RevealTarget): void;
+  /** The script that draws a page, to put into pages that the user saves. */
+  bundle?(): Promise<string>;
 }

@@ -37,6 +37,8 @@ export interface UiState {
   readonly inspectorShare: Signal<number>;
   /** Sections of the inspector that the user folded away, by title. */
   readonly folded: Signal<ReadonlySet<string>>;
+  /** What came of the last thing that the user asked for, as a sentence. */
+  readonly notice: Signal<string | null>;
   /** What the graph view reported after its last layout. */
   readonly boxes: Signal<number | null>;
   /** The nodes that the graph view should bring into view; a new object each time. */
@@ -62,6 +64,7 @@ export function createUiState(): UiState {
     narrow: signal(false),
     inspectorShare: signal(42),
     folded: signal(new Set()),
+    notice: signal(null),
     boxes: signal(null),
     revealRequest: signal(null),
   };
