@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from gradviz.export import export_dot as export_dot
     from gradviz.export import export_html as export_html
     from gradviz.export import export_json as export_json
+    from gradviz.export import export_png as export_png
     from gradviz.export import export_svg as export_svg
     from gradviz.export import load as load
     from gradviz.export import show as show
@@ -36,6 +37,7 @@ _HOMES = {
     "export_dot": "gradviz.export",
     "export_html": "gradviz.export",
     "export_json": "gradviz.export",
+    "export_png": "gradviz.export",
     "export_svg": "gradviz.export",
     "ledger": "gradviz._ledger",
     "load": "gradviz.export",

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, NoReturn
 
 from gradviz import ir
 from gradviz._capture._raw import KEPT_STEPS
+from gradviz._cli_export import add_export, export
 from gradviz._commands import COMMANDS, add_commands
 from gradviz.errors import ExportError, GradvizError
 
@@ -87,7 +88,7 @@ def _dispatch(given: list[str]) -> int:
         if options.command == "explain":
             return _explain(options.rule)
         if options.command == "export":
-            return _export(options.snapshot, options.output)
+            return export(options)
         return _show(options.file, open_it=not options.no_open)
     except GradvizError as error:
         print(f"gradviz {options.command}: {error}", file=sys.stderr)
@@ -148,15 +149,7 @@ def _parser() -> argparse.ArgumentParser:
     run.add_argument(
         "--no-open", action="store_true", help="do not open the page in a browser"
     )
-    export = commands.add_parser("export", help="turn a recording into another file")
-    export.add_argument("snapshot", metavar="SNAPSHOT", help="a .gradviz.json file")
-    export.add_argument(
-        "-o",
-        "--output",
-        required=True,
-        type=Path,
-        metavar="OUT.{html,svg,dot,json,txt}",
-    )
+    add_export(commands)
     explain = commands.add_parser("explain", help="what a finding means, by its code")
     explain.add_argument("rule", nargs="?", metavar="CODE", help="GV101 or its name")
     show = commands.add_parser("show", help="show a recording")
@@ -296,18 +289,6 @@ def _explain(name: str | None) -> int:
     from gradviz.diagnosis.manual import explanation, find_rule, listing
 
     print(listing() if name is None else explanation(find_rule(name)))
-    return 0
-
-
-def _export(source: str, output: Path) -> int:
-    from gradviz.export import FORMS, load, write_as
-
-    form = output.suffix.removeprefix(".").lower()
-    if form not in FORMS:
-        known = ", ".join(f".{name}" for name in FORMS)
-        raise ExportError(f"{output} must end in one of {known}.")
-    path = write_as(form, load(source), output)
-    print(path.resolve())
     return 0
 
 

@@ -47,8 +47,26 @@ def export_svg(x: object, path: PathLike) -> Path:
 
 
 def export_dot(x: object, path: PathLike) -> Path:
-    """Write the graph in the DOT language; see :func:`export_html`."""
-    return write_as("dot", x, path)
+    """Write the graph in the DOT language, or as Graphviz draws it.
+
+    The suffix of the path decides: ``.png``, ``.pdf`` and ``.svg`` are drawn by the
+    package ``graphviz``, where it is installed; anything else is written in DOT.
+
+    >>> export_dot(loss, "graph.dot")  # doctest: +SKIP
+    PosixPath('graph.dot')
+    """
+    form = Path(path).suffix.lower().removeprefix(".")
+    write = _drawn(form) if form in _DRAWN_BY_GRAPHVIZ else _dot
+    return write_bytes(write(as_snapshot(x)), path)
+
+
+def export_png(x: object, path: PathLike) -> Path:
+    """Write a picture in pixels, drawn by the package ``graphviz``.
+
+    Raises ExportError where that or its program ``dot`` is not installed; see
+    :func:`export_html`.
+    """
+    return write_as("png", x, path)
 
 
 def write_as(form: str, x: object, path: PathLike) -> Path:
@@ -234,6 +252,15 @@ def _dot(snapshot: ir.Snapshot) -> bytes:
     return to_dot(snapshot).encode("utf-8") + b"\n"
 
 
+def _drawn(form: str) -> Callable[[ir.Snapshot], bytes]:
+    def draw(snapshot: ir.Snapshot) -> bytes:
+        from gradviz.render import graphviz
+
+        return graphviz.draw(snapshot, form)
+
+    return draw
+
+
 def _text(snapshot: ir.Snapshot) -> bytes:
     from gradviz.render.text import to_text
 
@@ -252,4 +279,7 @@ FORMS: dict[str, Callable[[ir.Snapshot], bytes]] = {
     "json": _json,
     "txt": _text,
     "gvc": ir_columns.encode,
+    "png": _drawn("png"),
+    "pdf": _drawn("pdf"),
 }
+_DRAWN_BY_GRAPHVIZ = ("png", "pdf", "svg")

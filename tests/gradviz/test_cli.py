@@ -37,6 +37,13 @@ def test_export_follows_the_suffix(recording: Path, capsys, suffix: str, start: 
     assert capsys.readouterr().out == f"{out}\n"
 
 
+def test_a_format_counts_more_than_the_suffix(recording: Path):
+    target = recording.with_name("picture.txt")
+    arguments = ["export", str(recording), "-o", str(target), "--format", "SVG"]
+    assert cli.main(arguments) == 0
+    assert target.read_text(encoding="utf-8").startswith("<svg ")
+
+
 def test_a_page_can_be_exported_again(recording: Path):
     page, back = recording.with_suffix(".html"), recording.with_suffix(".back.json")
     assert cli.main(["export", str(recording), "-o", str(page)]) == 0
@@ -70,7 +77,8 @@ def test_demo_hands_its_options_on(monkeypatch):
     ("arguments", "words"),
     [
         (["export", "none.json", "-o", "x.svg"], "no such file"),
-        (["export", "RECORDING", "-o", "x.png"], "must end in one of .html, .svg"),
+        (["export", "RECORDING", "-o", "x.gif"], "must end in one of .html, .svg"),
+        (["export", "RECORDING", "-o", "x", "--format", "gif"], "gif is no format"),
         (["export", "RECORDING", "-o", "x"], "must end in one of .html, .svg"),
         (["export", "RECORDING", "-o", "/no/x.svg"], "no folder /no"),
         (["export", "RECORDING"], "--output"),
