@@ -77,10 +77,11 @@ def new_check() -> Check:
 
     def check(node: Node, grad: Any, outgoing: Sequence[Any]) -> None:
         nonlocal passed
-        if node.extra is not None or node.foreign:  # a user may have written to it
-            passed = None
         for out in outgoing:
-            if out is passed or out is None:
+            if out is None:
+                continue
+            # Where the user's code ran, it may have written to it since.
+            if out is passed and node.extra is None and not node.foreign:
                 continue
             array = out if type(out) is _ndarray else getattr(out, "_data", out)
             if array.size == 1:

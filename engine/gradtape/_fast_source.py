@@ -60,7 +60,7 @@ _BINARY_RUN = """
         out = now.run(kernel, a, b)
     except ValueError:
         raise broadcast_error(a.shape, getattr(b, "shape", ())) from None
-    if paired and a.strides != b.strides and type(out) is ndarray:
+    if paired and out.ndim > 1 and a.strides != b.strides and type(out) is ndarray:
         out = laid_out(numpy, out, (a, b))
 """
 
@@ -113,8 +113,7 @@ _RECORD = """{saved}
             node.layout = known_layouts.get(
                 (out.shape, out.strides, out.dtype)
             ) or layout_of(out)
-            memory = result._memory
-            node.storage_ids = 0 if memory is None else memory.id
+            node.storage_ids = {storage_id}
             frame = get_frame(1)
             code = frame.f_code
             while internal_files[code.co_filename] and frame.f_back is not None:
@@ -131,6 +130,8 @@ _RECORD = """{saved}
             result._grad_fn = node
             result._needs = True
 """
+
+_STORAGE_ID = "0 if result._memory is None else result._memory.id"
 
 _RETURN = """
     if observers:
@@ -160,6 +161,8 @@ def source_of(op: Op, option: Option | None, operator: bool) -> str:
         name=op.name,
         kinds="fd" if op.promotion == "float" else _FLOATS_AND_INTEGERS,
         saved=_saved_source(op),
+        # A new tensor has no record of its memory unless it was itself saved.
+        storage_id=_STORAGE_ID if "result" in op.saves else "0",
         params=_metas_source(op, args),
         args=args,
         option=takes,

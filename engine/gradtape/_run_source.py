@@ -6,7 +6,7 @@ these formulas, and each call and loop between the node and its formula counts.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from . import _errors
@@ -19,6 +19,9 @@ from ._tensor import Tensor
 _HEAD = """
 def run(self, F, grad):
     raw = F.raw
+"""
+
+_CALL = """
     call = mode.now.run if raw else plain
 """
 
@@ -44,21 +47,24 @@ _UNPACK = """
             v{at} = F.unpack(self, v{at})
 """
 
-_BOTH = """
-    first, second = self.nodes
-    if second is None:
-        return call(f0, F, grad{picks0}), None
-    if first is None:
-        return None, call(f1, F, grad{picks1})
-    return call(both, F, grad{values})
-
-
-def both(F, grad{values}):
-    return f0(F, grad{picks0}), f1(F, grad{picks1})
+_ONE = """
+    return ({part},)
 """
 
-_ONE = """
-    return (call(f0, F, grad{picks0}),)
+_TWO = """
+    first, second = self.nodes
+    if second is None:
+        return {first}, None
+    if first is None:
+        return None, {second}
+    return {pair}
+"""
+
+# Two formulas in one call; one that hands the gradient on is not called at all.
+_BOTH = """
+
+def both(F, grad{given}):
+    return f0(F, grad{first}), f1(F, grad{second})
 """
 
 
@@ -84,15 +90,7 @@ def bind_simple(op: Op) -> Callable[..., tuple[Any, ...]]:
     for at in range(len(op.param_names)):
         parts.append(f"    p{at} = self.params[{at}]\n")
         values.append(f"p{at}")
-    picks = [_arguments(formula, values) for formula in op.formulas]
-    tail = _ONE if len(picks) == 1 else _BOTH
-    parts.append(
-        tail.format(
-            picks0=picks[0],
-            picks1=picks[-1],
-            values="".join(f", {value}" for value in values),
-        )
-    )
+    parts.append(_tail(op.formulas, values))
     scope: dict[str, Any] = {
         "BACKWARD_TWICE": _errors.BACKWARD_TWICE,
         "FREED": FREED,
@@ -106,8 +104,27 @@ def bind_simple(op: Op) -> Callable[..., tuple[Any, ...]]:
     return scope["run"]
 
 
-def _arguments(formula: Formula, values: list[str]) -> str:
-    return "".join(f", {values[pick]}" for pick in formula.picks)
+def _tail(formulas: Sequence[Formula], values: list[str]) -> str:
+    """Write the end of a run: the call of each formula that is wanted."""
+    picks = [
+        "".join(f", {values[pick]}" for pick in formula.picks) for formula in formulas
+    ]
+    calls = [
+        "grad" if formula.hands_on else f"call(f{at}, F, grad{picks[at]})"
+        for at, formula in enumerate(formulas)
+    ]
+    start = "" if all(formula.hands_on for formula in formulas) else _CALL
+    if len(formulas) == 1:
+        return start + _ONE.format(part=calls[0])
+    given = "".join(f", {value}" for value in values)
+    together = any(formula.hands_on for formula in formulas)
+    pair = ", ".join(calls) if together else f"call(both, F, grad{given})"
+    tail = start + _TWO.format(first=calls[0], second=calls[1], pair=pair)
+    return (
+        tail
+        if together
+        else tail + _BOTH.format(given=given, first=picks[0], second=picks[1])
+    )
 
 
 def plain_call(function: Callable[..., Any], *args: Any) -> Any:
