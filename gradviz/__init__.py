@@ -11,6 +11,7 @@ from gradviz.errors import GradvizError as GradvizError
 from gradviz.errors import SnapshotError as SnapshotError
 
 if TYPE_CHECKING:
+    from gradviz import plot as plot
     from gradviz._capture import capture as capture
     from gradviz._capture import record as record
     from gradviz._ledger import ledger as ledger
@@ -49,7 +50,12 @@ _HOMES = {
 }
 
 
+_ROOMS = ("plot",)  # packages that are used through an attribute
+
+
 def __getattr__(name: str) -> Any:
+    if name in _ROOMS:
+        return importlib.import_module(f"gradviz.{name}")
     home = _HOMES.get(name)
     if home is None:
         raise AttributeError(f"module 'gradviz' has no attribute {name!r}")
@@ -59,4 +65,4 @@ def __getattr__(name: str) -> Any:
 
 
 def __dir__() -> list[str]:
-    return sorted({*globals(), *_HOMES})
+    return sorted({*globals(), *_HOMES, *_ROOMS})

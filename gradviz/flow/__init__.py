@@ -1,0 +1,1 @@
+"""Gradients over the steps of a training, as tables and verdicts for every view."""
