@@ -197,4 +197,21 @@ describe("search", () => {
   ])("%s", (query, expected) => {
     expect(search(graph, query)).toEqual(expected);
   });
+
+  test("a storage is found where its tensors pass, are kept, or are written", () => {
+    const tensor = { shape: [2], strides: [1], offset: 0, dtype: "float32" };
+    const extra = {
+      nodes: [{ outputs: [0] }, { inputs: [0] }, {}, {}, { outputs: [1] }].map(
+        (node, id) => ({ name: `N${id}`, kind: "op", ...node }),
+      ),
+      tensors: [1, 0].map((storage) => ({ ...tensor, device: "cpu", storage })),
+      storages: [0, 1].map(() => ({ nbytes: 8, device: "cpu", itemsize: 4 })),
+      saved: [{ node: 2, slot: "_saved_self", tensor: 0 }],
+      writes: [{ storage: 1, version: 1, op: "add_", node: 3 }],
+    };
+    const shared = buildGraph(bare(5, [], extra));
+    expect(search(shared, "storage:1")).toEqual([0, 1, 2, 3]);
+    expect(search(shared, "storage:0 -storage:1")).toEqual([4]);
+    expect(search(shared, "storage:x")).toEqual([]);
+  });
 });

@@ -6,13 +6,14 @@
 //   has:nan           also has:inf, has:bad, has:hook, has:grad
 //   has:finding       a finding points at it; GV101: one with this code does
 //   is:leaf           also any other kind of node
+//   storage:3         a tensor of that storage goes in or out, is saved, or is written
 //   grad>10           norm of the incoming gradient; also < >= <= =
 //   -relu             a minus excludes; all words must hold
 import type { OpNode, Snapshot } from "../ir/types.js";
 import type { Graph } from "./build.js";
 import { badValues, gradientNorm, incomingGradients } from "./gradients.js";
 
-type Test = (node: OpNode) => boolean;
+type Test = (node: OpNode, id: number) => boolean;
 
 /** The nodes that match every word of the query, in the order of the table. */
 export function search(graph: Graph, query: string): readonly number[] {
@@ -22,11 +23,11 @@ export function search(graph: Graph, query: string): readonly number[] {
   const tests = words.map((word) => {
     const excluded = word.length > 1 && word.startsWith("-");
     const test = testOf(snapshot, excluded ? word.slice(1) : word);
-    return excluded ? (node: OpNode) => !test(node) : test;
+    return excluded ? (node: OpNode, id: number) => !test(node, id) : test;
   });
   const found: number[] = [];
   snapshot.nodes.forEach((node, id) => {
-    if (tests.every((test) => test(node))) found.push(id);
+    if (tests.every((test) => test(node, id))) found.push(id);
   });
   return found;
 }
@@ -37,6 +38,7 @@ function testOf(snapshot: Snapshot, word: string): Test {
     findingTest(snapshot, word) ??
     kindTest(word) ??
     gradientTest(snapshot, word) ??
+    storageTest(snapshot, word) ??
     lineTest(snapshot, word) ??
     shapeTest(snapshot, word) ??
     textTest(snapshot, word)
@@ -99,6 +101,29 @@ function gradientTest(snapshot: Snapshot, word: string): Test | null {
   };
 }
 
+function storageTest(snapshot: Snapshot, word: string): Test | null {
+  const written = /^storage:(\d+)$/.exec(word)?.[1];
+  if (written === undefined) return null;
+  const storage = Number(written);
+  const isIn = snapshot.tensors.map((tensor) => tensor.storage === storage);
+  const touched = new Set<number | null>();
+  for (const { node, tensor } of snapshot.saved) if (isIn[tensor]) touched.add(node);
+  for (const write of snapshot.writes) {
+    if (write.storage === storage) touched.add(write.node);
+  }
+  return (node, id) => touched.has(id) || tensorsOf(node, (tensor) => isIn[tensor]);
+}
+
+/** Whether something holds for a tensor that goes in or out. */
+function tensorsOf(
+  { inputs, outputs }: OpNode,
+  holds: (tensor: number) => boolean | undefined,
+): boolean {
+  for (const tensor of outputs) if (holds(tensor)) return true;
+  for (const tensor of inputs) if (holds(tensor)) return true;
+  return false;
+}
+
 function lineTest(snapshot: Snapshot, word: string): Test | null {
   const [, file = "", written = ""] = /^(.+):(\d+)$/.exec(word) ?? [];
   if (file === "") return null;
@@ -126,26 +151,36 @@ function shapeTest(snapshot: Snapshot, word: string): Test | null {
     .filter((part, i, all) => part || i < all.length - 1);
   if (!isBracketed && sizes.length < 2) return null;
   if (!sizes.every((size) => /^\d+$/.test(size))) return null;
-  const wanted = sizes.join(",");
-  return (node) =>
-    [...node.outputs, ...node.inputs].some(
-      (tensor) => snapshot.tensors[tensor]?.shape.join(",") === wanted,
-    );
+  const wanted = sizes.map(Number);
+  const fits = snapshot.tensors.map(
+    ({ shape }) =>
+      shape.length === wanted.length && wanted.every((size, i) => size === shape[i]),
+  );
+  return (node) => tensorsOf(node, (tensor) => fits[tensor]);
 }
 
+/** Words of ops, types and files repeat from row to row, so each is looked into once. */
 function textTest(snapshot: Snapshot, word: string): Test {
-  const contains = (text: string | null | undefined) =>
-    text?.toLowerCase().includes(word) === true;
-  return (node) => {
-    const site = node.site === null ? undefined : snapshot.sites[node.site];
-    const tensors = [...node.outputs, ...node.inputs].map((id) => snapshot.tensors[id]);
-    return (
-      contains(node.name) ||
-      contains(node.call) ||
-      contains(node.scope === null ? null : snapshot.scopes[node.scope]?.path) ||
-      contains(site?.file) ||
-      tensors.some((tensor) => contains(tensor?.name)) ||
-      node.outputs.some((id) => contains(snapshot.tensors[id]?.dtype))
-    );
+  const known = new Map<string, boolean>();
+  const holds = (text: string) => text.toLowerCase().includes(word);
+  const contains = (text: string | null): boolean => {
+    if (text === null) return false;
+    const before = known.get(text);
+    if (before !== undefined) return before;
+    const now = holds(text);
+    known.set(text, now);
+    return now;
   };
+  // Names of tensors hardly ever repeat.
+  const named = snapshot.tensors.map(({ name }) => name !== null && holds(name));
+  const typed = snapshot.tensors.map(({ dtype }) => contains(dtype));
+  const scopes = snapshot.scopes.map(({ path }) => contains(path));
+  const sites = snapshot.sites.map(({ file }) => contains(file));
+  return (node) =>
+    contains(node.name) ||
+    contains(node.call) ||
+    (node.scope !== null && scopes[node.scope] === true) ||
+    (node.site !== null && sites[node.site] === true) ||
+    tensorsOf(node, (tensor) => named[tensor]) ||
+    node.outputs.some((tensor) => typed[tensor] === true);
 }

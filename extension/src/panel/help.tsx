@@ -30,6 +30,7 @@ const QUERIES: readonly (readonly [query: string, what: string])[] = [
   ["train.py:12", "Made by that line"],
   ["has:nan", "Also has:inf, has:bad, has:hook, has:grad, has:finding"],
   ["is:leaf", "Also any other kind of node"],
+  ["storage:3", "A tensor of that storage passes through, is kept or is written"],
   ["grad>10", "Norm of the incoming gradient; also <, >=, <=, ="],
   ["-relu", "Leave out what matches; all words must hold"],
 ];
