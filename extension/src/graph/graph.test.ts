@@ -206,7 +206,15 @@ describe("search", () => {
       ),
       tensors: [1, 0].map((storage) => ({ ...tensor, device: "cpu", storage })),
       storages: [0, 1].map(() => ({ nbytes: 8, device: "cpu", itemsize: 4 })),
-      saved: [{ node: 2, slot: "_saved_self", tensor: 0 }],
+      saved: [
+        {
+          node: 2,
+          slot: "_saved_self",
+          tensor: 0,
+          version_saved: 0,
+          version_now: 0,
+        },
+      ],
       writes: [{ storage: 1, version: 1, op: "add_", node: 3 }],
     };
     const shared = buildGraph(bare(5, [], extra));
