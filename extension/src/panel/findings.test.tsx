@@ -102,9 +102,9 @@ describe("findings beside the graph", () => {
     expect(targets.map(({ line }) => line)).toEqual([5, 4]);
   });
 
-  test("a graph without findings has neither tabs nor a button", async () => {
+  test("a graph without findings has neither a tab for them nor a button", async () => {
     const app = await show(convolution());
-    expect(app.root.querySelector("[role=tablist]")).toBeNull();
+    expect(app.root.querySelector("[data-tab=findings]")).toBeNull();
     expect(buttonNamed(app, "Findings")).toBeNull();
     expect(app.find("inspector").textContent).toContain("Leaves");
   });

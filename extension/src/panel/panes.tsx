@@ -4,6 +4,7 @@ import type { Snapshot } from "../ir/types.js";
 import type { PaneName } from "../state/panes.js";
 import { Findings } from "./findings.js";
 import { Inspector } from "./inspector.js";
+import { Ledger } from "./ledger.js";
 
 interface PaneEntry {
   readonly title: string;
@@ -21,4 +22,5 @@ export const PANES: Readonly<Record<PaneName, PaneEntry>> = {
     count: ({ findings }) => findings.length,
   },
   inspector: { title: "Inspector", testId: "inspector", Content: Inspector },
+  ledger: { title: "Ledger", testId: "ledger", Content: Ledger },
 };

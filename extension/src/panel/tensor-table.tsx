@@ -107,10 +107,12 @@ export function TensorTable({
 }
 
 /** "0 → 0", red and named when the tensor was overwritten after it was saved. */
-function VersionChange({ use }: { use: SavedUse }) {
-  const { version_saved, version_now } = use.saved;
+export function VersionChange({
+  saved: { version_saved, version_now },
+  modified,
+}: Pick<SavedUse, "saved" | "modified">) {
   const text = `${version_saved} → ${version_now}`;
-  if (!use.modified) return <>{text}</>;
+  if (!modified) return <>{text}</>;
   return (
     <strong
       class="bad"
@@ -156,7 +158,7 @@ export function SavedTable({
               <StorageNumber tensor={use.tensor} />
             </td>
             <td class="number">
-              <VersionChange use={use} />
+              <VersionChange saved={use.saved} modified={use.modified} />
             </td>
           </tr>
         ))}

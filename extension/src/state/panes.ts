@@ -1,7 +1,7 @@
 // Which views of a snapshot stand beside the graph, as tabs in this order.
 import type { Snapshot } from "../ir/types.js";
 
-export type PaneName = "findings" | "inspector";
+export type PaneName = "findings" | "inspector" | "ledger";
 
 interface Offer {
   readonly name: PaneName;
@@ -12,6 +12,7 @@ interface Offer {
 const OFFERS: readonly Offer[] = [
   { name: "findings", offers: ({ findings }) => findings.length > 0 },
   { name: "inspector", offers: ({ nodes }) => nodes.length > 0 },
+  { name: "ledger", offers: ({ nodes }) => nodes.length > 0 },
 ];
 
 /** The tabs for a snapshot; the inspector alone while there is nothing to look at. */

@@ -1,6 +1,7 @@
 // The state that belongs to this view alone; it is never sent to the kernel.
 import { type Signal, signal } from "@preact/signals-core";
 import type { ColorBy } from "../graph/color-by.js";
+import type { LedgerView } from "./actions-ledger.js";
 import type { PaneName } from "./panes.js";
 
 export type Selection =
@@ -31,6 +32,7 @@ export interface UiState {
   readonly card: Signal<boolean>;
   /** The chosen tab beside the graph; where it is not offered, another one stands. */
   readonly pane: Signal<PaneName>;
+  readonly ledger: Signal<LedgerView>;
   /** Whether the inspector stands below the graph. */
   readonly narrow: Signal<boolean>;
   /** The inspector's share of the width, or of the height when narrow, in percent. */
@@ -61,6 +63,7 @@ export function createUiState(): UiState {
     allowsCard: signal(false),
     card: signal(false),
     pane: signal("inspector"),
+    ledger: signal({ sheet: "saved", saved: "all", fate: "all", text: "" }),
     narrow: signal(false),
     inspectorShare: signal(42),
     folded: signal(new Set()),

@@ -3,10 +3,18 @@ import around from "./around.css";
 import data from "./data.css";
 import findings from "./findings.css";
 import inspector from "./inspector.css";
+import ledger from "./ledger.css";
 import shell from "./shell.css";
 import strides from "./strides.css";
 import tokens from "./tokens.css";
 
-export const styles = [tokens, shell, around, inspector, data, strides, findings].join(
-  "\n",
-);
+export const styles = [
+  tokens,
+  shell,
+  around,
+  inspector,
+  data,
+  strides,
+  findings,
+  ledger,
+].join("\n");
