@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from gradviz import ir
 from gradviz.errors import ExportError
+from gradviz.export import as_snapshot
 from gradviz.render.mime import mimebundle
 
 if TYPE_CHECKING:
@@ -51,18 +52,19 @@ class Notebook:
         self.close_widgets()
         del self.shell._gradviz_cells, self.shell._gradviz_notebook
 
-    def show(self, snapshot: ir.Snapshot) -> None:
-        """Show the snapshot below the running cell."""
-        self.show_live(snapshot)
+    def show(self, x: object) -> None:
+        """Show a snapshot, or what holds one, below the running cell."""
+        self.show_live(x)
 
-    def show_live(self, snapshot: ir.Snapshot) -> Callable[[ir.Snapshot], None]:
-        """Show the snapshot; return a function that puts another in its place."""
+    def show_live(self, x: object) -> Callable[[ir.Snapshot], None]:
+        """Show a snapshot or what holds one; return what puts another in its place."""
         from IPython.display import display
 
-        data, metadata = self.forms(snapshot)
+        known = {id(widget) for widget in self._widgets.get(self.cell_id, [])}
+        data, metadata = self.forms(x)
         display(data, metadata=metadata, raw=True)
         widget = next(iter(self._widgets.get(self.cell_id, [])[-1:]), None)
-        if widget is None or widget.snapshot is not snapshot:  # there is no live view
+        if widget is None or id(widget) in known:  # there is no live view
             return lambda later: None
 
         def replace(later: ir.Snapshot) -> None:
@@ -70,14 +72,14 @@ class Notebook:
 
         return replace
 
-    def forms(self, snapshot: ir.Snapshot) -> Forms:
+    def forms(self, x: object) -> Forms:
         """Return the forms to show below the running cell; a live view where it can."""
         try:
             from gradviz.widget import GradvizWidget
 
-            widget = GradvizWidget(snapshot)
+            widget = GradvizWidget(x)
         except (ImportError, ExportError):  # no anywidget; or the view was never built
-            return mimebundle(snapshot), {}
+            return mimebundle(as_snapshot(x)), {}
         self._widgets.setdefault(self.cell_id, []).append(widget)
         return widget._repr_mimebundle_()
 

@@ -171,13 +171,13 @@ def show(x: object) -> None:
     from gradviz._browser import open_page
     from gradviz.render.text import to_text
 
-    snapshot = as_snapshot(x)
     shell = _notebook_shell()
     if shell is not None:
         from gradviz._notebook import notebook_of
 
-        notebook_of(shell).show(snapshot)
+        notebook_of(shell).show(x)
         return
+    snapshot = as_snapshot(x)
     page = Path(tempfile.mkdtemp(prefix="gradviz-")) / "graph.html"
     export_html(snapshot, page)
     if not open_page(page):
@@ -196,7 +196,7 @@ def show_live(x: object) -> Callable[[object], None]:
         return lambda later: None
     from gradviz._notebook import notebook_of
 
-    replace_snapshot = notebook_of(shell).show_live(as_snapshot(x))
+    replace_snapshot = notebook_of(shell).show_live(x)
     return lambda later: replace_snapshot(as_snapshot(later))
 
 

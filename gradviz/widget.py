@@ -11,6 +11,7 @@ import anywidget
 import traitlets
 
 from gradviz import ir, ir_columns
+from gradviz._services import Services, services_of
 from gradviz.errors import ExportError
 from gradviz.export import as_snapshot
 from gradviz.render.html import read_bundle
@@ -49,9 +50,13 @@ class GradvizWidget(anywidget.AnyWidget):
     )  # the model's id, which the page cannot see
     _snapshot = traitlets.Bytes().tag(sync=True)  # columns in a zlib stream
     _revision = traitlets.Int().tag(sync=True)  # how often the snapshot was replaced
+    _services = traitlets.Dict().tag(sync=True)  # what the page can ask for, by name
+
+    _answers = Services({})  # of a widget that was refused
 
     def __init__(self, x: object) -> None:
         self._shown = as_snapshot(x)
+        self._answers = Services(services_of(x))
         key = uuid.uuid4().hex
         super().__init__(
             model_id=key,
@@ -59,6 +64,7 @@ class GradvizWidget(anywidget.AnyWidget):
             _esm=_read_stub(),
             _bundle=hashlib.sha256(_bundle_module()).hexdigest()[:16],
             _snapshot=ir_columns.pack(self._shown),
+            _services=self._answers.states(),
         )
         self.on_msg(self._answer)
 
@@ -73,9 +79,13 @@ class GradvizWidget(anywidget.AnyWidget):
         with self.hold_sync():
             self._snapshot = ir_columns.pack(self._shown)
             self._revision += 1
+            self._services = self._answers.states()
 
     def _answer(self, _: GradvizWidget, request: object, buffers: object) -> None:
-        """Send the page the bundle, or a sentence that it shows in place of a view."""
+        """Do what the page asks: send the bundle, or let a service answer."""
+        if self._answers.answer(request):
+            self._services = self._answers.states()
+            return
         if request != "bundle":
             self.send({"error": _UNKNOWN_REQUEST})
             return
@@ -88,6 +98,7 @@ class GradvizWidget(anywidget.AnyWidget):
 
     def close(self) -> None:
         """Free what the kernel keeps; views in other hosts than JupyterLab go too."""
+        self._answers.close()
         if self.comm is not None:
             self.layout.close()
         super().close()

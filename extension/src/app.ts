@@ -12,6 +12,7 @@ import {
   setTheme,
   setWidth,
 } from "./state/actions.js";
+import { askKernel, receiveServices } from "./state/actions-kernel.js";
 import { createStore, type Store } from "./state/store.js";
 import type { Transport } from "./state/transport.js";
 import type { ThemeChoice } from "./state/ui.js";
@@ -58,6 +59,8 @@ function connect(store: Store, transport: Transport, signal: AbortSignal): void 
     if (!signal.aborted) receiveSnapshot(store, snapshot);
   });
   if (stop !== undefined) signal.addEventListener("abort", stop);
+  const forget = transport.kernel?.follow(receiveServices.bind(null, store));
+  if (forget !== undefined) signal.addEventListener("abort", forget);
   transport.initial.then(
     (snapshot) => {
       if (!signal.aborted && !updated) receiveSnapshot(store, snapshot);
@@ -93,6 +96,7 @@ export function mount(
   const app: AppContext = {
     store,
     view: { current: null },
+    ask: transport.kernel ? askKernel.bind(null, store, transport.kernel) : null,
     reveal: transport.reveal?.bind(transport) ?? null,
     bundle: transport.bundle?.bind(transport) ?? null,
     ownsPage: options.ownsPage ?? false,

@@ -28,7 +28,7 @@ class Breakpoint:
     nonzero: bool = False
 
     def __post_init__(self) -> None:
-        if repr(self) == "Breakpoint()":
+        if str(self) == "":
             raise ValueError(
                 "a breakpoint needs a condition: node, module, above, below, nan or "
                 "nonzero"
@@ -52,7 +52,7 @@ class Breakpoint:
             return False
         return below is None or any(each.norm < below for each in gradients)
 
-    def __repr__(self) -> str:
+    def __str__(self) -> str:
         words = [
             *([self.node] if self.node is not None else []),
             *([f"in {self.module}"] if self.module is not None else []),
@@ -61,4 +61,7 @@ class Breakpoint:
             *(["NaN or Inf"] if self.nan else []),
             *(["non-zero"] if self.nonzero else []),
         ]
-        return f"Breakpoint({', '.join(words)})"
+        return ", ".join(words)
+
+    def __repr__(self) -> str:
+        return f"Breakpoint({self})"

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import sys
+import weakref
+from collections.abc import Set
 from typing import Any
 
 from gradviz import ir
@@ -39,6 +41,11 @@ class Graph:
             scope = scope.parent
         return ".".join(reversed(names))
 
+    def names_without(self, places: Set[int]) -> list[str]:
+        """Return the names of the nodes that are at none of these places."""
+        pairs = enumerate(self.nodes)
+        return [type(node).__name__ for i, node in pairs if i not in places]
+
     def leaf(self, node: Any) -> str:
         """Return the name of the leaf that an AccumulateGrad writes to."""
         variable = leaf_of(node)
@@ -48,6 +55,12 @@ class Graph:
 def leaf_of(node: Any) -> Any:
     """Return the leaf of an AccumulateGrad, None for other nodes."""
     return node.variable if type(node).__name__ == "AccumulateGrad" else None
+
+
+def weak_leaf(node: Any) -> weakref.ref[Any] | None:
+    """Return a weak reference to the leaf of an AccumulateGrad."""
+    variable = leaf_of(node)
+    return None if variable is None else weakref.ref(variable)
 
 
 def engine_of(loss: Any) -> Any:

@@ -16,6 +16,8 @@ WAITING = "waiting"
 """The flag of the node that runs next."""
 
 Incoming = tuple[Gradient | None, ...]
+Details = tuple[ir.Statistics | None, ...]
+"""All statistics of the incoming gradients, where somebody stopped to look."""
 
 
 class Picture:
@@ -23,26 +25,33 @@ class Picture:
 
     def __init__(self, loss: Any, nodes: Sequence[Any]) -> None:
         self._graph, row_of = read_graph(loss, title="backward, step by step")
-        self._rows = [row_of(node) for node in nodes]
+        self.rows = [row_of(node) for node in nodes]
         self._consumers = Counter((e.source, e.output) for e in self._graph.edges)
 
-    def at(self, passed: Mapping[int, Incoming], here: int | None) -> ir.Snapshot:
+    def at(
+        self,
+        passed: Mapping[int, Incoming],
+        details: Mapping[int, Details],
+        here: int | None,
+    ) -> ir.Snapshot:
         """Return the snapshot after these nodes received these gradients.
 
-        ``passed`` maps the place of a node in the walk to its incoming gradients;
-        ``here`` is the place of the one that waits.
+        ``passed`` maps the place of a node in the walk to its incoming gradients, and
+        ``details`` some of them to more; ``here`` is the place of the one that waits.
         """
         statistics = list(self._graph.statistics)
         nodes = list(self._graph.nodes)
         arrived: dict[tuple[int, int], int] = {}
         for place, gradients in passed.items():
-            row = self._rows[place]
+            row = self.rows[place]
             if row is None:
                 continue
-            numbers = [_add(statistics, each) for each in gradients]
+            known = details.get(place) or (None,) * len(gradients)
+            pairs = zip(gradients, known, strict=True)
+            numbers = [_add(statistics, each, more) for each, more in pairs]
             nodes[row] = replace(nodes[row], grad_outputs=tuple(numbers))
             arrived |= {(row, i): n for i, n in enumerate(numbers) if n >= 0}
-        waiting = None if here is None else self._rows[here]
+        waiting = None if here is None else self.rows[here]
         if waiting is not None:
             flags = (*nodes[waiting].flags, WAITING)
             nodes[waiting] = replace(nodes[waiting], flags=flags)
@@ -61,11 +70,33 @@ class Picture:
         return edge
 
 
-def _add(statistics: list[ir.Statistics], gradient: Gradient | None) -> int:
+def _add(
+    statistics: list[ir.Statistics],
+    gradient: Gradient | None,
+    details: ir.Statistics | None,
+) -> int:
     if gradient is None:
         return -1
     count = math.prod(gradient.shape)
-    statistics.append(
-        ir.Statistics(count, norm=gradient.norm, nans=gradient.nans, infs=gradient.infs)
+    brief = ir.Statistics(
+        count, norm=gradient.norm, nans=gradient.nans, infs=gradient.infs
     )
+    statistics.append(details or brief)
     return len(statistics) - 1
+
+
+def details_of(library: Any, gradients: Sequence[Any]) -> Details:
+    """Return all statistics of live gradients; None stays None."""
+    return tuple(_statistics(library, each) for each in gradients)
+
+
+def _statistics(library: Any, gradient: Any) -> ir.Statistics | None:
+    if gradient is None:
+        return None
+    if library.__name__ == "torch":
+        from gradviz._capture._torch_summary import statistics as of_tensor
+
+        return of_tensor(library, gradient)
+    from gradviz._capture._stats import statistics
+
+    return statistics(gradient._data)

@@ -12,40 +12,19 @@ import threading
 import weakref
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from fnmatch import fnmatchcase
 from functools import cached_property
 from typing import Any
 
 from gradviz import ir
+from gradviz._services import Service
 from gradviz.stepping.breakpoints import Breakpoint
-from gradviz.stepping.graph import Graph, engine_of, leaf_of
-from gradviz.stepping.picture import Picture
+from gradviz.stepping.graph import Graph, engine_of, weak_leaf
+from gradviz.stepping.picture import Details, Picture, details_of
 from gradviz.stepping.rollback import Rollback
-from gradviz.stepping.stop import Gradient, Stop, gradients_of
-
-Until = Callable[[Stop], str]
-"""Says why to stop at a node; "" goes on."""
-
-
-_STEP = "step"  # the reason that needs no words
-
-
-class _Abandoned(BaseException):
-    """Unwinds the engine when the pass is given up."""
-
-
-class _Line:
-    """What the two threads share: one of them runs, the other waits."""
-
-    def __init__(self) -> None:
-        self.go = threading.Semaphore(0)
-        self.stopped = threading.Semaphore(0)
-        self.until: Until = lambda stop: _STEP
-        self.given_up = False
-        self.stop: Stop | None = None
-        self.gradients: list[Any] = []  # incoming, live: to inspect and to replace
-        self.done = 0
-        self.passed: dict[int, tuple[Gradient | None, ...]] = {}
-        self.error: BaseException | None = None
+from gradviz.stepping.service import SteppingService
+from gradviz.stepping.stop import Stop, gradients_of
+from gradviz.stepping.threads import STEP, Line, Until, give_up, run, wait
 
 
 class Stepper:
@@ -58,20 +37,21 @@ class Stepper:
         self._graph = Graph(loss, frame)
         self._loss = loss
         self._update: Callable[[Stepper], None] = lambda stepper: None
-        self._line = _Line()
+        self._line = Line()
         self._rollback = Rollback(self._library)
         self._breakpoints: list[Breakpoint] = []
+        self._details: dict[int, Details] = {}
         handles = [self._watch(i, node) for i, node in enumerate(self._graph.nodes)]
         worker = threading.Thread(
-            target=_run,
+            target=run,
             args=(self._line, handles, loss, gradient, retain_graph),
             name="gradviz step",
             daemon=True,
         )
         self._worker: threading.Thread | None = worker
         worker.start()
-        self._finalizer = weakref.finalize(self, _give_up, self._line, worker)
-        self._resume(lambda stop: _STEP)
+        self._finalizer = weakref.finalize(self, give_up, self._line, worker)
+        self._resume(lambda stop: STEP)
 
     # ---- where it stands ------------------------------------------------------------
 
@@ -94,23 +74,61 @@ class Stepper:
     def _picture(self) -> Picture:
         return Picture(self._loss, self._graph.nodes)
 
+    @property
+    def breakpoints(self) -> tuple[Breakpoint, ...]:
+        """What the pass stops for, in the order it was asked for."""
+        return tuple(self._breakpoints)
+
     def snapshot(self) -> ir.Snapshot:
-        """Return the graph, with the gradients that have arrived so far."""
+        """Return the graph, with the gradients that have arrived so far.
+
+        Where the pass waits they come with all their statistics, else with their norm.
+        """
         passed = dict(self._line.passed)
         if self.stop is not None:
             passed[self.stop.index] = self.stop.incoming
-        return self._picture.at(passed, None if self.stop is None else self.stop.index)
+            self._details[self.stop.index] = details_of(self._library, self.incoming)
+        here = None if self.stop is None else self.stop.index
+        return self._picture.at(passed, self._details, here)
+
+    def row_of(self, index: int) -> int | None:
+        """Return which row of the snapshot a node of the pass is, if it is any."""
+        return self._picture.rows[index]
+
+    def services(self) -> dict[str, Service]:
+        """Return what a view of this pass can ask for."""
+        return {"stepping": SteppingService(self)}
 
     def show(self) -> None:
-        """Show the graph; in a notebook it follows every command from now on."""
+        """Show the graph and, in a notebook, the bar with the commands below it.
+
+        The view follows every command, from the bar or from a cell.
+        """
         from gradviz.export import show_live
 
         self._update = show_live(self)
 
+    def interact(self) -> None:
+        """Take commands from the terminal until the pass is over; ``help`` lists them.
+
+        Quitting, Ctrl-C and the end of the input give the pass up, as ``abort()`` does.
+        """
+        from gradviz.stepping.shell import interact
+
+        interact(self)
+
     def __repr__(self) -> str:
-        if self.stop is not None:
-            return repr(self.stop)
-        return f"The pass is over: {self._line.done} nodes ran."
+        return repr(self.stop) if self.stop is not None else self.outcome
+
+    @property
+    def error(self) -> BaseException | None:
+        """What the pass raised, if it did."""
+        return self._line.error
+
+    @property
+    def outcome(self) -> str:
+        """How the pass ended, in a sentence; "" while it waits."""
+        return self._line.outcome() if self.done else ""
 
     # ---- commands -------------------------------------------------------------------
 
@@ -121,29 +139,44 @@ class Stepper:
         def until(stop: Stop) -> str:
             nonlocal left
             left -= 1
-            return _STEP if left <= 0 else ""
+            return STEP if left <= 0 else ""
 
         return self._resume(until)
 
     def over(self) -> Stop | None:
-        """Run the nodes of this module call; stop before the first one outside."""
+        """Run the nodes of this module call; stop before the first one outside.
+
+        Gradients that leaves receive meanwhile are no reason to stop.
+        """
         here = "" if self.stop is None else self.stop.module
         if not here:
             return self.step()
         return self._resume(
-            lambda stop: "" if _is_inside(stop.module, here) else f"left {here}"
+            lambda stop: "" if stop.leaf or stop.is_inside(here) else f"left {here}"
         )
 
     def run_to(self, node: str | Any) -> Stop | None:
         """Run until a node: its name, a pattern, a node, or the tensor it made."""
         if isinstance(node, str):
+            if not any(fnmatchcase(name, node) for name in self.ahead()):
+                raise ValueError(f"no node ahead is called {node}")
             target = Breakpoint(node=node)
             return self._resume(lambda stop: f"at {node}" if target.holds(stop) else "")
         wanted = node if hasattr(node, "next_functions") else node.grad_fn
         if wanted not in self._graph.nodes:
             raise ValueError("this backward pass will not reach that node")
-        index = self._graph.nodes.index(wanted)
+        return self.run_to_index(self._graph.nodes.index(wanted))
+
+    def run_to_index(self, index: int) -> Stop | None:
+        """Run until a node by its place in the walk, as a stop's ``index`` tells it."""
+        if index in self._line.passed:
+            raise ValueError("that node has run already")
         return self._resume(lambda stop: "at the node" if stop.index == index else "")
+
+    def ahead(self) -> list[str]:
+        """Return the names of the nodes that run after the waiting one."""
+        here = -1 if self.stop is None else self.stop.index
+        return self._graph.names_without({here, *self._line.passed})
 
     def break_when(
         self,
@@ -158,7 +191,18 @@ class Stepper:
         """Stop from now on where all of these hold; see :class:`Breakpoint`."""
         added = Breakpoint(node, module, above, below, nan, nonzero)
         self._breakpoints.append(added)
+        self._update(self)
         return added
+
+    def clear(self, number: int | None = None) -> None:
+        """Forget one breakpoint, counted from 0 in ``breakpoints``, or all of them."""
+        if number is None:
+            self._breakpoints.clear()
+        elif 0 <= number < len(self._breakpoints):
+            del self._breakpoints[number]
+        else:
+            raise IndexError(f"there is no breakpoint {number}")
+        self._update(self)
 
     def resume(self) -> Stop | None:
         """Run to the next breakpoint, or to the end."""
@@ -183,6 +227,9 @@ class Stepper:
                 f"output {index}, not {tuple(gradient.shape)}"
             )
         held[index] = gradient
+        self._details.pop(self.stop.index, None)
+        self._line.stop = replace(self.stop, incoming=gradients_of(held))
+        self._update(self)
 
     def abort(self) -> None:
         """Give the pass up and leave every ``.grad`` as it was before."""
@@ -209,7 +256,7 @@ class Stepper:
 
         def first_reason(stop: Stop) -> str:
             hit = next((each for each in marks if each.holds(stop)), None)
-            return repr(hit) if hit is not None else until(stop)
+            return str(hit) if hit is not None else until(stop)
 
         line.until = first_reason
         line.go.release()
@@ -235,7 +282,7 @@ class Stepper:
         """
         line, rollback, name = self._line, self._rollback, type(node).__name__
         site, module = self._graph.site(node), self._graph.module(node)
-        leaf, reference = self._graph.leaf(node), _weak_leaf(node)
+        leaf, reference = self._graph.leaf(node), weak_leaf(node)
         total = len(self._graph.nodes)
 
         def before(gradients: Sequence[Any]) -> tuple[Any, ...] | None:
@@ -249,65 +296,17 @@ class Stepper:
                 index=index,
                 leaf=leaf,
             )
-            replaced = _wait(line, stop, gradients)
+            replaced = wait(line, stop, gradients)
             line.done += 1
-            line.passed[index] = stop.incoming
+            line.passed[index] = (
+                stop.incoming if replaced is None else gradients_of(replaced)
+            )
             variable = None if reference is None else reference()
             if variable is not None:
                 rollback.remember(variable)
             return replaced
 
         return node.register_prehook(before)
-
-
-def _wait(line: _Line, stop: Stop, gradients: Sequence[Any]) -> tuple[Any, ...] | None:
-    if line.given_up:
-        raise _Abandoned
-    reason = line.until(stop)
-    if not reason:
-        return None
-    line.stop = replace(stop, reason="" if reason == _STEP else reason)
-    line.gradients = list(gradients)
-    line.stopped.release()
-    line.go.acquire()
-    if line.given_up:
-        raise _Abandoned
-    kept = line.gradients
-    changed = any(a is not b for a, b in zip(kept, gradients, strict=True))
-    return tuple(kept) if changed else None
-
-
-def _run(
-    line: _Line, handles: list[Any], loss: Any, gradient: Any, retain_graph: bool
-) -> None:
-    line.go.acquire()
-    try:
-        if not line.given_up:
-            loss.backward(gradient, retain_graph=retain_graph)
-    except _Abandoned:
-        pass
-    except BaseException as error:
-        line.error = error
-    finally:
-        for handle in handles:
-            handle.remove()
-        line.stop = None
-        line.stopped.release()
-
-
-def _give_up(line: _Line, worker: threading.Thread) -> None:
-    line.given_up = True
-    line.go.release()
-    worker.join()
-
-
-def _weak_leaf(node: Any) -> weakref.ref[Any] | None:
-    variable = leaf_of(node)
-    return None if variable is None else weakref.ref(variable)
-
-
-def _is_inside(module: str, outer: str) -> bool:
-    return f"{module}.".startswith(f"{outer}.")
 
 
 def step(loss: Any, gradient: Any = None, *, retain_graph: bool = False) -> Stepper:

@@ -42,6 +42,10 @@ class Stop:
     leaf: str = ""  # for AccumulateGrad: whose .grad is about to change
     reason: str = ""  # the breakpoint that stopped it
 
+    def is_inside(self, module: str) -> bool:
+        """Tell whether a module call, or one inside of it, made the node."""
+        return f"{self.module}.".startswith(f"{module}.")
+
     def __repr__(self) -> str:
         place = "" if self.site is None else f"  {self.site.file}:{self.site.line}"
         leaf = f" of {self.leaf}" if self.leaf else ""

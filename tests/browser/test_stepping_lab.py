@@ -2,29 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 from playwright.sync_api import Page, expect
 
-from tests.browser.conftest import Watched
-from tests.browser.lab import Lab, command, serve, wait_for_kernel
+from tests.browser.conftest import PATIENCE_MS, Watched
+from tests.browser.lab import Lab, command, wait_for_kernel
 
 pytestmark = pytest.mark.slow
+
+expect.set_options(timeout=PATIENCE_MS)
 
 LOAD = "%load_ext gradviz\nimport gradtape as torch\nimport gradviz"
 PROGRAM = """\
 x = torch.tensor([1.0, 2.0], requires_grad=True)
 loss = (x * 3).exp().sum()
+walk = gradviz.step(loss)
+walk.show()
 """
-
-
-@pytest.fixture(scope="module")
-def lab(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Lab]:
-    """JupyterLab as a user of gradviz has it."""
-    with serve(tmp_path_factory.mktemp("lab")) as server:
-        yield server
 
 
 def run_cell(page: Page, number: int) -> None:
@@ -37,22 +34,47 @@ def run_cell(page: Page, number: int) -> None:
 def test_gradients_arrive_node_by_node(
     lab: Lab, new_page: Callable[..., Watched], tmp_path: Path
 ):
-    walk = "walk = gradviz.step(loss)\nwalk.show()"
-    commands = ["walk.step()", "walk.step()", "walk.resume()", "x.grad.tolist()"]
-    lab.write("walk.ipynb", LOAD, PROGRAM, walk, *commands)
+    """By the bar's buttons, by its keys and from a cell; the view follows them all."""
+    lab.write("walk.ipynb", LOAD, PROGRAM, "walk.step()", "assert x.grad is None")
     watched = new_page(height=1200)
-    lab.open(watched.page, "walk.ipynb")
-    wait_for_kernel(watched.page)
-    for cell in range(3):
-        run_cell(watched.page, cell)
-    count = watched.page.get_by_test_id("search-count")
-    expect(watched.page.get_by_test_id("node-count")).to_have_text("4 nodes")
-    watched.page.get_by_test_id("search").click()
-    watched.page.keyboard.type("has:grad")
+    page = watched.page
+    lab.open(page, "walk.ipynb")
+    wait_for_kernel(page)
+    for cell in range(2):
+        run_cell(page, cell)
+    bar, where = page.get_by_test_id("stepping"), page.get_by_test_id("stepping-where")
+    count = page.get_by_test_id("search-count")
+    expect(where).to_contain_text("0 of 4SumBackward0receives float32 (), norm 1")
+    page.get_by_test_id("search").click()
+    page.keyboard.type("has:grad")
     expect(count).to_have_text("1 found")
-    watched.page.screenshot(path=tmp_path / "first.png")
-    for cell, arrived in enumerate(("2 found", "3 found", "4 found"), 3):
-        run_cell(watched.page, cell)
-        expect(count).to_have_text(arrived)
-    watched.page.screenshot(path=tmp_path / "last.png")
+
+    bar.get_by_role("button", name="Step", exact=True).click()
+    expect(where).to_contain_text("1 of 4ExpBackward0")
+    expect(count).to_have_text("2 found")
+    page.keyboard.press("s")
+    expect(where).to_contain_text("2 of 4MulBackward0")
+    expect(count).to_have_text("3 found")
+    expect(page.get_by_test_id("waiting-values")).to_contain_text("403.4288")
+    bar.get_by_label("Break when").select_option("norm above")
+    bar.get_by_role("textbox", name="norm above").fill("1000")
+    bar.get_by_role("button", name="Add").click()
+    expect(bar.get_by_role("list", name="Breakpoints")).to_have_text("norm above 1000")
+    page.screenshot(path=tmp_path / "bar.png")
+    run_cell(page, 2)
+    expect(where).to_contain_text("3 of 4AccumulateGradof x")
+    expect(where).to_contain_text("norm above 1000")
+    expect(count).to_have_text("4 found")
+
+    bar.get_by_role("button", name="Abort").click()
+    outcome = page.get_by_test_id("stepping-outcome")
+    expect(outcome).to_have_text("The pass was given up; every .grad is as it was.")
+    expect(bar.get_by_role("button", name="Step", exact=True)).to_be_disabled()
+    run_cell(page, 3)
+    page.screenshot(path=tmp_path / "over.png")
     assert watched.errors == []
+
+    page.evaluate(
+        "jupyterapp.shell.currentWidget.sessionContext.session.kernel.restart()"
+    )
+    expect(outcome).to_have_text("The kernel is gone: run the cell again.")

@@ -1,5 +1,6 @@
 // The host of a notebook widget: the snapshot lies in a model that the kernel keeps.
 import { mount } from "../app.js";
+import { linkTo } from "./kernel.js";
 import { MODULE_END, type PageApi } from "./model.js";
 import { CELL_OPTIONS, followModel, readModel, revealIn } from "./notebook.js";
 
@@ -8,6 +9,7 @@ export const widget: PageApi["widget"] = ({ model, el }) => {
   const transport = {
     initial: readModel(model),
     onSnapshot: followModel.bind(null, model),
+    kernel: linkTo(model),
     ...revealIn(el),
     bundle: ownBundle,
   };

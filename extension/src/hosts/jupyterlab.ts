@@ -6,6 +6,7 @@ import { Widget } from "@lumino/widgets";
 import { type Mounted, mount } from "../app.js";
 import { parseSnapshot } from "../ir/parse.js";
 import { type Place, reveal } from "./jupyterlab-reveal.js";
+import { linkToKey } from "./kernel.js";
 import {
   CELL_OPTIONS,
   followKey,
@@ -29,6 +30,7 @@ class SnapshotRenderer extends Widget {
     const transport = {
       initial: Promise.resolve(data[MIME]).then(parseSnapshot),
       onSnapshot: followKey.bind(null, view?.model_id),
+      kernel: linkToKey(view?.model_id),
       ...revealIn(this.node),
     };
     this.#mounted = mount(this.node, transport, CELL_OPTIONS);

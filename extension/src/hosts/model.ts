@@ -6,6 +6,10 @@ export interface WidgetModel {
   on(event: string, callback: ModelCallback): void;
   off(event: string, callback: ModelCallback): void;
   send(content: unknown): void;
+  /** Knows the model behind this one, where the host is ipywidgets. */
+  readonly widget_manager?: {
+    get_model?(id: string): Promise<{ readonly comm_live?: boolean }>;
+  };
 }
 
 export type ModelCallback = (content?: unknown, buffers?: readonly DataView[]) => void;
@@ -13,6 +17,7 @@ export type ModelCallback = (content?: unknown, buffers?: readonly DataView[]) =
 /** The traits of gradviz/widget.py; the snapshot is columns in a zlib stream. */
 export const SNAPSHOT_TRAIT = "_snapshot";
 export const REVISION_TRAIT = "_revision";
+export const SERVICES_TRAIT = "_services";
 export const KEY_TRAIT = "_key";
 export const BUNDLE_TRAIT = "_bundle";
 

@@ -3,13 +3,8 @@ import { decodeSnapshot, SnapshotError } from "../ir/decode.js";
 import type { Snapshot } from "../ir/types.js";
 import type { Transport } from "../state/transport.js";
 import { inflate } from "./inflate.js";
-import {
-  MODEL_EVENT,
-  page,
-  REVISION_TRAIT,
-  SNAPSHOT_TRAIT,
-  type WidgetModel,
-} from "./model.js";
+import { whenKnown } from "./kernel.js";
+import { REVISION_TRAIT, SNAPSHOT_TRAIT, type WidgetModel } from "./model.js";
 
 /** Of the view below a cell: the cell and its graph fit one screen; why a cell failed
  * comes before its graph. */
@@ -60,21 +55,10 @@ export function followKey(
   key: unknown,
   callback: (snapshot: Snapshot) => void,
 ): () => void {
-  const lifetime = new AbortController();
-  let stop: (() => void) | undefined;
-  const connect = () => {
-    const model = page.gradvizModels?.get(key);
-    if (model === undefined) return;
-    document.removeEventListener(MODEL_EVENT, connect);
-    stop = followModel(model, callback);
+  return whenKnown(key, (model) => {
     if (model.get(REVISION_TRAIT)) void readModel(model).then(callback, console.warn);
-  };
-  document.addEventListener(MODEL_EVENT, connect, { signal: lifetime.signal });
-  connect();
-  return () => {
-    lifetime.abort();
-    stop?.();
-  };
+    return followModel(model, callback);
+  });
 }
 
 /** How a view asks the page to show where the user wrote something.

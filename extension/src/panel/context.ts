@@ -3,6 +3,7 @@ import "@preact/signals"; // lets components follow the signals that they read
 import { createContext } from "preact";
 import { useContext } from "preact/hooks";
 import type { GraphView } from "../render/graph-view.js";
+import type { KernelRequest } from "../state/kernel.js";
 import type { Store } from "../state/store.js";
 import type { RevealTarget } from "../state/transport.js";
 
@@ -14,6 +15,8 @@ export interface AppContext {
   readonly reveal: ((target: RevealTarget) => void) | null;
   /** The viewer's own script, to put into a page; null where the host cannot tell it. */
   readonly bundle: (() => Promise<string>) | null;
+  /** Asks the kernel for something; null where there is none. */
+  readonly ask: ((request: KernelRequest) => void) | null;
   /** Whether the whole page is ours, so that keys pressed anywhere in it count. */
   readonly ownsPage: boolean;
 }

@@ -3,6 +3,7 @@ import type { FunctionComponent } from "preact";
 import type { Store } from "../state/store.js";
 import { Boundary } from "./boundary.js";
 import { useStore } from "./context.js";
+import { SteppingBar } from "./stepping-bar.js";
 
 interface Dock {
   /** "the timeline": the subject of the sentence that stands in for a failing strip. */
@@ -11,7 +12,13 @@ interface Dock {
   readonly Content: FunctionComponent;
 }
 
-const DOCKS: readonly Dock[] = [];
+const DOCKS: readonly Dock[] = [
+  {
+    what: "the stepping bar",
+    shows: ({ data }) => data.services.value?.stepping !== undefined,
+    Content: SteppingBar,
+  },
+];
 
 export function Docks() {
   const store = useStore();

@@ -13,6 +13,10 @@ const KEYS: readonly (readonly [keys: readonly string[], what: string])[] = [
   [["+", "-"], "Zoom in, zoom out"],
   [["t"], "Switch between graph and table"],
   [["n", "N"], "Next finding, previous finding"],
+  [
+    ["s", "o", "u", "c"],
+    "While stepping: step, over the module, to the selected node, continue",
+  ],
   [["Esc"], "Close this, clear the search, the selection, the marks of a finding"],
   [["?"], "This page"],
 ];

@@ -1,10 +1,13 @@
 // What each key does: a pure table from a key press to a command.
 
+import type { StepCommand } from "../state/kernel.js";
+
 export type Command =
   | { readonly kind: "walk"; readonly direction: "up" | "down" | "left" | "right" }
   | { readonly kind: "zoom"; readonly direction: "in" | "out" }
   | { readonly kind: "toggle" | "search" | "fit" | "table" | "clear" | "help" }
-  | { readonly kind: "finding"; readonly step: 1 | -1 };
+  | { readonly kind: "finding"; readonly step: 1 | -1 }
+  | { readonly kind: "stepping"; readonly command: StepCommand };
 
 export interface KeyPress {
   readonly key: string;
@@ -23,6 +26,10 @@ const ANYWHERE: Readonly<Record<string, Command>> = {
   t: { kind: "table" },
   n: { kind: "finding", step: 1 },
   N: { kind: "finding", step: -1 },
+  s: { kind: "stepping", command: "step" },
+  o: { kind: "stepping", command: "over" },
+  u: { kind: "stepping", command: "run_to" },
+  c: { kind: "stepping", command: "resume" },
   "+": { kind: "zoom", direction: "in" },
   "=": { kind: "zoom", direction: "in" },
   "-": { kind: "zoom", direction: "out" },

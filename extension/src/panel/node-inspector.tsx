@@ -28,6 +28,7 @@ import { StorageSection } from "./storage-section.js";
 import { StrideSection } from "./stride-picture.js";
 import { type PickTensor, SavedTable, TensorTable } from "./tensor-table.js";
 import { Empty, type Fact, Facts, Name, Section, Tag } from "./text.js";
+import { WaitingValues } from "./waiting-values.js";
 
 const LAYOUT = "Memory layout";
 
@@ -239,6 +240,7 @@ export function NodeInspector({ snapshot, details }: Props) {
       <TensorSections details={details} onPick={pick} />
       <Section title="Gradient">
         <GradientSection gradients={details.gradients} />
+        <WaitingValues node={details.id} />
       </Section>
       <div ref={layout}>
         <Section title={LAYOUT}>

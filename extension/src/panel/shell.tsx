@@ -22,6 +22,7 @@ import { NodeTable } from "./node-table.js";
 import { Pane } from "./pane.js";
 import { Splitter } from "./splitter.js";
 import { StatusLine } from "./status-line.js";
+import { sendStep } from "./stepping-bar.js";
 import { Toolbar, ZOOM_STEP } from "./toolbar.js";
 import { walk } from "./walk.js";
 
@@ -52,6 +53,9 @@ function run(app: AppContext, root: HTMLElement, command: Command): void {
       break;
     case "finding":
       stepFinding(store, command.step);
+      break;
+    case "stepping":
+      sendStep(app, command.command);
       break;
     case "help":
       setHelp(store, true);

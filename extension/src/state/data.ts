@@ -1,14 +1,23 @@
 // The state that comes from the kernel or the file; the user never changes it.
 import { type Signal, signal } from "@preact/signals-core";
 import type { Snapshot } from "../ir/types.js";
+import type { Services } from "./kernel.js";
 
 export interface DataState {
   /** null until the first snapshot has arrived. */
   readonly snapshot: Signal<Snapshot | null>;
   /** What went wrong, as one sentence to show in place of the graph. */
   readonly problem: Signal<string | null>;
+  /** What the kernel offers besides the snapshot; null where there never was one. */
+  readonly services: Signal<Services | null>;
+  readonly kernelAlive: Signal<boolean>;
 }
 
 export function createDataState(): DataState {
-  return { snapshot: signal(null), problem: signal(null) };
+  return {
+    snapshot: signal(null),
+    problem: signal(null),
+    services: signal(null),
+    kernelAlive: signal(true),
+  };
 }

@@ -1,5 +1,6 @@
 // What a host gives the view: where snapshots come from and what the host can open.
 import type { Site, Snapshot } from "../ir/types.js";
+import type { KernelLink } from "./kernel.js";
 
 /** A place in the user's code, with what a notebook needs to find the cell. */
 export interface RevealTarget extends Site {
@@ -12,6 +13,8 @@ export interface Transport {
   readonly initial: Promise<Snapshot>;
   /** Call back for every later snapshot; the answer ends the subscription. */
   onSnapshot?(callback: (snapshot: Snapshot) => void): () => void;
+  /** What the kernel offers besides snapshots; a page without a kernel leaves it out. */
+  readonly kernel?: KernelLink;
   /** Open the place where the user wrote it; a host without an editor leaves it out. */
   reveal?(target: RevealTarget): void;
   /** The script that draws a page, to put into pages that the user saves. */

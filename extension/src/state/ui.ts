@@ -43,6 +43,8 @@ export interface UiState {
   readonly notice: Signal<string | null>;
   /** What the graph view reported after its last layout. */
   readonly boxes: Signal<number | null>;
+  /** The number of the last request that this view sent to the kernel. */
+  readonly asked: Signal<number>;
   /** The nodes that the graph view should bring into view; a new object each time. */
   readonly revealRequest: Signal<{ readonly nodes: readonly number[] } | null>;
 }
@@ -69,6 +71,7 @@ export function createUiState(): UiState {
     folded: signal(new Set()),
     notice: signal(null),
     boxes: signal(null),
+    asked: signal(0),
     revealRequest: signal(null),
   };
 }

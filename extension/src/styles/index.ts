@@ -5,6 +5,7 @@ import findings from "./findings.css";
 import inspector from "./inspector.css";
 import ledger from "./ledger.css";
 import shell from "./shell.css";
+import stepping from "./stepping.css";
 import strides from "./strides.css";
 import tokens from "./tokens.css";
 
@@ -17,4 +18,5 @@ export const styles = [
   strides,
   findings,
   ledger,
+  stepping,
 ].join("\n");

@@ -1,0 +1,58 @@
+// What a living kernel offers a view besides its graph, and what the view asks for.
+
+/** A gradient that waits to be used, in words and by its first values; "" for none. */
+export interface WaitingGradient {
+  readonly words: string;
+  readonly values: string;
+}
+
+/** The node before which a stepped pass waits. */
+export interface Stop {
+  /** Nodes that ran before it, of so many. */
+  readonly number: number;
+  readonly total: number;
+  readonly name: string;
+  /** Whose .grad is about to change; "" for other nodes. */
+  readonly leaf: string;
+  readonly module: string;
+  /** Its row in the snapshot. */
+  readonly node: number | null;
+  /** Why the pass stopped here, "" after a plain step. */
+  readonly reason: string;
+  readonly gradients: readonly WaitingGradient[];
+}
+
+export type StepCommand = "step" | "over" | "run_to" | "resume" | "abort";
+
+export interface Stepping {
+  /** null once the pass is over; then `outcome` says how it ended. */
+  readonly stop: Stop | null;
+  readonly outcome: string;
+  readonly breakpoints: readonly string[];
+  /** Why the last request failed, "" if it did not. */
+  readonly error: string;
+}
+
+/** The trait `_services` of gradviz/widget.py. */
+export interface Services {
+  /** The number of the last request that was answered. */
+  readonly answered: number;
+  readonly stepping?: Stepping;
+}
+
+export type ServiceName = Exclude<keyof Services, "answered">;
+
+/** What to ask; the other members are what the service wants to know. */
+export interface KernelRequest {
+  readonly service: ServiceName;
+  readonly [argument: string]: string | number | boolean;
+}
+
+export interface KernelLink {
+  /** Call back with what the kernel offers, now and after each change; the answer ends
+   * the subscription. A kernel that is gone answers nothing any more. */
+  follow(callback: (services: Services, alive: boolean) => void): () => void;
+  ask(request: KernelRequest & { readonly number: number }): void;
+}
+
+export const KERNEL_GONE = "The kernel is gone: run the cell again.";
