@@ -18,6 +18,7 @@ from gradtape._tensor import Tensor
 from gradtape._views import CopySlices
 from gradtape.autograd._custom_node import CustomNode
 from gradviz import ir
+from gradviz._capture._hooks import hook_names
 from gradviz._capture._raw import RawStorage, RawWrite
 
 _LONGEST_ARGUMENT = 80
@@ -92,19 +93,9 @@ def hooks_of(node: Node) -> Callable[[], tuple[str, ...]]:
         if isinstance(alive, AccumulateGrad) and alive.variable._extra is not None:
             more = alive.variable._extra
             tables += [more.hooks or {}, more.post_accumulate or {}]
-        return tuple(
-            getattr(hook, "__qualname__", type(hook).__name__)
-            for table in tables
-            for hook in table.values()
-            if not _is_ours(hook)
-        )
+        return hook_names(*tables)
 
     return hooks
-
-
-def _is_ours(hook: object) -> bool:
-    """Tell whether gradviz put a hook there, to watch."""
-    return f"{getattr(hook, '__module__', '')}.".startswith("gradviz.")
 
 
 def saved_slots(node: Node) -> Iterator[tuple[str, int | None, SavedTensor]]:

@@ -1,4 +1,4 @@
-"""What can be read off a hook: its code, and the tensors that it keeps alive."""
+"""What can be read off a hook: its name, its code, the tensors it keeps alive."""
 
 from __future__ import annotations
 
@@ -16,6 +16,16 @@ def code_of(hook: Any) -> CodeType | None:
     if code is None:
         code = getattr(vars(type(hook)).get("__call__"), "__code__", None)
     return code
+
+
+def hook_names(*tables: Any) -> tuple[str, ...]:
+    """Return the names of the hooks in these tables, those of gradviz left out."""
+    return tuple(
+        getattr(hook, "__qualname__", type(hook).__name__)
+        for table in tables
+        for hook in (table or {}).values()
+        if not f"{getattr(hook, '__module__', '')}.".startswith("gradviz.")
+    )
 
 
 def held_by(hook: Any, kind: type) -> list[Any]:

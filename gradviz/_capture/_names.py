@@ -14,10 +14,17 @@ def names_in_frame(frame: FrameType | None, tensor_type: type) -> dict[int, str]
     A variable gives its own name; a module gives its parameters and buffers their
     paths (``conv1.weight``). Several modules are told apart by the variable's name.
     """
+    return {id(tensor): name for name, tensor in tensors_in_frame(frame, tensor_type)}
+
+
+def tensors_in_frame(
+    frame: FrameType | None, tensor_type: type
+) -> list[tuple[str, Any]]:
+    """Return the named tensors of a frame and the main program, each one once."""
     variables = dict(vars(sys.modules["__main__"]))
     if frame is not None:
         variables |= {**frame.f_globals, **locals_of(frame)}
-    found: dict[int, str] = {}
+    found: dict[int, tuple[str, Any]] = {}
     modules = {
         name: value
         for name, value in variables.items()
@@ -26,11 +33,13 @@ def names_in_frame(frame: FrameType | None, tensor_type: type) -> dict[int, str]
     tops = _without_children(modules)
     for name, module in tops.items():
         prefix = f"{name}." if len(tops) > 1 else ""
-        found |= names_in_module(module, prefix)
+        found |= {
+            id(tensor): (prefix + path, tensor) for path, tensor in _members(module)
+        }
     for name, value in variables.items():
         if isinstance(value, tensor_type) and not name.startswith("_"):
-            found.setdefault(id(value), name)
-    return found
+            found.setdefault(id(value), (name, value))
+    return list(found.values())
 
 
 def locals_of(frame: FrameType) -> dict[str, Any]:
@@ -55,11 +64,14 @@ _OWN_REFERENCES = 3  # the frame, our variable, and the argument of getrefcount
 
 def names_in_module(module: Any, prefix: str = "") -> dict[int, str]:
     """Map ``id(tensor)`` to its path, for parameters and buffers of a module."""
+    return {id(tensor): prefix + path for path, tensor in _members(module)}
+
+
+def _members(module: Any) -> list[tuple[str, Any]]:
     try:
-        members = [*module.named_parameters(), *module.named_buffers()]
+        return [*module.named_parameters(), *module.named_buffers()]
     except Exception:
-        return {}
-    return {id(tensor): prefix + path for path, tensor in members}
+        return []
 
 
 def _is_module(value: Any) -> bool:

@@ -21,6 +21,7 @@ class SiteTable:
     def __init__(self) -> None:
         self.rows: list[ir.Site] = []
         self._index: dict[tuple[int, int], int] = {}
+        self._lines: dict[tuple[str, int], int] = {}
         self._codes: list[CodeType] = []  # keeps the ids in _index from being reused
         self._files: dict[str, int | None] = {}
         self._sources: list[ir.Source] = []
@@ -35,6 +36,18 @@ class SiteTable:
             self._codes.append(code)
             index = self._index[key] = len(self.rows)
             self.rows.append(self._resolve(code, lasti))
+        return index
+
+    def line(self, file: str, line: int, function: str) -> int:
+        """Number a whole line of a file: where nothing more exact was kept."""
+        index = self._lines.get((file, line))
+        if index is None:
+            index = self._lines[file, line] = len(self.rows)
+            text = linecache.getline(file, line).rstrip("\n")
+            source = self._source(file)
+            self.rows.append(
+                ir.Site(file, line, line, text=text, function=function, source=source)
+            )
         return index
 
     def sources(self) -> tuple[ir.Source, ...]:

@@ -6,6 +6,7 @@ import inspect
 import re
 import textwrap
 from functools import cache
+from types import CodeType
 from typing import Any
 
 from gradviz.program.events import Call
@@ -50,9 +51,19 @@ def _short(value: Any) -> str:
 
 def backward_source(custom: CustomFunction | None) -> str:
     """Return the text of a user's ``backward``; "" where it is lost."""
-    if custom is None or custom.backward is None:
+    return "" if custom is None else source_of(custom.backward)
+
+
+def source_of(code: CodeType | None) -> str:
+    """Return the text of a function; "" where it is lost."""
+    if code is None:
         return ""
     try:
-        return textwrap.dedent(inspect.getsource(custom.backward)).strip()
+        return textwrap.dedent(inspect.getsource(code)).strip()
     except (OSError, TypeError):
         return ""
+
+
+def backward_code(function: Any) -> CodeType | None:
+    """Return the code of the ``backward`` of a user's Function."""
+    return getattr(inspect.unwrap(function.backward), "__code__", None)

@@ -6,19 +6,59 @@ from collections.abc import Callable
 from typing import Any
 
 from gradviz import ir
-from gradviz._capture._assemble import assemble
-from gradviz._capture._names import names_in_frame
+from gradviz._capture._collector import collector_paused
+from gradviz._capture._names import tensors_in_frame
 from gradviz._capture._own import users_frame
-from gradviz._capture._torch_log import TorchLog
-from gradviz._capture._torch_snapshot import TorchSnapshot
+from gradviz._capture._torch_look import class_of, look
+from gradviz._capture._torch_notes import notes_of
+from gradviz._capture._torch_rows import TorchRows, order
+from gradviz._capture._torch_snapshot import producer
 from gradviz._capture._torch_values import grad_fn_of
-from gradviz.program.events import Backward
 
-NOT_RECORDED = (
-    "The graph was built without gradviz.record(): gradients, forward values, inputs "
-    "that need no gradient and the lines that made the nodes are not known, nor how "
-    "results that no node kept lie in memory."
-)
+
+class TorchFinished:
+    """A finished graph as it was when it was looked at, without its tensors.
+
+    Looking takes a few microseconds a node; rows are made when they are asked for.
+    """
+
+    def __init__(self, loss: Any, *, title: str = "") -> None:
+        import torch
+
+        self.title = title
+        self.producer = producer(torch)
+        with collector_paused(), torch._C.DisableTorchFunction():
+            root = _root_of(torch, loss)
+            named = tensors_in_frame(users_frame(), torch.Tensor)
+            self.seen = look([root], [(None, loss), *named])
+        self._snapshot: ir.Snapshot | None = None
+
+    def snapshot(self) -> ir.Snapshot:
+        """Return the graph as rows."""
+        if self._snapshot is None:
+            notes = notes_of(self.seen)
+            with collector_paused():
+                rows = TorchRows(self.seen)
+                self._snapshot = rows.snapshot(self.producer, self.title, notes)
+        return self._snapshot
+
+    def row_finder(self) -> Callable[[Any], int | None]:
+        """Return a function that says which row a live node has."""
+        seen = self.seen
+        rows = {number: row for row, number in enumerate(order(seen))}
+        made = {
+            (sequence, cls.name): rows[number]
+            for number, (cls, sequence, *_) in enumerate(seen.nodes)
+        }
+
+        def row_of(node: Any) -> int | None:
+            leaf = getattr(node, "variable", None)
+            if leaf is None:
+                return made.get((node._sequence_nr(), class_of(node).name))
+            known = seen.leaves.get(id(leaf))
+            return rows[known[1]] if known and known[0]() is leaf else None
+
+        return row_of
 
 
 def read_graph(
@@ -28,23 +68,13 @@ def read_graph(
 
     Returns its snapshot, and which row a live node has in it. The tensor requires grad.
     """
-    log = TorchLog(scan=False)
-    log.watch_details()
-    with log.torch._C.DisableTorchFunction():
-        root = grad_fn_of(loss)
-        if root is None:
-            with log.torch.enable_grad():
-                root = loss.view_as(loss).grad_fn.next_functions[0][0]
-        log.values.result(loss)
-        found = Backward(index=0)
-        reached = log.graph.walk([root], found)
-        names = names_in_frame(users_frame(), log.torch.Tensor)
-    for number, tensor in log.tensors.alive():
-        log.program.tensors[number].name = names.get(id(tensor))
-    first = log.values.node_key(root)
-    graph = TorchSnapshot(log)
-    recording = graph.recording(title, [], reached, [first])
-    graph.note_stale(found)
-    recording.notes.append(NOT_RECORDED)
-    rows = {key: row for row, key in enumerate(graph.nodes)}
-    return assemble(recording), lambda node: rows.get(log.values.node_key(node))
+    found = TorchFinished(loss, title=title)
+    return found.snapshot(), found.row_finder()
+
+
+def _root_of(torch: Any, loss: Any) -> Any:
+    root = grad_fn_of(loss)
+    if root is None:
+        with torch.enable_grad():
+            root = loss.view_as(loss).grad_fn.next_functions[0][0]
+    return root

@@ -7,6 +7,7 @@ import re
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
+from gradviz._capture._torch_facts import backward_code
 from gradviz._capture._torch_slots import (
     NO_SEQUENCE,
     is_hooked,
@@ -213,7 +214,7 @@ class TorchGraph:
         return CustomFunction(
             name=cls.__name__,
             forward=getattr(inspect.unwrap(cls.forward), "__code__", None),
-            backward=getattr(inspect.unwrap(cls.backward), "__code__", None),
+            backward=backward_code(cls),
             needs_grad=tuple(fn.needs_input_grad),
         )
 

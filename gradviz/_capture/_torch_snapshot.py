@@ -18,7 +18,7 @@ from gradviz._capture._raw import (
 )
 from gradviz._capture._torch_facts import arguments_of, backward_source, op_name
 from gradviz._capture._torch_timeline import timeline
-from gradviz._capture._torch_views import Layout, contiguous, view_layouts
+from gradviz._capture._torch_views import Layout, contiguous, numbers, view_layouts
 from gradviz.program.events import Backward, Call, Event, HookRegistered, ModuleCall
 from gradviz.program.values import Node, Summary, Value
 
@@ -160,9 +160,10 @@ class TorchSnapshot:
         raw = self._tensors.get(id(value))
         if raw is None:
             facts = self.program.tensors.get(value.tensor)
+            shape = numbers(value.shape)
             raw = self._tensors[id(value)] = RawTensor(
-                shape=value.shape,
-                strides=value.strides or tuple(contiguous(value.shape)),
+                shape=shape,
+                strides=numbers(value.strides) or tuple(contiguous(shape)),
                 offset=value.offset,
                 dtype=value.dtype,
                 device=value.device,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
@@ -20,11 +21,20 @@ def view_arguments(fn: Any) -> tuple[Any, ...]:
 
     PyTorch keeps dimensions counted from behind as huge unsigned numbers.
     """
-    name = type(fn).__name__.partition("Backward")[0]
-    slots = _ARGUMENTS.get(name)
-    if slots is None:
-        return ()
-    return (name, *(_signed(getattr(fn, f"_saved_{slot}")) for slot in slots))
+    name = type(fn).__name__
+    slots = view_slots(name)
+    return () if slots is None else view_call(name, [getattr(fn, s) for s in slots])
+
+
+def view_slots(node: str) -> tuple[str, ...] | None:
+    """Return the attributes of a view's node that give the numbers of its call."""
+    slots = _ARGUMENTS.get(node.partition("Backward")[0])
+    return None if slots is None else tuple([f"_saved_{slot}" for slot in slots])
+
+
+def view_call(node: str, numbers: Iterable[Any]) -> tuple[Any, ...]:
+    """Return the call of a view as :func:`view_layouts` takes it."""
+    return (node.partition("Backward")[0], *map(_signed, numbers))
 
 
 def view_layouts(
@@ -84,6 +94,22 @@ def _one(
     else:
         strides = _viewed(source, shape)
     return None if strides is None else Layout(shape, tuple(strides), offset)
+
+
+def numbers(sizes: Iterable[Any]) -> tuple[int, ...]:
+    """Return sizes or strides as numbers: 0 for a size that varies within a batch.
+
+    Nested tensors have such, and what ``torch.compile`` keeps open.
+    """
+    found = tuple(sizes)
+    if all(type(size) is int for size in found):
+        return found
+    return tuple(0 if _varies(size) else int(size) for size in found)
+
+
+def _varies(size: Any) -> bool:
+    node = getattr(size, "node", None)
+    return node is not None and (node.is_nested_int() or not node.is_constant())
 
 
 def contiguous(shape: tuple[int, ...]) -> list[int]:

@@ -68,7 +68,7 @@ class Identities:
                 yield number, thing
 
 
-class _UserFiles(dict[str, bool]):
+class UserFiles(dict[str, bool]):
     """File name -> does a frame of it belong to the user? Filled on first sight."""
 
     def __missing__(self, file: str) -> bool:
@@ -93,7 +93,7 @@ class Log:
         self.program = program
         self.tensors = Identities()
         self.lock = threading.RLock()
-        self.user_files = _UserFiles()
+        self.user_files = UserFiles()
         self.muted = 0
         self._next = 0
 

@@ -1,0 +1,272 @@
+"""Makes the rows of a snapshot from a look at a finished graph of PyTorch."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from functools import cache
+from typing import Any
+
+from gradviz import ir
+from gradviz._capture._sources import SiteTable
+from gradviz._capture._torch_facts import op_name, source_of
+from gradviz._capture._torch_look import Kept, Look, NodeClass, Result
+from gradviz._capture._torch_slots import NO_SEQUENCE
+from gradviz._capture._torch_snapshot import VIEWS
+from gradviz._capture._torch_stacks import users_lines
+from gradviz._capture._torch_views import (
+    Layout,
+    contiguous,
+    numbers,
+    view_call,
+    view_layouts,
+)
+
+
+class TorchRows:
+    """The tables under construction."""
+
+    def __init__(self, seen: Look) -> None:
+        self.seen = seen
+        self.order = order(seen)
+        self.rows = {number: row for row, number in enumerate(self.order)}
+        self._tensors: list[ir.TensorMeta] = []
+        self._places: dict[int, int] = {}  # place in the look -> row
+        self._results: dict[tuple[int, int], int] = {}  # node, output -> row
+        self._unseen: dict[Any, ir.TensorMeta] = {}
+        self._words: dict[Any, str] = {}
+        self._storages = {key: row for row, key in enumerate(seen.storages)}
+        self._sites = SiteTable()
+        self._turns: Counter[Any] = Counter()  # of nodes that one line made
+
+    def snapshot(self, producer: str, title: str, notes: list[str]) -> ir.Snapshot:
+        """Return the rows."""
+        nodes = tuple([self._node(number) for number in self.order])
+        edges, saved = self._edges(), self._saved()
+        tensors = tuple(self._tensors)
+        return ir.Snapshot(
+            producer,
+            title,
+            nodes=nodes,
+            edges=edges,
+            tensors=tensors,
+            saved=saved,
+            storages=self._storage_rows(tensors),
+            sites=tuple(self._sites.rows),
+            sources=self._sites.sources(),
+            roots=tuple([self.rows[number] for number in range(self.seen.roots)]),
+            notes=tuple(notes),
+        )
+
+    # ---- nodes and edges -----------------------------------------------------------
+
+    def _node(self, number: int) -> ir.OpNode:
+        seen = self.seen
+        cls, sequence, _, results, saved = seen.nodes[number]
+        outputs, stacks = self._outputs(number, results), seen.stacks
+        site, stack, iteration = None, (), None
+        if number in stacks:
+            lines = [self._sites.line(*each) for each in users_lines(stacks[number])]
+            site, stack = (lines[0], tuple(lines[1:])) if lines else (None, ())
+            iteration = self._turns[cls.name, site]
+            self._turns[cls.name, site] += 1
+        if cls.leaf:
+            call = self._tensors[outputs[0]].name or ""
+        else:
+            call = op_name(cls.name)
+        return ir.OpNode(
+            cls.name,
+            _kind(cls),
+            call,
+            outputs=outputs,
+            iteration=iteration,
+            site=site,
+            stack=stack,
+            sequence=None if sequence == NO_SEQUENCE else sequence,
+            formula=source_of(cls.backward) if cls.backward is not None else "",
+            hooks=seen.hooks.get(number, ()),
+            flags=("freed",) if number in seen.freed else _modified(saved),
+        )
+
+    def _edges(self) -> tuple[ir.Edge, ...]:
+        rows, results = self.rows, self._results
+        return tuple(
+            [
+                ir.Edge(rows[edge[0]], edge[1], target, place, results.get(edge))
+                for target, number in enumerate(self.order)
+                for place, edge in enumerate(self.seen.nodes[number][2])
+                if edge is not None
+            ]
+        )
+
+    def _saved(self) -> tuple[ir.Saved, ...]:
+        return tuple(
+            [
+                ir.Saved(row, slot, self._tensor(place), version, now, False, hooked)
+                for row, number in enumerate(self.order)
+                for slot, place, version, now, hooked in self.seen.nodes[number][4]
+            ]
+        )
+
+    # ---- tensors -------------------------------------------------------------------
+
+    def _outputs(self, number: int, results: Sequence[Result]) -> tuple[int, ...]:
+        known = self.seen.outputs
+        places = [known.get((number, output)) for output in range(len(results))]
+        laid = self._laid_out(number) if None in places else ()
+        rows: list[int] = []
+        for output, place in enumerate(places):
+            if place is not None:
+                row = self._tensor(place)
+            elif output < len(laid):
+                row = self._add(laid[output])
+            else:
+                row = self._add(self._unseen_result(results[output]))
+            self._results[number, output] = row
+            rows.append(row)
+        return tuple(rows)
+
+    def _tensor(self, place: int) -> int:
+        row = self._places.get(place)
+        if row is None:
+            row = self._places[place] = len(self._tensors)
+            self._tensors.append(self._meta(place))
+        return row
+
+    def _add(self, meta: ir.TensorMeta) -> int:
+        self._tensors.append(meta)
+        return len(self._tensors) - 1
+
+    def _meta(self, place: int) -> ir.TensorMeta:
+        facts = self.seen.tensors[place]
+        return ir.TensorMeta(
+            numbers(facts[0]),
+            numbers(facts[1]),
+            facts[2],
+            self._word(facts[3]),
+            self._word(facts[4]),
+            self._storages.get(facts[5]),
+            facts[6],
+            facts[7],
+            facts[8],
+            facts[9],
+            self.seen.names.get(place),
+        )
+
+    def _unseen_result(self, result: Any) -> ir.TensorMeta:
+        """Describe a result from what its node knows; equal ones are one object."""
+        meta = self._unseen.get(result)
+        if meta is None:
+            sizes, dtype, device = result
+            shape = numbers(sizes)
+            meta = self._unseen[result] = ir.TensorMeta(
+                shape,
+                tuple(contiguous(shape)),
+                0,
+                self._word(dtype),
+                self._word(device),
+                requires_grad=True,
+            )
+        return meta
+
+    def _laid_out(self, number: int) -> list[ir.TensorMeta]:
+        """Find out how results lie in memory that nobody saw, where they are views."""
+        arguments = self.seen.views.get(number)
+        if arguments is None:
+            return []
+        cls, _, edges, results, _ = self.seen.nodes[number]
+        edge = edges[0]
+        at = None if edge is None else self._results.get(edge)
+        if at is None:
+            return []
+        source = self._tensors[at]
+        layout = Layout(source.shape, source.strides, source.offset)
+        call = view_call(cls.name, arguments)
+        shapes = [numbers(result[0]) for result in results]
+        return [
+            ir.TensorMeta(
+                found.shape,
+                found.strides,
+                found.offset,
+                self._word(result[1]),
+                self._word(result[2]),
+                source.storage,
+                source.version,
+                requires_grad=True,
+                is_view=True,
+            )
+            for found, result in zip(
+                view_layouts(call, layout, shapes), results, strict=False
+            )
+        ]
+
+    def _word(self, thing: Any) -> str:
+        word = self._words.get(thing)
+        if word is None:
+            word = self._words[thing] = str(thing).removeprefix("torch.")
+        return word
+
+    def _storage_rows(
+        self, tensors: tuple[ir.TensorMeta, ...]
+    ) -> tuple[ir.StorageMeta, ...]:
+        devices, aliases = [""] * len(self._storages), list[list[int]]()
+        aliases += [[] for _ in devices]
+        versions = [0] * len(devices)
+        for row, tensor in enumerate(tensors):
+            at = tensor.storage
+            if at is not None:
+                aliases[at].append(row)
+                devices[at] = tensor.device
+                versions[at] = max(versions[at], tensor.version)
+        for _, place, version, now, _ in (
+            k for node in self.seen.nodes for k in node[4]
+        ):
+            at = tensors[self._places[place]].storage
+            if now != version and at is not None:
+                versions[at] = max(versions[at], now)
+        sizes = self.seen.storages.values()
+        return tuple(
+            [
+                ir.StorageMeta(
+                    nbytes, devices[at], itemsize, versions[at], tuple(aliases[at])
+                )
+                for at, (nbytes, itemsize) in enumerate(sizes)
+            ]
+        )
+
+
+def order(seen: Look) -> list[int]:
+    """Return the nodes as the forward pass made them, leaves as it used them."""
+    nodes = seen.nodes
+    made = [number for number, node in enumerate(nodes) if not node[0].leaf]
+    made.sort(key=lambda number: nodes[number][1])
+    leaves: dict[int, None] = {}
+    for number in made:
+        for edge in nodes[number][2]:
+            if edge is not None and nodes[edge[0]][0].leaf:
+                leaves.setdefault(edge[0])
+    for number in range(seen.roots):
+        if nodes[number][0].leaf:
+            leaves.setdefault(number)
+    return [*leaves, *made]
+
+
+def _modified(saved: Sequence[Kept]) -> tuple[str, ...]:
+    for _, _, version, now, _ in saved:
+        if now != version:
+            return ("modified",)
+    return ()
+
+
+@cache
+def _kind_of_name(name: str) -> ir.NodeKind:
+    base, found, _ = name.partition("Backward")
+    if name == "CopySlices":
+        return "inplace"
+    return "view" if found and base in VIEWS else "op"
+
+
+def _kind(cls: NodeClass) -> ir.NodeKind:
+    if cls.leaf:
+        return "accumulate"
+    return "custom" if cls.custom else _kind_of_name(cls.name)
