@@ -31,7 +31,8 @@ export function Breadcrumb() {
                 class="link"
                 aria-expanded={!closed}
                 title={visibleText(
-                  `${scope?.path} (${scope?.kind}): ${closed ? "open" : "close"} this scope`,
+                  `${scope?.path}${scope?.kind && ` (${scope.kind})`}: ` +
+                    `${closed ? "open" : "close"} this scope`,
                 )}
                 onClick={() => toggleScope(store, id)}
               >

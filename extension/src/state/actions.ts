@@ -1,22 +1,20 @@
 // Every change of the store; panels and hosts call these and never write signals.
 import { batch } from "@preact/signals-core";
 import type { ColorBy } from "../graph/color-by.js";
+import { foldRepeats } from "../graph/fold.js";
 import type { Snapshot } from "../ir/types.js";
 import {
   allScopes,
   carryCollapsed,
+  firstCollapsed,
   hidingScope,
-  initiallyCollapsed,
   scopeChain,
-  startingNodes,
 } from "./collapse.js";
 import { isFailure } from "./findings.js";
 import type { PaneName } from "./panes.js";
 import type { Store } from "./store.js";
 import type { Selection, ThemeChoice, ViewMode } from "./ui.js";
 
-// More boxes than this at first sight read as noise; closed scopes keep it below.
-const FIRST_BOXES = 40;
 const SHARE_LIMITS = [18, 75] as const;
 const NARROW_PX = 640; // below, graph and inspector do not fit side by side
 
@@ -46,20 +44,14 @@ function nextFinding({ data, ui }: Store, snapshot: Snapshot): number | null {
 }
 
 /** Show a snapshot; closed scopes and the selection are kept where they still apply. */
-export function receiveSnapshot(store: Store, snapshot: Snapshot): void {
+export function receiveSnapshot(store: Store, recorded: Snapshot): void {
   const { data, ui } = store;
+  const snapshot = foldRepeats(recorded);
   batch(() => {
     const before = data.snapshot.value;
-    if (before === null) {
-      const { nodes, scopes } = snapshot;
-      const start = startingNodes(snapshot);
-      ui.collapsed.value = initiallyCollapsed(nodes, scopes, FIRST_BOXES, start);
-    } else {
-      ui.collapsed.value = carryCollapsed(
-        before.scopes,
-        ui.collapsed.value,
-        snapshot.scopes,
-      );
+    if (before === null) ui.collapsed.value = firstCollapsed(snapshot);
+    else {
+      ui.collapsed.value = carryCollapsed(before, ui.collapsed.value, snapshot);
       if (!survives(ui.selection.value, before, snapshot)) ui.selection.value = null;
     }
     const finding = nextFinding(store, snapshot);

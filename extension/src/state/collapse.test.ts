@@ -8,6 +8,8 @@ import {
   startingNodes,
 } from "./collapse.js";
 
+const EMPTY = { format: "gradviz", schema: [1, 0], producer: "test" };
+
 /** net { block.0 { 50 nodes }, block.1 { 50 nodes } }, and one node outside. */
 function blocks() {
   const node = (scope: number | null) => ({ name: "Mul", kind: "op", scope });
@@ -94,6 +96,15 @@ test("a chain of parents that bites its own tail ends", () => {
 
 test("closed scopes follow their path into a new snapshot", () => {
   const { scopes } = blocks();
-  const reordered = [...scopes].reverse();
-  expect(carryCollapsed(scopes, new Set([0]), reordered)).toEqual(new Set([2]));
+  const before = parseSnapshot({ ...EMPTY, scopes });
+  const bare = scopes.map((scope) => ({ ...scope, parent: null }));
+  const after = parseSnapshot({ ...EMPTY, scopes: bare.reverse() });
+  expect(carryCollapsed(before, new Set([0]), after)).toEqual(new Set([2]));
+});
+
+test("what is folded stays closed at first, unless reading begins in there", () => {
+  const { nodes, scopes } = blocks();
+  const isFolded = (scope: number) => scope === 1;
+  expect(initiallyCollapsed(nodes, scopes, 60, [], isFolded)).toEqual(new Set([1]));
+  expect(initiallyCollapsed(nodes, scopes, 60, [3], isFolded)).toEqual(new Set([2]));
 });

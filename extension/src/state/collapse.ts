@@ -1,4 +1,5 @@
 // Which module scopes are closed: at the start, by hand, and when a graph is replaced.
+import { isFold } from "../graph/fold.js";
 import { badValues } from "../graph/gradients.js";
 import type { OpNode, Scope, Snapshot } from "../ir/types.js";
 
@@ -30,12 +31,24 @@ export function allScopes(scopes: readonly Scope[]): Set<number> {
 
 /** Where reading begins: at the most likely cause, the first NaN or Inf, the roots. */
 export function startingNodes(snapshot: Snapshot): number[] {
-  const cause = snapshot.findings[0]?.nodes ?? [];
+  const [first] = snapshot.findings;
+  const cause = first === undefined || first.severity === "info" ? [] : first.nodes;
   const bad = snapshot.nodes.findIndex((node) => {
     const { nans, infs } = badValues(snapshot, node);
     return nans + infs > 0;
   });
   return [...cause, ...(bad < 0 ? [] : [bad]), ...snapshot.roots];
+}
+
+// More boxes than this at first sight read as noise; closed scopes keep it below.
+const FIRST_BOXES = 40;
+
+/** The scopes that are closed when a snapshot is first shown. */
+export function firstCollapsed(snapshot: Snapshot): Set<number> {
+  const { nodes, scopes } = snapshot;
+  const start = startingNodes(snapshot);
+  const isFolded = (scope: number) => isFold(snapshot, scope);
+  return initiallyCollapsed(nodes, scopes, FIRST_BOXES, start, isFolded);
 }
 
 /** A picture of fewer boxes says nothing: it opens further, up to the second number. */
@@ -44,7 +57,8 @@ const MOST = 400;
 
 /** Open scopes for as long as at most `budget` boxes are visible: first those around the
  * nodes to start with, then level by level, siblings together so that like looks like.
- * A model that is one scope of many parts is opened all the same.
+ * A model that is one scope of many parts is opened all the same; what is folded stays
+ * folded unless reading begins in there.
  *
  * The answer is the set of closed scopes. A graph that fits the budget opens fully. */
 export function initiallyCollapsed(
@@ -52,6 +66,7 @@ export function initiallyCollapsed(
   scopes: readonly Scope[],
   budget: number,
   start: readonly number[] = [],
+  isFolded: (scope: number) => boolean = () => false,
 ): Set<number> {
   if (nodes.length <= budget) return new Set();
   const children = childrenOf(scopes);
@@ -75,7 +90,10 @@ export function initiallyCollapsed(
   }
   let level = [children.get(null) ?? []];
   while (level.length > 0) {
-    level = level.filter(open).flatMap((group) => grandchildren(children, group));
+    level = level
+      .map((group) => (boxes < FEW ? group : group.filter((scope) => !isFolded(scope))))
+      .filter(open)
+      .flatMap((group) => grandchildren(children, group));
   }
   return collapsed;
 }
@@ -102,12 +120,22 @@ function childrenOf(scopes: readonly Scope[]): Map<number | null, number[]> {
   return children;
 }
 
-/** Carry closed scopes over to a new snapshot by path; new scopes start open. */
+/** Carry closed scopes over to a new snapshot by path. New scopes start open, but for the
+ * turns that a loop has made since. */
 export function carryCollapsed(
-  before: readonly Scope[],
+  before: Snapshot,
   collapsed: ReadonlySet<number>,
-  after: readonly Scope[],
+  after: Snapshot,
 ): Set<number> {
-  const paths = new Set([...collapsed].map((id) => before[id]?.path));
-  return new Set([...after.keys()].filter((id) => paths.has(after[id]?.path)));
+  const known = new Set(before.scopes.map(({ path }) => path));
+  const closed = new Set([...collapsed].map((id) => before.scopes[id]?.path));
+  const isNewTurn = (id: number, path: string) => {
+    const around = after.scopes[id]?.parent ?? -1;
+    return !known.has(path) && (isFold(after, id) || isFold(after, around));
+  };
+  return new Set(
+    after.scopes.flatMap(({ path }, id) =>
+      closed.has(path) || isNewTurn(id, path) ? [id] : [],
+    ),
+  );
 }

@@ -1,0 +1,173 @@
+import { expect, test } from "vitest";
+import { parseSnapshot } from "../ir/parse.js";
+import type { Snapshot } from "../ir/types.js";
+import { buildGraph } from "./build.js";
+import { collapse } from "./collapse.js";
+import { foldRepeats, isFold, unfolded } from "./fold.js";
+import { findRuns } from "./repeats.js";
+
+interface Row {
+  readonly name: string;
+  readonly kind: string;
+  readonly scope: number | null;
+  readonly sequence: number | null;
+  readonly site: number | null;
+  readonly iteration: number | null;
+  readonly call: string;
+}
+
+class Builder {
+  readonly nodes: Row[] = [];
+  readonly scopes: {
+    path: string;
+    name: string;
+    kind: string;
+    parent: number | null;
+  }[] = [];
+  private last: number | null = null;
+  readonly edges: { source: number; target: number; output: 0; input: 0 }[] = [];
+
+  scope(name: string, kind: string, parent: number | null): number {
+    const around = parent === null ? "" : `${this.scopes[parent]?.path}.`;
+    return this.scopes.push({ path: `${around}${name}`, name, kind, parent }) - 1;
+  }
+
+  op(call: string, scope: number | null, site = 0, iteration: number | null = null) {
+    const name = `${call}Backward0`;
+    const sequence = this.nodes.length;
+    const row = { name, kind: "op", scope, sequence, site, iteration, call };
+    const id = this.nodes.push(row) - 1;
+    if (this.last !== null) this.edge(this.last, id);
+    this.last = id;
+  }
+
+  weight(scope: number) {
+    const name = "AccumulateGrad";
+    const rest = { sequence: null, site: null, iteration: null, call: "weight" };
+    const id = this.nodes.push({ name, kind: "accumulate", scope, ...rest }) - 1;
+    this.edge(id, (this.last ?? 0) + 0);
+  }
+
+  build(): Snapshot {
+    const { nodes, edges, scopes } = this;
+    const site = { file: "a.py", line: 1, end_line: 1 };
+    const sites = Array.from({ length: 9 }, () => site);
+    const head = { format: "gradviz", schema: [1, 0], producer: "test" };
+    return parseSnapshot({ ...head, nodes, edges, scopes, sites });
+  }
+
+  private edge(source: number, target: number) {
+    this.edges.push({ source, target, output: 0, input: 0 });
+  }
+}
+
+/** net: embed, 12 blocks of linear (with a weight) and relu, head. */
+function blocks(): Snapshot {
+  const b = new Builder();
+  const net = b.scope("net", "Net", null);
+  b.op("embedding", net);
+  for (let i = 0; i < 12; i++) {
+    const block = b.scope(`${i}`, "Block", net);
+    b.op("linear", block);
+    b.weight(block);
+    b.op("relu", block);
+    b.op("norm", block);
+  }
+  b.op("sum", net);
+  return b.build();
+}
+
+/** An RNN: the cell is called 20 times; its parameters lie in the first call, which
+ * makes one op less; an op of the loop itself follows each call. */
+function loop(): Snapshot {
+  const b = new Builder();
+  const net = b.scope("net", "Net", null);
+  for (let t = 0; t < 20; t++) {
+    const cell = b.scope(t === 0 ? "cell" : `cell#${t + 1}`, "Cell", net);
+    b.op("linear", cell, 1, t);
+    if (t === 0) b.weight(cell);
+    else b.op("add", cell, 2, t);
+    b.op("tanh", cell, 3, t);
+    b.op("mul", net, 4, t);
+  }
+  b.op("sum", net, 5);
+  return b.build();
+}
+
+const folds = (snapshot: Snapshot) =>
+  snapshot.scopes.filter((_, id) => isFold(snapshot, id)).map(({ name }) => name);
+
+const boxes = (snapshot: Snapshot, closed: readonly number[]) => {
+  const { open } = collapse(buildGraph(snapshot), new Set(closed));
+  return open.filter((each) => each === 0).length;
+};
+
+test("runs are found with their period, and the longest first", () => {
+  const words = (text: string) => Int32Array.from(text, (c) => c.charCodeAt(0));
+  expect(findRuns(words("xababaay"))).toEqual([]);
+  expect(findRuns(words("xabababy"))).toEqual([
+    { start: 1, period: 2, times: 3, end: 7 },
+  ]);
+  expect(findRuns(words("aaaabcbcbc"))).toEqual([
+    { start: 0, period: 1, times: 4, end: 4 },
+    { start: 4, period: 2, times: 3, end: 10 },
+  ]);
+  expect(findRuns(words(""))).toEqual([]);
+});
+
+test("equal blocks in a row become one box that says how many", () => {
+  const folded = foldRepeats(blocks());
+  expect(folds(folded)).toEqual(["Block ×12"]);
+  const group = folded.scopes.length - 1;
+  expect(folded.scopes[group]?.parent).toBe(0);
+  expect(folded.scopes.filter(({ parent }) => parent === group)).toHaveLength(12);
+  expect(boxes(folded, [group])).toBe(3); // embedding, Block ×12, sum
+  const inner = folded.scopes.flatMap(({ parent }, id) => (parent === group ? id : []));
+  expect(boxes(folded, inner)).toBe(14);
+});
+
+test("a block that differs stays outside", () => {
+  const b = new Builder();
+  for (let i = 0; i < 10; i++) {
+    const block = b.scope(`${i}`, "Block", null);
+    b.op("linear", block);
+    b.weight(block);
+    for (const _ of Array(4)) b.op(i === 4 ? "gelu" : "relu", block);
+  }
+  expect(folds(foldRepeats(b.build()))).toEqual(["Block ×4", "Block ×5"]);
+});
+
+test("the turns of a loop fold with what stands between the calls, the first included", () => {
+  const folded = foldRepeats(loop());
+  const [title = "", ...turns] = folds(folded);
+  expect(title).toBe("cell, mul  t = 0…19");
+  expect(turns).toEqual(Array.from({ length: 20 }, (_, t) => `t = ${t}`));
+  const group = folded.scopes.findIndex(({ name }) => name === title);
+  expect(boxes(folded, [group])).toBe(2); // the loop, sum
+});
+
+test("a scope of too many parts gets groups in the order of the forward pass", () => {
+  const b = new Builder();
+  for (let i = 0; i < 5000; i++) b.op(`op${(i * i) % 977}`, null, i % 7);
+  const folded = foldRepeats(b.build());
+  const top = folded.scopes.flatMap(({ parent }, id) => (parent === null ? [id] : []));
+  expect(top.length).toBeGreaterThan(5);
+  expect(boxes(folded, top)).toBe(top.length);
+  expect(top.length).toBeLessThanOrEqual(36);
+  expect(folded.scopes[top[0] ?? 0]?.name).toMatch(/^nodes 1…\d+$/);
+  expect(boxes(folded, [])).toBe(5000);
+});
+
+test("folding keeps rows, is undone exactly, and does nothing twice", () => {
+  const recorded = blocks();
+  const folded = foldRepeats(recorded);
+  expect(folded.nodes.map(({ name }) => name)).toEqual(
+    recorded.nodes.map(({ name }) => name),
+  );
+  expect(
+    folded.scopes.slice(0, recorded.scopes.length).map(({ path }) => path),
+  ).toEqual(recorded.scopes.map(({ path }) => path));
+  expect(unfolded(folded)).toBe(recorded);
+  expect(foldRepeats(folded)).toBe(folded);
+  expect(unfolded(recorded)).toBe(recorded);
+});

@@ -1,0 +1,162 @@
+// Folds what repeats: equal blocks in a row ("×12"), the turns of a loop ("t = 0…199"),
+// and flat scopes of too many parts, each into a scope that opens like any other.
+//
+//   net: [Block] [Block] [Block] [Norm]  ->  net: [Block ×3: [Block] [Block] [Block]] [Norm]
+import type { Scope, Snapshot } from "../ir/types.js";
+import { groupBy, type Rows } from "./build.js";
+import { addChunks } from "./chunks.js";
+import { type Items, type Parts, partsOf } from "./parts.js";
+import { findRuns, type Run } from "./repeats.js";
+
+/** Graphs of fewer nodes are shown whole: nothing to fold. */
+const LEAST_NODES = 40;
+/** A run of fewer nodes is no relief. */
+const LEAST_INSIDE = 9;
+
+const recordedOf = new WeakMap<Snapshot, Snapshot>();
+
+/** The snapshot as it was recorded, without the scopes that folding added. */
+export function unfolded(snapshot: Snapshot): Snapshot {
+  return recordedOf.get(snapshot) ?? snapshot;
+}
+
+/** Whether folding added a scope. */
+export function isFold(snapshot: Snapshot, scope: number): boolean {
+  return scope >= unfolded(snapshot).scopes.length;
+}
+
+/** Add scopes around what repeats. Rows keep their numbers: scopes are only appended, and
+ * what lies in a new scope points to it. Folding a folded snapshot changes nothing. */
+export function foldRepeats(snapshot: Snapshot): Snapshot {
+  if (snapshot.nodes.length <= LEAST_NODES || recordedOf.has(snapshot)) return snapshot;
+  const folds = new Folds(snapshot);
+  const parts = partsOf(snapshot);
+  for (let owner = -1; owner < snapshot.scopes.length; owner++) {
+    foldInside(parts, owner, folds);
+  }
+  addChunks(parts.order, folds);
+  if (folds.scopes.length === snapshot.scopes.length) return snapshot;
+  const folded: Snapshot = {
+    ...snapshot,
+    scopes: folds.scopes,
+    nodes: snapshot.nodes.map((node, id) => {
+      const scope = folds.nodeScope[id] ?? -1;
+      return scope === (node.scope ?? -1) ? node : { ...node, scope };
+    }),
+  };
+  recordedOf.set(folded, snapshot);
+  return folded;
+}
+
+/** The scopes under construction. */
+export class Folds {
+  readonly scopes: Scope[];
+  readonly nodeScope: Int32Array;
+
+  constructor(readonly snapshot: Snapshot) {
+    this.scopes = [...snapshot.scopes];
+    this.nodeScope = Int32Array.from(snapshot.nodes, (node) => node.scope ?? -1);
+  }
+
+  /** Add a scope inside another one (-1: the graph). Its key stays the same when the
+   * graph grows, so that it stays as it is: open or closed. */
+  add(name: string, parent: number, key: string): number {
+    const around = this.scopes[parent]?.path;
+    const path = around === undefined ? key : `${around}.${key}`;
+    const inside = parent < 0 ? null : parent;
+    return this.scopes.push({ path, name, kind: "", parent: inside }) - 1;
+  }
+
+  /** Put a node (a number from 0) or a scope (-1 - its number) into a scope. */
+  move(item: number, into: number): void {
+    if (item >= 0) this.nodeScope[item] = into;
+    else {
+      const scope = this.scopes[-1 - item];
+      if (scope !== undefined) this.scopes[-1 - item] = { ...scope, parent: into };
+    }
+  }
+
+  /** What lies directly in each scope; row 0 is the graph itself. */
+  inside(): Rows {
+    const nodes = this.nodeScope.map((scope) => scope + 1);
+    const around = this.scopes.map(({ parent }) => (parent ?? -1) + 1);
+    const rows = groupBy(
+      Int32Array.from([...nodes, ...around]),
+      this.scopes.length + 1,
+    );
+    const count = nodes.length;
+    return {
+      starts: rows.starts,
+      items: rows.items.map((index) => (index < count ? index : count - 1 - index)),
+    };
+  }
+}
+
+function foldInside(parts: Parts, owner: number, folds: Folds): void {
+  const inside = parts.inside(owner);
+  for (const [index, found] of findRuns(inside.words).entries()) {
+    const run = extend(found, inside);
+    const size = nodesIn(run, inside);
+    if (size < LEAST_INSIDE) continue;
+    const group = folds.add(titleOf(run, inside, parts), owner, `run ${index}`);
+    const isLoop = !ownsParameters(run, inside);
+    for (let turn = 0; turn < run.times; turn++) {
+      const first = run.start + turn * run.period;
+      const items = inside.items.subarray(first, first + run.period);
+      const turnName = isLoop
+        ? `t = ${turnNumber(run, inside, parts, turn)}`
+        : `${turn + 1} of ${run.times}`;
+      const into =
+        run.period === 1 ? group : folds.add(turnName, group, `turn ${turn}`);
+      for (const item of items) folds.move(item, into);
+    }
+  }
+}
+
+/** The first turn of a loop makes less (nothing flowed in) and owns the parameters; it is
+ * a turn all the same where its parts have the names of the others'. */
+function extend(run: Run, inside: Items): Run {
+  if (ownsParameters(run, inside)) return run;
+  const { words, names } = inside;
+  const { period, end } = run;
+  const isAlike = (at: number) =>
+    at >= 0 &&
+    (words[at] === words[at + period] ||
+      ((names[at] ?? -1) >= 0 && names[at] === names[at + period]));
+  // With the start a little later in the turn, less of the first one has to be alike.
+  for (let start = run.start + period - 1; start >= run.start; start--) {
+    const times = Math.floor((end - start) / period) + 1;
+    const first = start - period;
+    if (times <= run.times) continue;
+    const isTurn = Array.from({ length: period }, (_, i) => first + i).every(isAlike);
+    if (isTurn) return { start: first, period, times, end };
+  }
+  return run;
+}
+
+function nodesIn({ start, period, times }: Run, { sizes }: Items): number {
+  return sizes.subarray(start, start + period * times).reduce((a, b) => a + b, 0);
+}
+
+/** Blocks have parameters of their own, each; the turns of a loop share theirs. */
+function ownsParameters({ start, period, times }: Run, { leaves }: Items): boolean {
+  const last = start + (times - 1) * period;
+  return leaves.subarray(last, last + period).some((count) => count > 0);
+}
+
+function turnNumber(run: Run, inside: Items, parts: Parts, turn: number): number {
+  const start = parts.iterationOf(inside.items[run.start] ?? 0);
+  return (start ?? 0) + turn;
+}
+
+const NAMED = 3;
+
+/** "cell  t = 0…199", "Block ×12", "conv, bn ×4". */
+function titleOf(run: Run, inside: Items, parts: Parts): string {
+  const items = inside.items.subarray(run.start, run.start + run.period);
+  const names = [...new Set(Array.from(items, (item) => parts.nameOf(item)))];
+  const shown = names.slice(0, NAMED).join(", ") + (names.length > NAMED ? ", …" : "");
+  if (ownsParameters(run, inside)) return `${shown} ×${run.times}`;
+  const first = turnNumber(run, inside, parts, 0);
+  return `${shown}  t = ${first}…${first + run.times - 1}`;
+}
