@@ -13,6 +13,7 @@ COMMANDS = (
     ("-m", "tests.benchmarks.bench_torch_log"),
     ("-m", "tests.benchmarks.bench_torch_capture"),
     ("-m", "tests.benchmarks.bench_save"),
+    ("-m", "tests.benchmarks.bench_view"),
     ("-m", "tests.benchmarks.bench_engine", "--threads", "1"),
     ("-m", "tests.benchmarks.bench_engine", "--threads", "2"),
     ("-m", "tests.benchmarks.bench_models", "--threads", "1"),

@@ -1,18 +1,29 @@
-// Times the layout: milliseconds, crossings and size, on stored and synthetic graphs.
+// Times the layout: milliseconds, crossings and size, on snapshots.
 //
-//   node tests/benchmarks/bench_layout.mjs [--dagre] [GRAPH.json | GRAPH.json.gz ...]
+//   node tests/benchmarks/bench_layout.mjs [--rivals] [--json] GRAPH.json[.gz] ...
 //
 // A GRAPH is a gradviz snapshot, or {"nodes": [{"scope": "a.b"}], "edges": [[from, to]]}.
-// Without paths: synthetic graphs of 1,000 to 100,000 nodes. --dagre puts dagre beside it
-// (flat, graphs of up to 1,500 nodes). Medians of 5 runs after one to warm up.
+// Per graph: flat, forward and backward side by side as one graph ("joint"), all scopes
+// open, and as it is first shown. --rivals puts dagre and dot beside the flat one.
+// --json prints one row per line. Medians of 5 runs after one to warm up.
 import { readFile } from "node:fs/promises";
 import { createRequire } from "node:module";
 import { basename, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { gunzipSync } from "node:zlib";
+import {
+  BOX,
+  countCrossings,
+  dagreLayout,
+  dotLayout,
+  sampleCubic,
+} from "./view_rivals.mjs";
 
 const extension = fileURLToPath(new URL("../../extension/", import.meta.url));
 const require = createRequire(join(extension, "package.json"));
+/** Beyond, the rivals are not done within a minute. */
+const RIVAL_NODES = { flat: 1600, joint: 700 };
+const CROSSED_NODES = 4000; // beyond, counting crossings takes longer than the layout
 
 async function loadFrontEnd() {
   const { build } = require("esbuild");
@@ -22,7 +33,11 @@ async function loadFrontEnd() {
         export { layout } from "./layout/index.js";
         export { buildGraph } from "./graph/build.js";
         export { collapse } from "./graph/collapse.js";
-        export { parseSnapshot } from "./ir/parse.js";`,
+        export { search } from "./graph/search.js";
+        export { controls } from "./geometry/curve.js";
+        export { parseSnapshot } from "./ir/parse.js";
+        export { foldRepeats } from "./graph/fold.js";
+        export { firstCollapsed } from "./state/collapse.js";`,
       resolveDir: join(extension, "src"),
     },
     bundle: true,
@@ -67,27 +82,27 @@ async function readGraph(path) {
   return json.format === "gradviz" ? json : snapshotOf(json.nodes, json.edges);
 }
 
-/** Like an unrolled transformer: blocks of 12 ops with a residual, 4 blocks a stage. */
-function synthetic(count) {
-  const nodes = [];
-  const edges = [];
-  const add = (scope) => nodes.push({ op: "Op", scope }) - 1;
-  let stream = add("");
-  for (let block = 0; nodes.length < count; block++) {
-    const scope = `stage${Math.floor(block / 4)}.block${block % 4}`;
-    let last = stream;
-    for (let step = 0; step < 4; step++) {
-      const weight = add(scope);
-      const bias = add(scope);
-      const op = add(scope);
-      edges.push([last, op], [weight, op], [bias, op]);
-      last = op;
-    }
-    const sum = add(scope);
-    edges.push([stream, sum], [last, sum]);
-    stream = sum;
-  }
-  return snapshotOf(nodes, edges);
+/** Every node twice: its forward call, and its backward function with the edges turned
+ * round; what a node saves runs from the one to the other. */
+function jointOf(snapshot) {
+  const count = snapshot.nodes.length;
+  const bare = { scope: null };
+  const forward = snapshot.nodes.map((node) => ({ ...node, ...bare }));
+  const turned = snapshot.edges.map((edge) => ({
+    ...edge,
+    source: count + edge.target,
+    target: count + edge.source,
+  }));
+  const template = snapshot.edges[0];
+  const saved = forward.flatMap(({ kind }, node) =>
+    kind === "op" ? [{ ...template, source: node, target: count + node }] : [],
+  );
+  return {
+    ...snapshot,
+    nodes: [...forward, ...forward],
+    edges: [...snapshot.edges, ...saved, ...turned],
+    scopes: [],
+  };
 }
 
 function median(values) {
@@ -105,66 +120,81 @@ function time(run) {
   return { result, millis: median(millis) };
 }
 
-function dagreMillis(visible) {
-  const dagre = require("@dagrejs/dagre");
-  const { millis } = time(() => {
-    const graph = new dagre.graphlib.Graph({ multigraph: true });
-    graph.setGraph({ nodesep: 22, ranksep: 36 });
-    graph.setDefaultEdgeLabel(() => ({}));
-    for (let i = 0; i < visible.parent.length; i++) {
-      if (visible.open[i] === 0) graph.setNode(`${i}`, { width: 120, height: 40 });
+/** The curves of a placement, as the canvas draws them. */
+function pathsOf(visible, { points, starts }, controls) {
+  return Array.from(visible.source, (source, edge) => {
+    const path = { source, target: visible.target[edge], points: [] };
+    for (let i = starts[edge]; i < starts[edge + 1]; i += 2) {
+      const to = [points[i], points[i + 1]];
+      const from = path.points.at(-1);
+      if (from === undefined || from[0] === to[0]) path.points.push(to);
+      else {
+        const { x1, y1, x2, y2 } = controls(...from, ...to);
+        path.points.push(...sampleCubic(from, [x1, y1], [x2, y2], to));
+      }
     }
-    visible.source.forEach((from, e) => {
-      graph.setEdge(`${from}`, `${visible.target[e]}`, {}, `${e}`);
-    });
-    dagre.layout(graph);
+    return path;
   });
-  return millis;
 }
 
-function report(name, snapshot, front, withDagre) {
-  const graph = front.buildGraph(snapshot);
-  const top = new Set();
-  snapshot.scopes.forEach((scope, id) => scope.parent === null && top.add(id));
-  const flat = front.buildGraph({
-    ...snapshot,
-    nodes: snapshot.nodes.map((node) => ({ ...node, scope: null })),
-    scopes: [],
-  });
+function rivalsOf(view, visible) {
+  const nodes = visible.parent.length;
+  if (!(nodes <= RIVAL_NODES[view])) return {};
+  const names = Array.from({ length: nodes }, (_, item) => item);
+  const edges = Array.from(visible.source, (from, e) => [from, visible.target[e]]);
+  return { dagre: dagreLayout(names, edges), dot: dotLayout(names, edges) };
+}
+
+function* report(name, snapshot, front, withRivals) {
+  const flat = { ...snapshot, scopes: [] };
+  flat.nodes = snapshot.nodes.map((node) => ({ ...node, scope: null }));
+  const folded = front.foldRepeats(snapshot);
   const views = [
     ["flat", flat, new Set()],
-    ["all open", graph, new Set()],
-    ["collapsed", graph, top],
+    ["joint", jointOf(snapshot), new Set()],
+    ["all open", folded, new Set()],
+    ["first view", folded, front.firstCollapsed(folded)],
   ];
   for (const [view, shown, closed] of views) {
-    if (view !== "flat" && snapshot.scopes.length === 0) continue;
-    const visible = front.collapse(shown, closed);
+    const visible = front.collapse(front.buildGraph(shown), closed);
     const items = visible.parent.length;
     const sizes = {
-      width: new Float32Array(items).fill(120),
-      height: new Float32Array(items).fill(40),
+      width: new Float32Array(items).fill(BOX.width),
+      height: new Float32Array(items).fill(BOX.height),
     };
     const { result, millis } = time(() => front.layout(visible, sizes));
-    const { stats, bounds } = result;
-    const beside =
-      withDagre && view === "flat" && items <= 1500
-        ? `, dagre ${dagreMillis(visible).toFixed(0)} ms`
-        : "";
-    console.log(
-      `${name.padEnd(24)} ${view.padEnd(10)} ${String(items).padStart(7)} boxes ` +
-        `${millis.toFixed(1).padStart(8)} ms, ${stats.crossings} crossings, ` +
-        `${bounds.width.toFixed(0)} x ${bounds.height.toFixed(0)}${beside}`,
-    );
+    const boxes = visible.open.reduce((sum, open) => sum + 1 - open, 0);
+    const { width, height } = result.bounds;
+    const crossings =
+      items > CROSSED_NODES
+        ? null
+        : countCrossings(pathsOf(visible, result, front.controls));
+    const rivals = withRivals ? rivalsOf(view, visible) : {};
+    yield { name, view, boxes, millis, crossings, width, height, ...rivals };
   }
 }
 
+function sentence(row) {
+  const rival = (name) => {
+    const found = row[name];
+    if (found === undefined) return "";
+    if (found === null) return `, ${name} not done in time`;
+    return `, ${name} ${found.millis.toFixed(0)} ms ${found.crossings} crossings`;
+  };
+  return (
+    `${row.name.padEnd(24)} ${row.view.padEnd(10)} ${String(row.boxes).padStart(7)} ` +
+    `boxes ${row.millis.toFixed(1).padStart(8)} ms, ${row.crossings ?? "?"} crossings, ` +
+    `${row.width.toFixed(0)} x ${row.height.toFixed(0)}${rival("dagre")}${rival("dot")}`
+  );
+}
+
 const options = process.argv.slice(2);
-const withDagre = options.includes("--dagre");
 const paths = options.filter((option) => !option.startsWith("--"));
 const front = await loadFrontEnd();
-const graphs = paths.length
-  ? await Promise.all(paths.map(async (p) => [basename(p), await readGraph(p)]))
-  : [1000, 10_000, 100_000].map((n) => [`synthetic ${n}`, synthetic(n)]);
-for (const [name, json] of graphs) {
-  report(name, front.parseSnapshot(json), front, withDagre);
+for (const path of paths) {
+  const snapshot = front.parseSnapshot(await readGraph(path));
+  const name = basename(path).replace(/\.json(\.gz)?$/, "");
+  for (const row of report(name, snapshot, front, options.includes("--rivals"))) {
+    console.log(options.includes("--json") ? JSON.stringify(row) : sentence(row));
+  }
 }

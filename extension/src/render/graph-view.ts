@@ -48,6 +48,8 @@ class CanvasGraphView implements GraphView {
   private hasMoved = false;
   private pendingReveal: readonly number[] | null = null;
   private isDragging = false;
+  /** The scene was not painted yet. */
+  private isNew = false;
   private toggledAt = Number.NEGATIVE_INFINITY;
 
   constructor(
@@ -80,6 +82,7 @@ class CanvasGraphView implements GraphView {
   }
 
   setSnapshot(snapshot: Snapshot): void {
+    this.mark("snapshot");
     const graph = buildGraph(snapshot);
     const problem = cycleSentence(graph);
     if (problem !== null) throw new SnapshotError(problem);
@@ -176,10 +179,18 @@ class CanvasGraphView implements GraphView {
     const { view } = this.camera;
     const world = this.visibleWorld();
     paint(surface.context, { ...parts, text, view, size, pixelRatio, world });
+    if (this.isNew) this.mark("painted");
+    this.isNew = false;
+  }
+
+  /** For the browser's profiler, and for benchmarks. */
+  private mark(what: "snapshot" | "painted"): void {
+    performance.mark?.(`gradviz:${what}`);
   }
 
   private showScene({ boxes, millis, shift, toggled }: SceneNews): void {
     this.surface.say("");
+    this.isNew = true;
     // The picture stays in place once someone has opened or closed a part of it.
     if (shift === "anew") this.hasMoved = false;
     else if (toggled !== null) this.hasMoved = true;
