@@ -39,6 +39,7 @@ function follow(store: Store, view: GraphView): () => void {
         hovered: ui.hovered.value,
         matches: derived.matchSet.value,
         marks: derived.marks.value,
+        playback: derived.moment.value,
         colorBy: ui.colorBy.value,
         theme: derived.theme.value,
       };

@@ -4,6 +4,7 @@ import type { Store } from "../state/store.js";
 import { Boundary } from "./boundary.js";
 import { useStore } from "./context.js";
 import { SteppingBar } from "./stepping-bar.js";
+import { TimelineDock } from "./timeline.js";
 
 interface Dock {
   /** "the timeline": the subject of the sentence that stands in for a failing strip. */
@@ -17,6 +18,11 @@ const DOCKS: readonly Dock[] = [
     what: "the stepping bar",
     shows: ({ data }) => data.services.value?.stepping !== undefined,
     Content: SteppingBar,
+  },
+  {
+    what: "the timeline",
+    shows: ({ derived }) => derived.timeline.value !== null,
+    Content: TimelineDock,
   },
 ];
 

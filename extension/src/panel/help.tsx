@@ -17,6 +17,8 @@ const KEYS: readonly (readonly [keys: readonly string[], what: string])[] = [
     ["s", "o", "u", "c"],
     "While stepping: step, over the module, to the selected node, continue",
   ],
+  [[".", ","], "Next event of the recording, previous event"],
+  [["p"], "Play the recording, or stop"],
   [["Esc"], "Close this, clear the search, the selection, the marks of a finding"],
   [["?"], "This page"],
 ];

@@ -5,8 +5,8 @@ import type { StepCommand } from "../state/kernel.js";
 export type Command =
   | { readonly kind: "walk"; readonly direction: "up" | "down" | "left" | "right" }
   | { readonly kind: "zoom"; readonly direction: "in" | "out" }
-  | { readonly kind: "toggle" | "search" | "fit" | "table" | "clear" | "help" }
-  | { readonly kind: "finding"; readonly step: 1 | -1 }
+  | { readonly kind: "toggle" | "search" | "fit" | "table" | "clear" | "help" | "play" }
+  | { readonly kind: "finding" | "event"; readonly step: 1 | -1 }
   | { readonly kind: "stepping"; readonly command: StepCommand };
 
 export interface KeyPress {
@@ -30,6 +30,9 @@ const ANYWHERE: Readonly<Record<string, Command>> = {
   o: { kind: "stepping", command: "over" },
   u: { kind: "stepping", command: "run_to" },
   c: { kind: "stepping", command: "resume" },
+  ".": { kind: "event", step: 1 },
+  ",": { kind: "event", step: -1 },
+  p: { kind: "play" },
   "+": { kind: "zoom", direction: "in" },
   "=": { kind: "zoom", direction: "in" },
   "-": { kind: "zoom", direction: "out" },
@@ -61,6 +64,6 @@ export function placeOfTarget(target: EventTarget | null | undefined): KeyPlace 
   if (target === target.ownerDocument.body) return "canvas";
   if (target.dataset.gvCanvas !== undefined) return "canvas";
   // A select jumps to options by letter, so single letters belong to it as well.
-  if (target.matches("input, textarea, select")) return "text";
+  if (target.matches("input:not([type=range]), textarea, select")) return "text";
   return target.matches("button, summary, [role=gridcell]") ? "control" : "elsewhere";
 }

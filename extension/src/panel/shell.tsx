@@ -8,6 +8,7 @@ import {
   stepFinding,
   toggleSelectedScope,
 } from "../state/actions.js";
+import { stepEvent, togglePlay } from "../state/actions-timeline.js";
 import { visibleText } from "../state/visible-text.js";
 import { Boundary } from "./boundary.js";
 import { Breadcrumb } from "./breadcrumb.js";
@@ -56,6 +57,12 @@ function run(app: AppContext, root: HTMLElement, command: Command): void {
       break;
     case "stepping":
       sendStep(app, command.command);
+      break;
+    case "event":
+      stepEvent(store, command.step);
+      break;
+    case "play":
+      togglePlay(store);
       break;
     case "help":
       setHelp(store, true);

@@ -46,7 +46,13 @@ export class Camera {
     const dx = (width - this.size.width) / 2;
     const dy = (height - this.size.height) / 2;
     this.size = { width: Math.max(1, width), height: Math.max(1, height) };
+    const { move } = this;
     this.pan(dx, dy);
+    // A move that runs goes on, to the same place in the new middle.
+    if (move !== null) {
+      const shift = (view: Transform) => ({ ...view, x: view.x + dx, y: view.y + dy });
+      this.move = { ...move, from: shift(move.from), to: shift(move.to) };
+    }
   }
 
   /** Set at once. */

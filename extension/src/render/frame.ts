@@ -4,6 +4,7 @@ import type { Transform } from "../geometry/transform.js";
 import type { Severity } from "../ir/types.js";
 import type { Badge } from "../scene/badges.js";
 import type { EdgeLabels } from "../scene/edge-labels.js";
+import { AHEAD, type ItemPlayback } from "../scene/playback.js";
 import type { Box, Scene } from "../scene/scene.js";
 import type { Tone } from "../scene/tones.js";
 import type { TextMetrics } from "./text-metrics.js";
@@ -29,6 +30,8 @@ export interface Frame {
   readonly marks: ReadonlyMap<number, Severity>;
   /** A merged edge, or -1. */
   readonly selectedEdge: number;
+  /** What the timeline says; null while it shows the whole recording. */
+  readonly playback: ItemPlayback | null;
   /** Items that show a match; null when nothing is searched for. */
   readonly matches: ReadonlySet<number> | null;
 }
@@ -45,9 +48,10 @@ export const DETAIL = {
   edgeLabels: 0.85,
 } as const;
 
-/** Whether something is left out by the search. */
-export function isFaded(frame: Frame, item: number): boolean {
-  return frame.matches !== null && !frame.matches.has(item);
+/** Whether something is left out by the search, or still to come in the timeline. */
+export function isFaded({ matches, playback }: Frame, item: number): boolean {
+  if (playback !== null && playback.stage[item] === AHEAD) return true;
+  return matches !== null && !matches.has(item);
 }
 
 /** The badges that are drawn: bad news and findings at any distance, the rest close up. */

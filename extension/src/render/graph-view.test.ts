@@ -22,6 +22,7 @@ const idle: GraphViewState = {
   hovered: null,
   matches: new Set(),
   marks: new Map(),
+  playback: null,
   colorBy: "family",
   theme: "light",
 };

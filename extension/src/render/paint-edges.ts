@@ -1,7 +1,9 @@
 // Paints edges: those of one look in one stroke, then arrow heads, then highlights.
 import { controls } from "../geometry/curve.js";
 import type { EdgeLook } from "../scene/edges.js";
+import { AHEAD } from "../scene/playback.js";
 import { DETAIL, type Frame, isFaded } from "./frame.js";
+import { isLitEdge } from "./paint-playback.js";
 import type { Pen } from "./pen.js";
 
 const HAIRLINE = 0.7; // the thinnest line, in CSS pixels
@@ -84,10 +86,12 @@ function colourOf(frame: Frame, edge: number, look: EdgeLook): string {
   };
   // Long curves over the picture are many and lie over each other: they stay pale.
   const isPale = scene.placement.overlay[edge] === 1 && look.kind !== "bad";
+  if (isLitEdge(frame, edge) && look.kind !== "bad") return theme.lit;
   const colour = isPale ? theme.edgeStill : colours[look.kind];
   const { source, target } = scene.visible;
-  const isOut =
-    isFaded(frame, source[edge] ?? -1) && isFaded(frame, target[edge] ?? -1);
+  const end = target[edge] ?? -1;
+  const isAhead = frame.playback?.stage[end] === AHEAD;
+  const isOut = isAhead || (isFaded(frame, source[edge] ?? -1) && isFaded(frame, end));
   return isOut ? theme.faded(colour) : colour;
 }
 

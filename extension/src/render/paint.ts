@@ -5,6 +5,7 @@ import { DETAIL, type Frame, frameFill, isFaded } from "./frame.js";
 import { paintBoxes } from "./paint-boxes.js";
 import { paintEdges, paintHighlights } from "./paint-edges.js";
 import { paintBadges, paintEdgeLabels } from "./paint-labels.js";
+import { paintGlow, paintPlayback } from "./paint-playback.js";
 import { paintFrameTitles } from "./paint-titles.js";
 import type { Pen } from "./pen.js";
 
@@ -20,7 +21,9 @@ export function paint(context: Pen, frame: Frame): void {
   paintEdges(context, frame);
   paintHighlights(context, frame);
   paintEdgeLabels(context, frame);
+  paintGlow(context, frame);
   paintBoxes(context, frame);
+  paintPlayback(context, frame);
   paintBadges(context, frame);
   context.setTransform(pixelRatio, 0, 0, pixelRatio, 0, 0);
   paintFrameTitles(context, frame, frameTitles(frame.scene, view, size));

@@ -18,6 +18,7 @@ import {
   measureBoxes,
 } from "../scene/boxes.js";
 import { createEdgeLabels, type EdgeLabels } from "../scene/edge-labels.js";
+import { type ItemPlayback, type Playback, playItems } from "../scene/playback.js";
 import { boxOfNode, buildScene, mergedEdge, type Scene } from "../scene/scene.js";
 import { type Tone, toneItems, toneNodes } from "../scene/tones.js";
 import { createTween, type Tween } from "../scene/tween.js";
@@ -62,6 +63,7 @@ export type FrameParts = Pick<
   | "selectedEdge"
   | "matches"
   | "marks"
+  | "playback"
 >;
 
 interface Plan {
@@ -93,6 +95,8 @@ export class Picture {
   private matches: ReadonlySet<number> | null = null;
   private marks: ReadonlyMap<number, Severity> = new Map();
   private toned: { scene: Scene; colorBy: ColorBy; tones: readonly Tone[] } | null =
+    null;
+  private played: { scene: Scene; playback: Playback; items: ItemPlayback } | null =
     null;
   private theme: Theme | null = null;
 
@@ -139,6 +143,7 @@ export class Picture {
       theme: this.theme,
       matches,
       marks,
+      playback: this.playbackOf(scene, state.playback),
       selected: itemOf(selected),
       hovered: itemOf(hovered),
       selectedEdge: selectedEdge === null ? -1 : mergedEdge(scene, selectedEdge),
@@ -208,6 +213,15 @@ export class Picture {
     }
     this.motion = null;
     return scene;
+  }
+
+  private playbackOf(scene: Scene, playback: Playback | null): ItemPlayback | null {
+    if (playback === null) return null;
+    const { played } = this;
+    if (played?.scene === scene && played.playback === playback) return played.items;
+    const items = playItems(scene.visible, playback);
+    this.played = { scene, playback, items };
+    return items;
   }
 
   private findMatches(): void {

@@ -32,6 +32,9 @@ interface BaseTheme {
   readonly badFill: string;
   readonly badText: string;
   readonly match: string;
+  /** What gradients have reached by the moment of the timeline, and where it is. */
+  readonly lit: string;
+  readonly litStrong: string;
   /** Findings: the colours that panels give their severities. */
   readonly marks: Readonly<Record<Severity, string>>;
   /** Fills of open scopes by depth, repeating. */
@@ -116,6 +119,8 @@ const LIGHT: BaseTheme = {
   badFill: "#fbe6d8",
   badText: "#ffffff",
   match: "#c98a00",
+  lit: OKABE_ITO.orange,
+  litStrong: "#8f5600",
   marks: { error: "#b3261e", warning: "#7a5200", info: "#1f5fbf" },
   frames: ["#f6f8fb", "#eef2f7", "#e6ecf3", "#dee6ef"],
   frameBorder: "#cbd4df",
@@ -139,6 +144,8 @@ const DARK: BaseTheme = {
   badFill: "#4a2a16",
   badText: "#1a0f08",
   match: "#e0a92e",
+  lit: "#d99a1f",
+  litStrong: "#ffdc94",
   marks: { error: "#ff8a80", warning: "#f0b23c", info: "#82b1ff" },
   frames: ["#191e27", "#1e2430", "#242b38", "#2a3241"],
   frameBorder: "#384355",

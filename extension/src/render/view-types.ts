@@ -1,6 +1,7 @@
 // What the rest of the app and the graph view say to each other.
 import type { ColorBy } from "../graph/color-by.js";
 import type { Severity, Snapshot } from "../ir/types.js";
+import type { Playback } from "../scene/playback.js";
 import type { Direction } from "../scene/walk.js";
 import type { Whole } from "./whole.js";
 
@@ -14,6 +15,8 @@ export interface GraphViewState {
   readonly matches: ReadonlySet<number>;
   /** Nodes that a finding points at. */
   readonly marks: ReadonlyMap<number, Severity>;
+  /** The moment that the timeline shows; null shows the whole recording. */
+  readonly playback: Playback | null;
   readonly colorBy: ColorBy;
   readonly theme: "light" | "dark";
 }

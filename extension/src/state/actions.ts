@@ -3,6 +3,7 @@ import { batch } from "@preact/signals-core";
 import type { ColorBy } from "../graph/color-by.js";
 import { foldRepeats } from "../graph/fold.js";
 import type { Snapshot } from "../ir/types.js";
+import { leaveTimeline } from "./actions-timeline.js";
 import {
   allScopes,
   carryCollapsed,
@@ -63,6 +64,7 @@ export function receiveSnapshot(store: Store, recorded: Snapshot): void {
     ui.card.value = fails && (before === null ? ui.allowsCard.value : ui.card.value);
     ui.hovered.value = null;
     ui.matchPosition.value = null;
+    if (before?.events !== snapshot.events) leaveTimeline(store);
     data.snapshot.value = snapshot;
     data.problem.value = null;
   });
@@ -274,6 +276,7 @@ export function clear(store: Store): void {
   const { ui } = store;
   if (ui.helpOpen.value) ui.helpOpen.value = false;
   else if (ui.query.value !== "") setQuery(store, "");
+  else if (ui.position.value !== null) leaveTimeline(store);
   else if (ui.selection.value !== null) ui.selection.value = null;
   else hideFinding(store);
 }

@@ -20,6 +20,7 @@ import {
 } from "./inspect.js";
 import { type PaneName, panesFor } from "./panes.js";
 import { buildTables, type Tables } from "./tables.js";
+import { buildTimeline, type Moment, type Timeline } from "./timeline.js";
 import type { UiState } from "./ui.js";
 
 export interface Selectors {
@@ -43,6 +44,10 @@ export interface Selectors {
   readonly matches: ReadonlySignal<readonly number[]>;
   readonly matchSet: ReadonlySignal<ReadonlySet<number>>;
   readonly theme: ReadonlySignal<"light" | "dark">;
+  /** The recording as something to scrub; null where no events were kept. */
+  readonly timeline: ReadonlySignal<Timeline | null>;
+  /** Where the timeline stands; null while the whole recording is shown. */
+  readonly moment: ReadonlySignal<Moment | null>;
   /** What the live region says. */
   readonly announcement: ReadonlySignal<string>;
 }
@@ -91,7 +96,17 @@ export function createSelectors(data: DataState, ui: UiState): Selectors {
     const snapshot = data.snapshot.value;
     return ui.allowsCard.value && snapshot !== null && isFailure(snapshot);
   });
+  const timeline = computed(() => {
+    const snapshot = data.snapshot.value;
+    return snapshot === null ? null : buildTimeline(snapshot);
+  });
+  const moment = computed(() => {
+    const position = ui.position.value;
+    return position === null ? null : (timeline.value?.at(position) ?? null);
+  });
   return {
+    timeline,
+    moment,
     finding,
     cardable,
     marks: computed(() => marksOf(finding.value?.finding ?? null)),

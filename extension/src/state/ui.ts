@@ -11,6 +11,9 @@ export type Selection =
 export type ThemeChoice = "auto" | "light" | "dark";
 export type ViewMode = "graph" | "table";
 
+/** Backwards, not at all, forwards. */
+export type PlayDirection = -1 | 0 | 1;
+
 export interface UiState {
   readonly selection: Signal<Selection | null>;
   readonly hovered: Signal<number | null>;
@@ -45,6 +48,11 @@ export interface UiState {
   readonly boxes: Signal<number | null>;
   /** The number of the last request that this view sent to the kernel. */
   readonly asked: Signal<number>;
+  /** How many events of the recording have happened; null shows it as a whole. */
+  readonly position: Signal<number | null>;
+  readonly playing: Signal<PlayDirection>;
+  /** Events a second. */
+  readonly playSpeed: Signal<number>;
   /** The nodes that the graph view should bring into view; a new object each time. */
   readonly revealRequest: Signal<{ readonly nodes: readonly number[] } | null>;
 }
@@ -72,6 +80,9 @@ export function createUiState(): UiState {
     notice: signal(null),
     boxes: signal(null),
     asked: signal(0),
+    position: signal(null),
+    playing: signal(0),
+    playSpeed: signal(4),
     revealRequest: signal(null),
   };
 }

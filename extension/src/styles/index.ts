@@ -7,6 +7,7 @@ import ledger from "./ledger.css";
 import shell from "./shell.css";
 import stepping from "./stepping.css";
 import strides from "./strides.css";
+import timeline from "./timeline.css";
 import tokens from "./tokens.css";
 
 export const styles = [
@@ -19,4 +20,5 @@ export const styles = [
   findings,
   ledger,
   stepping,
+  timeline,
 ].join("\n");
