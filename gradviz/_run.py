@@ -13,7 +13,7 @@ import os
 import sys
 import threading
 from collections.abc import Generator, Sequence
-from contextlib import contextmanager, nullcontext, suppress
+from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
 from dataclasses import dataclass, replace
 from importlib.util import find_spec
 from pathlib import Path
@@ -32,12 +32,13 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Wanted:
-    """What a run is for: its graph, its findings, or both."""
+    """What a run is for: its graph, its findings, both, or to step through it."""
 
     title: str
     steps: int
     graph: bool = True
     findings: bool = True
+    step: bool = False  # ask for commands at every backward pass
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,8 +72,9 @@ def run_script(
         findings=wanted.findings,
     )
     substitute = _gradtape_as_torch() if engine == "gradtape" else nullcontext()
+    stepped = _stepped(engine or engine_of(source)) if wanted.step else nullcontext()
     process, status, text = os.getpid(), 0, None
-    with _as_main(script, arguments) as module, substitute:
+    with _as_main(script, arguments) as module, substitute, stepped:
         file = module.__file__ or ""
         try:
             with recorder:
@@ -128,6 +130,12 @@ def _gradtape_as_torch() -> Generator[None, None, None]:
         alias("safetensors.torch", "gradtape.safetensors"),
     ):
         yield
+
+
+def _stepped(engine: Engine) -> AbstractContextManager[None]:
+    from gradviz.stepping.script import every_backward
+
+    return every_backward(engine)
 
 
 def _below_script(snapshot: ir.Snapshot, file: str) -> ir.Snapshot:

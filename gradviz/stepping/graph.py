@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import re
 import sys
 import weakref
 from collections.abc import Set
@@ -11,6 +13,9 @@ from gradviz import ir
 from gradviz._capture._names import names_in_frame
 from gradviz.errors import CaptureError
 from gradviz.program.places import Places
+
+_ENTRY = re.compile(r'^  File "(.*)", line (\d+), in ', re.MULTILINE)
+"""An entry of the traceback that PyTorch's anomaly mode keeps with a node."""
 
 
 class Graph:
@@ -28,9 +33,20 @@ class Graph:
         self._names = names_in_frame(frame, type(loss))
 
     def site(self, node: Any) -> ir.Site | None:
-        """Return the user's line that made a node; gradtape always knows it."""
+        """Return the user's line that made a node.
+
+        gradtape always knows it; PyTorch where anomaly mode was on in the forward.
+        """
         raw = getattr(node, "raw_site", None)
-        return None if raw is None else self._places.site(raw)
+        if raw is not None:
+            return self._places.site(raw)
+        found = _ENTRY.findall("".join(node.metadata.get("traceback_", ())))
+        ours = [entry for entry in found if f"{os.sep}torch{os.sep}" not in entry[0]]
+        if not ours:
+            return None
+        file, line = ours[-1][0], int(ours[-1][1])
+        text = self._places.source_line(file, line)
+        return ir.Site(file, line, line, None, None, text)
 
     def module(self, node: Any) -> str:
         """Return the path of the module call that made a node."""

@@ -10,7 +10,7 @@ from typing import Any
 
 from gradviz import ir
 from gradviz._capture import read_graph
-from gradviz.stepping.stop import Gradient
+from gradviz.stepping.stop import Gradient, Stop
 
 WAITING = "waiting"
 """The flag of the node that runs next."""
@@ -26,19 +26,21 @@ class Picture:
     def __init__(self, loss: Any, nodes: Sequence[Any]) -> None:
         self._graph, row_of = read_graph(loss, title="backward, step by step")
         self.rows = [row_of(node) for node in nodes]
+        self._looked: dict[int, tuple[Incoming, Details]] = {}
         self._consumers = Counter((e.source, e.output) for e in self._graph.edges)
 
-    def at(
-        self,
-        passed: Mapping[int, Incoming],
-        details: Mapping[int, Details],
-        here: int | None,
-    ) -> ir.Snapshot:
+    def look_at(self, stop: Stop, details: Details) -> None:
+        """Keep all statistics of what reached a node, as long as it is unchanged."""
+        self._looked[stop.index] = stop.incoming, details
+
+    def at(self, passed: Mapping[int, Incoming], stop: Stop | None) -> ir.Snapshot:
         """Return the snapshot after these nodes received these gradients.
 
-        ``passed`` maps the place of a node in the walk to its incoming gradients, and
-        ``details`` some of them to more; ``here`` is the place of the one that waits.
+        ``passed`` maps the place of a node in the walk to its incoming gradients.
         """
+        here = None if stop is None else stop.index
+        if stop is not None:
+            passed = {**passed, stop.index: stop.incoming}
         statistics = list(self._graph.statistics)
         nodes = list(self._graph.nodes)
         arrived: dict[tuple[int, int], int] = {}
@@ -46,8 +48,9 @@ class Picture:
             row = self.rows[place]
             if row is None:
                 continue
-            known = details.get(place) or (None,) * len(gradients)
-            pairs = zip(gradients, known, strict=True)
+            known, details = self._looked.get(place, ((), ()))
+            details = details if known == gradients else (None,) * len(gradients)
+            pairs = zip(gradients, details, strict=True)
             numbers = [_add(statistics, each, more) for each, more in pairs]
             nodes[row] = replace(nodes[row], grad_outputs=tuple(numbers))
             arrived |= {(row, i): n for i, n in enumerate(numbers) if n >= 0}

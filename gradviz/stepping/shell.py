@@ -47,10 +47,15 @@ class StepShell(cmd.Cmd):
     prompt = "(backward) "
     doc_header = "Commands (help COMMAND says more):"
 
-    def __init__(self, stepper: Stepper, stdin: TextIO, stdout: TextIO) -> None:
+    def __init__(
+        self, stepper: Stepper, stdin: TextIO, stdout: TextIO, *, in_script: bool
+    ) -> None:
         super().__init__(stdin=stdin, stdout=stdout)
-        self.use_rawinput = stdin is sys.__stdin__
+        # A terminal edits lines, and its history is at hand.
+        self.use_rawinput = stdin is sys.stdin and stdin.isatty()
         self._stepper = stepper
+        self._in_script = in_script
+        self.attached = True
 
     # ---- moving ---------------------------------------------------------------------
 
@@ -80,6 +85,15 @@ class StepShell(cmd.Cmd):
         self._stepper.abort()
         self._say(self._stepper.outcome)
         return True
+
+    def do_detach(self, text: str) -> None:
+        """detach
+        Run this pass and the rest of the script without stopping."""
+        if not self._in_script:
+            raise ValueError("detach is for scripts under `gradviz run --step`")
+        self.attached = False
+        self._stepper.clear()
+        self._stepper.resume()
 
     # ---- stopping -------------------------------------------------------------------
 
@@ -184,10 +198,19 @@ _CHANGES: dict[str, Callable[[Any, float], Any]] = {
 
 
 def interact(
-    stepper: Stepper, stdin: TextIO | None = None, stdout: TextIO | None = None
-) -> None:
-    """Take commands until the pass is over; leave it given up if they end before."""
-    shell = StepShell(stepper, stdin or sys.stdin, stdout or sys.stdout)
+    stepper: Stepper,
+    stdin: TextIO | None = None,
+    stdout: TextIO | None = None,
+    *,
+    in_script: bool = False,
+) -> bool:
+    """Take commands until the pass is over; leave it given up if they end before.
+
+    Returns whether later passes should be stepped through too.
+    """
+    shell = StepShell(
+        stepper, stdin or sys.stdin, stdout or sys.stdout, in_script=in_script
+    )
     try:
         shell.cmdloop(f"{_INTRO}\n{stepper!r}")
     except KeyboardInterrupt:
@@ -195,6 +218,7 @@ def interact(
         shell.do_abort("")
     finally:
         stepper.abort()
+    return shell.attached
 
 
 def listing(site: ir.Site) -> str:

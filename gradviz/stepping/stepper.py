@@ -20,7 +20,7 @@ from gradviz import ir
 from gradviz._services import Service
 from gradviz.stepping.breakpoints import Breakpoint
 from gradviz.stepping.graph import Graph, engine_of, weak_leaf
-from gradviz.stepping.picture import Details, Picture, details_of
+from gradviz.stepping.picture import Picture, details_of
 from gradviz.stepping.rollback import Rollback
 from gradviz.stepping.service import SteppingService
 from gradviz.stepping.stop import Stop, gradients_of
@@ -28,7 +28,7 @@ from gradviz.stepping.threads import STEP, Line, Until, give_up, run, wait
 
 
 class Stepper:
-    """A backward pass that waits for commands. Made by :func:`step`."""
+    """A backward pass that waits for commands; :func:`step` makes it."""
 
     def __init__(
         self, loss: Any, gradient: Any, *, retain_graph: bool, frame: Any
@@ -40,7 +40,6 @@ class Stepper:
         self._line = Line()
         self._rollback = Rollback(self._library)
         self._breakpoints: list[Breakpoint] = []
-        self._details: dict[int, Details] = {}
         handles = [self._watch(i, node) for i, node in enumerate(self._graph.nodes)]
         worker = threading.Thread(
             target=run,
@@ -84,15 +83,12 @@ class Stepper:
 
         Where the pass waits they come with all their statistics, else with their norm.
         """
-        passed = dict(self._line.passed)
         if self.stop is not None:
-            passed[self.stop.index] = self.stop.incoming
-            self._details[self.stop.index] = details_of(self._library, self.incoming)
-        here = None if self.stop is None else self.stop.index
-        return self._picture.at(passed, self._details, here)
+            self._picture.look_at(self.stop, details_of(self._library, self.incoming))
+        return self._picture.at(self._line.passed, self.stop)
 
     def row_of(self, index: int) -> int | None:
-        """Return which row of the snapshot a node of the pass is, if it is any."""
+        """Return the row of a node in the snapshot, if it has one."""
         return self._picture.rows[index]
 
     def services(self) -> dict[str, Service]:
@@ -124,6 +120,11 @@ class Stepper:
     def error(self) -> BaseException | None:
         """What the pass raised, if it did."""
         return self._line.error
+
+    @property
+    def given_up(self) -> bool:
+        """Whether the pass was aborted."""
+        return self._line.given_up
 
     @property
     def outcome(self) -> str:
@@ -227,7 +228,6 @@ class Stepper:
                 f"output {index}, not {tuple(gradient.shape)}"
             )
         held[index] = gradient
-        self._details.pop(self.stop.index, None)
         self._line.stop = replace(self.stop, incoming=gradients_of(held))
         self._update(self)
 

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from gradviz import cli, export
+from gradviz import _cli_run, cli, export
 
 pytestmark = pytest.mark.usefixtures("bundle", "recorders")
 
@@ -236,7 +236,7 @@ def test_an_output_lost_on_the_way_is_kept_elsewhere(script: Script, capsys):
     ],
 )
 def test_arguments_are_split(given: str, own: str, theirs: str):
-    found = cli._split_run(["run", *given.split()])
+    found = _cli_run.split_run(["run", *given.split()])
     assert found == (["run", *own.split()], theirs.split())
 
 
@@ -244,5 +244,5 @@ def test_every_option_of_run_may_follow_the_script():
     actions = cli._parser()._subparsers._group_actions[0].choices["run"]._actions
     flags = {name for a in actions if a.nargs == 0 for name in a.option_strings}
     valued = {name for a in actions if a.nargs != 0 for name in a.option_strings}
-    assert valued == cli._VALUED
-    assert flags - {"-h", "--help"} == cli._FLAGS
+    assert valued == _cli_run.VALUED
+    assert flags - {"-h", "--help"} == _cli_run.FLAGS

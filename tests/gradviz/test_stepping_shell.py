@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import io
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 import gradviz
+from gradviz.cli import main
 from gradviz.stepping.shell import interact
 
 
@@ -114,3 +116,51 @@ def test_enter_repeats_and_an_error_of_the_pass_is_raised(lib: Any):
         y.add_(1)
     with pytest.raises(RuntimeError, match="modified by an inplace operation"):
         interact(stepper, io.StringIO("c\n"), io.StringIO())
+
+
+SCRIPT = """\
+import torch
+w = torch.tensor([1.0, 2.0], requires_grad=True)
+for step in range(3):
+    (w * w).sum().backward()
+    print(step, w.grad.tolist())
+"""
+
+
+@pytest.fixture(params=["gradtape", "torch"])
+def run_step(
+    request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> Any:
+    pytest.importorskip(request.param)
+    (tmp_path / "script.py").write_text(SCRIPT, encoding="utf-8")
+
+    def run(*lines: str) -> int:
+        monkeypatch.setattr("sys.stdin", io.StringIO("".join(f"{e}\n" for e in lines)))
+        script = str(tmp_path / "script.py")
+        return main(["run", "--step", "--engine", request.param, script])
+
+    return run
+
+
+def test_a_script_is_stepped_through_at_every_backward(
+    run_step: Any, capsys: pytest.CaptureFixture[str]
+):
+    assert run_step("s", "c", "detach") == 0
+    out, err = capsys.readouterr()
+    assert out == "0 [2.0, 4.0]\n1 [4.0, 8.0]\n2 [6.0, 12.0]\n"
+    assert err.count("Backward, node by node.") == 2
+    assert "script.py:4\n    (w * w).sum().backward()" in err
+
+
+def test_giving_a_pass_up_ends_the_script(
+    run_step: Any, capsys: pytest.CaptureFixture[str]
+):
+    assert run_step("c", "s", "q") == 1
+    out, err = capsys.readouterr()
+    assert out == "0 [2.0, 4.0]\n"
+    assert err.endswith("was given up, and the script ends here.\n")
+
+
+def test_stepping_records_nothing(capsys: pytest.CaptureFixture[str]):
+    assert main(["run", "--step", "--html", "x.html", "script.py"]) == 2
+    assert "--step records nothing" in capsys.readouterr().err

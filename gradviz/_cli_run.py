@@ -1,0 +1,194 @@
+"""``gradviz run``: record a script, or step through it, and say what was found."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import tempfile
+from itertools import islice
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from gradviz._capture._raw import KEPT_STEPS
+from gradviz.errors import ExportError, GradvizError
+
+if TYPE_CHECKING:
+    from gradviz._run import Outcome
+
+_RUN = """\
+Runs SCRIPT with its arguments as Python would, records every operation and backward
+pass, writes a page that shows them, and says on stderr which line is to blame if
+something went wrong with the gradients, and what to write instead. The script's output,
+errors and exit status stay its own; if it raises, what was recorded until then is
+still written.
+"""
+
+
+def add_run(commands: argparse._SubParsersAction[Any]) -> None:
+    """Add the command to the others."""
+    run = commands.add_parser(
+        "run",
+        help="record a script and show its graph",
+        description=_RUN,
+        usage="gradviz run [options] SCRIPT [options] [--] [arguments of the script …]",
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+        allow_abbrev=False,
+    )
+    run.add_argument("script", type=Path, metavar="SCRIPT")
+    run.add_argument(
+        "--html",
+        type=Path,
+        metavar="OUT",
+        help="the page to write; without any output: the script's name.html",
+    )
+    run.add_argument(
+        "--json", type=Path, metavar="OUT", help="the recording as data, for later"
+    )
+    run.add_argument(
+        "--findings",
+        type=Path,
+        metavar="OUT",
+        help="what was found, as JSON: lines to blame, reasons, fixes",
+    )
+    run.add_argument(
+        "--engine",
+        choices=["torch", "gradtape"],
+        help="what `import torch` gives; default: the installed PyTorch, and gradtape "
+        "for a script that imports gradtape",
+    )
+    run.add_argument(
+        "--step",
+        action="store_true",
+        help="go through every backward pass node by node, with commands as in pdb",
+    )
+    run.add_argument("--title", metavar="T", help="the title of the page")
+    run.add_argument(
+        "--steps",
+        type=_at_least_one,
+        default=KEPT_STEPS,
+        metavar="N",
+        help=f"keep the last N backward passes; default: {KEPT_STEPS}",
+    )
+    run.add_argument(
+        "--no-open", action="store_true", help="do not open the page in a browser"
+    )
+
+
+# The options of `run`, which may also follow SCRIPT.
+VALUED = {"--html", "--json", "--findings", "--engine", "--steps", "--title"}
+FLAGS = {"--no-open", "--step"}
+
+
+def _at_least_one(text: str) -> int:
+    number = int(text)
+    if number < 1:
+        raise argparse.ArgumentTypeError(f"{text} is not at least 1")
+    return number
+
+
+def split_run(given: list[str]) -> tuple[list[str], list[str]]:
+    """Split the arguments of ``run`` into ours and the script's, each in order.
+
+    Ours are everything up to SCRIPT, and behind it the options of ``run``, until "--".
+    """
+    own, theirs = given[:1], list[str]()
+    script_seen = False
+    rest = iter(given[1:])
+    for word in rest:
+        if script_seen and word == "--":
+            theirs += rest
+        elif word in VALUED:
+            own += [word, *islice(rest, 1)]
+        elif word in FLAGS or word.partition("=")[0] in VALUED:
+            own.append(word)
+        elif script_seen:
+            theirs.append(word)
+        else:
+            own.append(word)
+            script_seen = not word.startswith("-")
+    return own, theirs
+
+
+def run(options: argparse.Namespace, arguments: list[str]) -> int:
+    from gradviz._run import Wanted, run_script
+    from gradviz.export import check_target
+    from gradviz.render.html import read_bundle
+
+    script: Path = options.script
+    targets = (options.html, options.json, options.findings)
+    if options.step:
+        return _run_stepped(options, arguments)
+    if all(target is None for target in targets):
+        options.html = Path(f"{script.stem}.html")
+    for target in (options.html, *targets):  # before hours of training, not after
+        if target is not None:
+            check_target(target)
+    if options.html is not None:
+        read_bundle()
+    graph = options.html is not None or options.json is not None
+    wanted = Wanted(options.title or script.name, options.steps, graph)
+    outcome = run_script(script, arguments, engine=options.engine, wanted=wanted)
+    if not outcome.forked:  # a child of the script has nothing to say
+        _deliver(outcome, options)
+    return outcome.status
+
+
+def _run_stepped(options: argparse.Namespace, arguments: list[str]) -> int:
+    from gradviz._run import Wanted, run_script
+
+    if options.html or options.json or options.findings:
+        raise GradvizError("--step records nothing: leave --html and the others out.")
+    wanted = Wanted(options.script.name, 1, graph=False, findings=False, step=True)
+    engine = options.engine
+    return run_script(options.script, arguments, engine=engine, wanted=wanted).status
+
+
+def _deliver(outcome: Outcome, options: argparse.Namespace) -> None:
+    """Write the files, say what was found and recorded, and open the page."""
+    from gradviz.diagnosis import document
+    from gradviz.diagnosis.report import report, wants_color
+    from gradviz.export import FORMS
+
+    written: dict[str, Path] = {}
+    for form in ("html", "json"):
+        target = getattr(options, form)
+        if target is not None and outcome.snapshot is not None:
+            written[form] = _write_somewhere(FORMS[form](outcome.snapshot), target)
+    if outcome.diagnosis is not None:
+        if options.findings is not None:
+            script, error = str(options.script), outcome.error
+            data = document.dumps(outcome.diagnosis, script=script, error=error)
+            written["findings"] = _write_somewhere(data, options.findings)
+        color = wants_color(sys.stderr)
+        if outcome.diagnosis:
+            print(report(outcome.diagnosis, color=color), "", sep="\n", file=sys.stderr)
+    _say_what(outcome, list(written.values()))
+    if "html" in written and not options.no_open:
+        from gradviz._browser import open_page
+
+        open_page(written["html"])
+
+
+def _write_somewhere(data: bytes, target: Path) -> Path:
+    """Write the file; where that has become impossible, into a temporary folder."""
+    from gradviz.export import write_bytes
+
+    try:
+        return write_bytes(data, target)
+    except ExportError as error:
+        print(f"gradviz run: {error}", file=sys.stderr)
+        return write_bytes(data, Path(tempfile.mkdtemp()) / target.name)
+
+
+def _say_what(outcome: Outcome, written: list[Path]) -> None:
+    """Say on stderr what was recorded; stdout belongs to the script."""
+    from gradviz.render._words import counted, summary
+
+    parts: list[str] = []
+    if outcome.snapshot is not None:
+        parts.append(f"recorded {summary(outcome.snapshot)}")
+    if outcome.diagnosis is not None and (outcome.diagnosis or not parts):
+        parts.append(f"found {counted(len(outcome.diagnosis.findings), 'cause')}")
+    until = " until the script raised" if outcome.error is not None else ""
+    files = ", ".join(str(path.resolve()) for path in written)
+    print(f"gradviz: {', '.join(parts)}{until}: {files}", file=sys.stderr)
