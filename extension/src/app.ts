@@ -2,6 +2,7 @@
 import { effect } from "@preact/signals-core";
 import { h, render } from "preact";
 import { watchAmbientTheme } from "./panel/ambient-theme.js";
+import { keepBookmarks } from "./panel/bookmarking.js";
 import type { AppContext } from "./panel/context.js";
 import { Shell } from "./panel/shell.js";
 import {
@@ -12,6 +13,7 @@ import {
   setTheme,
   setWidth,
 } from "./state/actions.js";
+import { followHistory } from "./state/actions-history.js";
 import { askKernel, receiveServices } from "./state/actions-kernel.js";
 import { createStore, type Store } from "./state/store.js";
 import type { Transport } from "./state/transport.js";
@@ -90,6 +92,7 @@ export function mount(
   const stopSizing = effect(() => {
     host.style.height = store.ui.card.value ? "auto" : height;
   });
+  const stopHistory = followHistory(store);
   setTheme(store, options.theme ?? "auto");
   setWidth(store, host.clientWidth);
   watchAmbientTheme(page, lifetime.signal, (theme) => setAmbientTheme(store, theme));
@@ -98,16 +101,20 @@ export function mount(
     view: { current: null },
     ask: transport.kernel ? askKernel.bind(null, store, transport.kernel) : null,
     reveal: transport.reveal?.bind(transport) ?? null,
+    link: transport.bookmarks?.link ?? null,
     bundle: transport.bundle?.bind(transport) ?? null,
     ownsPage: options.ownsPage ?? false,
   };
   render(h(Shell, { app }), root);
   connect(store, transport, lifetime.signal);
+  const { bookmarks } = transport;
+  if (bookmarks !== undefined) keepBookmarks(store, bookmarks, lifetime.signal);
   return {
     dispose() {
       if (lifetime.signal.aborted) return;
       lifetime.abort();
       stopSizing();
+      stopHistory();
       render(null, root);
       host.remove();
     },

@@ -2,6 +2,7 @@
 import { type Mounted, mount } from "../app.js";
 import { decodeSnapshot, SnapshotError } from "../ir/decode.js";
 import type { Snapshot } from "../ir/types.js";
+import { pageBookmarks } from "./bookmarks.js";
 import { inflate } from "./inflate.js";
 
 const DATA_ID = "gradviz-data";
@@ -26,6 +27,10 @@ export function mountPage(el: HTMLElement): Mounted {
   const page = el.ownerDocument;
   const bundle = () =>
     Promise.resolve(page.getElementById(BUNDLE_ID)?.textContent ?? "");
-  const transport = { initial: readPage(page), bundle };
+  const transport = {
+    initial: readPage(page),
+    bundle,
+    bookmarks: pageBookmarks(window),
+  };
   return mount(el, transport, { height: "100vh", ownsPage: true });
 }

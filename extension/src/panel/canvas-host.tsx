@@ -10,6 +10,7 @@ import {
   selectNode,
   toggleScope,
 } from "../state/actions.js";
+import { rememberGaze, reportGaze } from "../state/actions-history.js";
 import type { Store } from "../state/store.js";
 import { useApp, useStore } from "./context.js";
 
@@ -42,12 +43,17 @@ function follow(store: Store, view: GraphView): () => void {
         playback: derived.moment.value,
         colorBy: ui.colorBy.value,
         theme: derived.theme.value,
+        minimap: ui.minimap.value,
       };
       guarded(store, () => view.setState(state));
     }),
     effect(() => {
       const request = ui.revealRequest.value;
       if (request !== null) guarded(store, () => view.reveal(request.nodes));
+    }),
+    effect(() => {
+      const gaze = ui.lookRequest.value;
+      if (gaze !== null) guarded(store, () => view.look(gaze));
     }),
   ];
   return () => {
@@ -68,6 +74,8 @@ export function CanvasHost() {
         onSelectEdge: (edge) => selectEdge(store, edge),
         onHover: (node) => hover(store, node),
         onToggleScope: (scope) => toggleScope(store, scope),
+        onJump: () => rememberGaze(store),
+        onGaze: (gaze) => reportGaze(store, gaze),
         onLayout: ({ boxes }) => reportLayout(store, boxes),
       });
       view.current = created;

@@ -13,6 +13,8 @@ export interface AppContext {
   readonly view: { current: GraphView | null };
   /** Opens a place in the host's editor; null where the host has none. */
   readonly reveal: ((target: RevealTarget) => void) | null;
+  /** The address of this view; null where the page is not ours. */
+  readonly link: (() => string) | null;
   /** The viewer's own script, to put into a page; null where the host cannot tell it. */
   readonly bundle: (() => Promise<string>) | null;
   /** Asks the kernel for something; null where there is none. */

@@ -42,6 +42,7 @@ export function fakeGraphView(host: HTMLElement, events: GraphViewEvents): Graph
     panBy: (dx, dy) => commands.push(`pan ${dx} ${dy}`),
     reveal: (nodes) => commands.push(`reveal ${nodes.join(" ")}`),
     neighbour: (node, direction) => (direction === "down" ? node + 1 : null),
+    look: ({ scale, x, y }) => commands.push(`look ${scale} ${x} ${y}`),
     whole: () => null,
     dispose: () => {
       view.disposed = true;

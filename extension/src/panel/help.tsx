@@ -11,6 +11,8 @@ const KEYS: readonly (readonly [keys: readonly string[], what: string])[] = [
   [["/"], "Search; Enter for the next match, Shift+Enter for the previous"],
   [["f"], "Fit the whole graph"],
   [["+", "-"], "Zoom in, zoom out"],
+  [["m"], "Show or hide the map of the whole"],
+  [["Ctrl", "z"], "Undo what you did to the view; Ctrl+Shift+Z does it again"],
   [["t"], "Switch between graph and table"],
   [["n", "N"], "Next finding, previous finding"],
   [

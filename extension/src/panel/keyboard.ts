@@ -7,6 +7,7 @@ export type Command =
   | { readonly kind: "zoom"; readonly direction: "in" | "out" }
   | { readonly kind: "toggle" | "search" | "fit" | "table" | "clear" | "help" | "play" }
   | { readonly kind: "finding" | "event"; readonly step: 1 | -1 }
+  | { readonly kind: "minimap" | "undo" | "redo" }
   | { readonly kind: "stepping"; readonly command: StepCommand };
 
 export interface KeyPress {
@@ -14,6 +15,7 @@ export interface KeyPress {
   readonly ctrlKey: boolean;
   readonly metaKey: boolean;
   readonly altKey: boolean;
+  readonly shiftKey: boolean;
 }
 
 /** Where the key was pressed: each place leaves some keys to the element itself. */
@@ -24,6 +26,7 @@ const ANYWHERE: Readonly<Record<string, Command>> = {
   "?": { kind: "help" },
   f: { kind: "fit" },
   t: { kind: "table" },
+  m: { kind: "minimap" },
   n: { kind: "finding", step: 1 },
   N: { kind: "finding", step: -1 },
   s: { kind: "stepping", command: "step" },
@@ -48,13 +51,22 @@ const ON_CANVAS: Readonly<Record<string, Command>> = {
 
 /** The command of a key press, or null to leave it to the browser. */
 export function commandFor(press: KeyPress, place: KeyPlace): Command | null {
-  if (press.ctrlKey || press.metaKey || press.altKey) return null;
+  if (press.altKey) return null;
+  if (press.ctrlKey || press.metaKey) return withControl(press, place);
   if (press.key === "Escape") return { kind: "clear" };
   if (place === "text") return null;
   if (place === "canvas" && Object.hasOwn(ON_CANVAS, press.key)) {
     return ON_CANVAS[press.key] ?? null;
   }
   return Object.hasOwn(ANYWHERE, press.key) ? (ANYWHERE[press.key] ?? null) : null;
+}
+
+/** Undo and redo; text fields have their own. */
+function withControl({ key, shiftKey }: KeyPress, place: KeyPlace): Command | null {
+  if (place === "text") return null;
+  const letter = key.toLowerCase();
+  if (letter === "z") return { kind: shiftKey ? "redo" : "undo" };
+  return letter === "y" ? { kind: "redo" } : null;
 }
 
 /** Tell the places apart by the element that has the focus. */

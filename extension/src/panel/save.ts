@@ -1,4 +1,5 @@
 // The files that the view can write of what it shows, and how a browser saves them.
+import { unfolded } from "../graph/fold.js";
 import { writeJson } from "../ir/write-json.js";
 import { wholePng, wholeSvg } from "../render/whole.js";
 import { writeDot } from "../scene/dot.js";
@@ -79,7 +80,7 @@ function wholeOf({ view }: AppContext) {
 function snapshotOf({ store }: AppContext) {
   const snapshot = store.data.snapshot.value;
   if (snapshot === null) throw new Error(NOTHING_DRAWN);
-  return snapshot;
+  return unfolded(snapshot);
 }
 
 /** A title as the name of a file on any system. */

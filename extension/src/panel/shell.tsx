@@ -8,6 +8,7 @@ import {
   stepFinding,
   toggleSelectedScope,
 } from "../state/actions.js";
+import { redo, rememberGaze, toggleMinimap, undo } from "../state/actions-history.js";
 import { stepEvent, togglePlay } from "../state/actions-timeline.js";
 import { visibleText } from "../state/visible-text.js";
 import { Boundary } from "./boundary.js";
@@ -45,12 +46,22 @@ function run(app: AppContext, root: HTMLElement, command: Command): void {
       focus("input[type=search]");
       break;
     case "fit":
+      rememberGaze(store);
       view.current?.fit();
       break;
     case "table":
       setViewMode(store, store.ui.viewMode.value === "table" ? "graph" : "table");
       // The canvas hides behind the table; the focus must not go with it.
       focus("[data-testid=view-mode]");
+      break;
+    case "minimap":
+      toggleMinimap(store);
+      break;
+    case "undo":
+      undo(store);
+      break;
+    case "redo":
+      redo(store);
       break;
     case "finding":
       stepFinding(store, command.step);

@@ -11,6 +11,7 @@ import {
   setTheme,
   setViewMode,
 } from "../state/actions.js";
+import { rememberGaze } from "../state/actions-history.js";
 import { countSentence, worstOf } from "../state/findings.js";
 import { formatPlural } from "../state/format.js";
 import type { ThemeChoice } from "../state/ui.js";
@@ -82,7 +83,7 @@ function IconButton({
 }
 
 function CameraButtons({ disabled }: { disabled: boolean }) {
-  const { view } = useApp();
+  const { store, view } = useApp();
   const zoom = (factor: number) => () => view.current?.zoomBy(factor);
   return (
     <fieldset class="group" aria-label="Camera">
@@ -98,7 +99,10 @@ function CameraButtons({ disabled }: { disabled: boolean }) {
         label="Fit the graph"
         shortcut="f"
         disabled={disabled}
-        onClick={() => view.current?.fit()}
+        onClick={() => {
+          rememberGaze(store);
+          view.current?.fit();
+        }}
       >
         <FitIcon />
       </IconButton>

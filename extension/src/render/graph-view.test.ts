@@ -25,6 +25,7 @@ const idle: GraphViewState = {
   playback: null,
   colorBy: "family",
   theme: "light",
+  minimap: true,
 };
 
 let host: HTMLElement;
@@ -40,6 +41,8 @@ function makeEvents() {
     onHover: vi.fn(),
     onToggleScope: vi.fn(),
     onLayout: vi.fn(),
+    onGaze: vi.fn(),
+    onJump: vi.fn(),
   };
 }
 

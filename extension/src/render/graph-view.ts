@@ -10,10 +10,13 @@ import { frameTitles } from "../scene/frame-titles.js";
 import { type Hit, hitTest, hitTitle } from "../scene/hit.js";
 import { boxOfNode, entryBox } from "../scene/scene.js";
 import { type Direction, neighbourOf } from "../scene/walk.js";
+import type { Gaze } from "../state/gaze.js";
 import { Camera } from "./camera.js";
 import { Surface } from "./canvas.js";
+import { Gazing } from "./gazing.js";
 import { listenToGestures } from "./gestures.js";
 import { LayoutClient } from "./layout-client.js";
+import { Minimap } from "./minimap.js";
 import { paint } from "./paint.js";
 import { Picture, type SceneNews } from "./picture.js";
 import { createTextMetrics, type TextMetrics } from "./text-metrics.js";
@@ -43,6 +46,8 @@ class CanvasGraphView implements GraphView {
   private readonly camera: Camera;
   private readonly text: TextMetrics;
   private readonly picture: Picture;
+  private readonly gazing: Gazing;
+  private readonly minimap: Minimap;
   private readonly prefersReducedMotion: () => boolean;
   /** The user, or a request, has moved the camera: it is no longer ours to place. */
   private hasMoved = false;
@@ -77,6 +82,15 @@ class CanvasGraphView implements GraphView {
       onScene: (news) => this.showScene(news),
       onFailure: (error) => this.surface.say(sentenceOf(error)),
       onChange: () => this.surface.requestFrame(),
+    });
+    this.gazing = new Gazing(
+      this.camera,
+      () => this.surface.size,
+      events.onGaze.bind(events),
+    );
+    this.minimap = new Minimap(host, this.lifetime.signal, {
+      onPress: () => events.onJump(),
+      onLook: (world) => this.look({ scale: this.camera.view.scale, ...world }),
     });
     this.listen(host);
   }
@@ -119,6 +133,12 @@ class CanvasGraphView implements GraphView {
     this.camera.reveal(area);
   }
 
+  look(gaze: Gaze): void {
+    this.hasMoved = true;
+    this.pendingReveal = null;
+    this.gazing.look(gaze, this.picture.scene === null || this.picture.isStale);
+  }
+
   whole(): Whole | null {
     const parts = this.picture.frame(Number.POSITIVE_INFINITY);
     return parts === null ? null : { parts, text: this.text };
@@ -133,6 +153,7 @@ class CanvasGraphView implements GraphView {
     this.lifetime.abort();
     this.layouts.dispose();
     this.picture.dispose();
+    this.minimap.dispose();
     this.surface.dispose();
   }
 
@@ -158,6 +179,7 @@ class CanvasGraphView implements GraphView {
       onDragging: (isDragging: boolean) => {
         this.isDragging = isDragging;
         this.surface.setCursor(isDragging ? "grabbing" : "grab");
+        this.surface.requestFrame(); // the one in which the camera rests
       },
       onHover: (at: Point | null) => this.hover(at),
     };
@@ -171,7 +193,8 @@ class CanvasGraphView implements GraphView {
   }
 
   private draw(now: number): void {
-    if (this.camera.step(now)) this.surface.requestFrame();
+    const isMoving = this.camera.step(now);
+    if (isMoving) this.surface.requestFrame();
     const parts = this.picture.frame(now);
     if (parts === null) return;
     const { surface, text } = this;
@@ -181,6 +204,9 @@ class CanvasGraphView implements GraphView {
     paint(surface.context, { ...parts, text, view, size, pixelRatio, world });
     if (this.isNew) this.mark("painted");
     this.isNew = false;
+    const isWanted = this.picture.state?.minimap ?? false;
+    this.minimap.draw({ parts, text, view, size, pixelRatio, isWanted });
+    if (!isMoving && !this.isDragging) this.gazing.rest();
   }
 
   /** For the browser's profiler, and for benchmarks. */
@@ -196,6 +222,7 @@ class CanvasGraphView implements GraphView {
     else if (toggled !== null) this.hasMoved = true;
     if (shift !== null && shift !== "anew" && this.hasMoved) this.keepInPlace(shift);
     this.lookFirst();
+    this.gazing.arrive();
     if (this.pendingReveal !== null) this.reveal(this.pendingReveal);
     this.surface.requestFrame();
     this.events.onLayout({ boxes, millis });

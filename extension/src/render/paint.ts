@@ -29,6 +29,17 @@ export function paint(context: Pen, frame: Frame): void {
   paintFrameTitles(context, frame, frameTitles(frame.scene, view, size));
 }
 
+/** Only boxes, for a small map of the whole. */
+export function paintOverview(context: Pen, frame: Frame): void {
+  const { view, size, pixelRatio } = frame;
+  context.setTransform(pixelRatio, 0, 0, pixelRatio, 0, 0);
+  context.clearRect(0, 0, size.width, size.height);
+  const scale = pixelRatio * view.scale;
+  context.setTransform(scale, 0, 0, scale, pixelRatio * view.x, pixelRatio * view.y);
+  paintFrames(context, frame);
+  paintBoxes(context, frame);
+}
+
 /** The backgrounds of open scopes, the outer ones first. */
 function paintFrames(context: Pen, frame: Frame): void {
   const { scene, theme, view } = frame;

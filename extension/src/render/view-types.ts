@@ -3,6 +3,7 @@ import type { ColorBy } from "../graph/color-by.js";
 import type { Severity, Snapshot } from "../ir/types.js";
 import type { Playback } from "../scene/playback.js";
 import type { Direction } from "../scene/walk.js";
+import type { Gaze } from "../state/gaze.js";
 import type { Whole } from "./whole.js";
 
 export type { ColorBy };
@@ -19,6 +20,8 @@ export interface GraphViewState {
   readonly playback: Playback | null;
   readonly colorBy: ColorBy;
   readonly theme: "light" | "dark";
+  /** Whether the map of the whole may be shown. */
+  readonly minimap: boolean;
 }
 
 export interface GraphViewEvents {
@@ -26,6 +29,10 @@ export interface GraphViewEvents {
   onSelectEdge(edge: number | null): void;
   onHover(node: number | null): void;
   onToggleScope(scope: number): void;
+  /** The camera is about to jump, by a press on the map. */
+  onJump(): void;
+  /** The camera came to rest somewhere else. */
+  onGaze(gaze: Gaze): void;
   onLayout(info: { boxes: number; millis: number }): void;
 }
 
@@ -40,6 +47,8 @@ export interface GraphView {
   /** Bring nodes, or the closed scopes that hide them, into view: all of them where they
    * can be read together, else the first. */
   reveal(nodes: readonly number[]): void;
+  /** Look where the camera rested before. */
+  look(gaze: Gaze): void;
   /** The nearest visible node in a direction, for arrow keys. */
   neighbour(node: number, direction: Direction): number | null;
   /** The picture at rest, for files; null as long as there is none. */

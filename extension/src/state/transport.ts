@@ -8,6 +8,16 @@ export interface RevealTarget extends Site {
   readonly label: string | null;
 }
 
+/** Where a page keeps what the user looks at. */
+export interface Bookmarks {
+  read(): string;
+  write(text: string): void;
+  /** An address that shows the same again. */
+  link(): string;
+  /** Call back when the user follows another link to the page; the answer ends it. */
+  follow(callback: (text: string) => void): () => void;
+}
+
 export interface Transport {
   /** The first snapshot; a rejection is shown as one sentence. */
   readonly initial: Promise<Snapshot>;
@@ -17,6 +27,8 @@ export interface Transport {
   readonly kernel?: KernelLink;
   /** Open the place where the user wrote it; a host without an editor leaves it out. */
   reveal?(target: RevealTarget): void;
+  /** The address of a page of our own; other hosts have none to keep it in. */
+  readonly bookmarks?: Bookmarks;
   /** The script that draws a page, to put into pages that the user saves. */
   bundle?(): Promise<string>;
 }

@@ -2,6 +2,8 @@
 import { type Signal, signal } from "@preact/signals-core";
 import type { ColorBy } from "../graph/color-by.js";
 import type { LedgerView } from "./actions-ledger.js";
+import type { Gaze } from "./gaze.js";
+import { type History, NO_HISTORY } from "./history.js";
 import type { PaneName } from "./panes.js";
 
 export type Selection =
@@ -42,6 +44,15 @@ export interface UiState {
   readonly inspectorShare: Signal<number>;
   /** Sections of the inspector that the user folded away, by title. */
   readonly folded: Signal<ReadonlySet<string>>;
+  /** Where the camera rests; null before anything is drawn. */
+  readonly gaze: Signal<Gaze | null>;
+  /** Where the camera should look; a new object each time. */
+  readonly lookRequest: Signal<Gaze | null>;
+  readonly history: Signal<History>;
+  /** The closed scopes that undo or redo is bringing back just now. */
+  readonly restoring: Signal<ReadonlySet<number> | null>;
+  /** Whether the map of the whole may be shown. */
+  readonly minimap: Signal<boolean>;
   /** What came of the last thing that the user asked for, as a sentence. */
   readonly notice: Signal<string | null>;
   /** What the graph view reported after its last layout. */
@@ -77,6 +88,11 @@ export function createUiState(): UiState {
     narrow: signal(false),
     inspectorShare: signal(42),
     folded: signal(new Set()),
+    gaze: signal(null),
+    lookRequest: signal(null),
+    history: signal(NO_HISTORY),
+    restoring: signal(null),
+    minimap: signal(true),
     notice: signal(null),
     boxes: signal(null),
     asked: signal(0),

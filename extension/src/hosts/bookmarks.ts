@@ -1,0 +1,34 @@
+// Keeps what the user looks at in the address of the page, so that a link shows it again.
+import type { Bookmarks } from "../state/transport.js";
+
+const PAUSE_MS = 400; // browsers refuse more than some hundred changes in 30 seconds
+
+/** The address of a page of our own; null where it cannot hold a bookmark. */
+export function pageBookmarks(page: Window): Bookmarks {
+  let waiting: ReturnType<typeof setTimeout> | undefined;
+  let latest = page.location.hash.slice(1);
+  const address = () => `${page.location.href.split("#")[0]}#${latest}`;
+  return {
+    read: () => latest,
+    write(text) {
+      latest = text;
+      clearTimeout(waiting);
+      waiting = setTimeout(() => {
+        try {
+          page.history.replaceState(null, "", `#${text}`);
+        } catch {
+          // A frame without an address of its own; the link can still be copied.
+        }
+      }, PAUSE_MS);
+    },
+    link: address,
+    follow(callback) {
+      const told = () => {
+        latest = page.location.hash.slice(1);
+        callback(latest);
+      };
+      page.addEventListener("hashchange", told);
+      return () => page.removeEventListener("hashchange", told);
+    },
+  };
+}

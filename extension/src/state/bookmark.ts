@@ -1,0 +1,99 @@
+// What the user looks at as a short text for an address, and back; damaged ones mean less.
+import { batch } from "@preact/signals-core";
+import { COLOR_BY } from "../graph/color-by.js";
+import type { Snapshot } from "../ir/types.js";
+import { setColorBy, setQuery } from "./actions.js";
+import type { Gaze } from "./gaze.js";
+import type { Store } from "./store.js";
+import type { Selection, ViewMode } from "./ui.js";
+
+/** The parts of an address; what stands at its beginning is left out. */
+const KEYS = {
+  selection: "at",
+  closed: "closed",
+  gaze: "look",
+  query: "find",
+  colour: "colour",
+  mode: "view",
+} as const;
+const DIGITS = 4; // of a scale; places are whole units
+
+/** The bookmark as `at=n12&closed=1.3&look=0.8,120,400`; it holds no names of the user's
+ * except in what was searched for. */
+export function writeBookmark({ data, ui }: Store): string {
+  if (data.snapshot.value === null) return "";
+  const parts: string[] = [];
+  const add = (key: keyof typeof KEYS, value: string | null) => {
+    if (value !== null && value !== "") parts.push(`${KEYS[key]}=${escaped(value)}`);
+  };
+  const selection = ui.selection.value;
+  add("selection", selection && `${selection.kind.charAt(0)}${selection.id}`);
+  add("closed", `${[...ui.collapsed.value].sort((a, b) => a - b).join(".")}-`);
+  add("gaze", ui.gaze.value && gazeText(ui.gaze.value));
+  add("query", ui.query.value);
+  add("colour", ui.colorBy.value === "family" ? null : ui.colorBy.value);
+  add("mode", ui.viewMode.value === "graph" ? null : ui.viewMode.value);
+  return parts.join("&");
+}
+
+/** As a part of an address, except for commas, which are safe there. */
+function escaped(value: string): string {
+  return encodeURIComponent(value).replaceAll("%2C", ",");
+}
+
+function readPart(part: string): readonly [key: string, value: string] {
+  const [key = "", ...rest] = part.split("=");
+  try {
+    return [key, decodeURIComponent(rest.join("="))];
+  } catch {
+    return [key, ""]; // cut off inside of a letter
+  }
+}
+
+function gazeText({ scale, x, y }: Gaze): string {
+  return [scale.toPrecision(DIGITS), Math.round(x), Math.round(y)].join(",");
+}
+
+/** Bring back what a bookmark says of the snapshot that is shown, as far as it fits. */
+export function applyBookmark(store: Store, text: string): void {
+  const { data, ui } = store;
+  const snapshot = data.snapshot.value;
+  const parts = new Map(text.split("&").map(readPart));
+  const of = (key: keyof typeof KEYS) => parts.get(KEYS[key]) ?? "";
+  if (snapshot === null) return;
+  const closed = /^([\d.]*)-$/.exec(of("closed"))?.[1];
+  const colour = COLOR_BY.find((name) => name === of("colour"));
+  const mode = (["table", "graph"] satisfies ViewMode[]).find((m) => m === of("mode"));
+  const gaze = readGaze(of("gaze"));
+  const selection = readSelection(of("selection"), snapshot);
+  batch(() => {
+    if (closed !== undefined) ui.collapsed.value = readScopes(closed, snapshot);
+    if (colour !== undefined) setColorBy(store, colour);
+    if (mode !== undefined) ui.viewMode.value = mode;
+    if (parts.has(KEYS.query)) setQuery(store, of("query"));
+    if (selection !== null) {
+      ui.selection.value = selection;
+      ui.pane.value = "inspector";
+    }
+    if (gaze !== null) ui.lookRequest.value = gaze;
+  });
+}
+
+function readScopes(text: string, { scopes }: Snapshot): ReadonlySet<number> {
+  const rows = text.split(".").filter(Boolean).map(Number);
+  return new Set(rows.filter((row) => row < scopes.length));
+}
+
+function readSelection(text: string, snapshot: Snapshot): Selection | null {
+  const [, kind, row] = /^([ne])(\d{1,9})$/.exec(text) ?? [];
+  const id = Number(row);
+  if (kind === "n" && id < snapshot.nodes.length) return { kind: "node", id };
+  return kind === "e" && id < snapshot.edges.length ? { kind: "edge", id } : null;
+}
+
+function readGaze(text: string): Gaze | null {
+  const numbers = text.split(",").map(Number);
+  const [scale = 0, x = 0, y = 0] = numbers;
+  const fits = [scale, x, y].every(Number.isFinite) && scale >= 1e-4 && scale <= 10;
+  return numbers.length === 3 && fits ? { scale, x, y } : null;
+}
