@@ -55,9 +55,8 @@ def test_a_press_on_the_map_goes_there_and_undo_comes_back(opened: Watched):
     size = small_map.bounding_box()
     assert size is not None
     small_map.click(position={"x": size["width"] / 2, "y": size["height"] - 8})
-    page.wait_for_function(
-        f"/look=[^&]*,(\\d+)/.exec(location.hash)?.[1] > {top + 800}"
-    )
+    expect(page).to_have_url(re.compile(r"look=[^&]*,\d{4}"))
+    assert place(page) > top + 800
     page.keyboard.press("Control+z")
     expect(page).to_have_url(re.compile(rf"look=[^&]*,{top:.0f}(&|$)"))
     page.keyboard.press("m")
