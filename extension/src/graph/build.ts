@@ -52,7 +52,10 @@ export function buildGraph(snapshot: Snapshot): Graph {
 /** Group the indexes of `keys` by their value; row k lists the indexes that hold k. */
 export function groupBy(keys: Int32Array, count: number): Rows {
   const starts = new Int32Array(count + 1);
-  for (const key of keys) starts[key + 1] = (starts[key + 1] ?? 0) + 1;
+  for (let index = 0; index < keys.length; index++) {
+    const row = (keys[index] ?? 0) + 1;
+    starts[row] = (starts[row] ?? 0) + 1;
+  }
   for (let row = 0; row < count; row++) {
     starts[row + 1] = (starts[row + 1] ?? 0) + (starts[row] ?? 0);
   }

@@ -75,6 +75,12 @@ class Splitter {
     let b = target;
     let leavePort = -1;
     let enterPort = -1;
+    if (this.parentOf(a) === this.parentOf(b)) {
+      // No other edge has this piece: edges between the same items are merged.
+      this.path.push(this.newPiece(source, a, b, -1, -1));
+      this.pathStarts.push(this.path.length);
+      return;
+    }
     const down: number[] = [];
     while (this.parentOf(a) !== this.parentOf(b)) {
       if ((this.depth[a] ?? 0) >= (this.depth[b] ?? 0)) {
@@ -137,13 +143,23 @@ class Splitter {
     const key = source * KEY + to;
     const known = this.pieceOf.get(key);
     if (known !== undefined) return known;
-    const piece = this.from.push(from) - 1;
+    const piece = this.newPiece(source, from, to, fromPort, toPort);
+    this.pieceOf.set(key, piece);
+    return piece;
+  }
+
+  private newPiece(
+    source: number,
+    from: number,
+    to: number,
+    fromPort: number,
+    toPort: number,
+  ): number {
     this.to.push(to);
     this.origin.push(source);
     this.fromPort.push(fromPort);
     this.toPort.push(toPort);
-    this.pieceOf.set(key, piece);
-    return piece;
+    return this.from.push(from) - 1;
   }
 }
 

@@ -67,15 +67,17 @@ function neighbours(
   for (let row = 0; row < count; row++) {
     const size = (starts[row + 1] ?? 0) - (starts[row] ?? 0);
     if (size < 2) continue;
-    const segments = items.subarray(starts[row], starts[row + 1]);
-    segments.sort((a, b) => (fromPort[a] ?? 0) - (fromPort[b] ?? 0));
+    sortByKey(items.subarray(starts[row], starts[row + 1]), fromPort);
   }
-  return {
-    starts,
-    items: items.map((segment) => to[segment] ?? 0),
-    port: Float64Array.from(items, (segment) => toPort[segment] ?? 0),
-    ownPort: Float64Array.from(items, (segment) => fromPort[segment] ?? 0),
-  };
+  const port = new Float64Array(items.length);
+  const ownPort = new Float64Array(items.length);
+  for (let i = 0; i < items.length; i++) {
+    const segment = items[i] ?? 0;
+    port[i] = toPort[segment] ?? 0;
+    ownPort[i] = fromPort[segment] ?? 0;
+    items[i] = to[segment] ?? 0;
+  }
+  return { starts, items, port, ownPort };
 }
 
 function rankStarts(layered: Layered): Int32Array {
