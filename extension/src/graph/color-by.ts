@@ -1,6 +1,29 @@
 // What the colours of the nodes can say.
 
-/** family: kind of op; gradient: norm of what flowed back; scope: module; dtype: number type. */
-export type ColorBy = "family" | "gradient" | "scope" | "dtype";
+export type ColorBy =
+  | "family"
+  | "gradient"
+  | "value"
+  | "scope"
+  | "dtype"
+  | "device"
+  | "storage"
+  | "time"
+  | "memory"
+  | "version";
 
-export const COLOR_BY: readonly ColorBy[] = ["family", "gradient", "scope", "dtype"];
+/** In the order of the menu, with what the menu calls them. */
+export const COLOR_LABELS: Readonly<Record<ColorBy, string>> = {
+  family: "kind of op",
+  gradient: "gradient norm",
+  value: "value",
+  scope: "module",
+  dtype: "dtype",
+  device: "device",
+  storage: "shared storage",
+  time: "time in backward",
+  memory: "memory kept",
+  version: "version",
+};
+
+export const COLOR_BY = Object.keys(COLOR_LABELS) as readonly ColorBy[];

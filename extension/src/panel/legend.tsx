@@ -1,5 +1,5 @@
 // What the colours of the nodes mean now, over a corner of the graph; it folds away.
-import { legendEntries } from "../render/legend.js";
+import { legendOf } from "../render/legend.js";
 import { useStore } from "./context.js";
 import { Name } from "./text.js";
 
@@ -7,10 +7,11 @@ export function Legend() {
   const { ui, derived } = useStore();
   const graph = derived.graph.value;
   if (graph === null || graph.nodeCount === 0) return null;
-  const entries = legendEntries(graph, ui.colorBy.value, derived.theme.value);
+  const { caption, entries } = legendOf(graph, ui.colorBy.value, derived.theme.value);
   return (
     <details class="legend" open={!ui.narrow.value} data-testid="legend">
       <summary>Legend</summary>
+      {caption !== null && <p class="caption">{caption}</p>}
       <ul>
         {entries.map(({ text, colour, fill, isDashed }) => (
           <li key={text}>

@@ -1,6 +1,6 @@
 // The toolbar: search, camera, scopes, colours, theme, table, help.
 import type { ComponentChildren } from "preact";
-import { COLOR_BY, type ColorBy } from "../graph/color-by.js";
+import { COLOR_BY, COLOR_LABELS } from "../graph/color-by.js";
 import {
   closeToCard,
   collapseAll,
@@ -34,13 +34,6 @@ import { SearchBox } from "./search-box.js";
 import { SEVERITY_ICONS } from "./severity.js";
 
 export const ZOOM_STEP = 1.25;
-
-const COLOR_LABELS: Readonly<Record<ColorBy, string>> = {
-  family: "kind of op",
-  gradient: "gradient norm",
-  scope: "module",
-  dtype: "dtype",
-};
 
 const THEMES: Readonly<
   Record<ThemeChoice, { next: ThemeChoice; Icon: typeof AutoThemeIcon }>

@@ -1,7 +1,7 @@
 // What the colours mean, for the legend.
 import type { Graph } from "../graph/build.js";
 import type { ColorBy } from "../graph/color-by.js";
-import { toneNodes } from "../scene/tones.js";
+import { toneNodes } from "../scene/toning.js";
 import { createTheme, hueOf, type ThemeName } from "./theme.js";
 
 export interface LegendEntry {
@@ -13,23 +13,23 @@ export interface LegendEntry {
   readonly isDashed: boolean;
 }
 
-/** The entries in order; the last ones are for what is drawn the same in every mode. */
-export function legendEntries(
-  graph: Graph,
-  colorBy: ColorBy,
-  themeName: ThemeName,
-): readonly LegendEntry[] {
+export interface Legend {
+  /** What the colours measure; null where the entries say it all. */
+  readonly caption: string | null;
+  readonly entries: readonly LegendEntry[];
+}
+
+/** Entries in order; the last ones are for what is drawn the same in every mode. */
+export function legendOf(graph: Graph, colorBy: ColorBy, themeName: ThemeName): Legend {
   const theme = createTheme(themeName);
-  const entries = toneNodes(graph, colorBy).meanings.map(({ tone, text }) => {
+  const { caption, meanings } = toneNodes(graph, colorBy);
+  const entries = meanings.map(({ tone, text }) => {
     const isDashed = tone.kind === "family" && tone.family === "cut";
     const fill = isDashed ? theme.background : theme.colours(tone).fill;
     return { text, colour: hueOf(themeName, tone), fill, isDashed };
   });
   const hasBad = graph.snapshot.statistics.some(({ nans, infs }) => nans + infs > 0);
-  return hasBad
-    ? [
-        ...entries,
-        { text: "NaN or Inf", colour: theme.bad, fill: theme.badFill, isDashed: false },
-      ]
-    : entries;
+  const bad = { text: "NaN or Inf", colour: theme.bad, fill: theme.badFill };
+  if (hasBad) entries.push({ ...bad, isDashed: false });
+  return { caption, entries };
 }

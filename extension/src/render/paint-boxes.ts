@@ -189,6 +189,8 @@ function paintWords(context: Pen, frame: Frame, box: Box): void {
   const isGhost = box.shape === "ghost";
   const faded = isFaded(frame, box.item) ? theme.fadedWords(fillOf(frame, box)) : null;
   const fade = (colour: string) => faded ?? colour;
+  // On the hatch of NaN and Inf the words are not on the colour of the tone.
+  const strong = box.isBad ? theme.text : colours.title;
   const marker = box.shape === "stack" ? METRICS.markerWidth : 0;
   const room = box.width - 16 - marker;
   const middle = box.x + (box.width + marker) / 2;
@@ -197,12 +199,12 @@ function paintWords(context: Pen, frame: Frame, box: Box): void {
   const lines = hasTwoLines ? size + SUBTITLE_GAP + METRICS.subtitleSize : size;
   const badgeLine = shownBadges(frame, box).length > 0 ? METRICS.badgeLine : 0;
   const baseline = box.y + (box.height - badgeLine - lines) / 2 + size * 0.86;
-  context.fillStyle = fade(isGhost ? theme.muted : colours.title);
+  context.fillStyle = fade(isGhost ? theme.muted : strong);
   context.font = text.font(size, true);
   context.fillText(text.fit(box.title, size, true, room), middle, baseline);
-  if (box.shape === "stack") paintMarker(context, box, fade(colours.title));
+  if (box.shape === "stack") paintMarker(context, box, fade(strong));
   if (!hasTwoLines) return;
-  const second = box.isBad ? theme.text : colours.subtitle; // readable on the hatch
+  const second = box.isBad ? theme.text : colours.subtitle;
   context.fillStyle = fade(isGhost ? theme.muted : second);
   context.font = text.font(METRICS.subtitleSize, false);
   const subtitle = text.fit(box.subtitle, METRICS.subtitleSize, false, room);

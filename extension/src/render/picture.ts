@@ -20,7 +20,8 @@ import {
 import { createEdgeLabels, type EdgeLabels } from "../scene/edge-labels.js";
 import { type ItemPlayback, type Playback, playItems } from "../scene/playback.js";
 import { boxOfNode, buildScene, mergedEdge, type Scene } from "../scene/scene.js";
-import { type Tone, toneItems, toneNodes } from "../scene/tones.js";
+import { type Tone, toneItems } from "../scene/tones.js";
+import { toneNodes } from "../scene/toning.js";
 import { createTween, type Tween } from "../scene/tween.js";
 import { easeOut } from "./camera.js";
 import { parseColour } from "./colour.js";

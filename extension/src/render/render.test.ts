@@ -6,7 +6,7 @@ import { FAMILY_LABELS, type Family } from "../scene/families.js";
 import { RAMP_STEPS, SERIES_COUNT, type Tone } from "../scene/tones.js";
 import { Camera } from "./camera.js";
 import { contrast, mix, parseColour, readableOn } from "./colour.js";
-import { legendEntries } from "./legend.js";
+import { legendOf } from "./legend.js";
 import { createTextMetrics } from "./text-metrics.js";
 import { createTheme, hueOf } from "./theme.js";
 
@@ -86,7 +86,7 @@ describe("colour", () => {
 });
 
 test.each(COLOR_BY)("the legend for %s has a colour for each meaning", (colorBy) => {
-  const entries = legendEntries(buildGraph(twoLayers()), colorBy, "light");
+  const { entries } = legendOf(buildGraph(twoLayers()), colorBy, "light");
   expect(entries.length).toBeGreaterThan(1);
   expect(entries.at(-1)?.text).toBe("NaN or Inf");
   for (const { colour, fill } of entries) {

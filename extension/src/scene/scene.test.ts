@@ -6,7 +6,8 @@ import { METRICS, measureBadges } from "./boxes.js";
 import { familyOf } from "./families.js";
 import { entryBox, mergedEdge } from "./scene.js";
 import { boxOf, closed, graph, measure, open, sceneOf } from "./scenes.test-util.js";
-import { logRange, PLAIN, shareOf, toneItems, toneNodes } from "./tones.js";
+import { logRange, PLAIN, shareOf, toneItems } from "./tones.js";
+import { toneNodes } from "./toning.js";
 
 describe("families", () => {
   test.each([
@@ -130,7 +131,7 @@ describe("tones", () => {
     const words = (by: "family" | "scope" | "dtype") =>
       toneNodes(graph, by).meanings.map(({ text }) => text);
     expect(words("dtype")).toEqual(["float32", "float64"]);
-    expect(words("scope")).toEqual(["fc1", "net", "fc2"]);
+    expect(words("scope")).toEqual(["fc1", "net", "fc2", "no module"]);
     expect(words("family")).toEqual([
       "Matrix and convolution",
       "Activation",
