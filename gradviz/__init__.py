@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from gradviz import plot as plot
     from gradviz._capture import capture as capture
     from gradviz._capture import record as record
+    from gradviz._diff import diff as diff
     from gradviz._ledger import ledger as ledger
     from gradviz.derivative import check_derivative as check_derivative
     from gradviz.diagnosis.finished import diagnose as diagnose
@@ -35,6 +36,7 @@ _HOMES = {
     "capture": "gradviz._capture",
     "check_derivative": "gradviz.derivative",
     "diagnose": "gradviz.diagnosis.finished",
+    "diff": "gradviz._diff",
     "export_dot": "gradviz.export",
     "export_html": "gradviz.export",
     "export_json": "gradviz.export",

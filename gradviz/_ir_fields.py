@@ -59,6 +59,7 @@ REFERENCES: dict[str, str] = {
     "FlowPoint.step": "flow_steps",
     "FlowPoint.layer": "flow_layers",
     "FlowPoint.gradient": "statistics",
+    "Part.nodes": "nodes",
     "Snapshot.roots": "nodes",
 }
 

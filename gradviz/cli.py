@@ -39,6 +39,7 @@ examples:
   gradviz explain GV101                      what a finding means, with an example
   gradviz show train.gradviz.json            see a recording in the browser
   gradviz ledger train.gradviz.json          what is saved, and every NaN and Inf
+  gradviz diff a.gradviz.json b.gradviz.json what an edit changed
   gradviz export train.gradviz.json -o graph.svg
 
 `gradviz COMMAND --help` says more about a command.

@@ -257,6 +257,14 @@ class FlowPoint:
     gradient: int | None = None  # statistics, where they were taken in full
 
 
+@dataclass(frozen=True, slots=True)
+class Part:
+    """One of several graphs in a snapshot that are there to be compared."""
+
+    label: str  # "before"
+    nodes: tuple[int, ...] = ()
+
+
 @dataclass(frozen=True, slots=True, repr=False)
 class Snapshot:
     """The tables. Row numbers are the ids used everywhere."""
@@ -280,6 +288,7 @@ class Snapshot:
     flow_layers: tuple[FlowLayer, ...] = ()
     flow_steps: tuple[FlowStep, ...] = ()
     flow: tuple[FlowPoint, ...] = ()  # by step, then by layer
+    parts: tuple[Part, ...] = ()  # (): the passes that the events tell of
     schema: tuple[int, int] = SCHEMA_VERSION
 
     def __repr__(self) -> str:

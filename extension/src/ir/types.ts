@@ -301,6 +301,13 @@ export interface FlowPoint {
   readonly gradient: number | null;
 }
 
+/** One of several graphs in a snapshot that are there to be compared. */
+export interface Part {
+  /** "before" */
+  readonly label: string;
+  readonly nodes: readonly number[];
+}
+
 /** The tables. Row numbers are the ids used everywhere. */
 export interface Snapshot {
   /** "gradtape 0.1.0" */
@@ -327,6 +334,8 @@ export interface Snapshot {
   readonly flow_steps: readonly FlowStep[];
   /** by step, then by layer */
   readonly flow: readonly FlowPoint[];
+  /** (): the passes that the events tell of */
+  readonly parts: readonly Part[];
   readonly schema: readonly [number, number];
 }
 
@@ -345,7 +354,8 @@ export type TableName =
   | "findings"
   | "flow_layers"
   | "flow_steps"
-  | "flow";
+  | "flow"
+  | "parts";
 
 export type FieldKind = "int" | "float" | "bool" | "string" | "ints" | "strings";
 
@@ -609,6 +619,10 @@ export const TABLES: Readonly<
       fallback: null,
       refers: "statistics",
     },
+  },
+  parts: {
+    label: { kind: "string", optional: false },
+    nodes: { kind: "ints", optional: false, fallback: [], refers: "nodes" },
   },
 };
 
