@@ -92,6 +92,7 @@ class OpNode:
     flags: tuple[str, ...] = ()  # "freed", "modified" (a saved tensor was overwritten)
     grad_outputs: tuple[int, ...] = ()  # statistics per output, -1: none came in
     elapsed_ns: int | None = None  # time the backward function took
+    order: int = 0  # of differentiation: made by a create_graph pass over order - 1
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,6 +6,7 @@ from typing import Any, Generic, TypeVar
 
 from gradviz import ir
 from gradviz._capture._flow import flow_tables
+from gradviz._capture._orders import orders
 from gradviz._capture._raw import (
     RawEvent,
     RawNode,
@@ -56,7 +57,9 @@ class _Assembly:
         self.scope(scope.parent)  # parents first, so that the view can build the tree
         return self.scopes.add(scope)
 
-    def op_node(self, raw: RawNode, iterations: dict[int, int]) -> ir.OpNode:
+    def op_node(
+        self, raw: RawNode, iterations: dict[int, int], orders: dict[int, int]
+    ) -> ir.OpNode:
         flags = [
             *(["freed"] if raw.is_freed() else []),
             *(["modified"] if any(_stale(raw, s) for s in raw.saved) else []),
@@ -80,6 +83,7 @@ class _Assembly:
                 -1 if s is None else self.statistics.add(s) for s in raw.grad_outputs
             ),
             elapsed_ns=raw.elapsed_ns,
+            order=orders.get(id(raw), 0),
         )
 
     def edges(self) -> tuple[ir.Edge, ...]:
@@ -182,7 +186,8 @@ def assemble(recording: Recording) -> ir.Snapshot:
     build = _Assembly(recording)
     _look_again(recording.nodes)
     iterations = _iterations(recording.nodes)
-    nodes = tuple(build.op_node(raw, iterations) for raw in recording.nodes)
+    derived = orders(recording.nodes, recording.events)
+    nodes = tuple(build.op_node(raw, iterations, derived) for raw in recording.nodes)
     edges = build.edges()
     saved = build.saved()
     events = tuple(build.event(raw) for raw in recording.events)

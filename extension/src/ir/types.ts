@@ -64,6 +64,8 @@ export interface OpNode {
   readonly grad_outputs: readonly number[];
   /** time the backward function took */
   readonly elapsed_ns: number | null;
+  /** of differentiation: made by a create_graph pass over order - 1 */
+  readonly order: number;
 }
 
 /** A tensor on its way: forward from source to target, its gradient back again. */
@@ -416,6 +418,7 @@ export const TABLES: Readonly<
       sparse: true,
     },
     elapsed_ns: { kind: "int", optional: true, fallback: null },
+    order: { kind: "int", optional: false, fallback: 0 },
   },
   edges: {
     source: { kind: "int", optional: false, refers: "nodes" },
