@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from gradviz.magic import load_ipython_extension as load_ipython_extension
     from gradviz.magic import unload_ipython_extension as unload_ipython_extension
     from gradviz.stepping import step as step
+    from gradviz.watching import watch as watch
 
 __version__ = "0.1.0"
 
@@ -49,6 +50,7 @@ _HOMES = {
     "show": "gradviz.export",
     "step": "gradviz.stepping",
     "unload_ipython_extension": "gradviz.magic",
+    "watch": "gradviz.watching",
 }
 
 

@@ -7,6 +7,7 @@ import textwrap
 from collections.abc import Iterator
 
 from gradviz import ir
+from gradviz.flow.text import flow_text
 from gradviz.render import _words as words
 from gradviz.render.findings import findings_text
 from gradviz.render.ledger import ledger_sentences
@@ -47,9 +48,11 @@ def to_text(
         bad = [words.is_bad(stats[node]) for node in kept]
         heading, *table = _table(rows, bad, color, width)
         lines += ["", heading, *_with_gaps(order, dict(zip(kept, table, strict=True)))]
-    elif not found:
+    elif not found and not snapshot.flow:
         lines.append("Nothing was recorded.")
     lines += _bad_gradients(snapshot, order, stats)
+    if snapshot.flow:
+        lines += ["", flow_text(snapshot, limit)]
     for sentence in ledger_sentences(snapshot):
         lines += textwrap.wrap(sentence, max(width, 20))
     lines += [f"Note: {words.clean(note, 400)}" for note in snapshot.notes[:10]]

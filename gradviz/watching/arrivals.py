@@ -1,0 +1,58 @@
+"""When gradients arrive in a pass, and how large they are before they are averaged."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from typing import Any
+
+from gradviz.watching.looks import Reader
+from gradviz.watching.parameters import Parameters
+
+
+class Arrivals:
+    """Hooks on the parameters for one step, gone as soon as it was looked at.
+
+    In training by several processes they see each gradient as this process computed
+    it: the average is formed later, when the pass ends.
+    """
+
+    def __init__(
+        self,
+        reader: Reader,
+        parameters: Parameters,
+        guard: Callable[[Callable[..., None]], Callable[..., None]],
+        local: bool,
+    ) -> None:
+        self.first_ns: int | None = None
+        self.last_ns: int | None = None
+        self.norms: dict[int, float] = {}
+        self._reader = reader
+        self._local = local
+        self._handles: list[Any] = []
+        for row, parameter in parameters.learning():
+            hook = guard(_arrived(self, row))
+            self._handles.append(parameter.register_hook(hook))
+
+    def seen(self, row: int, gradient: Any) -> None:
+        """Note that a gradient arrived, and its norm where that will change."""
+        began = time.perf_counter_ns()
+        if self.first_ns is None:
+            self.first_ns = began
+        self.last_ns = began
+        if self._local:
+            with self._reader.quiet():
+                self.norms[row] = self._reader.gradients([gradient])[0][0]
+
+    def close(self) -> None:
+        """Take the hooks off again."""
+        for handle in self._handles:
+            handle.remove()
+        self._handles = []
+
+
+def _arrived(arrivals: Arrivals, row: int) -> Callable[..., None]:
+    def arrived(gradient: Any) -> None:
+        arrivals.seen(row, gradient)
+
+    return arrived

@@ -1,0 +1,67 @@
+"""The file that a watch leaves behind, however the training ends."""
+
+from __future__ import annotations
+
+import atexit
+import os
+import sys
+import weakref
+from collections.abc import Callable
+from contextlib import suppress
+from pathlib import Path
+from typing import Any, Protocol
+
+from gradviz import ir
+from gradviz.errors import ExportError
+from gradviz.watching.ranks import path_of_rank
+
+
+class Closable(Protocol):
+    """What can be closed at the end of the process."""
+
+    def close(self) -> None: ...
+
+
+def default_page(rank: int | None) -> Path | None:
+    """Return where a watch writes if nobody says: nowhere in a notebook.
+
+    One of several processes writes data, for `gradviz merge` to put together.
+    """
+    ipython = sys.modules.get("IPython")
+    shell: Any = ipython.get_ipython() if ipython is not None else None
+    if hasattr(shell, "kernel"):
+        return None
+    return Path("gradviz-watch.html" if rank is None else "gradviz-watch.json")
+
+
+def at_exit(handle: Closable) -> Callable[[], None]:
+    """Close the handle when Python ends; return a function that forgets it.
+
+    That is also how an interrupt or an exception ends that nobody catches. A forked
+    child leaves the file to its parent.
+    """
+    reference, process = weakref.ref(handle), os.getpid()
+
+    def ended() -> None:
+        alive = reference()
+        if alive is not None and os.getpid() == process:
+            with suppress(Exception):
+                alive.close()
+
+    atexit.register(ended)
+    return lambda: atexit.unregister(ended)
+
+
+def write(snapshot: ir.Snapshot, page: Path, rank: int | None) -> Path:
+    """Write the history; as data where the viewer was never built."""
+    from gradviz.export import FORMS, write_as
+
+    path = path_of_rank(page, rank)
+    form = path.suffix.lstrip(".").lower()
+    form = form if form in FORMS else "html"
+    try:
+        return write_as(form, snapshot, path)
+    except ExportError:
+        if form != "html" or not path.parent.is_dir():
+            raise
+        return write_as("json", snapshot, path.with_suffix(".json"))

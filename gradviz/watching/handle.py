@@ -1,0 +1,302 @@
+"""What ``gradviz.watch()`` gives: a training under observation."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from types import TracebackType
+from typing import TYPE_CHECKING, Any
+
+from gradviz import ir
+from gradviz.errors import CaptureError, GradvizError
+from gradviz.flow.table import Flow, flow_of
+from gradviz.watching import ending
+from gradviz.watching.alarms import Alarms
+from gradviz.watching.bare import BareLoop
+from gradviz.watching.history import History
+from gradviz.watching.hooks import Hooks
+from gradviz.watching.looks import Look, Reader, merged
+from gradviz.watching.pace import Pace
+from gradviz.watching.parameters import Parameters
+from gradviz.watching.ranks import launched_rank
+
+if TYPE_CHECKING:
+    from gradviz.diagnosis.diagnose import Diagnosis
+
+_AUTO = "auto"
+
+
+def watch(
+    model: Any,
+    optimizer: Any = None,
+    *,
+    every: int | None = None,
+    overhead: float = 0.03,
+    page: str | os.PathLike[str] | None = _AUTO,
+    say: Callable[[str], object] | None = None,
+    title: str = "",
+) -> Watch:
+    """Watch the gradients of a model while it trains, for hours, at a small cost.
+
+    Call it once before the loop, which stays as it is: a plain one, Lightning's or
+    Hugging Face's. At some steps it reads, of every parameter, the gradient as the
+    optimizer uses it (accumulated, unscaled, clipped, averaged) and how much the step
+    changes. What goes wrong (NaN or Inf, exploding, vanishing, zero or missing
+    gradients) is said once, with the parameter and the step.
+
+    The steps are chosen such that the training is slowed down by at most the share
+    ``overhead``, after 50 ms for the first of them; ``every=N`` looks at every N-th
+    step, whatever it costs. In between, one small gradient of a step shows NaN.
+    Optimizers are found when they step, so ``optimizer`` may be left out; it tells a
+    training that uses one from a loop that changes parameters itself, where every
+    backward pass counts as a step.
+
+    At the end (``close()``, the end of a ``with`` block, an exception, an interrupt or
+    the end of Python) the history is written to ``page``: HTML, or another form by its
+    suffix. Without a name that is ``gradviz-watch.html``, and nothing in a notebook;
+    ``page=None`` writes nothing. One of several processes writes its rank into the
+    name, and ``gradviz merge`` puts the files together. ``say`` gets the sentences
+    instead of stderr.
+
+    Results stay bit-equal, and nothing fails because of a watch: what goes wrong in it
+    is said once and ends it. Raises CaptureError if ``model`` is no module.
+
+    >>> import gradtape as torch, gradviz
+    >>> net = torch.nn.Linear(2, 1)
+    >>> optimizer = torch.optim.SGD(net.parameters(), lr=0.1)
+    >>> with gradviz.watch(net, optimizer, page=None) as seen:
+    ...     for _ in range(4):
+    ...         optimizer.zero_grad()
+    ...         net(torch.ones(3, 2)).pow(2).mean().backward()
+    ...         optimizer.step()
+    >>> seen.steps, seen.history.norms.shape[0]
+    (4, 2)
+    """
+    if every is not None and every < 1:
+        raise ValueError(f"every counts steps between looks, at least 1, not {every}")
+    if not 0 < overhead <= 1:
+        raise ValueError(f"overhead is a share of the time above 0, not {overhead}")
+    return Watch(
+        model,
+        has_optimizer=optimizer is not None,
+        pace=Pace(every, overhead),
+        page=page,
+        say=say,
+        title=title,
+    )
+
+
+class Watch:
+    """The history of a training, while it grows and afterwards.
+
+    ``history`` has the gradients as matrices of layers by steps, ``findings`` what went
+    wrong, ``snapshot()`` both as records that every view of gradviz takes.
+    """
+
+    def __init__(
+        self,
+        model: Any,
+        *,
+        has_optimizer: bool,
+        pace: Pace,
+        page: str | os.PathLike[str] | None,
+        say: Callable[[str], object] | None,
+        title: str,
+    ) -> None:
+        self._reader = _reader_of(model)
+        rank = self._reader.rank()
+        self._rank = launched_rank() if rank is None else rank
+        auto = ending.default_page(self._rank)
+        self._page = auto if page == _AUTO else None if page is None else Path(page)
+        if self._page is not None:
+            self._page = self._page.absolute()  # the loop may change the folder
+        self._write_say = say
+        self._notes: list[str] = []
+        self._history = History()
+        self._alarms = Alarms(self._say)
+        self._parameters = Parameters(model)
+        self.title = title or type(model).__name__
+        self.open = True
+        self.path: Path | None = None  # of the file that was written
+        self._hooks = Hooks(
+            self._reader,
+            self._parameters,
+            pace,
+            self._guard,
+            self._take,
+            rank=self._rank,
+        )
+        self._bare = None if has_optimizer else BareLoop(self._hooks)
+        if self._bare is not None:
+            self._hooks.first_step = self._leave_bare
+        self._forget_exit = ending.at_exit(self)
+
+    # ---- while it runs --------------------------------------------------------------
+
+    def _take(self, look: Look, step: ir.FlowStep) -> None:
+        """Keep a look, and say what is new in it."""
+        rows = self._history.rows
+        if rows and rows[-1].step.number == step.number:
+            merged(rows[-1], look)  # of another optimizer, at the same step
+        else:
+            self._history.add(look.row(step))
+        news = self._alarms.look(self._parameters.layers, look.points(), step.number)
+        if news:
+            rows[-1].marked = True
+
+    def _leave_bare(self) -> None:
+        """An optimizer steps: passes are no longer steps of their own."""
+        if self._bare is not None:
+            self._bare.close()
+            self._bare = None
+            self._history = History()
+
+    def _guard(self, function: Callable[..., None]) -> Callable[..., None]:
+        """Keep what fails in a function of ours from the user's loop."""
+
+        def guarded(*args: Any) -> None:
+            if not self.open:
+                return
+            try:
+                function(*args)
+            except Exception as error:
+                self._give_up(error)
+
+        return guarded
+
+    def _give_up(self, error: Exception) -> None:
+        note = (
+            f"The watch ended early, because it failed: {type(error).__name__}: "
+            f"{str(error)[:300]}. The training goes on."
+        )
+        self._notes.append(note)
+        self.open = False
+        self._take_hooks_off()
+        self._say(note)
+
+    def _say(self, text: str) -> None:
+        try:
+            if self._write_say is not None:
+                self._write_say(text)
+            elif sys.stderr is not None:  # pyright: ignore[reportUnnecessaryComparison]
+                print(f"gradviz: {text}", file=sys.stderr, flush=True)
+        except Exception as error:
+            self._notes.append(f"A sentence could not be said: {error}")
+
+    # ---- the end --------------------------------------------------------------------
+
+    def close(self) -> None:
+        """Take all hooks off and write the page; a second call does nothing."""
+        if self.open:
+            if self._bare is not None:
+                self._guard(self._bare.finish)()
+            self.open = False
+            self._take_hooks_off()
+        self._forget_exit()
+        page, self._page = self._page, None
+        if page is not None and self._history.rows:
+            try:
+                self.path = ending.write(self.snapshot(), page, self._rank)
+                looks = len(self._history.rows)
+                self._say(f"{looks:,} looks at {self.steps:,} steps are in {self.path}")
+            except (GradvizError, OSError) as error:
+                self._say(f"the history was not written: {error}")
+
+    def _take_hooks_off(self) -> None:
+        try:
+            self._hooks.close()
+            if self._bare is not None:
+                self._bare.close()
+        except Exception as error:
+            self._notes.append(f"A hook could not be removed: {error}")
+        self._bare = None
+
+    def __enter__(self) -> Watch:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.close()
+
+    # ---- results --------------------------------------------------------------------
+
+    @property
+    def steps(self) -> int:
+        """How many steps were taken so far, looked at or not."""
+        return self._hooks.steps
+
+    @property
+    def findings(self) -> tuple[ir.Finding, ...]:
+        """What went wrong so far, in the order it was noticed."""
+        return tuple(self._alarms.findings)
+
+    @property
+    def history(self) -> Flow:
+        """The gradients so far: matrices of layers by steps."""
+        return flow_of(self.snapshot(), self._rank)
+
+    def snapshot(self) -> ir.Snapshot:
+        """Return history and findings as records."""
+        steps, points, statistics = self._history.tables()
+        return ir.Snapshot(
+            f"{self._reader.engine} watched by gradviz",
+            self.title,
+            statistics=statistics,
+            findings=self.findings,
+            notes=tuple(self._notes),
+            flow_layers=tuple(self._parameters.layers),
+            flow_steps=steps,
+            flow=points,
+        )
+
+    def diagnose(self) -> Diagnosis:
+        """Return the findings as :func:`gradviz.diagnose` does."""
+        from gradviz.diagnosis.diagnose import Diagnosis
+
+        return Diagnosis(self.findings, (), (), notes=tuple(self._notes))
+
+    def plot(self, figure: str = "gradient_flow", **options: Any) -> Any:
+        """Return a figure of :mod:`gradviz.plot`, ``"gradient_flow"`` or another."""
+        from gradviz import plot
+
+        if figure not in plot.__all__:
+            raise ValueError(f"there is no figure {figure!r}; see gradviz.plot")
+        return getattr(plot, figure)(self, **options)
+
+    def show(self) -> None:
+        """Show the history; see :func:`gradviz.show`."""
+        from gradviz.export import show
+
+        show(self)
+
+    def __repr__(self) -> str:
+        from gradviz.render.text import to_text
+
+        return to_text(self.snapshot())
+
+    def _repr_mimebundle_(self, **_: Any) -> dict[str, Any]:
+        from gradviz.render.mime import mimebundle
+
+        return mimebundle(self.snapshot())
+
+
+def _reader_of(model: Any) -> Reader:
+    torch, gradtape = sys.modules.get("torch"), sys.modules.get("gradtape")
+    if torch is not None and isinstance(model, torch.nn.Module):
+        from gradviz._capture._watch_torch import TorchReader
+
+        return TorchReader()
+    if gradtape is not None and isinstance(model, gradtape.nn.Module):
+        from gradviz._capture._watch_gradtape import GradtapeReader
+
+        return GradtapeReader()
+    raise CaptureError(
+        "expected a module of PyTorch or gradtape to watch, got "
+        f"{type(model).__module__}.{type(model).__qualname__}".replace("builtins.", "")
+    )

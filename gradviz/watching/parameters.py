@@ -1,0 +1,105 @@
+"""The parameters under observation: named, numbered, held weakly."""
+
+from __future__ import annotations
+
+import weakref
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+from gradviz import ir
+
+_WRAPPERS = ("_orig_mod.",)  # torch.compile's; no user knows them
+
+
+class Parameters:
+    """Gives every parameter of a model a row; what the model loses keeps its row.
+
+    A parameter that takes the place of another one of the same name gets its row.
+    """
+
+    def __init__(self, model: Any) -> None:
+        self._model = weakref.ref(model)
+        self._references: list[weakref.ref[Any]] = []
+        self._rows: dict[int, int] = {}  # id of a live parameter -> row
+        self._names: dict[str, int] = {}
+        self.layers: list[ir.FlowLayer] = []
+        self.shapes: list[tuple[int, ...]] = []
+        self.scan()
+
+    def scan(self) -> None:
+        """Look at the model again: it may have grown, shrunk, or been unfrozen."""
+        model = self._model()
+        self._rows = {}
+        if model is None:
+            return
+        for name, kind, parameter in _named(model):
+            row = self._names.get(name)
+            reference = weakref.ref(parameter)
+            shape = tuple(int(size) for size in parameter.shape)
+            layer = ir.FlowLayer(name, kind, int(parameter.numel()))
+            if row is None:
+                row = self._names[name] = len(self.layers)
+                self.layers.append(layer)
+                self.shapes.append(shape)
+                self._references.append(reference)
+            elif self._references[row]() is not parameter:
+                self.layers[row], self.shapes[row] = layer, shape
+                self._references[row] = reference
+            self._rows[id(parameter)] = row
+
+    def __len__(self) -> int:
+        return len(self.layers)
+
+    @property
+    def model(self) -> Any:
+        """The model, None once it is gone."""
+        return self._model()
+
+    def row(self, parameter: Any) -> int | None:
+        """Return the row of a parameter; None for one that is not watched."""
+        row = self._rows.get(id(parameter))
+        if row is None or self._references[row]() is not parameter:
+            return None
+        return row
+
+    def rows_of(self, groups: Iterable[dict[str, Any]]) -> list[int]:
+        """Return the rows of the parameters in an optimizer's groups."""
+        found = (self.row(each) for group in groups for each in group["params"])
+        return [row for row in found if row is not None]
+
+    def get(self, row: int) -> Any:
+        """Return the parameter of a row, None once it is gone."""
+        return self._references[row]()
+
+    def learning(self) -> Iterator[tuple[int, Any]]:
+        """Yield row and parameter of what requires a gradient now."""
+        for row in self._rows.values():
+            parameter = self.get(row)
+            if parameter is not None and parameter.requires_grad:
+                yield row, parameter
+
+    def named(self, row: int, optimizer: str) -> None:
+        """Note which kind of optimizer steps a row."""
+        layer = self.layers[row]
+        if layer.optimizer != optimizer:
+            self.layers[row] = ir.FlowLayer(
+                layer.name, layer.kind, layer.count, optimizer=optimizer
+            )
+
+
+def _named(model: Any) -> Iterator[tuple[str, str, Any]]:
+    seen: set[int] = set()
+    for path, module in model.named_modules():
+        for name, parameter in module.named_parameters(recurse=False):
+            # A lazy parameter has no shape yet; the scan before the next look sees it.
+            if id(parameter) in seen or _is_lazy(parameter):
+                continue
+            seen.add(id(parameter))
+            full = f"{path}.{name}" if path else name
+            for wrapper in _WRAPPERS:
+                full = full.replace(wrapper, "")
+            yield full, type(module).__name__, parameter
+
+
+def _is_lazy(parameter: Any) -> bool:
+    return type(parameter).__name__.startswith("Uninitialized")
