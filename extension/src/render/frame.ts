@@ -46,6 +46,8 @@ export const DETAIL = {
   /** Shapes of tensors, badges, full-size names. */
   subtitles: 0.7,
   edgeLabels: 0.85,
+  /** What the tensors and gradients hold. */
+  statistics: 1.35,
 } as const;
 
 /** Whether something is left out by the search, or still to come in the timeline. */

@@ -2,18 +2,15 @@
 import { intersects } from "../geometry/rect.js";
 import { METRICS } from "../scene/boxes.js";
 import type { Box } from "../scene/scene.js";
-import { PLAIN } from "../scene/tones.js";
-import { DETAIL, type Frame, isFaded, shownBadges } from "./frame.js";
+import { DETAIL, type Frame, isFaded } from "./frame.js";
+import { coloursOf, paintWords } from "./paint-words.js";
 import type { Pen } from "./pen.js";
-import type { BoxColours } from "./theme.js";
 
 const RADIUS = 8;
 const SHEETS = 2; // below a closed scope
 const BORDER = { normal: 1.3, bad: 2.4, root: 2.4, hovered: 2 };
 const RING = { gap: 3, width: 2.4 };
 const MARK = { gap: 5.8, width: 3 }; // outside of the other rings: both are seen
-const FAR_TITLE_SIZE = 17; // larger, while there is room that shapes do not take yet
-const SUBTITLE_GAP = 3;
 const HATCH = { full: 0.28, faded: 0.1 }; // opacity behind words
 const FAR_BOX = 2; // CSS pixels that a box keeps in the far view
 const FAR_MARK = 5; // CSS pixels of NaN, Inf and matches in the far view
@@ -33,7 +30,7 @@ export function paintBoxes(context: Pen, frame: Frame): void {
   if (frame.view.scale < DETAIL.names) return;
   context.textAlign = "center";
   context.textBaseline = "alphabetic";
-  for (const box of seen) paintWords(context, frame, box);
+  for (const box of seen) paintWords(context, frame, box, fillOf(frame, box));
 }
 
 /** Plain rectangles, at most one per pixel: 100,000 boxes cost what the screen holds. */
@@ -77,10 +74,6 @@ function farColour(frame: Frame, box: Box): string {
   if (matches?.has(box.item)) return theme.match;
   const { solid } = coloursOf(frame, box);
   return matches === null ? solid : theme.faded(solid);
-}
-
-function coloursOf(frame: Frame, box: Box): BoxColours {
-  return frame.theme.colours(frame.tones[box.item] ?? PLAIN);
 }
 
 function outline(context: Pen, box: Box, grow: number): void {
@@ -180,53 +173,4 @@ function paintHatch(context: Pen, frame: Frame, box: Box): void {
   }
   context.stroke();
   context.restore();
-}
-
-function paintWords(context: Pen, frame: Frame, box: Box): void {
-  const { theme, text, view } = frame;
-  const isFull = view.scale >= DETAIL.subtitles;
-  const colours = coloursOf(frame, box);
-  const isGhost = box.shape === "ghost";
-  const faded = isFaded(frame, box.item) ? theme.fadedWords(fillOf(frame, box)) : null;
-  const fade = (colour: string) => faded ?? colour;
-  // On the hatch of NaN and Inf the words are not on the colour of the tone.
-  const strong = box.isBad ? theme.text : colours.title;
-  const marker = box.shape === "stack" ? METRICS.markerWidth : 0;
-  const room = box.width - 16 - marker;
-  const middle = box.x + (box.width + marker) / 2;
-  const hasTwoLines = isFull && box.subtitle !== "";
-  const size = isFull ? METRICS.titleSize : farTitleSize(frame, box, room);
-  const lines = hasTwoLines ? size + SUBTITLE_GAP + METRICS.subtitleSize : size;
-  const badgeLine = shownBadges(frame, box).length > 0 ? METRICS.badgeLine : 0;
-  const baseline = box.y + (box.height - badgeLine - lines) / 2 + size * 0.86;
-  context.fillStyle = fade(isGhost ? theme.muted : strong);
-  context.font = text.font(size, true);
-  context.fillText(text.fit(box.title, size, true, room), middle, baseline);
-  if (box.shape === "stack") paintMarker(context, box, fade(strong));
-  if (!hasTwoLines) return;
-  const second = box.isBad ? theme.text : colours.subtitle;
-  context.fillStyle = fade(isGhost ? theme.muted : second);
-  context.font = text.font(METRICS.subtitleSize, false);
-  const subtitle = text.fit(box.subtitle, METRICS.subtitleSize, false, room);
-  context.fillText(subtitle, middle, baseline + SUBTITLE_GAP + METRICS.subtitleSize);
-}
-
-/** As large as fits, in the room that the second line does not take. */
-function farTitleSize({ text }: Frame, box: Box, room: number): number {
-  const width = text.measure(box.title, METRICS.titleSize, true);
-  const size = Math.floor((METRICS.titleSize * room) / Math.max(width, 1));
-  return Math.min(FAR_TITLE_SIZE, Math.max(METRICS.titleSize, size));
-}
-
-/** A triangle that points right: there is something to open. */
-function paintMarker(context: Pen, box: Box, colour: string): void {
-  const x = box.x + METRICS.markerLeft;
-  const y = box.y + box.height / 2;
-  context.fillStyle = colour;
-  context.beginPath();
-  context.moveTo(x, y - 4.5);
-  context.lineTo(x + 6.5, y);
-  context.lineTo(x, y + 4.5);
-  context.closePath();
-  context.fill();
 }

@@ -47,8 +47,20 @@ export function badgesOf(
   const findings = news.findings.get(id) ?? [];
   const showsFreed = news.showsFreed || findings.length > 0;
   const words = node.flags.filter((flag) => flag !== FREED || showsFreed);
-  if (node.hooks.length > 0) words.push("hook");
+  if (node.hooks.length > 0) words.push(hooksWord(node.hooks.length));
+  if (node.kind === "inplace") words.push("in place");
+  if (node.order > 0) words.push(orderWord(node.order));
   return [...codesOf(findings), ...listBadges(badValues(snapshot, node), words)];
+}
+
+function hooksWord(count: number): string {
+  return count === 1 ? "hook" : `${count} hooks`;
+}
+
+/** Which derivative a node computes a part of; those of the forward pass say nothing. */
+export function orderWord(order: number): string {
+  const ends: Readonly<Record<number, string>> = { 1: "st", 2: "nd", 3: "rd" };
+  return `${order}${ends[order] ?? "th"} derivative`;
 }
 
 const CODE_LETTERS = 12; // "GV101", or what a stranger's file says

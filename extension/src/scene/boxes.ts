@@ -6,6 +6,7 @@ import type { OpNode } from "../ir/types.js";
 import type { Sizes } from "../layout/index.js";
 import { type Badge, badgesOf, badgesOfScopes, newsOf } from "./badges.js";
 import { nodeLabel, scopeKind, scopeLabel } from "./labels.js";
+import { type Region, writtenRegion } from "./region.js";
 
 /** rect: an op; pill: a leaf; ghost: cut from the graph; stack: a closed scope;
  * frame: an open scope around its content. */
@@ -22,6 +23,8 @@ export interface BoxContent {
   /** NaN or Inf in here. */
   readonly isBad: boolean;
   readonly isRoot: boolean;
+  /** Of a CopySlices: the part of the tensor that was written. */
+  readonly region: Region | null;
 }
 
 export const METRICS = {
@@ -39,6 +42,8 @@ export const METRICS = {
   leastWidth: 64,
   mostWidth: 232,
   markerWidth: 20,
+  /** The room of the small picture of a written region. */
+  regionWidth: 34,
   /** From the left border of a closed scope to its triangle. */
   markerLeft: 13,
   frameTitle: 30,
@@ -68,6 +73,7 @@ export function describeBoxes(graph: Graph, visible: VisibleGraph): BoxContent[]
         badges,
         isBad: badges.some((badge) => badge.isBad),
         isRoot: false,
+        region: null,
       };
     }
     const row = snapshot.nodes[node];
@@ -80,6 +86,7 @@ export function describeBoxes(graph: Graph, visible: VisibleGraph): BoxContent[]
       badges,
       isBad: badges.some((badge) => badge.isBad),
       isRoot: roots.has(node),
+      region: writtenRegion(snapshot, row),
     };
   });
 }
@@ -100,7 +107,7 @@ export function measureBoxes(boxes: readonly BoxContent[], measure: Measure): Si
     const subtitle =
       box.subtitle === "" ? 0 : measure(box.subtitle, m.subtitleSize, false);
     const isScope = box.shape === "stack" || box.shape === "frame";
-    const marker = isScope ? m.markerWidth : 0;
+    const marker = isScope ? m.markerWidth : box.region === null ? 0 : m.regionWidth;
     const words =
       box.shape === "frame" ? title + subtitle + 10 : Math.max(title, subtitle);
     const badges = Math.ceil(measureBadges(box.badges, measure).row);

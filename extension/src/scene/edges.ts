@@ -76,18 +76,24 @@ function cutLabel({ snapshot }: Graph, visible: VisibleGraph, index: number): st
   return words.size > 1 ? `${words.size} cuts` : word;
 }
 
+/** What flows, and which of the source's outputs it is where it has several. */
 function labelOf(snapshot: Snapshot, members: Int32Array): string {
   const tensors = new Set<number>();
+  const outputs = new Set<number>();
+  let hasSeveral = false;
   for (const id of members) {
-    const tensor = snapshot.edges[id]?.tensor ?? null;
+    const { tensor = null, source = -1, output = 0 } = snapshot.edges[id] ?? {};
     if (tensor !== null) tensors.add(tensor);
+    outputs.add(output);
+    hasSeveral ||= (snapshot.nodes[source]?.outputs.length ?? 0) > 1;
   }
   if (tensors.size > 1) return `${tensors.size} tensors`;
-  for (const id of tensors) {
-    const tensor = snapshot.tensors[id];
-    if (tensor !== undefined) return tensorLabel(tensor);
-  }
-  return "";
+  const [output = 0] = outputs;
+  const which = hasSeveral && outputs.size === 1 ? `out ${output}` : "";
+  const [id = -1] = tensors;
+  const tensor = snapshot.tensors[id];
+  const shape = tensor === undefined ? "" : tensorLabel(tensor);
+  return [which, shape].filter(Boolean).join(" · ");
 }
 
 function gradientOf(snapshot: Snapshot, edge: Edge): Statistics | null {

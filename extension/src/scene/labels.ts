@@ -1,7 +1,9 @@
 // The words on boxes and edges.
 import type { Graph } from "../graph/build.js";
+import { gradientNorm } from "../graph/gradients.js";
 import type { OpNode, Scope, Snapshot, TensorMeta } from "../ir/types.js";
 import { bareName } from "./families.js";
+import { regionText, writtenRegion, writtenTensor } from "./region.js";
 
 export interface Label {
   readonly title: string;
@@ -19,7 +21,43 @@ function nodeTitle(snapshot: Snapshot, node: OpNode): string {
     const scope = node.scope === null ? undefined : snapshot.scopes[node.scope];
     return name === "" ? "leaf" : withinScope(name, scope);
   }
+  if (node.name === COPY_SLICES) return COPY_SLICES;
   return node.call || bareName(node.name);
+}
+
+const COPY_SLICES = "CopySlices";
+
+/** The op inside, and the region it wrote: "mul_ wrote [0] of 4×3". */
+function copySlicesSubtitle(snapshot: Snapshot, node: OpNode): string {
+  const base = writtenTensor(snapshot, node);
+  const op = node.call === "copy_slices" ? "" : node.call;
+  const region = writtenRegion(snapshot, node);
+  const shape = base === undefined ? "" : tensorLabel(base);
+  if (region === null) return [op, shape].filter(Boolean).join(" · ");
+  return [op, "wrote", regionText(region), "of", shape].filter(Boolean).join(" ");
+}
+
+/** How large the gradient is that came in, and what the output holds; "" where neither
+ * was recorded. */
+export function statisticsLabel(snapshot: Snapshot, node: OpNode): string {
+  const norm = gradientNorm(snapshot, node);
+  const row = snapshot.tensors[node.outputs[0] ?? -1]?.statistics ?? null;
+  const { mean = null, std = null } = snapshot.statistics[row ?? -1] ?? {};
+  const parts = [
+    norm === null ? "" : `|g| ${formatShort(norm)}`,
+    mean === null ? "" : `μ ${formatShort(mean)}`,
+    std === null ? "" : `σ ${formatShort(std)}`,
+  ];
+  return parts.filter(Boolean).join("  ");
+}
+
+/** Three digits: boxes are narrow. */
+function formatShort(value: number): string {
+  const size = Math.abs(value);
+  if (size !== 0 && (size < 1e-3 || size >= 1e5)) {
+    return value.toExponential(1).replace("e+", "e");
+  }
+  return String(Number(value.toPrecision(3)));
 }
 
 /** "net.conv.weight" is just "weight" inside the box of net.conv. */
@@ -32,6 +70,7 @@ function withinScope(name: string, scope: Scope | undefined): string {
 }
 
 function nodeSubtitle(snapshot: Snapshot, node: OpNode): string {
+  if (node.name === COPY_SLICES) return copySlicesSubtitle(snapshot, node);
   const tensor = snapshot.tensors[node.outputs[0] ?? -1];
   if (tensor === undefined) return "";
   const more = node.outputs.length - 1;

@@ -2,6 +2,7 @@
 import { describe, expect, test } from "vitest";
 import { buildGraph } from "../graph/build.js";
 import { bare } from "../graph/snapshots.test-util.js";
+import { parseSnapshot } from "../ir/parse.js";
 import { boxOf, sceneOf } from "./scenes.test-util.js";
 
 const op = (call: string, extra: object = {}) => ({
@@ -93,5 +94,55 @@ describe("badges", () => {
     const graph = buildGraph(bare(0, [], { nodes, findings, scopes }));
     const [box] = sceneOf(graph, [0]).boxes;
     expect(box?.badges).toEqual([{ text: "GV101", isBad: false, severity: "error" }]);
+  });
+});
+
+test("badges count hooks, name in-place ops and say which derivative a node is", () => {
+  const row = { name: "MulBackward0", kind: "op" };
+  const snapshot = parseSnapshot({
+    format: "gradviz",
+    schema: [1, 2],
+    producer: "test",
+    nodes: [
+      { ...row, hooks: ["f", "g"] },
+      { ...row, kind: "inplace", order: 2 },
+      { ...row, order: 1 },
+      { ...row, order: 11 },
+    ],
+  });
+  const scene = sceneOf(buildGraph(snapshot));
+  const texts = scene.boxes.map(({ badges }) => badges.map(({ text }) => text));
+  expect(texts).toEqual([
+    ["2 hooks"],
+    ["in place", "2nd derivative"],
+    ["1st derivative"],
+    ["11th derivative"],
+  ]);
+});
+
+test("edges of a node with several outputs say which one, CopySlices what it wrote", () => {
+  const tensor = { dtype: "float32", device: "cpu", storage: 0 };
+  const snapshot = parseSnapshot({
+    format: "gradviz",
+    schema: [1, 2],
+    producer: "test",
+    nodes: [
+      { name: "SplitBackward0", kind: "view", call: "split", outputs: [1, 2] },
+      { name: "MulBackward0", kind: "op", call: "mul" },
+      { name: "CopySlices", kind: "inplace", call: "mul_", inputs: [1], outputs: [0] },
+    ],
+    edges: [{ source: 0, output: 1, target: 1, input: 0, tensor: 2 }],
+    tensors: [
+      { ...tensor, shape: [4, 3], strides: [3, 1], offset: 0 },
+      { ...tensor, shape: [2, 3], strides: [3, 1], offset: 3, is_view: true },
+      { ...tensor, shape: [2, 3], strides: [3, 1], offset: 6, is_view: true },
+    ],
+    storages: [{ nbytes: 48, device: "cpu", itemsize: 4, tensors: [0, 1, 2] }],
+  });
+  const scene = sceneOf(buildGraph(snapshot));
+  expect(scene.edges[0]?.label).toBe("out 1 · 2×3");
+  expect(scene.boxes[2]).toMatchObject({
+    title: "CopySlices",
+    subtitle: "mul_ wrote [1:3] of 4×3",
   });
 });

@@ -61,7 +61,7 @@ export function buildScene(
 function placeBox(content: BoxContent, item: number, placement: Placement): Box {
   const width = placement.width[item] ?? 0;
   const height = placement.height[item] ?? 0;
-  const { shape, id, title, subtitle, badges, isBad, isRoot } = content;
+  const { shape, id, title, subtitle, badges, isBad, isRoot, region } = content;
   return {
     shape,
     id,
@@ -70,6 +70,7 @@ function placeBox(content: BoxContent, item: number, placement: Placement): Box 
     badges,
     isBad,
     isRoot,
+    region,
     item,
     x: (placement.x[item] ?? 0) - width / 2,
     y: (placement.y[item] ?? 0) - height / 2,
