@@ -14,45 +14,11 @@ import {
 } from "../state/ledger.js";
 import { badRows, countFates, type Fate, filterBad } from "../state/nonfinite.js";
 import type { Tables } from "../state/tables.js";
+import { Choices } from "./choices.js";
 import { useStore } from "./context.js";
 import { BAD_COLUMNS, SAVED_COLUMNS } from "./ledger-columns.js";
 import { Sheet } from "./sheet.js";
 import { Empty } from "./text.js";
-
-interface Choice<Value extends string> {
-  readonly value: Value;
-  readonly label: string;
-  readonly count: number;
-}
-
-/** A row of switches of which one is on. */
-function Choices<Value extends string>({
-  legend,
-  choices,
-  chosen,
-  onChoose,
-}: {
-  legend: string;
-  choices: readonly Choice<Value>[];
-  chosen: Value;
-  onChoose: (value: Value) => void;
-}) {
-  return (
-    <fieldset class="choices">
-      <legend class="unseen">{legend}</legend>
-      {choices.map(({ value, label, count }) => (
-        <button
-          key={value}
-          type="button"
-          aria-pressed={value === chosen}
-          onClick={() => onChoose(value)}
-        >
-          {label} <span class="count">{formatCount(count)}</span>
-        </button>
-      ))}
-    </fieldset>
-  );
-}
 
 function FilterText() {
   const store = useStore();

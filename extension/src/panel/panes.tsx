@@ -2,6 +2,7 @@
 import type { FunctionComponent } from "preact";
 import type { Snapshot } from "../ir/types.js";
 import type { PaneName } from "../state/panes.js";
+import { Compare } from "./compare.js";
 import { Findings } from "./findings.js";
 import { Inspector } from "./inspector.js";
 import { Ledger } from "./ledger.js";
@@ -23,4 +24,5 @@ export const PANES: Readonly<Record<PaneName, PaneEntry>> = {
   },
   inspector: { title: "Inspector", testId: "inspector", Content: Inspector },
   ledger: { title: "Ledger", testId: "ledger", Content: Ledger },
+  compare: { title: "Compare", testId: "compare", Content: Compare },
 };

@@ -1,7 +1,7 @@
 // Everything one frame is painted from.
 import type { Rect } from "../geometry/rect.js";
 import type { Transform } from "../geometry/transform.js";
-import type { Severity } from "../ir/types.js";
+import type { Mark } from "../graph/mark.js";
 import type { Badge } from "../scene/badges.js";
 import type { EdgeLabels } from "../scene/edge-labels.js";
 import { AHEAD, type ItemPlayback } from "../scene/playback.js";
@@ -27,7 +27,7 @@ export interface Frame {
   readonly selected: number;
   readonly hovered: number;
   /** Items that a finding points at. */
-  readonly marks: ReadonlyMap<number, Severity>;
+  readonly marks: ReadonlyMap<number, Mark>;
   /** A merged edge, or -1. */
   readonly selectedEdge: number;
   /** What the timeline says; null while it shows the whole recording. */

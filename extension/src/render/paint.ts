@@ -6,6 +6,7 @@ import { paintBoxes } from "./paint-boxes.js";
 import { paintEdges, paintHighlights } from "./paint-edges.js";
 import { paintBadges, paintEdgeLabels } from "./paint-labels.js";
 import { paintGlow, paintPlayback } from "./paint-playback.js";
+import { paintSigns } from "./paint-signs.js";
 import { paintFrameTitles } from "./paint-titles.js";
 import type { Pen } from "./pen.js";
 
@@ -25,6 +26,7 @@ export function paint(context: Pen, frame: Frame): void {
   paintBoxes(context, frame);
   paintPlayback(context, frame);
   paintBadges(context, frame);
+  paintSigns(context, frame);
   context.setTransform(pixelRatio, 0, 0, pixelRatio, 0, 0);
   paintFrameTitles(context, frame, frameTitles(frame.scene, view, size));
 }

@@ -2,7 +2,7 @@
 import type { Graph } from "../graph/build.js";
 import { collapse, type VisibleGraph } from "../graph/collapse.js";
 import type { ColorBy } from "../graph/color-by.js";
-import type { Severity } from "../ir/types.js";
+import { type Mark, signOf } from "../graph/mark.js";
 import type { Placement } from "../layout/index.js";
 import {
   findShift,
@@ -94,7 +94,7 @@ export class Picture {
   private isScheduled = false;
   private isDisposed = false;
   private matches: ReadonlySet<number> | null = null;
-  private marks: ReadonlyMap<number, Severity> = new Map();
+  private marks: ReadonlyMap<number, Mark> = new Map();
   private toned: { scene: Scene; colorBy: ColorBy; tones: readonly Tone[] } | null =
     null;
   private played: { scene: Scene; playback: Playback; items: ItemPlayback } | null =
@@ -231,12 +231,16 @@ export class Picture {
     this.matches = isIdle ? null : itemsOf(scene.visible, state.matches);
   }
 
-  /** A closed scope is marked for what it hides; the first mark counts. */
+  /** A closed scope is marked for what it hides: by the first mark of a finding, and as
+   * changed where it hides changes of several kinds. */
   private placeMarks(): void {
-    const marks = new Map<number, Severity>();
-    for (const [node, severity] of this.state?.marks ?? []) {
+    const marks = new Map<number, Mark>();
+    for (const [node, mark] of this.state?.marks ?? []) {
       const item = this.scene?.visible.itemOfNode[node] ?? -1;
-      if (item >= 0 && !marks.has(item)) marks.set(item, severity);
+      if (item < 0) continue;
+      const known = marks.get(item);
+      if (known === undefined) marks.set(item, mark);
+      else if (known !== mark && signOf(mark) !== null) marks.set(item, "changed");
     }
     this.marks = marks;
   }

@@ -1,6 +1,6 @@
 // Colours. Families take the Okabe-Ito palette, which stays apart for colour-blind eyes;
 // its vermillion is kept for NaN and Inf alone.
-import type { Severity } from "../ir/types.js";
+import type { Mark } from "../graph/mark.js";
 import type { Family } from "../scene/families.js";
 import { RAMP_STEPS, type Tone } from "../scene/tones.js";
 import { contrast, mix, readableOn } from "./colour.js";
@@ -36,7 +36,7 @@ interface BaseTheme {
   readonly lit: string;
   readonly litStrong: string;
   /** Findings: the colours that panels give their severities. */
-  readonly marks: Readonly<Record<Severity, string>>;
+  readonly marks: Readonly<Record<Mark, string>>;
   /** Fills of open scopes by depth, repeating. */
   readonly frames: readonly string[];
   readonly frameBorder: string;
@@ -121,7 +121,14 @@ const LIGHT: BaseTheme = {
   match: "#c98a00",
   lit: OKABE_ITO.orange,
   litStrong: "#8f5600",
-  marks: { error: "#b3261e", warning: "#7a5200", info: "#1f5fbf" },
+  marks: {
+    error: "#b3261e",
+    warning: "#7a5200",
+    info: "#1f5fbf",
+    added: "#0b6e99",
+    removed: "#a4460a",
+    changed: "#7a3fb0",
+  },
   frames: ["#f6f8fb", "#eef2f7", "#e6ecf3", "#dee6ef"],
   frameBorder: "#cbd4df",
   ghostBorder: "#a5927f",
@@ -146,7 +153,14 @@ const DARK: BaseTheme = {
   match: "#e0a92e",
   lit: "#d99a1f",
   litStrong: "#ffdc94",
-  marks: { error: "#ff8a80", warning: "#f0b23c", info: "#82b1ff" },
+  marks: {
+    error: "#ff8a80",
+    warning: "#f0b23c",
+    info: "#82b1ff",
+    added: "#5cc8f2",
+    removed: "#ff9f5c",
+    changed: "#cda8ff",
+  },
   frames: ["#191e27", "#1e2430", "#242b38", "#2a3241"],
   frameBorder: "#384355",
   ghostBorder: "#a8957f",

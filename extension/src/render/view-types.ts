@@ -1,6 +1,7 @@
 // What the rest of the app and the graph view say to each other.
 import type { ColorBy } from "../graph/color-by.js";
-import type { Severity, Snapshot } from "../ir/types.js";
+import type { Mark } from "../graph/mark.js";
+import type { Snapshot } from "../ir/types.js";
 import type { Playback } from "../scene/playback.js";
 import type { Direction } from "../scene/walk.js";
 import type { Gaze } from "../state/gaze.js";
@@ -14,8 +15,8 @@ export interface GraphViewState {
   readonly selectedEdge: number | null;
   readonly hovered: number | null;
   readonly matches: ReadonlySet<number>;
-  /** Nodes that a finding points at. */
-  readonly marks: ReadonlyMap<number, Severity>;
+  /** Nodes that a finding points at, or that differ. */
+  readonly marks: ReadonlyMap<number, Mark>;
   /** The moment that the timeline shows; null shows the whole recording. */
   readonly playback: Playback | null;
   readonly colorBy: ColorBy;

@@ -59,6 +59,8 @@ export function receiveSnapshot(store: Store, recorded: Snapshot): void {
     if (ui.selection.value === null && (before?.findings.length ?? 0) === 0) {
       ui.pane.value = finding === null ? "inspector" : "findings";
     }
+    // Two graphs in one snapshot were put there to be compared.
+    if (before === null && snapshot.parts.length > 1) ui.pane.value = "compare";
     ui.finding.value = finding;
     const fails = isFailure(snapshot);
     ui.card.value = fails && (before === null ? ui.allowsCard.value : ui.card.value);

@@ -1,7 +1,8 @@
 // Which views of a snapshot stand beside the graph, as tabs in this order.
 import type { Snapshot } from "../ir/types.js";
+import { isComparable } from "./comparison.js";
 
-export type PaneName = "findings" | "inspector" | "ledger";
+export type PaneName = "findings" | "inspector" | "ledger" | "compare";
 
 interface Offer {
   readonly name: PaneName;
@@ -13,6 +14,7 @@ const OFFERS: readonly Offer[] = [
   { name: "findings", offers: ({ findings }) => findings.length > 0 },
   { name: "inspector", offers: ({ nodes }) => nodes.length > 0 },
   { name: "ledger", offers: ({ nodes }) => nodes.length > 0 },
+  { name: "compare", offers: isComparable },
 ];
 
 /** The tabs for a snapshot; the inspector alone while there is nothing to look at. */

@@ -1,9 +1,10 @@
 // Values derived from the store; each is computed when read and kept until its inputs change.
 import { computed, type ReadonlySignal } from "@preact/signals-core";
 import { buildGraph, type Graph } from "../graph/build.js";
+import type { Mark } from "../graph/mark.js";
 import { search } from "../graph/search.js";
-import type { Severity } from "../ir/types.js";
 import { announcement } from "./announce.js";
+import { type Comparison, changeMarks, comparisonOf } from "./comparison.js";
 import type { DataState } from "./data.js";
 import {
   type FindingDetails,
@@ -30,8 +31,9 @@ export interface Selectors {
   readonly selectedEdge: ReadonlySignal<EdgeDetails | null>;
   /** The chosen finding. */
   readonly finding: ReadonlySignal<FindingDetails | null>;
-  /** The nodes of the chosen finding. */
-  readonly marks: ReadonlySignal<ReadonlyMap<number, Severity>>;
+  /** The nodes of the chosen finding, or those that differ while that is shown. */
+  readonly marks: ReadonlySignal<ReadonlyMap<number, Mark>>;
+  readonly comparison: ReadonlySignal<Comparison | null>;
   /** What can stand beside the graph, or alone where there is no graph. */
   readonly panes: ReadonlySignal<readonly PaneName[]>;
   /** What does. */
@@ -104,12 +106,22 @@ export function createSelectors(data: DataState, ui: UiState): Selectors {
     const position = ui.position.value;
     return position === null ? null : (timeline.value?.at(position) ?? null);
   });
+  const comparison = computed(() =>
+    tables.value === null ? null : comparisonOf(tables.value, ui.compare.value),
+  );
+  const marks = computed((): ReadonlyMap<number, Mark> => {
+    const differs = pane.value === "compare" ? comparison.value : null;
+    return differs === null
+      ? marksOf(finding.value?.finding ?? null)
+      : changeMarks(differs);
+  });
   return {
+    comparison,
     timeline,
     moment,
     finding,
     cardable,
-    marks: computed(() => marksOf(finding.value?.finding ?? null)),
+    marks,
     panes,
     pane,
     graphless,

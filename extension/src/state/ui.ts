@@ -1,6 +1,7 @@
 // The state that belongs to this view alone; it is never sent to the kernel.
 import { type Signal, signal } from "@preact/signals-core";
 import type { ColorBy } from "../graph/color-by.js";
+import type { CompareView } from "./actions-compare.js";
 import type { LedgerView } from "./actions-ledger.js";
 import type { Gaze } from "./gaze.js";
 import { type History, NO_HISTORY } from "./history.js";
@@ -38,6 +39,7 @@ export interface UiState {
   /** The chosen tab beside the graph; where it is not offered, another one stands. */
   readonly pane: Signal<PaneName>;
   readonly ledger: Signal<LedgerView>;
+  readonly compare: Signal<CompareView>;
   /** Whether the inspector stands below the graph. */
   readonly narrow: Signal<boolean>;
   /** The inspector's share of the width, or of the height when narrow, in percent. */
@@ -84,6 +86,7 @@ export function createUiState(): UiState {
     allowsCard: signal(false),
     card: signal(false),
     pane: signal("inspector"),
+    compare: signal({ before: 0, after: -1, show: "differences", text: "" }),
     ledger: signal({ sheet: "saved", saved: "all", fate: "all", text: "" }),
     narrow: signal(false),
     inspectorShare: signal(42),

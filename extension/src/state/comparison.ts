@@ -1,0 +1,47 @@
+// The comparison that the view shows: its passes, its rows, and the marks in the graph.
+import type { Mark } from "../graph/mark.js";
+import type { Snapshot } from "../ir/types.js";
+import type { CompareView } from "./actions-compare.js";
+import { type CompareRow, comparePasses } from "./compare.js";
+import { type Pass, passesOf } from "./passes.js";
+import type { Tables } from "./tables.js";
+
+export interface Comparison {
+  readonly passes: readonly Pass[];
+  /** Positions among the passes. */
+  readonly before: number;
+  readonly after: number;
+  readonly rows: readonly CompareRow[];
+}
+
+/** Whether a snapshot holds several graphs. */
+export function isComparable({ parts, events }: Snapshot): boolean {
+  if (parts.length > 0) return parts.length > 1;
+  return events.filter(({ kind }) => kind === "backward_begin").length > 1;
+}
+
+export function comparisonOf(
+  tables: Tables,
+  chosen: Pick<CompareView, "before" | "after">,
+): Comparison | null {
+  const passes = passesOf(tables);
+  const at = (position: number) =>
+    Math.max(
+      0,
+      Math.min(position < 0 ? position + passes.length : position, passes.length - 1),
+    );
+  const [before, after] = [at(chosen.before), at(chosen.after)];
+  const [a, b] = [passes[before], passes[after]];
+  if (a === undefined || b === undefined) return null;
+  return { passes, before, after, rows: comparePasses(tables, a, b) };
+}
+
+/** What the nodes that differ are marked with. */
+export function changeMarks({ rows }: Comparison): ReadonlyMap<number, Mark> {
+  const marks = new Map<number, Mark>();
+  for (const { kind, before, after } of rows) {
+    if (kind === "same") continue;
+    for (const node of [before, after]) if (node !== null) marks.set(node, kind);
+  }
+  return marks;
+}
