@@ -8,16 +8,22 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from contextlib import suppress
-from types import TracebackType
+from dataclasses import replace
+from types import FrameType, TracebackType
 from typing import Any
 
 from gradviz import ir
+from gradviz._capture._failed import graph_of_failure
 from gradviz._capture._program import Engine, RunLog, imported_engines, open_log
 from gradviz._notebook import notebook_of
-from gradviz._tracebacks import without_our_frames
+from gradviz._release import ReleaseService
+from gradviz._services import Shown
+from gradviz._tracebacks import entries, without_our_frames
 from gradviz.diagnosis.attach import with_findings
+from gradviz.diagnosis.cuts import with_cuts
 from gradviz.diagnosis.diagnose import Diagnosis, diagnose
 from gradviz.diagnosis.report import report
+from gradviz.program.log import UserFiles
 
 Explain = Callable[[BaseException], None]
 
@@ -82,6 +88,7 @@ class Following:
         self._told: set[object] = set()  # causes that a card named already
         hook.add(self._explain)
         shell.events.register("pre_run_cell", self._join)
+        self._starts: dict[Engine, int] = {}  # the first event of the running cell
         self._join()
 
     def close(self) -> None:
@@ -102,6 +109,8 @@ class Following:
         for engine in imported_engines():
             if engine not in self._logs:
                 self._logs[engine] = open_log(engine, scan=False).__enter__()
+        for engine, log in self._logs.items():
+            self._starts[engine] = log.next_index
 
     def _explain(self, error: BaseException) -> None:
         for log in self._logs.values():
@@ -112,12 +121,39 @@ class Following:
             return
         self._told.add(cause)
         error.add_note(report(diagnosis, limit=1))
+        # Now, not at the end of the cell: what the traceback holds may go until then.
+        card = Shown(self._card(error, diagnosis), {"release": ReleaseService(error)})
         notebook = notebook_of(self._shell)
-        notebook.at_end_of_cell(lambda _: notebook.show(_card(error, diagnosis)))
+        notebook.at_end_of_cell(lambda _: notebook.show(card))
+
+    def _card(self, error: BaseException, diagnosis: Diagnosis) -> ir.Snapshot:
+        """Return what is to blame, on the graph that the cell had built so far."""
+        title = f"{type(error).__name__}: {error}".split("\n")[0]
+        frame = _innermost(error.__traceback__)
+        graphs = [
+            (graph_of_failure(log, self._starts.get(engine, 0), frame, title), log)
+            for engine, log in self._logs.items()
+        ]
+        graph, log = max(graphs, key=lambda each: len(each[0].nodes))
+        if graph.nodes:
+            graph = _with_error(graph, title)
+            hits = [hit for _, hit in diagnosis.hits]
+            graph = with_cuts(graph, log.program, hits)
+        return with_findings(graph, diagnosis)
 
 
-def _card(error: BaseException, diagnosis: Diagnosis) -> ir.Snapshot:
-    """Return a snapshot without a graph: only what is to blame for an error."""
-    title = f"{type(error).__name__}: {error}".split("\n")[0]
-    only = ir.Snapshot(producer="gradviz", title=title)
-    return with_findings(only, diagnosis)
+def _with_error(graph: ir.Snapshot, text: str) -> ir.Snapshot:
+    """Return the graph with the error as its last event, as in a recording."""
+    events = graph.events
+    if any(event.kind == "error" for event in events):
+        return graph
+    last = ir.Event("error", events[-1].time_ns if events else 0, text=text)
+    return replace(graph, events=(*events, last))
+
+
+def _innermost(trace: TracebackType | None) -> FrameType | None:
+    """Return the user's frame in which an error arose."""
+    files = UserFiles()
+    frames = [entry.tb_frame for entry in entries(trace)]
+    users = [frame for frame in frames if files[frame.f_code.co_filename]]
+    return users[-1] if users else None

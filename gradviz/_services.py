@@ -7,8 +7,10 @@ requests, each of which changes that state. Nothing of it is kept in a file.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any, Protocol, cast
 
+from gradviz import ir
 from gradviz.errors import GradvizError
 
 Request = Mapping[str, Any]
@@ -66,6 +68,22 @@ class Services:
     def close(self) -> None:
         """Let go of what the services hold."""
         self._services.clear()
+
+
+@dataclass(frozen=True, slots=True)
+class Shown:
+    """A snapshot to show, with what its view can ask for."""
+
+    shown: ir.Snapshot
+    offers: Mapping[str, Service]
+
+    def snapshot(self) -> ir.Snapshot:
+        """Return what to show."""
+        return self.shown
+
+    def services(self) -> dict[str, Service]:
+        """Return what the view can ask for."""
+        return dict(self.offers)
 
 
 def sentence(text: str) -> str:

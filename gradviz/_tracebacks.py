@@ -8,7 +8,7 @@ import sys
 import traceback
 from collections.abc import Iterator
 from pathlib import Path
-from types import TracebackType
+from types import FrameType, TracebackType
 from typing import Any
 
 _OURS = str(Path(__file__).parent)
@@ -20,11 +20,16 @@ def without_our_frames(error: BaseException, keep: str = "") -> None:
     The engine's go too, and those of code that it makes: like PyTorch's, which are C++,
     they say nothing about the script. Frames of the file ``keep`` stay in any case.
     """
-    engine = getattr(sys.modules.get("gradtape"), "__path__", [])
-    folders = (folder + os.sep for folder in (_OURS, *engine))
-    ours = ("<gradtape ", "<gradviz ", *folders)
+    ours = _our_files()
     for each in chain(error):
         each.__traceback__ = _without(ours, keep, each.__traceback__)
+
+
+def _our_files() -> tuple[str, ...]:
+    """Return how the names of our files and the engine's begin."""
+    engine = getattr(sys.modules.get("gradtape"), "__path__", [])
+    folders = (folder + os.sep for folder in (_OURS, *engine))
+    return "<gradtape ", "<gradviz ", *folders
 
 
 def release_frames(error: BaseException | None) -> int:
@@ -35,17 +40,35 @@ def release_frames(error: BaseException | None) -> int:
     whose variables are the user's own.
     """
     cleared = 0
-    for each in chain(error):
-        for frame, _ in traceback.walk_tb(each.__traceback__):
-            is_function = frame.f_code.co_flags & inspect.CO_OPTIMIZED
-            if is_function and frame.f_locals:
-                try:
-                    frame.clear()
-                except RuntimeError:  # it still runs
-                    continue
-                # Up to Python 3.12 the frame also holds a copy, renewed when read.
-                cleared += not frame.f_locals
+    for frame in frames_of(error):
+        is_function = frame.f_code.co_flags & inspect.CO_OPTIMIZED
+        if is_function and frame.f_locals:
+            try:
+                frame.clear()
+            except RuntimeError:  # it still runs
+                continue
+            # Up to Python 3.12 the frame also holds a copy, renewed when read.
+            cleared += not frame.f_locals
     return cleared
+
+
+def frames_of(error: BaseException | None) -> list[FrameType]:
+    """Return the frames that an error keeps, also those we cut out of its traceback.
+
+    A frame holds the one that called it, whether or not the traceback lists that. Of
+    the callers only ours and PyTorch's are returned: the notebook's may be needed.
+    """
+    torch = getattr(sys.modules.get("torch"), "__path__", [])
+    ours = (*_our_files(), *(folder + os.sep for folder in torch))
+    found: dict[FrameType, None] = {}
+    for each in chain(error):
+        for listed, _ in traceback.walk_tb(each.__traceback__):
+            found[listed] = None
+            caller = listed.f_back
+            while caller is not None and caller.f_code.co_filename.startswith(ours):
+                found[caller] = None
+                caller = caller.f_back
+    return list(found)
 
 
 def chain(error: BaseException | None) -> Iterator[BaseException]:

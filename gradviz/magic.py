@@ -13,15 +13,14 @@ from IPython.core.error import UsageError
 from IPython.core.magic import Magics, line_cell_magic, magics_class, no_var_expand
 from IPython.core.magic_arguments import MagicArgumentParser
 
-from gradviz import ir
 from gradviz._capture import record
 from gradviz._cells import ErrorHook, Following
 from gradviz._magic_text import record_in_place, split_options
 from gradviz._notebook import Forms, notebook_of
-from gradviz._tracebacks import release_frames
+from gradviz._release import ReleaseService, release
+from gradviz._services import Shown
 from gradviz.errors import GradvizError
 from gradviz.export import as_snapshot, check_target, export_html, show
-from gradviz.render._words import counted
 from gradviz.render.mime import TEXT
 from gradviz.render.text import to_text
 
@@ -108,8 +107,7 @@ class GradvizMagics(Magics):
         elif rest == "off":
             self._off()
         elif rest == "release":
-            frames = release_frames(getattr(sys, "last_value", None))
-            print(f"Released the variables of {counted(frames, 'frame')}.")
+            print(release(getattr(sys, "last_value", None)))
         elif rest == "on":
             if self._following is None:
                 self._following = Following(self.shell, self._errors)
@@ -225,8 +223,9 @@ class _Recording:
 
     def finish(self, error: BaseException | None = None) -> None:
         self.stop(error)
+        offers = {} if error is None else {"release": ReleaseService(error)}
         try:
-            _deliver(self.recorder.snapshot(), self._html)
+            _deliver(Shown(self.recorder.snapshot(), offers), self._html)
         except GradvizError as failure:
             print(f"gradviz: {failure}", file=sys.stderr)
         except Exception as failure:  # the cell's own outcome is what counts here
@@ -255,11 +254,11 @@ def _list_as_typed(file: str, line: str) -> None:
         linecache.cache[file] = size, time, listed, name
 
 
-def _deliver(snapshot: ir.Snapshot, html: str | None) -> None:
+def _deliver(x: object, html: str | None) -> None:
     """Show the snapshot, then write the page: a full disk must not hide the graph."""
-    show(snapshot)
+    show(x)
     if html is not None:
-        print(f"Page: {export_html(snapshot, html)}")
+        print(f"Page: {export_html(x, html)}")
 
 
 def _sentences(action: Callable[..., Any], *arguments: Any) -> Any:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from types import FrameType
 
 from gradtape._node import Node
 from gradtape._tensor import Tensor, edge_of
@@ -11,7 +12,7 @@ from gradviz._capture._assemble import assemble
 from gradviz._capture._engine import PRODUCER, EngineReader
 from gradviz._capture._names import names_in_frame
 from gradviz._capture._own import users_frame
-from gradviz._capture._raw import Recording
+from gradviz._capture._raw import RawNode, Recording
 
 NOT_RECORDED = (
     "The graph was built without gradviz.record(): gradients, forward values and "
@@ -26,17 +27,29 @@ def read_graph(
 
     Returns its snapshot, and which row a live node has in it. The tensor requires grad.
     """
-    node = edge_of(loss)
-    assert node is not None  # it requires grad
+    return read_graphs([loss], users_frame(), title=title)
+
+
+def read_graphs(
+    losses: Sequence[Tensor], frame: FrameType | None, *, title: str
+) -> tuple[ir.Snapshot, Callable[[Node], int | None]]:
+    """Walk the graphs behind several tensors; its roots are those no other one used."""
     reader = EngineReader()
-    reader.names = names_in_frame(users_frame(), Tensor)
-    root = reader.node(node)
-    if loss.grad_fn is not None and loss._nr < len(root.outputs):
-        root.outputs[loss._nr] = reader.tensor(loss)
+    reader.names = names_in_frame(frame, Tensor)
+    reached: dict[int, RawNode] = {}
+    for loss in losses:
+        node = edge_of(loss)
+        assert node is not None  # it requires grad
+        root = reader.node(node)
+        reached[id(root)] = root
+        if loss.grad_fn is not None and loss._nr < len(root.outputs):
+            root.outputs[loss._nr] = reader.tensor(loss)
     reader.rename()
     nodes = sorted(
         reader.made, key=lambda raw: -1 if raw.sequence is None else raw.sequence
     )
+    used = {id(edge.producer) for raw in nodes for edge in raw.edges}
+    roots = [root for key, root in reached.items() if key not in used]
     rows = {id(raw): row for row, raw in enumerate(nodes)}
-    recording = Recording(PRODUCER, title, nodes, [root], notes=[NOT_RECORDED])
+    recording = Recording(PRODUCER, title, nodes, roots, notes=[NOT_RECORDED])
     return assemble(recording), lambda node: rows.get(id(reader.node(node)))

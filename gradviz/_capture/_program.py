@@ -18,6 +18,11 @@ class RunLog(Protocol):
 
     program: Program
 
+    @property
+    def next_index(self) -> int:
+        """The index of the next event."""
+        ...
+
     def __enter__(self) -> Self: ...
 
     def __exit__(

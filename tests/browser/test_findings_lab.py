@@ -57,6 +57,13 @@ def test_a_failing_cell_gets_a_card_that_leads_to_the_line(
     watched.page.screenshot(path=tmp_path / "card.png")
     watched.page.get_by_test_id("source").get_by_role("button").click()
     watched.page.wait_for_function(SELECTED, arg=[1, "t += 1"])
+    watched.page.get_by_role("button", name="Release memory").click()
+    released = watched.page.get_by_test_id("released")
+    expect(released).to_contain_text("Released the variables of 1 frame")
+    watched.page.get_by_role("button", name="Show in graph").click()
+    expect(watched.page.get_by_test_id("node-count")).to_have_text("4 nodes")
+    expect(watched.page.get_by_test_id("finding-0")).to_contain_text("t += 1")
+    watched.page.screenshot(path=tmp_path / "graph.png")
     assert watched.errors == []
 
 

@@ -59,6 +59,40 @@ def test_following_finds_causes_in_earlier_cells(cells: Cells):
     assert card["findings"][0]["slug"] == "inplace-saved-output"
 
 
+@pytest.mark.parametrize("library", ["gradtape", "torch"])
+def test_the_card_has_the_graph_that_the_cell_had_built(cells: Cells, library: str):
+    pytest.importorskip(library)
+    cells.run(f"import {library} as lib\n%gradviz on")
+    cells.run("w = lib.tensor([1.0, 2.0], requires_grad=True)\nearlier = w * 2")
+    cells.run("def train(t):\n    y = t.exp()\n    y += 1\n    y.sum().backward()")
+    assert not cells.run("train(earlier)").success
+    (card,) = cells.graphs
+    names = [node["name"] for node in card["nodes"]]
+    assert {"MulBackward0", "ExpBackward0", "AddBackward0", "SumBackward0"} < {*names}
+    assert [names[root] for root in card["roots"]] == ["SumBackward0"]
+    pointed = {names[row] for row in card["findings"][0]["nodes"]}
+    assert {"AddBackward0", "ExpBackward0"} <= pointed
+    assert "w" in {node.get("call") for node in card["nodes"]}
+
+
+@pytest.mark.parametrize("library", ["gradtape", "torch"])
+def test_a_call_that_failed_shows_what_it_was_given(cells: Cells, library: str):
+    pytest.importorskip(library)
+    cells.run(f"import {library} as lib\n%gradviz on")
+    cells.run("a = lib.ones(2, 3, requires_grad=True) * 2\nb = lib.ones(2, 3)")
+    assert not cells.run("a @ b").success
+    (card,) = cells.graphs
+    assert "MulBackward0" in [node["name"] for node in card["nodes"]]
+
+
+def test_a_card_without_a_graph_says_why(cells: Cells):
+    cells.run("%gradviz on")
+    assert not cells.run("torch.ones(2, 3) @ torch.ones(2, 3)").success
+    (card,) = cells.graphs
+    assert "nodes" not in card
+    assert "nothing that the cell computed needs a gradient" in card["notes"][0]
+
+
 def test_an_error_of_another_kind_gets_neither_note_nor_card(cells: Cells):
     cells.run("%gradviz on")
     cells.run("y = x.exp()\ny += 1\ny.sum().backward()")
@@ -122,6 +156,44 @@ def train():
     assert cells.run("assert kept[0]() is not None").success
     capsys.readouterr()
     cells.run("%gradviz release")
-    assert capsys.readouterr().out.startswith("Released the variables of ")
+    said = capsys.readouterr().out
+    assert said.startswith("Released the variables of ")
+    assert said.endswith("4 tensors, 32 B freed.\n")
     assert cells.run("import gc; gc.collect(); assert kept[0]() is None").success
     assert cells.run("assert x.tolist() == [1.0, 2.0]").success
+
+
+@pytest.mark.parametrize("library", ["gradtape", "torch"])
+@pytest.mark.parametrize("how", ["%gradviz on", "%%gradviz"])
+def test_the_card_releases_what_the_error_keeps_alive(
+    cells: Cells, library: str, how: str
+):
+    pytest.importorskip(library)
+    cells.run(f"import {library} as lib")
+    cells.run("""
+def train():
+    x = lib.ones(1000, requires_grad=True)
+    y = x.exp()
+    y += 1
+    y.sum().backward()
+""")
+    follows = how == "%gradviz on"
+    cells.run(how if follows else "pass")
+    assert not cells.run("train()" if follows else f"{how}\ntrain()").success
+    widget = cells.shell._gradviz_notebook._widgets[None][-1]
+    assert widget._services["release"] == {"said": "", "error": ""}
+    content = {"service": "release", "number": 1}
+    message = {"content": {"data": {"method": "custom", "content": content}}}
+    widget._handle_msg(message | {"buffers": []})
+    said = widget._services["release"]["said"]
+    assert "tensors" in said
+    assert "KiB freed" in said
+
+
+def test_a_later_error_is_not_emptied_by_an_earlier_card(cells: Cells):
+    cells.run("%gradviz on")
+    cells.run("y = x.exp()\ny += 1\ny.sum().backward()")
+    widget = cells.shell._gradviz_notebook._widgets[None][-1]
+    cells.run("def f():\n    kept = 1\n    return 1 / 0\nf()")
+    widget._answers.answer({"service": "release", "number": 1})
+    assert "moved on to another error" in widget._answers.states()["release"]["said"]

@@ -2,6 +2,7 @@
 import { describe, expect, test, vi } from "vitest";
 import type { Snapshot } from "../ir/types.js";
 import { onlyFindings, withFindings } from "../state/findings.test-util.js";
+import type { KernelLink } from "../state/kernel.js";
 import { convolution } from "../state/snapshots.test-util.js";
 import { type App, buttonNamed, during, show } from "./app.test-util.js";
 
@@ -83,6 +84,35 @@ describe("the card below a failing cell", () => {
     await during(() => send(convolution()));
     expect(height(live)).toBe("520px");
     expect(live.find("node-count").textContent).toBe("4 nodes");
+  });
+
+  test("says why there is no graph", async () => {
+    const notes = ["There is no graph to show: it is too large."];
+    const app = await show({ ...onlyFindings(), notes }, CELL);
+    expect(app.find("card-note").textContent).toBe(notes[0]);
+  });
+
+  test("releases memory once, and says how much that was", async () => {
+    const sent: unknown[] = [];
+    let tell: (said: string, alive?: boolean) => void = () => {};
+    const kernel: KernelLink = {
+      ask: (request) => void sent.push(request),
+      follow(callback) {
+        tell = (said, alive = true) =>
+          callback({ answered: 0, release: { said, error: "" } }, alive);
+        tell("");
+        return () => {};
+      },
+    };
+    const transport = { initial: Promise.resolve(withFindings()), kernel };
+    const app = await show(transport, CELL);
+    await app.click(app.find("release"));
+    expect(sent).toEqual([{ service: "release", number: 1 }]);
+    await during(() => tell("Released 2 MiB."));
+    expect(app.find("released").textContent).toBe("Released 2 MiB.");
+    expect(app.root.querySelector("[data-testid=release]")).toBeNull();
+    await during(() => tell("", false));
+    expect(app.root.querySelector(".ways")?.textContent).not.toContain("Release");
   });
 
   test("never stands on a page", async () => {

@@ -2,10 +2,12 @@
 // it takes, and the way to the graph.
 import { openCard } from "../state/actions.js";
 import { formatPlural } from "../state/format.js";
+import { visibleText } from "../state/visible-text.js";
 import { useStore } from "./context.js";
 import { Fix, RelatedLines } from "./finding-body.js";
 import { TargetIcon } from "./icons.js";
 import { Raised } from "./raised.js";
+import { ReleaseButton } from "./release.js";
 import { Sentence } from "./sentence.js";
 import { SeverityWord } from "./severity.js";
 import { SourceView } from "./source-view.js";
@@ -19,16 +21,24 @@ function Ways() {
   if (snapshot === null) return null;
   const count = snapshot.findings.length;
   const graph = snapshot.nodes.length > 0;
-  if (!graph && count === 1) return null;
   return (
     <p class="ways">
-      <button type="button" data-testid="open-card" onClick={() => openCard(store)}>
-        {graph && <TargetIcon />}
-        {graph ? "Show in graph" : `Show all ${formatPlural(count, "finding")}`}
-      </button>
+      {(graph || count > 1) && (
+        <button type="button" data-testid="open-card" onClick={() => openCard(store)}>
+          {graph && <TargetIcon />}
+          {graph ? "Show in graph" : `Show all ${formatPlural(count, "finding")}`}
+        </button>
+      )}
       {graph && count > 1 && (
         <span class="muted">{`with ${formatPlural(count - 1, "more finding")}`}</span>
       )}
+      <ReleaseButton />
+      {!graph &&
+        snapshot.notes.map((note) => (
+          <span key={note} class="muted" dir="auto" data-testid="card-note">
+            {visibleText(note)}
+          </span>
+        ))}
     </p>
   );
 }

@@ -33,11 +33,19 @@ export interface Stepping {
   readonly error: string;
 }
 
+/** What the traceback of a failed cell keeps alive. */
+export interface Release {
+  /** What was released, in a sentence; "" before it was asked for. */
+  readonly said: string;
+  readonly error: string;
+}
+
 /** The trait `_services` of gradviz/widget.py. */
 export interface Services {
   /** The number of the last request that was answered. */
   readonly answered: number;
   readonly stepping?: Stepping;
+  readonly release?: Release;
 }
 
 export type ServiceName = Exclude<keyof Services, "answered">;
