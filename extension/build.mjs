@@ -80,8 +80,10 @@ async function widgetStub() {
  * The plugin is an ordinary module that imports `@jupyterlab/*` and friends; those
  * stay external, are taken from JupyterLab's share scope, and are all loaded before the
  * plugin's code runs, so `require` can answer at once. */
-function container(code, shared) {
+function container(code, shared, bundleName) {
   return `(() => {
+  const gradvizScript = document.currentScript?.src ?? null;
+  const gradvizBundle = ${JSON.stringify(bundleName)};
   let scope;
   const load = async (name) => {
     const versions = scope[name];
@@ -109,7 +111,7 @@ ${code}
 `;
 }
 
-async function labExtension() {
+async function labExtension(bundleName) {
   const result = await build({
     ...common,
     format: "cjs",
@@ -119,12 +121,11 @@ async function labExtension() {
   });
   const imports = Object.values(result.metafile.outputs).flatMap((o) => o.imports);
   const shared = [...new Set(imports.filter((i) => i.external).map((i) => i.path))];
-  return container(result.outputFiles[0].text, shared.sort());
+  return container(result.outputFiles[0].text, shared.sort(), bundleName);
 }
 
-async function writeLabExtension(text) {
-  const digest = createHash("sha256").update(text).digest("hex").slice(0, 16);
-  const load = `static/remoteEntry.${digest}.js`;
+async function writeLabExtension(text, bundle) {
+  const load = `static/remoteEntry.${digestOf(text)}.js`;
   const { version, description, license } = JSON.parse(
     await readFile(join(here, "package.json"), "utf8"),
   );
@@ -143,19 +144,20 @@ async function writeLabExtension(text) {
   await rm(labFolder, { recursive: true, force: true });
   await mkdir(join(labFolder, "static"), { recursive: true });
   await writeFile(join(labFolder, load), text);
+  await writeFile(join(labFolder, "static", bundle.name), bundle.text);
   await writeFile(join(labFolder, "package.json"), JSON.stringify(manifest, null, 2));
   await writeFile(join(labFolder, "install.json"), JSON.stringify(install, null, 2));
 }
 
-const [page, widget, lab] = await Promise.all([
-  pageBundle(),
-  widgetStub(),
-  labExtension(),
-]);
+const [page, widget] = await Promise.all([pageBundle(), widgetStub()]);
+const digestOf = (text) => createHash("sha256").update(text).digest("hex").slice(0, 16);
+// Beside the plugin lies what it puts into pages that a user saves.
+const bundle = { name: `page.${digestOf(page)}.js`, text: page };
+const lab = await labExtension(bundle.name);
 await mkdir(staticFolder, { recursive: true });
 await writeFile(join(staticFolder, "gradviz.js"), page);
 await writeFile(join(staticFolder, "widget.js"), widget);
-await writeLabExtension(lab);
+await writeLabExtension(lab, bundle);
 const kilobytes = (text) => `${(Buffer.byteLength(text) / 1000).toFixed(1)} kB`;
 console.log(
   `gradviz.js ${kilobytes(page)}, widget.js ${kilobytes(widget)}, lab ${kilobytes(lab)}`,

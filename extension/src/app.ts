@@ -15,6 +15,7 @@ import {
 } from "./state/actions.js";
 import { followHistory } from "./state/actions-history.js";
 import { askKernel, receiveServices } from "./state/actions-kernel.js";
+import { followCursor } from "./state/actions-lit.js";
 import { createStore, type Store } from "./state/store.js";
 import type { Transport } from "./state/transport.js";
 import type { ThemeChoice } from "./state/ui.js";
@@ -63,6 +64,8 @@ function connect(store: Store, transport: Transport, signal: AbortSignal): void 
   if (stop !== undefined) signal.addEventListener("abort", stop);
   const forget = transport.kernel?.follow(receiveServices.bind(null, store));
   if (forget !== undefined) signal.addEventListener("abort", forget);
+  const unfollow = transport.onCursor?.((place) => followCursor(store, place));
+  if (unfollow !== undefined) signal.addEventListener("abort", unfollow);
   transport.initial.then(
     (snapshot) => {
       if (!signal.aborted && !updated) receiveSnapshot(store, snapshot);

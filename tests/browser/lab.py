@@ -21,7 +21,7 @@ import nbformat
 from playwright.sync_api import Page
 
 ROOT = Path(__file__).resolve().parents[2]
-_ADDRESS = re.compile(r"(http://127\.0\.0\.1:\d+)/lab")
+_ADDRESS = re.compile(r"(http://127\.0\.0\.1:\d+)/(?:lab|tree)")
 
 
 @dataclass(frozen=True)
@@ -31,6 +31,7 @@ class Lab:
     address: str
     token: str
     folder: Path
+    pages: str = "lab/tree"
 
     def write(self, name: str, *cells: str) -> None:
         """Put a notebook of code cells into the folder."""
@@ -45,7 +46,7 @@ class Lab:
 
     def open(self, page: Page, name: str) -> None:
         """Open a notebook alone in the window."""
-        page.goto(f"{self.address}/lab/tree/{name}?token={self.token}&reset")
+        page.goto(f"{self.address}/{self.pages}/{name}?token={self.token}&reset")
         page.wait_for_function("window.jupyterapp?.shell.currentWidget?.content?.model")
 
 
@@ -78,12 +79,17 @@ def command(page: Page, name: str, arguments: object = None) -> None:
 
 
 @contextmanager
-def serve(folder: Path, *, plugin: bool = True, kernels: bool = True) -> Generator[Lab]:
-    """Run JupyterLab on a free port, with settings and trust of its own."""
+def serve(
+    folder: Path, *, plugin: bool = True, kernels: bool = True, classic: bool = False
+) -> Generator[Lab]:
+    """Run JupyterLab on a free port, with settings and trust of its own.
+
+    ``classic`` runs Notebook 7 in its place.
+    """
     state = folder / ".state"
     token = secrets.token_hex(16)
     with subprocess.Popen(
-        [*_command(folder, token), *([] if kernels else _NO_KERNELS)],
+        [*_command(folder, token, classic), *([] if kernels else _NO_KERNELS)],
         env=_environment(state, plugin=plugin),
         cwd=folder,
         stdin=subprocess.DEVNULL,
@@ -93,7 +99,8 @@ def serve(folder: Path, *, plugin: bool = True, kernels: bool = True) -> Generat
         start_new_session=True,
     ) as process:
         try:
-            lab = Lab(_wait_for_address(process), token, folder)
+            pages = "notebooks" if classic else "lab/tree"
+            lab = Lab(_wait_for_address(process), token, folder, pages)
             yield lab
             _end_kernels(lab)
         finally:
@@ -107,14 +114,20 @@ _NO_KERNELS = [
 ]
 
 
-def _command(folder: Path, token: str) -> list[str]:
+_LAB = "jupyterlab", "LabApp"
+
+
+def _command(folder: Path, token: str, classic: bool) -> list[str]:
+    module, app = ("notebook", "JupyterNotebookApp") if classic else _LAB
+    plugins = folder / ".state" / "labextensions"
     return [
-        *(sys.executable, "-m", "jupyterlab", "--no-browser", "--allow-root"),
+        *(sys.executable, "-m", module, "--no-browser", "--allow-root"),
         *("--ip=127.0.0.1", "--port=0", f"--ServerApp.root_dir={folder}"),
         f"--IdentityProvider.token={token}",
-        # The plugin as it was just built, whatever an installation holds.
-        f"--LabApp.extra_labextensions_path={folder / '.state' / 'labextensions'}",
-        "--LabApp.expose_app_in_browser=True",
+        # The plugin as it was just built, whatever an installation holds. Files of
+        # plugins are served by JupyterLab, which runs beside Notebook 7.
+        *(f"--{name}.extra_labextensions_path={plugins}" for name in {app, "LabApp"}),
+        f"--{app}.expose_app_in_browser=True",
         # The other manager asks PyPI what there is.
         "--LabApp.extension_manager=readonly",
     ]

@@ -2,7 +2,13 @@
 import { mount } from "../app.js";
 import { linkTo } from "./kernel.js";
 import { MODULE_END, type PageApi } from "./model.js";
-import { CELL_OPTIONS, followModel, readModel, revealIn } from "./notebook.js";
+import {
+  CELL_OPTIONS,
+  followCursor,
+  followModel,
+  readModel,
+  revealIn,
+} from "./notebook.js";
 
 /** Show a model's snapshots inside `el`; the answer removes the view. */
 export const widget: PageApi["widget"] = ({ model, el }) => {
@@ -10,6 +16,7 @@ export const widget: PageApi["widget"] = ({ model, el }) => {
     initial: readModel(model),
     onSnapshot: followModel.bind(null, model),
     kernel: linkTo(model),
+    onCursor: followCursor,
     ...revealIn(el),
     bundle: ownBundle,
   };

@@ -1,4 +1,5 @@
 // The kernel's side of a widget as the page sees it, and what the page shares about it.
+import type { CursorPlace } from "../state/lit.js";
 
 /** The part of anywidget's model that gradviz uses. */
 export interface WidgetModel {
@@ -46,6 +47,8 @@ export interface PageGlobals {
   gradvizBundles?: Record<string, BundleRequest>;
   /** Every living widget of the page by its key, also those that are not displayed. */
   gradvizModels?: Map<unknown, WidgetModel>;
+  /** Where the cursor of the page's editor stands. */
+  gradvizCursor?: CursorPlace;
 }
 
 export const page = globalThis as PageGlobals;

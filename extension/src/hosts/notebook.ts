@@ -1,10 +1,11 @@
 // What both notebook hosts share: snapshots of a living widget, and the wish to see code.
 import { decodeSnapshot, SnapshotError } from "../ir/decode.js";
 import type { Snapshot } from "../ir/types.js";
+import type { CursorPlace } from "../state/lit.js";
 import type { Transport } from "../state/transport.js";
 import { inflate } from "./inflate.js";
 import { whenKnown } from "./kernel.js";
-import { REVISION_TRAIT, SNAPSHOT_TRAIT, type WidgetModel } from "./model.js";
+import { page, REVISION_TRAIT, SNAPSHOT_TRAIT, type WidgetModel } from "./model.js";
 
 /** Of the view below a cell: the cell and its graph fit one screen; why a cell failed
  * comes before its graph. */
@@ -73,4 +74,23 @@ export function revealIn(el: HTMLElement): Pick<Transport, "reveal"> {
       el.dispatchEvent(new CustomEvent(REVEAL_EVENT, options));
     },
   };
+}
+
+/** Told to the document by whoever watches an editor. */
+const CURSOR_EVENT = "gradviz:cursor";
+
+/** Where the cursor stands now; views that open later ask for it. */
+export function tellCursor(place: CursorPlace): void {
+  page.gradvizCursor = place;
+  document.dispatchEvent(new Event(CURSOR_EVENT));
+}
+
+/** Call back with where the cursor of the host's editor stands. */
+export function followCursor(
+  callback: (place: CursorPlace | null) => void,
+): () => void {
+  const tell = () => callback(page.gradvizCursor ?? null);
+  document.addEventListener(CURSOR_EVENT, tell);
+  tell();
+  return () => document.removeEventListener(CURSOR_EVENT, tell);
 }

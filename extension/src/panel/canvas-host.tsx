@@ -39,6 +39,7 @@ function follow(store: Store, view: GraphView): () => void {
         selectedEdge: selection?.kind === "edge" ? selection.id : null,
         hovered: ui.hovered.value,
         matches: derived.matchSet.value,
+        lit: derived.litSet.value,
         marks: derived.marks.value,
         playback: derived.moment.value,
         colorBy: ui.colorBy.value,

@@ -1,5 +1,6 @@
 // The last line: how much there is, how much is drawn, who recorded it, what is missing.
 import { expandAll } from "../state/actions.js";
+import { revealLit } from "../state/actions-lit.js";
 import { formatCount, formatPlural, formatTuple } from "../state/format.js";
 import { nodeTitle } from "../state/inspect.js";
 import { rowAt } from "../state/tables.js";
@@ -34,6 +35,21 @@ function ClosedScopes() {
       <button type="button" class="link" onClick={() => expandAll(store)}>
         open all
       </button>
+    </span>
+  );
+}
+
+/** What the cursor in the host's editor lights up. */
+function LitByCursor() {
+  const store = useStore();
+  const lit = store.derived.lit.value;
+  return (
+    <span class="lit" role="status" data-testid="lit">
+      {lit !== null && (
+        <button type="button" class="link" onClick={() => revealLit(store)}>
+          {lit.words}
+        </button>
+      )}
     </span>
   );
 }
@@ -78,6 +94,7 @@ export function StatusLine() {
           </ul>
         </details>
       )}
+      <LitByCursor />
       <Notice />
       <Hovered />
     </footer>

@@ -32,6 +32,8 @@ export interface Frame {
   readonly selectedEdge: number;
   /** What the timeline says; null while it shows the whole recording. */
   readonly playback: ItemPlayback | null;
+  /** Items of the line under the cursor of an editor. */
+  readonly lit: ReadonlySet<number>;
   /** Items that show a match; null when nothing is searched for. */
   readonly matches: ReadonlySet<number> | null;
 }

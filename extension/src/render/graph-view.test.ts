@@ -21,6 +21,7 @@ const idle: GraphViewState = {
   selectedEdge: null,
   hovered: null,
   matches: new Set(),
+  lit: new Set(),
   marks: new Map(),
   playback: null,
   colorBy: "family",

@@ -99,8 +99,8 @@ export class Minimap {
   /** All boxes, once for each scene and look. */
   private paintOverview(frame: MinimapFrame, size: Size, map: Transform): void {
     const { parts, text, pixelRatio } = frame;
-    const { scene, tones, matches, marks, theme } = parts;
-    const shown = [scene, tones, matches, marks, theme.name, pixelRatio];
+    const { scene, tones, matches, marks, lit, theme } = parts;
+    const shown = [scene, tones, matches, marks, lit, theme.name, pixelRatio];
     if (shown.every((part, i) => part === this.painted[i])) return;
     if (parts.labels === null && this.painted.length > 0) return; // boxes move: wait
     this.painted = shown;

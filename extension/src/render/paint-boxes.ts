@@ -71,7 +71,7 @@ function farColour(frame: Frame, box: Box): string {
   const mark = marks.get(box.item);
   if (mark !== undefined) return theme.marks[mark];
   if (box.isBad) return theme.bad;
-  if (matches?.has(box.item)) return theme.match;
+  if (matches?.has(box.item) || frame.lit.has(box.item)) return theme.match;
   const { solid } = coloursOf(frame, box);
   return matches === null ? solid : theme.faded(solid);
 }
@@ -109,7 +109,8 @@ function paintBox(context: Pen, frame: Frame, box: Box): void {
   outline(context, box, 0);
   context.stroke();
   context.setLineDash([]);
-  if (frame.matches?.has(box.item)) paintRing(context, frame, box, theme.match);
+  const isFound = frame.matches?.has(box.item) || frame.lit.has(box.item);
+  if (isFound) paintRing(context, frame, box, theme.match);
   if (box.item === frame.selected) paintRing(context, frame, box, theme.accent);
   const mark = frame.marks.get(box.item);
   if (mark !== undefined) paintRing(context, frame, box, theme.marks[mark], MARK);

@@ -63,6 +63,7 @@ export type FrameParts = Pick<
   | "hovered"
   | "selectedEdge"
   | "matches"
+  | "lit"
   | "marks"
   | "playback"
 >;
@@ -93,6 +94,7 @@ export class Picture {
   private laidOut: ReadonlySet<number> = NOTHING;
   private isScheduled = false;
   private isDisposed = false;
+  private lit: ReadonlySet<number> = NOTHING;
   private matches: ReadonlySet<number> | null = null;
   private marks: ReadonlyMap<number, Mark> = new Map();
   private toned: { scene: Scene; colorBy: ColorBy; tones: readonly Tone[] } | null =
@@ -112,7 +114,9 @@ export class Picture {
     const before = this.state;
     this.state = state;
     if (before?.collapsed !== state.collapsed) this.schedule();
-    if (before?.matches !== state.matches) this.findMatches();
+    if (before?.matches !== state.matches || before.lit !== state.lit) {
+      this.findMatches();
+    }
     if (before?.marks !== state.marks) this.placeMarks();
     this.theme = null;
     this.options.onChange();
@@ -143,6 +147,7 @@ export class Picture {
       tones: this.tonesOf(scene, state.colorBy),
       theme: this.theme,
       matches,
+      lit: this.lit,
       marks,
       playback: this.playbackOf(scene, state.playback),
       selected: itemOf(selected),
@@ -229,6 +234,7 @@ export class Picture {
     const { scene, state } = this;
     const isIdle = scene === null || state === null || state.matches.size === 0;
     this.matches = isIdle ? null : itemsOf(scene.visible, state.matches);
+    this.lit = scene && state ? itemsOf(scene.visible, state.lit) : NOTHING;
   }
 
   /** A closed scope is marked for what it hides: by the first mark of a finding, and as

@@ -15,6 +15,8 @@ export interface GraphViewState {
   readonly selectedEdge: number | null;
   readonly hovered: number | null;
   readonly matches: ReadonlySet<number>;
+  /** Nodes of the line under the cursor of an editor. */
+  readonly lit: ReadonlySet<number>;
   /** Nodes that a finding points at, or that differ. */
   readonly marks: ReadonlyMap<number, Mark>;
   /** The moment that the timeline shows; null shows the whole recording. */

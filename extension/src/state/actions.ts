@@ -95,7 +95,7 @@ export function selectEdge({ ui }: Store, id: number | null): void {
 }
 
 /** Open every scope around some nodes. */
-function openAround({ data, ui }: Store, nodes: readonly number[]): void {
+export function openAround({ data, ui }: Store, nodes: readonly number[]): void {
   const { nodes: rows, scopes } = data.snapshot.value ?? { nodes: [], scopes: [] };
   const chain = nodes.flatMap((id) => scopeChain(scopes, rows[id]?.scope ?? null));
   if (!chain.some((scope) => ui.collapsed.value.has(scope))) return;

@@ -19,6 +19,7 @@ import {
   type NodeDetails,
   nodeDetails,
 } from "./inspect.js";
+import { type Lit, litBy } from "./lit.js";
 import { type PaneName, panesFor } from "./panes.js";
 import { buildTables, type Tables } from "./tables.js";
 import { buildTimeline, type Moment, type Timeline } from "./timeline.js";
@@ -45,6 +46,9 @@ export interface Selectors {
   /** Nodes that match the query, in the order next and previous walk them. */
   readonly matches: ReadonlySignal<readonly number[]>;
   readonly matchSet: ReadonlySignal<ReadonlySet<number>>;
+  /** The nodes of the line under the cursor of the host's editor. */
+  readonly lit: ReadonlySignal<Lit | null>;
+  readonly litSet: ReadonlySignal<ReadonlySet<number>>;
   readonly theme: ReadonlySignal<"light" | "dark">;
   /** The recording as something to scrub; null where no events were kept. */
   readonly timeline: ReadonlySignal<Timeline | null>;
@@ -84,6 +88,7 @@ export function createSelectors(data: DataState, ui: UiState): Selectors {
       ? null
       : findingDetails(tables.value, id);
   });
+  const lit = computed(() => litBy(data.snapshot.value, ui.cursor.value));
   const findings = computed(() => data.snapshot.value?.findings ?? []);
   const graphless = computed(
     () => data.snapshot.value?.nodes.length === 0 && findings.value.length > 0,
@@ -131,6 +136,8 @@ export function createSelectors(data: DataState, ui: UiState): Selectors {
     selectedEdge,
     matches,
     matchSet: computed(() => new Set(matches.value)),
+    lit,
+    litSet: computed(() => new Set(lit.value?.nodes)),
     theme: computed(() =>
       ui.themeChoice.value === "auto" ? ui.ambientTheme.value : ui.themeChoice.value,
     ),

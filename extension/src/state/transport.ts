@@ -1,6 +1,7 @@
 // What a host gives the view: where snapshots come from and what the host can open.
 import type { Site, Snapshot } from "../ir/types.js";
 import type { KernelLink } from "./kernel.js";
+import type { CursorPlace } from "./lit.js";
 
 /** A place in the user's code, with what a notebook needs to find the cell. */
 export interface RevealTarget extends Site {
@@ -27,6 +28,8 @@ export interface Transport {
   readonly kernel?: KernelLink;
   /** Open the place where the user wrote it; a host without an editor leaves it out. */
   reveal?(target: RevealTarget): void;
+  /** Call back with where the cursor stands; a host without an editor leaves it out. */
+  onCursor?(callback: (place: CursorPlace | null) => void): () => void;
   /** The address of a page of our own; other hosts have none to keep it in. */
   readonly bookmarks?: Bookmarks;
   /** The script that draws a page, to put into pages that the user saves. */

@@ -5,6 +5,7 @@ import type { CompareView } from "./actions-compare.js";
 import type { LedgerView } from "./actions-ledger.js";
 import type { Gaze } from "./gaze.js";
 import { type History, NO_HISTORY } from "./history.js";
+import type { CursorPlace } from "./lit.js";
 import type { PaneName } from "./panes.js";
 
 export type Selection =
@@ -46,6 +47,8 @@ export interface UiState {
   readonly inspectorShare: Signal<number>;
   /** Sections of the inspector that the user folded away, by title. */
   readonly folded: Signal<ReadonlySet<string>>;
+  /** Where the cursor of the host's editor stands. */
+  readonly cursor: Signal<CursorPlace | null>;
   /** Where the camera rests; null before anything is drawn. */
   readonly gaze: Signal<Gaze | null>;
   /** Where the camera should look; a new object each time. */
@@ -91,6 +94,7 @@ export function createUiState(): UiState {
     narrow: signal(false),
     inspectorShare: signal(42),
     folded: signal(new Set()),
+    cursor: signal(null),
     gaze: signal(null),
     lookRequest: signal(null),
     history: signal(NO_HISTORY),
