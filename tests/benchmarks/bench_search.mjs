@@ -87,7 +87,7 @@ function snapshotOf(count) {
       kind: "Conv2d",
     })),
     sites: Array.from({ length: 300 }, (_, id) => ({
-      file: "/home/user/model.py",
+      file: "/srv/model.py",
       line: id + 1,
       end_line: id + 1,
       column: 1,

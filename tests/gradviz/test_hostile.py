@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import shutil
 from dataclasses import replace
 from pathlib import Path
 from xml.etree import ElementTree
@@ -31,10 +32,12 @@ views = pytest.mark.parametrize("view", VIEWS.values(), ids=VIEWS)
 @pytest.mark.parametrize("form", export.FORMS)
 @pytest.mark.parametrize("name", ["hostile", "empty"])
 def test_every_exporter_takes_it(tmp_path: Path, form: str, name: str):
+    if form in ("png", "pdf") and shutil.which("dot") is None:
+        pytest.skip("Graphviz has no program here")
     snapshot = samples.SAMPLES[name]()
     path = export.write_as(form, snapshot, tmp_path / f"x.{form}")
     assert path.stat().st_size > 20
-    if form not in ("gvc",):
+    if form not in ("gvc", "png", "pdf"):
         path.read_text(encoding="utf-8")
 
 
