@@ -124,6 +124,7 @@ class TensorMeta:
     is_view: bool = False
     name: str | None = None  # parameter path or variable name, where known
     statistics: int | None = None
+    holders: tuple[str, ...] = ()  # names that held it in the end: "loss", "history[3]"
 
 
 @dataclass(frozen=True, slots=True)

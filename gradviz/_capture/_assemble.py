@@ -145,6 +145,7 @@ class _Assembly:
             is_view=raw.is_view,
             name=raw.name,
             statistics=self.statistics.maybe(raw.statistics),
+            holders=raw.holders,
         )
 
     def writes(self) -> tuple[ir.Write, ...]:

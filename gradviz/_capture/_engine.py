@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import weakref
 from collections.abc import Sequence
+from types import FrameType
 from typing import Any
 
 from gradtape._node import AccumulateGrad, Node, SavedTensor
@@ -29,6 +30,7 @@ from gradviz._capture._facts import (
     saved_slots,
     storage_ids,
 )
+from gradviz._capture._holders import holders_in
 from gradviz._capture._raw import (
     RawEdge,
     RawNode,
@@ -194,6 +196,14 @@ class EngineReader:
             tensor = reference()
             if tensor is not None and not raw.call:
                 raw.call = raw.outputs[0].name or self.names.get(id(tensor), "")
+
+    def note_holders(self, frame: FrameType | None) -> None:
+        """Note which names of the program hold the tensors that are alive."""
+        holders = holders_in(frame, Tensor)
+        for reference, raw in self._tensors.values():
+            raw.holders = holders.get(id(reference()), ())
+        for reference, raw in self._leaves.values():
+            raw.outputs[0].holders = holders.get(id(reference()), ())
 
     def _from_array(
         self, array: Any, storage: Storage | None, version: int

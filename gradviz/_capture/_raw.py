@@ -56,6 +56,7 @@ class RawTensor:
     is_view: bool = False
     name: str | None = None
     statistics: ir.Statistics | None = None
+    holders: tuple[str, ...] = ()
 
 
 @dataclass(slots=True, eq=False)

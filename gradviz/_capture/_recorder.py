@@ -85,6 +85,7 @@ class Recorder:
         self._handle = None
         with self._lock:
             self._learn_names()
+            self._reader.note_holders(self._frame)
             if error is not None:
                 sentence = f"{type(error).__name__}: {error}"
                 self._add("error", text=sentence)

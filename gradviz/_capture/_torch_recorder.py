@@ -8,6 +8,7 @@ from typing import Any
 from gradviz import ir
 from gradviz._capture._assemble import assemble
 from gradviz._capture._flow import FlowLog
+from gradviz._capture._holders import holders_in
 from gradviz._capture._raw import KEPT_STEPS
 from gradviz._capture._torch_log import TorchLog
 from gradviz._capture._torch_snapshot import TorchSnapshot
@@ -33,6 +34,8 @@ class TorchRecorder:
         self._last: int | None = None  # index after the last one, once it is over
         self._log: TorchLog | None = None
         self._own: TorchLog | None = None
+        self._frame: FrameType | None = None
+        self._holders: dict[int, tuple[str, ...]] = {}  # by the tensor's number
 
     def begin(self, frame: FrameType | None) -> None:
         """Start to listen; the log finds names by itself."""
@@ -41,6 +44,7 @@ class TorchRecorder:
             log = self._own = TorchLog(scan=self.values)
             log.__enter__()
         log.watch_details()
+        self._frame = frame
         self._log, self._first, self._last = log, log.next_index, None
 
     def end(self, error: BaseException | None) -> None:
@@ -49,12 +53,24 @@ class TorchRecorder:
             return
         self._log.refresh()
         self._last = self._log.next_index
+        self._note_holders(self._log)
         if error is not None:
             sentence = f"{type(error).__name__}: {error}"
             self._notes.append(f"The recorded code raised {sentence}")
         if self._own is not None:
             trace = None if error is None else error.__traceback__
             self._own.__exit__(None if error is None else type(error), error, trace)
+
+    def _note_holders(self, log: TorchLog) -> None:
+        """Note which names of the program hold the tensors that are alive."""
+        log.pause()
+        try:
+            names = holders_in(self._frame, log.torch.Tensor)
+            living = [(number, id(tensor)) for number, tensor in log.tensors.alive()]
+            self._holders = {n: names[key] for n, key in living if key in names}
+        finally:
+            self._frame = None
+            log.resume()
 
     def snapshot(self) -> ir.Snapshot:
         """Return what was recorded so far."""
@@ -76,7 +92,7 @@ class TorchRecorder:
         last = [root.node for event in passes[-1:] for root in event.roots]
         roots = [key for key in last if key is not None] or _ends(nodes)
         before = events[: len(events) - len(kept)]
-        graph = TorchSnapshot(log)
+        graph = TorchSnapshot(log, self._holders)
         recording = graph.recording(self.title, kept, nodes, roots, before)
         recording.notes += self._notes
         flow = _flow_of(graph, events)

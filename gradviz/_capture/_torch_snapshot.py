@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from gradviz import ir
@@ -43,8 +43,11 @@ def producer(torch: Any) -> str:
 class TorchSnapshot:
     """Translates records of the log, each one once."""
 
-    def __init__(self, log: TorchLog) -> None:
+    def __init__(
+        self, log: TorchLog, holders: Mapping[int, tuple[str, ...]] | None = None
+    ) -> None:
         self.log = log
+        self._holders = holders or {}  # names that hold a tensor, by its number
         self.program = log.program
         self.nodes: dict[int, RawNode] = {}
         self._tensors: dict[int, RawTensor] = {}  # by id(value): values live in the log
@@ -174,6 +177,7 @@ class TorchSnapshot:
                 is_view=value.is_view,
                 name=None if facts is None else facts.name,
                 statistics=statistics_of(value.summary),
+                holders=self._holders.get(value.tensor, ()),
             )
         return raw
 

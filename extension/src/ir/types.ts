@@ -103,6 +103,8 @@ export interface TensorMeta {
   /** parameter path or variable name, where known */
   readonly name: string | null;
   readonly statistics: number | null;
+  /** names that held it in the end: "loss", "history[3]" */
+  readonly holders: readonly string[];
 }
 
 /** A tensor that a node keeps for its derivative. */
@@ -462,6 +464,7 @@ export const TABLES: Readonly<
       fallback: null,
       refers: "statistics",
     },
+    holders: { kind: "strings", optional: false, fallback: [] },
   },
   saved: {
     node: { kind: "int", optional: false, refers: "nodes" },
