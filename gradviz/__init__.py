@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from gradviz._capture import record as record
     from gradviz._diff import diff as diff
     from gradviz._ledger import ledger as ledger
+    from gradviz._merge import merge as merge
     from gradviz.derivative import check_derivative as check_derivative
     from gradviz.diagnosis.finished import diagnose as diagnose
     from gradviz.export import export_dot as export_dot
@@ -46,6 +47,7 @@ _HOMES = {
     "ledger": "gradviz._ledger",
     "load": "gradviz.export",
     "load_ipython_extension": "gradviz.magic",
+    "merge": "gradviz._merge",
     "record": "gradviz._capture",
     "show": "gradviz.export",
     "step": "gradviz.stepping",

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from gradviz._capture._raw import KEPT_STEPS
 from gradviz.errors import ExportError, GradvizError
+from gradviz.watching.ranks import launched_rank, path_of_rank
 
 if TYPE_CHECKING:
     from gradviz._run import Outcome
@@ -118,9 +119,16 @@ def run(options: argparse.Namespace, arguments: list[str]) -> int:
     targets = (options.html, options.json, options.findings)
     if options.step:
         return _run_stepped(options, arguments)
+    rank = launched_rank()
     if all(target is None for target in targets):
-        options.html = Path(f"{script.stem}.html")
-    for target in (options.html, *targets):  # before hours of training, not after
+        if rank is None:
+            options.html = Path(f"{script.stem}.html")
+        else:  # for `gradviz merge` to put together
+            options.json = Path(f"{script.stem}.json")
+    if rank is not None:
+        _name_after(rank, options)
+    targets = (options.html, options.json, options.findings)
+    for target in targets:  # before hours of training, not after
         if target is not None:
             check_target(target)
     if options.html is not None:
@@ -131,6 +139,15 @@ def run(options: argparse.Namespace, arguments: list[str]) -> int:
     if not outcome.forked:  # a child of the script has nothing to say
         _deliver(outcome, options)
     return outcome.status
+
+
+def _name_after(rank: int, options: argparse.Namespace) -> None:
+    """Put the rank into the names of all files: every process writes its own."""
+    for form in ("html", "json", "findings"):
+        target = getattr(options, form)
+        if target is not None:
+            setattr(options, form, path_of_rank(target, rank))
+    options.no_open = True
 
 
 def _run_stepped(options: argparse.Namespace, arguments: list[str]) -> int:

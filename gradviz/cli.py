@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, NoReturn
 
 from gradviz import ir
 from gradviz._cli_export import add_export, export
+from gradviz._cli_merge import add_merge, merge
 from gradviz._cli_run import add_run, run, split_run
 from gradviz._commands import COMMANDS, add_commands
 from gradviz.errors import GradvizError
@@ -40,6 +41,7 @@ examples:
   gradviz show train.gradviz.json            see a recording in the browser
   gradviz ledger train.gradviz.json          what is saved, and every NaN and Inf
   gradviz diff a.gradviz.json b.gradviz.json what an edit changed
+  gradviz merge gradviz-watch-rank*.json     the ranks of a training side by side
   gradviz export train.gradviz.json -o graph.svg
 
 `gradviz COMMAND --help` says more about a command.
@@ -78,6 +80,8 @@ def _dispatch(given: list[str]) -> int:
             return run(options, for_script)
         if options.command in COMMANDS:
             return COMMANDS[options.command](options)
+        if options.command == "merge":
+            return merge(options)
         if options.command == "explain":
             return _explain(options.rule)
         if options.command == "export":
@@ -109,6 +113,7 @@ def _parser() -> argparse.ArgumentParser:
     show.add_argument("file", metavar="FILE", help="a .gradviz.json file or a page")
     show.add_argument("--no-open", action="store_true", help="only print a table")
     add_commands(commands)
+    add_merge(commands)
     return parser
 
 

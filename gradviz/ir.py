@@ -255,7 +255,7 @@ class FlowPoint:
     infs: int = 0
     weight_norm: float | None = None  # L2 of the parameter before the step
     update_norm: float | None = None  # L2 of what the optimizer added to it
-    local_norm: float | None = None  # L2 of the gradient before processes averaged it
+    local_norm: float | None = None  # before processes averaged it; inf: it held NaN
     gradient: int | None = None  # statistics, where they were taken in full
 
 

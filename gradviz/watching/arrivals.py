@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Callable
 from typing import Any
@@ -42,7 +43,8 @@ class Arrivals:
         self.last_ns = began
         if self._local:
             with self._reader.quiet():
-                self.norms[row] = self._reader.gradients([gradient])[0][0]
+                norm, _, _, nans, infs = self._reader.gradients([gradient])[0]
+            self.norms[row] = math.inf if nans + infs > 0 else norm
 
     def close(self) -> None:
         """Take the hooks off again."""

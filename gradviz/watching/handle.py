@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from gradviz import ir
 from gradviz.errors import CaptureError, GradvizError
+from gradviz.flow.ranks import SPREAD
 from gradviz.flow.table import Flow, flow_of
 from gradviz.watching import ending
 from gradviz.watching.alarms import Alarms
@@ -117,6 +118,8 @@ class Watch:
         self._history = History()
         self._alarms = Alarms(self._say)
         self._parameters = Parameters(model)
+        if self._parameters.spread:
+            self._notes.append(SPREAD)
         self.title = title or type(model).__name__
         self.open = True
         self.path: Path | None = None  # of the file that was written

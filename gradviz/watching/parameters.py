@@ -55,6 +55,12 @@ class Parameters:
         """The model, None once it is gone."""
         return self._model()
 
+    @property
+    def spread(self) -> bool:
+        """Whether each process holds only a part of a parameter."""
+        alive = (reference() for reference in self._references)
+        return any(getattr(each, "_local_tensor", None) is not None for each in alive)
+
     def row(self, parameter: Any) -> int | None:
         """Return the row of a parameter; None for one that is not watched."""
         row = self._rows.get(id(parameter))

@@ -299,7 +299,7 @@ export interface FlowPoint {
   readonly weight_norm: number | null;
   /** L2 of what the optimizer added to it */
   readonly update_norm: number | null;
-  /** L2 of the gradient before processes averaged it */
+  /** before processes averaged it; inf: it held NaN */
   readonly local_norm: number | null;
   /** statistics, where they were taken in full */
   readonly gradient: number | null;

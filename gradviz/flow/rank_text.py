@@ -1,0 +1,71 @@
+"""The processes of one training side by side, as text."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+
+from gradviz import ir
+from gradviz.flow.ranks import Cell, Ranks, number_text, span, times_of
+from gradviz.render._words import clean, columns, counted
+
+
+def ranks_text(snapshot: ir.Snapshot, limit: int = 20) -> str:
+    """Return the processes side by side: their times, then their last gradients.
+
+    At most ``limit`` parameters are shown, those that differ most first.
+    """
+    ranks = Ranks(snapshot)
+    common = f"{counted(len(ranks.numbers), 'step')} in common"
+    if ranks.numbers:
+        common += f", {ranks.numbers[0]:,} to {ranks.numbers[-1]:,}"
+    lines = [f"{counted(len(ranks.ranks), 'rank')}, {common}", ""]
+    table = [("rank", "looks", "step", "backward", "waits")]
+    for rank, flow in ranks.flows.items():
+        times = times_of(flow)
+        spans = (span(times.step), span(times.backward), span(times.wait))
+        table.append((str(rank), str(len(flow.steps)), *spans))
+    lines += _aligned(table)
+    if ranks.numbers:
+        lines += ["", *_aligned(_gradients(ranks, limit))]
+        if len(ranks.layers) > limit:
+            more = len(ranks.layers) - limit
+            lines.append(f"… {counted(more, 'more parameter')}")
+    return "\n".join(lines)
+
+
+def _gradients(ranks: Ranks, limit: int) -> list[tuple[str, ...]]:
+    number = ranks.numbers[-1]
+    rows = [(layer, ranks.cells(layer, number)) for layer in range(len(ranks.layers))]
+    kept = sorted(rows, key=lambda row: -_spread(row[1]))[:limit]
+    shown = ranks.ranks[:6]
+    heading = [f"gradient at step {number:,}"]
+    heading += [f"rank {rank}" for rank in shown]
+    averaged = any(cell.after is not None for _, row in rows for cell in row.values())
+    table = [tuple([*heading, "averaged"] if averaged else heading)]
+    for layer, cells in sorted(kept):
+        row = [clean(ranks.layers[layer].name, 48)]
+        row += [number_text(cells[rank].before) for rank in shown]
+        if averaged:
+            after = {number_text(cell.after) for cell in cells.values()}
+            row.append(" / ".join(sorted(after)[:3]))
+        table.append(tuple(row))
+    return table
+
+
+def _spread(cells: dict[int, Cell]) -> float:
+    known = [cell.before for cell in cells.values() if cell.before is not None]
+    if len(known) < len(cells) or any(map(math.isinf, known)):
+        return math.inf
+    low = min(known)
+    return max(known) / low if low else 0.0
+
+
+def _aligned(rows: Sequence[tuple[str, ...]]) -> Iterator[str]:
+    widths = [max(columns(row[place]) for row in rows) for place in range(len(rows[0]))]
+    for row in rows:
+        cells = [
+            cell + " " * (width - columns(cell))
+            for cell, width in zip(row, widths, strict=True)
+        ]
+        yield "  ".join(cells).rstrip()
