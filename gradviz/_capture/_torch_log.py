@@ -12,6 +12,7 @@ from typing import Any, ClassVar, Self
 
 from gradviz._capture._loop import LoopLog
 from gradviz._capture._loop_base import Patches, unseen
+from gradviz._capture._torch_aside import is_aside
 from gradviz._capture._torch_backward import TorchBackward
 from gradviz._capture._torch_calls import TorchCalls
 from gradviz._capture._torch_compiled import TorchCompiled
@@ -182,9 +183,18 @@ class TorchLog(Log):
         return index
 
     def _drop_old(self) -> None:
-        """Drop the older half of the events, and what they made."""
+        """Drop the older half of the events, and what they made.
+
+        Where most of them are calls that no gradient concerns, only those go: a data
+        loader is not to drive the passes out.
+        """
         events = self.program.events
-        del events[: MAX_EVENTS // 2]
+        half = len(events) // 2
+        kept = [event for event in events[:half] if not is_aside(event)]
+        if len(kept) < half // 2:
+            events[:half] = kept
+            return
+        del events[:half]
         first = events[0].index
         self.graph.forget(first)
         self.times = {at: ns for at, ns in self.times.items() if at >= first}

@@ -10,10 +10,13 @@ from gradviz._capture._assemble import assemble
 from gradviz._capture._flow import FlowLog
 from gradviz._capture._holders import holders_in
 from gradviz._capture._raw import KEPT_STEPS
+from gradviz._capture._torch_aside import without_asides
 from gradviz._capture._torch_log import TorchLog
 from gradviz._capture._torch_snapshot import TorchSnapshot
 from gradviz.program.events import Backward, Event, OptimizerCall
 from gradviz.program.values import Node
+
+_MANY = 100  # operations left out, before a note says so
 
 
 class TorchRecorder:
@@ -93,8 +96,14 @@ class TorchRecorder:
         roots = [key for key in last if key is not None] or _ends(nodes)
         before = events[: len(events) - len(kept)]
         graph = TorchSnapshot(log, self._holders)
-        recording = graph.recording(self.title, kept, nodes, roots, before)
+        told, aside = without_asides(kept, nodes.values())
+        recording = graph.recording(self.title, told, nodes, roots, before)
         recording.notes += self._notes
+        if aside >= _MANY:
+            recording.notes.append(
+                f"{aside:,} operations that no gradient passes through, such as those "
+                "that prepare data, are left out of the events."
+            )
         flow = _flow_of(graph, events)
         recording.flow, recording.flow_forgotten = flow.steps, flow.forgotten
         if forgotten:

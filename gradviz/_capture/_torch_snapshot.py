@@ -72,8 +72,7 @@ class TorchSnapshot:
         for event in before:
             self.scope(event.index)
         known = self.program.nodes
-        rows = [known[key] for key in dict.fromkeys(keys) if key in known]
-        rows.sort(key=lambda node: -1 if node.sequence is None else node.sequence)
+        rows = _in_order([known[key] for key in dict.fromkeys(keys) if key in known])
         for node in rows:
             self.nodes[node.key] = self._node(node)
         for node in rows:
@@ -260,6 +259,16 @@ class TorchSnapshot:
 def statistics_of(summary: Summary | None) -> ir.Statistics | None:
     """Return the full statistics behind a summary, where they were taken."""
     return None if summary is None else summary.full
+
+
+def _in_order(nodes: list[Node]) -> list[Node]:
+    """Return the nodes as the forward pass made them, leaves first, as it used them."""
+    made = [node for node in nodes if node.sequence is not None]
+    made.sort(key=lambda node: node.sequence or 0)
+    leaves = {node.key: node for node in nodes if node.sequence is None}
+    used = [edge[0] for node in made for edge in node.next if edge is not None]
+    first = dict.fromkeys([*(key for key in used if key in leaves), *leaves])
+    return [*(leaves[key] for key in first), *made]
 
 
 def _kind(node: Node) -> ir.NodeKind:

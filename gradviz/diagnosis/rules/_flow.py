@@ -123,6 +123,7 @@ class Flow:
         """Yield where the graphs behind a value end, nearest first."""
         waiting: list[_Step] = [(root, before, None, False)]
         seen: set[tuple[int, bool]] = set()
+        passed: set[tuple[int, int, bool, bool]] = set()
         for value, limit, detour, fed in waiting:
             mark = value.tensor, detour is None
             if mark in seen:
@@ -132,6 +133,11 @@ class Flow:
             if not calls and detour is None:
                 yield from self._unexplained(value, limit, fed)
             for call, made in calls:
+                # Memory that many views were written through has many makers each.
+                turn = call.index, id(made), detour is None, fed
+                if turn in passed:
+                    continue
+                passed.add(turn)
                 for operand, export in self._operands(call):
                     way = export or detour
                     met = not _compares(call) and (fed or _meets(call, operand))
