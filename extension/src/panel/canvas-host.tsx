@@ -43,6 +43,7 @@ function follow(store: Store, view: GraphView): () => void {
         marks: derived.marks.value,
         playback: derived.moment.value,
         colorBy: ui.colorBy.value,
+        drawing: ui.drawing.value,
         theme: derived.theme.value,
         minimap: ui.minimap.value,
       };

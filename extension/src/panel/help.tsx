@@ -14,6 +14,8 @@ const KEYS: readonly (readonly [keys: readonly string[], what: string])[] = [
   [["m"], "Show or hide the map of the whole"],
   [["Ctrl", "z"], "Undo what you did to the view; Ctrl+Shift+Z does it again"],
   [["t"], "Switch between graph and table"],
+  [["d"], "Arrows: tensors, gradients, or both side by side"],
+  [["l"], "Link what shares memory"],
   [["n", "N"], "Next finding, previous finding"],
   [
     ["s", "o", "u", "c"],

@@ -19,6 +19,11 @@ export const SearchIcon = icon(
 );
 export const PreviousIcon = icon("M4 10l4-4 4 4");
 export const NextIcon = icon("M4 6l4 4 4-4");
+export const LinkIcon = icon(
+  "M6.5 9.5l3-3",
+  "M7.5 5 9.2 3.3a2.4 2.4 0 0 1 3.5 3.5L11 8.5",
+  "M8.5 11l-1.7 1.7a2.4 2.4 0 0 1-3.5-3.5L5 7.5",
+);
 export const FitIcon = icon(
   "M2.5 6V2.5H6",
   "M10 2.5h3.5V6",

@@ -7,6 +7,7 @@ export type Command =
   | { readonly kind: "zoom"; readonly direction: "in" | "out" }
   | { readonly kind: "toggle" | "search" | "fit" | "table" | "clear" | "help" | "play" }
   | { readonly kind: "finding" | "event"; readonly step: 1 | -1 }
+  | { readonly kind: "flow" | "links" }
   | { readonly kind: "minimap" | "undo" | "redo" }
   | { readonly kind: "stepping"; readonly command: StepCommand };
 
@@ -27,6 +28,8 @@ const ANYWHERE: Readonly<Record<string, Command>> = {
   f: { kind: "fit" },
   t: { kind: "table" },
   m: { kind: "minimap" },
+  d: { kind: "flow" },
+  l: { kind: "links" },
   n: { kind: "finding", step: 1 },
   N: { kind: "finding", step: -1 },
   s: { kind: "stepping", command: "step" },

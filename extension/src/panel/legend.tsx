@@ -1,5 +1,7 @@
 // What the colours of the nodes mean now, over a corner of the graph; it folds away.
 import { legendOf } from "../render/legend.js";
+import { countSharing } from "../scene/links.js";
+import { formatPlural } from "../state/format.js";
 import { useStore } from "./context.js";
 import { Name } from "./text.js";
 
@@ -22,6 +24,12 @@ export function Legend() {
             <Name text={text} />
           </li>
         ))}
+        {ui.drawing.value.links && (
+          <li data-testid="links-legend">
+            <i class="swatch linked" />
+            <span>{`same memory (${formatPlural(countSharing(graph), "node")})`}</span>
+          </li>
+        )}
       </ul>
     </details>
   );

@@ -8,6 +8,7 @@ import {
   stepFinding,
   toggleSelectedScope,
 } from "../state/actions.js";
+import { nextFlow, toggleLinks } from "../state/actions-drawing.js";
 import { redo, rememberGaze, toggleMinimap, undo } from "../state/actions-history.js";
 import { stepEvent, togglePlay } from "../state/actions-timeline.js";
 import { visibleText } from "../state/visible-text.js";
@@ -74,6 +75,12 @@ function run(app: AppContext, root: HTMLElement, command: Command): void {
       break;
     case "play":
       togglePlay(store);
+      break;
+    case "flow":
+      nextFlow(store);
+      break;
+    case "links":
+      toggleLinks(store);
       break;
     case "help":
       setHelp(store, true);

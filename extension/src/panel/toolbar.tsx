@@ -16,6 +16,7 @@ import { countSentence, worstOf } from "../state/findings.js";
 import { formatPlural } from "../state/format.js";
 import type { ThemeChoice } from "../state/ui.js";
 import { useApp, useStore } from "./context.js";
+import { DrawingTools } from "./drawing-tools.js";
 import { ExportMenu } from "./export-menu.js";
 import {
   AutoThemeIcon,
@@ -204,6 +205,7 @@ function GraphTools({ table }: { table: boolean }) {
       <CameraButtons disabled={table} />
       <ScopeButtons disabled={table} />
       <ColorSelect />
+      <DrawingTools disabled={table} />
     </>
   );
 }

@@ -16,6 +16,7 @@ const FIT_MAX_SCALE = 1.15;
 const FIT_MARGIN = 28;
 /** Below this, names cannot be read: the first look is then at the top of the graph. */
 const READABLE_SCALE = 0.78;
+const LEAST_WIDTH_SCALE = 0.42;
 const REVEAL_SCALE = 0.8;
 const REVEAL_MARGIN = 48;
 const MOVE_MILLIS = 260;
@@ -88,6 +89,15 @@ export class Camera {
     const middle = center(byWidth >= scale ? world : entry).x;
     const x = center(area).x - middle * scale;
     this.jump({ scale, x, y: area.y - world.y * scale });
+  }
+
+  /** All of the width where names can nearly be read then, from the top. */
+  lookAtWidth(world: Rect): void {
+    const area = this.screen(FIT_MARGIN);
+    const byWidth = area.width / Math.max(world.width, 1);
+    const scale = Math.min(1, Math.max(LEAST_WIDTH_SCALE, byWidth));
+    const x = center(area).x - center(world).x * scale;
+    this.glide({ scale, x, y: area.y - world.y * scale });
   }
 
   /** Whether a rectangle can be in view as a whole with its names readable. */

@@ -4,6 +4,7 @@ import type { Transform } from "../geometry/transform.js";
 import type { Mark } from "../graph/mark.js";
 import type { Badge } from "../scene/badges.js";
 import type { EdgeLabels } from "../scene/edge-labels.js";
+import type { StorageLink } from "../scene/links.js";
 import { AHEAD, type ItemPlayback } from "../scene/playback.js";
 import type { Box, Scene } from "../scene/scene.js";
 import type { Tone } from "../scene/tones.js";
@@ -30,6 +31,8 @@ export interface Frame {
   readonly marks: ReadonlyMap<number, Mark>;
   /** A merged edge, or -1. */
   readonly selectedEdge: number;
+  /** Which boxes share memory; null where that is not asked for. */
+  readonly links: readonly StorageLink[] | null;
   /** What the timeline says; null while it shows the whole recording. */
   readonly playback: ItemPlayback | null;
   /** Items of the line under the cursor of an editor. */
@@ -53,9 +56,14 @@ export const DETAIL = {
 } as const;
 
 /** Whether something is left out by the search, or still to come in the timeline. */
-export function isFaded({ matches, playback }: Frame, item: number): boolean {
+export function isFaded({ matches, playback, scene }: Frame, item: number): boolean {
   if (playback !== null && playback.stage[item] === AHEAD) return true;
-  return matches !== null && !matches.has(item);
+  return matches !== null && !matches.has(item % scene.half);
+}
+
+/** Whether an item, or the forward box that it is the twin of, is selected. */
+export function isSelected({ selected, scene }: Frame, item: number): boolean {
+  return selected >= 0 && item % scene.half === selected;
 }
 
 /** The badges that are drawn: bad news and findings at any distance, the rest close up. */

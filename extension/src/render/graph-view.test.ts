@@ -1,5 +1,7 @@
 // @vitest-environment jsdom
+
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
+import { FIRST_DRAWING } from "../graph/drawing.js";
 import { bare, twoLayers } from "../graph/snapshots.test-util.js";
 import { createGraphView, type GraphView, type GraphViewState } from "./graph-view.js";
 
@@ -25,6 +27,7 @@ const idle: GraphViewState = {
   marks: new Map(),
   playback: null,
   colorBy: "family",
+  drawing: FIRST_DRAWING,
   theme: "light",
   minimap: true,
 };

@@ -53,6 +53,7 @@ class CanvasGraphView implements GraphView {
   private hasMoved = false;
   private pendingReveal: readonly number[] | null = null;
   private isDragging = false;
+  private hadTwins = false;
   /** The scene was not painted yet. */
   private isNew = false;
   private toggledAt = Number.NEGATIVE_INFINITY;
@@ -222,6 +223,7 @@ class CanvasGraphView implements GraphView {
     else if (toggled !== null) this.hasMoved = true;
     if (shift !== null && shift !== "anew" && this.hasMoved) this.keepInPlace(shift);
     this.lookFirst();
+    this.lookAtColumns();
     this.gazing.arrive();
     if (this.pendingReveal !== null) this.reveal(this.pendingReveal);
     this.surface.requestFrame();
@@ -246,6 +248,17 @@ class CanvasGraphView implements GraphView {
     this.camera.firstLook(scene.bounds, entryBox(scene) ?? scene.bounds);
     const marked = this.areaOf(this.picture.state?.marks.keys() ?? []);
     if (marked !== null) this.camera.reveal(marked);
+  }
+
+  /** When a second column comes, both are shown. */
+  private lookAtColumns(): void {
+    const { scene } = this.picture;
+    const hasTwins = scene !== null && scene.half < scene.boxes.length;
+    if (scene !== null && hasTwins && !this.hadTwins) {
+      this.hasMoved = true;
+      this.camera.lookAtWidth(scene.bounds);
+    }
+    this.hadTwins = hasTwins;
   }
 
   private zoom(factor: number, at: Point): void {

@@ -2,7 +2,7 @@
 import { intersects } from "../geometry/rect.js";
 import { METRICS } from "../scene/boxes.js";
 import type { Box } from "../scene/scene.js";
-import { DETAIL, type Frame, isFaded } from "./frame.js";
+import { DETAIL, type Frame, isFaded, isSelected } from "./frame.js";
 import { coloursOf, paintWords } from "./paint-words.js";
 import type { Pen } from "./pen.js";
 
@@ -48,7 +48,9 @@ function paintFarBoxes(context: Pen, frame: Frame): void {
     const row = Math.floor((box.y + box.height / 2) * view.scale + view.y);
     const isInside = column >= 0 && row >= 0 && column < columns && row < rows;
     const isNotable =
-      box.isBad || frame.matches?.has(item) === true || frame.marks.has(item);
+      box.isBad ||
+      frame.matches?.has(item % scene.half) === true ||
+      frame.marks.has(item % scene.half);
     if (isInside && !isNotable) {
       const place = row * columns + column;
       if (taken[place] === 1) return;
@@ -68,10 +70,11 @@ function paintFarBoxes(context: Pen, frame: Frame): void {
 
 function farColour(frame: Frame, box: Box): string {
   const { theme, matches, marks } = frame;
-  const mark = marks.get(box.item);
+  const mark = marks.get(box.item % frame.scene.half);
   if (mark !== undefined) return theme.marks[mark];
   if (box.isBad) return theme.bad;
-  if (matches?.has(box.item) || frame.lit.has(box.item)) return theme.match;
+  const forward = box.item % frame.scene.half;
+  if (matches?.has(forward) || frame.lit.has(forward)) return theme.match;
   const { solid } = coloursOf(frame, box);
   return matches === null ? solid : theme.faded(solid);
 }
@@ -109,10 +112,11 @@ function paintBox(context: Pen, frame: Frame, box: Box): void {
   outline(context, box, 0);
   context.stroke();
   context.setLineDash([]);
-  const isFound = frame.matches?.has(box.item) || frame.lit.has(box.item);
+  const forward = box.item % frame.scene.half;
+  const isFound = frame.matches?.has(forward) || frame.lit.has(forward);
   if (isFound) paintRing(context, frame, box, theme.match);
-  if (box.item === frame.selected) paintRing(context, frame, box, theme.accent);
-  const mark = frame.marks.get(box.item);
+  if (isSelected(frame, box.item)) paintRing(context, frame, box, theme.accent);
+  const mark = frame.marks.get(forward);
   if (mark !== undefined) paintRing(context, frame, box, theme.marks[mark], MARK);
 }
 

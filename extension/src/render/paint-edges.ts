@@ -55,7 +55,11 @@ export function paintHighlights(context: Pen, frame: Frame): void {
   };
   const colour = (edge: number, look: string) =>
     scene.edges[edge]?.kind === "bad" ? theme.bad : look;
-  for (const item of new Set([hovered, selected])) {
+  const { half, boxes } = scene;
+  const twins = [hovered, selected].flatMap((item) =>
+    item >= 0 && item + half < boxes.length ? [item, item + half] : [item],
+  );
+  for (const item of new Set(twins)) {
     for (const edge of scene.edgesOfItem.get(item) ?? []) {
       const isIncoming = scene.visible.target[edge] === item;
       paint(edge, colour(edge, isIncoming ? theme.edgeIn : theme.edgeOut));
@@ -126,13 +130,15 @@ function tracePath(context: Pen, frame: Frame, edge: number, hasArrow: boolean):
   const { points, starts } = frame.scene.placement;
   const start = starts[edge] ?? 0;
   const end = starts[edge + 1] ?? 0;
+  const isTurned = frame.scene.edges[edge]?.isTurned === true;
+  const back = hasArrow ? ARROW.length * 0.8 : 0;
   let x = points[start] ?? 0;
   let y = points[start + 1] ?? 0;
-  context.moveTo(x, y);
+  context.moveTo(x, y + (isTurned ? back : 0));
   for (let i = start + 2; i < end; i += 2) {
     const toX = points[i] ?? 0;
-    const shortened = hasArrow && i + 2 === end ? ARROW.length * 0.8 : 0;
-    const toY = (points[i + 1] ?? 0) - shortened;
+    const isLast = i + 2 === end && !isTurned;
+    const toY = (points[i + 1] ?? 0) - (isLast ? back : 0);
     if (toX === x) context.lineTo(toX, toY);
     else {
       const { x1, y1, x2, y2 } = controls(x, y, toX, toY);
@@ -143,15 +149,18 @@ function tracePath(context: Pen, frame: Frame, edge: number, hasArrow: boolean):
   }
 }
 
-/** Every edge arrives from above. */
+/** Arrows of tensors point down, those of gradients up. */
 function traceArrow(context: Pen, frame: Frame, edge: number, width: number): void {
   const { points, starts } = frame.scene.placement;
-  const end = starts[edge + 1] ?? 0;
-  const x = points[end - 2] ?? 0;
-  const y = points[end - 1] ?? 0;
+  const isTurned = frame.scene.edges[edge]?.isTurned === true;
+  const at = isTurned ? (starts[edge] ?? 0) : (starts[edge + 1] ?? 0) - 2;
+  const x = points[at] ?? 0;
+  const y = points[at + 1] ?? 0;
+  const side = isTurned ? 1 : -1;
   const half = (ARROW.width + width) / 2;
+  const foot = y + side * (ARROW.length + width / 2);
   context.moveTo(x, y);
-  context.lineTo(x - half, y - ARROW.length - width / 2);
-  context.lineTo(x + half, y - ARROW.length - width / 2);
+  context.lineTo(x - half, foot);
+  context.lineTo(x + half, foot);
   context.closePath();
 }

@@ -5,6 +5,7 @@ import { DETAIL, type Frame, frameFill, isFaded } from "./frame.js";
 import { paintBoxes } from "./paint-boxes.js";
 import { paintEdges, paintHighlights } from "./paint-edges.js";
 import { paintBadges, paintEdgeLabels } from "./paint-labels.js";
+import { paintLinks } from "./paint-links.js";
 import { paintGlow, paintPlayback } from "./paint-playback.js";
 import { paintSigns } from "./paint-signs.js";
 import { paintFrameTitles } from "./paint-titles.js";
@@ -21,6 +22,7 @@ export function paint(context: Pen, frame: Frame): void {
   paintFrames(context, frame);
   paintEdges(context, frame);
   paintHighlights(context, frame);
+  paintLinks(context, frame);
   paintEdgeLabels(context, frame);
   paintGlow(context, frame);
   paintBoxes(context, frame);
@@ -29,6 +31,31 @@ export function paint(context: Pen, frame: Frame): void {
   paintSigns(context, frame);
   context.setTransform(pixelRatio, 0, 0, pixelRatio, 0, 0);
   paintFrameTitles(context, frame, frameTitles(frame.scene, view, size));
+  paintHeadings(context, frame);
+}
+
+const HEADINGS = ["Forward ↓", "Backward ↑"] as const;
+const HEADING_SIZE = 13;
+const PLATE = { x: 9, height: 22, top: 4, radius: 5 };
+
+/** The names of the two columns above them, or at the top of the screen. */
+function paintHeadings(context: Pen, { scene, theme, text, view }: Frame): void {
+  if (scene.half === scene.boxes.length) return;
+  context.font = text.font(HEADING_SIZE, true);
+  context.textAlign = "center";
+  context.textBaseline = "middle";
+  const y = Math.max(PLATE.top, view.y + scene.bounds.y * view.scale);
+  for (const [index, words] of HEADINGS.entries()) {
+    const share = index === 0 ? 0.25 : 0.75;
+    const x = view.x + scene.bounds.width * share * view.scale;
+    const width = text.measure(words, HEADING_SIZE, true) + 2 * PLATE.x;
+    context.beginPath();
+    context.roundRect(x - width / 2, y, width, PLATE.height, PLATE.radius);
+    context.fillStyle = theme.badge;
+    context.fill();
+    context.fillStyle = theme.badgeText;
+    context.fillText(words, x, y + PLATE.height / 2 + 0.5);
+  }
 }
 
 /** Only boxes, for a small map of the whole. */

@@ -2,6 +2,7 @@
 import type { Graph } from "../graph/build.js";
 import { collapse, type VisibleGraph } from "../graph/collapse.js";
 import type { ColorBy } from "../graph/color-by.js";
+import type { Flow } from "../graph/drawing.js";
 import { type Mark, signOf } from "../graph/mark.js";
 import type { Placement } from "../layout/index.js";
 import {
@@ -18,17 +19,19 @@ import {
   measureBoxes,
 } from "../scene/boxes.js";
 import { createEdgeLabels, type EdgeLabels } from "../scene/edge-labels.js";
+import { type StorageLink, storageLinks } from "../scene/links.js";
 import { type ItemPlayback, type Playback, playItems } from "../scene/playback.js";
 import { boxOfNode, buildScene, mergedEdge, type Scene } from "../scene/scene.js";
 import { type Tone, toneItems } from "../scene/tones.js";
 import { toneNodes } from "../scene/toning.js";
 import { createTween, type Tween } from "../scene/tween.js";
+import { buildTwinScene, describeTwins, measurePairs } from "../scene/twins.js";
 import { easeOut } from "./camera.js";
-import { parseColour } from "./colour.js";
 import type { Frame } from "./frame.js";
 import type { LayoutClient } from "./layout-client.js";
+import { countBoxes, itemsOf, onlyDifference, themeOf } from "./picture-parts.js";
 import type { TextMetrics } from "./text-metrics.js";
-import { createTheme, type Theme } from "./theme.js";
+import type { Theme } from "./theme.js";
 import type { GraphViewState } from "./view-types.js";
 
 export interface SceneNews {
@@ -66,6 +69,7 @@ export type FrameParts = Pick<
   | "lit"
   | "marks"
   | "playback"
+  | "links"
 >;
 
 interface Plan {
@@ -73,6 +77,9 @@ interface Plan {
   readonly collapsed: ReadonlySet<number>;
   readonly visible: VisibleGraph;
   readonly contents: readonly BoxContent[];
+  readonly flow: Flow;
+  /** What the backward column shows, where there is one. */
+  readonly twins: readonly BoxContent[] | null;
   /** The scene before, if it shows the same graph. */
   readonly before: Scene | null;
   readonly begin: number;
@@ -101,6 +108,7 @@ export class Picture {
     null;
   private played: { scene: Scene; playback: Playback; items: ItemPlayback } | null =
     null;
+  private linked: { scene: Scene; links: readonly StorageLink[] } | null = null;
   private theme: Theme | null = null;
 
   constructor(private readonly options: PictureOptions) {}
@@ -113,7 +121,8 @@ export class Picture {
   setState(state: GraphViewState): void {
     const before = this.state;
     this.state = state;
-    if (before?.collapsed !== state.collapsed) this.schedule();
+    const isFlow = before?.drawing.flow === state.drawing.flow;
+    if (before?.collapsed !== state.collapsed || !isFlow) this.schedule();
     if (before?.matches !== state.matches || before.lit !== state.lit) {
       this.findMatches();
     }
@@ -150,6 +159,7 @@ export class Picture {
       lit: this.lit,
       marks,
       playback: this.playbackOf(scene, state.playback),
+      links: state.drawing.links ? this.linksOf(scene) : null,
       selected: itemOf(selected),
       hovered: itemOf(hovered),
       selectedEdge: selectedEdge === null ? -1 : mergedEdge(scene, selectedEdge),
@@ -179,11 +189,16 @@ export class Picture {
     const before = isSame ? this.scene : null;
     const visible = collapse(graph, collapsed);
     const contents = describeBoxes(graph, visible);
-    const sizes = measureBoxes(contents, text.measure);
+    const flow = this.state?.drawing.flow ?? "forward";
+    const twins = flow === "both" ? describeTwins(graph, contents) : null;
+    const sizes =
+      twins === null
+        ? measureBoxes(contents, text.measure)
+        : measurePairs(contents, twins, text.measure);
     const start =
       before === null ? {} : { previousX: previousX(before, graph, visible) };
     const options = { titleHeight: METRICS.frameTitle, ...start };
-    const plan = { graph, collapsed, visible, contents, before, begin };
+    const plan = { graph, collapsed, visible, contents, flow, twins, before, begin };
     const done = (placement: Placement) => this.show(plan, placement);
     layouts.run({ graph: visible, sizes, options }, done, (error) => {
       this.isStale = false;
@@ -192,8 +207,11 @@ export class Picture {
   }
 
   private show(plan: Plan, placement: Placement): void {
-    const { graph, visible, contents, before, collapsed, begin } = plan;
-    const scene = buildScene(graph, visible, contents, placement);
+    const { graph, visible, contents, flow, twins, before, collapsed, begin } = plan;
+    const scene =
+      twins === null
+        ? buildScene(graph, visible, contents, placement, flow)
+        : buildTwinScene(graph, visible, contents, twins, placement);
     this.motion = null;
     const toggled = onlyDifference(this.laidOut, collapsed);
     const shift =
@@ -206,7 +224,7 @@ export class Picture {
     this.findMatches();
     this.placeMarks();
     const millis = performance.now() - begin;
-    this.options.onScene({ boxes: countBoxes(visible), millis, shift, toggled });
+    this.options.onScene({ boxes: countBoxes(scene.visible), millis, shift, toggled });
   }
 
   /** The scene, or one on the way to it; asks for the next frame of the way. */
@@ -226,8 +244,16 @@ export class Picture {
     const { played } = this;
     if (played?.scene === scene && played.playback === playback) return played.items;
     const items = playItems(scene.visible, playback);
+    items.stage.copyWithin(scene.half, 0, scene.half);
     this.played = { scene, playback, items };
     return items;
+  }
+
+  private linksOf(scene: Scene): readonly StorageLink[] {
+    if (this.linked?.scene !== scene) {
+      this.linked = { scene, links: storageLinks(scene.graph, scene.visible) };
+    }
+    return this.linked.links;
   }
 
   private findMatches(): void {
@@ -253,42 +279,13 @@ export class Picture {
 
   private tonesOf(scene: Scene, colorBy: ColorBy): readonly Tone[] {
     if (this.toned?.scene !== scene || this.toned.colorBy !== colorBy) {
-      const tones = toneItems(scene.visible, toneNodes(scene.graph, colorBy));
+      const tones = toneItems(
+        scene.visible,
+        toneNodes(scene.graph, colorBy),
+        scene.half,
+      );
       this.toned = { scene, colorBy, tones };
     }
     return this.toned.tones;
   }
-}
-
-function themeOf(name: "light" | "dark", background: string | null): Theme {
-  const isReadable = background !== null && parseColour(background) !== null;
-  return isReadable ? createTheme(name, background) : createTheme(name);
-}
-
-function countBoxes(visible: VisibleGraph): number {
-  return visible.open.reduce((count, open) => count + (open === 0 ? 1 : 0), 0);
-}
-
-/** The one scope by which two sets of closed scopes differ, else null. */
-function onlyDifference(
-  before: ReadonlySet<number>,
-  after: ReadonlySet<number>,
-): number | null {
-  if (Math.abs(before.size - after.size) !== 1) return null;
-  const [small, large] = before.size < after.size ? [before, after] : [after, before];
-  const extra = [...large].filter((scope) => !small.has(scope));
-  return extra.length === 1 ? (extra[0] ?? null) : null;
-}
-
-/** The items that show these nodes, and the open scopes around them. */
-function itemsOf(visible: VisibleGraph, nodes: ReadonlySet<number>): Set<number> {
-  const items = new Set<number>();
-  for (const node of nodes) {
-    let item = visible.itemOfNode[node] ?? -1;
-    while (item >= 0 && !items.has(item)) {
-      items.add(item);
-      item = visible.parent[item] ?? -1;
-    }
-  }
-  return items;
 }

@@ -44,6 +44,8 @@ interface BaseTheme {
   readonly badge: string;
   readonly badgeText: string;
   readonly shadow: string;
+  /** Of shared memory. */
+  readonly link: string;
 }
 
 export interface Theme extends BaseTheme {
@@ -135,6 +137,7 @@ const LIGHT: BaseTheme = {
   badge: "#e9edf2",
   badgeText: "#3d4755",
   shadow: "rgb(20 30 48 / 10%)",
+  link: "#8f3f87",
 };
 
 const DARK: BaseTheme = {
@@ -167,6 +170,7 @@ const DARK: BaseTheme = {
   badge: "#2f3848",
   badgeText: "#c9d2df",
   shadow: "rgb(0 0 0 / 35%)",
+  link: "#e0a0d8",
 };
 
 /** How much of its hue a box's fill and border carry. */

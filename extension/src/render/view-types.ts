@@ -1,5 +1,6 @@
 // What the rest of the app and the graph view say to each other.
 import type { ColorBy } from "../graph/color-by.js";
+import type { Drawing } from "../graph/drawing.js";
 import type { Mark } from "../graph/mark.js";
 import type { Snapshot } from "../ir/types.js";
 import type { Playback } from "../scene/playback.js";
@@ -22,6 +23,7 @@ export interface GraphViewState {
   /** The moment that the timeline shows; null shows the whole recording. */
   readonly playback: Playback | null;
   readonly colorBy: ColorBy;
+  readonly drawing: Drawing;
   readonly theme: "light" | "dark";
   /** Whether the map of the whole may be shown. */
   readonly minimap: boolean;

@@ -86,7 +86,7 @@ function nearestBox(scene: Scene, world: Rect): Box | null {
   let found: Box | null = null;
   scene.boxGrid.query(world, (item) => {
     const box = scene.boxes[item];
-    if (box === undefined || box.shape === "frame") return;
+    if (box === undefined || box.shape === "frame" || item >= scene.half) return;
     const at = center(box);
     if (!contains(world, at.x, at.y)) return;
     const distance = Math.hypot(at.x - middle.x, at.y - middle.y);

@@ -2,8 +2,9 @@
 import type { Graph } from "../graph/build.js";
 import { rowOf } from "../graph/build.js";
 import type { VisibleGraph } from "../graph/collapse.js";
+import type { Flow } from "../graph/drawing.js";
 import type { Edge, Snapshot, Statistics } from "../ir/types.js";
-import { tensorLabel } from "./labels.js";
+import { formatShort, tensorLabel } from "./labels.js";
 import { logRange, shareOf } from "./tones.js";
 
 /** plain: the gradient is not known; flow: known, as thick as it is large; still: zero;
@@ -15,6 +16,8 @@ export interface EdgeLook {
   /** In world units. */
   readonly width: number;
   readonly label: string;
+  /** The arrow is at the start of the path: the gradient flows against it. */
+  readonly isTurned: boolean;
 }
 
 const WIDTH = {
@@ -28,7 +31,13 @@ const WIDTH = {
 const NO_GRADIENT = "no gradient";
 const WIDTH_STEP = 0.4; // few widths, so that edges of one look are drawn in one stroke
 
-export function describeEdges(graph: Graph, visible: VisibleGraph): EdgeLook[] {
+/** Edges from items after `half` on are those of the backward twins. */
+export function describeEdges(
+  graph: Graph,
+  visible: VisibleGraph,
+  flow: Flow = "forward",
+  half = visible.node.length,
+): EdgeLook[] {
   const { snapshot } = graph;
   const range = logRange(
     snapshot.edges.map((edge) => gradientOf(snapshot, edge)?.norm ?? null),
@@ -47,14 +56,21 @@ export function describeEdges(graph: Graph, visible: VisibleGraph): EdgeLook[] {
       isBad = isBad || holdsBad(gradient) || holdsBad(values);
       if (gradient?.norm != null) norm = Math.max(norm ?? 0, gradient.norm);
     }
-    const label = isCut ? cutLabel(graph, visible, index) : labelOf(snapshot, members);
-    if (isBad) return { kind: "bad", width: WIDTH.bad, label };
-    if (isCut) return { kind: "cut", width: WIDTH.cut, label };
-    if (norm === null) return { kind: "plain", width: WIDTH.plain, label };
-    if (norm === 0) return { kind: "still", width: WIDTH.still, label };
+    const isBack = flow === "backward" || (visible.source[index] ?? 0) >= half;
+    const label = isCut
+      ? cutLabel(graph, visible, index)
+      : isBack
+        ? gradientLabel(snapshot, members)
+        : labelOf(snapshot, members);
+    const rest = { label, isTurned: isBack && !isCut };
+    if (isBad) return { kind: "bad", width: WIDTH.bad, ...rest };
+    if (isCut) return { kind: "cut", width: WIDTH.cut, ...rest };
+    if (norm === null) return { kind: "plain", width: WIDTH.plain, ...rest };
+    if (norm === 0) return { kind: "still", width: WIDTH.still, ...rest };
     const span = WIDTH.thickest - WIDTH.thinnest;
     const width = WIDTH.thinnest + span * shareOf(range, norm);
-    return { kind: "flow", width: Math.round(width / WIDTH_STEP) * WIDTH_STEP, label };
+    const steps = Math.round(width / WIDTH_STEP);
+    return { kind: "flow", width: steps * WIDTH_STEP, ...rest };
   });
 }
 
@@ -94,6 +110,17 @@ function labelOf(snapshot: Snapshot, members: Int32Array): string {
   const tensor = snapshot.tensors[id];
   const shape = tensor === undefined ? "" : tensorLabel(tensor);
   return [which, shape].filter(Boolean).join(" · ");
+}
+
+/** The norm of the gradient, or of the largest where edges are merged. */
+function gradientLabel(snapshot: Snapshot, members: Int32Array): string {
+  let largest: number | null = null;
+  for (const id of members) {
+    const edge = snapshot.edges[id];
+    const norm = edge === undefined ? null : (gradientOf(snapshot, edge)?.norm ?? null);
+    if (norm !== null) largest = Math.max(largest ?? 0, norm);
+  }
+  return largest === null ? "" : `|g| ${formatShort(largest)}`;
 }
 
 function gradientOf(snapshot: Snapshot, edge: Edge): Statistics | null {

@@ -52,7 +52,7 @@ export function statisticsLabel(snapshot: Snapshot, node: OpNode): string {
 }
 
 /** Three digits: boxes are narrow. */
-function formatShort(value: number): string {
+export function formatShort(value: number): string {
   const size = Math.abs(value);
   if (size !== 0 && (size < 1e-3 || size >= 1e5)) {
     return value.toExponential(1).replace("e+", "e");

@@ -1,22 +1,16 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
+import { parseSnapshot } from "../ir/parse.js";
 import type { TensorMeta } from "../ir/types.js";
 import { regionOf, regionPicture, regionText } from "./region.js";
 
-const meta = (shape: number[], strides: number[], offset = 0): TensorMeta => ({
-  shape,
-  strides,
-  offset,
-  dtype: "float32",
-  device: "cpu",
-  storage: 0,
-  version: 0,
-  requires_grad: true,
-  is_leaf: false,
-  is_view: true,
-  name: null,
-  statistics: null,
-});
+function meta(shape: number[], strides: number[], offset = 0): TensorMeta {
+  const tensor = { shape, strides, offset, dtype: "float32", device: "cpu" };
+  const head = { format: "gradviz", schema: [1, 2], producer: "test" };
+  const [parsed] = parseSnapshot({ ...head, tensors: [tensor] }).tensors;
+  if (parsed === undefined) throw new Error("no tensor");
+  return parsed;
+}
 
 const matrix = meta([4, 3], [3, 1]);
 

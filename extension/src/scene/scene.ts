@@ -2,6 +2,7 @@
 import type { Rect } from "../geometry/rect.js";
 import type { Graph } from "../graph/build.js";
 import type { VisibleGraph } from "../graph/collapse.js";
+import type { Flow } from "../graph/drawing.js";
 import type { Placement } from "../layout/index.js";
 import type { BoxContent } from "./boxes.js";
 import { describeEdges, type EdgeLook } from "./edges.js";
@@ -26,6 +27,9 @@ export interface Scene {
   readonly boxGrid: Grid;
   readonly edgeGrid: Grid;
   readonly bounds: Rect;
+  /** Items from here on are the backward twins of the first ones; without twins it is the
+   * number of all items. */
+  readonly half: number;
 }
 
 /** Room for a curve that leaves the straight line between its points. */
@@ -36,6 +40,8 @@ export function buildScene(
   visible: VisibleGraph,
   contents: readonly BoxContent[],
   placement: Placement,
+  flow: Flow = "forward",
+  half = contents.length,
 ): Scene {
   const boxes = contents.map((content, item) => placeBox(content, item, placement));
   const boxBounds = new Float32Array(4 * boxes.length);
@@ -48,13 +54,22 @@ export function buildScene(
     visible,
     placement,
     boxes,
-    edges: describeEdges(graph, visible),
+    edges: describeEdges(graph, visible, flow, half),
     edgeBounds,
     edgesOfItem: groupByItem(visible),
     boxGrid: buildGrid(boxes.length, boxBounds),
     edgeGrid: buildGrid(visible.source.length, edgeBounds),
-    bounds: { x: 0, y: 0, ...placement.bounds },
+    bounds: boundsOf(placement, half < boxes.length),
+    half,
   };
+}
+
+/** Room for the names of two columns. */
+const HEADING = 34;
+
+function boundsOf({ bounds }: Placement, hasTwins: boolean): Rect {
+  const above = hasTwins ? HEADING : 0;
+  return { x: 0, y: -above, width: bounds.width, height: bounds.height + above };
 }
 
 /** Written out, because spreading the content takes ten times as long. */

@@ -50,7 +50,11 @@ export function shareOf(range: LogRange | null, value: number): number {
 }
 
 /** The tone of every item; a closed scope takes its strongest ramp or its one series. */
-export function toneItems(visible: VisibleGraph, toning: Toning): readonly Tone[] {
+export function toneItems(
+  visible: VisibleGraph,
+  toning: Toning,
+  half = visible.node.length,
+): readonly Tone[] {
   const tones: Tone[] = Array.from(visible.node, (node) =>
     node < 0 ? PLAIN : toning.nodeTone(node),
   );
@@ -58,6 +62,9 @@ export function toneItems(visible: VisibleGraph, toning: Toning): readonly Tone[
     if ((visible.scope[item] ?? -1) < 0) return;
     tones[item] = stronger(tones[item] ?? PLAIN, toning.nodeTone(node));
   });
+  for (let item = half; item < tones.length; item++) {
+    tones[item] = tones[item - half] ?? PLAIN;
+  }
   return tones;
 }
 

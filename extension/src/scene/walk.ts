@@ -21,7 +21,7 @@ export function neighbourOf(
     const along = nearestOf(from, connected(scene, from, direction), direction);
     if (along !== null) return nodeOf(scene, along);
   }
-  const boxes = scene.boxes.filter((box) => box.shape !== "frame");
+  const boxes = scene.boxes.slice(0, scene.half).filter((box) => box.shape !== "frame");
   const nearest = nearestOf(from, boxes, direction);
   return nearest === null ? null : nodeOf(scene, nearest);
 }

@@ -1,6 +1,7 @@
 // The state that belongs to this view alone; it is never sent to the kernel.
 import { type Signal, signal } from "@preact/signals-core";
 import type { ColorBy } from "../graph/color-by.js";
+import { type Drawing, FIRST_DRAWING } from "../graph/drawing.js";
 import type { CompareView } from "./actions-compare.js";
 import type { LedgerView } from "./actions-ledger.js";
 import type { Gaze } from "./gaze.js";
@@ -26,6 +27,7 @@ export interface UiState {
   /** Position among the matches that next and previous walk; null before the first. */
   readonly matchPosition: Signal<number | null>;
   readonly colorBy: Signal<ColorBy>;
+  readonly drawing: Signal<Drawing>;
   readonly themeChoice: Signal<ThemeChoice>;
   /** What "auto" means now: the notebook's theme or the system's. */
   readonly ambientTheme: Signal<"light" | "dark">;
@@ -81,6 +83,7 @@ export function createUiState(): UiState {
     query: signal(""),
     matchPosition: signal(null),
     colorBy: signal("family"),
+    drawing: signal(FIRST_DRAWING),
     themeChoice: signal("auto"),
     ambientTheme: signal("light"),
     viewMode: signal("graph"),
