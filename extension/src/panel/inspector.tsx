@@ -3,6 +3,7 @@ import { Boundary } from "./boundary.js";
 import { useStore } from "./context.js";
 import { EdgeInspector } from "./edge-inspector.js";
 import { NodeInspector } from "./node-inspector.js";
+import { OpenedPlace } from "./opened-place.js";
 import { Overview } from "./overview.js";
 
 function Content() {
@@ -23,6 +24,7 @@ export function Inspector() {
   const { ui } = useStore();
   return (
     <Boundary what="the inspector" attempt={ui.selection.value}>
+      <OpenedPlace />
       <Content />
     </Boundary>
   );

@@ -19,6 +19,7 @@ import { Card } from "./card.js";
 import { type AppContext, AppProvider, useApp, useStore } from "./context.js";
 import { Docks } from "./docks.js";
 import { Help } from "./help.js";
+import { Hint } from "./hint.js";
 import { type Command, commandFor, placeOfTarget } from "./keyboard.js";
 import { Legend } from "./legend.js";
 import { NodeTable } from "./node-table.js";
@@ -201,6 +202,7 @@ function Whole() {
     <>
       <Toolbar />
       <Breadcrumb />
+      <Hint />
       <div class="middle">
         {!graphless.value && (
           <>

@@ -1,4 +1,6 @@
 // The line of the user's code that made a node, in its context, the expression marked.
+
+import { openPlace } from "../state/actions-place.js";
 import { type ExcerptLine, excerpt } from "../state/excerpt.js";
 import type { Place } from "../state/inspect.js";
 import { visibleCode, visibleText } from "../state/visible-text.js";
@@ -35,12 +37,26 @@ export function PlaceText({ place: { site, name } }: { place: Place }) {
   );
 }
 
-/** The same, as a button where the host can open it. */
-export function PlaceLink({ place }: { place: Place }) {
-  const { reveal } = useApp();
+/** The same as a button: the host opens it, else the inspector shows its text. */
+export function PlaceLink({ place, here = false }: { place: Place; here?: boolean }) {
+  const { reveal, store } = useApp();
   const { site, source } = place;
   const text = <PlaceText place={place} />;
-  if (reveal === null) return text;
+  if (reveal === null) {
+    const { ui, derived } = store;
+    const hasRoom = !ui.card.value && derived.panes.value.includes("inspector");
+    if (here || source === null || !hasRoom) return text;
+    return (
+      <button
+        type="button"
+        class="link place"
+        title={visibleText(`Show ${site.file}, line ${site.line}`)}
+        onClick={() => openPlace(store, place)}
+      >
+        {text}
+      </button>
+    );
+  }
   const target = {
     ...site,
     cell_id: source?.cell_id ?? null,
@@ -74,7 +90,7 @@ export function SourceView({
   return (
     <div class="source" data-testid="source">
       <p class="source-head">
-        <PlaceLink place={place} />
+        <PlaceLink place={place} here />
         {site.function !== "" && site.function !== "<module>" && (
           <span class="muted">
             in <Name text={site.function} />

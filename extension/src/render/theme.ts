@@ -1,5 +1,5 @@
-// Colours. Families take the Okabe-Ito palette, which stays apart for colour-blind eyes;
-// its vermillion is kept for NaN and Inf alone.
+// Colours. Families start from the Okabe-Ito palette, whose vermillion is kept for NaN and
+// Inf alone; colour-vision.test.ts tells them apart as colour-blind eyes do.
 import type { Mark } from "../graph/mark.js";
 import type { Family } from "../scene/families.js";
 import { RAMP_STEPS, type Tone } from "../scene/tones.js";
@@ -76,21 +76,21 @@ const HUES: Readonly<Record<ThemeName, Hues>> = {
     norm: OKABE_ITO.green,
     reduce: OKABE_ITO.purple,
     math: OKABE_ITO.sky,
-    shape: "#8b95a5",
-    leaf: "#c9b400",
+    shape: "#667180",
+    leaf: "#ddd02a",
     custom: "#3a4352",
-    cut: "#a5927f",
+    cut: "#8a6f4d",
   },
   dark: {
     linear: "#3d9be0",
     activation: "#f0b23c",
     norm: "#2bb98f",
-    reduce: "#dc93ba",
+    reduce: "#d692cf",
     math: "#7cc8f2",
     shape: "#8893a6",
     leaf: "#e3d75a",
     custom: "#d3d9e4",
-    cut: "#a8957f",
+    cut: "#bd8e6d",
   },
 };
 
@@ -100,7 +100,7 @@ const SERIES = [
   OKABE_ITO.green,
   OKABE_ITO.purple,
   OKABE_ITO.sky,
-  "#b3a100",
+  "#857d00",
   "#7a5195",
 ];
 

@@ -6,6 +6,7 @@ import type { CompareView } from "./actions-compare.js";
 import type { LedgerView } from "./actions-ledger.js";
 import type { Gaze } from "./gaze.js";
 import { type History, NO_HISTORY } from "./history.js";
+import type { Place } from "./inspect.js";
 import type { CursorPlace } from "./lit.js";
 import type { PaneName } from "./panes.js";
 
@@ -18,6 +19,11 @@ export type ViewMode = "graph" | "table";
 
 /** Backwards, not at all, forwards. */
 export type PlayDirection = -1 | 0 | 1;
+
+export interface OpenedPlace {
+  readonly place: Place;
+  readonly selection: Selection | null;
+}
 
 export interface UiState {
   readonly selection: Signal<Selection | null>;
@@ -49,6 +55,8 @@ export interface UiState {
   readonly inspectorShare: Signal<number>;
   /** Sections of the inspector that the user folded away, by title. */
   readonly folded: Signal<ReadonlySet<string>>;
+  /** A place in the code that a link led to, and what was selected then. */
+  readonly openedPlace: Signal<OpenedPlace | null>;
   /** Where the cursor of the host's editor stands. */
   readonly cursor: Signal<CursorPlace | null>;
   /** Where the camera rests; null before anything is drawn. */
@@ -97,6 +105,7 @@ export function createUiState(): UiState {
     narrow: signal(false),
     inspectorShare: signal(42),
     folded: signal(new Set()),
+    openedPlace: signal(null),
     cursor: signal(null),
     gaze: signal(null),
     lookRequest: signal(null),

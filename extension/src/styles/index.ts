@@ -4,6 +4,7 @@ import data from "./data.css";
 import findings from "./findings.css";
 import inspector from "./inspector.css";
 import ledger from "./ledger.css";
+import menus from "./menus.css";
 import shell from "./shell.css";
 import stepping from "./stepping.css";
 import strides from "./strides.css";
@@ -13,6 +14,7 @@ import tokens from "./tokens.css";
 export const styles = [
   tokens,
   shell,
+  menus,
   around,
   inspector,
   data,
