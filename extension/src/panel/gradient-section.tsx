@@ -7,8 +7,10 @@ import {
   formatPercent,
   formatTuple,
 } from "../state/format.js";
+import type { SeriesPoint } from "../state/gradient-series.js";
 import type { GradientUse } from "../state/inspect.js";
 import { Histogram } from "./histogram.js";
+import { Sparkline } from "./sparkline.js";
 import { Empty, type Fact, Facts } from "./text.js";
 
 function factsOf(statistics: Statistics): Fact[] {
@@ -58,7 +60,14 @@ function optionText({ incoming, label }: GradientUse): string {
   return `${incoming ? "received" : "sent back"}: ${label}`;
 }
 
-export function GradientSection({ gradients }: { gradients: readonly GradientUse[] }) {
+export function GradientSection({
+  gradients,
+  series,
+}: {
+  gradients: readonly GradientUse[];
+  /** The norm of what was received, over the recorded steps. */
+  series: readonly SeriesPoint[];
+}) {
   const [chosen, setChosen] = useState(0);
   const gradient = gradients[chosen] ?? gradients[0];
   if (gradient === undefined) {
@@ -89,6 +98,7 @@ export function GradientSection({ gradients }: { gradients: readonly GradientUse
         </label>
       )}
       <StatisticsView statistics={gradient.statistics} />
+      <Sparkline points={series} />
     </div>
   );
 }

@@ -9,18 +9,15 @@ import {
   formatPlural,
   formatTuple,
 } from "../state/format.js";
-import {
-  type NodeDetails,
-  nodeTitle,
-  tensorChoices,
-  tensorLabel,
-} from "../state/inspect.js";
+import { gradientSeries } from "../state/gradient-series.js";
+import { type NodeDetails, nodeTitle, tensorChoices } from "../state/inspect.js";
 import { receivedNorm } from "../state/rows.js";
-import { visibleCode } from "../state/visible-text.js";
 import { Boundary } from "./boundary.js";
 import { useStore } from "./context.js";
 import { GradientSection } from "./gradient-section.js";
+import { MemorySection } from "./memory-section.js";
 import { NeighbourList } from "./neighbours.js";
+import { CallView } from "./op-section.js";
 import { scrollPaneTo } from "./scroll-pane.js";
 import { SeverityWord } from "./severity.js";
 import { PlaceText, SourceView, StackView } from "./source-view.js";
@@ -116,36 +113,6 @@ function summaryFacts(details: NodeDetails, norm: number | null): Fact[] {
   return facts;
 }
 
-/** "conv2d(x, weight, bias, stride=(1, 1))" and the formula of the derivative. */
-function CallView({ details }: { details: NodeDetails }) {
-  const { node, inputs } = details;
-  if (node.kind === "accumulate" || node.kind === "leaf") {
-    return (
-      <p>
-        Adds the gradient that arrives to <code>.grad</code> of{" "}
-        <Name text={node.call || "a leaf"} />.
-      </p>
-    );
-  }
-  const tensors = inputs.map(({ id, tensor }) => tensorLabel(id, tensor));
-  return (
-    <div class="call" data-testid="call">
-      {/* biome-ignore lint/a11y/noNoninteractiveTabindex: long calls scroll by keyboard */}
-      <code class="signature" dir="ltr" tabIndex={0}>
-        <Name text={`${node.call}(${[...tensors, ...node.arguments].join(", ")})`} />
-      </code>
-      <h4>Derivative</h4>
-      {node.formula === "" ? (
-        <Empty>The formula of this derivative was not recorded.</Empty>
-      ) : (
-        <pre class="formula" dir="ltr">
-          {visibleCode(node.formula)}
-        </pre>
-      )}
-    </div>
-  );
-}
-
 function Hooks({ hooks }: { hooks: readonly string[] }) {
   if (hooks.length === 0) return <Empty>No hook is registered on this node.</Empty>;
   return (
@@ -234,12 +201,15 @@ export function NodeInspector({ snapshot, details }: Props) {
         <SourceView place={details.place} />
         <StackView stack={details.stack} />
       </Section>
-      <Section title="Forward call">
+      <Section title="Operation">
         <CallView details={details} />
       </Section>
       <TensorSections details={details} onPick={pick} />
       <Section title="Gradient">
-        <GradientSection gradients={details.gradients} />
+        <GradientSection
+          gradients={details.gradients}
+          series={tables === null ? [] : gradientSeries(tables, details.id)}
+        />
         <WaitingValues node={details.id} />
       </Section>
       <div ref={layout}>
@@ -257,6 +227,13 @@ export function NodeInspector({ snapshot, details }: Props) {
       <Section title="Storage" note={formatPlural(details.storages.length, "storage")}>
         <StorageSection uses={details.storages} />
       </Section>
+      {tables !== null && (
+        <Section title="Memory">
+          <Boundary what="what keeps the memory" attempt={details.id}>
+            <MemorySection tables={tables} id={details.id} />
+          </Boundary>
+        </Section>
+      )}
       <NeighbourSection details={details} />
       <Section title="Hooks" note={String(details.node.hooks.length)}>
         <Hooks hooks={details.node.hooks} />

@@ -1,77 +1,36 @@
 // The storages a node touches: size, who else looks into them, and who wrote when.
-import type { Snapshot } from "../ir/types.js";
-import { goToNode } from "../state/actions.js";
 import { formatBytes, formatPlural, formatTuple } from "../state/format.js";
-import { type StorageUse, tensorLabel, type WriteUse } from "../state/inspect.js";
-import { rowAt } from "../state/tables.js";
+import {
+  type StorageUse,
+  tensorLabel,
+  type ViewRow,
+  viewsOf,
+} from "../state/inspect.js";
 import { useStore } from "./context.js";
-import { PlaceLink } from "./source-view.js";
 import { Empty, Facts, Name } from "./text.js";
+import { Versions } from "./versions.js";
 
 const ALIASES_SHOWN = 12;
 
-function WriteStep({ use }: { use: WriteUse }) {
-  const store = useStore();
-  const { write, place } = use;
-  const node = write.node;
-  const op = <Name text={write.op} />;
-  return (
-    <li>
-      <b class="code">{`v${write.version}`}</b>
-      {node === null ? (
-        op
-      ) : (
-        <button type="button" class="link" onClick={() => goToNode(store, node)}>
-          {op}
-        </button>
-      )}
-      {place !== null && <PlaceLink place={place} />}
-    </li>
-  );
-}
-
-/** v0 → v1 add_ train.py:12 → v2 …, oldest first. */
-function WriteLog({ use }: { use: StorageUse }) {
-  if (use.writes.length === 0) {
-    return (
-      <p class="muted">{`v${use.storage.version}: no in-place write was recorded.`}</p>
-    );
-  }
-  const before = (use.writes[0]?.write.version ?? 1) - 1;
-  return (
-    <ol class="writes" aria-label="Write log">
-      <li>
-        <b class="code">{`v${Math.max(0, before)}`}</b>
-      </li>
-      {use.writes.map((write) => (
-        <WriteStep key={`${write.write.version} ${write.write.op}`} use={write} />
-      ))}
-    </ol>
-  );
-}
-
-function Aliases({ snapshot, use }: { snapshot: Snapshot; use: StorageUse }) {
-  const ids = use.storage.tensors;
-  const rest = ids.length - ALIASES_SHOWN;
+function Aliases({ views }: { views: readonly ViewRow[] }) {
+  const rest = views.length - ALIASES_SHOWN;
   return (
     <ul class="aliases" aria-label="Tensors that share this storage">
-      {ids.slice(0, ALIASES_SHOWN).map((id) => {
-        const tensor = rowAt(snapshot.tensors, id);
-        if (tensor === null) return null;
-        return (
-          <li key={id}>
-            <Name text={tensorLabel(id, tensor)} />{" "}
-            <span class="code muted">{formatTuple(tensor.shape)}</span>
-          </li>
-        );
-      })}
+      {views.slice(0, ALIASES_SHOWN).map(({ id, tensor }) => (
+        <li key={id}>
+          <Name text={tensorLabel(id, tensor)} />{" "}
+          <span class="code muted">{formatTuple(tensor.shape)}</span>
+        </li>
+      ))}
       {rest > 0 && <li class="muted">{`and ${rest} more`}</li>}
     </ul>
   );
 }
 
 export function StorageSection({ uses }: { uses: readonly StorageUse[] }) {
-  const snapshot = useStore().data.snapshot.value;
+  const store = useStore();
+  const snapshot = store.data.snapshot.value;
+  const tables = store.derived.tables.value;
   if (snapshot === null || uses.length === 0) {
     return <Empty>No storage is known for the tensors of this node.</Empty>;
   }
@@ -93,12 +52,12 @@ export function StorageSection({ uses }: { uses: readonly StorageUse[] }) {
               { label: "Version now", value: use.storage.version },
               {
                 label: "Shared by",
-                value: formatPlural(use.storage.tensors.length, "tensor"),
+                value: formatPlural(viewsOf(snapshot, use.id).length, "tensor"),
               },
             ]}
           />
-          <Aliases snapshot={snapshot} use={use} />
-          <WriteLog use={use} />
+          <Aliases views={viewsOf(snapshot, use.id)} />
+          {tables !== null && <Versions tables={tables} storage={use.id} />}
         </article>
       ))}
     </>

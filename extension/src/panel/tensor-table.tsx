@@ -3,7 +3,10 @@ import type { ComponentChildren } from "preact";
 import type { TensorMeta } from "../ir/types.js";
 import { formatTuple } from "../state/format.js";
 import { type SavedUse, type TensorUse, tensorLabel } from "../state/inspect.js";
+import { writersSince } from "../state/ledger.js";
 import { visibleText } from "../state/visible-text.js";
+import { useStore } from "./context.js";
+import { PlaceLink } from "./source-view.js";
 import { Name, Tag } from "./text.js";
 
 // Few columns of two-line cells: they fit an inspector of 320 pixels, where a column for
@@ -15,6 +18,8 @@ const TENSOR_COLUMNS = [
   "Storage, version",
 ];
 const SAVED_COLUMNS = ["Slot", "Shape", "Storage", "Version saved → now"];
+
+const WRITERS_SHOWN = 3; // the last ones
 
 export type PickTensor = (tensor: number) => void;
 
@@ -123,6 +128,23 @@ export function VersionChange({
   );
 }
 
+/** Who wrote to a saved tensor since: the op and its line. */
+function Writers({ use: { saved, tensor } }: { use: SavedUse }) {
+  const tables = useStore().derived.tables.value;
+  if (tables === null) return null;
+  const writers = writersSince(tables, saved, tensor);
+  return (
+    <>
+      {writers.slice(-WRITERS_SHOWN).map(({ write, place }) => (
+        <Detail key={write.version}>
+          {"by "}
+          <Name text={write.op} /> {place !== null && <PlaceLink place={place} />}
+        </Detail>
+      ))}
+    </>
+  );
+}
+
 function SavedState({ use: { saved } }: { use: SavedUse }) {
   return (
     <span class="tags">
@@ -159,6 +181,7 @@ export function SavedTable({
             </td>
             <td class="number">
               <VersionChange saved={use.saved} modified={use.modified} />
+              <Writers use={use} />
             </td>
           </tr>
         ))}

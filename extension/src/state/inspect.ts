@@ -270,17 +270,34 @@ export function tensorChoices(details: {
   return [...byId.values()];
 }
 
+/** How a tensor is called and lies in memory: what was seen twice is the same here. */
+function viewKey({ name, shape, strides, offset }: TensorMeta): string {
+  return [name ?? "", shape, strides, offset].join("|");
+}
+
+export interface ViewRow {
+  readonly id: number;
+  readonly tensor: TensorMeta;
+}
+
+/** The tensors that look into a storage; the same one, seen again after a write, once. */
+export function viewsOf(snapshot: Snapshot, storage: number | null): ViewRow[] {
+  const seen = new Map<string, ViewRow>();
+  for (const id of rowAt(snapshot.storages, storage)?.tensors ?? []) {
+    const tensor = rowAt(snapshot.tensors, id);
+    if (tensor === null) continue;
+    const key = viewKey(tensor);
+    if (!seen.has(key)) seen.set(key, { id, tensor });
+  }
+  return [...seen.values()];
+}
+
 /** The views that share a tensor's storage, itself left out. */
-export function otherViews(
-  snapshot: Snapshot,
-  id: number,
-): { readonly id: number; readonly tensor: TensorMeta }[] {
+export function otherViews(snapshot: Snapshot, id: number): ViewRow[] {
   const own = rowAt(snapshot.tensors, id);
-  const storage = rowAt(snapshot.storages, own?.storage);
-  return (storage?.tensors ?? []).flatMap((other) => {
-    const tensor = rowAt(snapshot.tensors, other);
-    return tensor === null || other === id ? [] : [{ id: other, tensor }];
-  });
+  if (own === null) return [];
+  const key = viewKey(own);
+  return viewsOf(snapshot, own.storage).filter(({ tensor }) => viewKey(tensor) !== key);
 }
 
 /** How many elements a storage holds, as far as it is known. */
