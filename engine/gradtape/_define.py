@@ -12,9 +12,9 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from ._apply import apply
 from ._backend import backend_of
 from ._compile import ABSENT, compile_function, compile_invoke
+from ._direct import bind_apply
 from ._fast import Option, bind_pointwise
 from ._mode import mode
 from ._node import Node, SavedTensor
@@ -122,7 +122,7 @@ def op(
             **facts,
         )
         make_node_type(record)
-        call = compile_function(record, name, apply, record.out)
+        call = compile_function(record, name, bind_apply(record), record.out)
         setattr(_numpy_ops, record.key, functools.partial(kernel, np))
         return _publish(record, call, method, function)
 

@@ -42,7 +42,7 @@ def bind_pointwise(
     operands that it does not know.
     """
     scope: dict[str, Any] = {
-        **_SCOPE,
+        **SCOPE,
         "op": op,
         "kernel": kernel,
         "node_type": op.node_type,
@@ -71,7 +71,7 @@ OPERANDS = (Tensor, float, int, complex, np.generic)
 """What may stand beside a tensor in arithmetic."""
 
 
-_SCOPE: dict[str, Any] = {
+SCOPE: dict[str, Any] = {
     "_call_older": call_older,
     "Callers": Callers,
     "OpCalled": OpCalled,

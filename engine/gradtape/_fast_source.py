@@ -64,7 +64,7 @@ _BINARY_RUN = """
         out = laid_out(numpy, out, (a, b))
 """
 
-_WRAP = """
+WRAP = """
     if type(out) is not ndarray:
         out = as_array(out)
     result = new_object(Tensor)
@@ -107,13 +107,17 @@ _BINARY_EDGES = """
 
 _RECORD = """{saved}
             node.params = {params}
+            node.storage_ids = {storage_id}
+"""
+
+# What every node records of its place in the program.
+PLACE = """
             node.seq = next_sequence_nr()
             node.scope = now.scope
             node.extra = None
             node.layout = known_layouts.get(
                 (out.shape, out.strides, out.dtype)
             ) or layout_of(out)
-            node.storage_ids = {storage_id}
             frame = get_frame(1)
             code = frame.f_code
             while internal_files[code.co_filename] and frame.f_back is not None:
@@ -131,9 +135,9 @@ _RECORD = """{saved}
             result._needs = True
 """
 
-_STORAGE_ID = "0 if result._memory is None else result._memory.id"
+STORAGE_ID = "0 if result._memory is None else result._memory.id"
 
-_RETURN = """
+RETURN = """
     if observers:
         notify(OpCalled(op.name, {args}, (result,), node))
     return result
@@ -152,17 +156,17 @@ def source_of(op: Op, option: Option | None, operator: bool) -> str:
     """Write the function of an op, with the keywords it takes unless an operator."""
     unary = len(op.tensors) == 1
     parts = [_UNARY, _UNARY_RUN] if unary else [_BINARY, _BINARY_RUN]
-    parts.append(_WRAP)
+    parts.append(WRAP)
     if op.formulas:
-        parts += [_UNARY_EDGES if op.edges == (0,) else _BINARY_EDGES, _RECORD]
+        parts += [_UNARY_EDGES if op.edges == (0,) else _BINARY_EDGES, _RECORD, PLACE]
     args = "(input,)" if unary else "(input, other)"
     takes, guard = ("", "") if operator else _keywords(op, args, option)
-    return "".join((*parts, _RETURN)).format(
+    return "".join((*parts, RETURN)).format(
         name=op.name,
         kinds="fd" if op.promotion == "float" else _FLOATS_AND_INTEGERS,
         saved=_saved_source(op),
         # A new tensor has no record of its memory unless it was itself saved.
-        storage_id=_STORAGE_ID if "result" in op.saves else "0",
+        storage_id=STORAGE_ID if "result" in op.saves else "0",
         params=_metas_source(op, args),
         args=args,
         option=takes,

@@ -12,7 +12,7 @@ from ._mode import mode
 from ._node import Node, SavedTensor
 from ._op import Op
 from ._packing import Packing, unpack_array
-from ._run_source import bind_simple, is_simple, plain_call
+from ._run_source import bind_simple, bind_spelled, is_simple, plain_call
 
 
 def check_version(node: Node, saved: SavedTensor) -> Any:
@@ -79,27 +79,16 @@ def bind_run(op: Op) -> Callable[..., tuple[Any, ...]]:
     """Return the ``run`` method of the op's node type."""
     if is_simple(op):
         return bind_simple(op)
-    alone = len(op.formulas) == len(op.tensors) == 1 and op.listed is None
-    if alone and not op.saves and not op.formulas[0].joint:
-        return _bind_none_saved(op)
-    return _bind_general(op)
+    if not op.formulas:
+        return Node.run
+    if op.listed is None:
+        return bind_spelled(op)
+    return _bind_listed(op, op.listed)
 
 
-def _bind_none_saved(op: Op) -> Callable[..., tuple[Any, ...]]:
-    function, picks = op.formulas[0].function, op.formulas[0].picks
-
-    def run(self: Node, F: Any, grad: Any) -> tuple[Any, ...]:
-        values = (*self.params, (True,))
-        picked = [values[i] for i in picks]
-        if F.raw:
-            return (mode.now.run(function, F, grad, *picked),)
-        return (function(F, grad, *picked),)
-
-    return run
-
-
-def _bind_general(op: Op) -> Callable[..., tuple[Any, ...]]:
-    formulas, listed, count = op.formulas, op.listed, len(op.edges)
+def _bind_listed(op: Op, listed: int) -> Callable[..., tuple[Any, ...]]:
+    """Bind an op that takes a sequence of tensors: nodes differ in their edges."""
+    formulas, count = op.formulas, len(op.edges)
 
     def run(self: Node, F: Any, grad: Any) -> tuple[Any, ...]:
         needs = tuple([node is not None for node in self.nodes])
@@ -107,8 +96,6 @@ def _bind_general(op: Op) -> Callable[..., tuple[Any, ...]]:
         call = mode.now.run if F.raw else plain_call
         gradients: list[Any] = [None] * count
         for formula in formulas:
-            if listed is None and True not in [needs[i] for i in formula.edges]:
-                continue
             picked = [values[i] for i in formula.picks]
             found = call(formula.function, F, grad, *picked)
             if formula.joint:
@@ -116,10 +103,9 @@ def _bind_general(op: Op) -> Callable[..., tuple[Any, ...]]:
                     gradients[i] = g
             else:
                 gradients[formula.edges[0]] = found
-        if listed is not None:
-            gradients[listed : listed + 1] = gradients[listed] or [None] * (
-                len(needs) - len(op.tensors) + 1
-            )
+        gradients[listed : listed + 1] = gradients[listed] or [None] * (
+            len(needs) - len(op.tensors) + 1
+        )
         if False in needs:
             for i, need in enumerate(needs):
                 if not need:

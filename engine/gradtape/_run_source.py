@@ -1,4 +1,4 @@
-"""The backward of pointwise ops, one specialised function per op, written as source.
+"""The backward of ops, one specialised function per op, written as source.
 
 What ``_fast.py`` is for forward: a chain of a million products runs two million of
 these formulas, and each call and loop between the node and its formula counts.
@@ -68,6 +68,45 @@ def both(F, grad{given}):
 """
 
 
+_SPELLED = """
+def run(self, F, grad):
+    raw = F.raw
+    call = mode.now.run if raw else plain
+    {edges}= self.nodes
+"""
+
+_SAVED = """
+    saved = self.saved
+    if saved is None:
+        raise RuntimeError(BACKWARD_TWICE)
+    {values}= saved
+"""
+
+_UNPACK_ONE = """
+    if type(v{at}) is SavedTensor:
+        tensor = v{at}.tensor
+        memory = v{at}.memory
+        if memory is None:
+            memory = tensor._memory
+        if raw and (memory is None or memory.version == v{at}.version):
+            v{at} = v{at}.held if tensor is None else tensor._data
+        else:
+            v{at} = F.unpack(self, v{at})
+"""
+
+_GRADIENT = """
+    g{at} = {value} if e{at} is not None else None
+"""
+
+_JOINT = """
+    if {wanted}:
+        {gradients}= {value}
+        {unwanted}
+    else:
+        {gradients}= {nothing}
+"""
+
+
 def is_simple(op: Op) -> bool:
     """Whether :func:`bind_simple` can write the backward of this op."""
     return (
@@ -91,6 +130,50 @@ def bind_simple(op: Op) -> Callable[..., tuple[Any, ...]]:
         parts.append(f"    p{at} = self.params[{at}]\n")
         values.append(f"p{at}")
     parts.append(_tail(op.formulas, values))
+    return _compiled(op, parts)
+
+
+def bind_spelled(op: Op) -> Callable[..., tuple[Any, ...]]:
+    """Return the ``run`` method of an op that takes no sequence of tensors."""
+    edges = [f"e{at}" for at in range(len(op.edges))]
+    parts = [_SPELLED.format(edges="".join(f"{edge}, " for edge in edges))]
+    values = [f"v{at}" for at in range(len(op.saves))]
+    if values:
+        parts.append(_SAVED.format(values="".join(f"{value}, " for value in values)))
+    for at in saving_order(op) or range(len(values)):
+        parts.append(_UNPACK_ONE.format(at=at))
+    names = [f"p{at}" for at in range(len(op.param_names))]
+    if any(pick >= len(values) for formula in op.formulas for pick in formula.picks):
+        parts.append(f"    {''.join(f'{name}, ' for name in names)}= self.params\n")
+    needs = "".join(f"{edge} is not None, " for edge in edges)
+    known = [*values, *names, f"({needs})"]
+    done: list[int] = []
+    for number, formula in enumerate(op.formulas):
+        picked = "".join(f", {known[pick]}" for pick in formula.picks)
+        value = f"call(f{number}, F, grad{picked})"
+        if formula.joint:
+            parts.append(_joint(formula.edges, value))
+        else:
+            value = "grad" if formula.hands_on else value
+            parts.append(_GRADIENT.format(at=formula.edges[0], value=value))
+        done += formula.edges
+    found = "".join(f"g{at}, " if at in done else "None, " for at in range(len(edges)))
+    parts.append(f"    return ({found})\n")
+    return _compiled(op, parts)
+
+
+def _joint(edges: Sequence[int], value: str) -> str:
+    """Write the call of a formula that returns several gradients."""
+    return _JOINT.format(
+        wanted=" or ".join(f"e{at} is not None" for at in edges),
+        gradients="".join(f"g{at}, " for at in edges),
+        value=value,
+        unwanted="; ".join(f"g{at} = None if e{at} is None else g{at}" for at in edges),
+        nothing="None, " * len(edges),
+    )
+
+
+def _compiled(op: Op, parts: list[str]) -> Callable[..., tuple[Any, ...]]:
     scope: dict[str, Any] = {
         "BACKWARD_TWICE": _errors.BACKWARD_TWICE,
         "FREED": FREED,

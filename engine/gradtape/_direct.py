@@ -1,0 +1,56 @@
+"""Ops called without detours: one specialised function per op, written as source.
+
+Where ``_fast.py`` serves arithmetic, this serves the ops with kernels of their own:
+products, reductions, softmax and the like. What is not of the simple kind goes to the
+general :func:`apply`. Both paths record exactly the same.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from ._apply import apply
+from ._direct_source import direct_source, is_direct
+from ._dtypes import DTYPE_OF
+from ._fast import SCOPE
+from ._node import save_input, save_output
+from ._op import Op
+from ._tensor import Tensor
+
+_known_strides: dict[Any, tuple[int, ...]] = {}
+_STRIDES_KEPT = 65_536
+
+
+def strides_of(tensor: Tensor, array: Any) -> tuple[int, ...]:
+    """Return a tensor's strides in elements, computed once for all that lie alike."""
+    if not array.size:
+        return tensor.stride()
+    key = (array.strides, array.itemsize)
+    found = _known_strides.get(key)
+    if found is None:
+        if len(_known_strides) >= _STRIDES_KEPT:
+            _known_strides.clear()
+        item = array.itemsize
+        found = _known_strides[key] = tuple([s // item for s in array.strides])
+    return found
+
+
+def bind_apply(op: Op) -> Callable[[Op, tuple[Any, ...], tuple[Any, ...]], Any]:
+    """Return what runs an op on ``(op, tensors, options)``."""
+    if not is_direct(op):
+        return apply
+    scope: dict[str, Any] = {
+        **SCOPE,
+        "DTYPE_OF": DTYPE_OF,
+        "apply": apply,
+        "check": op.check,
+        "kernel": op.kernel,
+        "node_type": op.node_type,
+        "op": op,
+        "save_input": save_input,
+        "save_output": save_output,
+        "strides_of": strides_of,
+    }
+    exec(compile(direct_source(op), f"<gradtape call {op.name}>", "exec"), scope)
+    return scope["direct"]
