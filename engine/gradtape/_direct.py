@@ -15,25 +15,14 @@ from ._direct_source import direct_source, is_direct
 from ._dtypes import DTYPE_OF
 from ._fast import SCOPE
 from ._node import save_input, save_output
+from ._node_layout import element_strides
 from ._op import Op
 from ._tensor import Tensor
 
-_known_strides: dict[Any, tuple[int, ...]] = {}
-_STRIDES_KEPT = 65_536
-
 
 def strides_of(tensor: Tensor, array: Any) -> tuple[int, ...]:
-    """Return a tensor's strides in elements, computed once for all that lie alike."""
-    if not array.size:
-        return tensor.stride()
-    key = (array.strides, array.itemsize)
-    found = _known_strides.get(key)
-    if found is None:
-        if len(_known_strides) >= _STRIDES_KEPT:
-            _known_strides.clear()
-        item = array.itemsize
-        found = _known_strides[key] = tuple([s // item for s in array.strides])
-    return found
+    """Return a tensor's strides in elements."""
+    return element_strides(array) if array.size else tensor.stride()
 
 
 def bind_apply(op: Op) -> Callable[[Op, tuple[Any, ...], tuple[Any, ...]], Any]:

@@ -30,3 +30,18 @@ def layout_of(array: Any) -> Layout:
             known_layouts.clear()
         found = known_layouts[key] = Layout(*key, large=array.size > LARGE)
     return found
+
+
+_known_strides: dict[Any, tuple[int, ...]] = {}
+
+
+def element_strides(array: Any) -> tuple[int, ...]:
+    """Return the strides of an array in elements, worked out once for all alike."""
+    item = array.itemsize
+    key = (array.strides, item)
+    found = _known_strides.get(key)
+    if found is None:
+        if len(_known_strides) >= _LAYOUTS_KEPT:
+            _known_strides.clear()
+        found = _known_strides[key] = tuple([s // item for s in key[0]])
+    return found

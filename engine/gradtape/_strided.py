@@ -7,7 +7,9 @@ after an in-place write differentiate to any order.
 
 from __future__ import annotations
 
+import functools
 import math
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 from ._apply import record
@@ -15,6 +17,7 @@ from ._backend import backend_of
 from ._define import OPS, Array, method, op, public
 from ._errors import STRIDED_OUT_OF_BOUNDS
 from ._mode import mode
+from ._node_layout import element_strides
 from ._observe import OpCalled, notify, observers
 from ._tensor import Tensor, wrap_view
 
@@ -35,15 +38,16 @@ class Geometry(NamedTuple):
         return self.offset + 1 + sum((n - 1) * s for n, s in steps)
 
 
+new_geometry: Callable[[tuple[Any, Any, int]], Geometry]
+new_geometry = functools.partial(tuple.__new__, Geometry)
+"""Make one of a tuple; views are so common that the class's own call would show."""
+
+
 def geometry_of(tensor: Tensor) -> Geometry:
     """Return how a tensor lies in its storage."""
     data, info = tensor._data, tensor._view
-    if data.size:
-        item = data.itemsize
-        stride = tuple([s // item for s in data.strides])
-    else:
-        stride = tensor.stride()
-    return Geometry(data.shape, stride, 0 if info is None else info.offset)
+    stride = element_strides(data) if data.size else tensor.stride()
+    return new_geometry((data.shape, stride, 0 if info is None else info.offset))
 
 
 def _look(array: Any, buffer: Any, at: Geometry) -> Any:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from .._strided import Geometry
+from .._strided import Geometry, new_geometry
 from ._arguments import wrap_dim, wrap_dims
 
 Sizes = tuple[int, ...]
@@ -103,12 +103,12 @@ def viewed(at: Geometry, size: Sizes) -> Geometry:
     strides = view_strides(at, size)
     if strides is None:
         raise RuntimeError(_VIEW)
-    return Geometry(size, strides, at.offset)
+    return new_geometry((size, strides, at.offset))
 
 
 def placed(at: Geometry, size: Sizes, stride: Sizes) -> Geometry:
     """Return the geometry of a size and strides that were worked out before."""
-    return Geometry(size, stride, at.offset)
+    return new_geometry((size, stride, at.offset))
 
 
 def same(at: Geometry) -> Geometry:
@@ -131,7 +131,7 @@ def matrix_transposed(at: Geometry) -> Geometry:
         raise RuntimeError(
             f"t() expects a tensor with <= 2 dimensions, but self is {len(at.size)}D"
         )
-    return _reordered(at, list(range(len(at.size)))[::-1])
+    return new_geometry((at.size[::-1], at.stride[::-1], at.offset))
 
 
 def permuted(at: Geometry, dims: Any) -> Geometry:
@@ -153,8 +153,9 @@ def permuted(at: Geometry, dims: Any) -> Geometry:
 
 
 def _reordered(at: Geometry, order: list[int]) -> Geometry:
-    return Geometry(
-        tuple(at.size[d] for d in order), tuple(at.stride[d] for d in order), at.offset
+    size, stride, offset = at
+    return new_geometry(
+        (tuple([size[d] for d in order]), tuple([stride[d] for d in order]), offset)
     )
 
 
@@ -208,7 +209,7 @@ def expanded(at: Geometry, size: Sizes, implicit: bool = False) -> Geometry:
             length = 1
             step = lengths[d + 1] * strides[d + 1] if d < ndim - 1 else 1
         lengths[d], strides[d] = _expanded_dim(at, size, d, lead, length, step)
-    return Geometry(tuple(lengths), tuple(strides), at.offset)
+    return new_geometry((tuple(lengths), tuple(strides), at.offset))
 
 
 def _expanded_dim(
@@ -235,18 +236,19 @@ def _expanded_dim(
 
 def selected(at: Geometry, dim: Any, index: int) -> Geometry:
     """Take one position of a dimension, which disappears."""
-    if not at.size:
+    size, stride, offset = at
+    if not size:
         raise IndexError("select() cannot be applied to a 0-dim tensor.")
-    d = wrap_dim(dim, len(at.size))
-    length = at.size[d]
+    d = wrap_dim(dim, len(size))
+    length = size[d]
     if not -length <= index < length:
         raise IndexError(
-            f"select(): index {index} out of range for tensor of size {list(at.size)} "
+            f"select(): index {index} out of range for tensor of size {list(size)} "
             f"at dimension {d}"
         )
-    offset = at.offset + (index % length) * at.stride[d]
-    return Geometry(
-        (*at.size[:d], *at.size[d + 1 :]), (*at.stride[:d], *at.stride[d + 1 :]), offset
+    offset += (index % length) * stride[d]
+    return new_geometry(
+        (size[:d] + size[d + 1 :], stride[:d] + stride[d + 1 :], offset)
     )
 
 

@@ -115,7 +115,7 @@ def look(source: Tensor, at: Geometry, kind: str = "", array: Any = None) -> Ten
         return view
     info = source._view
     base = source if info is None or info.base is None else info.base
-    if not mode.grad:
+    if not mode.now.grad:
         kind = kind_now()
     if info is not None and info.kind and (not kind or info.kind == "inference"):
         kind = info.kind  # what must not be written stays so, seen through a view

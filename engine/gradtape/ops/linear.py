@@ -80,12 +80,14 @@ def _check_operands(name: str, first: Any, second: Any) -> None:
 
 def _can_fold(first: Tensor, second: Tensor) -> bool:
     """Tell whether a batch and a matrix are better one product of two matrices."""
-    large, small = (first, second) if first.dim() >= second.dim() else (second, first)
-    if large.dim() < 3 or small.dim() > 2:
+    large, small = (
+        (first, second) if first._data.ndim >= second._data.ndim else (second, first)
+    )
+    if large._data.ndim < 3 or small._data.ndim > 2:
         return False
     if small.requires_grad:
         return True  # else the backward would need a large sum
-    if first.dim() == 2:
+    if first._data.ndim == 2:
         return False
     if not large.numel():
         return True
@@ -97,23 +99,23 @@ def _can_fold(first: Tensor, second: Tensor) -> bool:
 
 
 def _folded(first: Tensor, second: Tensor) -> Tensor:
-    large_first = first.dim() >= second.dim()
+    large_first = first._data.ndim >= second._data.ndim
     if large_first:
         large, small = first, second
     else:
         large = transpose(second, -2, -1)
-        small = t(first) if first.dim() == 2 else first
-    lead = tuple(large.shape[:-1])
-    rows = reshape(large, (math.prod(lead), large.shape[-1]))
-    if small.dim() == 1:
-        return _unsafe_view(mv(rows, small), lead)
-    found = _unsafe_view(mm(rows, small), (*lead, small.shape[1]))
+        small = t(first) if first._data.ndim == 2 else first
+    *lead, inner = large._data.shape
+    rows = reshape(large, (math.prod(lead), inner))
+    if small._data.ndim == 1:
+        return _unsafe_view(mv(rows, small), (*lead,))
+    found = _unsafe_view(mm(rows, small), (*lead, small._data.shape[1]))
     return found if large_first else transpose(found, -2, -1).contiguous()
 
 
 def _batched(first: Tensor, second: Tensor) -> Tensor:
-    m, n = first.dim(), second.dim()
-    batch1, batch2 = tuple(first.shape[:-2]), tuple(second.shape[:-2])
+    m, n = first._data.ndim, second._data.ndim
+    batch1, batch2 = first._data.shape[:-2], second._data.shape[:-2]
     if m == n == 3 and batch1 != batch2:
         if batch1[0] == 1 and first.requires_grad:
             return matmul(first.squeeze(0), second)
@@ -121,8 +123,8 @@ def _batched(first: Tensor, second: Tensor) -> Tensor:
             return matmul(first, second.squeeze(0))
     batch = _broadcast(batch1, batch2)
     count = math.prod(batch)
-    left = tuple(first.shape[-2:]) if m > 1 else (1, first.shape[-1])
-    right = tuple(second.shape[-2:]) if n > 1 else (second.shape[-1], 1)
+    left = first._data.shape[-2:] if m > 1 else (1, first._data.shape[-1])
+    right = second._data.shape[-2:] if n > 1 else (second._data.shape[-1], 1)
     lefts = reshape(first.expand((*batch, *left)), (count, *left))
     if n == 1:
         flat = reshape(second.expand((*batch, right[0])), (count, right[0]))

@@ -72,7 +72,9 @@ def _parts(self: Tensor) -> tuple[Callable[..., Tensor], tuple[Any, ...]]:
         return _rebuild_sparse_tensor, (sparse_coo, parts)
     at, memory = geometry_of(self), face_of(self._storage)
     hooks: OrderedDict[int, Any] = OrderedDict()  # none: they are seldom picklable
-    end = (tuple(at.size), at.stride, self.requires_grad, hooks)
+    # A tuple of its own: one that several tensors share would be written once.
+    stride = tuple([*at.stride])
+    end = (tuple(at.size), stride, self.requires_grad, hooks)
     if self.dtype in _WITHOUT_STORAGE_CLASS:
         return _rebuild_tensor_v3, (memory, at.offset, *end, self.dtype)
     return _rebuild_tensor_v2, (typed(memory, self.dtype), at.offset, *end)
