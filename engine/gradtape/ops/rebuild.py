@@ -73,7 +73,7 @@ def _parts(self: Tensor) -> tuple[Callable[..., Tensor], tuple[Any, ...]]:
     at, memory = geometry_of(self), face_of(self._storage)
     hooks: OrderedDict[int, Any] = OrderedDict()  # none: they are seldom picklable
     # A tuple of its own: one that several tensors share would be written once.
-    stride = tuple([*at.stride])
+    stride = (*at.stride,)
     end = (tuple(at.size), stride, self.requires_grad, hooks)
     if self.dtype in _WITHOUT_STORAGE_CLASS:
         return _rebuild_tensor_v3, (memory, at.offset, *end, self.dtype)
