@@ -103,7 +103,11 @@ def one_line(error: BaseException) -> str:
     return f"{kind}: {first}" if first else kind
 
 
-def services_of(x: object) -> dict[str, Service]:
-    """Return what a view of ``x`` can ask for; nothing for most things."""
+def services_of(x: Any) -> dict[str, Service]:
+    """Return what a view of ``x`` can ask for; of a tensor, to check its nodes."""
+    if hasattr(x, "grad_fn") and hasattr(x, "requires_grad"):
+        from gradviz._check import check_service
+
+        return dict(check_service(x)) if x.grad_fn is not None else {}
     method = getattr(x, "services", None)
     return cast("dict[str, Service]", method()) if callable(method) else {}

@@ -12,13 +12,15 @@ from gradviz.errors import CaptureError
 
 @dataclass(frozen=True, slots=True)
 class DerivativeReport:
-    """What :func:`check_derivative` found: nothing, or the first entry that differs."""
+    """What :func:`check_derivative` found: nothing, or which entries differ."""
 
     agrees: bool
     input: int | None = None  # which argument
     index: tuple[int, ...] = ()  # which of its elements
     analytic: float | None = None  # what backward gives
     numeric: float | None = None  # what the function does
+    # Of the entries that were compared, those that differ: index, analytic, numeric.
+    entries: tuple[tuple[tuple[int, ...], float, float], ...] = ()
 
     @property
     def ratio(self) -> float | None:
@@ -59,8 +61,43 @@ def check_derivative(function: Callable[..., Any], *inputs: Any) -> DerivativeRe
     if found is None:
         return DerivativeReport(True)
     return DerivativeReport(
-        False, found.input, tuple(found.index), found.analytic, found.numeric
+        False,
+        found.input,
+        tuple(found.index),
+        found.analytic,
+        found.numeric,
+        found.entries,
     )
+
+
+def check_node(node: Any, root: Any) -> tuple[DerivativeReport, tuple[str, ...]]:
+    """Check the derivative of a node of the graph behind another node.
+
+    Its forward runs again, in float64, on what the graph still holds of its inputs.
+    Returns what was found, and the names of the inputs. Raises CaptureError, with a
+    sentence, where the forward cannot be run again.
+    """
+    from gradviz._capture._own import probing
+    from gradviz._capture._rerun import forward_of
+
+    if node.name().endswith("AccumulateGrad"):
+        raise CaptureError("it adds a gradient to a leaf, and computes none")
+    library = sys.modules[_engine_of(node)]
+    with probing():
+        forward = forward_of(library, root, node)
+        try:
+            report = check_derivative(forward.function, *forward.inputs)
+        except CaptureError:
+            raise
+        except Exception as error:
+            first = str(error).strip().split("\n")[0]
+            raise CaptureError(f"its forward does not run again: {first}") from None
+    return report, forward.names
+
+
+def _engine_of(node: Any) -> str:
+    kinds = [kind.__module__.partition(".")[0] for kind in type(node).__mro__]
+    return "gradtape" if "gradtape" in kinds else "torch"
 
 
 def _library(inputs: tuple[Any, ...]) -> Any:

@@ -73,7 +73,7 @@ class _Probe:
             if not isinstance(each, lib.Tensor):
                 self.others[number] = each.copy() if type(each) in _COPIED else each
             elif each.is_floating_point() and each.numel() <= LARGEST:
-                leaf = each.detach().to(lib.float64).clone()
+                leaf = each.detach().to(lib.float64).clone().contiguous()
                 self.leaves[number] = leaf.requires_grad_()
             else:
                 self.others[number] = each.detach().clone()
@@ -147,9 +147,10 @@ class _Probe:
                 slopes.append(slope)
             if time.monotonic() > self.until:
                 break
-        wrong = next((slope for slope in slopes if slope.wrong), None)
-        if wrong is None:
+        differ = [slope for slope in slopes if slope.wrong]
+        if not differ:
             return None
+        wrong = differ[0]
         return DerivativeCheck(
             input=number,
             index=_place(wrong.entry, shape),
@@ -159,6 +160,10 @@ class _Probe:
             missing=gradient is None,
             flat=all(abs(slope.numeric) < 1e-6 for slope in slopes),
             identity=number in self.same,
+            entries=tuple(
+                (_place(each.entry, shape), each.analytic, each.numeric)
+                for each in differ
+            ),
         )
 
     def _slope(self, number: int, entry: int, analytic: float) -> _Slope | None:

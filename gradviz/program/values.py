@@ -119,6 +119,8 @@ class DerivativeCheck:
     missing: bool = False  # backward returned None for this input
     flat: bool = False  # the numeric derivative is 0 everywhere: a straight-through
     identity: bool = False  # forward returns its input: backward changes gradients only
+    # Of the entries that were looked at, those that differ: index, analytic, numeric.
+    entries: tuple[tuple[tuple[int, ...], float, float], ...] = ()
 
 
 @dataclass(slots=True, eq=False)

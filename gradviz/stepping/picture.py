@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -28,6 +28,16 @@ class Picture:
         self.rows = [row_of(node) for node in nodes]
         self._looked: dict[int, tuple[Incoming, Details]] = {}
         self._consumers = Counter((e.source, e.output) for e in self._graph.edges)
+
+    def finder(self, nodes: Sequence[Any]) -> Callable[[int], tuple[Any, Any]]:
+        """Return what finds the first node of the pass, and the node of a row."""
+        places = {row: place for place, row in enumerate(self.rows)}
+
+        def find(row: int) -> tuple[Any, Any]:
+            place = places.get(row)
+            return nodes[0], None if place is None else nodes[place]
+
+        return find
 
     def look_at(self, stop: Stop, details: Details) -> None:
         """Keep all statistics of what reached a node, as long as it is unchanged."""

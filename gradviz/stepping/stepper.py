@@ -17,6 +17,7 @@ from functools import cached_property
 from typing import Any
 
 from gradviz import ir
+from gradviz._check import CheckService
 from gradviz._services import Service
 from gradviz.stepping.breakpoints import Breakpoint
 from gradviz.stepping.graph import Graph, engine_of, weak_leaf
@@ -93,7 +94,8 @@ class Stepper:
 
     def services(self) -> dict[str, Service]:
         """Return what a view of this pass can ask for."""
-        return {"stepping": SteppingService(self)}
+        check = CheckService(self._picture.finder(self._graph.nodes))
+        return {"stepping": SteppingService(self), "check": check}
 
     def show(self) -> None:
         """Show the graph and, in a notebook, the bar with the commands below it.

@@ -13,6 +13,7 @@ import { gradientSeries } from "../state/gradient-series.js";
 import { type NodeDetails, nodeTitle, tensorChoices } from "../state/inspect.js";
 import { receivedNorm } from "../state/rows.js";
 import { Boundary } from "./boundary.js";
+import { CheckDerivative } from "./check-derivative.js";
 import { useStore } from "./context.js";
 import { GradientSection } from "./gradient-section.js";
 import { MemorySection } from "./memory-section.js";
@@ -203,6 +204,7 @@ export function NodeInspector({ snapshot, details }: Props) {
       </Section>
       <Section title="Operation">
         <CallView details={details} />
+        <CheckDerivative id={details.id} node={details.node} />
       </Section>
       <TensorSections details={details} onPick={pick} />
       <Section title="Gradient">

@@ -119,6 +119,25 @@ describe("the stepping bar", () => {
     expect(sent).toEqual([]);
   });
 
+  test("a derivative is checked where a kernel is, and nowhere else", async () => {
+    const { app, sent, say } = await stepped();
+    const none = app.root.querySelector("[data-testid=check-derivative]");
+    expect(none).toBeNull(); // this kernel does not offer it
+    const nothing = { node: null, said: "", agrees: false, entries: [], error: "" };
+    await say({ answered: 0, check: nothing });
+    await select(app, 2);
+    await app.click(app.find("check-derivative"));
+    expect(sent).toEqual([{ service: "check", node: 2, number: 1 }]);
+    const entry = { place: "x[1]", backward: "8", numeric: "12", ratio: "0.6667" };
+    const found = { node: 2, said: "It differs.", entries: [entry] };
+    await say({ answered: 1, check: { ...nothing, ...found } });
+    expect(app.find("checked").textContent).toBe("It differs.");
+    const table = app.root.querySelector("[aria-label='Entries that differ']");
+    expect(table?.querySelector("tbody")?.textContent).toBe("x[1]8120.6667");
+    await select(app, 1);
+    expect(app.root.querySelector("[data-testid=checked]")).toBeNull();
+  });
+
   test("is not there without a stepped pass", async () => {
     const app = await show(convolution());
     expect(app.root.querySelector(".stepping")).toBeNull();

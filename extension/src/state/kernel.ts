@@ -40,12 +40,31 @@ export interface Release {
   readonly error: string;
 }
 
+/** An entry in which backward and finite differences disagree; numbers as text. */
+export interface WrongEntry {
+  readonly place: string;
+  readonly backward: string;
+  readonly numeric: string;
+  readonly ratio: string;
+}
+
+/** The check of one node's derivative. */
+export interface Check {
+  /** The row of the node that was checked last. */
+  readonly node: number | null;
+  readonly said: string;
+  readonly agrees: boolean;
+  readonly entries: readonly WrongEntry[];
+  readonly error: string;
+}
+
 /** The trait `_services` of gradviz/widget.py. */
 export interface Services {
   /** The number of the last request that was answered. */
   readonly answered: number;
   readonly stepping?: Stepping;
   readonly release?: Release;
+  readonly check?: Check;
 }
 
 export type ServiceName = Exclude<keyof Services, "answered">;
