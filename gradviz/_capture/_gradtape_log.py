@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator
+from collections.abc import Generator, Sequence
 from contextlib import ExitStack, contextmanager
 from types import TracebackType
 from typing import Any, Self
 
 import gradtape
 from gradtape._before_write import after_write
+from gradtape._node import next_sequence_nr
 from gradtape._tensor import Tensor
 from gradviz._capture._gradtape_log_access import (
     stand_in_for_attributes,
@@ -127,23 +128,24 @@ class GradtapeLog(Log):
         return self.passes.preflight(*roots)
 
     def add(self, event: Event) -> None:
-        """Append an event; see whether shared memory changed since the last one."""
-        events = self.program.events
-        events.append(event)
-        if len(events) > self._most:
+        """Append an event."""
+        self.program.raw.append(event)
+        writes = event.writes if isinstance(event, Call) else ()
+        self.added(event.index, [write.storage for write in writes])
+
+    def added(self, index: int, written: Sequence[int] = ()) -> None:
+        """See to what an event changes: old ones go, shared memory is looked at."""
+        if len(self.program.raw) > self._most:
             self._drop()
         if self.exports.shared:
-            writes = event.writes if isinstance(event, Call) else ()
-            written = tuple([write.storage for write in writes])
-            for storage in self.exports.look(event.index, written):
+            for storage in self.exports.look(index, written):
                 self.reader.changed(storage)
 
     def _drop(self) -> None:
         """Drop the older half of the events, and nodes that only they tell of."""
-        events, nodes = self.program.events, self.program.nodes
+        nodes = self.program.nodes
         self.passes.finish()
-        del events[: len(events) // 2]
-        oldest = events[0].index
+        oldest = self.program.drop(len(self.program.raw) // 2)
         for key, row in list(nodes.items()):
             last = row.call if row.freed_by is None else row.freed_by
             if last is not None and last < oldest:
@@ -161,11 +163,11 @@ class GradtapeLog(Log):
 
     def pause(self) -> None:
         """Log no calls of this thread until :meth:`resume`."""
-        here.busy += 1
+        here.now.busy += 1
 
     def resume(self) -> None:
         """End the last :meth:`pause`."""
-        here.busy -= 1
+        here.now.busy -= 1
 
     @contextmanager
     def quiet(self) -> Generator[None, None, None]:
@@ -183,6 +185,9 @@ class GradtapeLog(Log):
             self.program.notes.append(text)
 
     def _wrote(self, target: Tensor, op: str, version: int) -> None:
+        self.passes.since = next_sequence_nr()
+        if here.now.busy and here.now.opened is None:
+            return  # whoever muted us tells of it
         try:
             self.calls.wrote(target, op, version)
         except Exception as error:

@@ -31,12 +31,10 @@ def stand_in_for_attributes(log: GradtapeLog) -> None:
         (TensorGrad, "grad", True),
     ):
         attribute = vars(owner)[name]
-        get = attribute.fget
+        get, put = attribute.fget, attribute.fset
         if reads:
-            get = _by_user(log, stand_in(log, f"{name}.get", get), get)
-        put = _by_user(
-            log, stand_in(log, f"{name}.set", attribute.fset), attribute.fset
-        )
+            get = _get_by_user(log, stand_in(log, f"{name}.get", get), get)
+        put = _by_user(log, stand_in(log, f"{name}.set", put), put)
         log.stand(owner, name, property(get, put, attribute.fdel, attribute.__doc__))
 
 
@@ -58,8 +56,21 @@ def _by_user(log: GradtapeLog, logged: Any, original: Any) -> Any:
 
     def access(*args: Any, **kwargs: Any) -> Any:
         __tracebackhide__ = True
-        if here.busy or not user_files[sys._getframe(1).f_code.co_filename]:
+        if here.now.busy or not user_files[sys._getframe(1).f_code.co_filename]:
             return original(*args, **kwargs)
         return logged(*args, **kwargs)
 
     return access
+
+
+def _get_by_user(log: GradtapeLog, logged: Any, original: Any) -> Any:
+    """Do the same for an attribute that is read: engines read ``.grad`` often."""
+    user_files = log.user_files
+
+    def get(tensor: Any) -> Any:
+        __tracebackhide__ = True
+        if here.now.busy or not user_files[sys._getframe(1).f_code.co_filename]:
+            return original(tensor)
+        return logged(tensor)
+
+    return get

@@ -7,26 +7,31 @@ collector soon stops to look at, and makes the rows when someone asks for them.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from gradtape._node import Node, SavedTensor
+from gradtape._tensor import Tensor
 from gradviz._capture._gradtape_log_slots import Slots, slots_of
 from gradviz.program.values import Node as NodeRow
-from gradviz.program.values import RawSite, Saved, Value, Write
+from gradviz.program.values import RawSite, Saved, Write
 
 if TYPE_CHECKING:
-    from gradviz._capture._gradtape_log_values import Reader
+    from gradviz._capture._gradtape_log_values import Met, Reader
 
 Noted: TypeAlias = tuple[Any, ...]
 """Name, next keys, their outputs, code, instruction, shape, saved: of a NodeRow.
 
-What was saved is slot, value, slot, value: the collector has few objects to look at.
+What was saved is slot, glance, slot, glance: the collector has few objects to look at.
 """
 
 Stale: TypeAlias = Callable[[int, Node, Slots, tuple[Saved, ...]], None]
 
 _MOST = 50_000
+
+_OFTEN = 4  # graphs of one kind that are read in full
+
+_MOST_KINDS = 1_000
 
 
 class Ahead:
@@ -35,35 +40,70 @@ class Ahead:
     def __init__(self, reader: Reader) -> None:
         self._reader = reader
         self._noted: dict[int, Noted] = {}
+        self._kinds: dict[int, int] = {}  # of graphs, and how many of each were read
 
     def walk(
-        self, starts: Iterable[Node], met: dict[int, Value], check: Stale
+        self, roots: Sequence[Tensor], starts: list[Node], check: Stale, since: int
     ) -> tuple[list[int], list[int], list[int]]:
-        """Return the keys of all nodes behind ``starts``, the leaves, the freed nodes.
+        """Return the keys of all nodes of a pass, the leaves, the nodes freed before.
 
-        ``check`` is called for nodes whose saved tensors do not look as they did.
+        ``check`` is called for nodes whose saved tensors do not look as they did; those
+        with a sequence number above ``since`` are younger than the last write. Loops
+        build the same graph again and again: the first few of a kind are read in full.
         """
-        reader, noted = self._reader, self._noted
-        rows, key_of = reader.program.nodes, reader.key
-        eager = reader.eager
-        seen: dict[int, None] = {}
+        reader = self._reader
+        rows, number = reader.program.nodes, reader.number
+        found: dict[int, Node] = {}
         leaves: list[int] = []
-        freed: list[int] = []
-        waiting = [node for node in starts if not node.dead]
+        waiting: list[Node | None] = list(starts)
+        kind: list[Any] = [id(node.code) for node in starts]
+        odd = reader.eager
         while waiting:
             node = waiting.pop()
-            key = key_of(node) if node.accumulates else node.seq + 1
-            if key in seen:
+            if node is None:
                 continue
-            seen[key] = None
-            if node.accumulates:
-                leaves.append(-key)
-                if key not in rows:
-                    reader.row(node, [], met)
+            trait = _TRAITS[type(node)]
+            if trait is _LEAF:
+                key = -number(node.variable)
+                if key not in found and not node.dead:
+                    found[key] = node
+                    leaves.append(-key)
+                    if key not in rows:
+                        reader.row(node, [], {})
                 continue
-            for each in node.nodes[::-1]:
-                if each is not None and not each.dead:
-                    waiting.append(each)
+            key = node.seq + 1
+            if key in found:
+                continue
+            found[key] = node
+            kind += (type(node), node.lasti)
+            if trait is not None and (trait is _FOREIGN or node.saved is None):
+                odd = True
+            if key <= since:
+                odd = True
+            waiting += node.nodes[::-1]
+        if not odd and self._is_known(kind):
+            return list(found), leaves, []
+        return list(found), leaves, self._read(found, roots, check)
+
+    def _is_known(self, kind: list[Any]) -> bool:
+        """Tell whether graphs of the same ops from the same places were read before."""
+        key = hash(tuple(kind))
+        times = self._kinds.get(key, 0)
+        if times < _OFTEN and len(self._kinds) < _MOST_KINDS:
+            self._kinds[key] = times + 1
+        return times == _OFTEN
+
+    def _read(
+        self, found: dict[int, Node], roots: Sequence[Tensor], check: Stale
+    ) -> list[int]:
+        """Note nodes that have no row yet; return those that were freed."""
+        reader, noted = self._reader, self._noted
+        met: Met = {id(root._data): reader.look(root) for root in roots}
+        rows, eager = reader.program.nodes, reader.eager
+        freed: list[int] = []
+        for key, node in found.items():
+            if key < 0:
+                continue
             slots = slots_of(node) if node.keeps else []
             row = rows.get(key)
             if row is None and key not in noted:
@@ -73,16 +113,16 @@ class Ahead:
                     noted[key] = self._note(node, key, slots, met)
             if slots:
                 if eager or not all(map(_is_fresh, slots)):
-                    known = row.saved if row is not None else _saved(noted[key])
+                    known = row.saved if row is not None else self._saved(noted[key])
                     check(key, node, slots, known)
             elif node.keeps and node.saved is None:
                 freed.append(key)
         if len(noted) > _MOST:
             for key in list(noted)[: _MOST // 2]:
                 del noted[key]
-        return list(seen), leaves, freed
+        return freed
 
-    def _note(self, node: Node, key: int, slots: Slots, met: dict[int, Value]) -> Noted:
+    def _note(self, node: Node, key: int, slots: Slots, met: Met) -> Noted:
         reader = self._reader
         following: list[int | None] = []
         for each in node.nodes:
@@ -113,7 +153,7 @@ class Ahead:
                 key,
                 name,
                 next=tuple([at and (at, number) for at, number in edges]),
-                saved=_saved(noted),
+                saved=self._saved(noted),
                 site=None if code is None else (code, lasti),
                 shape=shape,
                 sequence=key - 1,
@@ -125,11 +165,26 @@ class Ahead:
         """Tell whether a node was noted."""
         return key in self._noted
 
+    def _saved(self, noted: Noted) -> tuple[Saved, ...]:
+        flat, value = noted[6], self._reader.program.value
+        pairs = zip(flat[::2], flat[1::2], strict=True)
+        return tuple([Saved(slot, value(glance)) for slot, glance in pairs])
 
-def _saved(noted: Noted) -> tuple[Saved, ...]:
-    flat = noted[6]
-    pairs = zip(flat[::2], flat[1::2], strict=True)
-    return tuple([Saved(slot, value) for slot, value in pairs])
+
+_LEAF, _FOREIGN, _KEEPS = "leaf", "foreign", "keeps"
+
+
+class _Traits(dict[type[Node], str | None]):
+    """What a walk asks of nodes, by their class: asking each node takes longer."""
+
+    def __missing__(self, kind: type[Node]) -> str | None:
+        if kind.foreign:
+            return _FOREIGN  # a user's class: no table of ours is to keep it alive
+        self[kind] = trait = _LEAF if kind.accumulates else _KEEPS * kind.keeps or None
+        return trait
+
+
+_TRAITS = _Traits()
 
 
 def _is_fresh(slot: tuple[str, int | None, SavedTensor]) -> bool:

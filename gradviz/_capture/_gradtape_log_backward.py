@@ -11,14 +11,24 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from gradtape import autograd
 from gradtape._fingerprint import fingerprint
-from gradtape._node import Node
+from gradtape._node import Node, next_sequence_nr
 from gradtape._observe import observe
 from gradtape._saved_checks import _has_values, _prints
-from gradtape._tensor import Tensor, edge_of
+from gradtape._tensor import Tensor
 from gradtape.autograd import _api
 from gradviz._capture._gradtape_log_ahead import Ahead, unseen_writes
 from gradviz._capture._gradtape_log_calls import here
 from gradviz._capture._gradtape_log_events import Listener
+from gradviz._capture._gradtape_log_given import (
+    BACKWARD,
+    GRAD,
+    METHOD,
+    gradients_of,
+    listed,
+    roots_of,
+    starts_of,
+    tensors_of,
+)
 from gradviz._capture._gradtape_log_slots import Slots
 from gradviz.program.events import Backward, Call, HookRegistered
 from gradviz.program.values import Saved, StaleSaved, Value
@@ -41,9 +51,11 @@ class Passes:
         self.log = log
         self.hooks: dict[int, HookRegistered] = {}
         self._listener = Listener(log)
+        self._refused: set[int] = set()  # nodes that a pass found freed
         self._running: list[Backward] = []
         self._freeing: list[Backward] = []  # their nodes may have no rows yet
         self.ahead = Ahead(log.reader)
+        self.since = 0  # sequence numbers above are of nodes younger than any write
 
     def running(self) -> Backward | None:
         """Return the innermost pass that is running."""
@@ -59,7 +71,7 @@ class Passes:
                 if isinstance(event, Call)
                 for write in event.writes
             }
-            starts = [node for root in roots if (node := _start(root)) is not None]
+            starts = starts_of(roots)
             for op, site, write in unseen_writes(log.reader, starts, written):
                 call = Call(index=log.take_index(), op=op, site=site, writes=(write,))
                 call.inputs = call.outputs = (write.value,)
@@ -72,9 +84,9 @@ class Passes:
     def install(self) -> None:
         """Log backward passes until the log is closed."""
         log = self.log
-        backward = self._around(_api.backward, "backward", _BACKWARD)
-        grad = self._around(_api.grad, "grad", _GRAD)
-        method = self._around(vars(Tensor)["backward"], "backward", _METHOD)
+        backward = self._around(_api.backward, "backward", BACKWARD)
+        grad = self._around(_api.grad, "grad", GRAD)
+        method = self._around(vars(Tensor)["backward"], "backward", METHOD)
         for owner in (_api, autograd):
             log.stand(owner, "backward", backward)
             log.stand(owner, "grad", grad)
@@ -85,27 +97,29 @@ class Passes:
     def _around(
         self, original: Any, api: Literal["backward", "grad"], names: Sequence[str]
     ) -> Any:
-        user_files = self.log.user_files
+        user_files, running = self.log.user_files, self._running
 
         @functools.wraps(original)
         def run(*args: Any, **kwargs: Any) -> Any:
             __tracebackhide__ = True
-            theirs = user_files[sys._getframe(1).f_code.co_filename]
-            if here.busy or (self._running and not theirs):
+            doing = here.now
+            if doing.busy or (
+                running and not user_files[sys._getframe(1).f_code.co_filename]
+            ):
                 return original(*args, **kwargs)  # Tensor.backward calls backward
-            event = self._begin(api, names, args, kwargs)
+            given = dict(zip(names, args, strict=False)) | kwargs
+            event = self._begin(api, given)
             if event is None:
                 return original(*args, **kwargs)
-            before = here.inside
-            here.inside = event.index
-            listening = self._listen()
+            before, doing.inside = doing.inside, event.index
+            listening = self._listen() if self.hooks else None
             try:
                 result = original(*args, **kwargs)
             except BaseException as error:
-                self._fail(event, error)
+                self._fail(event, given, error)
                 raise
             finally:
-                here.inside = before
+                doing.inside = before
                 if listening is not None:
                     listening.remove()
             self._end(event, result)
@@ -119,36 +133,33 @@ class Passes:
             return None
         return observe(self._listener)
 
-    def _begin(self, api: Any, names: Any, args: Any, kwargs: Any) -> Backward | None:
-        here.busy += 1
+    def _begin(self, api: Any, given: dict[str, Any]) -> Backward | None:
+        doing = here.now
+        doing.busy += 1
         try:
             with self.log.lock:
-                given = {**dict(zip(names, args, strict=False)), **kwargs}
                 return self.begin(api, given)
         except Exception as error:
             self.log.give_up("before a backward pass", error)
             return None
         finally:
-            here.busy -= 1
+            doing.busy -= 1
 
     def begin(self, api: Any, given: dict[str, Any]) -> Backward:
         """Add the event of a pass that is about to run."""
         log = self.log
-        roots = _tensors(_first(given, "tensors", "self", "outputs"))
-        gradients = _first(given, "grad_tensors", "gradient", "grad_outputs")
-        create = bool(given.get("create_graph"))
-        keep = given.get("retain_graph")
+        seen, keep = log.reader.seen, given.get("retain_graph")
+        roots, create = roots_of(given), bool(given.get("create_graph"))
+        gradients, inputs = gradients_of(given), given.get("inputs")
         event = Backward(
             index=log.take_index(),
             site=log.site(),
             stack=log.stack() if log.scan.on else (),
             thread=threading.get_ident(),
             api=api,
-            roots=tuple([log.reader.look(root) for root in roots]),
-            inputs=tuple(
-                [log.reader.look(each) for each in _tensors(given.get("inputs"))]
-            ),
-            gradients=tuple([self._or_none(each) for each in _listed(gradients)]),
+            roots=tuple([seen(root) for root in roots]),
+            inputs=tuple([seen(each) for each in tensors_of(inputs)]),
+            gradients=tuple([self._or_none(each) for each in listed(gradients)]),
             create_graph=create,
             retain_graph=create if keep is None else bool(keep),
         )
@@ -159,22 +170,23 @@ class Passes:
         return event
 
     def _or_none(self, gradient: Any) -> Value | None:
-        return self.log.reader.look(gradient) if isinstance(gradient, Tensor) else None
+        return self.log.reader.seen(gradient) if isinstance(gradient, Tensor) else None
 
     # ---- before ---------------------------------------------------------------------
 
     def _look_ahead(self, event: Backward, roots: Sequence[Tensor]) -> None:
         """Walk what the pass will walk, without running anything."""
-        starts = [node for root in roots if (node := _start(root)) is not None]
-        met = {id(root._data): self.log.reader.look(root) for root in roots}
         stale: list[StaleSaved] = []
 
         def check(key: int, node: Node, slots: Slots, saved: Sequence[Saved]) -> None:
             stale.extend(self._stale(key, node, slots, saved))
 
-        seen, leaves, freed = self.ahead.walk(starts, met, check)
+        seen, leaves, freed = self.ahead.walk(
+            roots, starts_of(roots), check, self.since
+        )
         event.node_count = len(seen)
         event.leaves, event.freed = tuple(leaves), tuple(freed)
+        self._refused.update(freed)
         event.stale = tuple(stale)
         if len(seen) <= MAX_NODES:
             event.nodes = tuple(seen)
@@ -219,7 +231,8 @@ class Passes:
 
     def _end(self, event: Backward, result: Any) -> None:
         self._running.remove(event)
-        here.busy += 1
+        self.since = next_sequence_nr()  # gradients are added up in place
+        here.now.busy += 1
         try:
             with self.log.lock:
                 if event.api == "grad":
@@ -233,7 +246,7 @@ class Passes:
         except Exception as error:
             self.log.give_up("after a backward pass", error)
         finally:
-            here.busy -= 1
+            here.now.busy -= 1
 
     def finish(self) -> None:
         """Make the rows that were put off, and say which passes freed them."""
@@ -241,69 +254,38 @@ class Passes:
         for event in self._freeing:
             self._note_freed(event)
         self._freeing.clear()
+        self._refused.clear()
 
     def _note_freed(self, event: Backward) -> None:
         rows = self.log.program.nodes
         for key in event.nodes:
             row = rows.get(key)
-            if row is not None and row.saved and row.freed_by is None:
+            if row is None or row.freed_by is not None:
+                continue
+            if row.saved or key in self._refused:
                 row.freed_by = event.index
                 for saved in row.saved:
                     saved.freed = True
 
-    def _fail(self, event: Backward, error: BaseException) -> None:
+    def _fail(
+        self, event: Backward, given: dict[str, Any], error: BaseException
+    ) -> None:
         self._running.remove(event)
+        self.since = sys.maxsize  # see that all that is left gets its rows
         event.error = f"{type(error).__name__}: {error}"
         try:
             node = _running_node(error.__traceback__)
             if node is not None:
                 event.error_node = self.log.reader.key(node)
+            roots = roots_of(given)
+            self.ahead.walk(roots, starts_of(roots), _ignored, self.since)
         except Exception as failure:
             self.log.give_up("after a backward pass that raised", failure)
+        self.since = next_sequence_nr()
 
 
-_BACKWARD = (
-    "tensors",
-    "grad_tensors",
-    "retain_graph",
-    "create_graph",
-    "grad_variables",
-    "inputs",
-)
-_GRAD = (
-    "outputs",
-    "inputs",
-    "grad_outputs",
-    "retain_graph",
-    "create_graph",
-    "only_inputs",
-    "allow_unused",
-)
-
-
-_METHOD = ("self", "gradient", "retain_graph", "create_graph", "inputs")
-
-
-def _first(given: dict[str, Any], *names: str) -> Any:
-    return next((given[name] for name in names if name in given), None)
-
-
-def _tensors(value: Any) -> list[Tensor]:
-    return [each for each in _listed(value) if isinstance(each, Tensor)]
-
-
-def _listed(value: Any) -> list[Any]:
-    if value is None:
-        return []
-    if isinstance(value, Tensor):
-        return [value]
-    if isinstance(value, dict):
-        return list(value.values())
-    return list(value) if isinstance(value, list | tuple) else []
-
-
-def _start(root: Tensor) -> Node | None:
-    return edge_of(root) if root.requires_grad else None
+def _ignored(*args: Any) -> None:
+    return None
 
 
 def _running_node(trace: TracebackType | None) -> Node | None:

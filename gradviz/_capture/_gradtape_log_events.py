@@ -80,7 +80,7 @@ class Listener:
     def _on_op(self, event: events.OpCalled, running: Backward | None) -> None:
         """Log an op that the user reached by a name we do not stand in for."""
         log = self._log
-        if here.busy or running is not None or log.loop.here.within is not None:
+        if here.now.busy or running is not None or log.loop.here.now.within is not None:
             return
         site = log.site()
         if site is None or site == log.loop.step_site:
@@ -91,13 +91,15 @@ class Listener:
             site=site,
             stack=log.stack(),
             thread=threading.get_ident(),
-            inputs=tuple([log.reader.look(t) for t in tensors_in(event.inputs)]),
-            outputs=tuple([log.reader.look(t) for t in event.outputs]),
-            module=log.loop.here.module,
+            inputs=tuple([log.reader.seen(t) for t in tensors_in(event.inputs)]),
+            outputs=tuple([log.reader.seen(t) for t in event.outputs]),
+            module=log.loop.here.now.module,
         )
-        if event.node is not None:
-            log.reader.called(call, event.node.seq - 1, event.outputs)
         log.add(call)
+        if event.node is not None:
+            log.reader.called(
+                call.index, call.module, event.node.seq - 1, event.outputs
+            )
 
 
 _HANDLERS: dict[type, Any] = {

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import weakref
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -44,7 +45,7 @@ class Exports:
         if type(root) is np.ndarray and len(self.shared) < _MOST:
             self.shared.setdefault(storage, _Shared(root, index))
 
-    def look(self, index: int, written: tuple[int, ...] = ()) -> list[int]:
+    def look(self, index: int, written: Sequence[int] = ()) -> list[int]:
         """Compare all shared memory at an event; ``written`` was by an op.
 
         Returns the storages that others have written to.

@@ -54,7 +54,7 @@ def _switching(log: GradtapeLog, original: Any, leaving: bool) -> Any:
         __tracebackhide__ = True
         before = mode.now.grad
         result = original(self, *args)
-        if not here.busy and not (again and mode.now.grad == before):
+        if not here.now.busy and not (again and mode.now.grad == before):
             caller = sys._getframe(1).f_code
             try:
                 _switched(log, type(self).__name__, leaving, self.function, caller)
@@ -103,7 +103,7 @@ def _registering(log: GradtapeLog, kind: str) -> Any:
     def register(self: Any, hook: Any, *args: Any, **kwargs: Any) -> Any:
         __tracebackhide__ = True
         handle = original(self, hook, *args, **kwargs)
-        if not here.busy:
+        if not here.now.busy:
             try:
                 _registered(log, kind, self, hook, handle)
             except Exception as error:

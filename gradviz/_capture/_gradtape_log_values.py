@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections.abc import Sequence
+from operator import itemgetter
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -21,13 +22,14 @@ from gradviz._capture._gradtape_log_scan import Scan
 from gradviz._capture._gradtape_log_slots import Slots, slots_of
 from gradviz.program.events import Call
 from gradviz.program.log import Identities
+from gradviz.program.noted import Glance
 from gradviz.program.records import Program
 from gradviz.program.values import Node as NodeRow
 from gradviz.program.values import Saved, Value
 
 _MOST_MAKERS = 20_000
 
-_FIRST_PRUNED = 4_096
+_FIRST_PRUNED = 1_024
 
 
 _names: dict[int, tuple[Any, str]] = {}
@@ -60,8 +62,17 @@ def _layout_of(array: Any) -> Layout:
     return known
 
 
-Note: TypeAlias = tuple[Value, int, int]
-"""The value of a tensor, the id of its array then, and the changes of that memory."""
+Note: TypeAlias = tuple[Glance, int, int]
+"""The glance at a tensor, the id of its array then, and the changes of that memory."""
+
+Met: TypeAlias = dict[int, Glance]
+"""By the id of an array in sight, the glance at its tensor."""
+
+_STORAGE, _VERSION, _NEEDS, _NODE, _SUMMARY = 1, 2, 8, 11, 14
+"""Places of fields in a glance."""
+
+_Maker: TypeAlias = tuple[int, int, int, int | None]
+"""Sequence numbers between which a call's nodes are, its index and its module."""
 
 
 class Reader:
@@ -69,11 +80,11 @@ class Reader:
 
     def __init__(self, program: Program, tensors: Identities, scan: Scan) -> None:
         self.program = program
-        self._firsts: list[int] = []  # sequence numbers: where each call's nodes begin
-        self._makers: list[tuple[int, Call]] = []  # and where they end
+        self._makers: list[_Maker] = []
         self._scan = scan
         self.eager = scan.on  # whether nodes are read as soon as they are made
         self._tensors = tensors
+        self.number = tensors.of
         self._storages = Identities()
         self._notes: dict[int, Note] = {}  # by number of the tensor
         self._room = _FIRST_PRUNED
@@ -83,11 +94,15 @@ class Reader:
 
     def value(self, tensor: Tensor) -> Value:
         """Describe a tensor as it is now, and add the rows of the nodes behind it."""
-        value = self.look(tensor)
+        value = self.seen(tensor)
         if value.node is not None and value.node not in self.program.nodes:
             assert tensor._grad_fn is not None
             self.read(tensor._grad_fn, (tensor,))
         return value
+
+    def seen(self, tensor: Tensor) -> Value:
+        """Describe a tensor as it is now; its graph may not be known."""
+        return self.program.value(self.look(tensor))
 
     def changed(self, storage: int) -> None:
         """Note that memory has other contents: values are to be looked at again."""
@@ -98,8 +113,8 @@ class Reader:
         """Return the number of the memory that an array looks into."""
         return self._storages.of(root_of(array))
 
-    def look(self, tensor: Tensor) -> Value:
-        """Describe a tensor as it is now; its graph may not be known."""
+    def look(self, tensor: Tensor) -> Glance:
+        """Return a tensor as it is now in short, the last glance where that holds."""
         number = self._tensors.of(tensor)
         note = self._notes.get(number)
         memory, view, data = tensor._memory, tensor._view, tensor._data
@@ -108,58 +123,67 @@ class Reader:
         key = None if node is None else node.seq + 1
         needs = tensor._needs if view is None else tensor.requires_grad
         if note is not None:
-            value, array, changes = note
+            glance, array, changes = note
             if (
-                value.node == key
-                and value.requires_grad is needs
+                glance[_NODE] == key
+                and glance[_NEEDS] is needs
                 and array == id(data)  # else it was given other memory
-                and changes == self._changes.get(value.storage, 0)
+                and changes == self._changes.get(glance[_STORAGE], 0)
             ):
-                if value.version == version:
-                    return value
+                if glance[_VERSION] == version:
+                    return glance
                 if not self._scan.on:
-                    value = _at_version(value, version)
-                    self._notes[number] = value, array, changes
-                    return value
-        value = self._described(data, version, number)
+                    glance = at_version(glance, version)
+                    self._notes[number] = glance, array, changes
+                    return glance
+        storage, shape, strides, dtype, device = self._memory_of(data)
+        offset, is_view = 0, False
         if view is not None:
-            value.offset, value.is_view = view.offset, view.base is not None
-        value.requires_grad, value.is_leaf = needs, node is None
-        value.node, value.output = key, tensor._nr
+            offset, is_view = view.offset, view.base is not None
+        is_parameter = False
         # Leaves alone are asked for a dict: a tensor makes its own when it is.
         if type(tensor) is not Tensor or (node is None and tensor.__dict__):
-            value.is_parameter = isinstance(tensor, Parameter)
-        self._notes[number] = value, id(data), self._changes.get(value.storage, 0)
+            is_parameter = isinstance(tensor, Parameter)
+        glance: Glance = (
+            number,
+            storage,
+            version,
+            shape,
+            strides,
+            offset,
+            dtype,
+            device,
+            needs,
+            node is None,
+            is_view,
+            key,
+            tensor._nr,
+            is_parameter,
+        )
+        if self._scan.on:
+            glance += self._scan.look(data)
+        changes = self._changes.get(glance[_STORAGE], 0)
+        self._notes[number] = glance, id(data), changes
         if len(self._notes) > self._room:
             self._prune()
-        return value
+        return glance
 
     def _prune(self) -> None:
-        """Forget the values of tensors that are gone."""
+        """Forget the glances at tensors that are gone."""
         alive = {number for number, _ in self._tensors.alive()}
         self._notes = {n: note for n, note in self._notes.items() if n in alive}
         self._room = max(_FIRST_PRUNED, 2 * len(self._notes))
 
-    def _described(self, array: Any, version: int, number: int) -> Value:
+    def _memory_of(self, array: Any) -> tuple[int, Any, Any, str, str]:
+        """Return storage, shape, strides, dtype and device of an array."""
         if type(array) is np.ndarray:
             (shape, strides), device = _layout_of(array), "cpu"
+            root = array if array.base is None else root_of(array)
         else:
             item, steps = array.itemsize, getattr(array, "strides", ())
             shape, strides = tuple(array.shape), tuple([step // item for step in steps])
-            device = device_of(array)
-        value = Value(
-            number,
-            self.storage(array),
-            version,
-            shape,
-            strides,
-            0,
-            _name_of(array.dtype),
-            device,
-        )
-        if self._scan.on:
-            value.summary, value.text = self._scan.look(array)
-        return value
+            device, root = device_of(array), root_of(array)
+        return self._storages.of(root), shape, strides, _name_of(array.dtype), device
 
     # ---- nodes ----------------------------------------------------------------------
 
@@ -169,21 +193,16 @@ class Reader:
             return -self._tensors.of(node.variable)
         return node.seq + 1
 
-    def called(self, call: Call, first: int, outputs: Sequence[Tensor]) -> None:
-        """Note that the nodes made since number ``first`` are this call's.
+    def called(
+        self, index: int, module: int | None, first: int, outputs: Sequence[Tensor]
+    ) -> None:
+        """Note that the nodes made since number ``first`` are those of a call.
 
         Their rows are added now if values are looked at, else by the next backward
         pass, which is when they first matter.
         """
-        for tensor in outputs:
-            if tensor._grad_fn is not None:
-                break
-        else:
-            return
-        self._firsts.append(first)
-        self._makers.append((next_sequence_nr(), call))
-        if len(self._firsts) > _MOST_MAKERS:
-            del self._firsts[: _MOST_MAKERS // 2]
+        self._makers.append((first, next_sequence_nr(), index, module))
+        if len(self._makers) > _MOST_MAKERS:
             del self._makers[: _MOST_MAKERS // 2]
         if self._scan.on:
             for tensor in outputs:
@@ -194,7 +213,7 @@ class Reader:
     def read(self, node: Node, outputs: Sequence[Tensor] = ()) -> None:
         """Add the rows of a node and of all behind it that have none yet."""
         nodes = self.program.nodes
-        met = {id(tensor._data): self.look(tensor) for tensor in outputs}
+        met: Met = {id(tensor._data): self.look(tensor) for tensor in outputs}
         waiting = [node]
         while waiting:
             node = waiting.pop()
@@ -202,7 +221,7 @@ class Reader:
                 self.row(node, slots_of(node), met)
                 waiting += [each for each in node.nodes if each is not None]
 
-    def row(self, node: Node, slots: Slots, met: dict[int, Value]) -> NodeRow:
+    def row(self, node: Node, slots: Slots, met: Met) -> NodeRow:
         """Add the row of a node. ``met`` has the values of arrays in sight."""
         key = self.key(node)
         row = self.program.nodes[key] = NodeRow(key, type(node).__name__)
@@ -212,9 +231,7 @@ class Reader:
         self._fill(row, node, slots, met)
         return row
 
-    def _fill(
-        self, row: NodeRow, node: Node, slots: Slots, met: dict[int, Value]
-    ) -> None:
+    def _fill(self, row: NodeRow, node: Node, slots: Slots, met: Met) -> None:
         row.next = tuple(
             [
                 None if each is None or each.dead else (self.key(each), number)
@@ -229,58 +246,50 @@ class Reader:
 
     def assign(self, row: NodeRow) -> None:
         """Let a row and the call that made its node refer to each other."""
-        at = bisect_left(self._firsts, row.key - 1) - 1
-        last, call = self._makers[at] if at >= 0 else (0, None)
-        if call is not None and row.key <= last:
-            row.call, row.module = call.index, call.module
+        at = bisect_left(self._makers, row.key - 1, key=itemgetter(0)) - 1
+        _, last, index, module = self._makers[at] if at >= 0 else (0, 0, 0, None)
+        if row.key > last:
+            return
+        row.call, row.module = index, module
+        events = self.program.events
+        call = events[index - events[0].index] if index >= events[0].index else None
+        if isinstance(call, Call):
             call.nodes += (row.key,)
 
-    def saved(self, slots: Slots, key: int, met: dict[int, Value]) -> tuple[Saved, ...]:
+    def saved(self, slots: Slots, key: int, met: Met) -> tuple[Saved, ...]:
         """Describe what a node saved."""
         return tuple(
             [
-                Saved(slot, self.kept(entry, number, key, met))
+                Saved(slot, self.program.value(self.kept(entry, number, key, met)))
                 for slot, number, entry in slots
             ]
         )
 
     def kept(
-        self, entry: SavedTensor, output: int | None, node: int, met: dict[int, Value]
-    ) -> Value:
-        """Describe what was saved; of an output the node holds the memory alone.
-
-        ``met`` has the values of the tensors over arrays that are in sight.
-        """
+        self, entry: SavedTensor, output: int | None, node: int, met: Met
+    ) -> Glance:
+        """Describe what was saved; of an output the node holds the memory alone."""
         tensor, version = entry.tensor, entry.version
         if tensor is not None:
-            value = met[id(tensor._data)] = self.look(tensor)
+            glance = met[id(tensor._data)] = self.look(tensor)
         else:
             known = met.get(id(entry.held))
-            if known is None:
-                number = self._tensors.of(entry.held)
-                known = self._described(entry.held, version, number)
-                known.requires_grad, known.is_leaf = True, False
-                known.node, known.output = node, output or 0
-            value = known
-        return value if value.version == version else _at_version(value, version)
+            glance = self._held(entry, output or 0, node) if known is None else known
+        return glance if glance[_VERSION] == version else at_version(glance, version)
+
+    def _held(self, entry: SavedTensor, output: int, node: int) -> Glance:
+        """Describe an output of which there is no tensor in sight."""
+        array = entry.held
+        number, version = self._tensors.of(array), entry.version
+        storage, shape, strides, dtype, device = self._memory_of(array)
+        memory = number, storage, version, shape, strides, 0, dtype, device
+        glance = *memory, True, False, False, node, output, False
+        return glance + self._scan.look(array) if self._scan.on else glance
 
 
-def _at_version(old: Value, version: int) -> Value:
-    """Return the value of a tensor that was written, else as it was."""
-    value = Value(
-        old.tensor,
-        old.storage,
-        version,
-        old.shape,
-        old.strides,
-        old.offset,
-        old.dtype,
-        old.device,
-    )
-    value.requires_grad, value.is_leaf = old.requires_grad, old.is_leaf
-    value.is_view, value.is_parameter = old.is_view, old.is_parameter
-    value.node, value.output = old.node, old.output
-    return value
+def at_version(old: Glance, version: int) -> Glance:
+    """Return the glance at a tensor that was written, else as it was."""
+    return *old[:_VERSION], version, *old[_VERSION + 1 : _SUMMARY]
 
 
 def root_of(array: Any) -> Any:

@@ -45,10 +45,10 @@ class LoopLog:
     - logs no tensor call while ``log.muted``: a library's step, zero_grad, and what is
       computed here run so. Torch may leave the stack of modes in ``pause``/``resume``;
     - logs no call of its own for such a Function; ``functions.applying`` is its class;
-    - leaves out calls while ``here.stepping is not None`` whose site is ``step_site``:
-      a step that was given a closure runs unmuted;
-    - fills ``Call.module`` from ``here.module`` and ``Call.within`` from
-      ``here.within``; ``here`` is thread-local.
+    - leaves out calls while ``here.now.stepping is not None`` whose site is
+      ``step_site``: a step that was given a closure runs unmuted;
+    - fills ``Call.module`` from ``here.now.module`` and ``Call.within`` from
+      ``here.now.within``; ``here`` is thread-local.
 
     Nothing here keeps a tensor alive, changes a result or raises into the program.
     """

@@ -29,13 +29,23 @@ def unseen(wrapper: Anything) -> Anything:
     return wrapper
 
 
-class Here(threading.local):
+class Place:
     """Where a thread is: indexes of the events it is inside of, or None."""
 
-    module: int | None = None  # the innermost ModuleCall
-    within: int | None = None  # the innermost Function.apply, gradcheck or checkpoint
-    stepping: int | None = None  # the OptimizerCall whose step is running
-    switching: bool = False  # inside train()
+    __slots__ = ("module", "stepping", "switching", "within")
+
+    def __init__(self) -> None:
+        self.module: int | None = None  # the innermost ModuleCall
+        self.within: int | None = None  # the innermost apply, gradcheck or checkpoint
+        self.stepping: int | None = None  # the OptimizerCall whose step is running
+        self.switching = False  # inside train()
+
+
+class Here(threading.local):
+    """The place of the current thread; each look at a thread-local costs."""
+
+    def __init__(self) -> None:
+        self.now = Place()
 
 
 class Patches:

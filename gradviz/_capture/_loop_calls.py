@@ -60,8 +60,8 @@ class CallPart(Part):
                 arguments=arguments,
                 keywords=keywords,
                 grad_enabled=lib.is_grad_enabled(),
-                module=self.here.module,
-                within=self.here.within,
+                module=self.here.now.module,
+                within=self.here.now.within,
             )
             log.add(call)
         return call
@@ -163,7 +163,7 @@ class CallPart(Part):
         __tracebackhide__ = True
         """Run a function; what it calls is ``within`` the event."""
         here = self.here
-        outer, here.within = here.within, call.index
+        outer, here.now.within = here.now.within, call.index
         try:
             result = original(*args, **kwargs)
         except Exception as error:
@@ -174,7 +174,7 @@ class CallPart(Part):
             self.try_(self._outputs, call, result)
             return result
         finally:
-            here.within = outer
+            here.now.within = outer
 
     # ---- checkpoints -----------------------------------------------------------------
 

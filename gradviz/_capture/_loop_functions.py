@@ -65,8 +65,8 @@ class FunctionPart(Part):
             if begun is None:
                 return original(cls, *args, **kwargs)
             call, versions = begun
-            outer, outside, dirty = here.within, self.applying, self._dirty
-            here.within, self.applying, self._dirty = call.index, cls, []
+            outer, outside, dirty = here.now.within, self.applying, self._dirty
+            here.now.within, self.applying, self._dirty = call.index, cls, []
             try:
                 result = original(cls, *args, **kwargs)
             except Exception as error:
@@ -76,7 +76,7 @@ class FunctionPart(Part):
                 self.try_(self._end, cls, call, args, versions, result)
                 return result
             finally:
-                here.within, self.applying, self._dirty = outer, outside, dirty
+                here.now.within, self.applying, self._dirty = outer, outside, dirty
 
         return apply
 
@@ -115,8 +115,8 @@ class FunctionPart(Part):
                 inputs=tuple([each for each in arguments if isinstance(each, Value)]),
                 arguments=arguments,
                 grad_enabled=self.lib.is_grad_enabled(),
-                module=self.here.module,
-                within=self.here.within,
+                module=self.here.now.module,
+                within=self.here.now.within,
             )
             log.add(call)
         return call, versions

@@ -12,7 +12,7 @@ from typing import Any
 
 from gradviz._capture._loop_base import Anything, Part, unseen
 from gradviz._capture._names import locals_of
-from gradviz.program.events import ModuleCall, TrainingSwitched
+from gradviz.program.events import TrainingSwitched
 from gradviz.program.records import Module
 from gradviz.program.values import RawSite
 
@@ -195,11 +195,8 @@ class ModulePart(Part):
 
     def _wrap_call(self, original: Anything) -> Anything:
         here, log, known = self.here, self.log, self._rows.get
-        append, users, grad_enabled = (
-            log.append,
-            log.user_files,
-            self.lib.is_grad_enabled,
-        )
+        note, left, users = log.note, log.program.left, log.user_files
+        grad_enabled = self.lib.is_grad_enabled
 
         @unseen
         @functools.wraps(original)
@@ -207,7 +204,8 @@ class ModulePart(Part):
             __tracebackhide__ = True
             if not self.on or log.muted:
                 return original(module, *args, **kwargs)
-            outer = here.module
+            place = here.now
+            outer = place.module
             try:
                 found = known(id(module))
                 row = self.row(module) if found is None else found[1]
@@ -217,25 +215,25 @@ class ModulePart(Part):
                 frame = sys._getframe(1)
                 while not users[frame.f_code.co_filename] and frame.f_back is not None:
                     frame = frame.f_back
-                event = ModuleCall(
-                    index=0,
-                    site=(frame.f_code, frame.f_lasti),
-                    thread=get_ident(),
-                    module=row.key,
-                    training=module.training,
-                    grad_enabled=grad_enabled(),
-                    parent=outer,
+                place.module = index = note(
+                    "module",
+                    frame.f_code,
+                    frame.f_lasti,
+                    get_ident(),
+                    row.key,
+                    module.training,
+                    grad_enabled(),
+                    outer,
                 )
                 del frame  # nothing of the user's is held while forward runs
-                here.module = append(event)
             except Exception as error:
                 self.failed(error)
                 return original(module, *args, **kwargs)
             try:
                 return original(module, *args, **kwargs)
             finally:
-                here.module = outer
-                event.left = log.next_index
+                place.module = outer
+                left[index] = log.next_index
 
         return call
 
@@ -251,15 +249,15 @@ class ModulePart(Part):
             if not self.on:
                 return original(module, *args, **kwargs)
             mode = args[0] if args else kwargs.get("mode", True)
-            if here.switching:
+            if here.now.switching:
                 self.try_(self._switches, module, mode)
                 return original(module, *args, **kwargs)
-            here.switching, self._changed = True, []
+            here.now.switching, self._changed = True, []
             self.try_(self._switches, module, mode)
             try:
                 return original(module, *args, **kwargs)
             finally:
-                here.switching = False
+                here.now.switching = False
                 self.try_(self._switched, module, mode, tuple(self._changed))
 
         return train
@@ -295,7 +293,7 @@ class ModulePart(Part):
             if (
                 (name == "training" or name in _SWITCHES)
                 and self.on
-                and not here.switching
+                and not here.now.switching
             ):
                 self.try_(self._attribute, module, name, value, sys._getframe(1))
             original(module, name, value)

@@ -12,7 +12,7 @@ from gradviz._capture._loop_base import Anything, Part, unseen
 from gradviz._capture._own import probing
 from gradviz.program.events import Call, OptimizerCall
 from gradviz.program.records import Optimizer
-from gradviz.program.values import ParameterState, RawSite, Value, Write
+from gradviz.program.values import ParameterState, RawSite, Value
 
 _FRESH = 16  # steps after which layouts of parameters are read anew
 
@@ -27,7 +27,8 @@ class _Seen:
         self.needs: list[bool] = []
         self.has: list[bool] = []
         self.states: tuple[ParameterState, ...] = ()
-        self.values: dict[int, Value] = {}
+        self.places: list[int] = []  # of the parameters that the last step wrote
+        self.values: tuple[Value, ...] = ()
         self.steps = 0
 
 
@@ -115,9 +116,17 @@ class OptimizerPart(Part):
             states = self._states(seen)
         finally:
             self.log.resume()
-        event = self._event("init", seen, states)
-        event.stack = self.log.stack()
-        seen.row.made = event.index
+        seen.row.made = self.log.append(
+            OptimizerCall(
+                index=0,
+                site=self.log.site(),
+                stack=self.log.stack(),
+                thread=get_ident(),
+                what="init",
+                optimizer=seen.row.key,
+                states=states,
+            )
+        )
 
     # ---- parameters -----------------------------------------------------------------
 
@@ -174,22 +183,15 @@ class OptimizerPart(Part):
                 found.append(ParameterState(key, has, needs, zero, bad))
         return tuple(found)
 
-    def _event(
+    def _note(
         self,
-        what: Literal["init", "step", "zero_grad"],
+        what: Literal["step", "zero_grad"],
+        site: RawSite | None,
         seen: _Seen | None,
         states: tuple[ParameterState, ...],
-    ) -> OptimizerCall:
-        event = OptimizerCall(
-            index=0,
-            site=self.log.site(),
-            thread=get_ident(),
-            what=what,
-            optimizer=0 if seen is None else seen.row.key,
-            states=states,
-        )
-        self.log.append(event)
-        return event
+    ) -> int:
+        key = 0 if seen is None else seen.row.key
+        return self.log.note("optimizer", site, get_ident(), what, key, states)
 
     # ---- step -----------------------------------------------------------------------
 
@@ -202,15 +204,15 @@ class OptimizerPart(Part):
         @functools.wraps(original)
         def step(optimizer: Any, *args: Any, **kwargs: Any) -> Any:
             __tracebackhide__ = True
-            if not self.on or here.stepping is not None:
+            if not self.on or here.now.stepping is not None:
                 return original(optimizer, *args, **kwargs)
             alone = theirs and not args and not kwargs  # no closure runs in between
             seen, before = None, None
             log.pause()
             try:
                 seen = self._of(optimizer)
-                event = self._event("step", seen, self._states(seen))
-                here.stepping, self.step_site = event.index, event.site
+                self.step_site = site = log.site()
+                here.now.stepping = self._note("step", site, seen, self._states(seen))
                 before = [param._version for param in seen.params] if theirs else None
             except Exception as error:
                 self.failed(error)
@@ -219,7 +221,7 @@ class OptimizerPart(Part):
             try:
                 return original(optimizer, *args, **kwargs)
             finally:
-                here.stepping = None
+                here.now.stepping = None
                 if not alone:
                     log.pause()
                 if seen is not None and before is not None:
@@ -231,28 +233,19 @@ class OptimizerPart(Part):
 
     def _end_step(self, seen: _Seen, before: list[int]) -> None:
         """Log the writes of a library's step as one call, at the user's line."""
-        if not seen.steps % _FRESH:
-            seen.values.clear()
-        seen.steps += 1
-        known, writes = seen.values, list[Write]()
         now = [param._version for param in seen.params]
-        if now != before:
-            for at, version in enumerate(now):
-                if version != before[at]:
-                    value = known.get(at)
-                    if value is None:
-                        value = known[at] = self.log.value(seen.params[at])
-                    writes.append(Write(value.storage, before[at], version, value))
-        self.log.append(
-            Call(
-                index=0,
-                site=self.step_site,
-                thread=get_ident(),
-                op="step",
-                inputs=tuple([write.value for write in writes]),
-                writes=tuple(writes),
-                grad_enabled=False,
-            )
+        places = [at for at, version in enumerate(now) if version != before[at]]
+        if places != seen.places or not seen.steps % _FRESH:
+            values = [self.log.value(seen.params[at]) for at in places]
+            seen.places, seen.values = places, tuple(values)
+        seen.steps += 1
+        self.log.note(
+            "step",
+            self.step_site,
+            get_ident(),
+            seen.values,
+            tuple([before[at] for at in places]),
+            tuple([now[at] for at in places]),
         )
 
     # ---- zero_grad ------------------------------------------------------------------
@@ -277,11 +270,11 @@ class OptimizerPart(Part):
 
     def _clear(self, optimizer: Any) -> None:
         seen = self._of(optimizer)
-        self._event("zero_grad", seen, self._states(seen))
+        self._note("zero_grad", self.log.site(), seen, self._states(seen))
 
     def _clear_module(self, module: Any) -> None:
         states = [
             ParameterState(self.log.tensor(p), p.grad is not None, p.requires_grad)
             for p in module.parameters()
         ]
-        self._event("zero_grad", None, tuple(states))
+        self._note("zero_grad", self.log.site(), None, tuple(states))

@@ -59,7 +59,7 @@ class TorchCalls:
         if op.how == "users" and not log.user_files[caller.f_code.co_filename]:
             return False
         # A step with a closure runs unmuted; it is logged as a whole.
-        return here.stepping is None or log.site() != log.loop.step_site
+        return here.now.stepping is None or log.site() != log.loop.step_site
 
     def begin(
         self, op: Op, types: Any, args: tuple[Any, ...], kwargs: dict[str, Any]
@@ -136,8 +136,8 @@ class TorchCalls:
             inputs=tuple([value for _, value in met]),
             grad_enabled=self._grad_enabled(),
             inference=self._inference(),
-            module=here.module,
-            within=here.within,
+            module=here.now.module,
+            within=here.now.within,
         )
 
     def _end(self, op: Op, opened: _Open, result: Any) -> None:

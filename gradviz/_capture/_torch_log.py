@@ -22,7 +22,7 @@ from gradviz._capture._torch_hooks import TorchHooks
 from gradviz._capture._torch_modes import TorchModes
 from gradviz._capture._torch_traceback import naming_users, without_our_frames
 from gradviz._capture._torch_values import TorchValues
-from gradviz.program.events import Backward, Call, Event, Raised
+from gradviz.program.events import Backward, Call, Raised
 from gradviz.program.log import MAX_EVENTS, Log
 from gradviz.program.records import Program
 from gradviz.program.values import RawSite, Value
@@ -169,18 +169,12 @@ class TorchLog(Log):
         """Note also what only a picture of the graph needs: times, sizes, moments."""
         self.detailed = self.values.detailed = self.graph.detailed = True
 
-    def append(self, event: Event) -> int:
-        """Number an event and append it in one go; return its index."""
-        with self.lock:
-            event.index = index = self._next
-            self._next = index + 1
-            events = self.program.events
-            events.append(event)
+    def added(self, index: int) -> None:
+        """Note when an event came; drop the oldest half when there are too many."""
         if self.detailed:
             self.times[index] = time.perf_counter_ns() - self._begun_ns
-        if len(events) > MAX_EVENTS:
+        if len(self.program.raw) > MAX_EVENTS:
             self._drop_old()
-        return index
 
     def _drop_old(self) -> None:
         """Drop the older half of the events, and what they made.
@@ -192,10 +186,9 @@ class TorchLog(Log):
         half = len(events) // 2
         kept = [event for event in events[:half] if not is_aside(event)]
         if len(kept) < half // 2:
-            events[:half] = kept
+            self.program.drop(half, kept)
             return
-        del events[:half]
-        first = events[0].index
+        first = self.program.drop(half)
         self.graph.forget(first)
         self.times = {at: ns for at, ns in self.times.items() if at >= first}
 

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator
 from functools import cached_property
+from operator import attrgetter
 from typing import Any, TypeVar, cast
 
 from gradviz.program.events import Backward, Call, Event, Raised
@@ -56,8 +58,9 @@ class History:
         events = self.program.events
         if index is None or not events:
             return None
-        place = index - events[0].index
-        return events[place] if 0 <= place < len(events) else None
+        place = bisect_left(events, index, key=attrgetter("index"))  # some are dropped
+        found = events[place] if place < len(events) else None
+        return found if found is not None and found.index == index else None
 
     def call_at(self, index: int | None) -> Call | None:
         """Return the call with this index, unless it is none or was dropped."""

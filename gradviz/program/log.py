@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import sys
 import sysconfig
-import threading
 import weakref
 from collections.abc import Iterator
 from types import FrameType
@@ -18,7 +17,7 @@ from gradviz.program.values import RawSite, Value
 MAX_EVENTS = 100_000
 """Older events are dropped beyond this many; tables of live things stay."""
 
-_FIRST_PRUNED = 4_000  # identities, before those of the dead go
+_FIRST_PRUNED = 1_000  # identities, before those of the dead go
 
 _DEEPEST = 32  # user frames kept of one stack
 
@@ -33,39 +32,42 @@ class Identities:
     """
 
     def __init__(self) -> None:
-        self._known: dict[int, tuple[weakref.ref[Any], int]] = {}
+        self._alive: dict[int, weakref.ref[Any]] = {}
+        self._numbers: dict[int, int] = {}
         self._count = 0
         self._room = _FIRST_PRUNED
 
     def of(self, thing: Any) -> int:
         """Return the number of an object; a new one on first sight."""
-        known = self._known.get(id(thing))
-        if known is not None and known[0]() is thing:
-            return known[1]
-        self._count = count = self._count + 1
+        key = id(thing)
+        known = self._alive.get(key)
+        if known is not None and known() is thing:
+            return self._numbers[key]
         # No callback: it would run at every death, where a look now and then will do.
-        self._known[id(thing)] = weakref.ref(thing), count
-        if len(self._known) > self._room:
+        self._alive[key] = weakref.ref(thing)
+        self._numbers[key] = self._count = count = self._count + 1
+        if len(self._alive) > self._room:
             self._prune()
         return count
 
     def _prune(self) -> None:
-        gone = [key for key, (alive, _) in self._known.items() if alive() is None]
-        for key in gone:
-            del self._known[key]
-        self._room = max(_FIRST_PRUNED, 2 * len(self._known))
+        for key in [key for key, alive in self._alive.items() if alive() is None]:
+            del self._alive[key], self._numbers[key]
+        self._room = max(_FIRST_PRUNED, 2 * len(self._alive))
 
     def known(self, thing: Any) -> int | None:
         """Return the number of an object that has one."""
-        known = self._known.get(id(thing))
-        return None if known is None or known[0]() is not thing else known[1]
+        known = self._alive.get(id(thing))
+        if known is None or known() is not thing:
+            return None
+        return self._numbers[id(thing)]
 
     def alive(self) -> Iterator[tuple[int, Any]]:
         """Yield number and object of everything that still lives."""
-        for reference, number in list(self._known.values()):
+        for key, reference in list(self._alive.items()):
             thing = reference()
             if thing is not None:
-                yield number, thing
+                yield self._numbers[key], thing
 
 
 class UserFiles(dict[str, bool]):
@@ -92,7 +94,7 @@ class Log:
     def __init__(self, program: Program) -> None:
         self.program = program
         self.tensors = Identities()
-        self.lock = threading.RLock()
+        self.lock = program.lock
         self.user_files = UserFiles()
         self.muted = 0
         self._next = 0
@@ -123,11 +125,9 @@ class Log:
         return index
 
     def add(self, event: Event) -> None:
-        """Append an event; drop the oldest half when there are too many."""
-        events = self.program.events
-        events.append(event)
-        if len(events) > MAX_EVENTS:
-            del events[: MAX_EVENTS // 2]
+        """Append an event that has its index."""
+        self.program.raw.append(event)
+        self.added(event.index)
 
     def append(self, event: Event) -> int:
         """Number an event and append it in one go; return its index."""
@@ -136,6 +136,23 @@ class Log:
             self._next = index + 1
             self.add(event)
         return index
+
+    def note(self, kind: str, *rest: Any) -> int:
+        """Append an event in short, see :mod:`gradviz.program.noted`; return its index.
+
+        What waits for the user's program is this; everything else can come later.
+        """
+        with self.lock:
+            index = self._next
+            self._next = index + 1
+            self.program.raw.append((kind, index, *rest))
+            self.added(index)
+        return index
+
+    def added(self, index: int) -> None:
+        """Drop the oldest half of the events when there are too many."""
+        if len(self.program.raw) > MAX_EVENTS:
+            self.program.drop(MAX_EVENTS // 2)
 
     def made(self, call: Call) -> None:
         """Learn that a call made the nodes it lists; for engines that keep a table."""

@@ -12,11 +12,14 @@ resolves them. No record holds a live tensor.
 
 from __future__ import annotations
 
+import threading
 from collections import defaultdict
+from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Literal
+from typing import Any, Literal
 
-from gradviz.program.events import Event
+from gradviz.program.events import Event, ModuleCall
+from gradviz.program.noted import Glance, event_of
 from gradviz.program.values import CustomFunction, Node, RawSite, Value
 
 
@@ -78,7 +81,8 @@ class Program:
     """The whole log. ``events[0].index`` is above 0 where old events were dropped."""
 
     engine: Literal["gradtape", "torch"]
-    events: list[Event] = field(default_factory=list[Event])
+    raw: list[Any] = field(default_factory=list[Any])  # ask for ``events`` instead
+    left: dict[int, int] = field(default_factory=dict[int, int])  # ModuleCall.left
     nodes: dict[int, Node] = field(default_factory=dict[int, Node])
     tensors: dict[int, TensorFacts] = field(
         default_factory=lambda: defaultdict(TensorFacts)
@@ -91,3 +95,45 @@ class Program:
     scanned: bool = False  # whether values were looked at
     script: str | None = None  # the file that is the main program
     notes: list[str] = field(default_factory=list[str])  # what could not be seen
+    lock: Any = field(default_factory=threading.RLock)  # of whoever changes ``raw``
+    _settled: int = 0  # so many entries of ``raw``, from the first, are events
+    _open: list[ModuleCall] = field(default_factory=list[ModuleCall])  # had not ended
+    _values: dict[int, tuple[Glance, Value]] = field(
+        default_factory=dict[int, tuple[Glance, Value]]
+    )  # by id of the glance, which lives as long
+
+    @property
+    def events(self) -> list[Event]:
+        """All events, in order; those that were only noted become records here."""
+        raw = self.raw
+        if self._settled != len(raw):
+            with self.lock:
+                for at in range(self._settled, len(raw)):
+                    if type(raw[at]) is tuple:
+                        raw[at] = event_of(raw[at], self.value)
+                    if type(raw[at]) is ModuleCall:
+                        self._open.append(raw[at])
+                self._settled = len(raw)
+        for call in self._open:
+            call.left = self.left.get(call.index)
+        self._open = [call for call in self._open if call.left is None]
+        return raw
+
+    def value(self, glance: Glance) -> Value:
+        """Return the value that a glance stands for, the same one each time."""
+        known = self._values.get(id(glance))
+        if known is None:
+            known = self._values[id(glance)] = glance, Value(*glance)
+        return known[1]
+
+    def drop(self, count: int, but: Sequence[Event] = ()) -> int:
+        """Forget the oldest events but some; return the index of the first left."""
+        with self.lock:
+            self.raw[:count] = but
+            self._settled = max(0, self._settled - count) + len(but)
+            self._values.clear()
+            first = self.raw[0]
+            index = first[1] if type(first) is tuple else first.index
+            for key in [key for key in self.left if key < index]:
+                del self.left[key]
+        return index

@@ -1,0 +1,152 @@
+"""Events in short: what producers note while the user's program waits.
+
+A note is a tuple of numbers, strings and such tuples: cheap to make, and nothing that
+Python's garbage collector would look at again and again while a log grows. Most events
+of a long run are never read; those that are become records when they are.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, Literal, TypeAlias
+
+from gradviz.program.events import Call, Event, ModuleCall, OptimizerCall
+from gradviz.program.values import ParameterState, RawSite, Value, Write
+
+Glance: TypeAlias = tuple[Any, ...]
+"""A Value in short: its fields in order, up to the last that is not as usual."""
+
+Noted: TypeAlias = tuple[Any, ...]
+"""An event in short: its kind, its index and what :func:`event_of` takes further."""
+
+AsValue: TypeAlias = Callable[[Glance], Value]
+
+
+def event_of(noted: Noted, value: AsValue) -> Event:
+    """Return the event that was noted; ``value`` turns glances into values.
+
+    >>> begun = "relu", None, 0, (), 1, (), (), (), True, False, None, None
+    >>> event_of(("call", 7, begun, (), (), (), None), lambda glance: Value(*glance)).op
+    'relu'
+    """
+    return _KINDS[noted[0]](value, *noted[1:])
+
+
+def _call(
+    value: AsValue,
+    index: int,
+    begun: tuple[Any, ...],  # what was known before; keywords are name, value, ...
+    outputs: tuple[Glance, ...],
+    nodes: tuple[int, ...],
+    writes: tuple[tuple[int, int, int, Glance], ...],  # as in Write
+    result: Any,
+) -> Call:
+    op, code, lasti, stack, thread, given, arguments, keywords, *where = begun
+    grad_enabled, inference, module, within = where
+    inputs = tuple([value(glance) for glance in given])
+    known = dict(zip(map(id, given), inputs, strict=True))
+    plain = inputs if arguments is given else _full(arguments, known)
+    return Call(
+        index=index,
+        site=None if code is None else (code, lasti),
+        stack=stack,
+        thread=thread,
+        op=op,
+        inputs=inputs,
+        outputs=tuple([value(glance) for glance in outputs]),
+        arguments=plain,
+        keywords=dict(zip(keywords[::2], _full(keywords[1::2], known), strict=True)),
+        nodes=nodes,
+        writes=tuple([Write(*each[:3], value(each[3])) for each in writes]),
+        grad_enabled=grad_enabled,
+        inference=inference,
+        module=module,
+        within=within,
+        result=result,
+    )
+
+
+def _full(thing: Any, known: dict[int, Value]) -> Any:
+    """Return an argument with values in place of glances, told by identity."""
+    if type(thing) is tuple:
+        found = known.get(id(thing))
+        return tuple([_full(each, known) for each in thing]) if found is None else found
+    if type(thing) is dict:
+        return {key: _full(each, known) for key, each in thing.items()}
+    if type(thing) is slice:
+        return slice(*[_full(each, known) for each in _parts(thing)])
+    return thing
+
+
+def _parts(thing: slice) -> tuple[Any, Any, Any]:
+    return thing.start, thing.stop, thing.step
+
+
+def _module(
+    value: AsValue,
+    index: int,
+    code: Any,
+    lasti: int,
+    thread: int,
+    module: int,
+    training: bool,
+    grad_enabled: bool,
+    parent: int | None,
+) -> ModuleCall:
+    return ModuleCall(
+        index=index,
+        site=(code, lasti),
+        thread=thread,
+        module=module,
+        training=training,
+        grad_enabled=grad_enabled,
+        parent=parent,
+    )
+
+
+def _optimizer(
+    value: AsValue,
+    index: int,
+    site: RawSite | None,
+    thread: int,
+    what: Literal["step", "zero_grad"],
+    optimizer: int,
+    states: tuple[ParameterState, ...],
+) -> OptimizerCall:
+    return OptimizerCall(
+        index=index,
+        site=site,
+        thread=thread,
+        what=what,
+        optimizer=optimizer,
+        states=states,
+    )
+
+
+def _step(
+    value: AsValue,
+    index: int,
+    site: RawSite | None,
+    thread: int,
+    values: tuple[Value, ...],  # of the parameters that were written
+    before: tuple[int, ...],  # their versions
+    after: tuple[int, ...],
+) -> Call:
+    rows = zip(values, before, after, strict=True)
+    return Call(
+        index=index,
+        site=site,
+        thread=thread,
+        op="step",
+        inputs=values,
+        writes=tuple([Write(v.storage, first, last, v) for v, first, last in rows]),
+        grad_enabled=False,
+    )
+
+
+_KINDS: dict[str, Callable[..., Event]] = {
+    "call": _call,
+    "module": _module,
+    "optimizer": _optimizer,
+    "step": _step,
+}

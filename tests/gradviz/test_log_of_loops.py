@@ -1,0 +1,175 @@
+"""A log of a long loop: little is kept of each step, and the odd step is seen."""
+
+from __future__ import annotations
+
+import gc
+import sys
+from typing import Any
+
+import pytest
+
+import gradtape as torch
+from gradviz._capture._gradtape_log import GradtapeLog
+from gradviz.program.events import Backward, Call, ModuleCall
+
+_USUAL = 12  # steps after which a log knows the loop
+
+
+def _network() -> tuple[Any, Any, Any]:
+    net = torch.nn.Sequential(torch.nn.Linear(3, 3), torch.nn.Tanh())
+    optimizer = torch.optim.SGD(net.parameters(), lr=0.1)
+    x = torch.ones(2, 3)
+
+    def step(then: Any = None) -> Any:
+        optimizer.zero_grad()
+        hidden = net(x)
+        loss = hidden.exp().sum()
+        if then is not None:
+            then(hidden)
+        loss.backward()
+        optimizer.step()
+        return loss
+
+    return net, step, x
+
+
+def _last_pass(log: GradtapeLog) -> Backward:
+    return [each for each in log.program.events if isinstance(each, Backward)][-1]
+
+
+def test_a_write_late_in_a_loop_is_found_before_the_pass() -> None:
+    _, step, _ = _network()
+    with GradtapeLog(scan=False) as log:
+        for _ in range(_USUAL):
+            step()
+        with pytest.raises(RuntimeError, match="modified by an inplace operation"):
+            step(lambda hidden: hidden.add_(1))
+    event = _last_pass(log)
+    assert [each.slot for each in event.stale] == ["_saved_result"]
+    assert log.program.nodes[event.stale[0].node].name == "TanhBackward0"
+
+
+def test_a_second_pass_late_in_a_loop_names_the_pass_that_freed_its_nodes() -> None:
+    _, step, _ = _network()
+    with GradtapeLog(scan=False) as log:
+        loss = [step() for _ in range(_USUAL)][-1]
+        first = _last_pass(log)
+        with pytest.raises(RuntimeError, match="a second time"):
+            loss.backward()
+    event = _last_pass(log)
+    assert set(event.freed) <= set(first.nodes)
+    assert event.freed
+    for key in event.freed:
+        assert log.program.nodes[key].freed_by == first.index
+
+
+def test_a_pass_that_fails_late_in_a_loop_has_rows_for_its_nodes() -> None:
+    _, step, _ = _network()
+
+    def fail(gradient: Any) -> None:
+        raise ZeroDivisionError
+
+    with GradtapeLog(scan=False) as log:
+        for _ in range(_USUAL):
+            step()
+        with pytest.raises(ZeroDivisionError):
+            step(lambda hidden: hidden.register_hook(fail))
+    event = _last_pass(log)
+    names = {log.program.nodes[key].name for key in event.nodes}
+    assert {"TanhBackward0", "AddmmBackward0", "AccumulateGrad"} <= names
+
+
+def test_another_graph_after_a_long_loop_is_read_in_full() -> None:
+    _, step, x = _network()
+    with GradtapeLog(scan=False) as log:
+        for _ in range(_USUAL):
+            step()
+        w = torch.ones(3, requires_grad=True)
+        (x * w).sin().sum().backward()
+    rows = [log.program.nodes[key] for key in _last_pass(log).nodes]
+    assert [row.name for row in rows] == [
+        "SumBackward0",
+        "SinBackward0",
+        "MulBackward0",
+        "AccumulateGrad",
+    ]
+    assert [saved.slot for saved in rows[2].saved] == ["_saved_self"]
+
+
+def test_every_pass_of_a_loop_lists_its_nodes_and_leaves() -> None:
+    net, step, _ = _network()
+    with GradtapeLog(scan=False) as log:
+        for _ in range(_USUAL):
+            step()
+    passes = [each for each in log.program.events if isinstance(each, Backward)]
+    assert {each.node_count for each in passes} == {passes[0].node_count}
+    assert {each.leaves for each in passes} == {passes[0].leaves}
+    assert len(passes[0].leaves) == len(list(net.parameters()))
+    assert len(set().union(*[each.nodes for each in passes])) > 3 * _USUAL
+
+
+def test_the_collector_has_nothing_to_look_at_in_calls_nobody_read() -> None:
+    _, step, _ = _network()
+    with GradtapeLog(scan=False) as log:
+        for _ in range(_USUAL):
+            step()
+        for _ in range(5):  # a tuple is let go of once all in it are
+            gc.collect()
+        short = [each for each in log.program.raw if isinstance(each, tuple)]
+        kept = {each[0] for each in short if gc.is_tracked(each)}
+        assert len(short) > _USUAL
+        assert not kept & {"call", "module"}
+
+
+def test_a_log_that_is_read_now_and_then_is_the_same_log() -> None:
+    def ops(read: bool) -> list[str]:
+        _, step, _ = _network()
+        with GradtapeLog(scan=False) as log:
+            for _ in range(_USUAL):
+                step()
+                if read:
+                    assert log.program.events
+        events = log.program.events
+        assert [event.index for event in events] == list(range(len(events)))
+        return [getattr(event, "op", type(event).__name__) for event in events]
+
+    assert ops(read=True) == ops(read=False)
+
+
+def test_what_one_call_gives_and_the_next_one_takes_is_one_value() -> None:
+    with GradtapeLog(scan=False) as log:
+        y = torch.ones(2) + 1
+        y.exp()
+        torch.stack([y])
+    _, add, exp, stack = [e for e in log.program.events if isinstance(e, Call)]
+    assert exp.inputs[0] is add.outputs[0]
+    assert exp.arguments[0] is add.outputs[0]
+    assert stack.arguments == (stack.inputs,)
+
+
+def test_a_module_call_that_is_read_before_it_ends_learns_of_its_end() -> None:
+    with GradtapeLog(scan=False) as log:
+
+        class Curious(torch.nn.Module):
+            def forward(self, x: Any) -> Any:
+                y = x + 1
+                (seen,) = [e for e in log.program.events if isinstance(e, ModuleCall)]
+                assert seen.left is None
+                return y + 1
+
+        Curious()(torch.ones(2))
+    (event,) = [e for e in log.program.events if isinstance(e, ModuleCall)]
+    assert event.left == log.program.events[-1].index + 1
+
+
+def test_memory_of_a_long_loop_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("gradviz._capture._gradtape_log._MOST_WITHOUT_VALUES", 200)
+    _, step, _ = _network()
+    with GradtapeLog(scan=False) as log:
+        for _ in range(200):
+            step()
+            assert len(log.program.raw) <= 200
+        assert len(log.program.left) <= 200
+    events = log.program.events
+    assert [each.index - events[0].index for each in events] == list(range(len(events)))
+    assert sys.getsizeof(log.program.nodes) < 100_000
