@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -65,6 +66,27 @@ def show(new_page: Callable[..., Watched], tmp_path: Path) -> Callable[..., Page
     return open_page
 
 
+def compared() -> ir.Snapshot:
+    """Two recordings of two steps, with a finding and flow, side by side."""
+    import gradtape as torch
+
+    def recorded(scale: float) -> ir.Snapshot:
+        torch.manual_seed(0)
+        first, second = torch.nn.Linear(4, 8), torch.nn.Linear(8, 1)
+        weights = [*first.parameters(), *second.parameters()]
+        optimizer = torch.optim.SGD(weights, lr=0.1)
+        with gradviz.record(title="two steps") as recorder:
+            for _ in range(2):
+                optimizer.zero_grad()
+                hidden = torch.relu(first(scale * torch.ones(2, 4))).detach()
+                second(hidden).square().mean().backward()
+                optimizer.step()
+        return recorder.snapshot()
+
+    together = gradviz.diff(recorded(1.0), recorded(2.0)).snapshot()
+    return replace(together, findings=recorded(1.0).findings[:1])
+
+
 def select(page: Page) -> None:
     search(page, CONVOLUTION)
     expect(heading(page)).to_contain_text(CONVOLUTION)
@@ -78,6 +100,17 @@ def show_table(page: Page) -> None:
 def show_help(page: Page) -> None:
     page.keyboard.press("?")
     expect(page.get_by_role("dialog")).to_be_visible()
+
+
+def show_export(page: Page) -> None:
+    page.get_by_role("button", name="Export").click()
+    expect(page.get_by_role("menuitem").first).to_be_focused()
+
+
+def dismiss_hint(page: Page) -> None:
+    """Look at the page as those see it who know it."""
+    page.get_by_role("button", name="Dismiss the hint").click()
+    expect(page.get_by_test_id("hint")).to_have_count(0)
 
 
 def stay(_page: Page) -> None:
@@ -97,7 +130,9 @@ def grave_violations(page: Page) -> list[str]:
 
 
 @pytest.mark.parametrize("width", [1400, 400])
-@pytest.mark.parametrize("act", [stay, select, show_table, show_help])
+@pytest.mark.parametrize(
+    "act", [stay, dismiss_hint, select, show_table, show_help, show_export]
+)
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_axe_finds_nothing_serious(
     show: Callable[..., Page],
@@ -108,6 +143,19 @@ def test_axe_finds_nothing_serious(
     page = show(samples.cnn(), color_scheme=scheme, width=width)
     act(page)
     assert grave_violations(page) == []
+
+
+@pytest.mark.parametrize("width", [1400, 400])
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_axe_finds_nothing_serious_in_any_tab(
+    show: Callable[..., Page], scheme: str, width: int
+):
+    page = show(compared(), color_scheme=scheme, width=width)
+    assert page.get_by_role("tab").count() >= 4
+    for tab in page.get_by_role("tab").all():
+        tab.click()
+        expect(tab).to_have_attribute("aria-selected", "true")
+        assert grave_violations(page) == [], tab.inner_text()
 
 
 def test_axe_finds_what_is_wrong(show: Callable[..., Page]):
@@ -186,9 +234,11 @@ def test_names_of_files_cannot_turn_around(
 ):
     page = show(samples.hostile())
     page.keyboard.press("t")
+    compared = page.get_by_test_id("compare").inner_text()
+    page.get_by_role("tab", name="Findings").click()
     parts = ("node-table", "findings-pane", "status", "breadcrumb")
     shown = [page.get_by_test_id(part).inner_text() for part in parts]
     page.get_by_role("tab", name="Inspector").click()
-    shown.append(page.get_by_test_id("inspector").inner_text())
+    shown += [page.get_by_test_id("inspector").inner_text(), compared]
     assert "\\u202eevil\\u202c" in shown[0]
     assert [text for text in shown if "\u202e" in text] == []

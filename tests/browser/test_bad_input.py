@@ -1,0 +1,101 @@
+"""What is broken, foreign or too narrow: a sentence in the view, never a blank box."""
+
+from __future__ import annotations
+
+import re
+import zlib
+from base64 import b64encode
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import expect
+
+import gradviz
+from gradviz import ir, ir_columns
+from gradviz.render.html import to_html
+from tests.browser.conftest import PATIENCE_MS, Watched
+from tests.gradviz import samples
+
+expect.set_options(timeout=PATIENCE_MS)
+
+
+def page_of(columns: bytes) -> str:
+    """An exported page that holds other data."""
+    data = b64encode(zlib.compress(columns)).decode("ascii")
+    page = to_html(samples.mlp())
+    return re.sub(r'(id="gradviz-data">)[^<]*', rf"\g<1>{data}", page, count=1)
+
+
+def newer() -> bytes:
+    return ir_columns.encode(replace(samples.mlp(), schema=(9, 0)))
+
+
+def cut_short() -> bytes:
+    return ir_columns.encode(samples.mlp())[:-64]
+
+
+def circular() -> bytes:
+    nodes = tuple(ir.OpNode(f"Op{n}Backward0", "op") for n in range(3))
+    edges = tuple(ir.Edge(n, 0, (n + 1) % 3, 0) for n in range(3))
+    return ir_columns.encode(ir.Snapshot("test", "a circle", nodes=nodes, edges=edges))
+
+
+def dangling() -> bytes:
+    nodes = (ir.OpNode("AddBackward0", "op"),)
+    edges = (ir.Edge(0, 0, 7, 0),)
+    return ir_columns.encode(ir.Snapshot("test", nodes=nodes, edges=edges))
+
+
+@pytest.mark.parametrize(
+    ("columns", "words"),
+    [
+        (newer, "newer"),
+        (cut_short, "cut short|incomplete|damaged"),
+        (circular, "cycle|circle"),
+        (dangling, "damaged|node"),
+        (lambda: b"not columns at all", "not a gradviz snapshot"),
+    ],
+    ids=["newer", "cut-short", "circular", "dangling", "foreign"],
+)
+def test_a_page_with_broken_data_says_so(
+    new_page: Callable[..., Watched],
+    tmp_path: Path,
+    columns: Callable[[], bytes],
+    words: str,
+):
+    path = tmp_path / "broken.html"
+    path.write_text(page_of(columns()), encoding="utf-8")
+    watched = new_page()
+    watched.page.goto(path.as_uri())
+    problem = watched.page.get_by_role("alert").filter(has_text=re.compile(r"\w"))
+    expect(problem.first).to_have_text(re.compile(words, re.IGNORECASE))
+    assert problem.first.inner_text().endswith(".")
+    assert watched.errors == []
+
+
+@pytest.mark.parametrize("sample", ["cnn", "hostile", "overwritten", "raised"])
+def test_forty_characters_of_width_are_enough(
+    new_page: Callable[..., Watched], tmp_path: Path, sample: str
+):
+    path = gradviz.export_html(samples.SAMPLES[sample](), tmp_path / "narrow.html")
+    watched = new_page(width=300, height=700)
+    page = watched.page
+    page.goto(path.as_uri())
+    expect(page.get_by_test_id("status")).to_be_visible()
+    for tab in page.get_by_role("tab").all():
+        tab.click()
+        expect(tab).to_have_attribute("aria-selected", "true")
+        wide = page.evaluate(
+            """() => {
+                const view = document.querySelector("#gradviz > div").shadowRoot;
+                const parts = ".gv, .toolbar, .pane, .status";
+                const inside = [...view.querySelectorAll(parts)];
+                return inside.filter((e) => e.scrollWidth > e.clientWidth + 1)
+                    .map((e) => `${e.className} ${e.scrollWidth} > ${e.clientWidth}`);
+            }"""
+        )
+        assert wide == [], tab.inner_text()
+    page.screenshot(path=tmp_path / f"{sample}.png")
+    assert watched.errors == []
