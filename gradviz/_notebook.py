@@ -7,11 +7,13 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from gradviz import ir
+from gradviz._live_view import LiveView
 from gradviz.errors import ExportError
 from gradviz.export import as_snapshot
 from gradviz.render.mime import mimebundle
 
 if TYPE_CHECKING:
+    from gradviz.live import Source
     from gradviz.widget import GradvizWidget
 
 Forms = tuple[dict[str, Any], dict[str, Any]]
@@ -72,15 +74,26 @@ class Notebook:
 
         return replace
 
-    def forms(self, x: object) -> Forms:
-        """Return the forms to show below the running cell; a live view where it can."""
+    def follow(self, source: Source, *, delay: float) -> LiveView:
+        """Return a view that follows a source from now on; it appears after a delay."""
+        return LiveView(self, source, delay)
+
+    def new_widget(self, x: object) -> GradvizWidget | None:
+        """Return a widget of the running cell; None where there can be none."""
         try:
             from gradviz.widget import GradvizWidget
 
             widget = GradvizWidget(x)
         except (ImportError, ExportError):  # no anywidget; or the view was never built
-            return mimebundle(as_snapshot(x)), {}
+            return None
         self._widgets.setdefault(self.cell_id, []).append(widget)
+        return widget
+
+    def forms(self, x: object) -> Forms:
+        """Return the forms to show below the running cell; a live view where it can."""
+        widget = self.new_widget(x)
+        if widget is None:
+            return mimebundle(as_snapshot(x)), {}
         return widget._repr_mimebundle_()
 
     def close_widgets(self) -> int:

@@ -11,11 +11,15 @@ import sys
 import tempfile
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any, cast
+from typing import TYPE_CHECKING, Any, cast
 
 from gradviz import ir, ir_columns, ir_json
 from gradviz.errors import ExportError, SnapshotError
 from gradviz.ir_validate import validate
+
+if TYPE_CHECKING:
+    from gradviz._live_view import LiveView
+    from gradviz.live import Source
 
 PathLike = str | os.PathLike[str]
 
@@ -198,6 +202,19 @@ def show_live(x: object) -> Callable[[object], None]:
 
     replace_snapshot = notebook_of(shell).show_live(x)
     return lambda later: replace_snapshot(as_snapshot(later))
+
+
+def follow(source: Source, delay: float = 0.0) -> LiveView | None:
+    """Show what a running cell does as it goes; None outside of notebooks.
+
+    The view appears after ``delay`` seconds, or once there is something to show.
+    """
+    shell = _notebook_shell()
+    if shell is None:
+        return None
+    from gradviz._notebook import notebook_of
+
+    return notebook_of(shell).follow(source, delay=delay)
 
 
 def _notebook_shell() -> Any:

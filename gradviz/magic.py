@@ -7,7 +7,7 @@ import sys
 from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from IPython.core.error import UsageError
 from IPython.core.magic import Magics, line_cell_magic, magics_class, no_var_expand
@@ -16,7 +16,7 @@ from IPython.core.magic_arguments import MagicArgumentParser
 from gradviz._capture import record
 from gradviz._cells import ErrorHook, Following
 from gradviz._magic_text import record_in_place, split_options
-from gradviz._notebook import Forms, notebook_of
+from gradviz._notebook import Forms, Notebook, notebook_of
 from gradviz._release import ReleaseService, release
 from gradviz._services import Shown
 from gradviz.errors import GradvizError
@@ -24,7 +24,11 @@ from gradviz.export import as_snapshot, check_target, export_html, show
 from gradviz.render.mime import TEXT
 from gradviz.render.text import to_text
 
+if TYPE_CHECKING:
+    from gradviz._live_view import LiveView
+
 _SHOWN_BY_THEMSELVES = ("gradviz.ir.Snapshot", "gradviz._capture._session.Session")
+_LONG_S = 0.4  # a cell that is over sooner shows its graph once, at its end
 _EXPRESSION_FILE = "<%gradviz>"
 _NO_EXPRESSION = (
     "Name what to show, as in `%gradviz loss`; to record a whole cell, begin it with "
@@ -183,6 +187,7 @@ class GradvizMagics(Magics):
         self._recordings.append(recording)
         self._errors.add(recording.explain)
         self._from_user_frame(recording.recorder.__enter__)
+        recording.follow(self._notebook)
 
     def _off(self) -> None:
         stopped = [recording for recording in self._recordings if recording.stop()]
@@ -207,7 +212,14 @@ class _Recording:
     def __init__(self, options: Any, title: str) -> None:
         self._html = options.html
         self.recorder = record(title=title)
+        self._live: LiveView | None = None
         self._active = True
+
+    def follow(self, notebook: Notebook) -> None:
+        """Show what the cell does while it runs, where it runs for long enough."""
+        if hasattr(notebook.shell, "kernel"):
+            source = self.recorder.source()
+            self._live = notebook.follow(source, delay=_LONG_S)
 
     def stop(self, error: BaseException | None = None) -> bool:
         """Stop recording; return whether it was still going on."""
@@ -225,7 +237,11 @@ class _Recording:
         self.stop(error)
         offers = {} if error is None else {"release": ReleaseService(error)}
         try:
-            _deliver(Shown(self.recorder.snapshot(), offers), self._html)
+            shown = Shown(self.recorder.snapshot(), offers)
+            if self._live is not None and self._live.end(shown):
+                _write_page(shown, self._html)
+            else:
+                _deliver(shown, self._html)
         except GradvizError as failure:
             print(f"gradviz: {failure}", file=sys.stderr)
         except Exception as failure:  # the cell's own outcome is what counts here
@@ -257,6 +273,10 @@ def _list_as_typed(file: str, line: str) -> None:
 def _deliver(x: object, html: str | None) -> None:
     """Show the snapshot, then write the page: a full disk must not hide the graph."""
     show(x)
+    _write_page(x, html)
+
+
+def _write_page(x: object, html: str | None) -> None:
     if html is not None:
         print(f"Page: {export_html(x, html)}")
 

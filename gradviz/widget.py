@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import uuid
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -55,6 +56,7 @@ class GradvizWidget(anywidget.AnyWidget):
     _answers = Services({})  # of a widget that was refused
 
     def __init__(self, x: object) -> None:
+        self.endings: list[Callable[[], None]] = []  # called when it is closed
         self._shown = as_snapshot(x)
         self._answers = Services(services_of(x))
         key = uuid.uuid4().hex
@@ -75,11 +77,26 @@ class GradvizWidget(anywidget.AnyWidget):
 
     @snapshot.setter
     def snapshot(self, x: object) -> None:
-        self._shown = as_snapshot(x)
+        self.replace(as_snapshot(x))
+
+    def show(self, x: object) -> None:
+        """Show a snapshot or what holds one, with what the page can ask of it."""
+        self._answers.close()
+        self._answers = Services(services_of(x))
+        self.snapshot = x
+
+    def replace(self, snapshot: ir.Snapshot) -> int:
+        """Show a snapshot that is known to be sound; return its revision."""
+        self._shown = snapshot
         with self.hold_sync():
-            self._snapshot = ir_columns.pack(self._shown)
+            self._snapshot = ir_columns.pack(snapshot)
             self._revision += 1
             self._services = self._answers.states()
+        return self._revision
+
+    def send_live(self, content: dict[str, Any], buffers: Sequence[bytes]) -> None:
+        """Send a message about the present revision to the pages that are open."""
+        self.send(content, buffers=list(buffers))
 
     def _answer(self, _: GradvizWidget, request: object, buffers: object) -> None:
         """Do what the page asks: send the bundle, or let a service answer."""
@@ -98,6 +115,8 @@ class GradvizWidget(anywidget.AnyWidget):
 
     def close(self) -> None:
         """Free what the kernel keeps; views in other hosts than JupyterLab go too."""
+        for end in self.endings:
+            end()
         self._answers.close()
         if self.comm is not None:
             self.layout.close()

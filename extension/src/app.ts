@@ -16,6 +16,7 @@ import {
 import { followHistory } from "./state/actions-history.js";
 import { askKernel, receiveServices } from "./state/actions-kernel.js";
 import { followCursor } from "./state/actions-lit.js";
+import { receiveDelta } from "./state/actions-live.js";
 import { createStore, type Store } from "./state/store.js";
 import type { Transport } from "./state/transport.js";
 import type { ThemeChoice } from "./state/ui.js";
@@ -57,10 +58,13 @@ function createHost(page: Document, height: string) {
 /** Feed the store from a transport until the signal. */
 function connect(store: Store, transport: Transport, signal: AbortSignal): void {
   let updated = false; // a later snapshot may overtake a slow first one
-  const stop = transport.onSnapshot?.((snapshot) => {
-    updated = true;
-    if (!signal.aborted) receiveSnapshot(store, snapshot);
-  });
+  const stop = transport.onSnapshot?.(
+    (snapshot) => {
+      updated = true;
+      if (!signal.aborted) receiveSnapshot(store, snapshot);
+    },
+    receiveDelta.bind(null, store),
+  );
   if (stop !== undefined) signal.addEventListener("abort", stop);
   const forget = transport.kernel?.follow(receiveServices.bind(null, store));
   if (forget !== undefined) signal.addEventListener("abort", forget);

@@ -13,13 +13,15 @@ from gradtape._define import OPS
 from gradtape._node import AccumulateGrad, Node, SavedTensor
 from gradtape._op import Op, formula_text
 from gradtape._packing import Packing
+from gradtape._site import user_stack
 from gradtape._storage import Storage
 from gradtape._tensor import Tensor
 from gradtape._views import CopySlices
 from gradtape.autograd._custom_node import CustomNode
 from gradviz import ir
 from gradviz._capture._hooks import hook_names
-from gradviz._capture._raw import RawStorage, RawWrite
+from gradviz._capture._own import is_host_file, is_own_file
+from gradviz._capture._raw import RawSite, RawStorage, RawWrite
 
 _LONGEST_ARGUMENT = 80
 
@@ -159,3 +161,14 @@ def _formulas_by_key(key: str) -> str:
 def formula_of(op: Op) -> str:
     """Write the derivatives of an op, one input a line."""
     return _formulas_by_key(op.key)
+
+
+def outer_frames() -> tuple[RawSite, ...]:
+    """Return the user's frames around the innermost one, as far out as the cell."""
+    frames: list[RawSite] = []
+    for site in user_stack():
+        if is_host_file(site[0].co_filename):
+            break
+        if not is_own_file(site[0].co_filename):
+            frames.append(site)
+    return tuple(frames[1:])

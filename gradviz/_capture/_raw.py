@@ -160,3 +160,9 @@ def note_versions(nodes: list[RawNode]) -> None:
         for saved in () if raw.is_freed() else raw.saved:
             if saved.tensor.storage is not None:
                 saved.found = saved.tensor.storage.version
+
+
+def ends_of(nodes: list[RawNode]) -> list[RawNode]:
+    """Return the nodes nobody consumed: where a backward pass would begin."""
+    consumed = {id(edge.producer) for raw in nodes for edge in raw.edges}
+    return [raw for raw in nodes if id(raw) not in consumed and raw.edges]

@@ -10,22 +10,21 @@ from typing import Any
 from gradtape import _observe as events
 from gradtape._node import AccumulateGrad
 from gradtape._observe import observe
-from gradtape._site import user_stack
 from gradtape._tensor import Tensor
 from gradviz import ir
 from gradviz._capture._assemble import assemble
 from gradviz._capture._engine import PRODUCER, EngineReader
-from gradviz._capture._facts import tensors_in
+from gradviz._capture._facts import outer_frames, tensors_in
 from gradviz._capture._flow import FlowLog
 from gradviz._capture._names import names_in_frame, names_in_module
-from gradviz._capture._own import is_host_file, is_own_file, is_probing
+from gradviz._capture._own import is_probing
 from gradviz._capture._raw import (
     KEPT_STEPS,
     RawEvent,
     RawNode,
-    RawSite,
     RawWrite,
     Recording,
+    ends_of,
     note_versions,
 )
 from gradviz._capture._stats import statistics
@@ -56,9 +55,9 @@ class Recorder:
         self.values = values
         self.steps = steps
         self.max_nodes = max_nodes
-        self._lock = threading.RLock()
+        self.lock = threading.RLock()
         self._reader = EngineReader()
-        self._steps: list[list[RawNode]] = [[]]
+        self.kept_steps: list[list[RawNode]] = [[]]
         self._events: list[list[RawEvent]] = [[]]
         self._roots: list[RawNode] = []
         self._notes: list[str] = []
@@ -66,7 +65,7 @@ class Recorder:
         self._begun_ns = 0
         self._node_began_ns = 0
         self._summaries = Summaries()
-        self._flow = FlowLog()
+        self.flow = FlowLog()
         self._handle: Any = None
         self._frame: Any = None
 
@@ -83,7 +82,7 @@ class Recorder:
         """Stop to listen."""
         self._handle.remove()
         self._handle = None
-        with self._lock:
+        with self.lock:
             self._learn_names()
             self._reader.note_holders(self._frame)
             if error is not None:
@@ -100,14 +99,14 @@ class Recorder:
 
     def snapshot(self) -> ir.Snapshot:
         """Return what was recorded so far as a snapshot."""
-        with self._lock:
+        with self.lock:
             if self._frame is not None:
                 self._learn_names()
             nodes = self._kept()
             nodes.sort(key=lambda raw: -1 if raw.sequence is None else raw.sequence)
             notes = list(self._notes)
             if self._forgotten:
-                kept = len(self._steps) - (not self._steps[-1])
+                kept = len(self.kept_steps) - (not self.kept_steps[-1])
                 notes.append(
                     f"{self._forgotten + kept} steps were recorded; the last {kept} "
                     "are kept."
@@ -117,21 +116,32 @@ class Recorder:
                     "No operation with a gradient was recorded: nothing in the block "
                     "required one, or grad mode was off."
                 )
-            recording = Recording(
-                producer=PRODUCER,
-                title=self.title,
-                nodes=nodes,
-                roots=self._roots or _ends(nodes),
-                events=[event for step in self._events for event in step],
-                notes=notes,
-                flow=self._flow.steps,
-                flow_forgotten=self._flow.forgotten,
-            )
-            return assemble(recording)
+            return assemble(self.recording_of(nodes, notes))
+
+    def recording_of(
+        self, nodes: list[RawNode], notes: list[str], latest: bool = False
+    ) -> Recording:
+        """Return these nodes with all events, or with those of the last step alone."""
+        steps = self._events[-2:-1] if latest else self._events
+        return Recording(
+            producer=PRODUCER,
+            title=self.title,
+            nodes=nodes,
+            roots=self._roots or ends_of(nodes),
+            events=[event for step in steps for event in step],
+            notes=notes,
+            flow=self.flow.steps,
+            flow_forgotten=self.flow.forgotten,
+        )
+
+    @property
+    def finished(self) -> int:
+        """How many steps are over, those that were forgotten too."""
+        return self._forgotten + len(self.kept_steps) - 1
 
     def _kept(self) -> list[RawNode]:
         """Return the nodes of the kept steps, with the leaves they end at."""
-        nodes = [raw for step in self._steps for raw in step]
+        nodes = [raw for step in self.kept_steps for raw in step]
         ends = [edge.producer for raw in nodes for edge in raw.edges]
         leaves = [raw for raw in (*ends, *self._roots) if raw.kind == "accumulate"]
         return [*{id(raw): raw for raw in leaves}.values(), *nodes]
@@ -142,7 +152,7 @@ class Recorder:
         handler = _HANDLERS.get(type(event))
         if handler is None:
             return
-        with self._lock:
+        with self.lock:
             try:
                 handler(self, event)
             except Exception as error:
@@ -161,9 +171,9 @@ class Recorder:
         if self._reader.made:
             # Leaves live on from step to step: they belong to those that reach them.
             made = [each for each in self._reader.made if each.kind != "accumulate"]
-            self._steps[-1] += made
+            self.kept_steps[-1] += made
             self._reader.made = []
-            if len(self._steps[-1]) > self.max_nodes * _LONGEST_STEP:
+            if len(self.kept_steps[-1]) > self.max_nodes * _LONGEST_STEP:
                 self._begin_step()  # no backward in sight
         return raw
 
@@ -181,7 +191,7 @@ class Recorder:
             raw_node.call = event.name
             raw_node.inputs = [self._reader.tensor(t) for t in tensors_in(event.inputs)]
             raw_node.outputs[: len(outputs)] = outputs
-            raw_node.stack = _outer_frames()
+            raw_node.stack = outer_frames()
             if event.name.endswith("_"):
                 raw_node.kind = "inplace"
                 self._credit(raw_node)
@@ -221,21 +231,21 @@ class Recorder:
 
     def _on_end(self, event: events.BackwardEnded) -> None:
         self._summaries.clear()
-        self._flow.end_pass()
+        self.flow.end_pass()
         failed = "" if event.error is None else f"{event.error}"
         if event.error is not None:
-            note_versions(self._steps[-1])
+            note_versions(self.kept_steps[-1])
         self._add("backward_end", text=failed)
         self._begin_step()
 
     def _begin_step(self) -> None:
         self._reader.prune()
-        self._steps.append([])
+        self.kept_steps.append([])
         self._events.append([])
-        while len(self._steps) > self.steps + 1 or (
-            len(self._steps) > 2 and sum(map(len, self._steps)) > self.max_nodes
+        while len(self.kept_steps) > self.steps + 1 or (
+            len(self.kept_steps) > 2 and sum(map(len, self.kept_steps)) > self.max_nodes
         ):
-            self._forget(self._steps.pop(0))
+            self._forget(self.kept_steps.pop(0))
             self._events.pop(0)
 
     def _forget(self, step: list[RawNode]) -> None:
@@ -271,7 +281,7 @@ class Recorder:
             statistics=summary,
             grad=None if event.first else self._grad_of(event.tensor),
         )
-        self._flow.add(self._events[-1][-1].time_ns, raw, summary)
+        self.flow.add(self._events[-1][-1].time_ns, raw, summary)
 
     def _grad_of(self, leaf: Tensor) -> ir.Statistics | None:
         """Summarize what is in ``.grad`` by now, where it held something before."""
@@ -284,7 +294,7 @@ class Recorder:
     def _on_step(self, event: events.OptimizerStepped) -> None:
         name = type(event.optimizer).__name__
         self._add("optimizer_step", site=event.site, text=name)
-        self._flow.stepped()
+        self.flow.stepped()
 
     def _on_module(self, event: events.ModuleEntered) -> None:
         module = event.scope.module()
@@ -295,23 +305,6 @@ class Recorder:
 
     def _on_module_left(self, event: events.ModuleLeft) -> None:
         self._add("module_leave", scope=self._reader.scope(event.scope))
-
-
-def _ends(nodes: list[RawNode]) -> list[RawNode]:
-    """Return the nodes nobody consumed: where a backward pass would begin."""
-    consumed = {id(edge.producer) for raw in nodes for edge in raw.edges}
-    return [raw for raw in nodes if id(raw) not in consumed and raw.edges]
-
-
-def _outer_frames() -> tuple[RawSite, ...]:
-    """Return the user's frames around the innermost one, as far out as the cell."""
-    frames: list[RawSite] = []
-    for site in user_stack():
-        if is_host_file(site[0].co_filename):
-            break
-        if not is_own_file(site[0].co_filename):
-            frames.append(site)
-    return tuple(frames[1:])
 
 
 _HANDLERS: dict[type, Any] = {

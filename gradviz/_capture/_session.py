@@ -7,13 +7,15 @@ from collections.abc import Generator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from types import FrameType, TracebackType
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 from gradviz import ir
 from gradviz._capture._program import Engine, RunLog, imported_engines, open_log
 from gradviz.errors import CaptureError
 
 if TYPE_CHECKING:
+    from gradviz._capture._live import FirstSource, StepSource
+    from gradviz._live_view import LiveView
     from gradviz.diagnosis.diagnose import Diagnosis
 
 
@@ -79,6 +81,7 @@ class Session:
         self._notes: list[str] = []  # what could not be recorded, and why
         self._open = False
         self._diagnosis: Diagnosis | None = None
+        self._followings: list[LiveView] = []
 
     # ---- the with block -----------------------------------------------------------
 
@@ -129,6 +132,11 @@ class Session:
         if error is not None:
             with self._noting("The error could not be explained"):
                 self._explain(error)
+        for following in self._followings:
+            with self._noting("The view was not brought to its end"):
+                if not following.end(self.snapshot()):
+                    self.show()
+        self._followings.clear()
 
     @contextmanager
     def _noting(self, what: str) -> Generator[None, None, None]:
@@ -205,11 +213,36 @@ class Session:
             self._diagnosis = together
         return together
 
-    def show(self) -> None:
-        """Show the recorded graph; see :func:`gradviz.show`."""
-        from gradviz.export import show  # late: the export stands above the capture
+    def source(self) -> FirstSource:
+        """Return what a live view of this recording follows."""
+        from gradviz._capture._live import FirstSource
 
-        show(self)
+        found = [_source_of(part) for part in self._parts if part.recorder is not None]
+        return FirstSource(found)
+
+    def show(self) -> None:
+        """Show the recorded graph; see :func:`gradviz.show`.
+
+        In a notebook and inside the ``with`` block the view follows it live.
+        """
+        from gradviz.export import follow, show  # late: export stands above capture
+
+        following = follow(self.source()) if self._open else None
+        if following is None:
+            show(self)
+        else:
+            self._followings.append(following)
+
+
+def _source_of(part: _Part) -> StepSource:
+    recorder: Any = part.recorder
+    if part.engine == "gradtape":
+        from gradviz._capture._live import GradtapeSource
+
+        return GradtapeSource(recorder)
+    from gradviz._capture._torch_live import TorchSource
+
+    return TorchSource(recorder)
 
 
 def _together(found: list[Diagnosis]) -> Diagnosis:

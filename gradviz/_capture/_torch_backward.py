@@ -199,6 +199,7 @@ class TorchBackward:
         if event.create_graph:
             log.graph.made_between(entry.first, self._peek(), event)
         log.loop.after_backward(event)
+        log.last_pass, log.passes_over = event, log.passes_over + 1
 
 
 class _Pass:

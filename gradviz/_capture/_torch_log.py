@@ -60,6 +60,8 @@ class TorchLog(Log):
         self.passes = TorchBackward(torch, self)
         self.compiled = TorchCompiled(torch, self)
         self.detailed = False
+        self.last_pass: Any = None  # the Backward that ended last
+        self.passes_over = 0
         self._failures = 0
         self.times: dict[int, int] = {}  # event index -> ns since the log was made
         self._begun_ns = time.perf_counter_ns()

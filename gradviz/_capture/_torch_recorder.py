@@ -9,7 +9,7 @@ from gradviz import ir
 from gradviz._capture._assemble import assemble
 from gradviz._capture._flow import FlowLog
 from gradviz._capture._holders import holders_in
-from gradviz._capture._raw import KEPT_STEPS
+from gradviz._capture._raw import KEPT_STEPS, Recording
 from gradviz._capture._torch_aside import without_asides
 from gradviz._capture._torch_log import TorchLog
 from gradviz._capture._torch_snapshot import TorchSnapshot
@@ -33,9 +33,9 @@ class TorchRecorder:
         self.values = values
         self.steps = steps
         self._notes: list[str] = []
-        self._first = 0  # index of the first event that belongs to the recording
+        self.first = 0  # index of the first event that belongs to the recording
         self._last: int | None = None  # index after the last one, once it is over
-        self._log: TorchLog | None = None
+        self.log: TorchLog | None = None
         self._own: TorchLog | None = None
         self._frame: FrameType | None = None
         self._holders: dict[int, tuple[str, ...]] = {}  # by the tensor's number
@@ -48,15 +48,15 @@ class TorchRecorder:
             log.__enter__()
         log.watch_details()
         self._frame = frame
-        self._log, self._first, self._last = log, log.next_index, None
+        self.log, self.first, self._last = log, log.next_index, None
 
     def end(self, error: BaseException | None) -> None:
         """Stop to listen."""
-        if self._log is None:
+        if self.log is None:
             return
-        self._log.refresh()
-        self._last = self._log.next_index
-        self._note_holders(self._log)
+        self.log.refresh()
+        self._last = self.log.next_index
+        self._note_holders(self.log)
         if error is not None:
             sentence = f"{type(error).__name__}: {error}"
             self._notes.append(f"The recorded code raised {sentence}")
@@ -77,27 +77,15 @@ class TorchRecorder:
 
     def snapshot(self) -> ir.Snapshot:
         """Return what was recorded so far."""
-        log = self._log
+        log = self.log
         if log is None:
             raise RuntimeError("this recorder has not begun to record")
         if self._last is None:
             log.refresh()
-        events = [
-            event
-            for event in log.program.events
-            if event.index >= self._first
-            and (self._last is None or event.index < self._last)
-        ]
+        events = self._events(log, self._last)
         passes = [event for event in events if isinstance(event, Backward)]
-        kept, forgotten = self._kept(events, passes)
-        nodes = _nodes_of(kept, log.program.nodes)
-        passes = passes[-self.steps :]
-        last = [root.node for event in passes[-1:] for root in event.roots]
-        roots = [key for key in last if key is not None] or _ends(nodes)
-        before = events[: len(events) - len(kept)]
-        graph = TorchSnapshot(log, self._holders)
-        told, aside = without_asides(kept, nodes.values())
-        recording = graph.recording(self.title, told, nodes, roots, before)
+        forgotten = max(0, len(passes) - self.steps)
+        recording, graph, aside = self._recording(log, events, passes, self.steps)
         recording.notes += self._notes
         if aside >= _MANY:
             recording.notes.append(
@@ -108,8 +96,7 @@ class TorchRecorder:
         recording.flow, recording.flow_forgotten = flow.steps, flow.forgotten
         if forgotten:
             recording.notes.append(
-                f"{forgotten + len(passes)} steps were recorded; the last "
-                f"{len(passes)} are kept."
+                f"{len(passes)} steps were recorded; the last {self.steps} are kept."
             )
         if not recording.nodes:
             recording.notes.append(
@@ -118,15 +105,41 @@ class TorchRecorder:
             )
         return assemble(recording)
 
-    def _kept(
-        self, events: list[Event], passes: list[Backward]
-    ) -> tuple[list[Event], int]:
-        """Return the events of the last steps, and how many steps lie before them."""
-        forgotten = len(passes) - self.steps
-        if forgotten <= 0:
-            return events, 0
-        first = passes[forgotten - 1].index
-        return [event for event in events if event.index > first], forgotten
+    def recording_until(self, last: Backward | None) -> tuple[Recording, TorchSnapshot]:
+        """Return the step that ended with a pass; before the first pass, all so far."""
+        if self.log is None:
+            raise RuntimeError("this recorder has not begun to record")
+        events = self._events(self.log, None if last is None else last.index + 1)
+        passes = [event for event in events if isinstance(event, Backward)]
+        return self._recording(self.log, events, passes, 1)[:2]
+
+    def _events(self, log: TorchLog, end: int | None) -> list[Event]:
+        return [
+            event
+            for event in list(log.program.events)
+            if event.index >= self.first and (end is None or event.index < end)
+        ]
+
+    def _recording(
+        self, log: TorchLog, events: list[Event], passes: list[Backward], steps: int
+    ) -> tuple[Recording, TorchSnapshot, int]:
+        """Return the last steps of these events, what translated them, and how many
+        operations beside the graph were left out."""
+        kept = events
+        if len(passes) > steps:
+            before = passes[-steps - 1].index
+            kept = [event for event in events if event.index > before]
+        nodes = _nodes_of(kept, log.program.nodes)
+        last = [root.node for event in passes[-1:] for root in event.roots]
+        roots = [key for key in last if key is not None] or _ends(nodes)
+        graph = TorchSnapshot(log, self._holders)
+        earlier = events[: len(events) - len(kept)]
+        told, aside = without_asides(kept, nodes.values())
+        return (
+            graph.recording(self.title, told, nodes, roots, earlier),
+            graph,
+            aside,
+        )
 
 
 def _flow_of(graph: TorchSnapshot, events: list[Event]) -> FlowLog:

@@ -49,6 +49,17 @@ export function buildGraph(snapshot: Snapshot): Graph {
   };
 }
 
+/** Whether two snapshots differ in numbers alone: their graphs are the same. */
+export function hasSameTables(a: Snapshot, b: Snapshot): boolean {
+  return a.nodes === b.nodes && a.edges === b.edges && a.scopes === b.scopes;
+}
+
+/** The graph of a snapshot; that of an earlier one serves where the tables are the same. */
+export function graphOf(snapshot: Snapshot, before: Graph | null): Graph {
+  const serves = before !== null && hasSameTables(before.snapshot, snapshot);
+  return serves ? { ...before, snapshot } : buildGraph(snapshot);
+}
+
 /** Group the indexes of `keys` by their value; row k lists the indexes that hold k. */
 export function groupBy(keys: Int32Array, count: number): Rows {
   const starts = new Int32Array(count + 1);

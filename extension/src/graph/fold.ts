@@ -20,6 +20,16 @@ export function unfolded(snapshot: Snapshot): Snapshot {
   return recordedOf.get(snapshot) ?? snapshot;
 }
 
+/** The folded snapshot with other numbers: the tables that folding looks at are the same. */
+export function withNumbers(folded: Snapshot, changed: Snapshot): Snapshot {
+  const recorded = recordedOf.get(folded);
+  if (recorded !== undefined) {
+    const { nodes, scopes } = recorded;
+    recordedOf.set(changed, { ...changed, nodes, scopes });
+  }
+  return changed;
+}
+
 /** Whether folding added a scope. */
 export function isFold(snapshot: Snapshot, scope: number): boolean {
   return scope >= unfolded(snapshot).scopes.length;

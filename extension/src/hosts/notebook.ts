@@ -1,10 +1,12 @@
 // What both notebook hosts share: snapshots of a living widget, and the wish to see code.
 import { decodeSnapshot, SnapshotError } from "../ir/decode.js";
+import type { Delta } from "../ir/delta.js";
 import type { Snapshot } from "../ir/types.js";
 import type { CursorPlace } from "../state/lit.js";
 import type { Transport } from "../state/transport.js";
 import { inflate } from "./inflate.js";
 import { whenKnown } from "./kernel.js";
+import { followLive } from "./live.js";
 import { page, REVISION_TRAIT, SNAPSHOT_TRAIT, type WidgetModel } from "./model.js";
 
 /** Of the view below a cell: the cell and its graph fit one screen; why a cell failed
@@ -37,16 +39,13 @@ export async function readModel(model: WidgetModel): Promise<Snapshot> {
   return decodeSnapshot(bytes);
 }
 
-/** Call back with every snapshot that the kernel sends from now on. */
+/** Call back with every snapshot that the kernel sends from now on, and with deltas. */
 export function followModel(
   model: WidgetModel,
-  callback: (snapshot: Snapshot) => void,
+  onSnapshot: (snapshot: Snapshot) => void,
+  onDelta?: (delta: Delta) => void,
 ): () => void {
-  const event = `change:${SNAPSHOT_TRAIT}`;
-  // A damaged update leaves the last whole graph in place.
-  const tell = () => void readModel(model).then(callback, console.warn);
-  model.on(event, tell);
-  return () => model.off(event, tell);
+  return followLive(model, readModel, { onSnapshot, onDelta });
 }
 
 /** Follow a widget from the moment the page knows its model; none, if it never does.
@@ -54,11 +53,14 @@ export function followModel(
  * What was saved with the output is old if the kernel replaced the snapshot since. */
 export function followKey(
   key: unknown,
-  callback: (snapshot: Snapshot) => void,
+  onSnapshot: (snapshot: Snapshot) => void,
+  onDelta?: (delta: Delta) => void,
 ): () => void {
   return whenKnown(key, (model) => {
-    if (model.get(REVISION_TRAIT)) void readModel(model).then(callback, console.warn);
-    return followModel(model, callback);
+    if (model.get(REVISION_TRAIT)) {
+      void readModel(model).then(onSnapshot, console.warn);
+    }
+    return followModel(model, onSnapshot, onDelta);
   });
 }
 

@@ -1,7 +1,7 @@
 // The graph on a canvas: the one entry that the rest of the app uses to draw.
 import { type Rect, union } from "../geometry/rect.js";
 import { type Point, rectToWorld } from "../geometry/transform.js";
-import { buildGraph } from "../graph/build.js";
+import { graphOf, hasSameTables } from "../graph/build.js";
 import { cycleSentence } from "../graph/cycle.js";
 import { SnapshotError } from "../ir/errors.js";
 import type { Snapshot } from "../ir/types.js";
@@ -98,7 +98,12 @@ class CanvasGraphView implements GraphView {
 
   setSnapshot(snapshot: Snapshot): void {
     this.mark("snapshot");
-    const graph = buildGraph(snapshot);
+    const { graph: before } = this.picture;
+    const graph = graphOf(snapshot, before);
+    if (before !== null && hasSameTables(before.snapshot, snapshot)) {
+      this.picture.setNumbers(graph);
+      return;
+    }
     const problem = cycleSentence(graph);
     if (problem !== null) throw new SnapshotError(problem);
     this.picture.setGraph(graph);

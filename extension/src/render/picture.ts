@@ -21,7 +21,14 @@ import {
 import { createEdgeLabels, type EdgeLabels } from "../scene/edge-labels.js";
 import { type StorageLink, storageLinks } from "../scene/links.js";
 import { type ItemPlayback, type Playback, playItems } from "../scene/playback.js";
-import { boxOfNode, buildScene, mergedEdge, type Scene } from "../scene/scene.js";
+import {
+  boxOfNode,
+  buildScene,
+  fitsScene,
+  mergedEdge,
+  renumberScene,
+  type Scene,
+} from "../scene/scene.js";
 import { type Tone, toneItems } from "../scene/tones.js";
 import { toneNodes } from "../scene/toning.js";
 import { createTween, type Tween } from "../scene/tween.js";
@@ -93,7 +100,7 @@ export class Picture {
   state: GraphViewState | null = null;
   /** A layout is on its way: places will change. */
   isStale = false;
-  private graph: Graph | null = null;
+  graph: Graph | null = null;
   private labels: EdgeLabels | null = null;
   /** What was shown before the last layout, where it was of the same graph. */
   private before: Scene | null = null;
@@ -116,6 +123,23 @@ export class Picture {
   setGraph(graph: Graph): void {
     this.graph = graph;
     this.schedule();
+  }
+
+  /** Show other numbers on the same graph; nothing moves unless a box needs more room. */
+  setNumbers(graph: Graph): void {
+    this.graph = graph;
+    const { scene } = this;
+    if (scene === null || this.isStale) return; // the scene to come has them
+    const flow = this.state?.drawing.flow ?? "forward";
+    const contents = flow === "both" ? [] : describeBoxes(graph, scene.visible);
+    const sizes = measureBoxes(contents, this.options.text.measure);
+    if (flow === "both" || !fitsScene(scene, sizes)) {
+      this.schedule();
+      return;
+    }
+    this.scene = renumberScene(scene, graph, contents, flow);
+    this.labels = createEdgeLabels(this.scene, this.options.text.measure);
+    this.options.onChange();
   }
 
   setState(state: GraphViewState): void {
@@ -223,6 +247,8 @@ export class Picture {
     this.isStale = this.isScheduled;
     this.findMatches();
     this.placeMarks();
+    const { graph: latest } = this;
+    if (latest !== null && latest !== graph && !this.isStale) this.setNumbers(latest);
     const millis = performance.now() - begin;
     this.options.onScene({ boxes: countBoxes(scene.visible), millis, shift, toggled });
   }

@@ -3,7 +3,7 @@ import type { Rect } from "../geometry/rect.js";
 import type { Graph } from "../graph/build.js";
 import type { VisibleGraph } from "../graph/collapse.js";
 import type { Flow } from "../graph/drawing.js";
-import type { Placement } from "../layout/index.js";
+import type { Placement, Sizes } from "../layout/index.js";
 import type { BoxContent } from "./boxes.js";
 import { describeEdges, type EdgeLook } from "./edges.js";
 import { buildGrid, type Grid } from "./grid.js";
@@ -70,6 +70,33 @@ const HEADING = 34;
 function boundsOf({ bounds }: Placement, hasTwins: boolean): Rect {
   const above = hasTwins ? HEADING : 0;
   return { x: 0, y: -above, width: bounds.width, height: bounds.height + above };
+}
+
+/** The same places with other words, badges and edge looks: only numbers have changed. */
+export function renumberScene(
+  scene: Scene,
+  graph: Graph,
+  contents: readonly BoxContent[],
+  flow: Flow,
+): Scene {
+  const { placement, visible, half } = scene;
+  return {
+    ...scene,
+    graph,
+    boxes: contents.map((content, item) => placeBox(content, item, placement)),
+    edges: describeEdges(graph, visible, flow, half),
+  };
+}
+
+/** Whether boxes of these sizes are those that are drawn. */
+export function fitsScene({ boxes }: Scene, sizes: Sizes): boolean {
+  return boxes.every(({ shape, width, height }, item) => {
+    if (shape === "frame") return true;
+    return (
+      Math.abs(width - (sizes.width[item] ?? 0)) < 0.5 &&
+      Math.abs(height - (sizes.height[item] ?? 0)) < 0.5
+    );
+  });
 }
 
 /** Written out, because spreading the content takes ten times as long. */

@@ -6,6 +6,8 @@ import type { Services } from "./kernel.js";
 export interface DataState {
   /** null until the first snapshot has arrived. */
   readonly snapshot: Signal<Snapshot | null>;
+  /** How often numbers changed while code ran; since the page was opened. */
+  readonly updates: Signal<number>;
   /** What went wrong, as one sentence to show in place of the graph. */
   readonly problem: Signal<string | null>;
   /** What the kernel offers besides the snapshot; null where there never was one. */
@@ -16,6 +18,7 @@ export interface DataState {
 export function createDataState(): DataState {
   return {
     snapshot: signal(null),
+    updates: signal(0),
     problem: signal(null),
     services: signal(null),
     kernelAlive: signal(true),

@@ -1,6 +1,6 @@
 // Values derived from the store; each is computed when read and kept until its inputs change.
 import { computed, type ReadonlySignal } from "@preact/signals-core";
-import { buildGraph, type Graph } from "../graph/build.js";
+import { type Graph, graphOf } from "../graph/build.js";
 import type { Mark } from "../graph/mark.js";
 import { search } from "../graph/search.js";
 import { announcement } from "./announce.js";
@@ -63,9 +63,11 @@ export function createSelectors(data: DataState, ui: UiState): Selectors {
     const snapshot = data.snapshot.value;
     return snapshot === null ? null : buildTables(snapshot);
   });
+  let lastGraph: Graph | null = null;
   const graph = computed(() => {
     const snapshot = data.snapshot.value;
-    return snapshot === null ? null : buildGraph(snapshot);
+    lastGraph = snapshot === null ? null : graphOf(snapshot, lastGraph);
+    return lastGraph;
   });
   const selectedNode = computed(() => {
     const selection = ui.selection.value;
@@ -103,8 +105,10 @@ export function createSelectors(data: DataState, ui: UiState): Selectors {
     const snapshot = data.snapshot.value;
     return ui.allowsCard.value && snapshot !== null && isFailure(snapshot);
   });
+  const events = computed(() => data.snapshot.value?.events);
   const timeline = computed(() => {
-    const snapshot = data.snapshot.value;
+    events.value; // the timeline does not depend on numbers, which change more often
+    const snapshot = data.snapshot.peek();
     return snapshot === null ? null : buildTimeline(snapshot);
   });
   const moment = computed(() => {

@@ -72,7 +72,7 @@ function recording(): Snapshot {
       { count: 2, norm: 0.125, nans: 1 },
       { count: 2, norm: 0.25 },
     ],
-    sites: [{ file: "/home/u/train.py", line: 12, end_line: 12 }],
+    sites: [{ file: "code/train.py", line: 12, end_line: 12 }],
     events,
   });
 }

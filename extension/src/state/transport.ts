@@ -1,4 +1,5 @@
 // What a host gives the view: where snapshots come from and what the host can open.
+import type { Delta } from "../ir/delta.js";
 import type { Site, Snapshot } from "../ir/types.js";
 import type { KernelLink } from "./kernel.js";
 import type { CursorPlace } from "./lit.js";
@@ -22,8 +23,12 @@ export interface Bookmarks {
 export interface Transport {
   /** The first snapshot; a rejection is shown as one sentence. */
   readonly initial: Promise<Snapshot>;
-  /** Call back for every later snapshot; the answer ends the subscription. */
-  onSnapshot?(callback: (snapshot: Snapshot) => void): () => void;
+  /** Call back for every later snapshot, and for what changes in the last one while code
+   * runs; the answer ends the subscription. */
+  onSnapshot?(
+    callback: (snapshot: Snapshot) => void,
+    onDelta: (delta: Delta) => void,
+  ): () => void;
   /** What the kernel offers besides snapshots; a page without a kernel leaves it out. */
   readonly kernel?: KernelLink;
   /** Open the place where the user wrote it; a host without an editor leaves it out. */

@@ -1,0 +1,233 @@
+"""What a live view follows: the last finished step of a recording, as it changes."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterator, Sequence
+from operator import attrgetter
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from gradviz import ir
+from gradviz._capture._assemble import assemble
+from gradviz._capture._raw import RawFlowStep, RawNode, Recording
+from gradviz.live import FLOW_NUMBERS, FLOW_STEPS, STATISTICS, Delta, FlowTail
+
+if TYPE_CHECKING:
+    from gradviz._capture._recorder import Recorder
+
+_BINS = 32
+_read = attrgetter(*STATISTICS)
+_UNKNOWN = (None,) * len(STATISTICS)
+
+Slots = list[ir.Statistics | None]
+"""The statistics of one step, in an order that equal steps share."""
+
+
+class StepSource(ABC):
+    """Sends a step in full, and of later steps with the same graph only the numbers."""
+
+    def __init__(self) -> None:
+        self._shape: Any = None  # of the graph that was sent
+        self._statistics = 0  # how many it has
+        self._rows: list[int] = []  # of its statistics
+        self._places: list[int] = []  # the slot of each of these rows
+        self._absent: list[int] = []  # slots without statistics
+        self._layers: dict[int, int] = {}  # id of a leaf's record, or its key -> layer
+
+    # ---- what an engine's recorder has to tell --------------------------------------
+
+    @abstractmethod
+    def version(self) -> int:
+        """See :class:`gradviz.live.Source`."""
+
+    @abstractmethod
+    def hold(self) -> Any:
+        """Return a context in which the recording stands still."""
+
+    @abstractmethod
+    def record(self) -> Recording:
+        """Return the last finished step, or what there is before one has finished."""
+
+    @abstractmethod
+    def shape(self) -> Any:
+        """Return something that is equal for steps with the same graph."""
+
+    @abstractmethod
+    def slots(self) -> Slots:
+        """Return the statistics of the last finished step."""
+
+    @abstractmethod
+    def flow(self) -> tuple[Sequence[RawFlowStep], int]:
+        """Return the steps of the gradient flow, and the number of the first."""
+
+    @abstractmethod
+    def leaf_key(self, leaf: RawNode) -> int:
+        """Return what stays the same of a leaf."""
+
+    # ---- what the feed asks for -----------------------------------------------------
+
+    def full(self) -> ir.Snapshot:
+        """See :class:`gradviz.live.Source`."""
+        with self.hold():
+            recording = self.record()
+            snapshot = assemble(recording)
+            shape, slots = self.shape(), self.slots()
+        row_of = {id(each): row for row, each in enumerate(snapshot.statistics)}
+        pairs = {row_of.get(id(each)): place for place, each in enumerate(slots)}
+        pairs.pop(None, None)
+        self._rows = [row for row in pairs if row is not None]
+        self._places = [place for row, place in pairs.items() if row is not None]
+        self._absent = [place for place, each in enumerate(slots) if each is None]
+        self._shape = shape
+        self._statistics = len(snapshot.statistics)
+        leaves: dict[int, int] = {}
+        for step in recording.flow:
+            for leaf, _ in step.points:
+                leaves.setdefault(self.leaf_key(leaf), len(leaves))
+        last = len(leaves) - 1  # layers are in the order of the model
+        self._layers = {key: last - at for key, at in leaves.items()}
+        return snapshot
+
+    def delta(self) -> Delta | None:
+        """See :class:`gradviz.live.Source`."""
+        if self._shape is None:
+            return None
+        with self.hold():
+            if self.shape() != self._shape:
+                return None
+            slots = self.slots()
+            flow, first = self.flow()
+            steps = list(flow[-FLOW_STEPS:])
+            tail = self._tail(steps, first + len(flow) - len(steps))
+        if tail is None or any(slots[place] is not None for place in self._absent):
+            return None
+        values = [
+            _UNKNOWN if each is None else _read(each)
+            for each in map(slots.__getitem__, self._places)
+        ]
+        matrix = np.array(values, dtype=np.float32).reshape(-1, len(STATISTICS))
+        rows = np.array(self._rows, dtype=np.uint32)
+        return Delta(self._statistics, rows, matrix, tail)
+
+    def _tail(self, steps: list[RawFlowStep], first: int) -> FlowTail | None:
+        """Return the last steps as columns; None where a leaf is new."""
+        count = len(self._layers)
+        points = np.full((len(steps), count, len(FLOW_NUMBERS)), np.nan, np.float32)
+        histograms = np.zeros((count, 2 + _BINS), np.float32)
+        for at, step in enumerate(steps):
+            for leaf, summary in step.points:
+                layer = self._layers.get(self.leaf_key(leaf))
+                if layer is None:
+                    return None
+                points[at, layer] = _numbers(summary)
+                if at == len(steps) - 1 and summary.histogram:
+                    ends = (summary.histogram_low, summary.histogram_high)
+                    histograms[layer] = (*ends, *summary.histogram)
+        return FlowTail(
+            list(range(first, first + len(steps))),
+            [step.time_ns for step in steps],
+            [step.stepped for step in steps],
+            points,
+            histograms,
+        )
+
+
+def _numbers(summary: ir.Statistics) -> tuple[float, ...]:
+    low, high = summary.minimum, summary.maximum
+    nan = float("nan")
+    largest = nan if low is None or high is None else max(abs(low), abs(high))
+    norm = nan if summary.norm is None else summary.norm
+    return norm, largest, summary.zeros, summary.nans, summary.infs
+
+
+class GradtapeSource(StepSource):
+    """Follows a recording of gradtape."""
+
+    def __init__(self, recorder: Recorder) -> None:
+        super().__init__()
+        self._recorder = recorder
+
+    def version(self) -> int:
+        recorder = self._recorder
+        finished = recorder.finished
+        return finished if finished else -len(recorder.kept_steps[-1])
+
+    def hold(self) -> Any:
+        return self._recorder.lock
+
+    def record(self) -> Recording:
+        is_over = self._last() is not None
+        return self._recorder.recording_of(self._nodes(), [], latest=is_over)
+
+    def shape(self) -> Any:
+        step = self._last()
+        if step is None:
+            return None
+        place = {id(raw): at for at, raw in enumerate(step)}
+        return [
+            (
+                raw.name,
+                raw.outputs[0].shape if raw.outputs else None,
+                [place.get(id(edge.producer), -1) for edge in raw.edges],
+            )
+            for raw in step
+        ]
+
+    def slots(self) -> Slots:
+        return [found for raw in self._nodes() for found in _of_node(raw)]
+
+    def flow(self) -> tuple[Sequence[RawFlowStep], int]:
+        flow = self._recorder.flow
+        return flow.steps, flow.forgotten
+
+    def leaf_key(self, leaf: RawNode) -> int:
+        return id(leaf)
+
+    def _last(self) -> list[RawNode] | None:
+        """Return the nodes of the last finished step that made any."""
+        finished = self._recorder.kept_steps[:-1]
+        return next((step for step in reversed(finished) if step), None)
+
+    def _nodes(self) -> list[RawNode]:
+        step = self._last() or self._recorder.kept_steps[-1]
+        ends = (edge.producer for raw in step for edge in raw.edges)
+        leaves = {id(raw): raw for raw in ends if raw.kind == "accumulate"}
+        return [*leaves.values(), *step]
+
+
+def _of_node(raw: RawNode) -> Iterator[ir.Statistics | None]:
+    yield from raw.grad_outputs
+    for edge in raw.edges:
+        yield edge.gradient
+    for output in raw.outputs:
+        yield output.statistics
+
+
+class FirstSource:
+    """Follows the first of some sources that has something to show."""
+
+    def __init__(self, sources: Sequence[StepSource]) -> None:
+        self._sources = sources
+        self._chosen: StepSource | None = None
+
+    def version(self) -> int:
+        """See :class:`gradviz.live.Source`."""
+        if self._chosen is None:
+            speaking = (each for each in self._sources if each.version())
+            self._chosen = next(speaking, None)
+        return 0 if self._chosen is None else self._chosen.version()
+
+    def full(self) -> ir.Snapshot:
+        """See :class:`gradviz.live.Source`."""
+        return self._of_choice().full()
+
+    def delta(self) -> Delta | None:
+        """See :class:`gradviz.live.Source`."""
+        return self._of_choice().delta()
+
+    def _of_choice(self) -> StepSource:
+        if self._chosen is None:
+            raise RuntimeError("nothing was recorded yet")
+        return self._chosen

@@ -1,0 +1,205 @@
+"""Live views: a page follows what runs in the kernel, which never waits for it.
+
+A thread of ours looks at the source twenty times a second at most. It sends a whole
+snapshot where the graph has changed, and otherwise a delta: numbers that replace those
+of the snapshot that the page has. A delta stands for itself, so one that gets lost or
+comes late does no harm: it names the snapshot that it belongs to and has a number.
+"""
+
+from __future__ import annotations
+
+import contextvars
+import threading
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from gradviz import ir
+
+PERIOD_S = 0.05
+"""The least time between two looks at the source."""
+
+SHARE = 0.02
+"""How much of the time a live view may take from the code that runs."""
+
+BYTES_PER_S = 4_000_000
+"""What a slow connection takes without a growing queue."""
+
+STATISTICS = ("norm", "minimum", "maximum", "mean", "std", "zeros", "nans", "infs")
+"""The columns of a delta; NaN where a number is not known."""
+
+FLOW_NUMBERS = ("norm", "largest", "zeros", "nans", "infs")
+FLOW_STEPS = 64
+"""Steps of the gradient flow in each delta; a whole snapshot has all of them."""
+
+MOST_FAILURES = 20
+"""Looks in a row that may fail before a feed gives up."""
+
+Floats = NDArray[np.float32]
+
+
+@dataclass(frozen=True, slots=True)
+class FlowTail:
+    """The last steps of the gradient flow, over the layers of the sent snapshot."""
+
+    numbers: list[int]  # of the steps
+    times_ns: list[int]
+    stepped: list[bool]
+    points: Floats  # steps x layers x FLOW_NUMBERS; zeros is NaN where no point is
+    histograms: Floats  # layers x (low, high, bins...), of the last step
+
+
+@dataclass(frozen=True, slots=True)
+class Delta:
+    """What replaces the statistics of the snapshot that was sent."""
+
+    statistics: int  # how many that snapshot has
+    rows: NDArray[np.uint32]  # of its table of statistics
+    values: Floats  # rows x STATISTICS
+    flow: FlowTail | None = None
+
+
+class Source(Protocol):
+    """What a live view follows. All but ``version`` runs in the thread of the feed."""
+
+    def version(self) -> int:
+        """Return a number that changes with what there is to see; 0: nothing yet."""
+        ...
+
+    def full(self) -> ir.Snapshot:
+        """Return what there is to see now; later deltas are about this snapshot."""
+        ...
+
+    def delta(self) -> Delta | None:
+        """Return what changed since ``full``; None where the graph did."""
+        ...
+
+
+class View(Protocol):
+    """Where a feed sends to: a widget."""
+
+    def replace(self, snapshot: ir.Snapshot) -> int:
+        """Show another snapshot; return the number of this revision."""
+        ...
+
+    def send_live(self, content: dict[str, Any], buffers: Sequence[bytes]) -> None:
+        """Send a message to the pages that show the view, if there are any."""
+        ...
+
+
+@dataclass(slots=True)
+class Sent:
+    """What a feed has sent so far."""
+
+    snapshots: int = 0
+    deltas: int = 0
+    nbytes: int = 0
+    busy_s: float = 0.0
+    failures: list[str] = field(default_factory=list[str])
+
+
+class LiveFeed:
+    """Keeps one view in step with one source until it is closed.
+
+    The first look comes after ``delay`` seconds. ``clock`` tells the processor time of
+    the calling thread.
+    """
+
+    def __init__(
+        self,
+        view: View,
+        source: Source,
+        *,
+        delay: float = PERIOD_S,
+        clock: Callable[[], float] = time.thread_time,
+    ) -> None:
+        self.sent = Sent()
+        self._view = view
+        self._source = source
+        self._clock = clock
+        self._delay = delay
+        self._seen: int | None = None
+        self._revision: int | None = None
+        self._number = 0
+        self._stop = threading.Event()
+        # Messages belong to the cell that runs now, also those of the thread.
+        context = contextvars.copy_context()
+        self._thread = threading.Thread(
+            target=context.run, args=(self._run,), name="gradviz-live", daemon=True
+        )
+
+    def start(self) -> None:
+        """Begin to follow."""
+        self._thread.start()
+
+    def close(self) -> None:
+        """Stop to follow; whoever closes it sends the last state."""
+        self._stop.set()
+        if self._thread.is_alive():
+            self._thread.join(timeout=5)
+
+    def join(self, timeout: float) -> None:
+        """Wait until the thread has ended by itself."""
+        self._thread.join(timeout)
+
+    def _run(self) -> None:
+        pause, failed = self._delay, 0
+        while failed < MOST_FAILURES and not self._stop.wait(pause):
+            try:
+                pause = self.look()
+                failed = 0
+            except Exception as error:  # the source changed meanwhile: look again
+                failed += 1
+                self.sent.failures.append(f"{type(error).__name__}: {error}")
+
+    def look(self) -> float:
+        """Send what is new, if anything; return how long to pause then, in seconds."""
+        version = self._source.version()
+        if version in (0, self._seen):
+            return PERIOD_S
+        begun = self._clock()
+        size = self._send()
+        self._seen = version
+        busy = self._clock() - begun
+        self.sent.nbytes += size
+        self.sent.busy_s += busy
+        return max(PERIOD_S, busy / SHARE, size / BYTES_PER_S)
+
+    def _send(self) -> int:
+        delta = None if self._revision is None else self._source.delta()
+        if delta is None:
+            self._revision = self._view.replace(self._source.full())
+            self.sent.snapshots += 1
+            return 0
+        self._number += 1
+        content, buffers = encode(delta)
+        content |= {"revision": self._revision, "number": self._number}
+        self._view.send_live({"live": content}, buffers)
+        self.sent.deltas += 1
+        return sum(map(len, buffers))
+
+
+def encode(delta: Delta) -> tuple[dict[str, Any], list[bytes]]:
+    """Return a delta as a message: a few words, and little-endian columns."""
+    content: dict[str, Any] = {
+        "rows": len(delta.rows),
+        "statistics": delta.statistics,
+    }
+    buffers = [_bytes(delta.rows, "<u4"), _bytes(delta.values, "<f4")]
+    flow = delta.flow
+    if flow is not None:
+        content["flow"] = {
+            "numbers": flow.numbers,
+            "times_ns": flow.times_ns,
+            "stepped": flow.stepped,
+        }
+        buffers += [_bytes(flow.points, "<f4"), _bytes(flow.histograms, "<f4")]
+    return content, buffers
+
+
+def _bytes(array: NDArray[Any], dtype: str) -> bytes:
+    return np.ascontiguousarray(array, dtype=dtype).tobytes()
