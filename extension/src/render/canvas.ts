@@ -40,6 +40,10 @@ export class Surface {
     this.observer?.observe(host);
     const onResize = () => this.requestFrame(); // perhaps another pixel ratio
     this.window.addEventListener("resize", onResize, { signal });
+    // A tab that slept may have lost what was painted.
+    const { ownerDocument } = host;
+    ownerDocument.addEventListener("visibilitychange", onResize, { signal });
+    this.canvas.addEventListener("contextrestored", onResize, { signal });
     queueMicrotask(() => {
       if (!signal.aborted) events.onResize();
     });

@@ -82,6 +82,7 @@ class CanvasGraphView implements GraphView {
       background: () => this.surface.background(),
       onScene: (news) => this.showScene(news),
       onFailure: (error) => this.surface.say(sentenceOf(error)),
+      onPending: (sentence) => this.surface.say(sentence),
       onChange: () => this.surface.requestFrame(),
     });
     this.gazing = new Gazing(

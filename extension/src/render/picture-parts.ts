@@ -1,7 +1,36 @@
 // Small answers that the picture needs: themes, counts, differences.
 import type { VisibleGraph } from "../graph/collapse.js";
+import type { Placement } from "../layout/index.js";
+import { formatCount, formatPlural } from "../state/format.js";
 import { parseColour } from "./colour.js";
 import { createTheme, type Theme } from "./theme.js";
+
+/** More boxes than this take a moment: the view says so. */
+export const SLOW_ITEMS = 20_000;
+/** More boxes than this would not fit into the memory of a page. */
+export const MOST_ITEMS = 500_000;
+
+export function pendingSentence(items: number): string {
+  return `Laying out ${formatCount(items)} boxes…`;
+}
+
+export function tooManySentence(items: number): string {
+  return (
+    `Drawing ${formatCount(items)} boxes at once is too much: ` +
+    "close all modules and open those you need."
+  );
+}
+
+/** What is wrong with a placement, as a sentence; null when every place is a number. */
+export function placementProblem({ x, y, points }: Placement): string | null {
+  const isLost = (value: number) => !Number.isFinite(value);
+  const count = Math.max(x.filter(isLost).length, y.filter(isLost).length);
+  if (count > 0) {
+    return `The layout found no place for ${formatPlural(count, "box", "boxes")}.`;
+  }
+  const isWhole = points.findIndex(isLost) === -1;
+  return isWhole ? null : "The layout lost the way of an edge.";
+}
 
 export function themeOf(name: "light" | "dark", background: string | null): Theme {
   const isReadable = background !== null && parseColour(background) !== null;

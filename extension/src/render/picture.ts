@@ -36,7 +36,17 @@ import { buildTwinScene, describeTwins, measurePairs } from "../scene/twins.js";
 import { easeOut } from "./camera.js";
 import type { Frame } from "./frame.js";
 import type { LayoutClient } from "./layout-client.js";
-import { countBoxes, itemsOf, onlyDifference, themeOf } from "./picture-parts.js";
+import {
+  countBoxes,
+  itemsOf,
+  MOST_ITEMS,
+  onlyDifference,
+  pendingSentence,
+  placementProblem,
+  SLOW_ITEMS,
+  themeOf,
+  tooManySentence,
+} from "./picture-parts.js";
 import type { TextMetrics } from "./text-metrics.js";
 import type { Theme } from "./theme.js";
 import type { GraphViewState } from "./view-types.js";
@@ -59,6 +69,8 @@ export interface PictureOptions {
   readonly background: () => string | null;
   readonly onScene: (news: SceneNews) => void;
   readonly onFailure: (error: unknown) => void;
+  /** The layout will take a while. */
+  readonly onPending: (sentence: string) => void;
   /** The scene looks different now. */
   readonly onChange: () => void;
 }
@@ -206,15 +218,22 @@ export class Picture {
   }
 
   private relayout(graph: Graph): void {
-    const { layouts, text, onFailure } = this.options;
+    const { layouts, text, onFailure, onPending } = this.options;
     const begin = performance.now();
     const collapsed = this.state?.collapsed ?? NOTHING;
     const isSame = this.scene !== null && isSameGraph(this.scene.graph, graph);
     const before = isSame ? this.scene : null;
     const visible = collapse(graph, collapsed);
+    const items = visible.parent.length;
+    if (items > MOST_ITEMS) {
+      this.isStale = false;
+      onFailure(new Error(tooManySentence(items)));
+      return;
+    }
+    if (items > SLOW_ITEMS) onPending(pendingSentence(items));
     const contents = describeBoxes(graph, visible);
     const flow = this.state?.drawing.flow ?? "forward";
-    const twins = flow === "both" ? describeTwins(graph, contents) : null;
+    const twins = flow === "both" ? describeTwins(graph, visible, contents) : null;
     const sizes =
       twins === null
         ? measureBoxes(contents, text.measure)
@@ -232,6 +251,12 @@ export class Picture {
 
   private show(plan: Plan, placement: Placement): void {
     const { graph, visible, contents, flow, twins, before, collapsed, begin } = plan;
+    const problem = placementProblem(placement);
+    if (problem !== null) {
+      this.isStale = false;
+      this.options.onFailure(new Error(problem));
+      return;
+    }
     const scene =
       twins === null
         ? buildScene(graph, visible, contents, placement, flow)

@@ -2,6 +2,7 @@
 import type { Graph } from "../graph/build.js";
 import { gradientNorm } from "../graph/gradients.js";
 import type { OpNode, Scope, Snapshot, TensorMeta } from "../ir/types.js";
+import { formatPlural } from "../state/format.js";
 import { bareName } from "./families.js";
 import { regionText, writtenRegion, writtenTensor } from "./region.js";
 
@@ -104,7 +105,7 @@ export function shapeLabel(tensor: TensorMeta): string {
 export function scopeLabel(graph: Graph, scope: number): Label {
   const { name = "", kind = "" } = graph.snapshot.scopes[scope] ?? {};
   const count = graph.scopeSize[scope] ?? 0;
-  const nodes = `${count} ${count === 1 ? "node" : "nodes"}`;
+  const nodes = formatPlural(count, "node");
   return { title: name || kind, subtitle: kind ? `${kind} · ${nodes}` : nodes };
 }
 

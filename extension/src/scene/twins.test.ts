@@ -16,7 +16,7 @@ import { neighbourOf } from "./walk.js";
 function twinScene(closed: readonly number[] = []): Scene {
   const visible = collapse(graph, new Set(closed));
   const contents = describeBoxes(graph, visible);
-  const twins = describeTwins(graph, contents);
+  const twins = describeTwins(graph, visible, contents);
   const placement = layout(visible, measurePairs(contents, twins, measure));
   return buildTwinScene(graph, visible, contents, twins, placement);
 }

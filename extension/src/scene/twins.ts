@@ -9,9 +9,8 @@
 import { type Graph, type Rows, rowOf } from "../graph/build.js";
 import type { VisibleGraph } from "../graph/collapse.js";
 import { gradientNorm, incomingGradients } from "../graph/gradients.js";
-import type { OpNode, Snapshot } from "../ir/types.js";
+import type { Snapshot } from "../ir/types.js";
 import type { Placement, Sizes } from "../layout/index.js";
-import type { Badge } from "./badges.js";
 import { type BoxContent, type Measure, measureBoxes } from "./boxes.js";
 import { formatShort } from "./labels.js";
 import { buildScene, type Scene } from "./scene.js";
@@ -21,31 +20,54 @@ const GAP = 90; // between the columns
 /** What the twins of boxes show: the backward function, and the gradient that came in. */
 export function describeTwins(
   { snapshot }: Graph,
+  visible: VisibleGraph,
   contents: readonly BoxContent[],
 ): BoxContent[] {
-  return contents.map((content) => {
+  const flows = flowsOf(snapshot, visible);
+  return contents.map((content, item) => {
     if (content.shape === "frame") return { ...content, subtitle: "backward" };
-    if (content.shape === "stack") return content;
-    const node = snapshot.nodes[content.id];
-    return node === undefined ? content : twinOf(snapshot, node, content);
+    const { norm, nans, infs, count } = flows[item] ?? NO_FLOW;
+    const isBad = nans + infs > 0;
+    const text = nans > 0 && infs > 0 ? "NaN Inf" : nans > 0 ? "NaN" : "Inf";
+    const size = norm === null ? "no gradient" : `|g| ${formatShort(norm)}`;
+    const node = content.shape === "stack" ? undefined : snapshot.nodes[content.id];
+    const own = node?.kind === "cut" ? "cut" : node?.name;
+    return {
+      ...content,
+      title: own ?? content.title,
+      subtitle: norm !== null && count > 1 ? `largest ${size}` : size,
+      badges: isBad ? [{ text, isBad, severity: null }] : [],
+      isBad,
+      region: null,
+    };
   });
 }
 
-function twinOf(snapshot: Snapshot, node: OpNode, content: BoxContent): BoxContent {
-  const norm = gradientNorm(snapshot, node);
-  const gradients = incomingGradients(snapshot, node);
-  const nans = gradients.reduce((sum, each) => sum + each.nans, 0);
-  const infs = gradients.reduce((sum, each) => sum + each.infs, 0);
-  const isBad = nans + infs > 0;
-  const bad: Badge = { text: nans > 0 ? "NaN" : "Inf", isBad: true, severity: null };
-  return {
-    ...content,
-    title: node.kind === "cut" ? "cut" : node.name,
-    subtitle: norm === null ? "no gradient" : `|g| ${formatShort(norm)}`,
-    badges: isBad ? [bad] : [],
-    isBad,
-    region: null,
-  };
+/** The gradients that came into the nodes of an item. */
+interface ItemFlow {
+  /** The largest one's norm. */
+  norm: number | null;
+  nans: number;
+  infs: number;
+  count: number;
+}
+
+const NO_FLOW: Readonly<ItemFlow> = { norm: null, nans: 0, infs: 0, count: 0 };
+
+function flowsOf(snapshot: Snapshot, visible: VisibleGraph): ItemFlow[] {
+  const flows = Array.from(visible.node, (): ItemFlow => ({ ...NO_FLOW }));
+  snapshot.nodes.forEach((node, id) => {
+    const flow = flows[visible.itemOfNode[id] ?? -1];
+    if (flow === undefined) return;
+    flow.count++;
+    const norm = gradientNorm(snapshot, node);
+    if (norm !== null) flow.norm = Math.max(flow.norm ?? 0, norm);
+    for (const { nans, infs } of incomingGradients(snapshot, node)) {
+      flow.nans += nans;
+      flow.infs += infs;
+    }
+  });
+  return flows;
 }
 
 /** Room for the words of a box and of its twin. */
