@@ -147,7 +147,7 @@ describe("the stride picture", () => {
     expect(app.facts("layout-facts").Shape).toBe("(4, 1, 3, 3)");
     await during(() => cell(app, 2, 1)?.focus());
     expect(app.find("arithmetic").textContent).toBe(
-      "index (0, 0, 2, 1): 0·9 + 0·9 + 2·3 + 1·1 + 0 = 7, byte 28",
+      "index (0, 0, 2, 1): 0·9 + 0·9 + 2·3 + 1·1 + offset 0 = 7, byte 28",
     );
     expect(app.find("strip").querySelector(".pointed")?.textContent).toBe("7");
   });
@@ -188,5 +188,46 @@ describe("the stride picture", () => {
     const box = app.find("stride-picture").querySelector("input[type=checkbox]");
     await app.click(box);
     expect(bars()).toBeGreaterThan(0);
+  });
+
+  test("steps are tried one after the other, and taken back", async () => {
+    const app = await show(convolution());
+    await select(app, 1);
+    await app.type(app.find("tensor-pick"), "1");
+    const press = (text: string) => {
+      const buttons = [...app.find("what-if").querySelectorAll("button")];
+      return app.click(buttons.find(({ textContent }) => textContent === text));
+    };
+    await press(".transpose(-2, -1)");
+    expect(app.facts("layout-facts")).toMatchObject({ Strides: "(9, 9, 1, 3)" });
+    expect(app.find("overlaps").textContent).toBe(
+      "net.conv.weight reaches 36 of 36 addresses too.",
+    );
+    await press(".contiguous()");
+    expect(app.facts("layout-facts")).toMatchObject({
+      Strides: "(9, 9, 3, 1)",
+      Storage: "–",
+    });
+    const trail = [...app.find("trail").querySelectorAll("tbody tr")];
+    expect(trail.map((row) => row.lastElementChild?.textContent)).toEqual([
+      "",
+      "same memory",
+      "a copy, 144 B",
+    ]);
+    await press("net.conv.weight");
+    expect(app.root.querySelector("[data-testid=trail]")).toBeNull();
+    expect(app.facts("layout-facts")).toMatchObject({ Strides: "(9, 9, 3, 1)" });
+  });
+
+  test("a step that cannot be says why", async () => {
+    const app = await show(convolution());
+    await select(app, 1);
+    await app.type(app.find("tensor-pick"), "1");
+    const input = app.find("what-if").querySelector("input");
+    if (input !== null) await app.type(input, ".view(5)");
+    await during(() => app.find("what-if").querySelector("form")?.requestSubmit());
+    expect(app.find("what-if").querySelector("output")?.textContent).toBe(
+      "The shape (5) does not hold 36 elements.",
+    );
   });
 });

@@ -16,6 +16,8 @@ interface Props {
   readonly pointed: Pointed | null;
   /** Addresses where more than one index lands. */
   readonly shared: ReadonlySet<number>;
+  /** Addresses that another view shown reaches too. */
+  readonly overlapping: ReadonlySet<number>;
   readonly onPoint: (pointed: Pointed | null) => void;
 }
 
@@ -50,7 +52,7 @@ function moved(grid: GridWindow, { row, column }: Cursor, key: string): Cursor |
 
 /** One element of the tensor: its address, in the tint of its row. */
 function Cell({
-  props: { layout, shared, pointed, onPoint },
+  props: { layout, shared, overlapping, pointed, onPoint },
   index,
   place,
   reachable,
@@ -65,6 +67,7 @@ function Cell({
   const address = addressOf(layout, index);
   const classes = ["stride-cell", tintOf(index.at(-2) ?? 0)];
   if (shared.has(address)) classes.push("shared");
+  if (overlapping.has(address)) classes.push("overlap");
   if (pointed?.address === address) classes.push("pointed");
   const point = () => onPoint({ address, index });
   return (

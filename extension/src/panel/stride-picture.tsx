@@ -14,17 +14,12 @@ import {
   type TensorUse,
   tensorLabel,
 } from "../state/inspect.js";
-import {
-  buildPicture,
-  type Picture,
-  type Pointed,
-  pointedText,
-} from "../state/picture.js";
+import { buildPicture } from "../state/picture.js";
 import { describeLayout, elementCount, isStrided } from "../state/strides.js";
 import { rowAt } from "../state/tables.js";
+import { Overlaps, type Overlay, PictureBody } from "./stride-body.js";
 import { LeadSelectors, OTHERS_LISTED, OtherViews } from "./stride-controls.js";
-import { StrideGrid } from "./stride-grid.js";
-import { StrideStrip } from "./stride-strip.js";
+import { type TriedStep, WhatIf } from "./stride-what-if.js";
 import { TensorFlags } from "./tensor-table.js";
 import { Empty, type Fact, Facts, isolated } from "./text.js";
 
@@ -33,102 +28,6 @@ const COLUMNS = 12; // until the width is known
 const COLUMN_RANGE = [6, 16] as const;
 const HEAD_PX = 34;
 const COLUMN_PX = 33;
-
-/** The arithmetic of the cell that is pointed at; kept one line high when there is none. */
-function Arithmetic({
-  tensor,
-  itemsize,
-  pointed,
-}: {
-  tensor: TensorMeta;
-  itemsize: number | null;
-  pointed: Pointed | null;
-}) {
-  if (pointed === null) {
-    return (
-      <output class="arithmetic muted" data-testid="arithmetic">
-        Point at a cell to see how its address comes about.
-      </output>
-    );
-  }
-  const byte = itemsize === null ? "" : `, byte ${pointed.address * itemsize}`;
-  const text = pointedText(tensor, pointed) + byte;
-  return (
-    <output class="arithmetic code" data-testid="arithmetic">
-      {text}
-    </output>
-  );
-}
-
-function PictureBody({
-  snapshot,
-  tensor,
-  picture,
-}: {
-  snapshot: Snapshot;
-  tensor: TensorMeta;
-  picture: Picture;
-}) {
-  const [pointed, setPointed] = useState<Pointed | null>(null);
-  const itemsize = rowAt(snapshot.storages, tensor.storage)?.itemsize ?? null;
-  const shared = useMemo(() => {
-    const cells = picture.strip.flatMap((item) =>
-      item.kind === "cell" ? [item.cell] : [],
-    );
-    return new Set(cells.filter((cell) => cell.shared).map((cell) => cell.address));
-  }, [picture]);
-  return (
-    <>
-      <div class="stride-sides">
-        <StrideGrid
-          layout={tensor}
-          grid={picture.grid}
-          pointed={pointed}
-          shared={shared}
-          onPoint={setPointed}
-        />
-        <StrideStrip
-          layout={tensor}
-          strip={picture.strip}
-          pointed={pointed}
-          onPoint={setPointed}
-        />
-      </div>
-      <Arithmetic tensor={tensor} itemsize={itemsize} pointed={pointed} />
-      <StripKey picture={picture} />
-    </>
-  );
-}
-
-/** What the looks of the cells mean; only those that occur. */
-function StripKey({ picture }: { picture: Picture }) {
-  const cells = picture.strip.flatMap((item) =>
-    item.kind === "cell" ? [item.cell] : [],
-  );
-  const some = (test: (cell: (typeof cells)[number]) => boolean) => cells.some(test);
-  return (
-    <ul class="strip-key">
-      <li>
-        <i class="strip-cell slice tint-0" /> this slice, one tint per row
-      </li>
-      {some((cell) => cell.state === "tensor") && (
-        <li>
-          <i class="strip-cell tensor" /> in the tensor, but not in the grid drawn
-        </li>
-      )}
-      {some((cell) => cell.state === "skipped") && (
-        <li>
-          <i class="strip-cell skipped" /> skipped
-        </li>
-      )}
-      {some((cell) => cell.shared) && (
-        <li>
-          <i class="strip-cell slice shared tint-0" /> shared by several indices
-        </li>
-      )}
-    </ul>
-  );
-}
 
 function whyNoPicture(tensor: TensorMeta): string | null {
   if (!isStrided(tensor)) return "The strides of this tensor are not known.";
@@ -176,42 +75,97 @@ interface Props {
   readonly alsoShown: readonly number[];
 }
 
-export function StridePicture({ snapshot, use: { id, tensor }, alsoShown }: Props) {
-  const element = useRef<HTMLDivElement>(null);
-  const columns = useColumns(element);
+/** The layout that is drawn: the tensor's, or what the steps tried made of it. */
+function useTried({ snapshot, use: { id, tensor }, alsoShown }: Props) {
+  const [steps, setSteps] = useState<readonly TriedStep[]>([]);
   const [lead, setLead] = useState<readonly number[]>([]);
   const [shown, setShown] = useState<ReadonlySet<number>>(new Set(alsoShown));
   const views = useMemo(() => otherViews(snapshot, id), [snapshot, id]);
-  const length = storageLength(snapshot, tensor);
-  const picture = useMemo(() => {
-    // A view that is off keeps its place in the list, so that colours do not jump.
-    const others = views
-      .slice(0, OTHERS_LISTED)
-      .map((view) => (shown.has(view.id) ? view.tensor : NOWHERE));
-    return buildPicture(tensor, lead, others, length, { rows: ROWS, columns });
-  }, [views, tensor, lead, shown, length, columns]);
-  const missing = whyNoPicture(tensor);
-  const toggle = (view: number) => {
-    const next = new Set(shown);
-    if (!next.delete(view)) next.add(view);
-    setShown(next);
+  const isCopy = steps.some(({ outcome }) => outcome.copies);
+  const drawn = useMemo(
+    (): TensorMeta => ({
+      ...tensor,
+      ...steps.at(-1)?.outcome.layout,
+      ...(isCopy && { storage: null, is_view: false }),
+    }),
+    [tensor, steps, isCopy],
+  );
+  const own = storageLength(snapshot, tensor);
+  const length = isCopy ? elementCount(drawn) : own;
+  // A view that is off keeps its place in the list, so that colours do not jump.
+  const overlays = useMemo((): Overlay[] => {
+    if (isCopy) return []; // nothing else looks into the new memory
+    const listed = views.slice(0, OTHERS_LISTED).map(({ id: view, tensor: other }) => {
+      return { label: tensorLabel(view, other), layout: other, on: shown.has(view) };
+    });
+    if (steps.length === 0) return listed;
+    return [...listed, { label: tensorLabel(id, tensor), layout: tensor, on: true }];
+  }, [views, shown, isCopy, steps, id, tensor]);
+  return {
+    steps,
+    drawn,
+    length,
+    lead,
+    setLead,
+    shown,
+    views: isCopy ? [] : views,
+    overlays,
+    tryStep: (next: readonly TriedStep[]) => {
+      setSteps(next);
+      setLead([]);
+    },
+    toggle: (view: number) => {
+      const next = new Set(shown);
+      if (!next.delete(view)) next.add(view);
+      setShown(next);
+    },
   };
+}
+
+export function StridePicture(props: Props) {
+  const { snapshot, use } = props;
+  const element = useRef<HTMLDivElement>(null);
+  const columns = useColumns(element);
+  const tried = useTried(props);
+  const { drawn, lead, overlays, length } = tried;
+  const picture = useMemo(() => {
+    const others = overlays.map(({ layout, on }) => (on ? layout : NOWHERE));
+    return buildPicture(drawn, lead, others, length, { rows: ROWS, columns });
+  }, [drawn, lead, overlays, length, columns]);
+  const missing = whyNoPicture(drawn);
+  const itemsize = rowAt(snapshot.storages, use.tensor.storage)?.itemsize ?? null;
   return (
     <div ref={element} class="picture" data-testid="stride-picture">
-      <Facts testId="layout-facts" facts={layoutFacts(tensor)} />
+      <Facts testId="layout-facts" facts={layoutFacts(drawn)} />
       <p class="muted">
-        {isStrided(tensor) && describeLayout(tensor)}
+        {isStrided(drawn) && describeLayout(drawn)}
         {length !== null && ` The storage holds ${formatPlural(length, "element")}.`}
       </p>
       {missing !== null ? (
         <Empty>{missing}</Empty>
       ) : (
         <>
-          <LeadSelectors shape={tensor.shape} lead={lead} onLead={setLead} />
-          <PictureBody snapshot={snapshot} tensor={tensor} picture={picture} />
+          <LeadSelectors shape={drawn.shape} lead={lead} onLead={tried.setLead} />
+          <PictureBody
+            tensor={drawn}
+            itemsize={itemsize}
+            picture={picture}
+            overlays={overlays}
+          />
         </>
       )}
-      <OtherViews views={views} shown={shown} onToggle={toggle} />
+      <OtherViews views={tried.views} shown={tried.shown} onToggle={tried.toggle} />
+      <Overlaps tensor={drawn} overlays={overlays} />
+      {isStrided(use.tensor) && (
+        <WhatIf
+          label={tensorLabel(use.id, use.tensor)}
+          start={use.tensor}
+          steps={tried.steps}
+          storageLength={length}
+          itemsize={itemsize}
+          onSteps={tried.tryStep}
+        />
+      )}
     </div>
   );
 }

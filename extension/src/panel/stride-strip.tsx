@@ -3,6 +3,7 @@ import { useRef, useState } from "preact/hooks";
 import { formatCount } from "../state/format.js";
 import {
   indicesText,
+  isOverlap,
   type PictureItem,
   type Pointed,
   type StripCell,
@@ -20,13 +21,15 @@ interface Props {
 function cellLabel(layout: Layout, cell: StripCell): string {
   if (cell.state === "skipped") return `address ${cell.address}: skipped`;
   const shared = cell.shared ? "shared by " : "";
-  return `address ${cell.address}: ${shared}${indicesText(layout, cell.address)}`;
+  const also = isOverlap(cell) ? ", reached by another view shown" : "";
+  return `address ${cell.address}: ${shared}${indicesText(layout, cell.address)}${also}`;
 }
 
 function cellClass(cell: StripCell, pointed: boolean): string {
   const classes = ["strip-cell", cell.state];
   if (cell.row !== null) classes.push(tintOf(cell.row));
   if (cell.shared) classes.push("shared");
+  if (isOverlap(cell)) classes.push("overlap");
   if (pointed) classes.push("pointed");
   return classes.join(" ");
 }

@@ -1,6 +1,8 @@
 // The stride picture as data: what each address of the strip is to the chosen tensor.
 import {
   addressOf,
+  addressRange,
+  elementCount,
   type Index,
   indicesAt,
   type Layout,
@@ -27,6 +29,11 @@ export interface StripCell {
   readonly shared: boolean;
   /** Positions, in the list given, of the other views that reach this address. */
   readonly others: readonly number[];
+}
+
+/** Whether the tensor and another view that is shown both have an element there. */
+export function isOverlap({ state, others }: StripCell): boolean {
+  return state !== "skipped" && others.length > 0;
 }
 
 export type PictureItem =
@@ -104,4 +111,43 @@ export function pointedText(layout: Layout, { address, index }: Pointed): string
   }
   if (found.length === 0) return `address ${address}: skipped by this tensor`;
   return `address ${address}: shared by ${indicesText(layout, address)}`;
+}
+
+/** Where another view lands on an address: "scaled (0, 1): 0·1 + 1·3 + offset 1 = 4". */
+export function otherText(
+  label: string,
+  layout: Layout,
+  address: number,
+): string | null {
+  const [index, ...more] = indicesAt(layout, address, 2);
+  if (index === undefined) return null;
+  const shared = more.length > 0 ? ", and others" : "";
+  return `${label} (${index.join(", ")}): ${spellAddress(layout, index)}${shared}`;
+}
+
+const COUNTED = 1 << 16; // elements of a view that are looked at one by one
+
+/** How many addresses two views have in common; null where counting takes too long. */
+export function overlapOf(one: Layout, other: Layout): number | null {
+  const [small, large] =
+    elementCount(one) <= elementCount(other) ? [one, other] : [other, one];
+  const apart = isApart(small, large);
+  if (apart) return 0;
+  if (elementCount(small) > COUNTED) return null;
+  const addresses = new Set<number>();
+  const visit = (dim: number, address: number): void => {
+    const size = small.shape[dim];
+    if (size === undefined) addresses.add(address);
+    else {
+      for (let at = 0; at < size; at++)
+        visit(dim + 1, address + at * (small.strides[dim] ?? 0));
+    }
+  };
+  visit(0, small.offset);
+  return [...addresses].filter((address) => reaches(large, address)).length;
+}
+
+function isApart(one: Layout, other: Layout): boolean {
+  const [a, b] = [addressRange(one), addressRange(other)];
+  return a === null || b === null || a.high < b.low || b.high < a.low;
 }

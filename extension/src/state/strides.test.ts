@@ -47,10 +47,10 @@ const nine: Layout = {
 
 describe("the address of an index", () => {
   test("is spelled as index times stride plus offset", () => {
-    expect(spellAddress(matrix, [2, 1])).toBe("2·4 + 1·1 + 3 = 12");
+    expect(spellAddress(matrix, [2, 1])).toBe("2·4 + 1·1 + offset 3 = 12");
   });
   test("of a 0-d tensor is its offset", () => {
-    expect(spellAddress(scalar, [])).toBe("3 = 3");
+    expect(spellAddress(scalar, [])).toBe("offset 3 = 3");
     expect(indicesAt(scalar, 3, 5)).toEqual([[]]);
     expect(indicesAt(scalar, 2, 5)).toEqual([]);
   });

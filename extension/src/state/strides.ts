@@ -38,10 +38,10 @@ export function addressOf(layout: Layout, index: Index): number {
   );
 }
 
-/** Spell the arithmetic out: "2·4 + 1·1 + 3 = 12". A 0-d tensor has only its offset. */
+/** Spell the arithmetic out: "2·4 + 1·1 + offset 3 = 12". A 0-d tensor has only its offset. */
 export function spellAddress(layout: Layout, index: Index): string {
   const terms = layout.strides.map((stride, dim) => `${index[dim] ?? 0}·${stride}`);
-  return `${[...terms, String(layout.offset)].join(" + ")} = ${addressOf(layout, index)}`;
+  return `${[...terms, `offset ${layout.offset}`].join(" + ")} = ${addressOf(layout, index)}`;
 }
 
 /** The range of addresses, or null for a tensor without elements. */
