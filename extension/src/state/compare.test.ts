@@ -1,5 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
+import { foldRepeats } from "../graph/fold.js";
 import { parseSnapshot } from "../ir/parse.js";
 import type { Snapshot } from "../ir/types.js";
 import { align } from "./align.js";
@@ -64,8 +65,7 @@ function chains(graphs: Readonly<Record<string, readonly Op[]>>): Snapshot {
 }
 
 function differences(before: readonly Op[], after: readonly Op[]) {
-  const tables = buildTables(chains({ before, after }));
-  const comparison = comparisonOf(tables, { before: 0, after: -1 });
+  const comparison = comparisonOf(chains({ before, after }), { before: 0, after: -1 });
   return (comparison?.rows ?? [])
     .filter(({ kind }) => kind !== "same")
     .map(({ kind, label, changes }) => `${kind} ${label}: ${changes.join("; ")}`);
@@ -115,8 +115,10 @@ describe("two graphs", () => {
   test("mark their nodes, those of both twice", () => {
     const before = [{ call: "exp", norm: 1 }, { call: "sum" }];
     const after = [{ call: "exp", norm: 99 }, { call: "abs" }, { call: "sum" }];
-    const tables = buildTables(chains({ before, after }));
-    const comparison = comparisonOf(tables, { before: 0, after: -1 });
+    const comparison = comparisonOf(chains({ before, after }), {
+      before: 0,
+      after: -1,
+    });
     expect(comparison && [...changeMarks(comparison)]).toEqual([
       [1, "changed"],
       [4, "changed"],
@@ -128,6 +130,23 @@ describe("two graphs", () => {
 function rename(scope: string | undefined, from: string, to: string) {
   return scope === undefined ? {} : { scope: scope.replace(from, to) };
 }
+
+test("what the view folds does not part what corresponds", () => {
+  const block = (at: number): Op[] => [
+    { call: "linear", scope: `Net.${at}` },
+    { call: "relu", scope: `Net.${at}` },
+    { call: "tanh", scope: `Net.${at}` },
+  ];
+  const before = Array.from({ length: 20 }, (_, at) => block(at)).flat();
+  const after = before.slice(3);
+  const folded = foldRepeats(chains({ before, after }));
+  expect(folded.scopes.length).toBeGreaterThan(chains({ before, after }).scopes.length);
+  const kinds = comparisonOf(folded, { before: 0, after: 1 })?.rows.map(
+    (row) => row.kind,
+  );
+  expect(kinds?.filter((kind) => kind === "added")).toEqual([]);
+  expect(kinds?.filter((kind) => kind === "removed")).toHaveLength(3);
+});
 
 test("backward passes of one recording are told apart by their events", () => {
   const one = chains({ a: [{ call: "exp" }], b: [{ call: "exp" }] });

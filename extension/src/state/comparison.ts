@@ -1,10 +1,11 @@
 // The comparison that the view shows: its passes, its rows, and the marks in the graph.
+import { unfolded } from "../graph/fold.js";
 import type { Mark } from "../graph/mark.js";
 import type { Snapshot } from "../ir/types.js";
 import type { CompareView } from "./actions-compare.js";
 import { type CompareRow, comparePasses } from "./compare.js";
 import { type Pass, passesOf } from "./passes.js";
-import type { Tables } from "./tables.js";
+import { buildTables } from "./tables.js";
 
 export interface Comparison {
   readonly passes: readonly Pass[];
@@ -20,10 +21,12 @@ export function isComparable({ parts, events }: Snapshot): boolean {
   return events.filter(({ kind }) => kind === "backward_begin").length > 1;
 }
 
+/** Nodes correspond by the modules that were recorded, not by what the view folded. */
 export function comparisonOf(
-  tables: Tables,
+  snapshot: Snapshot,
   chosen: Pick<CompareView, "before" | "after">,
 ): Comparison | null {
+  const tables = buildTables(unfolded(snapshot));
   const passes = passesOf(tables);
   const at = (position: number) =>
     Math.max(

@@ -1,4 +1,5 @@
 // The norm of one node's gradient over the steps that were recorded.
+import { unfolded } from "../graph/fold.js";
 import type { Statistics } from "../ir/types.js";
 import { opLabel } from "./ledger.js";
 import { type Pass, passesOf } from "./passes.js";
@@ -26,7 +27,7 @@ const indexes = new WeakMap<Tables, Index>();
 function indexOf(tables: Tables): Index {
   const known = indexes.get(tables);
   if (known !== undefined) return known;
-  const { snapshot } = tables;
+  const snapshot = unfolded(tables.snapshot);
   const passes = passesOf(tables);
   const partOf = passes.map(({ nodes }) => {
     const counts = new Map<string, number>();

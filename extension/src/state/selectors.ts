@@ -115,9 +115,10 @@ export function createSelectors(data: DataState, ui: UiState): Selectors {
     const position = ui.position.value;
     return position === null ? null : (timeline.value?.at(position) ?? null);
   });
-  const comparison = computed(() =>
-    tables.value === null ? null : comparisonOf(tables.value, ui.compare.value),
-  );
+  const comparison = computed(() => {
+    const snapshot = data.snapshot.value;
+    return snapshot === null ? null : comparisonOf(snapshot, ui.compare.value);
+  });
   const marks = computed((): ReadonlyMap<number, Mark> => {
     const differs = pane.value === "compare" ? comparison.value : null;
     return differs === null
