@@ -6,6 +6,7 @@ import threading
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, TypeAlias
 
+from gradviz.program.events import Call
 from gradviz.program.values import Opaque
 
 if TYPE_CHECKING:
@@ -139,3 +140,15 @@ def grad_fn_of(tensor: Any) -> Any:
 
 _PLAIN = (bool, int, float, complex, str)
 _ITEMS = 64
+
+
+def log_library_function(lib: Any, log: Log, cls: Any, result: Any) -> None:
+    """Log which line of the user's made the node of a Function that a library wrote."""
+    for each in result if isinstance(result, tuple) else (result,):
+        node = grad_fn_of(each) if isinstance(each, lib.Tensor) else None
+        key = log.node_key(node) if node is not None else None
+        if key is not None and getattr(type(node), "_forward_cls", None) is cls:
+            call = Call(index=0, site=log.site(), op=cls.__name__, nodes=(key,))
+            log.append(call)
+            log.made(call)
+            return

@@ -9,7 +9,14 @@ from threading import get_ident
 from types import CodeType
 from typing import Any
 
-from gradviz._capture._loop_base import Anything, Part, described, grad_fn_of, unseen
+from gradviz._capture._loop_base import (
+    Anything,
+    Part,
+    described,
+    grad_fn_of,
+    log_library_function,
+    unseen,
+)
 from gradviz._capture._loop_check import LARGEST, check_derivative
 from gradviz._capture._loop_pure import is_repeatable
 from gradviz.program.events import Backward, Call
@@ -63,7 +70,9 @@ class FunctionPart(Part):
                 return original(cls, *args, **kwargs)
             begun = self.try_(self._begin, cls, args)
             if begun is None:
-                return original(cls, *args, **kwargs)
+                result = original(cls, *args, **kwargs)
+                self.try_(log_library_function, self.lib, log, cls, result)
+                return result
             call, versions = begun
             outer, outside, dirty = here.now.within, self.applying, self._dirty
             here.now.within, self.applying, self._dirty = call.index, cls, []

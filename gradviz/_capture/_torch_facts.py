@@ -65,5 +65,18 @@ def source_of(code: CodeType | None) -> str:
 
 
 def backward_code(function: Any) -> CodeType | None:
-    """Return the code of the ``backward`` of a user's Function."""
+    """Return the code of the ``backward`` of a user's Function; None for PyTorch's."""
+    if str(function.__module__).partition(".")[0] == "torch":
+        return None
     return getattr(inspect.unwrap(function.backward), "__code__", None)
+
+
+def custom_function(fn: Any) -> CustomFunction:
+    """Tell what the user's Function of a node is; the log of its call knows more."""
+    cls = type(fn)._forward_cls
+    return CustomFunction(
+        name=cls.__name__,
+        forward=getattr(inspect.unwrap(cls.forward), "__code__", None),
+        backward=backward_code(cls),
+        needs_grad=tuple(fn.needs_input_grad),
+    )

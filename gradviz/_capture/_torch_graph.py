@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-import inspect
 import re
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from gradviz._capture._torch_facts import backward_code
+from gradviz._capture._torch_facts import custom_function
+from gradviz._capture._torch_notes import OTHER_THREADS
 from gradviz._capture._torch_slots import (
     NO_SEQUENCE,
+    hook_name,
     is_hooked,
     quick_walk,
     saved_slots,
@@ -18,7 +19,7 @@ from gradviz._capture._torch_slots import (
 from gradviz._capture._torch_values import grad_fn_of
 from gradviz._capture._torch_views import view_arguments
 from gradviz.program.events import Backward, Call, Event
-from gradviz.program.values import CustomFunction, Node, Saved, StaleSaved, Value
+from gradviz.program.values import Node, Saved, StaleSaved, Value
 
 if TYPE_CHECKING:
     from gradviz._capture._torch_log import TorchLog
@@ -46,6 +47,7 @@ class TorchGraph:
         self._passes = 0
         self._current: Backward | None = None  # the pass that is looked at
         self._walked: set[int] = set()  # nodes that a quick look has been at
+        self.packed: dict[tuple[int, str, int], str] = {}  # by node, slot, place: hook
         self._sound: set[int] = set()  # nodes that need no closer look while they hold
 
     def made_by(self, call: Call) -> None:
@@ -68,6 +70,8 @@ class TorchGraph:
             self.nodes.pop(key, None)
             self._sound.discard(key)
             self._walked.discard(key)
+        for at in [at for at in self.packed if at[0] not in self.nodes]:
+            del self.packed[at]
 
     def is_known(self, key: int) -> bool:
         """Whether a node was read, or looked at by a pass that found it good."""
@@ -89,6 +93,8 @@ class TorchGraph:
         while waiting:
             key, fn = waiting.pop()
             if key in found:
+                if key > 0 and found[key] is not fn:
+                    self._other_thread()
                 continue
             found[key] = fn
             edges: list[tuple[int, int] | None] = []
@@ -107,6 +113,10 @@ class TorchGraph:
             event.stale, event.freed = tuple(stale), tuple(freed)
             _list_nodes(event, found)
         return found
+
+    def _other_thread(self) -> None:
+        if OTHER_THREADS not in self.log.program.notes:
+            self.log.program.notes.append(OTHER_THREADS)
 
     def look_ahead(self, roots: list[Any], event: Backward) -> dict[int, Any]:
         """Tell an event what its pass will find.
@@ -191,7 +201,7 @@ class TorchGraph:
             node.call, node.site = maker.index, maker.site
             node.module = getattr(maker, "module", None)
         if hasattr(fn, "_forward_cls"):
-            node.custom = self._custom(fn)
+            node.custom = custom_function(fn)
         if self.log.scan or self.detailed:
             metadata = getattr(fn, "_input_metadata", None) or ()
             node.shape = tuple(metadata[0].shape) if metadata else None
@@ -208,16 +218,6 @@ class TorchGraph:
             found.append(value or self.values.unseen(each, key, number))
         return tuple(found)
 
-    def _custom(self, fn: Any) -> CustomFunction:
-        """Tell what a user's Function is; the log of its call knows more."""
-        cls = type(fn)._forward_cls
-        return CustomFunction(
-            name=cls.__name__,
-            forward=getattr(inspect.unwrap(cls.forward), "__code__", None),
-            backward=backward_code(cls),
-            needs_grad=tuple(fn.needs_input_grad),
-        )
-
     # ---- what is saved -------------------------------------------------------------
 
     def _look(
@@ -231,7 +231,7 @@ class TorchGraph:
             try:
                 raw = getattr(fn, raw_slot)
                 if is_hooked(raw):  # unpacking would run the user's hook once more
-                    hooked += self._hooked(slot, raw)
+                    hooked += self._hooked(node.key, slot, raw)
                     continue
                 found = getattr(fn, slot)
             except RuntimeError as error:
@@ -261,9 +261,12 @@ class TorchGraph:
         if live and self.log.exports.watched:
             stale += self.log.exports.changed(node, live)
 
-    def _hooked(self, slot: str, raw: Any) -> list[Saved]:
+    def _hooked(self, key: int, slot: str, raw: Any) -> list[Saved]:
         """Describe what a hook packed, as far as it is a tensor still."""
         several = isinstance(raw, tuple)
+        for at, each in enumerate(raw if several else (raw,)):
+            if self.detailed and each.unpack_hook is not None:
+                self.packed[key, slot, at] = hook_name(each)
         return [
             Saved(
                 f"{slot}[{at}]" if several else slot,

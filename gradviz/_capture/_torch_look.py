@@ -16,7 +16,7 @@ from typing import Any, NamedTuple, TypeAlias
 
 from gradviz._capture._hooks import hook_names
 from gradviz._capture._torch_facts import backward_code
-from gradviz._capture._torch_slots import is_hooked, saved_slots, unpacks
+from gradviz._capture._torch_slots import hook_name, is_hooked, saved_slots, unpacks
 from gradviz._capture._torch_views import view_slots
 
 _VERSIONS = re.compile(r"is at version (\d+); expected version (\d+)")
@@ -68,6 +68,7 @@ class Look:
     freed: set[int] = field(default_factory=set[int])
     views: dict[int, tuple[Any, ...]] = field(default_factory=dict[int, Any])
     hooks: dict[int, tuple[str, ...]] = field(default_factory=dict[int, Any])
+    packed: dict[tuple[int, str, int], str] = field(default_factory=dict[Any, str])
     stacks: dict[int, list[str]] = field(default_factory=dict[int, list[str]])
     tensors: list[Facts] = field(default_factory=list[Facts])
     names: dict[int, str] = field(default_factory=dict[int, str])  # of tensors
@@ -184,7 +185,7 @@ class _Eyes:
             try:
                 raw = getattr(fn, raw_slot)
                 if is_hooked(raw):  # unpacking would run the user's hook
-                    self._hooked(rows, slot, raw)
+                    self._hooked(rows, number, slot, raw)
                     continue
                 found = getattr(fn, slot)
             except RuntimeError as error:
@@ -206,10 +207,12 @@ class _Eyes:
                     rows.append((name, place, version, version, False))
         return rows
 
-    def _hooked(self, rows: list[Kept], slot: str, raw: Any) -> None:
+    def _hooked(self, rows: list[Kept], number: int, slot: str, raw: Any) -> None:
         """Describe what a hook packed, as far as it is a tensor still."""
         several = isinstance(raw, tuple)
         for at, each in enumerate(raw if several else (raw,)):
+            if each.unpack_hook is not None:
+                self.seen.packed[number, slot, at] = hook_name(each)
             if hasattr(each.data, "untyped_storage"):
                 place, version = self._tensor(each.data), _version(each.data)
                 name = f"{slot}[{at}]" if several else slot

@@ -12,6 +12,7 @@ from gradviz._capture._holders import holders_in
 from gradviz._capture._raw import KEPT_STEPS, Recording
 from gradviz._capture._torch_aside import without_asides
 from gradviz._capture._torch_log import TorchLog
+from gradviz._capture._torch_notes import notes_on
 from gradviz._capture._torch_snapshot import TorchSnapshot
 from gradviz.program.events import Backward, Event, OptimizerCall
 from gradviz.program.values import Node
@@ -98,6 +99,7 @@ class TorchRecorder:
             recording.notes.append(
                 f"{len(passes)} steps were recorded; the last {self.steps} are kept."
             )
+        recording.notes += _unseen(log, graph, nodes)
         if not recording.nodes:
             recording.notes.append(
                 "No operation with a gradient was recorded: nothing in the block "
@@ -140,6 +142,20 @@ class TorchRecorder:
             graph,
             aside,
         )
+
+
+def _unseen(log: TorchLog, graph: TorchSnapshot, nodes: dict[int, Node]) -> list[str]:
+    """Say what could not be seen of these nodes."""
+    names = {node.name for node in nodes.values()}
+    packed = [hook for at, hook in log.graph.packed.items() if at[0] in nodes]
+    found = notes_on(names, packed, graph.bare)
+    lost = sum(node.sequence is not None and not node.site for node in nodes.values())
+    if lost:
+        found.append(
+            f"{lost:,} nodes have no line: they were made before the recording began, "
+            "by another thread, or by PyTorch itself."
+        )
+    return found
 
 
 def _flow_of(graph: TorchSnapshot, events: list[Event]) -> FlowLog:

@@ -68,6 +68,13 @@ def is_hooked(raw: Any) -> bool:
     return raw.unpack_hook is not None
 
 
+def hook_name(raw: Any) -> str:
+    """Return the name of the hook that unpacks a saved tensor, short enough to read."""
+    hook = raw.unpack_hook
+    name = str(getattr(hook, "__qualname__", type(hook).__name__))
+    return name.replace(".__init__", "").replace(".<locals>", "")
+
+
 def unpacks(raw: Any) -> bool:
     """Whether a saved tensor can still be had."""
     try:

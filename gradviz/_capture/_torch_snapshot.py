@@ -53,6 +53,7 @@ class TorchSnapshot:
         self._tensors: dict[int, RawTensor] = {}  # by id(value): values live in the log
         self._storages: dict[int, RawStorage] = {}
         self._scopes: dict[int, RawScope] = {}
+        self.bare = 0  # tensors that gave no memory to look at
         self._calls: dict[str, int] = {}  # of outermost modules, by name
         self._events: dict[int, Event] = {}
 
@@ -183,6 +184,7 @@ class TorchSnapshot:
     def storage(self, value: Value) -> RawStorage | None:
         """Return the record of the memory behind a tensor."""
         if not value.storage:
+            self.bare += bool(value.tensor)
             return None
         raw = self._storages.get(value.storage)
         if raw is None:
