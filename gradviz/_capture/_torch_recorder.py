@@ -99,7 +99,7 @@ class TorchRecorder:
             recording.notes.append(
                 f"{len(passes)} steps were recorded; the last {self.steps} are kept."
             )
-        recording.notes += _unseen(log, graph, nodes)
+        recording.notes += _unseen(log, graph)
         if not recording.nodes:
             recording.notes.append(
                 "No operation with a gradient was recorded: nothing in the block "
@@ -144,12 +144,12 @@ class TorchRecorder:
         )
 
 
-def _unseen(log: TorchLog, graph: TorchSnapshot, nodes: dict[int, Node]) -> list[str]:
-    """Say what could not be seen of these nodes."""
-    names = {node.name for node in nodes.values()}
+def _unseen(log: TorchLog, graph: TorchSnapshot) -> list[str]:
+    """Say what could not be seen of the nodes of a recording."""
+    nodes = graph.nodes
     packed = [hook for at, hook in log.graph.packed.items() if at[0] in nodes]
-    found = notes_on(names, packed, graph.bare)
-    lost = sum(node.sequence is not None and not node.site for node in nodes.values())
+    found = notes_on({raw.name for raw in nodes.values()}, packed, graph.bare)
+    lost = sum(raw.sequence is not None and not raw.site for raw in nodes.values())
     if lost:
         found.append(
             f"{lost:,} nodes have no line: they were made before the recording began, "
