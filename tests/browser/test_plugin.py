@@ -113,6 +113,8 @@ def test_a_link_opens_the_file_and_marks_the_expression(
         "!!jupyterapp.shell.currentWidget.content.editor?.hasFocus()"
     )
     assert selected(page) == "(centred * centred).mean().sqrt()"
+    # And back: the line lights up its nodes in the notebook's view.
+    expect(page.get_by_test_id("lit")).to_have_text("4 nodes from line 3")
     assert watched.errors == []
 
 
@@ -184,3 +186,25 @@ def test_a_page_can_be_saved_from_the_notebook(
     offline.page.goto(path.as_uri())
     expect(offline.page.get_by_test_id("node-count")).to_have_text("5 nodes")
     assert watched.errors == offline.errors == []
+
+
+def test_a_view_stays_usable_when_its_kernel_is_gone(
+    lab: Lab, new_page: Callable[..., Watched]
+):
+    lab.write("gone.ipynb", LOAD, f"%%gradviz\n{PROGRAM}")
+    watched = new_page(height=1200)
+    page = watched.page
+    lab.open(page, "gone.ipynb")
+    run_all(page)
+    expect(page.get_by_test_id("box-count")).to_be_visible()
+    page.evaluate("jupyterapp.shell.currentWidget.sessionContext.shutdown()")
+    page.wait_for_function(
+        "!jupyterapp.shell.currentWidget.sessionContext.session?.kernel"
+    )
+    page.get_by_test_id("search").click()
+    page.keyboard.type("ExpBackward0\n")
+    heading = page.get_by_test_id("inspector").get_by_role("heading", level=2)
+    expect(heading).to_contain_text("ExpBackward0")
+    choose(page, "Switch error cards on or off")
+    expect(page.get_by_text("gradviz needs a running kernel")).to_be_visible()
+    assert watched.errors == []

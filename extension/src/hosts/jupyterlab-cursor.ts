@@ -1,5 +1,7 @@
-// Tells the views of the page where the cursor stands in the notebook's code.
+// Tells the views of the page where the cursor stands in the user's code.
+import type { JupyterFrontEnd } from "@jupyterlab/application";
 import type { Cell, Editor, INotebookTracker } from "@jupyterlab/notebook";
+import type { CursorPlace } from "../state/lit.js";
 import { tellCursor } from "./notebook.js";
 
 /** Follow the cursor of whichever cell is edited. */
@@ -12,14 +14,39 @@ export function watchCursor(notebooks: INotebookTracker): void {
     void cell.ready.then(() => {
       if (notebooks.activeCell !== cell || cell.isDisposed || cell.editor === null)
         return;
-      stop = follow(cell, cell.editor);
+      stop = follow({ cell_id: cell.model.id, file: null }, cell.editor);
     });
   };
   notebooks.activeCellChanged.connect(watch);
   watch(notebooks, notebooks.activeCell);
 }
 
-function follow(cell: Cell, editor: Editor): () => void {
+/** Follow the cursor of whichever file is edited. */
+export function watchFiles({ shell }: JupyterFrontEnd): void {
+  let stop = () => {};
+  const watch = () => {
+    stop();
+    stop = () => {};
+    const { context, content } = (shell.currentWidget ?? {}) as Partial<FileWidget>;
+    const { path } = context ?? {};
+    const editor = content?.editor;
+    if (path === undefined || editor?.model?.selections === undefined) return;
+    stop = follow({ cell_id: null, file: path }, editor);
+  };
+  shell.currentChanged?.connect(watch);
+  watch();
+}
+
+/** What a widget that shows a file has; others lack some of it. */
+interface FileWidget {
+  readonly context: { readonly path?: string };
+  readonly content: { readonly editor?: Editor };
+}
+
+function follow(
+  where: Pick<CursorPlace, "cell_id" | "file">,
+  editor: Editor,
+): () => void {
   const { changed } = editor.model.selections;
   let told = "";
   const tell = () => {
@@ -28,7 +55,7 @@ function follow(cell: Cell, editor: Editor): () => void {
     const text = editor.getLine(line) ?? "";
     if (told === `${line} ${text}`) return;
     told = `${line} ${text}`;
-    tellCursor({ cell_id: cell.model.id, file: null, line: line + 1, text });
+    tellCursor({ ...where, line: line + 1, text });
   };
   changed.connect(tell);
   tell();

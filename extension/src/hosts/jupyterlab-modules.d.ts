@@ -134,6 +134,7 @@ declare module "@jupyterlab/notebook" {
 
 declare module "@jupyterlab/application" {
   import type { Contents } from "@jupyterlab/services";
+  import type { Signal } from "@lumino/signaling";
   import type { Widget } from "@lumino/widgets";
 
   export interface Commands {
@@ -156,6 +157,8 @@ declare module "@jupyterlab/application" {
     readonly serviceManager: { readonly contents: Contents };
     readonly shell: {
       add(widget: Widget, area: string, options?: { readonly rank: number }): void;
+      readonly currentWidget: unknown;
+      readonly currentChanged?: Signal<unknown, unknown>;
       activateById(id: string): void;
     };
   }

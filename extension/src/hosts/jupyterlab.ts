@@ -4,7 +4,7 @@ import { ICommandPalette } from "@jupyterlab/apputils";
 import { INotebookTracker } from "@jupyterlab/notebook";
 import { IRenderMimeRegistry } from "@jupyterlab/rendermime";
 import { addCommands } from "./jupyterlab-commands.js";
-import { watchCursor } from "./jupyterlab-cursor.js";
+import { watchCursor, watchFiles } from "./jupyterlab-cursor.js";
 import { MIME, OutputRenderer } from "./jupyterlab-output.js";
 import { GraphPanel } from "./jupyterlab-panel.js";
 import { REVEAL_EVENT, REVEAL_MARK } from "./notebook.js";
@@ -38,6 +38,7 @@ export default {
     if (notebooks === null) return;
     addCommands(app, notebooks, panel, palette);
     watchCursor(notebooks);
+    watchFiles(app);
     document.documentElement.dataset[REVEAL_MARK] = "";
     document.addEventListener(REVEAL_EVENT, (event) => {
       const place = (event as CustomEvent<Readonly<Record<string, unknown>>>).detail;

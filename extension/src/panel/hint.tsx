@@ -30,8 +30,8 @@ export function Hint() {
   return (
     <aside class="hint" aria-label="First steps" data-testid="hint">
       <p>
-        Click a node for the line that made it, a module to open it; drag and scroll to
-        look around.
+        Click a node for the line that made it, a module to open it
+        <span class="more">; drag and scroll to look around</span>.
       </p>
       <button type="button" class="link" onClick={showKeys}>
         All keys

@@ -38,6 +38,8 @@ export class Minimap {
   private readonly overview: HTMLCanvasElement;
   /** What the overview shows; it is painted again when this changes. */
   private painted: readonly unknown[] = [];
+  /** What the canvas wears the colours of. */
+  private dressed: readonly unknown[] | null = null;
   private map: Transform | null = null;
 
   constructor(
@@ -53,7 +55,7 @@ export class Minimap {
 
   draw(frame: MinimapFrame): void {
     const isShown = frame.isWanted && isUseful(frame);
-    this.canvas.hidden = !isShown;
+    if (this.canvas.hidden === isShown) this.canvas.hidden = !isShown;
     if (!isShown) return;
     const { bounds } = frame.parts.scene;
     const size = sizeFor(bounds);
@@ -115,8 +117,11 @@ export class Minimap {
     const { parts, view, pixelRatio } = frame;
     const { theme } = parts;
     resize(this.canvas, size, pixelRatio);
-    this.canvas.style.borderColor = theme.frameBorder;
-    this.canvas.style.background = theme.background;
+    if (this.painted !== this.dressed) {
+      this.canvas.style.borderColor = theme.frameBorder;
+      this.canvas.style.background = theme.background;
+      this.dressed = this.painted;
+    }
     const context = this.canvas.getContext("2d");
     if (context === null) return;
     context.clearRect(0, 0, this.canvas.width, this.canvas.height);
@@ -190,8 +195,8 @@ function within(area: Rect, size: Size): Rect {
 function resize(canvas: HTMLCanvasElement, size: Size, pixelRatio: number): void {
   const width = Math.round(size.width * pixelRatio);
   const height = Math.round(size.height * pixelRatio);
-  if (canvas.width !== width) canvas.width = width;
-  if (canvas.height !== height) canvas.height = height;
+  if (canvas.width === width && canvas.height === height) return;
+  Object.assign(canvas, { width, height });
   canvas.style.width = `${size.width}px`;
   canvas.style.height = `${size.height}px`;
 }

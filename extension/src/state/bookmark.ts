@@ -16,6 +16,7 @@ const KEYS = {
   colour: "colour",
   mode: "view",
 } as const;
+const LONGEST = 2000; // letters of an address that closed modules may take
 const DIGITS = 4; // of a scale; places are whole units
 
 /** The bookmark as `at=n12&closed=1.3&look=0.8,120,400`; it holds no names of the user's
@@ -28,12 +29,33 @@ export function writeBookmark({ data, ui }: Store): string {
   };
   const selection = ui.selection.value;
   add("selection", selection && `${selection.kind.charAt(0)}${selection.id}`);
-  add("closed", `${[...ui.collapsed.value].sort((a, b) => a - b).join(".")}-`);
+  add("closed", closedText(ui.collapsed.value));
   add("gaze", ui.gaze.value && gazeText(ui.gaze.value));
   add("query", ui.query.value);
   add("colour", ui.colorBy.value === "family" ? null : ui.colorBy.value);
   add("mode", ui.viewMode.value === "graph" ? null : ui.viewMode.value);
   return parts.join("&");
+}
+
+const closedTexts = new WeakMap<ReadonlySet<number>, string>();
+
+/** Rows as runs, "1~40.50-"; nothing where even that would be too long for an address. */
+function closedText(rows: ReadonlySet<number>): string {
+  const known = closedTexts.get(rows);
+  if (known !== undefined) return known;
+  const runs: [first: number, last: number][] = [];
+  for (const row of [...rows].sort((a, b) => a - b)) {
+    const run = runs.at(-1);
+    if (run !== undefined && run[1] === row - 1) run[1] = row;
+    else runs.push([row, row]);
+  }
+  const text = runs.map(([first, last]) =>
+    first === last ? first : `${first}~${last}`,
+  );
+  const written = `${text.join(".")}-`;
+  const kept = written.length > LONGEST ? "" : written;
+  closedTexts.set(rows, kept);
+  return kept;
 }
 
 /** As a part of an address, except for commas, which are safe there. */
@@ -61,7 +83,7 @@ export function applyBookmark(store: Store, text: string): void {
   const parts = new Map(text.split("&").map(readPart));
   const of = (key: keyof typeof KEYS) => parts.get(KEYS[key]) ?? "";
   if (snapshot === null) return;
-  const closed = /^([\d.]*)-$/.exec(of("closed"))?.[1];
+  const closed = /^([\d.~]*)-$/.exec(of("closed"))?.[1];
   const colour = COLOR_BY.find((name) => name === of("colour"));
   const mode = (["table", "graph"] satisfies ViewMode[]).find((m) => m === of("mode"));
   const gaze = readGaze(of("gaze"));
@@ -80,8 +102,13 @@ export function applyBookmark(store: Store, text: string): void {
 }
 
 function readScopes(text: string, { scopes }: Snapshot): ReadonlySet<number> {
-  const rows = text.split(".").filter(Boolean).map(Number);
-  return new Set(rows.filter((row) => row < scopes.length));
+  const closed = new Set<number>();
+  for (const run of text.split(".").filter(Boolean)) {
+    const [first = 0, last = first] = run.split("~").map(Number);
+    for (let row = first; row <= Math.min(last, scopes.length - 1); row++)
+      closed.add(row);
+  }
+  return closed;
 }
 
 function readSelection(text: string, snapshot: Snapshot): Selection | null {
