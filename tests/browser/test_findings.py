@@ -89,7 +89,8 @@ def test_the_memory_of_a_finding_shows_versions_and_cells(
 ):
     page = show(samples.overwritten()).page
     memory = page.get_by_test_id("finding-memory")
-    expect(memory.get_by_role("list", name="Write log")).to_contain_text("v1")
+    versions = memory.get_by_role("list", name="Versions of this storage")
+    expect(versions).to_contain_text("v1")
     assert facts(page, "layout-facts")["Storage"] == "#1"
     expect(memory.get_by_test_id("strip").get_by_role("button")).to_have_count(3)
 
