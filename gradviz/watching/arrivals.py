@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import time
+import weakref
 from collections.abc import Callable
 from typing import Any
 
@@ -28,12 +29,13 @@ class Arrivals:
         self.first_ns: int | None = None
         self.last_ns: int | None = None
         self.norms: dict[int, float] = {}
+        self.cost_ns = 0  # of reading them
         self._reader = reader
         self._local = local
-        self._handles: list[Any] = []
+        self._handles: list[tuple[Any, weakref.ref[Any]]] = []
         for row, parameter in parameters.learning():
-            hook = guard(_arrived(self, row))
-            self._handles.append(parameter.register_hook(hook))
+            handle = parameter.register_hook(guard(_arrived(self, row)))
+            self._handles.append((handle, weakref.ref(parameter)))
 
     def seen(self, row: int, gradient: Any) -> None:
         """Note that a gradient arrived, and its norm where that will change."""
@@ -45,12 +47,20 @@ class Arrivals:
             with self._reader.quiet():
                 norm, _, _, nans, infs = self._reader.gradients([gradient])[0]
             self.norms[row] = math.inf if nans + infs > 0 else norm
+            self.cost_ns += time.perf_counter_ns() - began
 
     def close(self) -> None:
         """Take the hooks off again."""
-        for handle in self._handles:
+        for handle, reference in self._handles:
             handle.remove()
+            drop_empty_table(reference(), "_backward_hooks")
         self._handles = []
+
+
+def drop_empty_table(parameter: Any, table: str) -> None:
+    """Take an empty table of hooks off: PyTorch would still look into it each time."""
+    if parameter is not None and not getattr(parameter, table, True):
+        setattr(parameter, table, None)
 
 
 def _arrived(arrivals: Arrivals, row: int) -> Callable[..., None]:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable
 from typing import Any
 
+from gradviz.watching.arrivals import drop_empty_table
 from gradviz.watching.hooks import Hooks
 from gradviz.watching.looks import Look
 
@@ -23,6 +25,8 @@ class BareLoop:
         self._seen: set[int] = set()
         self._last: int | None = None
         self._learning = True
+        self._ended_ns: int | None = None  # the last pass
+        self._cost_ns = 0  # of the look that waits for the next one
         self._look: Look | None = None
         self._handles: dict[int, Any] = {}
         for row, parameter in hooks.parameters.learning():
@@ -31,10 +35,14 @@ class BareLoop:
 
     def close(self) -> None:
         """Take the hooks off and let go of what was copied."""
-        for handle in self._handles.values():
-            handle.remove()
-        self._handles = {}
+        for row in [*self._handles]:
+            self._remove(row)
         self._look = None
+
+    def _remove(self, row: int) -> None:
+        self._handles.pop(row).remove()
+        parameter = self._hooks.parameters.get(row)
+        drop_empty_table(parameter, "_post_accumulate_grad_hooks")
 
     def finish(self) -> None:
         """Deliver what waits for a pass that will not come."""
@@ -56,21 +64,28 @@ class BareLoop:
             self._learning = False
             self.passes = 1
             for other in [each for each in self._handles if each != self._last]:
-                self._handles.pop(other).remove()
+                self._remove(other)
             if row == self._last:
                 self._ended()
 
     def _ended(self) -> None:
-        hooks = self._hooks
+        hooks, began = self._hooks, time.perf_counter_ns()
         if self._look is not None:
             self._look.read_changes()
             look, self._look = self._look, None
             hooks.hand_over(look, hooks.record(look.number, None))
             hooks.drop_arrivals()
+            self._cost_ns += time.perf_counter_ns() - began
+            hooks.pace.looked(self._cost_ns)
         if hooks.pace.due(self.passes):
+            if self._ended_ns is not None:
+                hooks.pace.stepped(max(began - self._ended_ns, 1))
             self._begin_look()
         self.passes += 1
         hooks.steps = max(hooks.steps, self.passes)
+        self._ended_ns = time.perf_counter_ns()
+        if self._look is not None:
+            self._cost_ns = self._ended_ns - began
 
     def _begin_look(self) -> None:
         hooks = self._hooks

@@ -202,8 +202,8 @@ class Watch:
         if page is not None and self._history.rows:
             try:
                 self.path = ending.write(self.snapshot(), page, self._rank)
-                looks = len(self._history.rows)
-                self._say(f"{looks:,} looks at {self.steps:,} steps are in {self.path}")
+                kept = len(self._history.rows)
+                self._say(f"{kept:,} looks at {self.steps:,} steps are in {self.path}")
             except (GradvizError, OSError) as error:
                 self._say(f"the history was not written: {error}")
 
@@ -233,6 +233,11 @@ class Watch:
     def steps(self) -> int:
         """How many steps were taken so far, looked at or not."""
         return self._hooks.steps
+
+    @property
+    def looks(self) -> int:
+        """How many of them were looked at; the history keeps some."""
+        return self._history.seen
 
     @property
     def findings(self) -> tuple[ir.Finding, ...]:

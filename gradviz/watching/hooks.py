@@ -49,7 +49,8 @@ class Hooks:
         self._handles = reader.step_hooks(
             guard(self._before_step), guard(self._after_step)
         )
-        self.expect(0)
+        self._now: Stepped | None = None  # whose step runs
+        self.expect()
 
     def close(self) -> None:
         """Take every hook off."""
@@ -61,72 +62,87 @@ class Hooks:
 
     # ---- steps of optimizers --------------------------------------------------------
 
+    # Of most steps only the first lines of both run: they are what a watch costs.
+
     def _before_step(self, optimizer: Any, args: Any, kwargs: Any) -> None:
-        known = self._optimizers.of(optimizer)
+        known = self._now = self._optimizers.of(optimizer)
         if known is None:
             return
+        if known.number >= known.due:
+            self._begin_look(known, optimizer, args, kwargs)
+        elif known.number % self.pace.sentinel == 0 and not _has_closure(args, kwargs):
+            self._glance(known, optimizer)
+            if known.look is not None:
+                known.look.copy_weights()
+
+    def _after_step(self, optimizer: Any, args: Any, kwargs: Any) -> None:
+        known, self._now = self._now, None
+        if known is None or known.reference() is not optimizer:
+            return
+        number = known.number
+        glance = known.look is None and number % self.pace.sentinel == 0
+        if glance and _has_closure(args, kwargs):
+            self._glance(known, optimizer)
+        known.number = number + 1
+        if number >= self.steps:
+            self.steps = number + 1
+        if known.look is not None:
+            self._end_look(known, known.look, optimizer, args, kwargs)
+            known.look = None
+        if known.number == known.due:
+            known.ended_ns = time.perf_counter_ns()
+            self.expect()
+
+    def _begin_look(
+        self, known: Stepped, optimizer: Any, args: Any, kwargs: Any
+    ) -> None:
         began = time.perf_counter_ns()
         if self.first_step is not None:
             self.first_step()
             self.first_step = None
-        took = known.begins(began)
-        if took is not None:
-            self.pace.stepped(took)
-        known.look = None
-        closure = _has_closure(args, kwargs)
-        if self.pace.due(known.number):
-            self.parameters.scan()
-            known.find_rows(self.parameters)
-            known.look = self.new_look(known.rows, known.number)
-            known.look.copy_weights()
-            if not closure:
-                self._read(known.look, optimizer)
-        elif not closure:
-            self._glance(known, optimizer)
-            if known.look is not None:
-                known.look.copy_weights()
-        if known.look is not None:
-            known.ours_ns = time.perf_counter_ns() - began
+        known.began_ns = began
+        self.parameters.scan()
+        known.find_rows(self.parameters)
+        look = known.look = self.new_look(known.rows, known.number)
+        look.copy_weights()
+        if not _has_closure(args, kwargs):
+            self._read(look, optimizer)
+        known.stepping_ns = time.perf_counter_ns()
+        known.ours_ns = known.stepping_ns - began
 
-    def _after_step(self, optimizer: Any, args: Any, kwargs: Any) -> None:
-        known = self._optimizers.of(optimizer)
-        if known is None:
-            return
-        closure = _has_closure(args, kwargs)
-        is_due = known.look is not None
-        if closure and not is_due:
-            self._glance(known, optimizer)
-        look, known.look = known.look, None
-        number = known.number
-        known.number += 1
-        self.steps = max(self.steps, known.number)
-        if look is None:
-            self.drop_arrivals()  # hung up for a step that was not due after all
-            self.expect(known.number)
-            return
+    def _end_look(
+        self, known: Stepped, look: Look, optimizer: Any, args: Any, kwargs: Any
+    ) -> None:
         began = time.perf_counter_ns()
+        is_due = look.number >= known.due
         if not self.reader.skips(optimizer):
-            if closure and is_due:  # it has computed the gradients just now
+            if is_due and _has_closure(args, kwargs):  # gradients computed just now
                 self._read(look, optimizer)
             look.read_changes()
             for row in look.rows:
                 self.parameters.named(row, known.kind)
             rate = optimizer.param_groups[0].get("lr")
-            self.hand_over(look, self.record(number, known, rate))
-        self.drop_arrivals()
-        known.ours_ns += time.perf_counter_ns() - began
-        self.pace.looked(known.ours_ns)
-        self.expect(known.number)
+            step = self.record(look.number, known if is_due else None, rate, True)
+            self.hand_over(look, step)
+        if is_due:
+            took = known.step_ns(began)
+            if took is not None:
+                local = 0 if self._arrivals is None else self._arrivals.cost_ns
+                known.ours_ns += local
+                self.pace.stepped(max(took - local, 1))
+            self.drop_arrivals()
+            self.pace.looked(known.ours_ns + time.perf_counter_ns() - began)
+            known.due = self.pace.next_due(known.number)
 
     def _read(self, look: Look, optimizer: Any) -> None:
         look.read_gradients(self.reader.scale(optimizer), self.wants_pictures())
 
     def _glance(self, known: Stepped, optimizer: Any) -> None:
         """Look at one small gradient; if it is bad, at all of them at once."""
-        if self._is_bad or known.number % self.pace.sentinel:
+        if self._is_bad:
             return
         began = time.perf_counter_ns()
-        row = known.next_small(self.parameters)
+        row = known.next_small()
         parameter = None if row is None else self.parameters.get(row)
         gradient = None if parameter is None else parameter.grad
         if gradient is None:
@@ -151,11 +167,15 @@ class Hooks:
         return self._pictures & (self._pictures - 1) == 0 or self._pictures % 16 == 0
 
     def record(
-        self, number: int, known: Stepped | None, rate: Any = None
+        self,
+        number: int,
+        known: Stepped | None,
+        rate: Any = None,
+        stepped: bool = False,
     ) -> ir.FlowStep:
         """Return the record of a step, with the times that are known."""
         now = time.perf_counter_ns()
-        began = now if known is None or known.began_ns is None else known.began_ns
+        began = now if known is None else known.began_ns or now
         seen, backward, wait = self._arrivals, None, None
         if seen is not None and seen.first_ns is not None and seen.last_ns is not None:
             backward = seen.last_ns - seen.first_ns
@@ -165,11 +185,11 @@ class Hooks:
             number,
             began - self._opened_ns,
             rank=self._rank,
-            step_ns=None if known is None else known.step_ns,
+            step_ns=None if known is None else known.step_ns(now),
             backward_ns=backward,
             wait_ns=wait,
             learning_rate=None if rate is None else float(rate),
-            stepped=known is not None,
+            stepped=stepped,
         )
 
     def hand_over(self, look: Look, step: ir.FlowStep) -> None:
@@ -180,9 +200,9 @@ class Hooks:
         self._is_bad = look.is_bad
         self.deliver(look, step)
 
-    def expect(self, number: int) -> None:
-        """Hang hooks on the parameters if the step that comes next is looked at."""
-        if self._arrivals is None and self.pace.due(number):
+    def expect(self) -> None:
+        """Hang hooks on the parameters: the step that comes next is looked at."""
+        if self._arrivals is None:
             self._arrivals = Arrivals(
                 self.reader, self.parameters, self.guard, local=self._rank is not None
             )
@@ -196,4 +216,6 @@ class Hooks:
 
 def _has_closure(args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:
     """Tell whether a step computes its gradients itself; the optimizer comes first."""
+    if len(args) < 2 and not kwargs:
+        return False
     return any(callable(each) for each in (*args[1:], *kwargs.values()))

@@ -20,11 +20,16 @@ class Stepped:
         self.kind = type(optimizer).__name__
         self.groups = 0
         self.rows: list[int] = []
+        self._small: list[int] = []
         self.number = 0  # of the step that comes next
-        self.began_ns: int | None = None  # the last step
-        self.step_ns: int | None = None  # from the step before to that one
+        self.due = 0  # the next step to look at
         self.look: Look | None = None  # at the step that runs now
-        self.ours_ns = 0  # spent by us since the last step began
+        # Times of a step that is looked at: the one before ended, it began, the
+        # optimizer itself began.
+        self.ended_ns: int | None = None
+        self.began_ns: int | None = None
+        self.stepping_ns: int | None = None
+        self.ours_ns = 0  # spent by us before that
         self._glances = 0
 
     def find_rows(self, parameters: Parameters) -> None:
@@ -33,22 +38,21 @@ class Stepped:
         if optimizer is not None:
             self.groups = len(optimizer.param_groups)
             self.rows = list(dict.fromkeys(parameters.rows_of(optimizer.param_groups)))
+            layers = parameters.layers
+            self._small = [row for row in self.rows if layers[row].count <= _GLANCED]
 
-    def begins(self, now_ns: int) -> int | None:
-        """Note that a step begins; return what the last one took without us."""
-        if self.began_ns is not None:
-            self.step_ns = now_ns - self.began_ns
-        took = None if self.step_ns is None else max(self.step_ns - self.ours_ns, 1)
-        self.began_ns, self.ours_ns = now_ns, 0
-        return took
+    def step_ns(self, ended_ns: int) -> int | None:
+        """Return what a step that was looked at took, without what we did in it."""
+        if self.ended_ns is None or self.began_ns is None or self.stepping_ns is None:
+            return None
+        return self.began_ns - self.ended_ns + max(ended_ns - self.stepping_ns, 0)
 
-    def next_small(self, parameters: Parameters) -> int | None:
+    def next_small(self) -> int | None:
         """Return the row to glance at: all in turn, the first every other time.
 
         A NaN that arises anywhere is in the first layer's gradient when a pass ends.
         """
-        layers = parameters.layers
-        small = [row for row in self.rows if layers[row].count <= _GLANCED]
+        small = self._small
         if not small:
             return None
         self._glances += 1

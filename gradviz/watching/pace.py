@@ -38,35 +38,52 @@ class Pace:
         self._overhead = overhead
         self._steps: deque[int] = deque(maxlen=_LAST)
         self._looks: deque[int] = deque(maxlen=_LAST)
-        self._sentinels: deque[int] = deque(maxlen=_LAST)
+        self._glances: deque[int] = deque(maxlen=_LAST)
+        self._glanced = 0
         self.sentinel = 1  # steps between looks at one small gradient
 
     def due(self, number: int) -> bool:
         """Tell whether to look at the step with this number."""
-        interval = self.interval
-        if not self._fixed and self._spent_ns < GRANTED_NS:
-            interval = min(interval, _power_above(number / _DENSE))
-        return number % interval == 0
+        return number % self._interval_at(number) == 0
+
+    def _interval_at(self, number: int) -> int:
+        if self._fixed or self._spent_ns >= GRANTED_NS:
+            return self.interval
+        return min(self.interval, _power_above(number / _DENSE))
+
+    def next_due(self, number: int) -> int:
+        """Return the first step from this one on to look at, as things are now."""
+        while not self.due(number):
+            interval = self._interval_at(number)
+            number += interval - number % interval
+        return number
 
     def stepped(self, elapsed_ns: int) -> None:
         """Learn how long a step took, what we did in it taken off."""
         self._steps.append(elapsed_ns)
-        if self._sentinels and not self._fixed:
-            share = median(self._sentinels) / max(median(self._steps), 1)
-            self.sentinel = _power_above(share / (self._overhead / 2))
 
     def looked(self, elapsed_ns: int) -> None:
         """Learn how long a look took, its parts together."""
         self._looks.append(elapsed_ns)
         self._spent_ns += elapsed_ns
-        if self._fixed or not self._steps:
-            return
-        share = median(self._looks) / max(median(self._steps), 1)
-        self.interval = _power_above(share / (self._overhead / 2))
+        if not self._fixed and self._steps:
+            self.interval = self._steps_for(self._looks, 0.5)
 
     def glanced(self, elapsed_ns: int) -> None:
         """Learn how long the look at one small gradient took."""
-        self._sentinels.append(elapsed_ns)
+        self._glances.append(elapsed_ns)
+        self._glanced += 1
+        # Now and then, for a median costs as much as a glance.
+        if self._glanced % _LAST == 0 and not self._fixed and self._steps:
+            self.sentinel = self._steps_for(self._glances, 0.25)
+
+    def _steps_for(self, costs: deque[int], part: float) -> int:
+        """Return the steps over which such a cost is this part of what was promised.
+
+        The last quarter is for the calls that every step makes.
+        """
+        share = median(costs) / max(median(self._steps), 1)
+        return _power_above(share / (self._overhead * part))
 
 
 def _power_above(number: float) -> int:
