@@ -5,7 +5,8 @@
 // A GRAPH is a gradviz snapshot, or {"nodes": [{"scope": "a.b"}], "edges": [[from, to]]}.
 // Per graph: flat, forward and backward side by side as one graph ("joint"), all scopes
 // open, and as it is first shown. --rivals puts dagre and dot beside the flat one.
-// --json prints one row per line. Medians of 5 runs after one to warm up.
+// --json prints one row per line. The best of 7 runs after one to warm up: others may share
+// the machine.
 import { readFile } from "node:fs/promises";
 import { createRequire } from "node:module";
 import { basename, join } from "node:path";
@@ -105,19 +106,17 @@ function jointOf(snapshot) {
   };
 }
 
-function median(values) {
-  return values.sort((a, b) => a - b)[values.length >> 1];
-}
+const RUNS = 7;
 
 function time(run) {
   let result = run();
-  const millis = [];
-  for (let repeat = 0; repeat < 5; repeat++) {
+  let millis = Number.POSITIVE_INFINITY;
+  for (let repeat = 0; repeat < RUNS; repeat++) {
     const begin = performance.now();
     result = run();
-    millis.push(performance.now() - begin);
+    millis = Math.min(millis, performance.now() - begin);
   }
-  return { result, millis: median(millis) };
+  return { result, millis };
 }
 
 /** The curves of a placement, as the canvas draws them. */

@@ -118,7 +118,7 @@ describe("large graphs", () => {
     expectGood(graph, placement);
   });
 
-  test("a long edge over more ranks than allowed becomes a curve, without dummies", () => {
+  test("a long edge over more ranks than allowed runs in a lane beside the boxes", () => {
     const line = chain(200);
     const graph = typed(
       [...line.parent],
@@ -128,12 +128,36 @@ describe("large graphs", () => {
     );
     const placement = layout(graph, uniformSizes(graph));
     expect(placement.overlay[199]).toBe(1);
-    const points = (placement.starts[200] ?? 0) - (placement.starts[199] ?? 0);
-    expect(points).toBe(4);
+    const path = placement.points.subarray(
+      placement.starts[199],
+      placement.starts[200],
+    );
+    const across = path.filter((_, i) => i % 2 === 0);
+    expect(across.length).toBeLessThanOrEqual(6);
+    const right = Math.max(
+      ...placement.x.map((x, i) => x + (placement.width[i] ?? 0) / 2),
+    );
+    expect(Math.max(...across)).toBeGreaterThan(right);
+    expect(Math.max(...across)).toBeLessThanOrEqual(placement.bounds.width);
     const routed = layout(graph, uniformSizes(graph), { maxSpan: 500 });
     expect(routed.overlay[199]).toBe(0);
     expectClear(graph, routed);
   });
+});
+
+test("with many long edges they are curves over the picture, without lanes", () => {
+  const line = chain(200);
+  const long = Array.from({ length: 40 }, (_, i) => i);
+  const graph = typed(
+    [...line.parent],
+    [...line.open],
+    [...line.source, ...long],
+    [...line.target, ...long.map((i) => 150 + i)],
+  );
+  const placement = layout(graph, uniformSizes(graph));
+  const points = (placement.starts[200] ?? 0) - (placement.starts[199] ?? 0);
+  expect(placement.overlay[199]).toBe(1);
+  expect(points).toBe(4);
 });
 
 describe("warm start", () => {

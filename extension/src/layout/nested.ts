@@ -1,6 +1,7 @@
 // Lays out the levels from the inside out, then puts them into one another.
 import { rowOf } from "../graph/build.js";
 import { assignCoordinates } from "./coord.js";
+import { assignLanes, type Lanes } from "./lanes.js";
 import { addDummies } from "./layers.js";
 import { groupLevels, type Levels, splitLevels } from "./levels.js";
 import { type Coordinates, type LocalGraph, SHORT, UPWARD } from "./local.js";
@@ -92,11 +93,12 @@ function layoutLevel(
   checkOrder(layered, ordering);
   const coordinates = assignCoordinates(layered, ordering, options);
   checkCoordinates(layered, ordering, coordinates);
-  const frame = frameOf(work, level, local, layered.width, coordinates);
+  const lanes = assignLanes(layered, coordinates);
+  const frame = frameOf(work, level, local, layered.width, coordinates, lanes);
   for (let vertex = 0; vertex < local.count; vertex++) {
     if (local.pin[vertex] === -1) coordinates.y[vertex] = -frame.top;
   }
-  const starts = routeEdges(layered, coordinates, work.points);
+  const starts = routeEdges(layered, coordinates, lanes, work.points);
   pieces.forEach((piece, i) => {
     work.pieceStart[piece] = starts[i] ?? 0;
     work.pieceEnd[piece] = starts[i + 1] ?? 0;
@@ -187,9 +189,10 @@ function frameOf(
   local: LocalGraph,
   widths: Float64Array,
   { x, top, bottom }: Coordinates,
+  lanes: Lanes,
 ): Frame {
-  let least = Number.POSITIVE_INFINITY;
-  let most = Number.NEGATIVE_INFINITY;
+  let least = lanes.left;
+  let most = lanes.right;
   for (let vertex = 0; vertex < x.length; vertex++) {
     const half = (widths[vertex] ?? 0) / 2;
     least = Math.min(least, (x[vertex] ?? 0) - half);
