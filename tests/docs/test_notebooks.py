@@ -31,7 +31,12 @@ GRAPHS = {
 TEXTS = {
     "02_leaves_detach_and_cuts": ["detach-in-forward"],
     "05_nan_hunting": ["nan-sqrt-of-zero"],
-    "06_gradient_flow": ["SigmoidBackward0", "The pass is over"],
+    "06_gradient_flow": [
+        "SigmoidBackward0",
+        "The pass was given up",
+        "GV501 vanishing-gradient: Since step",
+        "26 parameters",
+    ],
     "07_on_pytorch": ["ReluBackward0"],
 }
 
