@@ -4,6 +4,7 @@ import type { Snapshot } from "../ir/types.js";
 import type { PaneName } from "../state/panes.js";
 import { Compare } from "./compare.js";
 import { Findings } from "./findings.js";
+import { FlowPane } from "./flow.js";
 import { Inspector } from "./inspector.js";
 import { Ledger } from "./ledger.js";
 
@@ -24,5 +25,6 @@ export const PANES: Readonly<Record<PaneName, PaneEntry>> = {
   },
   inspector: { title: "Inspector", testId: "inspector", Content: Inspector },
   ledger: { title: "Ledger", testId: "ledger", Content: Ledger },
+  flow: { title: "Gradient flow", testId: "gradient-flow", Content: FlowPane },
   compare: { title: "Compare", testId: "compare", Content: Compare },
 };

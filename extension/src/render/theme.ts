@@ -105,7 +105,14 @@ const SERIES = [
 ];
 
 /** Cividis: even in lightness and the same for all kinds of colour vision. */
-const CIVIDIS = ["#00204d", "#31446b", "#666970", "#958f78", "#cbba69", "#ffea46"];
+export const CIVIDIS = [
+  "#00204d",
+  "#31446b",
+  "#666970",
+  "#958f78",
+  "#cbba69",
+  "#ffea46",
+];
 
 const LIGHT: BaseTheme = {
   background: "#ffffff",

@@ -1,8 +1,9 @@
 // Which views of a snapshot stand beside the graph, as tabs in this order.
 import type { Snapshot } from "../ir/types.js";
 import { isComparable } from "./comparison.js";
+import { hasFlow } from "./flow.js";
 
-export type PaneName = "findings" | "inspector" | "ledger" | "compare";
+export type PaneName = "findings" | "inspector" | "ledger" | "flow" | "compare";
 
 interface Offer {
   readonly name: PaneName;
@@ -14,6 +15,7 @@ const OFFERS: readonly Offer[] = [
   { name: "findings", offers: ({ findings }) => findings.length > 0 },
   { name: "inspector", offers: ({ nodes }) => nodes.length > 0 },
   { name: "ledger", offers: ({ nodes }) => nodes.length > 0 },
+  { name: "flow", offers: hasFlow },
   { name: "compare", offers: isComparable },
 ];
 

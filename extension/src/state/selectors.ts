@@ -13,6 +13,7 @@ import {
   isFailure,
   marksOf,
 } from "./findings.js";
+import { type Flow, flowOf, hasFlow } from "./flow.js";
 import {
   type EdgeDetails,
   edgeDetails,
@@ -50,6 +51,10 @@ export interface Selectors {
   readonly lit: ReadonlySignal<Lit | null>;
   readonly litSet: ReadonlySignal<ReadonlySet<number>>;
   readonly theme: ReadonlySignal<"light" | "dark">;
+  /** Gradients over steps; null where there are none. */
+  readonly flow: ReadonlySignal<Flow | null>;
+  /** The layer that is chosen there, or whose node is selected. */
+  readonly flowLayer: ReadonlySignal<number | null>;
   /** The recording as something to scrub; null where no events were kept. */
   readonly timeline: ReadonlySignal<Timeline | null>;
   /** Where the timeline stands; null while the whole recording is shown. */
@@ -93,7 +98,9 @@ export function createSelectors(data: DataState, ui: UiState): Selectors {
   const lit = computed(() => litBy(data.snapshot.value, ui.cursor.value));
   const findings = computed(() => data.snapshot.value?.findings ?? []);
   const graphless = computed(
-    () => data.snapshot.value?.nodes.length === 0 && findings.value.length > 0,
+    () =>
+      data.snapshot.value?.nodes.length === 0 &&
+      (findings.value.length > 0 || data.snapshot.value.flow.length > 0),
   );
   const panes = computed(() => panesFor(data.snapshot.value));
   const pane = computed((): PaneName => {
@@ -104,6 +111,20 @@ export function createSelectors(data: DataState, ui: UiState): Selectors {
   const cardable = computed(() => {
     const snapshot = data.snapshot.value;
     return ui.allowsCard.value && snapshot !== null && isFailure(snapshot);
+  });
+  const flow = computed(() => {
+    const snapshot = data.snapshot.value;
+    return snapshot !== null && hasFlow(snapshot) ? flowOf(snapshot) : null;
+  });
+  const flowLayer = computed(() => {
+    const selection = ui.selection.value;
+    const layers = flow.value?.layers ?? [];
+    const node = selection?.kind === "node" ? selection.id : null;
+    const selected = layers.findIndex((layer) => node !== null && layer.node === node);
+    if (selected >= 0) return selected;
+    const picked = ui.flowLayer.value;
+    const isApart = picked !== null && layers[picked]?.node === null;
+    return isApart ? picked : null;
   });
   const events = computed(() => data.snapshot.value?.events);
   const timeline = computed(() => {
@@ -127,6 +148,8 @@ export function createSelectors(data: DataState, ui: UiState): Selectors {
   });
   return {
     comparison,
+    flow,
+    flowLayer,
     timeline,
     moment,
     finding,

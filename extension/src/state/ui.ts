@@ -17,6 +17,8 @@ export type Selection =
 export type ThemeChoice = "auto" | "light" | "dark";
 export type ViewMode = "graph" | "table";
 
+export type FlowView = "layers" | "steps" | "heat" | "ratio" | "histograms";
+
 /** Backwards, not at all, forwards. */
 export type PlayDirection = -1 | 0 | 1;
 
@@ -74,6 +76,10 @@ export interface UiState {
   readonly boxes: Signal<number | null>;
   /** The number of the last request that this view sent to the kernel. */
   readonly asked: Signal<number>;
+  /** What the gradient flow shows; the layer and the step that were chosen in it. */
+  readonly flowView: Signal<FlowView>;
+  readonly flowLayer: Signal<number | null>;
+  readonly flowStep: Signal<number | null>;
   /** How many events of the recording have happened; null shows it as a whole. */
   readonly position: Signal<number | null>;
   readonly playing: Signal<PlayDirection>;
@@ -115,6 +121,9 @@ export function createUiState(): UiState {
     notice: signal(null),
     boxes: signal(null),
     asked: signal(0),
+    flowView: signal("layers"),
+    flowLayer: signal(null),
+    flowStep: signal(null),
     position: signal(null),
     playing: signal(0),
     playSpeed: signal(4),

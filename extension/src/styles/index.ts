@@ -1,7 +1,9 @@
 // The style sheets as one text, for the shadow root; later sheets may refine earlier ones.
+
 import around from "./around.css";
 import data from "./data.css";
 import findings from "./findings.css";
+import flow from "./flow.css";
 import inspector from "./inspector.css";
 import ledger from "./ledger.css";
 import menus from "./menus.css";
@@ -23,4 +25,5 @@ export const styles = [
   ledger,
   stepping,
   timeline,
+  flow,
 ].join("\n");

@@ -1,0 +1,144 @@
+// @vitest-environment jsdom
+// The tab of the gradient flow: what it says in words, and what a click does.
+import { beforeAll, describe, expect, test, vi } from "vitest";
+import { parseSnapshot } from "../ir/parse.js";
+import { select, show } from "./app.test-util.js";
+import { splitsOf } from "./flow-chart.js";
+
+vi.mock("../render/graph-view.js", async () => {
+  const { fakeGraphView } = await import("./fake-view.test-util.js");
+  return { createGraphView: fakeGraphView };
+});
+// jsdom has no canvas; the browser tests look at the picture.
+vi.mock("uplot", () => ({
+  default: class {
+    setData() {}
+    setSize() {}
+    destroy() {}
+  },
+}));
+
+beforeAll(() => {
+  vi.spyOn(HTMLCanvasElement.prototype, "getContext").mockReturnValue(null);
+  vi.stubGlobal(
+    "ResizeObserver",
+    class {
+      observe() {}
+      disconnect() {}
+    },
+  );
+});
+
+/** Two layers over two steps; at the second one the first vanishes. */
+function training() {
+  return parseSnapshot({
+    format: "gradviz",
+    schema: [1, 2],
+    producer: "test",
+    nodes: [
+      { name: "AccumulateGrad", kind: "accumulate", call: "a" },
+      { name: "AccumulateGrad", kind: "accumulate", call: "b" },
+    ],
+    statistics: [
+      { count: 4, norm: 1, histogram: [1, 3], histogram_low: 0, histogram_high: 1 },
+    ],
+    flow_layers: [
+      { name: "<u>a</u>.weight", count: 4, node: 0 },
+      { name: "b.weight", count: 4, node: 1 },
+    ],
+    flow_steps: [{ number: 7 }, { number: 8 }],
+    flow: [
+      { step: 0, layer: 0, norm: 1 },
+      { step: 0, layer: 1, norm: 1 },
+      { step: 1, layer: 0, norm: 1e-8 },
+      { step: 1, layer: 1, norm: 1, gradient: 0 },
+    ],
+  });
+}
+
+async function opened() {
+  const app = await show(training());
+  await app.click(app.root.querySelector("[data-tab=flow]"));
+  const press = (title: string) =>
+    app.click(
+      [...app.root.querySelectorAll(".flow-views button")].find(
+        (button) => button.textContent === title,
+      ),
+    );
+  return { app, press };
+}
+
+describe("the gradient flow", () => {
+  test("names what vanishes, and lists norms; names are text", async () => {
+    const { app } = await opened();
+    expect(app.find("flow-counts").textContent).toBe("2 parameters, 2 steps.");
+    expect(app.find("flow-troubles").textContent).toBe("1 vanishing: <u>a</u>.weight");
+    const rows = [...app.find("flow-layers").querySelectorAll("tbody tr")];
+    expect(rows.map((row) => row.textContent)).toEqual([
+      "<u>a</u>.weightvanishing1e-8",
+      "b.weight1",
+    ]);
+    expect(app.root.querySelector("u")).toBeNull();
+  });
+
+  test("another step has another verdict", async () => {
+    const { app } = await opened();
+    const slider = app.find("gradient-flow").querySelector("input[type=range]");
+    await app.type(slider as Element, "0");
+    expect(app.find("flow-step").textContent).toBe("7");
+    expect(app.find("flow-troubles").textContent).toBe(
+      "Nothing vanishes or explodes at this step.",
+    );
+  });
+
+  test("a layer and its node are selected together, both ways", async () => {
+    const { app } = await opened();
+    const buttons = () => app.find("flow-layers").querySelectorAll("tbody button");
+    await app.click(buttons()[1]);
+    expect(app.view.state?.selected).toBe(1);
+    expect(buttons()[1]?.getAttribute("aria-pressed")).toBe("true");
+    await select(app, 0);
+    await app.click(app.root.querySelector("[data-tab=flow]"));
+    expect(buttons()[0]?.getAttribute("aria-pressed")).toBe("true");
+  });
+
+  test("the lines say in words what they show, and where it is a table", async () => {
+    const { app, press } = await opened();
+    await press("Over steps");
+    expect(app.find("flow-chart").getAttribute("aria-label")).toBe(
+      "2 lines, the norm of each parameter over 2 steps; Layers shows the same as a table.",
+    );
+  });
+
+  test("the map is walked by arrow keys, and says the cell", async () => {
+    const { app, press } = await opened();
+    await press("Heat map");
+    const cells = app.root.querySelector(".flow-heat-cells") as Element;
+    await app.press("ArrowLeft", cells);
+    expect(app.find("flow-said").textContent).toBe("<u>a</u>.weight, step 7: norm 1");
+    await app.press("ArrowDown", cells);
+    await app.press("Enter", cells);
+    expect(app.view.state?.selected).toBe(1);
+  });
+
+  test("histograms are of the layers that have one", async () => {
+    const { app, press } = await opened();
+    await press("Histograms");
+    expect(app.root.querySelectorAll(".flow-histograms section")).toHaveLength(1);
+    expect(app.find("gradient-flow").querySelector("h3")?.textContent).toBe(
+      "b.weight step 8",
+    );
+  });
+
+  test("what was not measured is a sentence", async () => {
+    const { app, press } = await opened();
+    await press("Update ratio");
+    expect(app.find("gradient-flow").textContent).toContain("was not measured here");
+  });
+});
+
+test("the axis names powers of ten, and what is between them over a short range", () => {
+  expect(splitsOf(1e-5, 10)).toEqual([1e-5, 1e-4, 1e-3, 1e-2, 0.1, 1, 10]);
+  expect(splitsOf(0.09, 1.5)).toEqual([0.1, 0.2, 0.5, 1]);
+  expect(splitsOf(1e-30, 1).length).toBeLessThan(9);
+});

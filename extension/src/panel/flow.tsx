@@ -1,0 +1,257 @@
+// The tab of the gradient flow: how gradients change from layer to layer and step to step.
+import { seriesColour } from "../render/flow-colours.js";
+import { pickLayer, setFlowStep, setFlowView } from "../state/actions-flow.js";
+import {
+  type Flow,
+  judge,
+  TROUBLE_WORDS,
+  TROUBLES,
+  type Verdict,
+} from "../state/flow.js";
+import { formatPlural } from "../state/format.js";
+import type { FlowView } from "../state/ui.js";
+import { visibleText } from "../state/visible-text.js";
+import { useStore } from "./context.js";
+import { type ChartLine, FlowChart } from "./flow-chart.js";
+import { FlowHeat } from "./flow-heat.js";
+import { FlowLayers } from "./flow-layers.js";
+import { Histogram } from "./histogram.js";
+import { Empty, Name } from "./text.js";
+
+const VIEWS: readonly (readonly [view: FlowView, title: string])[] = [
+  ["layers", "Layers"],
+  ["steps", "Over steps"],
+  ["heat", "Heat map"],
+  ["ratio", "Update ratio"],
+  ["histograms", "Histograms"],
+];
+
+const MOST_LINES = 60; // more of them are one grey mass
+const MOST_HISTOGRAMS = 24;
+const NAMED = 3;
+/** What an update should be of the weights that it changes, by a rule of thumb. */
+const GUIDE = { at: 1e-3, words: "0.001: a usual share" };
+
+export function FlowPane() {
+  const { ui, derived } = useStore();
+  const flow = derived.flow.value;
+  if (flow === null) return <Empty>No gradient was recorded.</Empty>;
+  const last = flow.steps.length - 1;
+  const step = Math.min(last, ui.flowStep.value ?? last);
+  const verdicts = judge(flow, step);
+  return (
+    <div class="flow">
+      <Summary flow={flow} step={step} verdicts={verdicts} />
+      <Views />
+      <Content flow={flow} step={step} verdicts={verdicts} />
+    </div>
+  );
+}
+
+interface Parts {
+  readonly flow: Flow;
+  readonly step: number;
+  readonly verdicts: readonly Verdict[];
+}
+
+function Summary({ flow, step, verdicts }: Parts) {
+  const store = useStore();
+  const { layers, steps, rank } = flow;
+  const kinds = TROUBLES.flatMap((kind) => {
+    const rows = layers.flatMap((_, row) => (verdicts[row] === kind ? [row] : []));
+    return rows.length === 0 ? [] : [{ kind, rows }];
+  });
+  const process = rank === null ? "" : `, process ${rank}`;
+  return (
+    <div class="flow-summary">
+      <p data-testid="flow-counts">
+        {`${formatPlural(layers.length, "parameter")}, ${formatPlural(steps.length, "step")}${process}.`}
+      </p>
+      {steps.length > 1 && (
+        <label>
+          <span class="muted">Step</span>
+          <input
+            type="range"
+            min={0}
+            max={steps.length - 1}
+            value={step}
+            aria-valuetext={`Step ${steps[step] ?? 0}`}
+            onInput={(event) => {
+              const to = Number(event.currentTarget.value);
+              setFlowStep(store, to === steps.length - 1 ? null : to);
+            }}
+          />
+          <span class="number" data-testid="flow-step">
+            {steps[step] ?? 0}
+          </span>
+        </label>
+      )}
+      <ul class="flow-troubles" data-testid="flow-troubles">
+        {kinds.length === 0 && <li>Nothing vanishes or explodes at this step.</li>}
+        {kinds.map(({ kind, rows }) => (
+          <li key={kind}>
+            <b class="bad">{`${rows.length} ${TROUBLE_WORDS[kind]}: `}</b>
+            {rows.slice(0, NAMED).map((row, at) => (
+              <span key={row}>
+                {at > 0 && ", "}
+                <button
+                  type="button"
+                  class="link"
+                  onClick={() => pickLayer(store, row)}
+                >
+                  <Name text={layers[row]?.name ?? ""} />
+                </button>
+              </span>
+            ))}
+            {rows.length > NAMED && ` and ${rows.length - NAMED} more`}
+          </li>
+        ))}
+      </ul>
+    </div>
+  );
+}
+
+function Views() {
+  const store = useStore();
+  const shown = store.ui.flowView.value;
+  return (
+    // biome-ignore lint/a11y/useSemanticElements: a fieldset is for forms
+    <div class="group flow-views" role="group" aria-label="What to show">
+      {VIEWS.map(([view, title]) => (
+        <button
+          key={view}
+          type="button"
+          aria-pressed={view === shown}
+          onClick={() => setFlowView(store, view)}
+        >
+          {title}
+        </button>
+      ))}
+    </div>
+  );
+}
+
+function Content({ flow, step, verdicts }: Parts) {
+  const { ui } = useStore();
+  switch (ui.flowView.value) {
+    case "layers":
+      return <FlowLayers flow={flow} step={step} verdicts={verdicts} />;
+    case "steps":
+      return <Lines flow={flow} verdicts={verdicts} values={flow.norms} what="norm" />;
+    case "heat":
+      return <FlowHeat flow={flow} />;
+    case "ratio":
+      return <Ratios flow={flow} verdicts={verdicts} />;
+    case "histograms":
+      return <Histograms flow={flow} />;
+  }
+}
+
+function Ratios({ flow, verdicts }: { flow: Flow; verdicts: readonly Verdict[] }) {
+  if (flow.hasRatios) {
+    return (
+      <Lines
+        flow={flow}
+        verdicts={verdicts}
+        values={flow.ratios}
+        what="update-to-weight ratio"
+        guide={GUIDE}
+      />
+    );
+  }
+  return (
+    <Empty>
+      What an optimizer changed was not measured here: gradviz.watch(model, optimizer)
+      measures it while a training runs.
+    </Empty>
+  );
+}
+
+interface LinesProps {
+  readonly flow: Flow;
+  readonly verdicts: readonly Verdict[];
+  readonly values: Float64Array;
+  readonly what: string;
+  readonly guide?: typeof GUIDE;
+}
+
+function Lines({ flow, verdicts, values, what, guide }: LinesProps) {
+  const store = useStore();
+  const chosen = store.derived.flowLayer.value;
+  const theme = store.derived.theme.value;
+  const rows = drawn(flow, verdicts, chosen);
+  const count = flow.steps.length;
+  const lines = rows.map((row): ChartLine => {
+    const column = values.subarray(row * count, (row + 1) * count);
+    return {
+      key: row,
+      name: visibleText(flow.layers[row]?.name ?? ""),
+      values: Array.from(column, (value) => (Number.isNaN(value) ? null : value)),
+      colour: seriesColour(theme, row / Math.max(1, flow.layers.length - 1)),
+    };
+  });
+  const left = flow.layers.length - rows.length;
+  const label =
+    `${formatPlural(rows.length, "line")}, the ${what} of each parameter over ` +
+    `${formatPlural(count, "step")}; Layers shows the same as a table.`;
+  return (
+    <>
+      <FlowChart
+        steps={flow.steps}
+        lines={lines}
+        chosen={chosen}
+        label={label}
+        onPick={(row) => pickLayer(store, row)}
+        {...(guide !== undefined && { guide })}
+      />
+      {left > 0 && (
+        <p class="muted">{`${formatPlural(left, "layer")} in between are not drawn.`}</p>
+      )}
+    </>
+  );
+}
+
+/** Which layers are drawn: all, or those in trouble, the chosen one, and some between. */
+function drawn(flow: Flow, verdicts: readonly Verdict[], chosen: number | null) {
+  const all = flow.layers.map((_, row) => row);
+  if (all.length <= MOST_LINES) return all;
+  const every = Math.ceil(all.length / (MOST_LINES / 2));
+  const urgent = all.filter((row) => row === chosen || verdicts[row] !== "");
+  const kept = new Set([
+    ...urgent.slice(0, MOST_LINES / 2),
+    ...all.filter((row) => row % every === 0),
+  ]);
+  return all.filter((row) => kept.has(row));
+}
+
+function Histograms({ flow }: { flow: Flow }) {
+  const chosen = useStore().derived.flowLayer.value;
+  const rows = flow.layers.flatMap((_, row) => (flow.histograms[row] ? [row] : []));
+  rows.sort((a, b) => Number(b === chosen) - Number(a === chosen));
+  if (rows.length === 0) {
+    return <Empty>No histogram was taken of these gradients.</Empty>;
+  }
+  return (
+    <div class="flow-histograms">
+      {rows.slice(0, MOST_HISTOGRAMS).map((row) => {
+        const found = flow.histograms[row];
+        return (
+          found && (
+            <section key={row} aria-label={visibleText(flow.layers[row]?.name ?? "")}>
+              <h3>
+                <Name text={flow.layers[row]?.name ?? ""} />
+                <span class="muted">{` step ${found.step}`}</span>
+              </h3>
+              <Histogram statistics={found.statistics} />
+            </section>
+          )
+        );
+      })}
+      {rows.length > MOST_HISTOGRAMS && (
+        <p class="muted">
+          {`${rows.length - MOST_HISTOGRAMS} more: choose a layer to see its own.`}
+        </p>
+      )}
+    </div>
+  );
+}

@@ -1,0 +1,26 @@
+// Changes of the gradient flow: what it shows, and which layer and step are chosen.
+import { batch } from "@preact/signals-core";
+import { goToNode } from "./actions.js";
+import type { Store } from "./store.js";
+import type { FlowView } from "./ui.js";
+
+export function setFlowView({ ui }: Store, view: FlowView): void {
+  ui.flowView.value = view;
+}
+
+/** Choose a step by its place; null follows the last one. */
+export function setFlowStep({ ui }: Store, step: number | null): void {
+  ui.flowStep.value = step;
+}
+
+/** Choose a layer, and its node in the graph; the flow stays beside it. */
+export function pickLayer(store: Store, layer: number): void {
+  const { ui, derived } = store;
+  const node = derived.flow.value?.layers[layer]?.node ?? null;
+  batch(() => {
+    ui.flowLayer.value = layer;
+    if (node === null) return;
+    goToNode(store, node);
+    ui.pane.value = "flow";
+  });
+}

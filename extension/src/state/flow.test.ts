@@ -1,0 +1,169 @@
+// Gradients over steps: the tables as matrices, verdicts, and what the pane starts with.
+import { describe, expect, test } from "vitest";
+import { parseSnapshot } from "../ir/parse.js";
+import type { Snapshot } from "../ir/types.js";
+import { receiveSnapshot, selectNode } from "./actions.js";
+import { pickLayer, setFlowStep } from "./actions-flow.js";
+import { flowOf, hasFlow, judge, normAt, shareIn, spanOf } from "./flow.js";
+import { createStore } from "./store.js";
+
+const bare = { format: "gradviz", schema: [1, 2], producer: "test" };
+
+/** Norms of some layers by step; null: there was no gradient. */
+function training(
+  norms: Readonly<Record<string, readonly (number | null)[]>>,
+  more: object = {},
+): Snapshot {
+  const names = Object.keys(norms);
+  const steps = norms[names[0] ?? ""]?.length ?? 0;
+  return parseSnapshot({
+    ...bare,
+    flow_layers: names.map((name) => ({ name, count: 4 })),
+    flow_steps: Array.from({ length: steps }, (_, step) => ({ number: 10 * step })),
+    flow: Array.from({ length: steps }, (_, step) =>
+      names.flatMap((name, layer) => {
+        const norm = norms[name]?.[step];
+        return norm === null ? [] : [{ step, layer, norm }];
+      }),
+    ).flat(),
+    ...more,
+  });
+}
+
+describe("the tables as matrices", () => {
+  test("by layer, then by step, with NaN where nothing was measured", () => {
+    const flow = flowOf(training({ "a.weight": [1, 2], "b.weight": [null, 4] }));
+    expect(flow.steps).toEqual([0, 10]);
+    expect([...flow.norms]).toEqual([1, 2, Number.NaN, 4]);
+    expect([normAt(flow, 1, 0), normAt(flow, 1, 1)]).toEqual([null, 4]);
+    expect([flow.hasRatios, flow.rank]).toEqual([false, null]);
+  });
+
+  test("ratios are of updates to weights", () => {
+    const point = { step: 0, layer: 0, norm: 1, weight_norm: 10, update_norm: 0.02 };
+    const flow = flowOf(training({ a: [1] }, { flow: [point] }));
+    expect([flow.ratios[0], flow.hasRatios]).toEqual([0.002, true]);
+  });
+
+  test("of several processes the first is shown, its steps in order", () => {
+    const flow_steps = [
+      { number: 5, rank: 1 },
+      { number: 8, rank: 0 },
+      { number: 7, rank: 0 },
+    ];
+    const points = [0, 1, 2].map((step) => ({ step, layer: 0, norm: step + 1 }));
+    const flow = flowOf(training({ a: [1] }, { flow_steps, flow: points }));
+    expect([flow.rank, flow.steps, [...flow.norms]]).toEqual([0, [7, 8], [3, 2]]);
+  });
+
+  test("a snapshot without a history is one step, made of its leaves", () => {
+    const snapshot = parseSnapshot({
+      ...bare,
+      nodes: [
+        { name: "AccumulateGrad", kind: "accumulate", call: "w", grad_outputs: [0] },
+        { name: "AccumulateGrad", kind: "accumulate", call: "unused" },
+        { name: "MulBackward0", kind: "op", grad_outputs: [0] },
+      ],
+      statistics: [
+        { count: 3, norm: 5, histogram: [3], histogram_low: 0, histogram_high: 1 },
+      ],
+    });
+    expect(hasFlow(snapshot)).toBe(true);
+    const { layers, steps, norms, histograms } = flowOf(snapshot);
+    expect(layers.map(({ name, node }) => [name, node])).toEqual([["w", 0]]);
+    expect([steps, [...norms]]).toEqual([[0], [5]]);
+    expect(histograms[0]?.statistics.count).toBe(3);
+    expect(hasFlow(parseSnapshot(bare))).toBe(false);
+  });
+});
+
+describe("verdicts", () => {
+  const last = (norms: Parameters<typeof training>[0], more?: object) => {
+    const flow = flowOf(training(norms, more));
+    return judge(flow, flow.steps.length - 1);
+  };
+
+  test("vanishing beside the largest gradient; a bias never is", () => {
+    const norms = { "a.weight": [1e-7], "a.bias": [1e-7], "b.weight": [1] };
+    expect(last(norms)).toEqual(["vanishing", "", ""]);
+  });
+
+  test("exploding beside what the layer had before, once that is known", () => {
+    const calm = [1, 1, 1, 1, 1, 2];
+    expect(last({ "a.weight": [...calm, 300], "b.weight": [...calm, 2] })).toEqual([
+      "exploding",
+      "",
+    ]);
+    expect(last({ "a.weight": [1, 300], "b.weight": [1, 2] })).toEqual(["", ""]);
+  });
+
+  test("zero, none and not finite", () => {
+    const flow = [
+      { step: 0, layer: 0, norm: 0 },
+      { step: 0, layer: 2, norm: null, nans: 2 },
+      { step: 0, layer: 3, norm: 1 },
+    ];
+    const norms = { "a.w": [0], "b.w": [0], "c.w": [0], "d.w": [0] };
+    expect(last(norms, { flow })).toEqual(["zero", "none", "not finite", ""]);
+  });
+});
+
+test("shares are logarithmic, between the smallest and largest positive value", () => {
+  const span = spanOf(Float64Array.from([0, Number.NaN, 1e-4, 1, -5]));
+  expect(span).toEqual({ low: 1e-4, high: 1 });
+  expect(shareIn(span, 1e-2)).toBeCloseTo(0.5);
+  expect([shareIn(span, 0), shareIn(span, 1), shareIn(null, 1)]).toEqual([0, 1, 0]);
+  expect(spanOf(Float64Array.from([0, Number.NaN]))).toBeNull();
+});
+
+describe("linked with the graph", () => {
+  const nodes = [
+    { name: "AccumulateGrad", kind: "accumulate" },
+    { name: "MulBackward0", kind: "op" },
+  ];
+  const flow_layers = [
+    { name: "a", count: 4, node: 0 },
+    { name: "apart", count: 4 },
+  ];
+
+  function opened() {
+    const store = createStore();
+    receiveSnapshot(store, training({ a: [1], apart: [2] }, { nodes, flow_layers }));
+    return store;
+  }
+
+  test("a layer selects its node, and the flow stays in view", () => {
+    const store = opened();
+    pickLayer(store, 0);
+    expect(store.ui.selection.value).toEqual({ kind: "node", id: 0 });
+    expect([store.derived.pane.value, store.derived.flowLayer.value]).toEqual([
+      "flow",
+      0,
+    ]);
+  });
+
+  test("a selected node chooses its layer; others choose none", () => {
+    const store = opened();
+    selectNode(store, 0);
+    expect(store.derived.flowLayer.value).toBe(0);
+    selectNode(store, 1);
+    expect(store.derived.flowLayer.value).toBeNull();
+  });
+
+  test("a layer without a node is chosen by itself", () => {
+    const store = opened();
+    pickLayer(store, 1);
+    expect(store.derived.flowLayer.value).toBe(1);
+  });
+
+  test("where there is no graph the flow stands alone", () => {
+    const store = createStore();
+    receiveSnapshot(store, training({ a: [1, 2] }));
+    expect([store.derived.graphless.value, store.derived.pane.value]).toEqual([
+      true,
+      "flow",
+    ]);
+    setFlowStep(store, 0);
+    expect(store.ui.flowStep.value).toBe(0);
+  });
+});
