@@ -38,6 +38,7 @@ examples:
   gradviz run --findings out.json train.py   only the findings, for other programs
   gradviz run --step train.py                step through every backward pass
   gradviz explain GV101                      what a finding means, with an example
+  gradviz explain --all > findings.md        the same for all of them
   gradviz show train.gradviz.json            see a recording in the browser
   gradviz ledger train.gradviz.json          what is saved, and every NaN and Inf
   gradviz diff a.gradviz.json b.gradviz.json what an edit changed
@@ -83,7 +84,7 @@ def _dispatch(given: list[str]) -> int:
         if options.command == "merge":
             return merge(options)
         if options.command == "explain":
-            return _explain(options.rule)
+            return _explain(options.rule, everything=options.all)
         if options.command == "export":
             return export(options)
         return _show(options.file, open_it=not options.no_open)
@@ -109,6 +110,9 @@ def _parser() -> argparse.ArgumentParser:
     add_export(commands)
     explain = commands.add_parser("explain", help="what a finding means, by its code")
     explain.add_argument("rule", nargs="?", metavar="CODE", help="GV101 or its name")
+    explain.add_argument(
+        "--all", action="store_true", help="the whole manual, as Markdown"
+    )
     show = commands.add_parser("show", help="show a recording")
     show.add_argument("file", metavar="FILE", help="a .gradviz.json file or a page")
     show.add_argument("--no-open", action="store_true", help="only print a table")
@@ -135,10 +139,15 @@ def _schema() -> str:
     return ".".join(map(str, ir.SCHEMA_VERSION))
 
 
-def _explain(name: str | None) -> int:
-    from gradviz.diagnosis.manual import explanation, find_rule, listing
+def _explain(name: str | None, *, everything: bool) -> int:
+    from gradviz.diagnosis.manual import explanation, find_rule, listing, markdown
 
-    print(listing() if name is None else explanation(find_rule(name)))
+    if everything:
+        if name is not None:
+            raise GradvizError("name one finding, or ask for --all of them.")
+        print(markdown(), end="")
+    else:
+        print(listing() if name is None else explanation(find_rule(name)))
     return 0
 
 

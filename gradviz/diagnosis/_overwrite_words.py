@@ -55,10 +55,12 @@ def saved_words(history: History, found: Overwrite) -> str:
     """Return "PowBackward0 (line 19, …) saved its input `h` at version 0"."""
     role = "its result" if found.is_output else "its input"
     name = tensor_words(history, found.value)
+    shape = f"shape {list(found.value.shape)}"
+    facts = f"slot {slot(found)}" + ("" if shape in name else f", {shape}")
     return (
         f"{node_words(history, found.node)} saved {role}"
-        f"{' ' if name.startswith('`') else ', '}{name} (slot {slot(found)}, shape "
-        f"{list(found.value.shape)}) at version {found.value.version}"
+        f"{' ' if name.startswith('`') else ', '}{name} ({facts}) at version "
+        f"{found.value.version}"
     )
 
 
@@ -67,7 +69,8 @@ def write_words(history: History, found: Overwrite) -> str:
     after = found.version_now if found.write is None else found.write.after
     later = f"; it is now at version {found.version_now}" * (after != found.version_now)
     inside = "" if found.call is None else module_words(history, found.call.module)
-    return f"{place(history, found.site)}{inside} made it version {after}{later}"
+    where = place(history, found.site, inside)
+    return f"{where} made it version {after}{later}"
 
 
 def rewrite_words(history: History, found: Overwrite) -> str:

@@ -69,13 +69,15 @@ def hook_around(history: History, failure: Failure) -> HookRegistered | None:
     return None
 
 
-def base_words(history: History, written: Value) -> str:
-    """Return ", a view of `h` made by `v = h[:2]` (line 20)", or nothing."""
+def base_words(history: History, written: Value, line: str = "") -> str:
+    """Return ", a view of `h` made by `v = h[:2]` (line 20)", or nothing.
+
+    A view that is made in the line that writes it needs no line of its own.
+    """
     for call, base in ancestors(history, written):
-        return (
-            f", a view of {tensor_words(history, base)} made by "
-            f"{place(history, call.site)}"
-        )
+        made = history.line(call.site)
+        maker = "" if made == line else f" made by {place(history, call.site)}"
+        return f", a view of {tensor_words(history, base)}{maker}"
     return ""
 
 

@@ -40,10 +40,11 @@ def shortened(text: str) -> str:
     return f"{text[: _LONGEST // 2]}…{text[-_LONGEST // 3 :]}"
 
 
-def place(history: History, site: RawSite | None) -> str:
-    """Return "`y += 1` (line 19)"."""
+def place(history: History, site: RawSite | None, inside: str = "") -> str:
+    """Return "`y += 1` (line 19)"; ``inside`` comes after the line."""
     text = code(history, site)
-    return f"`{text}` ({history.line(site)})" if text else history.line(site)
+    where = f"{history.line(site)}{inside}"
+    return f"`{text}` ({where})" if text else where
 
 
 def node_words(history: History, node: Node) -> str:

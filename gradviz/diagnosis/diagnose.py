@@ -105,10 +105,21 @@ def _finding(rule: Rule, hit: Hit, history: History) -> ir.Finding:
         culprit=_row(history, hit.culprit, hit.line),
         symptom=_row(history, hit.symptom),
         related=tuple(
-            row for each in related if (row := _row(history, each.site)) is not None
+            row
+            for each in related
+            if (row := _row(history, each.site, _definition(history, each.site)))
+            is not None
         ),
         roles=tuple(each.role for each in related),
     )
+
+
+def _definition(history: History, raw: RawSite | None) -> int | None:
+    """Return the line of the word "def" for a site that is a function as a whole."""
+    if raw is None or raw[1] != 0:
+        return None
+    function = history.places.function(raw[0])
+    return None if function is None else function.lineno
 
 
 def _row(history: History, raw: RawSite | None, line: int | None = None) -> int | None:
@@ -116,15 +127,16 @@ def _row(history: History, raw: RawSite | None, line: int | None = None) -> int 
         return None
     table = history.places.table
     row = table.add(raw)
-    if line is None or row is None or table.rows[row].line == line:
+    if line is None or row is None:
         return row
     text = history.places.source_line(raw[0].co_filename, line)
+    column, end = history.places.columns(raw[0].co_filename, line)
     site = replace(
         table.rows[row],
         line=line,
         end_line=line,
-        column=len(text) - len(text.lstrip()) + 1 if text else None,
-        end_column=len(text) + 1 if text else None,
+        column=column if text else None,
+        end_column=end if text else None,
         text=text,
     )
     table.rows.append(site)

@@ -109,8 +109,6 @@ def markdown() -> str:
         "Every cause that `gradviz run`, `gradviz.record()` and notebooks name.",
         "`gradviz explain CODE` shows one of them in the terminal.",
         "",
-        "This page is written by `python -m tools.findings_page`; do not edit it.",
-        "",
         "| code | cause | severity |",
         "|---|---|---|",
     ]

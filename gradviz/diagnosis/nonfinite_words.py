@@ -105,6 +105,14 @@ def place(birth: Birth) -> str:
     return f" at index [{inside}]"
 
 
+def how_many(birth: Birth) -> str:
+    """Return " for 2 of 6 elements, first at index [3]"; "" where there is only one."""
+    summary = bad_summary(birth)
+    if summary is None or summary.count == 1:
+        return ""
+    return f" for {share(birth)}, first{place(birth)}"
+
+
 def share(birth: Birth) -> str:
     """Return "2 of 6 elements", how many are bad."""
     summary = bad_summary(birth)
@@ -124,20 +132,28 @@ def operands(history: History, call: Call | None) -> str:
     if call is None:
         return ""
     parts = [
-        f"{history.name(value, 'its operand')} {extent}"
+        f"{history.name(value, 'its operand')} {found}"
         for value in call.inputs
-        if (extent := _extent(value))
+        if (found := extent(value))
     ]
     return "; ".join(dict.fromkeys(parts))
 
 
-def _extent(value: Value) -> str:
+def extent(value: Value) -> str:
+    """Return "is 3" or "lies in [-1, 1]"; "" where the values were not looked at."""
     summary = value.summary
     if summary is None or summary.minimum is None or summary.maximum is None:
         return ""
     if summary.minimum == summary.maximum:
-        return f"is {summary.minimum:g}"
-    return f"lies in [{summary.minimum:g}, {summary.maximum:g}]"
+        return f"is {_number(summary.minimum)}"
+    return f"lies in [{_number(summary.minimum)}, {_number(summary.maximum)}]"
+
+
+def _number(value: float) -> str:
+    """Return a number, with more digits where fewer would make it a whole one."""
+    text = f"{value:g}"
+    is_rounded_off = float(text) != value and "." not in text and "e" not in text
+    return f"{value:.9g}" if is_rounded_off else text
 
 
 def source_of(history: History, birth: Birth) -> str:

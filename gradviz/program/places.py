@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import linecache
+import re
 from types import CodeType
 
 from gradviz import ir
@@ -35,6 +36,9 @@ class Places:
             return ""
         site = self.site(raw)
         lines = site.text.split("\n")
+        statement = self.statement(raw) if len(lines) > 1 else None
+        if isinstance(statement, ast.With) and statement.lineno == site.line:
+            return re.sub(r":\s*(#.*)?$", "", lines[0].strip())  # without its block
         if site.column is not None and site.end_column is not None:
             lines[-1] = lines[-1][: site.end_column - 1]
             lines[0] = lines[0][site.column - 1 :]
@@ -85,6 +89,26 @@ class Places:
         if isinstance(statement, ast.AugAssign | ast.AnnAssign):
             return _names(statement.target)
         return []
+
+    def columns(self, file: str, line: int) -> tuple[int, int]:
+        """Return where the statement of a line begins and ends in it, from 1 on.
+
+        Of ``return x`` that is ``x``; of a statement of several lines, its first one.
+        """
+        text = self.source_line(file, line)
+        start, end = len(text) - len(text.lstrip()), len(text)
+        tree = self.tree(file)
+        for each in [] if tree is None else ast.walk(tree):
+            if not isinstance(each, ast.stmt) or each.lineno != line:
+                continue
+            marked = each.value if isinstance(each, ast.Return) else each
+            if marked is None or marked.lineno != line:
+                continue
+            start = len(text.encode()[: marked.col_offset].decode(errors="ignore"))
+            if marked.end_lineno == line and marked.end_col_offset is not None:
+                stop = text.encode()[: marked.end_col_offset]
+                end = len(stop.decode(errors="ignore"))
+        return start + 1, end + 1
 
     def at_line(self, code: CodeType, line: int) -> RawSite:
         """Return a site for a line of a code object: its first instruction there.

@@ -10,7 +10,7 @@ import re
 
 from gradviz import ir
 from gradviz.render._words import clean, counted
-from gradviz.render.findings import place_of, related
+from gradviz.render.findings import by_line, place_of
 
 _SHOWN = 5
 _SIGNS = {"error": "✖", "warning": "▲", "info": "●"}
@@ -67,7 +67,7 @@ def _finding(snapshot: ir.Snapshot, finding: ir.Finding) -> str:
         lines.append(f"{_P}{_place(snapshot, site)}</p>{_code(site)}")
     if finding.fix:
         lines.append(f"{_P}<b>Fix</b> {_sentence(finding.fix)}</p>")
-    rows = [_related(snapshot, role, row) for role, row in related(finding)]
+    rows = [_related(snapshot, role, row) for role, row in by_line(snapshot, finding)]
     if rows:
         lines.append(f'<ul style="{_LIST}">{"".join(rows)}</ul>')
     return "\n".join([*lines, "</div>"])

@@ -66,6 +66,17 @@ def related(finding: ir.Finding) -> list[tuple[str, int]]:
     return pairs
 
 
+def by_line(found: Found, finding: ir.Finding) -> list[tuple[str, int]]:
+    """Return the related lines, each once: "saved here, created here"."""
+    rows: dict[tuple[str, int], int] = {}
+    roles: dict[int, dict[str, None]] = {}
+    for role, row in related(finding):
+        site = found.sites[row]
+        first = rows.setdefault((site.file, site.line), row)
+        roles.setdefault(first, {})[role] = None
+    return [(", ".join(names), row) for row, names in roles.items()]
+
+
 def place_of(site: ir.Site, sources: tuple[ir.Source, ...]) -> str:
     """Return "file:line", or what the notebook calls the cell: "Cell In[3]:2"."""
     label = None if site.source is None else sources[site.source].label
@@ -76,6 +87,7 @@ class _Style:
     """Writes one finding after the other in one width, with or without colours."""
 
     def __init__(self, found: Found, color: bool, width: int) -> None:
+        self.found = found
         self.sites = found.sites
         self.sources = found.sources
         self.color = color
@@ -95,11 +107,11 @@ class _Style:
         return "\n".join(lines)
 
     def others(self, finding: ir.Finding) -> Iterator[str]:
-        for role, row in related(finding)[:_MOST_RELATED]:
+        for role, row in by_line(self.found, finding)[:_MOST_RELATED]:
             site = self.sites[row]
-            text = clean(site.text.strip(), 60)
+            text = clean(site.text.strip().split("\n")[0], 60)
             place = self.paint(self.place(site), _DIM)
-            yield f"  {clean(role, 40)}: {place}  {text}".rstrip()
+            yield f"  {clean(role, 60)}: {place}  {text}".rstrip()
 
     def place(self, site: ir.Site) -> str:
         return place_of(site, self.sources)
@@ -112,11 +124,12 @@ class _Style:
         indent = len(line) - len(line.lstrip())
         shown = clean(line[indent:], self.width - 4)
         yield f"    {shown}"
-        if site.column is None or site.end_column is None:
-            return
-        end = site.end_column - 1 if site.end_line == site.line else len(line)
-        before = columns(clean(line[indent : max(site.column - 1, indent)]))
-        marked = columns(clean(line[max(site.column - 1, indent) : end]))
+        start = indent if site.column is None else max(site.column - 1, indent)
+        end = len(line)
+        if site.end_column is not None and site.end_line == site.line:
+            end = site.end_column - 1
+        before = columns(clean(line[indent:start]))
+        marked = columns(clean(line[start:end]))
         marked = min(marked, columns(shown) - before)
         if marked > 0:
             mark = self.paint("^" * marked, _COLOURS["error"])

@@ -57,8 +57,24 @@ function relatedPlaces(snapshot: Snapshot, finding: Finding): RelatedPlace[] {
   });
   const symptom = placeOf(snapshot, finding.symptom);
   const named = [finding.culprit, ...finding.related].includes(finding.symptom);
-  if (symptom === null || named) return places;
-  return [...places, { role: "shows here", place: symptom }];
+  const all =
+    symptom === null || named
+      ? places
+      : [...places, { role: "shows here", place: symptom }];
+  return merged(all);
+}
+
+/** A place with several roles is listed once: "saved here, created here". */
+function merged(places: readonly RelatedPlace[]): RelatedPlace[] {
+  const byLine = new Map<string, RelatedPlace>();
+  for (const { role, place } of places) {
+    const line = `${place.site.file}:${place.site.line}`;
+    const before = byLine.get(line);
+    const roles = before?.role.split(", ") ?? [];
+    if (!roles.includes(role)) roles.push(role);
+    byLine.set(line, { role: roles.join(", "), place: before?.place ?? place });
+  }
+  return [...byLine.values()];
 }
 
 /** The tensors named by the finding, else all that look into its storages. */

@@ -39,11 +39,21 @@ from gradviz.program.history import History
 def _message(history: History, found: Overwrite) -> str:
     assert found.write is not None
     written, saved = span(found.write.value), span(found.value)
+    apart = written[1] <= saved[0] or saved[1] <= written[0]
+    where = f"{_elements(written)} written, {_elements(saved)} saved"
+    facts = where if apart else "each lies in the gaps of the other"
     return (
         f"{saved_words(history, found)}. {write_words(history, found)}. The two do not "
-        f"overlap (elements {written[0]} to {written[1] - 1} were written, "
-        f"{saved[0]} to {saved[1] - 1} are saved), but all views of one storage share "
-        "one version counter, so backward() refuses."
+        f"overlap ({facts}), but all "
+        "views of one storage share one version counter, so backward() refuses."
+    )
+
+
+def _elements(span: tuple[int, int]) -> str:
+    """Return "element 3 was" or "elements 3 to 5 were"."""
+    first, last = span[0], span[1] - 1
+    return (
+        f"element {first} was" if first == last else f"elements {first} to {last} were"
     )
 
 

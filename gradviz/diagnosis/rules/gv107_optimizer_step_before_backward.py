@@ -35,6 +35,7 @@ from gradviz.diagnosis._overwrite_words import hits, saved_words
 from gradviz.diagnosis._saved_writes import Overwrite
 from gradviz.diagnosis._words import place
 from gradviz.diagnosis.rule import Hit, Rule
+from gradviz.program.events import OptimizerCall
 from gradviz.program.history import History
 
 
@@ -48,8 +49,11 @@ def _message(history: History, found: Overwrite) -> str:
 
 
 def _fix(history: History, found: Overwrite) -> str:
+    steps = {each.site for each in history.of(OptimizerCall)}
+    what = "step" if found.site in steps else "write"
     return (
-        f"Call backward() of every loss before the step in {history.line(found.site)}, "
+        f"Call backward() of every loss before the {what} in "
+        f"{history.line(found.site)}, "
         "or compute this loss again after it."
     )
 

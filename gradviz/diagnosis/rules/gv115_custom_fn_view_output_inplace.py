@@ -62,6 +62,7 @@ def _check(history: History) -> Iterator[Hit]:
             "place: that would skip the Function's own backward, so it is refused.",
             _fix(history, returned),
             culprit=returned,
+            line=None if returned is None else history.places.line(returned),
             related=[
                 Related("written here", failure.site),
                 Related("applied here", None if made is None else made.site),

@@ -42,9 +42,11 @@ def message(history: History, found: SharedWrite) -> str:
     since = ""
     if found.made is not None:
         since = f" since {place(history, found.made.site)}"
+    count = numel(found.write.value)
+    part = "" if count == numel(whole) else f"{count} elements of "
     return (
-        f"{place(history, found.call.site)} writes {numel(found.write.value)} elements "
-        f"of {tensor_words(history, whole)}, whose {numel(whole)} elements (shape "
+        f"{place(history, found.call.site)} writes {part}"
+        f"{tensor_words(history, whole)}, whose {numel(whole)} elements (shape "
         f"{list(whole.shape)}, strides {list(whole.strides)}) lie in only "
         f"{len(cells(whole))} places of memory{since}. Other elements changed with "
         "them."

@@ -114,7 +114,7 @@ def _hit(history: History, hook: HookRegistered, call: Call | None) -> Hit:
             f"{node_words(history, shared[1])}, whose gradient changes with it."
         )
     rewritten = out_of_place(history, site)
-    example = f", for example `{rewritten}` and `return`" if rewritten else ""
+    example = f", for example `{rewritten}`, and return it" if rewritten else ""
     return Hit(
         f"The hook on {_name(history, hook)} (registered in "
         f"{history.line(hook.site)}) writes the "

@@ -53,12 +53,14 @@ def check(history: History) -> Iterator[Hit]:
     culprit = raised.site if maker is None else maker.site
     dtype = "integers" if found is None else found[0].dtype
     name = "This tensor" if found is None else name_of(history, found[0], "This tensor")
-    how = "" if maker is None else f" `{maker.op}` made it so."
+    how = "" if maker is None else f", made so by `{maker.op}`"
+    literal = ""
     if maker is None or maker.op in _LITERAL:
-        how = " Its numbers are written without a point." * literal_in(history, culprit)
+        is_literal = literal_in(history, culprit)
+        how, literal = "", " Its numbers are written without a point." * is_literal
     yield Hit(
-        f"{name} holds {dtype}, since {history.line(culprit)}.{how} Only floating "
-        "point and complex tensors can require gradients.",
+        f"{name} holds {dtype} since {history.line(culprit)}{how}.{literal} Only "
+        "floating point and complex tensors can require gradients.",
         culprit,
         "Write 1.0 for 1, pass dtype=torch.float32, or convert with .float() before "
         "asking for gradients.",

@@ -49,7 +49,7 @@ def check(history: History) -> Iterator[Hit]:
     if value is not None:
         by = f" of {origin(history, value)} in {history.line(made)}"
     yield Hit(
-        f"{name} is a result{by}. It requires grad because what it was computed from "
+        f"{name} is the result{by}. It requires grad because what it was computed from "
         "does; only leaves have a switch of their own.",
         raised.site,
         "Cut it off the graph with .detach(), compute it under torch.no_grad(), or "

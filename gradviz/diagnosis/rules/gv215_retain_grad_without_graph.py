@@ -49,7 +49,7 @@ def check(history: History) -> Iterator[Hit]:
     culprit = maker.site if maker is not None and cut else raised.site
     where = ""
     if maker is not None and cut:
-        why = "with grad mode off" if not maker.grad_enabled else f"`{maker.op}`"
+        why = "with grad mode off" if not maker.grad_enabled else f"with `{maker.op}`"
         where = f": its graph ended in {history.line(culprit)}, {why}"
     yield Hit(
         f"{name} does not require grad{where}. No gradient will reach it.",

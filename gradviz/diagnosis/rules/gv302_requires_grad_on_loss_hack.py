@@ -49,7 +49,7 @@ def _check(history: History) -> Iterator[Hit]:
         words = Words(
             f"`{history.text(cut.call.site)}` ended the graph, and `requires_grad` set "
             "on the result made a fresh leaf of it: the error is gone, and so is the "
-            "training. 0 parameters get a gradient.",
+            "training.",
             "Remove the `requires_grad` and keep the loss differentiable where the "
             "graph ends.",
             cut.place,

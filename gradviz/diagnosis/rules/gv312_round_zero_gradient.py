@@ -81,11 +81,12 @@ def _is_flat(node: Node) -> bool:
 
 def _hit(history: History, backward: Backward, node: Node, lost: set[int]) -> Hit:
     names = _leaves.listed(history, lost)
+    op = node.name.split("Backward")[0].lower()
     return Hit(
         f"{node.name} has derivative 0 everywhere: the gradient of {names} is exactly "
         "zero, although the graph is connected.",
         node.site,
-        "Use a straight-through estimator: `x + (torch.round(x) - x).detach()`.",
+        f"Use a straight-through estimator: `x + (torch.{op}(x) - x).detach()`.",
         symptom=backward.site,
         nodes=(node.key,),
         tensors=tuple(sorted(lost)),

@@ -38,7 +38,7 @@ _SENTENCE = "Can't call numpy() on Tensor that requires grad"
 def _check(history: History) -> Iterator[Hit]:
     for call in failing(history, _SENTENCE):
         value = call.inputs[0] if call.inputs else None
-        name = "the tensor" if value is None else history.name(value, "the tensor")
+        name = "The tensor" if value is None else history.name(value, "The tensor")
         node = history.node(value.node if value is not None else None)
         made = node.name if node is not None else "a leaf"
         maker = None if value is None else history.producer(value)

@@ -32,6 +32,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from gradviz.diagnosis.rule import Hit, Related, Rule
+from gradviz.diagnosis.rules import _leaves
 from gradviz.diagnosis.rules._cuts import cuts, is_dead
 from gradviz.program.events import Backward, Call
 from gradviz.program.history import History
@@ -58,7 +59,7 @@ def _hits(history: History, backward: Backward) -> Iterator[Hit]:
     if not makers:
         return
     names = [history.name(call.outputs[0], "") for call in makers]
-    shown = ", ".join(name for name in names if name) or "the tensors"
+    shown = _leaves.joined([name for name in names if name]) or "the tensors"
     yield Hit(
         f"Nothing behind the root requires grad: {shown} did not ask for it.",
         makers[-1].site,

@@ -35,8 +35,8 @@ def check(history: History) -> Iterator[Hit]:
         yield words.hit(
             history,
             birth,
-            f"{words.source_of(history, birth)} {what} {words.kind_of(birth)} for "
-            f"{words.share(birth)}, first{words.place(birth)}: {_why(history, birth)}.",
+            f"{words.source_of(history, birth)} {what} {words.kind_of(birth)}"
+            f"{words.how_many(birth)}: {_why(history, birth)}.",
             "Keep the divisor away from 0: d.clamp(min=1e-8) or d + 1e-8 for what is "
             "positive, torch.where(d == 0, 1.0, d) otherwise.",
         )
@@ -51,8 +51,11 @@ def _why(history: History, birth: Birth) -> str:
         return "it divides by the number 0"
     if divisors:
         name = history.name(divisors[0], "the divisor")
-        extent = words.operands(history, call)
-        return f"{name} has a 0 there{f' ({extent})' if extent else ''}"
+        extent = words.extent(divisors[0])
+        summary = divisors[0].summary
+        if summary is not None and summary.count == 1:
+            return f"{name} is 0"
+        return f"{name} has a 0 there{f' (it {extent})' if extent else ''}"
     return "it divides by 0 there"
 
 

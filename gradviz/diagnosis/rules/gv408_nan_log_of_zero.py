@@ -35,13 +35,13 @@ def check(history: History) -> Iterator[Hit]:
         lowest = lowest_of(birth.call) if birth.call is not None else None
         sign = "a negative number" if lowest is not None and lowest < -1e-30 else "0"
         if birth.node is not None:
-            what = f"{birth.node.name} of {where} returned a gradient of"
+            what = f"{birth.node.name} of {where} returned a gradient of "
         else:
-            what = f"{where} gave"
+            what = f"{where} gave {'' if birth.is_nan else '-'}"
         yield words.hit(
             history,
             birth,
-            f"{what} {words.kind_of(birth)}{words.place(birth)}: it takes the "
+            f"{what}{words.kind_of(birth)}{words.place(birth)}: it takes the "
             f"logarithm of {sign}{f' ({extent})' if extent else ''}.",
             "Compute the logarithm together with what underflows (log_softmax, "
             "logsigmoid, cross_entropy, binary_cross_entropy_with_logits), or clamp "

@@ -117,7 +117,7 @@ def hit(history: History, call: Call, tall: Value, flat: Value) -> Hit:
     count, samples = prod(tall.shape[:-1]) * flat.shape[-1], prod(flat.shape)
     shape = shape_text(made) if made.shape else f"{tall.shape[:-1] + flat.shape[-1:]}"
     return Hit(
-        f"{described(history, tall, 'one operand')} and "
+        f"{described(history, tall, 'One operand')} and "
         f"{described(history, flat, 'the other')} broadcast to {shape}: "
         f"{count} pairs from {samples} samples, every one compared with every other.",
         call.site,

@@ -116,11 +116,13 @@ def _hit(
     if not modal or any(each.training for each in inside):
         return
     name = f"`{module.name}`" if module.name else f"the {module.kind}"
-    kinds = _leaves.joined(sorted({each.kind for each in modal}))
+    kinds = sorted({each.kind for each in modal})
+    behave = "behaves" if len(kinds) == 1 else "behave"
     yield Hit(
         f"{name} is in evaluation mode since `{history.text(switch.site)}` in "
         f"{history.line(switch.site)} and was trained so in "
-        f"{history.line(call.site)}: {kinds} inside behave as in evaluation.",
+        f"{history.line(call.site)}: {_leaves.joined(kinds)} in it {behave} as in "
+        "evaluation.",
         switch.site,
         "Call `.train()` when the evaluation is over, or at the top of each epoch.",
         symptom=step.site,

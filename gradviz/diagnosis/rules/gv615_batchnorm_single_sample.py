@@ -69,6 +69,8 @@ def _values_per_channel(value: Value) -> int:
 def _made(history: History, maker: Call | None) -> str:
     if maker is None:
         return ""
+    if maker.op == "stack":  # what puts samples together into a batch
+        return f"The batch is put together in {history.line(maker.site)}."
     before = next(iter(maker.inputs), None)
     given = f" of {shape_text(before)}" if before is not None else ""
     return f"The batch comes from `{maker.op}`{given} in {history.line(maker.site)}."
