@@ -1,7 +1,6 @@
 // Turns a graph and the view's state into the scene that is painted, as they change.
 import type { Graph } from "../graph/build.js";
 import { collapse, type VisibleGraph } from "../graph/collapse.js";
-import type { ColorBy } from "../graph/color-by.js";
 import type { Flow } from "../graph/drawing.js";
 import { type Mark, signOf } from "../graph/mark.js";
 import type { Placement } from "../layout/index.js";
@@ -19,8 +18,6 @@ import {
   measureBoxes,
 } from "../scene/boxes.js";
 import { createEdgeLabels, type EdgeLabels } from "../scene/edge-labels.js";
-import { type StorageLink, storageLinks } from "../scene/links.js";
-import { type ItemPlayback, type Playback, playItems } from "../scene/playback.js";
 import {
   boxOfNode,
   buildScene,
@@ -29,13 +26,12 @@ import {
   renumberScene,
   type Scene,
 } from "../scene/scene.js";
-import { type Tone, toneItems } from "../scene/tones.js";
-import { toneNodes } from "../scene/toning.js";
 import { createTween, type Tween } from "../scene/tween.js";
 import { buildTwinScene, describeTwins, measurePairs } from "../scene/twins.js";
 import { easeOut } from "./camera.js";
 import type { Frame } from "./frame.js";
 import type { LayoutClient } from "./layout-client.js";
+import { createMemos } from "./picture-memos.js";
 import {
   countBoxes,
   itemsOf,
@@ -123,11 +119,7 @@ export class Picture {
   private lit: ReadonlySet<number> = NOTHING;
   private matches: ReadonlySet<number> | null = null;
   private marks: ReadonlyMap<number, Mark> = new Map();
-  private toned: { scene: Scene; colorBy: ColorBy; tones: readonly Tone[] } | null =
-    null;
-  private played: { scene: Scene; playback: Playback; items: ItemPlayback } | null =
-    null;
-  private linked: { scene: Scene; links: readonly StorageLink[] } | null = null;
+  private readonly memos = createMemos();
   private theme: Theme | null = null;
 
   constructor(private readonly options: PictureOptions) {}
@@ -189,13 +181,13 @@ export class Picture {
     return {
       scene: shown,
       labels: shown === scene ? this.labels : null,
-      tones: this.tonesOf(scene, state.colorBy),
+      tones: this.memos.tones(scene, state.colorBy),
       theme: this.theme,
       matches,
       lit: this.lit,
       marks,
-      playback: this.playbackOf(scene, state.playback),
-      links: state.drawing.links ? this.linksOf(scene) : null,
+      playback: this.memos.playback(scene, state.playback),
+      links: this.memos.links(scene, state.drawing.links),
       selected: itemOf(selected),
       hovered: itemOf(hovered),
       selectedEdge: selectedEdge === null ? -1 : mergedEdge(scene, selectedEdge),
@@ -290,23 +282,6 @@ export class Picture {
     return scene;
   }
 
-  private playbackOf(scene: Scene, playback: Playback | null): ItemPlayback | null {
-    if (playback === null) return null;
-    const { played } = this;
-    if (played?.scene === scene && played.playback === playback) return played.items;
-    const items = playItems(scene.visible, playback);
-    items.stage.copyWithin(scene.half, 0, scene.half);
-    this.played = { scene, playback, items };
-    return items;
-  }
-
-  private linksOf(scene: Scene): readonly StorageLink[] {
-    if (this.linked?.scene !== scene) {
-      this.linked = { scene, links: storageLinks(scene.graph, scene.visible) };
-    }
-    return this.linked.links;
-  }
-
   private findMatches(): void {
     const { scene, state } = this;
     const isIdle = scene === null || state === null || state.matches.size === 0;
@@ -326,17 +301,5 @@ export class Picture {
       else if (known !== mark && signOf(mark) !== null) marks.set(item, "changed");
     }
     this.marks = marks;
-  }
-
-  private tonesOf(scene: Scene, colorBy: ColorBy): readonly Tone[] {
-    if (this.toned?.scene !== scene || this.toned.colorBy !== colorBy) {
-      const tones = toneItems(
-        scene.visible,
-        toneNodes(scene.graph, colorBy),
-        scene.half,
-      );
-      this.toned = { scene, colorBy, tones };
-    }
-    return this.toned.tones;
   }
 }
