@@ -10,7 +10,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
 from gradviz import ir
-from gradviz.errors import CaptureError, GradvizError
+from gradviz.errors import GradvizError
 from gradviz.flow.ranks import SPREAD
 from gradviz.flow.table import Flow, flow_of
 from gradviz.watching import ending
@@ -18,12 +18,14 @@ from gradviz.watching.alarms import Alarms
 from gradviz.watching.bare import BareLoop
 from gradviz.watching.history import History
 from gradviz.watching.hooks import Hooks
-from gradviz.watching.looks import Look, Reader, merged
+from gradviz.watching.live import WatchSource
+from gradviz.watching.looks import Look, merged, reader_of
 from gradviz.watching.pace import Pace
 from gradviz.watching.parameters import Parameters
 from gradviz.watching.ranks import launched_rank
 
 if TYPE_CHECKING:
+    from gradviz._live_view import LiveView
     from gradviz.diagnosis.diagnose import Diagnosis
 
 _AUTO = "auto"
@@ -106,7 +108,7 @@ class Watch:
         say: Callable[[str], object] | None,
         title: str,
     ) -> None:
-        self._reader = _reader_of(model)
+        self._reader = reader_of(model)
         rank = self._reader.rank()
         self._rank = launched_rank() if rank is None else rank
         auto = ending.default_page(self._rank)
@@ -134,6 +136,7 @@ class Watch:
         self._bare = None if has_optimizer else BareLoop(self._hooks)
         if self._bare is not None:
             self._hooks.first_step = self._leave_bare
+        self._followings: list[LiveView] = []
         self._forget_exit = ending.at_exit(self)
 
     # ---- while it runs --------------------------------------------------------------
@@ -198,6 +201,7 @@ class Watch:
             self.open = False
             self._take_hooks_off()
         self._forget_exit()
+        self._end_views()
         page, self._page = self._page, None
         if page is not None and self._history.rows:
             try:
@@ -278,10 +282,30 @@ class Watch:
         return getattr(plot, figure)(self, **options)
 
     def show(self) -> None:
-        """Show the history; see :func:`gradviz.show`."""
-        from gradviz.export import show
+        """Show the history; see :func:`gradviz.show`.
 
-        show(self)
+        In a notebook the view below the cell follows the training until it is closed.
+        """
+        from gradviz.export import follow, show
+
+        source = WatchSource(self._count_looks, self.snapshot)
+        following = follow(source) if self.open else None
+        if following is None:
+            show(self)
+        else:
+            self._followings.append(following)
+
+    def _count_looks(self) -> int:
+        return self.looks
+
+    def _end_views(self) -> None:
+        followings, self._followings = self._followings, []
+        for following in followings:
+            try:
+                if not following.end(self.snapshot()):
+                    self.show()
+            except Exception as error:
+                self._notes.append(f"A view was not brought to its end: {error}")
 
     def __repr__(self) -> str:
         from gradviz.render.text import to_text
@@ -292,19 +316,3 @@ class Watch:
         from gradviz.render.mime import mimebundle
 
         return mimebundle(self.snapshot())
-
-
-def _reader_of(model: Any) -> Reader:
-    torch, gradtape = sys.modules.get("torch"), sys.modules.get("gradtape")
-    if torch is not None and isinstance(model, torch.nn.Module):
-        from gradviz._capture._watch_torch import TorchReader
-
-        return TorchReader()
-    if gradtape is not None and isinstance(model, gradtape.nn.Module):
-        from gradviz._capture._watch_gradtape import GradtapeReader
-
-        return GradtapeReader()
-    raise CaptureError(
-        "expected a module of PyTorch or gradtape to watch, got "
-        f"{type(model).__module__}.{type(model).__qualname__}".replace("builtins.", "")
-    )

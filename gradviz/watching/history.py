@@ -81,7 +81,7 @@ class History:
         steps: list[ir.FlowStep] = []
         points: list[ir.FlowPoint] = []
         statistics: list[ir.Statistics] = []
-        for row in self.rows:
+        for row in list(self.rows):  # a live view asks from its own thread
             for layer, values in enumerate(row.values.tolist()):
                 full = row.statistics.get(layer)
                 point = _point(len(steps), layer, values)

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import math
+import sys
 from collections.abc import Sequence
 from typing import Any, Protocol
 
 import numpy as np
 
 from gradviz import ir
+from gradviz.errors import CaptureError
 from gradviz.watching.history import FIELDS, Row
 from gradviz.watching.parameters import Parameters
 
@@ -131,3 +133,20 @@ def merged(row: Row, look: Look) -> None:
         row.values = np.concatenate([row.values, more])
     row.values[: len(known)][known] = look.values[known]
     row.statistics |= look.statistics
+
+
+def reader_of(model: Any) -> Reader:
+    """Return what reads the tensors of a model; raise CaptureError for no module."""
+    torch, gradtape = sys.modules.get("torch"), sys.modules.get("gradtape")
+    if torch is not None and isinstance(model, torch.nn.Module):
+        from gradviz._capture._watch_torch import TorchReader
+
+        return TorchReader()
+    if gradtape is not None and isinstance(model, gradtape.nn.Module):
+        from gradviz._capture._watch_gradtape import GradtapeReader
+
+        return GradtapeReader()
+    raise CaptureError(
+        "expected a module of PyTorch or gradtape to watch, got "
+        f"{type(model).__module__}.{type(model).__qualname__}".replace("builtins.", "")
+    )
