@@ -49,7 +49,7 @@ def compare(
             yield first.row("removed", old, None, old)
         elif old is not None and new is not None:
             changes = [*_changes(first, second, old, new)]
-            changes += _rewired(first, second, old, new, partners)
+            changes += _rewired(first, second, old, new, pairs, partners)
             one, other = first.gradient(old), second.gradient(new)
             changes += gradient_changes(one, other, factor)
             kind = "changed" if changes else "same"
@@ -227,14 +227,18 @@ def _changes(first: _Side, second: _Side, old: int, new: int) -> Iterator[str]:
 
 
 def _rewired(
-    first: _Side, second: _Side, old: int, new: int, partners: dict[int, int]
+    first: _Side,
+    second: _Side,
+    old: int,
+    new: int,
+    pairs: dict[int, int],
+    partners: dict[int, int],
 ) -> Iterator[str]:
     """Name inputs that come from another node; not those that are new or gone."""
     was, now = first.inputs[old], second.inputs[new]
-    matched = set(partners.values())
     for number in sorted(was.keys() & now.keys()):
         source, other = was[number], now[number]
-        if source in matched and partners.get(other, source) != source:
+        if source in pairs and partners.get(other, source) != source:
             names = [
                 words.label(side.snapshot.nodes[node])
                 for side, node in ((first, source), (second, other))

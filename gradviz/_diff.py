@@ -135,7 +135,8 @@ def _choose(snapshot: ir.Snapshot, at: int) -> tuple[str, ir.Snapshot]:
         for number, node in enumerate(snapshot.nodes)
     )
     whole = replace(snapshot, nodes=nodes, parts=())
-    part = subgraph(whole, one.nodes)
+    is_all = len(one.nodes) == len(nodes)
+    part = replace(whole, events=()) if is_all else subgraph(whole, one.nodes)
     sources = {edge.source for edge in part.edges}
     ends = tuple(
         row
