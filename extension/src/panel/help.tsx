@@ -32,6 +32,7 @@ const MOUSE: readonly (readonly [gesture: string, what: string])[] = [
   ["Click a module", "Open or close its box"],
   ["Drag", "Move the graph"],
   ["Wheel, pinch", "Zoom at the pointer"],
+  ["Press the map", "Look there; drag to look around"],
 ];
 
 const QUERIES: readonly (readonly [query: string, what: string])[] = [

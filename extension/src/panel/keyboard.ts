@@ -22,7 +22,7 @@ export interface KeyPress {
 /** Where the key was pressed: each place leaves some keys to the element itself. */
 export type KeyPlace = "canvas" | "text" | "control" | "elsewhere";
 
-const ANYWHERE: Readonly<Record<string, Command>> = {
+export const ANYWHERE: Readonly<Record<string, Command>> = {
   "/": { kind: "search" },
   "?": { kind: "help" },
   f: { kind: "fit" },

@@ -7,13 +7,14 @@ import type { FrameParts } from "./picture.js";
 import type { TextMetrics } from "./text-metrics.js";
 
 const LARGEST = { width: 150, height: 220 }; // CSS pixels
+const LARGEST_SHARE = { width: 0.22, height: 0.42 }; // of the view
 const LEAST = { width: 34, height: 34 };
 const PADDING = 6;
 const CORNER = 8; // from the corner of the graph
 const RADIUS = 6;
 /** A smaller view has no corner to spare, and fewer boxes can be seen at once. */
 const LEAST_VIEW = { width: 420, height: 260 };
-const LEAST_BOXES = 12;
+const LEAST_BOXES = 20;
 const SMALLEST_FRAME = 5;
 /** How much of the graph must be out of view. */
 const OUTSIDE = 1.15;
@@ -58,7 +59,7 @@ export class Minimap {
     if (this.canvas.hidden === isShown) this.canvas.hidden = !isShown;
     if (!isShown) return;
     const { bounds } = frame.parts.scene;
-    const size = sizeFor(bounds);
+    const size = sizeFor(bounds, frame.size);
     this.map = fitInto(bounds, inflate({ x: 0, y: 0, ...size }, -PADDING / 2), 1);
     this.paintOverview(frame, size, this.map);
     this.paint(frame, size, this.map);
@@ -102,7 +103,16 @@ export class Minimap {
   private paintOverview(frame: MinimapFrame, size: Size, map: Transform): void {
     const { parts, text, pixelRatio } = frame;
     const { scene, tones, matches, marks, lit, theme } = parts;
-    const shown = [scene, tones, matches, marks, lit, theme.name, pixelRatio];
+    const shown = [
+      scene,
+      tones,
+      matches,
+      marks,
+      lit,
+      theme.name,
+      pixelRatio,
+      size.height,
+    ];
     if (shown.every((part, i) => part === this.painted[i])) return;
     if (parts.labels === null && this.painted.length > 0) return; // boxes move: wait
     this.painted = shown;
@@ -154,12 +164,14 @@ function isUseful({ parts, view, size }: MinimapFrame): boolean {
   );
 }
 
-function sizeFor(bounds: Rect): Size {
-  const room = { x: 0, y: 0, ...LARGEST };
+function sizeFor(bounds: Rect, view: Size): Size {
+  const most = (name: keyof Size) =>
+    Math.min(LARGEST[name], LARGEST_SHARE[name] * view[name]);
+  const room = { x: 0, y: 0, width: most("width"), height: most("height") };
   const { scale } = fitInto(bounds, room, 1);
   const side = (name: "width" | "height") =>
     Math.ceil(
-      Math.min(LARGEST[name], Math.max(LEAST[name], bounds[name] * scale + PADDING)),
+      Math.min(most(name), Math.max(LEAST[name], bounds[name] * scale + PADDING)),
     );
   return { width: side("width"), height: side("height") };
 }
