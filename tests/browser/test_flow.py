@@ -11,6 +11,7 @@ from playwright.sync_api import expect
 import gradtape as torch
 import gradviz
 from tests.browser.conftest import PATIENCE_MS, Watched
+from tests.browser.test_accessibility import grave_violations
 
 pytestmark = pytest.mark.slow
 
@@ -72,3 +73,22 @@ def test_layers_over_steps_lead_to_the_graph_and_back(
     expect(flow.get_by_test_id("flow-step")).to_have_text("6")
     page.screenshot(path=tmp_path / "heat.png")
     assert watched.errors == []
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_axe_finds_nothing_serious_in_any_chart_or_moment(
+    page_file: Path, new_page: Callable[..., Watched], scheme: str
+):
+    page = new_page(color_scheme=scheme, width=1000).page
+    page.goto(page_file.as_uri())
+    page.get_by_role("tab", name="Gradient flow").click()
+    views = page.get_by_role("group", name="What to show").get_by_role("button")
+    expect(views).to_have_count(5)
+    for view in views.all():
+        view.click()
+        expect(view).to_have_attribute("aria-pressed", "true")
+        assert grave_violations(page) == [], view.inner_text()
+    for _ in range(3):
+        page.keyboard.press(".")
+    expect(page.get_by_test_id("timeline-event")).to_be_visible()
+    assert grave_violations(page) == []

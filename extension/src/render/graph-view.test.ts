@@ -243,3 +243,34 @@ describe("the graph view", () => {
     expect(events.onSelect).not.toHaveBeenCalled();
   });
 });
+
+describe("numbers that change while code runs", () => {
+  const graph = bare(2, [[0, 1]]);
+  const withNorm = (norm: number, nans = 0) => ({
+    ...graph,
+    statistics: [{ ...(statistics as (typeof graph.statistics)[number]), norm, nans }],
+  });
+  const [statistics] = bare(0, [], { statistics: [{ count: 1 }] }).statistics;
+
+  test("are painted without a layout", async () => {
+    view.setState(idle);
+    view.setSnapshot(withNorm(1));
+    await nextFrame();
+    view.setSnapshot(withNorm(2));
+    const frame = await nextFrame();
+    expect(frame).toContain("N0");
+    expect(events.onLayout).toHaveBeenCalledOnce();
+  });
+
+  test("bring a layout where a box needs more room, as for a NaN", async () => {
+    const nodes = [{ name: "op0", kind: "op", grad_outputs: [0] }];
+    const made = bare(0, [], { nodes, statistics: [{ count: 1, norm: 1 }] });
+    const [first] = made.statistics;
+    view.setState(idle);
+    view.setSnapshot(made);
+    await nextFrame();
+    view.setSnapshot({ ...made, statistics: first ? [{ ...first, nans: 1 }] : [] });
+    expect(await nextFrame()).toContain("NaN");
+    expect(events.onLayout).toHaveBeenCalledTimes(2);
+  });
+});
