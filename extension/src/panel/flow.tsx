@@ -1,6 +1,11 @@
 // The tab of the gradient flow: how gradients change from layer to layer and step to step.
 import { seriesColour } from "../render/flow-colours.js";
-import { pickLayer, setFlowStep, setFlowView } from "../state/actions-flow.js";
+import {
+  pickLayer,
+  setFlowRank,
+  setFlowStep,
+  setFlowView,
+} from "../state/actions-flow.js";
 import {
   type Flow,
   judge,
@@ -56,17 +61,29 @@ interface Parts {
 
 function Summary({ flow, step, verdicts }: Parts) {
   const store = useStore();
-  const { layers, steps, rank } = flow;
+  const { layers, steps, rank, ranks } = flow;
   const kinds = TROUBLES.flatMap((kind) => {
     const rows = layers.flatMap((_, row) => (verdicts[row] === kind ? [row] : []));
     return rows.length === 0 ? [] : [{ kind, rows }];
   });
-  const process = rank === null ? "" : `, process ${rank}`;
   return (
     <div class="flow-summary">
       <p data-testid="flow-counts">
-        {`${formatPlural(layers.length, "parameter")}, ${formatPlural(steps.length, "step")}${process}.`}
+        {`${formatPlural(layers.length, "parameter")}, ${formatPlural(steps.length, "step")}.`}
       </p>
+      {ranks.length > 1 && (
+        <select
+          value={rank ?? 0}
+          aria-label="Process"
+          onChange={(event) => setFlowRank(store, Number(event.currentTarget.value))}
+        >
+          {ranks.map((each) => (
+            <option key={each} value={each}>
+              {`process ${each}`}
+            </option>
+          ))}
+        </select>
+      )}
       {steps.length > 1 && (
         <label>
           <span class="muted">Step</span>

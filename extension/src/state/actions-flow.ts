@@ -13,6 +13,11 @@ export function setFlowStep({ ui }: Store, step: number | null): void {
   ui.flowStep.value = step;
 }
 
+/** Choose one of several processes that trained together. */
+export function setFlowRank({ ui }: Store, rank: number): void {
+  ui.flowRank.value = rank;
+}
+
 /** Choose a layer, and its node in the graph; the flow stays beside it. */
 export function pickLayer(store: Store, layer: number): void {
   const { ui, derived } = store;

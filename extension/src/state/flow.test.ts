@@ -54,6 +54,9 @@ describe("the tables as matrices", () => {
     const points = [0, 1, 2].map((step) => ({ step, layer: 0, norm: step + 1 }));
     const flow = flowOf(training({ a: [1] }, { flow_steps, flow: points }));
     expect([flow.rank, flow.steps, [...flow.norms]]).toEqual([0, [7, 8], [3, 2]]);
+    const snapshot = training({ a: [1] }, { flow_steps, flow: points });
+    expect(flowOf(snapshot, 1)).toMatchObject({ rank: 1, ranks: [0, 1], steps: [5] });
+    expect(flowOf(snapshot, 9).rank).toBe(0);
   });
 
   test("a snapshot without a history is one step, made of its leaves", () => {

@@ -19,6 +19,7 @@ export interface Flow {
   readonly hasRatios: boolean;
   /** Which of several processes this is; null where there is one. */
   readonly rank: number | null;
+  readonly ranks: readonly number[];
 }
 
 export interface LayerHistogram {
@@ -43,12 +44,14 @@ function isReachedLeaf({ kind, grad_outputs }: Snapshot["nodes"][number]): boole
   return kind === "accumulate" && grad_outputs.some((row) => row >= 0);
 }
 
-/** The flow of the first process; of a snapshot without a history, one step. */
-export function flowOf(snapshot: Snapshot): Flow {
+/** The flow of one process, else of the first; without a history, one step. */
+export function flowOf(snapshot: Snapshot, wanted: number | null = null): Flow {
   const source = snapshot.flow.length === 0 ? ofLeaves(snapshot) : snapshot;
   const { flow_layers: layers, flow_steps, flow, statistics } = source;
-  const ranks = flow_steps.flatMap(({ rank }) => (rank === null ? [] : [rank]));
-  const rank = ranks.length === 0 ? null : Math.min(...new Set(ranks));
+  const ranks = [...new Set(flow_steps.flatMap(({ rank }) => rank ?? []))];
+  ranks.sort((a, b) => a - b);
+  const isThere = wanted !== null && ranks.includes(wanted);
+  const rank = isThere ? wanted : (ranks[0] ?? null);
   const rows = flow_steps.flatMap((step, row) => (step.rank === rank ? [row] : []));
   rows.sort((a, b) => (flow_steps[a]?.number ?? 0) - (flow_steps[b]?.number ?? 0));
   const column = new Map(rows.map((row, place) => [row, place]));
@@ -74,7 +77,7 @@ export function flowOf(snapshot: Snapshot): Flow {
     }
   }
   const steps = rows.map((row) => flow_steps[row]?.number ?? 0);
-  return { layers, steps, norms, ratios, bad, histograms, hasRatios, rank };
+  return { layers, steps, norms, ratios, bad, histograms, hasRatios, rank, ranks };
 }
 
 function ratioOf({ update_norm, weight_norm }: FlowPoint): number | null {

@@ -114,7 +114,8 @@ export function createSelectors(data: DataState, ui: UiState): Selectors {
   });
   const flow = computed(() => {
     const snapshot = data.snapshot.value;
-    return snapshot !== null && hasFlow(snapshot) ? flowOf(snapshot) : null;
+    if (snapshot === null || !hasFlow(snapshot)) return null;
+    return flowOf(snapshot, ui.flowRank.value);
   });
   const flowLayer = computed(() => {
     const selection = ui.selection.value;

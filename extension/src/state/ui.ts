@@ -80,6 +80,8 @@ export interface UiState {
   readonly flowView: Signal<FlowView>;
   readonly flowLayer: Signal<number | null>;
   readonly flowStep: Signal<number | null>;
+  /** Of several processes; null: the first. */
+  readonly flowRank: Signal<number | null>;
   /** How many events of the recording have happened; null shows it as a whole. */
   readonly position: Signal<number | null>;
   readonly playing: Signal<PlayDirection>;
@@ -124,6 +126,7 @@ export function createUiState(): UiState {
     flowView: signal("layers"),
     flowLayer: signal(null),
     flowStep: signal(null),
+    flowRank: signal(null),
     position: signal(null),
     playing: signal(0),
     playSpeed: signal(4),
