@@ -1,5 +1,5 @@
 // What the program raised, in two lines; the whole sentence is its title.
-import { raisedError } from "../state/findings.js";
+import { raisedError, worstOf } from "../state/findings.js";
 import { visibleText } from "../state/visible-text.js";
 import { useStore } from "./context.js";
 
@@ -8,7 +8,8 @@ export function Raised() {
   const { data, derived } = useStore();
   const snapshot = data.snapshot.value;
   if (snapshot === null) return null;
-  const text = raisedError(snapshot) ?? (derived.graphless.value ? snapshot.title : "");
+  const fails = derived.graphless.value && worstOf(snapshot.findings) === "error";
+  const text = raisedError(snapshot) ?? (fails ? snapshot.title : "");
   const line = visibleText(text.trim().split("\n")[0] ?? "");
   if (line === "") return null;
   return (

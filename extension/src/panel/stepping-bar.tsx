@@ -123,6 +123,25 @@ function Where({ stop }: { stop: Stop }) {
   );
 }
 
+/** Breakpoints and the gradient; folded away where there is little room. */
+function Options({ names }: { names: readonly string[] }) {
+  const { ui } = useStore();
+  const forms = (
+    <div class="line">
+      <Breakpoints names={names} />
+      <AddBreakpoint />
+      <ChangeGradient />
+    </div>
+  );
+  if (!ui.narrow.value) return forms;
+  return (
+    <details>
+      <summary>{`Breakpoints (${names.length}), gradient`}</summary>
+      {forms}
+    </details>
+  );
+}
+
 /** The waiting node is selected and brought into view, whoever made the step. */
 function useFollowing(stepping: Stepping | undefined): void {
   const store = useStore();
@@ -157,13 +176,7 @@ export function SteppingBar() {
         )}
         {waiting && <span class="pending muted">waiting for the kernel…</span>}
       </div>
-      {reason === "" && (
-        <div class="line">
-          <Breakpoints names={stepping.breakpoints} />
-          <AddBreakpoint />
-          <ChangeGradient />
-        </div>
-      )}
+      {reason === "" && <Options names={stepping.breakpoints} />}
       {stepping.error !== "" && (
         <p class="refused" role="alert" data-testid="stepping-error">
           {visibleText(stepping.error)}
