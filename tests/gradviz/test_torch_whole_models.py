@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import gc
+import weakref
 from collections import Counter
 from typing import Any
 
@@ -98,3 +100,43 @@ def test_both_engines_draw_the_same_model(way: Any, name: str):
     assert nodes_of(theirs) == nodes_of(ours)
     assert edges_of(theirs) == edges_of(ours)
     assert saved_of(theirs) == saved_of(ours)
+
+
+def gradients_of(loss: torch.Tensor) -> list[Any]:
+    """Differentiate; return the gradients of the leaves in the order of a walk."""
+    waiting: list[Any] = [loss.grad_fn]
+    leaves: dict[int, Any] = {}
+    seen: set[Any] = set()
+    for node in waiting:
+        if node is None or node in seen:
+            continue
+        seen.add(node)
+        waiting += [behind for behind, _ in node.next_functions]
+        if hasattr(node, "variable"):
+            leaves.setdefault(id(node.variable), node.variable)
+    loss.backward()
+    return [leaf.grad for leaf in leaves.values()]
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_a_model_computes_the_same_and_is_let_go(name: str):
+    def train() -> tuple[float, list[Any], list[Any]]:
+        torch.manual_seed(0)
+        loss = MODELS[name](torch)
+        gradviz.capture(loss)
+        gradients = gradients_of(loss)
+        kept = [weakref.ref(loss), *map(weakref.ref, gradients)]
+        return loss.item(), [each.clone() for each in gradients], kept
+
+    torch.manual_seed(0)
+    plain = MODELS[name](torch)
+    bits = gradients_of(plain)
+    session = gradviz.record(engine="torch", findings=False)
+    with session:
+        value, gradients, kept = train()
+    gc.collect()
+    assert value == plain.item()
+    assert all(map(torch.equal, gradients, bits))
+    assert len(gradients) == len(bits) > 3
+    assert [each() for each in kept if each() is not None] == []
+    assert session.snapshot().nodes

@@ -127,17 +127,35 @@ def run(case: Case, engine: str) -> Program:
     """Run a program under the log of an engine; what it raises is part of the log."""
     program = Program("gradtape" if engine == "gradtape" else "torch")
     program.script = case.file
+    instead = alias("torch", "gradtape") if engine == "gradtape" else nullcontext()
+    with instead, executed(case, _recorded(program)):
+        return program
+
+
+@dataclass(frozen=True)
+class Ran:
+    """What a program left: its variables, what it printed, what it raised."""
+
+    variables: dict[str, Any]
+    output: str
+    error: str
+
+
+@contextmanager
+def executed(case: Case, recorder: Any) -> Generator[Ran, None, None]:
+    """Execute a program within a context manager; its variables live in the block."""
     lines = case.source.splitlines(keepends=True)
     linecache.cache[case.file] = (len(case.source), None, lines, case.file)
     code = compile(case.source, case.file, "exec", dont_inherit=True)
-    instead = alias("torch", "gradtape") if engine == "gradtape" else nullcontext()
-    with instead, _as_main(case.file) as module, _defaults_kept(), _quiet():
+    raised = ""
+    with _as_main(case.file) as module, _defaults_kept(), _quiet() as printed:
         try:
-            with _recorded(program):
+            with recorder:
                 exec(code, module.__dict__)
         except Exception as error:
+            raised = f"{type(error).__name__}: {error}"
             error.__traceback__ = None  # its frames would keep the tensors alive
-    return program
+        yield Ran(module.__dict__, printed.getvalue(), raised)
 
 
 def _recorded(program: Program) -> Any:
@@ -177,12 +195,12 @@ def _defaults_kept() -> Generator[None, None, None]:
 
 
 @contextmanager
-def _quiet() -> Generator[None, None, None]:
-    """Let programs print and warn as they like."""
+def _quiet() -> Generator[io.StringIO, None, None]:
+    """Let programs print and warn as they like; give what they printed."""
     with (
         warnings.catch_warnings(),
-        redirect_stdout(io.StringIO()),
+        redirect_stdout(io.StringIO()) as printed,
         redirect_stderr(io.StringIO()),
     ):
         warnings.simplefilter("ignore")
-        yield
+        yield printed
