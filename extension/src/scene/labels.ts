@@ -31,11 +31,18 @@ const COPY_SLICES = "CopySlices";
 /** The op inside, and the region it wrote: "mul_ wrote [0] of 4×3". */
 function copySlicesSubtitle(snapshot: Snapshot, node: OpNode): string {
   const base = writtenTensor(snapshot, node);
-  const op = node.call === "copy_slices" ? "" : node.call;
+  const op = opInside(snapshot, node);
   const region = writtenRegion(snapshot, node);
   const shape = base === undefined ? "" : tensorLabel(base);
   if (region === null) return [op, shape].filter(Boolean).join(" · ");
   return [op, "wrote", regionText(region), "of", shape].filter(Boolean).join(" ");
+}
+
+/** The recording names it, or the log of writes does, by the line that wrote. */
+function opInside({ writes }: Snapshot, node: OpNode): string {
+  if (node.call !== "copy_slices") return node.call;
+  if (node.site === null) return "";
+  return writes.find(({ site }) => site === node.site)?.op ?? "";
 }
 
 /** How large the gradient is that came in, and what the output holds; "" where neither

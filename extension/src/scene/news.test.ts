@@ -130,7 +130,16 @@ test("edges of a node with several outputs say which one, CopySlices what it wro
       { name: "SplitBackward0", kind: "view", call: "split", outputs: [1, 2] },
       { name: "MulBackward0", kind: "op", call: "mul" },
       { name: "CopySlices", kind: "inplace", call: "mul_", inputs: [1], outputs: [0] },
+      {
+        name: "CopySlices",
+        kind: "inplace",
+        call: "copy_slices",
+        site: 0,
+        outputs: [0],
+      },
     ],
+    sites: [{ file: "a.py", line: 1, end_line: 1 }],
+    writes: [{ storage: 0, version: 1, op: "add_", site: 0 }],
     edges: [{ source: 0, output: 1, target: 1, input: 0, tensor: 2 }],
     tensors: [
       { ...tensor, shape: [4, 3], strides: [3, 1], offset: 0 },
@@ -145,4 +154,5 @@ test("edges of a node with several outputs say which one, CopySlices what it wro
     title: "CopySlices",
     subtitle: "mul_ wrote [1:3] of 4×3",
   });
+  expect(scene.boxes[3]?.subtitle).toBe("add_ · 4×3");
 });
