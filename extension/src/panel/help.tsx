@@ -23,6 +23,7 @@ const KEYS: readonly (readonly [keys: readonly string[], what: string])[] = [
   ],
   [[".", ","], "Next event of the recording, previous event"],
   [["p"], "Play the recording, or stop"],
+  [["↑", "↓", "Home", "End"], "In the ledger and in Compare: walk the rows"],
   [["Esc"], "Close this, clear the search, the selection, the marks of a finding"],
   [["?"], "This page"],
 ];

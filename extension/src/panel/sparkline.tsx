@@ -99,6 +99,7 @@ export function Sparkline({ points }: { points: readonly SeriesPoint[] }) {
         data-testid="sparkline"
       >
         <text
+          class="spark-label"
           x={LEFT - 6}
           y={high === low ? HEIGHT / 2 + 3 : PAD + 3}
           text-anchor="end"
