@@ -52,7 +52,10 @@ def merge(
         title=title or f"{merged.title or 'training'}, {len(ranks)} ranks",
         notes=tuple(notes),
     )
-    return replace(merged, findings=(*compare(merged), *merged.findings))
+    order = {"error": 0, "warning": 1, "info": 2}
+    findings = [*compare(merged), *merged.findings]
+    findings.sort(key=lambda finding: order[finding.severity])
+    return replace(merged, findings=tuple(findings))
 
 
 def _read(

@@ -31,7 +31,9 @@ _MARK = "background: #ffcf3355; color: inherit; border-bottom: 2px solid #c98a00
 def is_failure(snapshot: ir.Snapshot) -> bool:
     """Tell whether something failed: then the cause is shown before the graph."""
     severities = {finding.severity for finding in snapshot.findings}
-    return bool(severities) and ("error" in severities or not snapshot.nodes)
+    if not snapshot.nodes:  # nothing was recorded, unless gradients were watched
+        return bool(severities) and not snapshot.flow
+    return "error" in severities
 
 
 def card(snapshot: ir.Snapshot) -> str:

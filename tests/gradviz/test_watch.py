@@ -12,6 +12,7 @@ import torch
 
 import gradtape
 import gradviz
+from gradviz import ir
 from gradviz.errors import CaptureError
 from gradviz.ir_validate import validate
 
@@ -312,6 +313,7 @@ def test_it_shows_itself(engine: Any):
     optimizer = engine.optim.SGD(net.parameters(), lr=0.1)
     with watched(engine, net, optimizer, title="my net") as seen:
         train(engine, net, optimizer, 6)
+        seen._alarms.findings.append(ir.Finding("GV1", "x", "error", "Bad."))
     text = repr(seen)
     assert text.startswith("my net (")
     assert "4 parameters at 6 of the steps 0 to 5" in text
@@ -319,6 +321,7 @@ def test_it_shows_itself(engine: Any):
     bundle = seen._repr_mimebundle_()
     assert bundle["text/plain"] == text
     assert len(bundle["application/vnd.gradviz+json"]["flow"]) == 24
+    assert "iframe" in bundle["text/html"], "the page, not the card of a failed cell"
     assert seen.plot("update_ratio").data[0].name == "0.weight"
     with pytest.raises(ValueError, match="no figure 'pie'"):
         seen.plot("pie")

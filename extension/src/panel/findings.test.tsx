@@ -1,5 +1,6 @@
 // @vitest-environment jsdom
 import { describe, expect, test, vi } from "vitest";
+import { parseSnapshot } from "../ir/decode.js";
 import { onlyFindings, withFindings } from "../state/findings.test-util.js";
 import { convolution } from "../state/snapshots.test-util.js";
 import type { RevealTarget } from "../state/transport.js";
@@ -9,6 +10,20 @@ vi.mock("../render/graph-view.js", async () => {
   const { fakeGraphView } = await import("./fake-view.test-util.js");
   return { createGraphView: fakeGraphView };
 });
+
+/** Gradients over steps without a graph, and what was found in them. */
+const WATCHED = {
+  format: "gradviz",
+  schema: [1, 2],
+  producer: "torch watched by gradviz",
+  title: "my net",
+  findings: [
+    { code: "GV501", slug: "vanishing", severity: "warning", message: "`w` vanishes." },
+  ],
+  flow_layers: [{ name: "w" }],
+  flow_steps: [{ number: 0 }],
+  flow: [{ step: 0, layer: 0, norm: 1 }],
+};
 
 const tab = (app: App, name: string) => app.root.querySelector(`[data-tab=${name}]`);
 
@@ -111,6 +126,12 @@ describe("findings beside the graph", () => {
 });
 
 describe("findings without a graph", () => {
+  test("of a watched training say nothing of an error", async () => {
+    const app = await show(parseSnapshot(WATCHED));
+    expect(app.root.querySelector("[data-testid=raised]")).toBeNull();
+    expect(app.find("finding-0").textContent).toContain("vanishes");
+  });
+
   test("fill the view: no canvas, no search, what was raised, the notes", async () => {
     const app = await show(onlyFindings());
     expect(app.find("raised").textContent).toBe("RuntimeError: no grad_fn");

@@ -8,7 +8,11 @@ export function Raised() {
   const { data, derived } = useStore();
   const snapshot = data.snapshot.value;
   if (snapshot === null) return null;
-  const fails = derived.graphless.value && worstOf(snapshot.findings) === "error";
+  // A watched training has no graph either, but it did not fail.
+  const fails =
+    derived.graphless.value &&
+    snapshot.flow.length === 0 &&
+    worstOf(snapshot.findings) === "error";
   const text = raisedError(snapshot) ?? (fails ? snapshot.title : "");
   const line = visibleText(text.trim().split("\n")[0] ?? "");
   if (line === "") return null;
