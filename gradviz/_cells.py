@@ -85,7 +85,6 @@ class Following:
         self._shell = shell
         self._hook = hook
         self._logs: dict[Engine, RunLog] = {}
-        self._told: set[object] = set()  # causes that a card named already
         hook.add(self._explain)
         shell.events.register("pre_run_cell", self._join)
         self._starts: dict[Engine, int] = {}  # the first event of the running cell
@@ -116,10 +115,8 @@ class Following:
         for log in self._logs.values():
             log.raised(error)
         diagnosis = self.diagnose()
-        cause = diagnosis.cause
-        if cause is None or cause in self._told:  # of an error before this one
+        if not diagnosis.explains:  # it may know the cause of an error before this one
             return
-        self._told.add(cause)
         error.add_note(report(diagnosis, limit=1))
         # Now, not at the end of the cell: what the traceback holds may go until then.
         card = Shown(self._card(error, diagnosis), {"release": ReleaseService(error)})

@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from gradviz import ir
 from gradviz.diagnosis.rule import Hit, Rule, Severity
 from gradviz.diagnosis.rules import all_rules
+from gradviz.program.events import Raised
 from gradviz.program.history import History
 from gradviz.program.records import Program
 from gradviz.program.values import RawSite
@@ -31,15 +32,7 @@ class Diagnosis:
     @property
     def explains(self) -> bool:
         """Whether a finding is the cause of an exception that was raised."""
-        return self.cause is not None
-
-    @property
-    def cause(self) -> tuple[str, RawSite | None, RawSite | None] | None:
-        """Code, culprit and symptom of what explains an exception, where one does."""
-        for rule, hit in self.hits[:1]:
-            if hit.explains:
-                return rule.code, hit.culprit, hit.symptom
-        return None
+        return any(hit.explains for _, hit in self.hits[:1])
 
     def __repr__(self) -> str:
         from gradviz.diagnosis.report import report  # late: it writes what this holds
@@ -57,7 +50,7 @@ def diagnose(program: Program, rules: Sequence[Rule] | None = None) -> Diagnosis
     found: list[tuple[Rule, Hit]] = []
     for rule in all_rules() if rules is None else rules:
         try:
-            found += [(rule, hit) for hit in rule.check(history)]
+            found += [(rule, _placed(hit, history)) for hit in rule.check(history)]
         except Exception as error:
             notes.append(
                 f"Rule {rule.code} {rule.slug} was skipped: it raised "
@@ -69,6 +62,26 @@ def diagnose(program: Program, rules: Sequence[Rule] | None = None) -> Diagnosis
     return Diagnosis(
         findings, tuple(table.rows), table.sources(), tuple(ranked), tuple(notes)
     )
+
+
+def _placed(hit: Hit, history: History) -> Hit:
+    """Let a hit explain the last exception only, where several cells have failed."""
+    if not hit.explains or history.once(_failing_sites) is None:
+        return hit
+    sites = history.once(_failing_sites) or set()
+    if hit.symptom in sites or (hit.symptom is None and hit.culprit in sites):
+        return hit
+    return replace(hit, explains=False)
+
+
+def _failing_sites(history: History) -> set[RawSite | None] | None:
+    """Return the places of the last of several exceptions; None where one ended all."""
+    raised = history.of(Raised)
+    if len(raised) < 2:
+        return None
+    events = [*history.calls, *history.backwards]
+    ended = {event.site for event in events if history.ended_by(event)}
+    return ended | {raised[-1].site}
 
 
 def _rank(found: tuple[Rule, Hit]) -> tuple[int, int, float, str]:

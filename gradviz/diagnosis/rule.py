@@ -25,7 +25,8 @@ class Hit:
     """What a rule found: one cause, with the place that is to blame.
 
     ``explains`` is set where this is the cause of the exception that ended the run, or
-    of the backward pass that raised: such hits come first. ``line`` narrows the culprit
+    of the backward pass that raised: such hits come first. Where several cells have
+    failed, ``diagnose`` keeps it for the last exception only. ``line`` narrows the culprit
     to a line of its function where no instruction says it (``return``, a decorator).
     """
 
