@@ -26,8 +26,9 @@ class Hit:
 
     ``explains`` is set where this is the cause of the exception that ended the run, or
     of the backward pass that raised: such hits come first. Where several cells have
-    failed, ``diagnose`` keeps it for the last exception only. ``line`` narrows the culprit
-    to a line of its function where no instruction says it (``return``, a decorator).
+    failed, ``diagnose`` keeps it for the last exception only. ``line`` narrows the
+    culprit to a line of its function where no instruction says it (``return``, a
+    decorator).
     """
 
     message: str  # what happened and why, in full sentences
