@@ -32,6 +32,7 @@ from ._operands import (
     placed_results,
     promote,
 )
+from ._override import ask, overriding
 from ._packing import pack_inputs, pack_outputs
 from ._site import internal_files
 from ._tensor import Tensor, edge_of, wrap, wrap_view
@@ -68,6 +69,10 @@ def apply(op: Op, args: tuple[Any, ...], params: tuple[Any, ...]) -> Any:
     now = mode.now
     if now.profile is not None:
         return now.profile.op(apply, op, args, params)
+    if now.overrides:
+        kinds = overriding(args)
+        if kinds:
+            return ask(kinds, apply, op, args, params)
     if now.casting is not None:
         args = now.casting.op(op, args, params)
     arrays, xp = arrays_of(op, args)

@@ -24,7 +24,7 @@ def direct(_op, args, params):
 """
 
 _OPERAND = """
-    if not isinstance(t{at}, Tensor):
+    if type(t{at}) not in plain_types:
         return apply(op, args, params)
     a{at} = t{at}._data
     if type(a{at}) is not ndarray or a{at}.dtype.char not in {kinds!r}:
@@ -34,7 +34,7 @@ _OPERAND = """
 _OPTIONAL = """
     if t{at} is None:
         a{at} = None
-    elif not isinstance(t{at}, Tensor):
+    elif type(t{at}) not in plain_types:
         return apply(op, args, params)
     else:
         a{at} = t{at}._data

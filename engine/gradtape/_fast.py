@@ -28,9 +28,10 @@ from ._older_forms import call_older
 from ._op import Op
 from ._operands import as_array, broadcast_error
 from ._out import write_out
+from ._override import NoAnswerError
 from ._site import internal_files
 from ._storage import new_storage
-from ._tensor import Tensor, edge_of
+from ._tensor import Tensor, edge_of, plain_types
 
 
 def bind_pointwise(
@@ -63,7 +64,10 @@ def _compile(op: Op, scope: dict[str, Any], source: str) -> Callable[..., Tensor
 
 def _apply_or_defer(op: Op, args: tuple[Any, ...], options: tuple[Any, ...]) -> Any:
     if all(isinstance(arg, OPERANDS) for arg in args):
-        return apply(op, args, options)
+        try:
+            return apply(op, args, options)
+        except NoAnswerError:
+            return NotImplemented  # the other operand's class may know
     return NotImplemented
 
 
@@ -97,6 +101,7 @@ SCOPE: dict[str, Any] = {
     "notify": notify,
     "observers": observers,
     "one_zero": (0,),
+    "plain_types": plain_types,
     "two_zeros": (0, 0),
     "write_out": write_out,
 }

@@ -18,7 +18,7 @@ _FLOATS_AND_INTEGERS = "fdbBhHiIlLqQ"
 _UNARY = """
 def {name}(input{option}):
     {guard}
-    if not isinstance(input, Tensor):
+    if type(input) not in plain_types:
         return fallback(op, (input,), ())
     a = input._data
     if type(a) is not ndarray or a.dtype.char not in "fd":
@@ -35,10 +35,10 @@ _UNARY_RUN = """
 _BINARY = """
 def {name}(input, other{option}):
     {guard}
-    if not isinstance(input, Tensor):
+    if type(input) not in plain_types:
         return fallback(op, (input, other), ())
     a = input._data
-    paired = isinstance(other, Tensor)
+    paired = type(other) in plain_types
     kind = a.dtype.char
     if paired:
         b = other._data

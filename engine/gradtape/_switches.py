@@ -48,6 +48,7 @@ class Switches:
         "keeping",
         "levels",
         "multithreading",
+        "overrides",
         "packing",
         "profile",
         "rare",
@@ -70,6 +71,7 @@ class Switches:
         self.keeping: Any = None  # a selective checkpoint, which may know results
         self.casting: Any = None  # autocast, which chooses the precision of ops
         self.task: GraphTask | None = None  # the backward pass that runs here
+        self.overrides = True  # whether tensors of the user's classes have a say
         self.multithreading = True  # what set_multithreading_enabled() asked for
         self.levels: Any = None  # the innermost level of forward mode
         self.forward = True  # whether forward mode is on

@@ -32,6 +32,10 @@ from ._transforms import refuse_inside
 _making = threading.Lock()
 
 
+plain_types: set[type] = set()
+"""Tensor, Parameter and the like, whose ops give plain tensors; see _override."""
+
+
 class Tensor(TensorMemory, TensorOperators, TensorHooks, TensorGrad):
     """An n-dimensional array that records what was done to it.
 
@@ -63,6 +67,14 @@ class Tensor(TensorMemory, TensorOperators, TensorHooks, TensorGrad):
     _nr: int
     _view: ViewInfo | None
     _extra: TensorExtra | None
+
+    def __init_subclass__(cls, **options: Any) -> None:
+        super().__init_subclass__(**options)
+        owner = next(c for c in cls.__mro__ if "__torch_function__" in c.__dict__)
+        if cls.__module__.partition(".")[0] == "gradtape" or (
+            owner is not Tensor and owner in plain_types
+        ):
+            plain_types.add(cls)
 
     @property
     def _storage(self) -> Storage:
@@ -213,6 +225,9 @@ def _make_storage(tensor: Tensor) -> Storage:
             if node is not None and not node.storage_ids:
                 node.storage_ids = storage.id
         return storage
+
+
+plain_types.add(Tensor)
 
 
 def wrap(array: Any) -> Tensor:

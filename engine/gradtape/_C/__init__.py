@@ -9,6 +9,8 @@ from .._autocast_switches import any_enabled, is_available, supported_devices
 from .._graph_task import current_id, current_node, current_order, will_execute
 from .._mode import is_grad_enabled as is_grad_enabled
 from .._mode import mode, switch_grad_mode
+from .._override import DisableTorchFunctionSubclass as DisableTorchFunctionSubclass
+from .._override import disabled
 from ..autograd import _multithreading
 from ..autograd._custom_node import CustomNode
 from ..autograd._engine import ImperativeEngine
@@ -24,6 +26,7 @@ _FunctionBase = CustomNode
 _ImperativeEngine = ImperativeEngine
 _LinAlgError = LinAlgError
 _are_functorch_transforms_active = _forward.transforms_active
+_disabled_torch_function_impl = disabled
 _current_autograd_node = current_node
 _current_graph_task_execution_order = current_order
 _current_graph_task_id = current_id

@@ -10,6 +10,7 @@ import numpy as np
 from .._dtypes import get_default_dtype
 from .._errors import NEW_LEAF_DTYPE
 from .._node import new_object
+from .._override import disabled
 from .._tensor import Tensor, view_info, wrap
 from ..ops.rebuild import _rebuild_parameter, _rebuild_parameter_with_state
 from ..ops.subclasses import state_of
@@ -48,6 +49,7 @@ class Parameter(Tensor, metaclass=_MarkedMeta):
     """
 
     mark: ClassVar[str] = "_is_param"
+    __torch_function__ = staticmethod(disabled)
 
     def __new__(cls, data: Tensor | None = None, requires_grad: bool = True) -> Any:
         """Make a parameter over the memory of ``data``."""

@@ -20,10 +20,19 @@ from .._node import new_object
 from .._observe import OpCalled, notify, observers
 from .._op import Derivative, Kernel, Op
 from .._operands import argument_error
+from .._override import ask, of_class
 from .._sparse import NoMemoryError
 from .._storage import InferenceStorage, inference_storage
 from .._strided import Geometry, geometry_of
-from .._tensor import Tensor, edge_of, kind_now, view_info, wrap, wrap_shared
+from .._tensor import (
+    Tensor,
+    edge_of,
+    kind_now,
+    plain_types,
+    view_info,
+    wrap,
+    wrap_shared,
+)
 
 Geometric = Callable[..., Geometry]
 
@@ -55,6 +64,8 @@ def view_op(
             source = args[0]
             if not isinstance(source, Tensor):
                 raise argument_error(_op, "self", 1, source)
+            if type(source) not in plain_types and now.overrides:
+                return ask([type(source)], execute, _op, args, options)
             following = edge_of(source) if now.grad else None  # or refuses first
             try:
                 view = look(source, geometry(geometry_of(source), *options))
@@ -153,4 +164,4 @@ def recorded(
         mode.now.duals.viewed(declared, source, views, options)
     if observers:
         notify(OpCalled(declared.name, (source, *options), views, node))
-    return views
+    return views if type(source) in plain_types else of_class(source, views)

@@ -24,9 +24,10 @@ from .._dtypes import (
 )
 from .._dtypes import dtype as DType
 from .._mode import mode
+from .._override import of_class
 from .._saved_checks import note_detached
 from .._sparse import SparseArray
-from .._tensor import Tensor, wrap, wrap_alias
+from .._tensor import Tensor, plain_types, wrap, wrap_alias
 from .._warn import warn_once
 from ._memory_formats import (
     array_in,
@@ -99,7 +100,8 @@ def detach(self: Tensor) -> Tensor:
     """Return a tensor over the same memory that no gradient flows through."""
     if type(self._data) is SparseArray:
         return wrap(self._data.alias())
-    return wrap_alias(self._data, self)
+    found = wrap_alias(self._data, self)
+    return found if type(self) in plain_types else of_class(self, found)
 
 
 @method("detach_", function=True)

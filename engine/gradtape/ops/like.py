@@ -7,6 +7,7 @@ from typing import Any
 from .._define import Array, method, op, public
 from .._dtypes import DTYPE_OF, parse_dtype
 from .._mode import mode
+from .._override import of_class
 from .._tensor import Tensor
 from ._arguments import check_tensor
 from ._memory_formats import array_in, checked_format
@@ -65,7 +66,7 @@ def zeros_like(
 ) -> Tensor:
     """Return zeros of the tensor's shape, dtype and device."""
     found = new_like(input, "zeros_like", dtype, device, 0, memory_format)
-    return made(found, requires_grad)
+    return of_class(input, made(found, requires_grad))
 
 
 @public
@@ -80,7 +81,7 @@ def ones_like(
 ) -> Tensor:
     """Return ones of the tensor's shape, dtype and device."""
     found = new_like(input, "ones_like", dtype, device, 1, memory_format)
-    return made(found, requires_grad)
+    return of_class(input, made(found, requires_grad))
 
 
 @public
@@ -95,7 +96,7 @@ def empty_like(
 ) -> Tensor:
     """Return a tensor without values, of the tensor's shape, dtype and device."""
     found = new_like(input, "empty_like", dtype, device, None, memory_format)
-    return made(found, requires_grad)
+    return of_class(input, made(found, requires_grad))
 
 
 @public
@@ -112,7 +113,7 @@ def full_like(
     """Return a tensor of the tensor's shape and dtype, filled with one number."""
     value = fill_value.item() if isinstance(fill_value, Tensor) else fill_value
     found = new_like(input, "full_like", dtype, device, value, memory_format)
-    return made(found, requires_grad)
+    return of_class(input, made(found, requires_grad))
 
 
 # ---- methods: of the dtype of this tensor ----

@@ -9,7 +9,7 @@ from .._define import method
 from .._mode import mode
 from .._printing import contents_str, is_default, tensor_str
 from .._sparse import SparseArray
-from .._tensor import Tensor
+from .._tensor import Tensor, plain_types
 
 
 @method("__repr__")
@@ -17,6 +17,8 @@ def _repr(self: Tensor, *, tensor_contents: str | None = None) -> str:
     if type(self._data) is SparseArray:
         return _sparse_repr(self)
     tangent = None if mode.now.duals is None else mode.now.duals.tangent_of(self)
+    # Parameter writes its own start.
+    plain = type(self) in plain_types
     return tensor_str(
         backend_of(self._data).to_host(self._data),
         self.dtype,
@@ -25,6 +27,7 @@ def _repr(self: Tensor, *, tensor_contents: str | None = None) -> str:
         device=self.device,
         contents=tensor_contents,
         tangent=None if tangent is None else repr(tangent),
+        prefix="tensor(" if plain else f"{type(self).__name__}(",
     )
 
 

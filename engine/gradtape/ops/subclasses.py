@@ -5,7 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 from .._define import method
+from .._override import DisableTorchFunctionSubclass
 from .._tensor import Tensor
+from .order import _alias
 
 
 @method()
@@ -18,8 +20,8 @@ def as_subclass(self: Tensor, cls: type) -> Any:
     >>> type(torch.zeros(2).as_subclass(Picture)).__name__
     'Picture'
     """
-    source = self.view_as(self) if self.requires_grad else self.detach()  # type: ignore[attr-defined]
-    return retyped(source, cls)
+    with DisableTorchFunctionSubclass():
+        return retyped(_alias(self), cls)
 
 
 def _make_subclass(cls: type, data: Tensor, require_grad: bool = False) -> Any:

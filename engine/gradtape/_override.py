@@ -1,0 +1,141 @@
+"""``__torch_function__``: classes of tensors that say themselves what an op does.
+
+The hot paths know the types whose results are plain tensors; every other type goes the
+general way, which asks here. Without such a class nothing is looked at.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from ._mode import mode
+from ._op import Op
+from ._tensor import Tensor, plain_types
+
+_NO_ANSWER = (
+    "Multiple dispatch failed for '{name}'; all __torch_function__ handlers returned "
+    "NotImplemented:\n\n{handlers}\nFor more information, try re-running with "
+    "TORCH_LOGS=not_implemented"
+)
+
+
+class NoAnswerError(TypeError):
+    """No class of an op's operands knows what the op gives."""
+
+
+class Call:
+    """An op as ``__torch_function__`` gets it; equal to the function of that name."""
+
+    def __init__(self, run: Callable[..., Any], op: Op, public: Any) -> None:
+        self._run, self._op, self._public = run, op, public
+        self.__name__ = self.__qualname__ = op.name
+
+    def __call__(self, *args: Any, **options: Any) -> Any:
+        op, count = self._op, len(self._op.tensors)
+        defaults = {p.name: p.default for p in op.parameters}
+        given = dict(zip(op.options, args[count:], strict=False)) | options
+        params = tuple(given.get(name, defaults[name]) for name in op.options)
+        return self._run(op, tuple(args[:count]), params)
+
+    def __eq__(self, other: object) -> bool:
+        return other is self or (self._public is not None and other is self._public)
+
+    def __hash__(self) -> int:
+        return hash(self._public)
+
+    def __repr__(self) -> str:
+        return f"<built-in method {self.__name__}>"
+
+
+def overriding(args: Sequence[Any]) -> list[type]:
+    """Return the classes among the operands that have a say, subclasses first."""
+    found: list[type] = []
+    for arg in args:
+        if type(arg) in plain_types:
+            continue
+        for each in arg if isinstance(arg, list | tuple) else (arg,):
+            kind = type(each)
+            if kind in plain_types or kind in found or not isinstance(each, Tensor):
+                continue
+            above = [i for i, known in enumerate(found) if issubclass(kind, known)]
+            found.insert(above[0] if above else len(found), kind)
+    return found
+
+
+def ask(
+    kinds: Sequence[type],
+    run: Callable[..., Any],
+    op: Op,
+    args: tuple[Any, ...],
+    params: tuple[Any, ...],
+) -> Any:
+    """Let the classes of the operands, in turn, say what the op gives."""
+    from ._define import FUNCTIONS
+
+    public = FUNCTIONS.get(op.name, getattr(Tensor, op.name, None))
+    call = Call(run, op, public)
+    defaults = {p.name: p.default for p in op.parameters}
+    options = {
+        name: value
+        for name, value in zip(op.options, params, strict=True)
+        if value is not defaults[name] and value != defaults[name]
+    }
+    types: Any = tuple(kinds)
+    for kind in types:
+        found = kind.__torch_function__(call, types, args, options)
+        if found is not NotImplemented:
+            return found
+    handlers = "".join(f"  - tensor subclass {kind}\n" for kind in types)
+    raise NoAnswerError(_NO_ANSWER.format(name=f"torch.{op.name}", handlers=handlers))
+
+
+class DisableTorchFunctionSubclass:
+    """Within it, ops take tensors of every class as plain ones; torch._C has it."""
+
+    def __enter__(self) -> None:
+        self._before = mode.now.overrides
+        mode.now.overrides = False
+
+    def __exit__(self, *_: object) -> None:
+        mode.now.overrides = self._before
+
+
+def _torch_function(
+    cls: Any, func: Any, types: Any, args: Any = (), kwargs: Any = None
+) -> Any:
+    """Run the op on plain tensors and give the result the class, as PyTorch does."""
+    if not all(issubclass(cls, kind) for kind in types):
+        return NotImplemented
+    with DisableTorchFunctionSubclass():
+        return _as_class(func(*args, **(kwargs or {})), cls)
+
+
+def of_class(source: Any, found: Any) -> Any:
+    """Give what was made from ``source`` its class, where classes have a say."""
+    kind = type(source)
+    if kind in plain_types or not mode.now.overrides:
+        return found
+    with DisableTorchFunctionSubclass():
+        return _as_class(found, kind)
+
+
+def _as_class(found: Any, cls: Any) -> Any:
+    if cls is Tensor:
+        return found
+    if isinstance(found, Tensor):
+        return found if isinstance(found, cls) else found.as_subclass(cls)  # type: ignore[attr-defined]
+    if isinstance(found, list | tuple):
+        parts = [_as_class(each, cls) for each in found]
+        make = getattr(type(found), "_make", type(found))
+        return make(parts)
+    return found
+
+
+def disabled(func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+    """Run the op on plain tensors: the ``__torch_function__`` of parameters."""
+    with DisableTorchFunctionSubclass():
+        return func(*args, **(kwargs or {}))
+
+
+Tensor.__torch_function__ = classmethod(_torch_function)  # type: ignore[attr-defined]
