@@ -16,9 +16,16 @@ export interface Lanes {
   readonly right: number;
 }
 
+const NO_LANES: Lanes = {
+  x: new Float64Array(0),
+  left: Number.POSITIVE_INFINITY,
+  right: Number.NEGATIVE_INFINITY,
+};
+
 /** One lane per bundle with long edges, on the side where its ends are. */
 export function assignLanes(layered: Layered, coordinates: Coordinates): Lanes {
   const { graph } = layered;
+  if (!layered.ranking.style.includes(OVERLAY)) return NO_LANES; // most levels
   const x = new Float64Array(graph.bundleCount).fill(Number.NaN);
   let [left, right] = [Number.POSITIVE_INFINITY, Number.NEGATIVE_INFINITY];
   const bundles = longBundles(layered);
