@@ -216,6 +216,12 @@ def test_the_html_form_needs_neither_kernel_nor_plugin(
     count = f"{len(snapshot.nodes)} nodes"
     expect(frame.get_by_test_id("node-count")).to_have_text(count)
     expect(frame.get_by_test_id("box-count")).to_be_visible()
+    frame.get_by_role("button", name="Export").click()
+    expect(frame.get_by_role("menuitem", name="Copy link")).to_have_count(0)
+    with watched.page.expect_download() as download:
+        frame.get_by_role("menuitem", name="Recording (JSON)").click()
+    download.value.save_as(tmp_path / "saved.json")
+    assert gradviz.load(tmp_path / "saved.json") == snapshot
     assert watched.errors == []
 
 

@@ -1,10 +1,13 @@
 // Keeps what the user looks at in the address of the page, so that a link shows it again.
 import type { Bookmarks } from "../state/transport.js";
 
+/** A frame of a notebook has none that anyone could open. */
+const ADDRESSES = ["file:", "http:", "https:"];
 const PAUSE_MS = 400; // browsers refuse more than some hundred changes in 30 seconds
 
-/** The address of a page of our own; null where it cannot hold a bookmark. */
-export function pageBookmarks(page: Window): Bookmarks {
+/** The address of a page of our own; undefined where it has none to share. */
+export function pageBookmarks(page: Window): Bookmarks | undefined {
+  if (!ADDRESSES.includes(page.location.protocol)) return undefined;
   let waiting: ReturnType<typeof setTimeout> | undefined;
   let latest = page.location.hash.slice(1);
   const address = () => `${page.location.href.split("#")[0]}#${latest}`;

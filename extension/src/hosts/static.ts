@@ -27,10 +27,11 @@ export function mountPage(el: HTMLElement): Mounted {
   const page = el.ownerDocument;
   const bundle = () =>
     Promise.resolve(page.getElementById(BUNDLE_ID)?.textContent ?? "");
+  const bookmarks = pageBookmarks(window);
   const transport = {
     initial: readPage(page),
     bundle,
-    bookmarks: pageBookmarks(window),
+    ...(bookmarks && { bookmarks }),
   };
   return mount(el, transport, { height: "100vh", ownsPage: true });
 }
