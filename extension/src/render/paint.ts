@@ -44,7 +44,7 @@ function paintHeadings(context: Pen, { scene, theme, text, view }: Frame): void 
   context.font = text.font(HEADING_SIZE, true);
   context.textAlign = "center";
   context.textBaseline = "middle";
-  const y = Math.max(PLATE.top, view.y + scene.bounds.y * view.scale);
+  const y = Math.max(PLATE.top, view.y - PLATE.height - PLATE.top);
   for (const [index, words] of HEADINGS.entries()) {
     const share = index === 0 ? 0.25 : 0.75;
     const x = view.x + scene.bounds.width * share * view.scale;
