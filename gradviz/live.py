@@ -33,8 +33,8 @@ STATISTICS = ("norm", "minimum", "maximum", "mean", "std", "zeros", "nans", "inf
 """The columns of a delta; NaN where a number is not known."""
 
 FLOW_NUMBERS = ("norm", "largest", "zeros", "nans", "infs")
-FLOW_STEPS = 64
-"""Steps of the gradient flow in each delta; a whole snapshot has all of them."""
+FLOW_POINTS = 1_000
+"""Points of the last steps of the flow in each delta; a whole snapshot has all."""
 
 MOST_FAILURES = 20
 """Looks in a row that may fail before a feed gives up."""

@@ -12,12 +12,13 @@ import numpy as np
 from gradviz import ir
 from gradviz._capture._assemble import assemble
 from gradviz._capture._raw import RawFlowStep, RawNode, Recording
-from gradviz.live import FLOW_NUMBERS, FLOW_STEPS, STATISTICS, Delta, FlowTail
+from gradviz.live import FLOW_NUMBERS, FLOW_POINTS, STATISTICS, Delta, FlowTail
 
 if TYPE_CHECKING:
     from gradviz._capture._recorder import Recorder
 
 _BINS = 32
+_FEWEST_STEPS = 16  # of the flow in a delta, however many layers there are
 _read = attrgetter(*STATISTICS)
 _UNKNOWN = (None,) * len(STATISTICS)
 
@@ -99,7 +100,8 @@ class StepSource(ABC):
                 return None
             slots = self.slots()
             flow, first = self.flow()
-            steps = list(flow[-FLOW_STEPS:])
+            most = max(_FEWEST_STEPS, FLOW_POINTS // max(1, len(self._layers)))
+            steps = list(flow[-most:])
             tail = self._tail(steps, first + len(flow) - len(steps))
         if tail is None or any(slots[place] is not None for place in self._absent):
             return None

@@ -72,12 +72,21 @@ def test_numbers_change_while_the_cell_runs_and_the_last_ones_are_right(
         arg=first,
     )
     page.screenshot(path=tmp_path / "running.png")
+    page.get_by_role("tab", name="Gradient flow").click()
+    counts = page.get_by_test_id("flow-counts")
+    expect(counts).to_have_text(re.compile(r"1 parameter, [\d,]{2,} steps\."))
+    page.get_by_role("button", name="Over steps").click()
+    expect(page.get_by_test_id("flow-chart").locator("canvas")).to_be_visible()
+    page.screenshot(path=tmp_path / "flow.png")
     (lab.folder / "stop").touch()
     ended = page.get_by_text(re.compile(r"ended after \d+ steps"))
     expect(ended).to_be_visible()
     steps = int(re.findall(r"\d+", ended.inner_text())[0])
     # Four steps are kept at the end, and the last gradient is that of the last step.
     expect(page.get_by_test_id("node-count")).to_have_text("9 nodes")
+    # The tab stays, and has every step.
+    expect(counts).to_have_text(f"1 parameter, {steps:,} steps.")
+    page.get_by_role("tab", name="Inspector", exact=True).click()
     assert gradient(page) == pytest.approx(steps, rel=1e-3)
     command(page, "docmanager:save")
     outputs = lab.read("live.ipynb").cells[1].outputs

@@ -56,7 +56,8 @@ export function receiveSnapshot(store: Store, recorded: Snapshot): void {
       if (!survives(ui.selection.value, before, snapshot)) ui.selection.value = null;
     }
     const finding = nextFinding(store, snapshot);
-    if (ui.selection.value === null && (before?.findings.length ?? 0) === 0) {
+    const isIdle = ui.selection.value === null && ui.pane.value === "inspector";
+    if (before === null || (isIdle && before.findings.length === 0)) {
       ui.pane.value = finding === null ? "inspector" : "findings";
     }
     // Two graphs in one snapshot were put there to be compared.
