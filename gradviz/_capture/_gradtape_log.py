@@ -29,7 +29,7 @@ from gradviz._capture._gradtape_log_scan import Scan
 from gradviz._capture._gradtape_log_values import Reader
 from gradviz._capture._loop import LoopLog
 from gradviz.program.events import Backward, Call, Event, Raised
-from gradviz.program.log import MAX_EVENTS, Log
+from gradviz.program.log import MAX_EVENTS, MOST_WITHOUT_VALUES, Log
 from gradviz.program.records import Program
 from gradviz.program.values import Value
 
@@ -51,7 +51,7 @@ class GradtapeLog(Log):
     def __init__(self, program: Program | None = None, *, scan: bool = True) -> None:
         super().__init__(Program("gradtape") if program is None else program)
         self.program.scanned = scan
-        self._most = MAX_EVENTS // 2 if scan else _MOST_WITHOUT_VALUES
+        self._most = MAX_EVENTS // 2 if scan else MOST_WITHOUT_VALUES
         self.scan = Scan(scan)
         self.reader = Reader(self.program, self.tensors, self.scan)
         self.calls = Calls(self)
@@ -213,9 +213,6 @@ class GradtapeLog(Log):
 
 
 _MOST_NOTES = 20
-
-_MOST_WITHOUT_VALUES = 20_000
-"""Events that are kept where nobody looks at values: a log that may run for days."""
 
 
 def _sites(trace: TracebackType | None, user_files: Any) -> list[Any]:

@@ -251,8 +251,7 @@ class Reader:
         if row.key > last:
             return
         row.call, row.module = index, module
-        events = self.program.events
-        call = events[index - events[0].index] if index >= events[0].index else None
+        call = self.program.event(index)
         if isinstance(call, Call):
             call.nodes += (row.key,)
 

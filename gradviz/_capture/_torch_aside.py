@@ -3,9 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import Any
 
+from gradviz._capture._torch_values import NEEDS
 from gradviz.program.events import Call, Event
 from gradviz.program.values import Node, Value
+
+
+def is_noted_aside(noted: Any) -> bool:
+    """Say what :func:`is_aside` says of an event that may still be a note."""
+    if type(noted) is not tuple:
+        return is_aside(noted)
+    if noted[0] != "call":
+        return False
+    _, _, begun, outputs, nodes, _, _ = noted
+    needs = [glance[NEEDS] for glance in (*outputs, *begun[5])]
+    return not (nodes or any(needs) or begun[0].endswith((".get", ".set")))
 
 
 def is_aside(event: Event) -> bool:

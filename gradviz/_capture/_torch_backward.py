@@ -136,12 +136,14 @@ class TorchBackward:
             stack=stack,
             thread=get_ident(),
             api=api,
-            roots=tuple(log.value(each) for each in roots),
+            roots=tuple([log.value(each) for each in roots]),
             gradients=tuple(
-                log.value(each) if isinstance(each, self.torch.Tensor) else None
-                for each in gradients
+                [
+                    log.value(each) if isinstance(each, self.torch.Tensor) else None
+                    for each in gradients
+                ]
             ),
-            inputs=tuple(log.value(each) for each in inputs),
+            inputs=tuple([log.value(each) for each in inputs]),
             retain_graph=create if retain is None else bool(retain),
             create_graph=create,
         )
@@ -189,8 +191,7 @@ class TorchBackward:
         if error is not None:
             event.error = f"{type(error).__name__}: {error}"
             event.error_node = entry.running
-            for root in entry.roots:
-                log.graph.read(grad_fn_of(root))
+            log.graph.look_back([grad_fn_of(root) for root in entry.roots], event)
         elif event.api == "grad":
             event.results = tuple(
                 None if each is None else log.values.result(each) for each in result

@@ -3,21 +3,30 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Sequence
 from threading import get_ident
 from types import FrameType
 from typing import TYPE_CHECKING, Any
 
 from gradviz._capture._loop_base import unseen
 from gradviz._capture._torch_ops import Op, describe_function
-from gradviz._capture._torch_values import grad_fn_of, version_of
+from gradviz._capture._torch_values import (
+    NEEDS,
+    NODE,
+    STORAGE,
+    VERSION,
+    grad_fn_of,
+    version_of,
+)
 from gradviz.program.events import Call
-from gradviz.program.values import Value, Write
+from gradviz.program.noted import Glance
 
 if TYPE_CHECKING:
     from gradviz._capture._torch_log import TorchLog
 
-Met = list[tuple[Any, Value]]
-_Open = tuple[Call, Met, int]  # with the number of the node that comes next
+Met = list[tuple[Any, Glance]]
+_Open = tuple[tuple[Any, ...], Met, int]
+"""What a note tells of a call's beginning, and the number before that of its nodes."""
 
 _ELSEWHERE = ("pass", "grad_mode")  # logged, with their errors, by other parts
 _SIMPLE = frozenset({int, float, bool})
@@ -31,7 +40,7 @@ class TorchCalls:
         self.torch = torch
         self.log = log
         self.values = log.values
-        self._ops: dict[Any, Op] = {}
+        self.ops: dict[Any, Op] = {}
         self._tensor = torch.Tensor
         self._ordinary = {torch.Tensor, torch.nn.Parameter}
         self._peek = torch._C._autograd._get_sequence_nr
@@ -43,39 +52,37 @@ class TorchCalls:
 
     def op(self, func: Any) -> Op:
         """Return how calls of a function are logged."""
-        op = self._ops.get(func)
+        op = self.ops.get(func)
         if op is None:
             op = describe_function(func)
             if func is self.torch.Tensor.backward or op.name in ("backward", "grad"):
                 op = Op(op.name, "pass")  # logged where it begins
-            self._ops[func] = op
+            self.ops[func] = op
         return op
 
     def is_wanted(self, op: Op, caller: FrameType) -> bool:
         """Tell whether this call gets an event of its own."""
-        log, here = self.log, self.log.here
+        log = self.log
         if log.muted or not log.on:
             return False
         if op.how == "users" and not log.user_files[caller.f_code.co_filename]:
             return False
         # A step with a closure runs unmuted; it is logged as a whole.
-        return here.now.stepping is None or log.site() != log.loop.step_site
+        return log.here.now.stepping is None or log.site() != log.loop.step_site
 
     def begin(
         self, op: Op, types: Any, args: tuple[Any, ...], kwargs: dict[str, Any]
     ) -> _Open | None:
         """Describe a call that is about to run."""
-        met: Met = []
         try:
             if self._ordinary.issuperset(types):
-                call = self._begin(op, args, kwargs, met)
-            else:  # a subclass of the user is not to see our questions
-                with self.torch._C.DisableTorchFunction():
-                    call = self._begin(op, args, kwargs, met)
+                return self._begin(op, args, kwargs)
+            # A subclass of the user is not to see our questions.
+            with self.torch._C.DisableTorchFunction():
+                return self._begin(op, args, kwargs)
         except Exception as error:
             self.log.stop(error)
             return None
-        return call, met, self._peek()
 
     def end(self, op: Op, types: Any, opened: _Open, result: Any) -> None:
         """Describe what a call gave, and log it."""
@@ -102,112 +109,119 @@ class TorchCalls:
         if opened is None and op.how not in _ELSEWHERE and log.on and not log.muted:
             opened = self.begin(op, types, args, kwargs)
         if opened is not None:
-            call = opened[0]
-            call.error = f"{type(error).__name__}: {error}"
-            log.append(call)
+            log.note("call", opened[0], (), (), (), None)
+            call = log.program.events[-1]
+            if isinstance(call, Call):
+                call.error = f"{type(error).__name__}: {error}"
 
-    def _begin(
-        self, op: Op, args: tuple[Any, ...], kwargs: dict[str, Any], met: Met
-    ) -> Call:
-        here, values = self.log.here, self.values
-        site, stack = self.log.place()
-        tensor_type, arguments = self._tensor, list[Any]()
+    def _begin(self, op: Op, args: tuple[Any, ...], kwargs: dict[str, Any]) -> _Open:
+        log, look, tensor_type = self.log, self.values.look, self._tensor
+        met: Met = []
+        arguments: list[Any] = []
         for each in args:
             if isinstance(each, tensor_type):
-                value = values.of(each)
-                met.append((each, value))
-                arguments.append(value)
+                glance = look(each)
+                met.append((each, glance))
+                arguments.append(glance)
             elif each is None or type(each) in _SIMPLE:
                 arguments.append(each)
             else:
-                arguments.append(values.argument(each, met))
-        keywords: dict[str, Any] = {}
+                arguments.append(self.values.argument(each, met))
+        keywords: list[Any] = []
         for key, each in kwargs.items():
             simple = each is None or type(each) in _SIMPLE
-            keywords[key] = each if simple else values.argument(each, met)
-        return Call(
-            index=-1,
-            site=site,
-            stack=stack,
-            thread=get_ident(),
-            op=op.name,
-            arguments=tuple(arguments),
-            keywords=keywords,
-            inputs=tuple([value for _, value in met]),
-            grad_enabled=self._grad_enabled(),
-            inference=self._inference(),
-            module=here.now.module,
-            within=here.now.within,
+            keywords += (key, each if simple else self.values.argument(each, met))
+        inputs, given = tuple([glance for _, glance in met]), tuple(arguments)
+        frame, files = sys._getframe(3), log.user_files
+        while frame is not None and not files[frame.f_code.co_filename]:
+            frame = frame.f_back
+        code, lasti = (None, 0) if frame is None else (frame.f_code, frame.f_lasti)
+        place = log.here.now
+        begun = (
+            op.name,
+            code,
+            lasti,
+            log.around(frame),
+            get_ident(),
+            inputs,
+            inputs if inputs == given else given,
+            tuple(keywords),
+            self._grad_enabled(),
+            self._inference(),
+            place.module,
+            place.within,
         )
+        return begun, met, self._peek()
 
     def _end(self, op: Op, opened: _Open, result: Any) -> None:
-        log = self.log
-        call, met, first = opened
+        log, values, tensor_type = self.log, self.values, self._tensor
+        begun, met, first = opened
+        writes: tuple[Any, ...] = ()
         for tensor, before in met:
-            if version_of(tensor) != before.version:
-                self._notice_writes(call, op, met)
+            if version_of(tensor) != before[VERSION]:
+                writes = self._writes(begun, op, met)
                 break
         if op.touches_flags and met:
-            self.values.forget(met[0][0])
-        outputs: tuple[Any, ...] | list[Any] = ()
+            values.forget(met[0][0])
+        outputs: Sequence[Any] = ()
+        plain = None
         if op.sets:
-            outputs = [met[0][0]]
-        elif isinstance(result, self._tensor):
+            outputs = (met[0][0],)
+        elif isinstance(result, tensor_type):
             outputs = (result,)
         elif isinstance(result, tuple | list):
-            outputs = list(_tensors_in(result, self._tensor))
+            outputs = list(_tensors_in(result, tensor_type))
         elif isinstance(result, _RESULTS):
-            call.result = result
+            plain = result
         last = self._peek()
-        if last > first:
-            call.nodes = tuple(range(first + 1, last + 1))
-            log.graph.made_by(call)
-        written = call.nodes[-1] if call.nodes and call.writes else None
-        call.outputs = tuple(
-            [
-                self.values.result(
-                    each,
-                    not op.uninitialized,
-                    written if written and each._is_view() else None,
-                )
-                for each in outputs
-            ]
-        )
-        if not call.nodes:
-            self._read_what_ends(met, call)
-        log.append(call)
+        nodes = tuple(range(first + 1, last + 1)) if last > first else ()
+        written = nodes[-1] if nodes and writes else None
+        made = tuple([self._made(each, op, written) for each in outputs])
+        if nodes:
+            log.graph.made_by(nodes, log.next_index)
+        else:
+            self._read_what_ends(met, made)
+        index = log.note("call", begun, made, nodes, writes, plain)
         if op.exports:
             log.exports.add(met, outputs)
         if log.exports.watched:
-            log.exports.look(call, met, outputs)
+            log.exports.look(index, met, outputs)
 
-    def _read_what_ends(self, met: Met, call: Call) -> None:
+    def _made(self, result: Any, op: Op, written: int | None) -> Glance:
+        """Look at a result; ``written`` is the node of a call that wrote in place."""
+        node = written if written and result._is_view() else None
+        return self.values.made(result, not op.uninitialized, node)
+
+    def _read_what_ends(self, met: Met, made: tuple[Glance, ...]) -> None:
         """Read the graphs behind arguments whose result has none: it may be a cut."""
         graph = self.log.graph
-        if any(value.requires_grad for value in call.outputs):
-            return
-        for tensor, value in met:
-            if value.node is not None and not graph.is_known(value.node):
+        for glance in made:
+            if glance[NEEDS]:
+                return
+        for tensor, glance in met:
+            if glance[NODE] is not None and not graph.is_known(glance[NODE]):
                 graph.read(grad_fn_of(tensor))
 
     # ---- writes -------------------------------------------------------------------
 
-    def _notice_writes(self, call: Call, op: Op, met: Met) -> None:
-        writes: dict[int, Write] = {}
+    def _writes(self, begun: tuple[Any, ...], op: Op, met: Met) -> tuple[Any, ...]:
+        """Return storage, version before and after, and target of each write."""
+        writes: dict[int, Any] = {}
         for tensor, before in met:
+            storage, version = before[STORAGE], before[VERSION]
             now = version_of(tensor)
-            if now != before.version and before.storage not in writes:
-                target = self._written_part(op, tensor, call) or self.values.of(tensor)
-                writes[before.storage] = Write(
-                    before.storage, before.version, now, target
-                )
-        call.writes = tuple(writes.values())
+            if now != version and storage not in writes:
+                target = self._written_part(op, tensor, begun[6])
+                if target is None:
+                    target = self.values.look(tensor)
+                writes[storage] = storage, version, now, target
+        return tuple(writes.values())
 
-    def _written_part(self, op: Op, tensor: Any, call: Call) -> Value | None:
+    def _written_part(self, op: Op, tensor: Any, given: Sequence[Any]) -> Glance | None:
         """Return which elements ``tensor[key] = value`` wrote, for a basic key."""
-        if op.name != "__setitem__" or len(call.arguments) < 2:
+        if op.name != "__setitem__" or len(given) < 2:
             return None
-        key = call.arguments[1]
+        key = given[1]
         for each in key if isinstance(key, tuple) else (key,):
             if not isinstance(each, int | slice | type(None) | type(Ellipsis)):
                 return None
@@ -215,7 +229,7 @@ class TorchCalls:
                 return None
         with self.torch._C.DisableTorchFunction(), self.torch.no_grad():
             part = tensor.detach()[key]
-            return self.values.part(part, self.values.of(tensor))
+            return self.values.part(part, self.values.look(tensor))
 
 
 def _tensors_in(results: Any, cls: type) -> Any:
@@ -228,6 +242,8 @@ def _tensors_in(results: Any, cls: type) -> Any:
 
 def _make_mode(torch: Any, calls: TorchCalls) -> Any:
     from torch.overrides import TorchFunctionMode
+
+    known = calls.ops.get
 
     class ProgramMode(TorchFunctionMode):
         """Sees every call of a function of PyTorch, and runs it as it is."""
@@ -243,7 +259,7 @@ def _make_mode(torch: Any, calls: TorchCalls) -> Any:
             __tracebackhide__ = True
             if kwargs is None:
                 kwargs = {}
-            op, opened = calls.op(func), None
+            op, opened = known(func) or calls.op(func), None
             how = op.how
             if how == "record" or how == "users":
                 if calls.is_wanted(op, sys._getframe(1)):

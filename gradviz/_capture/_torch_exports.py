@@ -6,8 +6,9 @@ import zlib
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from gradviz.program.events import Call
-from gradviz.program.values import Node, StaleSaved, Value
+from gradviz._capture._torch_values import STORAGE
+from gradviz.program.noted import Glance
+from gradviz.program.values import Node, StaleSaved
 
 if TYPE_CHECKING:
     from gradviz._capture._torch_log import TorchLog
@@ -17,7 +18,7 @@ LARGEST = 1 << 20
 
 _WRITTEN_BY_THE_OP = frozenset({"_saved_running_mean", "_saved_running_var"})
 
-Met = list[tuple[Any, Value]]
+Met = list[tuple[Any, Glance]]
 
 
 class Exports:
@@ -37,19 +38,19 @@ class Exports:
     def add(self, met: Met, outputs: Sequence[Any]) -> None:
         """Watch the storages that a call handed out."""
         for tensor in [*(each for each, _ in met), *outputs]:
-            storage = self.values.of(tensor).storage
+            storage = self.values.look(tensor)[STORAGE]
             if storage and storage not in self.watched:
                 self.watched[storage] = []
                 self.values.loose.add(storage)
 
-    def look(self, call: Call, met: Met, outputs: Sequence[Any]) -> None:
+    def look(self, index: int, met: Met, outputs: Sequence[Any]) -> None:
         """Take the fingerprints of the watched storages that a call met."""
         for tensor in [*(each for each, _ in met), *outputs]:
-            prints = self.watched.get(self.values.of(tensor).storage)
-            if prints is not None and (not prints or prints[-1][0] != call.index):
+            prints = self.watched.get(self.values.look(tensor)[STORAGE])
+            if prints is not None and (not prints or prints[-1][0] != index):
                 found = self._print(tensor)
                 if found is not None:
-                    prints.append((call.index, found))
+                    prints.append((index, found))
 
     def changed(self, node: Node, tensors: dict[str, Any]) -> list[StaleSaved]:
         """Return what a node saved and somebody changed without a new version."""

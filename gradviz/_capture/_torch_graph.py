@@ -3,31 +3,29 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
+from gradviz._capture._torch_ahead import TorchAhead, list_nodes
 from gradviz._capture._torch_facts import custom_function
 from gradviz._capture._torch_notes import OTHER_THREADS
 from gradviz._capture._torch_slots import (
     NO_SEQUENCE,
     hook_name,
     is_hooked,
-    quick_walk,
     saved_slots,
     unpacks,
 )
-from gradviz._capture._torch_values import grad_fn_of
+from gradviz._capture._torch_values import grad_fn_of, output_key
 from gradviz._capture._torch_views import view_arguments
-from gradviz.program.events import Backward, Call, Event
+from gradviz.program.events import Backward
 from gradviz.program.values import Node, Saved, StaleSaved, Value
 
 if TYPE_CHECKING:
     from gradviz._capture._torch_log import TorchLog
 
-MOST_NODES = 20_000  # of one backward pass that its event lists
-
 _MOST_LIVING = 2_000  # tensors whose graphs are read at the end
-_FIRST = 4  # passes whose nodes are all read, values or not
 _FEW = 4  # outputs of a node that it may have saved
 
 _VERSIONS = re.compile(r"is at version (\d+); expected version (\d+)")
@@ -41,41 +39,37 @@ class TorchGraph:
         self.values = log.values
         self.nodes = log.program.nodes
         self.tensor_type = torch.Tensor
-        self._makers: dict[int, Event] = {}
+        self._makers: dict[int, int] = {}  # the event that made a node
         self._top_hooks = torch._C._autograd._top_saved_tensors_default_hooks
         self.detailed = False  # a graph is recorded too
-        self._passes = 0
+        self._ahead = TorchAhead(log.values.node_key)
         self._current: Backward | None = None  # the pass that is looked at
-        self._walked: set[int] = set()  # nodes that a quick look has been at
         self.packed: dict[tuple[int, str, int], str] = {}  # by node, slot, place: hook
-        self._sound: set[int] = set()  # nodes that need no closer look while they hold
 
-    def made_by(self, call: Call) -> None:
+    def made_by(self, nodes: Sequence[int], maker: int) -> None:
         """Remember which call made the nodes."""
-        hooked = self._top_hooks(True) is not None
-        for key in call.nodes:
-            self._makers[key] = call
-            if not (hooked or self.log.scan or self.detailed):
-                self._sound.add(key)
+        for key in nodes:
+            self._makers[key] = maker
+        if self._top_hooks(True) is None and not (self.log.scan or self.detailed):
+            self._ahead.made(nodes)
 
-    def made_between(self, first: int, last: int, event: Event) -> None:
+    def made_between(self, first: int, last: int, event: Backward) -> None:
         """Remember what a pass with ``create_graph`` made, besides calls of its own."""
         for key in range(first + 1, last + 1):
-            self._makers.setdefault(key, event)
+            self._makers.setdefault(key, event.index)
 
     def forget(self, first: int) -> None:
         """Drop what was made before the first event that is kept."""
-        for key in [key for key, event in self._makers.items() if event.index < first]:
+        for key in [key for key, maker in self._makers.items() if maker < first]:
             del self._makers[key]
             self.nodes.pop(key, None)
-            self._sound.discard(key)
-            self._walked.discard(key)
+            self._ahead.forget(key)
         for at in [at for at in self.packed if at[0] not in self.nodes]:
             del self.packed[at]
 
     def is_known(self, key: int) -> bool:
         """Whether a node was read, or looked at by a pass that found it good."""
-        return key in self.nodes or key in self._walked
+        return key in self.nodes or key in self._ahead.walked
 
     # ---- walking -------------------------------------------------------------------
 
@@ -111,7 +105,7 @@ class TorchGraph:
                 self._look(fn, node, stale, freed)
         if event is not None:
             event.stale, event.freed = tuple(stale), tuple(freed)
-            _list_nodes(event, found)
+            list_nodes(event, found)
         return found
 
     def _other_thread(self) -> None:
@@ -119,21 +113,20 @@ class TorchGraph:
             self.log.program.notes.append(OTHER_THREADS)
 
     def look_ahead(self, roots: list[Any], event: Backward) -> dict[int, Any]:
-        """Tell an event what its pass will find.
-
-        Without a look at values the rows of nodes are read for the first passes and
-        now and then; for the others only where something no longer holds.
-        """
-        self._passes += 1
+        """Tell an event what its pass will find."""
         self._current = event
         quick = not (self.log.scan or self.detailed or self.log.exports.watched)
-        if quick and self._passes > _FIRST and self._passes & (self._passes - 1):
-            found = quick_walk(roots, self._sound, self.values.node_key)
-            if found is not None:
-                self._walked.update(found)
-                _list_nodes(event, found)
-                return found
-        return self.walk(roots, event)
+        found = self._ahead.look(roots, event) if quick else None
+        return self.walk(roots, event) if found is None else found
+
+    def look_back(self, roots: list[Any], event: Backward) -> None:
+        """Read what is left after a pass that failed."""
+        if event.stale or event.freed:
+            for root in roots:
+                self.read(root)
+        else:
+            self.walk(roots, event)
+            event.freed = ()  # by this very pass: those of earlier ones are spent
 
     def read(self, root: Any) -> None:
         """Read what is not known yet of the graph behind a node."""
@@ -159,7 +152,10 @@ class TorchGraph:
 
     def passed(self, event: Backward) -> None:
         """Note what a pass freed; one for some inputs only is looked up when needed."""
-        if not self.log.scan or event.retain_graph or event.error or event.inputs:
+        if event.retain_graph or event.error or event.inputs:
+            return
+        if not self.log.scan:
+            self._ahead.freed(event.nodes)
             return
         for key in event.nodes:
             node = self.nodes.get(key)
@@ -196,7 +192,7 @@ class TorchGraph:
                     node.outputs = (self.values.of(fn.variable),)
             return node
         node.sequence = sequence
-        maker = self._makers.get(key)
+        maker = self.log.program.event(self._makers.get(key))
         if maker is not None:
             node.call, node.site = maker.index, maker.site
             node.module = getattr(maker, "module", None)
@@ -214,7 +210,7 @@ class TorchGraph:
         """Describe what a node gave: as it was seen, or as far as the node knows it."""
         found: list[Value] = []
         for number, each in enumerate(metadata):
-            value = self.values.outputs.get((key, number))
+            value = self.values.output(key, number)
             found.append(value or self.values.unseen(each, key, number))
         return tuple(found)
 
@@ -283,13 +279,13 @@ class TorchGraph:
         if fn is None:
             return self.values.of(tensor)
         output = self.values.node_key(fn), tensor.output_nr
-        known = self.values.outputs.get(output)
+        known = self.values.output(*output)
         if known is not None and known.version == tensor._version:
             return known
-        value = self.values.of(tensor, None if known is None else known.tensor)
+        glance = self.values.look(tensor, None if known is None else known.tensor)
         if self.detailed:
-            self.values.outputs.setdefault(output, value)
-        return value
+            self.values.outputs.setdefault(output_key(*output), glance)
+        return self.log.program.value(glance)
 
     def _overwritten(
         self, fn: Any, node: Node, slot: str, raw_slot: str, expected: int
@@ -315,15 +311,8 @@ class TorchGraph:
         A node keeps its own output as a detached tensor, to be no part of a cycle.
         """
         storage = self.values.storages.of(tensor.untyped_storage())
-        outputs = self.values.outputs
         for output in range(_FEW):
-            known = outputs.get((key, output))
+            known = self.values.output(key, output)
             if known is not None and known.storage == storage:
                 return known.tensor
         return None
-
-
-def _list_nodes(event: Backward, found: dict[int, Any]) -> None:
-    event.node_count = len(found)
-    event.nodes = tuple(found) if len(found) <= MOST_NODES else ()
-    event.leaves = tuple([-key for key in found if key < 0])

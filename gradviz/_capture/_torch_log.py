@@ -12,7 +12,7 @@ from typing import Any, ClassVar, Self
 
 from gradviz._capture._loop import LoopLog
 from gradviz._capture._loop_base import Patches, unseen
-from gradviz._capture._torch_aside import is_aside
+from gradviz._capture._torch_aside import is_noted_aside
 from gradviz._capture._torch_backward import TorchBackward
 from gradviz._capture._torch_calls import TorchCalls
 from gradviz._capture._torch_compiled import TorchCompiled
@@ -23,7 +23,7 @@ from gradviz._capture._torch_modes import TorchModes
 from gradviz._capture._torch_traceback import naming_users, without_our_frames
 from gradviz._capture._torch_values import TorchValues
 from gradviz.program.events import Backward, Call, Raised
-from gradviz.program.log import MAX_EVENTS, Log
+from gradviz.program.log import MAX_EVENTS, MOST_WITHOUT_VALUES, Log
 from gradviz.program.records import Program
 from gradviz.program.values import RawSite, Value
 
@@ -62,6 +62,7 @@ class TorchLog(Log):
         self.detailed = False
         self.last_pass: Any = None  # the Backward that ended last
         self.passes_over = 0
+        self._most = MAX_EVENTS if scan else MOST_WITHOUT_VALUES
         self._failures = 0
         self.times: dict[int, int] = {}  # event index -> ns since the log was made
         self._begun_ns = time.perf_counter_ns()
@@ -175,7 +176,7 @@ class TorchLog(Log):
         """Note when an event came; drop the oldest half when there are too many."""
         if self.detailed:
             self.times[index] = time.perf_counter_ns() - self._begun_ns
-        if len(self.program.raw) > MAX_EVENTS:
+        if len(self.program.raw) > self._most:
             self._drop_old()
 
     def _drop_old(self) -> None:
@@ -184,9 +185,9 @@ class TorchLog(Log):
         Where most of them are calls that no gradient concerns, only those go: a data
         loader is not to drive the passes out.
         """
-        events = self.program.events
-        half = len(events) // 2
-        kept = [event for event in events[:half] if not is_aside(event)]
+        raw = self.program.raw
+        half = len(raw) // 2
+        kept = [each for each in raw[:half] if not is_noted_aside(each)]
         if len(kept) < half // 2:
             self.program.drop(half, kept)
             return
@@ -238,7 +239,7 @@ class TorchLog(Log):
 
     def made(self, call: Call) -> None:
         """Learn that a call of a user's Function made the nodes it lists."""
-        self.graph.made_by(call)
+        self.graph.made_by(call.nodes, call.index)
 
     def value(self, tensor: Any) -> Value:
         """Describe a tensor as it is now."""
@@ -254,16 +255,15 @@ class TorchLog(Log):
 
     def pause(self) -> None:
         """Let tensor calls pass unseen until :meth:`resume`; pauses may nest."""
-        super().pause()
+        self.muted += 1
         # Only our own mode steps aside: a default device is a mode too.
-        if self._depth() and self._at(self._depth() - 1) is self.calls.mode:
-            self._pauses.append(self._pop())
-        else:
-            self._pauses.append(None)
+        depth = self._depth()
+        ours = depth and self._at(depth - 1) is self.calls.mode
+        self._pauses.append(self._pop() if ours else None)
 
     def resume(self) -> None:
         """End the last :meth:`pause`."""
-        super().resume()
+        self.muted -= 1
         mode = self._pauses.pop()
         if mode is not None:
             self._push(mode)
@@ -284,19 +284,19 @@ class TorchLog(Log):
             self._pop()
 
     def place(self) -> tuple[RawSite | None, tuple[RawSite, ...]]:
-        """Return the user's innermost frame, and the user's frames around it.
-
-        Without a look at values the way out is not walked: it costs at every call.
-        """
+        """Return the user's innermost frame, and the user's frames around it."""
         frame, user = sys._getframe(2), self.user_files
         while not user[frame.f_code.co_filename]:
             if frame.f_back is None:
                 return None, ()
             frame = frame.f_back
         site = frame.f_code, frame.f_lasti
-        return site, self._around(frame) if self.scan or self.detailed else ()
+        return site, self.around(frame)
 
-    def _around(self, frame: FrameType) -> tuple[RawSite, ...]:
+    def around(self, frame: FrameType | None) -> tuple[RawSite, ...]:
+        """Return the user's frames further out; () where nobody looks at values."""
+        if frame is None or not (self.scan or self.detailed):
+            return ()
         user, sites = self.user_files, list[RawSite]()
         outer = frame.f_back
         while outer is not None and len(sites) < _DEEPEST:

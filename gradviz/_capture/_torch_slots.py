@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from functools import cache
 from typing import Any
 
@@ -28,37 +27,6 @@ def _slots(cls: type) -> tuple[tuple[str, str], ...]:
         for name in sorted(dir(cls))
         if name.startswith("_raw_saved_")
     )
-
-
-def quick_walk(
-    roots: list[Any], sound: set[int], key_of: Callable[[Any], int]
-) -> dict[int, Any] | None:
-    """Return all nodes behind these by key, if each keeps all it saved as it was.
-
-    None where one does not, or is not among the ``sound`` that may be asked.
-    """
-    found: dict[int, Any] = {}
-    waiting = [fn for fn in roots if fn is not None]
-    try:
-        while waiting:
-            fn = waiting.pop()
-            key = fn._sequence_nr() + 1
-            if key > NO_SEQUENCE:
-                found[key_of(fn)] = fn
-                continue
-            if key in found:
-                continue
-            if key not in sound:
-                return None
-            found[key] = fn
-            for slot, _ in saved_slots(type(fn)):
-                getattr(fn, slot)  # raises for what was overwritten or freed
-            for behind, _ in fn.next_functions:
-                if behind is not None:
-                    waiting.append(behind)
-    except RuntimeError:
-        return None
-    return found
 
 
 def is_hooked(raw: Any) -> bool:

@@ -7,10 +7,15 @@ from typing import Any
 
 from gradviz._capture._torch_slots import NO_SEQUENCE
 from gradviz._capture._torch_summary import summarize
-from gradviz.program.log import MAX_EVENTS, Identities, Log
+from gradviz.program.log import MAX_EVENTS, MOST_WITHOUT_VALUES, Identities, Log
+from gradviz.program.noted import Glance
 from gradviz.program.values import Opaque, Summary, Value
 
-_MOST_KNOWN = 20_000  # descriptions kept before those of dead tensors go
+_FIRST_PRUNED = 250  # glances kept before those at dead tensors go
+
+STORAGE, VERSION, NEEDS, NODE = 1, 2, 8, 11
+_IS_LEAF, _IS_VIEW = 9, 10
+"""Places of fields in a glance; output comes after node."""
 
 _PLAIN = (int, float, bool, str, complex, type(None), type(Ellipsis), slice)
 _LONGEST = 64  # elements kept of a list among the arguments, characters times ten
@@ -27,67 +32,77 @@ class TorchValues:
         self.detailed = False  # a graph is recorded too
         self.sizes: dict[int, tuple[int, int]] = {}  # storage -> bytes, of an element
         self.loose: set[int] = set()  # storages that change behind their version
-        self.outputs: dict[tuple[int, int], Value] = {}  # of (node, output)
-        self._known: dict[int, tuple[weakref.ref[Any], Value]] = {}  # by id(tensor)
+        self.outputs: dict[int, Glance] = {}  # by output_key()
+        self._known: dict[int, Glance] = {}  # by id(tensor)
+        self._alive: dict[int, weakref.ref[Any]] = {}  # likewise
+        self._room = _FIRST_PRUNED
+        self._most = MAX_EVENTS if scan else MOST_WITHOUT_VALUES
+        self._sizes: dict[Any, Any] = {}  # shapes and strides, which glances share
         self._words: dict[Any, str] = {}  # dtypes and devices
         self._tensor = torch.Tensor
+        self._number = log.tensors.of
         self._parameter = torch.nn.Parameter
 
     # ---- tensors ------------------------------------------------------------------
 
     def of(self, tensor: Any, number: int | None = None) -> Value:
         """Describe a tensor as it is now; ``number`` is given where it has another."""
+        return self.log.program.value(self.look(tensor, number))
+
+    def result(self, tensor: Any) -> Value:
+        """Describe what a call or a pass returned."""
+        return self.log.program.value(self.made(tensor))
+
+    def output(self, node: int, number: int) -> Value | None:
+        """Return an output of a node as it was last seen."""
+        glance = self.outputs.get(output_key(node, number))
+        return None if glance is None else self.log.program.value(glance)
+
+    def look(self, tensor: Any, number: int | None = None) -> Glance:
+        """Return a tensor as it is now in short, the last glance where that holds."""
         known = self._known.get(id(tensor))
-        if known is not None and known[0]() is tensor:
-            value = known[1]
+        if known is not None and self._alive[id(tensor)]() is tensor:
             try:
                 version = tensor._version
             except RuntimeError:  # of inference mode
                 version = 0
             if (
-                value.requires_grad is tensor.requires_grad
-                and value.storage not in self.loose
+                known[NEEDS] is tensor.requires_grad
+                and known[STORAGE] not in self.loose
             ):
-                if value.version == version:
-                    return value
-                if value.is_leaf and not value.is_view and not self.scan:
-                    return self._renewed(tensor, value, version)
-        key = self.log.tensor(tensor) if number is None else number
-        value = self._describe(tensor, key, version_of(tensor))
-        self._known[id(tensor)] = weakref.ref(tensor), value
-        return value
+                if known[VERSION] == version:
+                    return known
+                if known[_IS_LEAF] and not known[_IS_VIEW] and not self.scan:
+                    # An optimizer wrote to a leaf: nothing else has changed.
+                    renewed = *known[:VERSION], version, *known[VERSION + 1 :]
+                    self._known[id(tensor)] = renewed
+                    return renewed
+        key = self._number(tensor) if number is None else number
+        return self._keep(tensor, self._describe(tensor, key, version_of(tensor)))
 
-    def _renewed(self, tensor: Any, old: Value, version: int) -> Value:
-        """Describe a leaf that an optimizer wrote to: nothing else has changed."""
-        value = Value(
-            old.tensor,
-            old.storage,
-            version,
-            old.shape,
-            old.strides,
-            old.offset,
-            old.dtype,
-            old.device,
-            old.requires_grad,
-            is_parameter=old.is_parameter,
-        )
-        self._known[id(tensor)] = weakref.ref(tensor), value
-        return value
-
-    def result(self, tensor: Any, scan: bool = True, node: int | None = None) -> Value:
-        """Describe what a call returned, anew: an in-place op gives it another node.
+    def made(self, tensor: Any, scan: bool = True, node: int | None = None) -> Glance:
+        """Look at what a call returned anew: an in-place op gives it another node.
 
         ``node`` is given for a view that was written to: PyTorch makes its ``grad_fn``
         when first asked, which is not for us to do.
         """
-        key = self.log.tensor(tensor)
-        value = self._describe(tensor, key, version_of(tensor), scan, node)
-        self._known[id(tensor)] = weakref.ref(tensor), value
-        if value.node is not None:
-            self.outputs[value.node, value.output] = value
-        if len(self._known) > _MOST_KNOWN:
+        try:
+            version = tensor._version
+        except RuntimeError:  # of inference mode
+            version = 0
+        key = self._number(tensor)
+        glance = self._describe(tensor, key, version, scan, node)
+        if glance[NODE] is not None:
+            self.outputs[output_key(glance[NODE], glance[NODE + 1])] = glance
+        return self._keep(tensor, glance)
+
+    def _keep(self, tensor: Any, glance: Glance) -> Glance:
+        key = id(tensor)
+        self._alive[key] = weakref.ref(tensor)
+        self._known[key] = glance
+        if len(self._known) > self._room:
             self._prune()
-        return value
+        return glance
 
     def unseen(self, metadata: Any, node: int, output: int) -> Value:
         """Describe a result that nobody saw from what its node knows of it."""
@@ -113,23 +128,19 @@ class TorchValues:
 
     def _prune(self) -> None:
         """Forget the tensors that are gone, and old outputs."""
-        gone = [key for key, (alive, _) in self._known.items() if alive() is None]
-        for key in gone:
-            del self._known[key]
-        if len(self.outputs) > MAX_EVENTS:
-            for key in list(self.outputs)[: MAX_EVENTS // 2]:
+        for key in [key for key, alive in self._alive.items() if alive() is None]:
+            del self._alive[key]
+            self._known.pop(key, None)
+        self._room = max(_FIRST_PRUNED, 2 * len(self._alive))
+        if len(self.outputs) > self._most:
+            for key in list(self.outputs)[: self._most // 2]:
                 del self.outputs[key]
 
-    def part(self, part: Any, whole: Value) -> Value:
-        """Describe some elements of a tensor, under that tensor's number."""
-        value = self._describe(part, whole.tensor, whole.version)
-        value.node, value.output, value.is_leaf = (
-            whole.node,
-            whole.output,
-            whole.is_leaf,
-        )
-        value.requires_grad = whole.requires_grad
-        return value
+    def part(self, part: Any, whole: Glance) -> Glance:
+        """Look at some elements of a tensor, under that tensor's number."""
+        found = self._describe(part, whole[0], whole[VERSION])
+        place, graph = found[:NEEDS], whole[NEEDS : _IS_LEAF + 1]
+        return *place, *graph, found[_IS_VIEW], *whole[NODE : NODE + 2], *found[13:]
 
     def _describe(
         self,
@@ -138,25 +149,36 @@ class TorchValues:
         version: int,
         scan: bool = True,
         node: int | None = None,
-    ) -> Value:
-        words = self._words
+    ) -> Glance:
+        words, cls = self._words, type(tensor)
+        dtype, device = tensor.dtype, tensor.device
+        output = number = offset = 0
+        strides, storage = (), None
         try:
-            shape = tuple(tensor.shape)
+            if node is None and (grad_fn := tensor.grad_fn) is not None:
+                sequence, output = grad_fn._sequence_nr(), tensor.output_nr
+                leaf = sequence == NO_SEQUENCE
+                node = self.node_key(grad_fn) if leaf else sequence + 1
+        except RuntimeError:  # a view that is no longer valid
+            node, output = None, 0
+        try:
+            shape = self._shared(tuple(tensor.shape))
         except RuntimeError:  # a lazy module's parameter
             shape = ()
-        dtype, device, cls = tensor.dtype, tensor.device, type(tensor)
-        output = 0
-        if node is None:
-            grad_fn = grad_fn_of(tensor)
-            if grad_fn is not None:
-                node, output = self.node_key(grad_fn), tensor.output_nr
-        value = Value(
+        try:
+            storage = tensor.untyped_storage()
+            number = self.storages.of(storage)
+            strides = self._shared(tensor.stride())
+            offset = tensor.storage_offset()
+        except (RuntimeError, NotImplementedError):  # sparse, or wrapped by functorch
+            scan = False
+        glance: Glance = (
             key,
-            0,
+            number,
             version,
             shape,
-            (),
-            0,
+            strides,
+            offset,
             words.get(dtype) or self._word(dtype),
             words.get(device) or self._word(device),
             tensor.requires_grad,
@@ -166,18 +188,16 @@ class TorchValues:
             output,
             cls is not self._tensor and isinstance(tensor, self._parameter),
         )
-        try:
-            storage = tensor.untyped_storage()
-            value.storage = self.storages.of(storage)
-            value.strides = tensor.stride()
-            value.offset = tensor.storage_offset()
-        except (RuntimeError, NotImplementedError):  # sparse, or wrapped by functorch
-            return value
-        if self.detailed:
-            self.sizes[value.storage] = storage.nbytes(), tensor.element_size()
+        if self.detailed and storage is not None:
+            self.sizes[number] = storage.nbytes(), tensor.element_size()
         if self.scan and scan:
-            value.summary, value.text = summarize(self.torch, tensor, self.detailed)
-        return value
+            glance += summarize(self.torch, tensor, self.detailed)
+        return glance
+
+    def _shared(self, sizes: tuple[int, ...]) -> tuple[int, ...]:
+        if len(self._sizes) > _FIRST_PRUNED:
+            self._sizes.clear()
+        return self._sizes.setdefault(sizes, sizes)
 
     def _word(self, thing: Any) -> str:
         word = self._words[thing] = str(thing).removeprefix("torch.")
@@ -199,14 +219,14 @@ class TorchValues:
 
     # ---- arguments ----------------------------------------------------------------
 
-    def argument(self, thing: Any, met: list[tuple[Any, Value]]) -> Any:
+    def argument(self, thing: Any, met: list[tuple[Any, Glance]]) -> Any:
         """Describe an argument; the tensors in it are added to ``met``."""
         if isinstance(thing, _PLAIN):
             return thing[: _LONGEST * 10] if isinstance(thing, str) else thing
         if isinstance(thing, self._tensor):
-            value = self.of(thing)
-            met.append((thing, value))
-            return value
+            glance = self.look(thing)
+            met.append((thing, glance))
+            return glance
         if isinstance(thing, list | tuple):
             if len(thing) > _LONGEST and not isinstance(thing[0], self.torch.Tensor):
                 thing = thing[:_LONGEST]
@@ -214,6 +234,11 @@ class TorchValues:
         if isinstance(thing, self.torch.dtype | self.torch.device):
             return Opaque(type(thing).__name__, self._word(thing))
         return Opaque(type(thing).__name__, getattr(thing, "__qualname__", ""))
+
+
+def output_key(node: int, number: int) -> int:
+    """Return one number for an output of a node."""
+    return node << 32 | number
 
 
 def grad_fn_of(tensor: Any) -> Any:

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from bisect import bisect_left
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator
 from functools import cached_property
-from operator import attrgetter
 from typing import Any, TypeVar, cast
 
 from gradviz.program.events import Backward, Call, Event, Raised
@@ -55,12 +53,7 @@ class History:
 
     def at(self, index: int | None) -> Event | None:
         """Return the event with this index, unless the log has dropped it."""
-        events = self.program.events
-        if index is None or not events:
-            return None
-        place = bisect_left(events, index, key=attrgetter("index"))  # some are dropped
-        found = events[place] if place < len(events) else None
-        return found if found is not None and found.index == index else None
+        return self.program.event(index)
 
     def call_at(self, index: int | None) -> Call | None:
         """Return the call with this index, unless it is none or was dropped."""

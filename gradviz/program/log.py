@@ -17,7 +17,10 @@ from gradviz.program.values import RawSite, Value
 MAX_EVENTS = 100_000
 """Older events are dropped beyond this many; tables of live things stay."""
 
-_FIRST_PRUNED = 1_000  # identities, before those of the dead go
+MOST_WITHOUT_VALUES = 20_000
+"""The same where nobody looks at values: a log that may run for days."""
+
+_FIRST_PRUNED = 250  # identities, before those of the dead go
 
 _DEEPEST = 32  # user frames kept of one stack
 

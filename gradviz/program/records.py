@@ -13,6 +13,7 @@ resolves them. No record holds a live tensor.
 from __future__ import annotations
 
 import threading
+from bisect import bisect_left
 from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -109,15 +110,32 @@ class Program:
         if self._settled != len(raw):
             with self.lock:
                 for at in range(self._settled, len(raw)):
-                    if type(raw[at]) is tuple:
-                        raw[at] = event_of(raw[at], self.value)
-                    if type(raw[at]) is ModuleCall:
-                        self._open.append(raw[at])
+                    self._settle(at)
                 self._settled = len(raw)
         for call in self._open:
             call.left = self.left.get(call.index)
         self._open = [call for call in self._open if call.left is None]
         return raw
+
+    def _settle(self, place: int) -> Event:
+        event = self.raw[place]
+        if type(event) is tuple:
+            event = self.raw[place] = event_of(event, self.value)
+            if type(event) is ModuleCall:
+                event.left = self.left.get(event.index)
+                self._open.append(event)
+        return event
+
+    def event(self, index: int | None) -> Event | None:
+        """Return the event with this index, unless it is none or was dropped."""
+        if index is None:
+            return None
+        with self.lock:
+            raw = self.raw
+            place = bisect_left(raw, index, key=_index_of)
+            if place == len(raw) or _index_of(raw[place]) != index:
+                return None
+            return self._settle(place)
 
     def value(self, glance: Glance) -> Value:
         """Return the value that a glance stands for, the same one each time."""
@@ -126,14 +144,17 @@ class Program:
             known = self._values[id(glance)] = glance, Value(*glance)
         return known[1]
 
-    def drop(self, count: int, but: Sequence[Event] = ()) -> int:
+    def drop(self, count: int, but: Sequence[Any] = ()) -> int:
         """Forget the oldest events but some; return the index of the first left."""
         with self.lock:
             self.raw[:count] = but
-            self._settled = max(0, self._settled - count) + len(but)
+            self._settled = 0 if but else max(0, self._settled - count)
             self._values.clear()
-            first = self.raw[0]
-            index = first[1] if type(first) is tuple else first.index
+            index = _index_of(self.raw[0])
             for key in [key for key in self.left if key < index]:
                 del self.left[key]
         return index
+
+
+def _index_of(event: Any) -> int:
+    return event[1] if type(event) is tuple else event.index

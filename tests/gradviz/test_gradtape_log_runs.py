@@ -122,7 +122,7 @@ def test_a_failing_pass_keeps_no_tensor_alive() -> None:
 
 @SCANS
 def test_memory_is_bounded(monkeypatch: pytest.MonkeyPatch, scan: bool) -> None:
-    monkeypatch.setattr(_gradtape_log, "_MOST_WITHOUT_VALUES", 200)
+    monkeypatch.setattr(_gradtape_log, "MOST_WITHOUT_VALUES", 200)
     monkeypatch.setattr(_gradtape_log, "MAX_EVENTS", 400)
     with GradtapeLog(scan=scan) as log:
         train(60)

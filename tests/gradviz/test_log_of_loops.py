@@ -3,19 +3,28 @@
 from __future__ import annotations
 
 import gc
+import importlib
 import sys
 from typing import Any
 
 import pytest
 
-import gradtape as torch
-from gradviz._capture._gradtape_log import GradtapeLog
+from gradviz._capture._program import open_log
 from gradviz.program.events import Backward, Call, ModuleCall
 
 _USUAL = 12  # steps after which a log knows the loop
 
 
-def _network() -> tuple[Any, Any, Any]:
+@pytest.fixture(params=["gradtape", "torch"])
+def torch(request: pytest.FixtureRequest) -> Any:
+    return importlib.import_module(request.param)
+
+
+def _log(torch: Any) -> Any:
+    return open_log(torch.__name__, scan=False)
+
+
+def _network(torch: Any) -> tuple[Any, Any, Any]:
     net = torch.nn.Sequential(torch.nn.Linear(3, 3), torch.nn.Tanh())
     optimizer = torch.optim.SGD(net.parameters(), lr=0.1)
     x = torch.ones(2, 3)
@@ -33,13 +42,13 @@ def _network() -> tuple[Any, Any, Any]:
     return net, step, x
 
 
-def _last_pass(log: GradtapeLog) -> Backward:
+def _last_pass(log: Any) -> Backward:
     return [each for each in log.program.events if isinstance(each, Backward)][-1]
 
 
-def test_a_write_late_in_a_loop_is_found_before_the_pass() -> None:
-    _, step, _ = _network()
-    with GradtapeLog(scan=False) as log:
+def test_a_write_late_in_a_loop_is_found_before_the_pass(torch: Any) -> None:
+    _, step, _ = _network(torch)
+    with _log(torch) as log:
         for _ in range(_USUAL):
             step()
         with pytest.raises(RuntimeError, match="modified by an inplace operation"):
@@ -49,9 +58,11 @@ def test_a_write_late_in_a_loop_is_found_before_the_pass() -> None:
     assert log.program.nodes[event.stale[0].node].name == "TanhBackward0"
 
 
-def test_a_second_pass_late_in_a_loop_names_the_pass_that_freed_its_nodes() -> None:
-    _, step, _ = _network()
-    with GradtapeLog(scan=False) as log:
+def test_a_second_pass_late_in_a_loop_names_the_first(
+    torch: Any,
+) -> None:
+    _, step, _ = _network(torch)
+    with _log(torch) as log:
         loss = [step() for _ in range(_USUAL)][-1]
         first = _last_pass(log)
         with pytest.raises(RuntimeError, match="a second time"):
@@ -63,13 +74,13 @@ def test_a_second_pass_late_in_a_loop_names_the_pass_that_freed_its_nodes() -> N
         assert log.program.nodes[key].freed_by == first.index
 
 
-def test_a_pass_that_fails_late_in_a_loop_has_rows_for_its_nodes() -> None:
-    _, step, _ = _network()
+def test_a_pass_that_fails_late_in_a_loop_has_rows_for_its_nodes(torch: Any) -> None:
+    _, step, _ = _network(torch)
 
     def fail(gradient: Any) -> None:
         raise ZeroDivisionError
 
-    with GradtapeLog(scan=False) as log:
+    with _log(torch) as log:
         for _ in range(_USUAL):
             step()
         with pytest.raises(ZeroDivisionError):
@@ -79,9 +90,9 @@ def test_a_pass_that_fails_late_in_a_loop_has_rows_for_its_nodes() -> None:
     assert {"TanhBackward0", "AddmmBackward0", "AccumulateGrad"} <= names
 
 
-def test_another_graph_after_a_long_loop_is_read_in_full() -> None:
-    _, step, x = _network()
-    with GradtapeLog(scan=False) as log:
+def test_another_graph_after_a_long_loop_is_read_in_full(torch: Any) -> None:
+    _, step, x = _network(torch)
+    with _log(torch) as log:
         for _ in range(_USUAL):
             step()
         w = torch.ones(3, requires_grad=True)
@@ -96,9 +107,9 @@ def test_another_graph_after_a_long_loop_is_read_in_full() -> None:
     assert [saved.slot for saved in rows[2].saved] == ["_saved_self"]
 
 
-def test_every_pass_of_a_loop_lists_its_nodes_and_leaves() -> None:
-    net, step, _ = _network()
-    with GradtapeLog(scan=False) as log:
+def test_every_pass_of_a_loop_lists_its_nodes_and_leaves(torch: Any) -> None:
+    net, step, _ = _network(torch)
+    with _log(torch) as log:
         for _ in range(_USUAL):
             step()
     passes = [each for each in log.program.events if isinstance(each, Backward)]
@@ -108,9 +119,9 @@ def test_every_pass_of_a_loop_lists_its_nodes_and_leaves() -> None:
     assert len(set().union(*[each.nodes for each in passes])) > 3 * _USUAL
 
 
-def test_the_collector_has_nothing_to_look_at_in_calls_nobody_read() -> None:
-    _, step, _ = _network()
-    with GradtapeLog(scan=False) as log:
+def test_the_collector_has_nothing_to_look_at_in_calls_nobody_read(torch: Any) -> None:
+    _, step, _ = _network(torch)
+    with _log(torch) as log:
         for _ in range(_USUAL):
             step()
         for _ in range(5):  # a tuple is let go of once all in it are
@@ -121,10 +132,10 @@ def test_the_collector_has_nothing_to_look_at_in_calls_nobody_read() -> None:
         assert not kept & {"call", "module"}
 
 
-def test_a_log_that_is_read_now_and_then_is_the_same_log() -> None:
+def test_a_log_that_is_read_now_and_then_is_the_same_log(torch: Any) -> None:
     def ops(read: bool) -> list[str]:
-        _, step, _ = _network()
-        with GradtapeLog(scan=False) as log:
+        _, step, _ = _network(torch)
+        with _log(torch) as log:
             for _ in range(_USUAL):
                 step()
                 if read:
@@ -136,8 +147,8 @@ def test_a_log_that_is_read_now_and_then_is_the_same_log() -> None:
     assert ops(read=True) == ops(read=False)
 
 
-def test_what_one_call_gives_and_the_next_one_takes_is_one_value() -> None:
-    with GradtapeLog(scan=False) as log:
+def test_what_one_call_gives_and_the_next_one_takes_is_one_value(torch: Any) -> None:
+    with _log(torch) as log:
         y = torch.ones(2) + 1
         y.exp()
         torch.stack([y])
@@ -147,8 +158,10 @@ def test_what_one_call_gives_and_the_next_one_takes_is_one_value() -> None:
     assert stack.arguments == (stack.inputs,)
 
 
-def test_a_module_call_that_is_read_before_it_ends_learns_of_its_end() -> None:
-    with GradtapeLog(scan=False) as log:
+def test_a_module_call_read_before_it_ends_learns_of_its_end(
+    torch: Any,
+) -> None:
+    with _log(torch) as log:
 
         class Curious(torch.nn.Module):
             def forward(self, x: Any) -> Any:
@@ -162,10 +175,14 @@ def test_a_module_call_that_is_read_before_it_ends_learns_of_its_end() -> None:
     assert event.left == log.program.events[-1].index + 1
 
 
-def test_memory_of_a_long_loop_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("gradviz._capture._gradtape_log._MOST_WITHOUT_VALUES", 200)
-    _, step, _ = _network()
-    with GradtapeLog(scan=False) as log:
+def test_memory_of_a_long_loop_is_bounded(
+    torch: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("_gradtape_log", "_torch_log"):
+        module = importlib.import_module(f"gradviz._capture.{name}")
+        monkeypatch.setattr(module, "MOST_WITHOUT_VALUES", 200)
+    _, step, _ = _network(torch)
+    with _log(torch) as log:
         for _ in range(200):
             step()
             assert len(log.program.raw) <= 200
