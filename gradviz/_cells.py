@@ -140,12 +140,15 @@ class Following:
 
 
 def _with_error(graph: ir.Snapshot, text: str) -> ir.Snapshot:
-    """Return the graph with the error as its last event, as in a recording."""
+    """Return the graph with the error as its last event, as in a recording.
+
+    Its title needs to name the kind of error only.
+    """
     events = graph.events
-    if any(event.kind == "error" for event in events):
-        return graph
-    last = ir.Event("error", events[-1].time_ns if events else 0, text=text)
-    return replace(graph, events=(*events, last))
+    if not any(event.kind == "error" for event in events):
+        last = ir.Event("error", events[-1].time_ns if events else 0, text=text)
+        events = (*events, last)
+    return replace(graph, title=text.partition(":")[0], events=events)
 
 
 def _innermost(trace: TracebackType | None) -> FrameType | None:

@@ -55,7 +55,9 @@ def test_following_finds_causes_in_earlier_cells(cells: Cells):
     ended = cells.run("y.sum().backward()")
     assert "y += 1" in notes(ended.error_in_exec)
     (card,) = cells.graphs
-    assert card["title"].startswith("RuntimeError: one of the variables")
+    assert card["title"] == "RuntimeError"
+    raised = [each["text"] for each in card["events"] if each["kind"] == "error"]
+    assert raised[0].startswith("RuntimeError: one of the variables")
     assert card["findings"][0]["slug"] == "inplace-saved-output"
 
 
