@@ -11,6 +11,7 @@ import {
   hidingScope,
   scopeChain,
 } from "./collapse.js";
+import { isComparable } from "./comparison.js";
 import { isFailure } from "./findings.js";
 import type { PaneName } from "./panes.js";
 import type { Store } from "./store.js";
@@ -61,7 +62,8 @@ export function receiveSnapshot(store: Store, recorded: Snapshot): void {
       ui.pane.value = finding === null ? "inspector" : "findings";
     }
     // Two graphs in one snapshot were put there to be compared.
-    if (before === null && snapshot.parts.length > 1) ui.pane.value = "compare";
+    if (before === null && snapshot.parts.length > 1 && isComparable(snapshot))
+      ui.pane.value = "compare";
     ui.finding.value = finding;
     const fails = isFailure(snapshot);
     ui.card.value = fails && (before === null ? ui.allowsCard.value : ui.card.value);

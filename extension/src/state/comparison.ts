@@ -17,7 +17,7 @@ export interface Comparison {
 
 /** Whether a snapshot holds several graphs. */
 export function isComparable({ parts, events }: Snapshot): boolean {
-  if (parts.length > 0) return parts.length > 1;
+  if (parts.length > 0) return parts.filter(({ nodes }) => nodes.length > 0).length > 1;
   return events.filter(({ kind }) => kind === "backward_begin").length > 1;
 }
 
