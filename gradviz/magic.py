@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from gradviz._live_view import LiveView
 
 _SHOWN_BY_THEMSELVES = ("gradviz.ir.Snapshot", "gradviz._capture._session.Session")
-_LONG_S = 0.4  # a cell that is over sooner shows its graph once, at its end
+_LONG_S = 0.8  # a cell that is over sooner shows its graph once, at its end
 _EXPRESSION_FILE = "<%gradviz>"
 _NO_EXPRESSION = (
     "Name what to show, as in `%gradviz loss`; to record a whole cell, begin it with "

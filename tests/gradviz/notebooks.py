@@ -64,8 +64,12 @@ class Cells:
 
     @property
     def shown(self) -> list[dict[str, Any]]:
-        """The data of every display so far."""
-        return [output["data"] for output in self.shell.display_pub.outputs]
+        """The data of every display as it is now; a live view replaces its own."""
+        shown: dict[object, dict[str, Any]] = {}
+        for place, output in enumerate(self.shell.display_pub.outputs):
+            key = (output.get("transient") or {}).get("display_id", place)
+            shown[key] = output["data"]
+        return list(shown.values())
 
     @property
     def graphs(self) -> list[dict[str, Any]]:

@@ -11,6 +11,7 @@ import pytest
 
 import gradviz
 from gradviz import magic, widget
+from gradviz.render.mime import SNAPSHOT
 from tests.gradviz.notebooks import Cells, KeptComm, kept_comms, notebook_shell
 
 PROGRAM = "x = torch.tensor([1.0, 2.0], requires_grad=True)\nloss = (x * x).sum()\n"
@@ -342,3 +343,14 @@ def test_the_notebooks_own_frames_are_not_the_users(cells: Cells):
     assert not [file for file in files if "IPython" in file]
     stacks = {node["name"]: node.get("stack", []) for node in graph["nodes"]}
     assert max(map(len, stacks.values())) == 1  # f, called from the cell
+
+
+def test_a_long_cell_is_followed_and_then_shown_as_a_whole(cells: Cells):
+    waiting = "import threading\nfor _ in range(3):\n"
+    waiting += "    (x * 2).sum().backward()\n    threading.Event().wait(0.7)"
+    assert cells.run(f"%%gradviz\n{waiting}").success
+    outputs = cells.shell.display_pub.outputs
+    counts = [len(each["data"][SNAPSHOT]["nodes"]) for each in outputs]
+    assert counts == [3, 7]  # one step while it ran, then all three
+    (graph,) = cells.graphs
+    assert len(graph["flow_steps"]) == 3
