@@ -112,7 +112,7 @@ class TorchSource(StepSource):
         if log is None:
             return
         news: list[Any] = []
-        for event in reversed(list(log.program.events)):
+        for event in reversed(log.program.events):
             if event.index < self._heard:
                 break
             news.append(event)
