@@ -234,6 +234,7 @@ def test_names_of_files_cannot_turn_around(
 ):
     page = show(samples.hostile())
     page.keyboard.press("t")
+    page.get_by_role("tab", name="Compare").click()
     compared = page.get_by_test_id("compare").inner_text()
     page.get_by_role("tab", name="Findings").click()
     parts = ("node-table", "findings-pane", "status", "breadcrumb")
