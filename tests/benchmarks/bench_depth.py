@@ -72,10 +72,10 @@ def without_sites() -> None:
     from gradtape import _fast_source as source
     from gradtape.ops import operators
 
-    before, _, rest = source._RECORD.partition("            frame = get_frame(1)")
+    before, _, rest = source.PLACE.partition("            frame = get_frame(1)")
     _, end, after = rest.partition("            result._grad_fn = node")
     nothing = "            node.code = None\n            node.lasti = 0\n"
-    source._RECORD = before + nothing + end + after
+    source.PLACE = before + nothing + end + after
     importlib.reload(operators)
 
 
