@@ -170,7 +170,7 @@ def hostile() -> ir.Snapshot:
             ir.FlowLayer(script, "Net<T>", 3, 1, 0, script),
             ir.FlowLayer(rtl),
         ),
-        parts=(ir.Part("be\u202efore", (0, 0)), ir.Part("", (0,))),
+        parts=(ir.Part("be\u202efore", (0, 0)), ir.Part("")),
         flow_steps=(ir.FlowStep(3, 2**40, 7, 5, None, 0, nan, True), ir.FlowStep(-1)),
         flow=(
             ir.FlowPoint(0, 0, nan, inf, 2, 1, 1, 0.0, -1.0, 1e308, 2),
