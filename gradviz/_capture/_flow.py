@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 
 from gradviz import ir
 from gradviz._capture._raw import RawFlowStep, RawNode, Recording
+from gradviz.flow.table import point_of
 
 KEPT_FLOW_POINTS = 100_000
 """Points of older steps are forgotten, oldest first, beyond this many."""
@@ -97,7 +98,7 @@ def flow_tables(
         for layer in sorted(by_layer):
             summary = by_layer[layer]
             full = add_statistics(summary) if summary.histogram else None
-            points.append(_point(at, layer, summary, full))
+            points.append(point_of(summary, at, layer, full))
     return FlowTables(layers, tuple(steps), tuple(points))
 
 
@@ -112,20 +113,4 @@ def _layer(leaf: RawNode, row: int | None, nodes: Sequence[ir.OpNode]) -> ir.Flo
         count=count,
         node=row,
         tensor=None if row is None else next(iter(nodes[row].outputs), None),
-    )
-
-
-def _point(
-    step: int, layer: int, summary: ir.Statistics, full: int | None
-) -> ir.FlowPoint:
-    ends = [abs(x) for x in (summary.minimum, summary.maximum) if x is not None]
-    return ir.FlowPoint(
-        step=step,
-        layer=layer,
-        norm=summary.norm,
-        largest=max(ends, default=None),
-        zeros=summary.zeros,
-        nans=summary.nans,
-        infs=summary.infs,
-        gradient=full,
     )

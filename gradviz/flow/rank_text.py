@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
 
 from gradviz import ir
 from gradviz.flow.ranks import Cell, Ranks, number_text, span, times_of
-from gradviz.render._words import clean, columns, counted
+from gradviz.render._words import aligned, clean, counted
 
 
 def ranks_text(snapshot: ir.Snapshot, limit: int = 20) -> str:
@@ -25,9 +24,9 @@ def ranks_text(snapshot: ir.Snapshot, limit: int = 20) -> str:
         times = times_of(flow)
         spans = (span(times.step), span(times.backward), span(times.wait))
         table.append((str(rank), str(len(flow.steps)), *spans))
-    lines += _aligned(table)
+    lines += aligned(table)
     if ranks.numbers:
-        lines += ["", *_aligned(_gradients(ranks, limit))]
+        lines += ["", *aligned(_gradients(ranks, limit))]
         if len(ranks.layers) > limit:
             more = len(ranks.layers) - limit
             lines.append(f"… {counted(more, 'more parameter')}")
@@ -59,13 +58,3 @@ def _spread(cells: dict[int, Cell]) -> float:
         return math.inf
     low = min(known)
     return max(known) / low if low else 0.0
-
-
-def _aligned(rows: Sequence[tuple[str, ...]]) -> Iterator[str]:
-    widths = [max(columns(row[place]) for row in rows) for place in range(len(rows[0]))]
-    for row in rows:
-        cells = [
-            cell + " " * (width - columns(cell))
-            for cell, width in zip(row, widths, strict=True)
-        ]
-        yield "  ".join(cells).rstrip()

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
 
 import numpy as np
 
 from gradviz import ir
 from gradviz.flow.judge import Verdict, judge_all
 from gradviz.flow.table import Flow, Matrix, flow_of
-from gradviz.render._words import clean, columns, counted
+from gradviz.render._words import aligned, clean, counted
 
 _BARS = "▁▂▃▄▅▆▇█"
 _WIDE = 12  # columns of a curve
@@ -49,7 +48,7 @@ def flow_text(snapshot: ir.Snapshot, limit: int = 40) -> str:
                 words[row] if words[row] != "none" else "no gradient",
             )
         )
-    lines = [_title(flow), *_aligned(rows)]
+    lines = [_title(flow), *aligned(rows)]
     if len(kept) < len(words):
         lines.append(f"… {counted(len(words) - len(kept), 'more parameter')}")
     return "\n".join(lines)
@@ -106,13 +105,3 @@ def _level(above: float, span: float) -> int:
 def _middle(part: Matrix) -> float:
     known = part[np.isfinite(part) & (part > 0)]
     return float(np.log10(np.median(known))) if len(known) else math.nan
-
-
-def _aligned(rows: list[tuple[str, ...]]) -> Iterator[str]:
-    widths = [max(columns(row[place]) for row in rows) for place in range(len(rows[0]))]
-    for row in rows:
-        cells = [
-            cell + " " * (width - columns(cell))
-            for cell, width in zip(row, widths, strict=True)
-        ]
-        yield "  ".join(cells).rstrip()

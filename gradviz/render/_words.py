@@ -10,6 +10,7 @@ from __future__ import annotations
 import math
 import re
 import unicodedata
+from collections.abc import Iterator, Sequence
 from pathlib import PurePath
 
 from gradviz import ir
@@ -54,6 +55,21 @@ def columns(text: str) -> int:
         0 if unicodedata.combining(letter) else 1 + (_is_wide(letter))
         for letter in text
     )
+
+
+def aligned(rows: Sequence[Sequence[str]]) -> Iterator[str]:
+    """Return the rows of a table as lines whose columns stand under each other.
+
+    >>> list(aligned([("layer", "norm"), ("fc", "0.25")]))
+    ['layer  norm', 'fc     0.25']
+    """
+    widths = [max(columns(row[place]) for row in rows) for place in range(len(rows[0]))]
+    for row in rows:
+        cells = [
+            cell + " " * (width - columns(cell))
+            for cell, width in zip(row, widths, strict=True)
+        ]
+        yield "  ".join(cells).rstrip()
 
 
 def _is_wide(letter: str) -> bool:
