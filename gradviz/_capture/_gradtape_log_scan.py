@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import math
 from typing import Any
 
 import numpy as np
 
 from gradtape._backend import backend_of
 from gradtape._sparse import SparseArray
+from gradviz._capture._scan import summary_of
 from gradviz.program.values import Summary
 
 _SHOWN = 8  # elements of a small array that are written out
@@ -33,7 +33,7 @@ class Scan:
         if type(array) is not np.ndarray:
             array = backend_of(array).to_host(array)
         with np.errstate(all="ignore"):
-            return _summary(array)
+            return summary_of(array)
 
     def text(self, array: Any) -> str:
         """Return up to eight elements as text; "" where there are more."""
@@ -44,52 +44,3 @@ class Scan:
                 "\n", ""
             )
         return str(array.tolist())
-
-
-def _summary(array: Any) -> Summary | None:
-    kind = array.dtype.kind
-    count = int(array.size)
-    if count == 0:
-        return Summary(0)
-    if kind == "V":
-        array = array.astype(np.float32)
-    elif kind == "c":
-        array = np.abs(array)
-    elif kind == "f" and array.itemsize == 2:
-        array = array.astype(np.float32)
-    elif kind not in "fiub":
-        return None
-    flat = array.ravel(order="K")
-    low, high = float(flat.min()), float(flat.max())
-    zeros = count - int(np.count_nonzero(flat))
-    if math.isfinite(low) and math.isfinite(high):
-        return Summary(
-            count, zeros=zeros, minimum=low, maximum=high, norm=_norm(flat, low, high)
-        )
-    fine = np.isfinite(array)
-    nans = int(np.count_nonzero(np.isnan(flat)))
-    finite = array[fine]
-    found = Summary(
-        count,
-        nans=nans,
-        infs=count - int(finite.size) - nans,
-        zeros=zeros,
-        first_bad=tuple(
-            int(i) for i in np.unravel_index(int((~fine).argmax()), array.shape)
-        ),
-    )
-    if finite.size:
-        found.minimum, found.maximum = float(finite.min()), float(finite.max())
-        found.norm = _norm(finite, found.minimum, found.maximum)
-    return found
-
-
-def _norm(flat: Any, low: float, high: float) -> float:
-    """Return the L2 norm of finite numbers, scaled where squares would overflow."""
-    most = max(-low, high)
-    if flat.dtype.kind == "f" and 1e-15 < most < 1e15:
-        return math.sqrt(float(flat.dot(flat)))
-    if most <= 0:
-        return 0.0
-    scaled = flat.astype(np.float64) / most
-    return most * math.sqrt(float(scaled.dot(scaled)))

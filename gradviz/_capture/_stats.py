@@ -15,11 +15,9 @@ import numpy as np
 
 from gradtape._sparse import SparseArray
 from gradviz import ir
+from gradviz._capture._scan import PIECE
 
 BINS = 32
-
-# 256 KiB of float64: two such buffers and the array's own piece fit the L2 cache.
-_PIECE = 32_768
 
 # Below it the squares that make up a norm have lost digits to underflow.
 _SMALLEST = 1e-145
@@ -194,7 +192,7 @@ def _sums(xp: Any, flat: Any, low: float, high: float) -> tuple[_Sums, list[int]
         return _Sums(math.nan, math.nan, scaled.t, scaled.t_squared), bins
     totals, bins = [0.0] * 4, np.zeros(BINS + 1, np.int64)
     # On a GPU one launch costs more than the memory it saves.
-    step = _PIECE if xp is np else int(flat.size)
+    step = PIECE if xp is np else int(flat.size)
     for start in range(0, int(flat.size), step):
         x = flat[start : start + step].astype(xp.float64)
         parts = [x.sum(), x.dot(x)]

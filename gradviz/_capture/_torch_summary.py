@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import math
 from typing import Any
 
-import numpy as np
-
 from gradviz import ir
+from gradviz._capture._scan import summary_of
 from gradviz._capture._stats import statistics as array_statistics
 from gradviz.program.values import Summary
 
@@ -38,7 +36,7 @@ def summarize(
                 data = data.float()
             if data.is_cpu:
                 array = data.resolve_neg().numpy()
-                return _of_array(array), str(array.flat[:_SHOWN].tolist())
+                return summary_of(array), str(array.flat[:_SHOWN].tolist())
             text = str(data.flatten()[:_SHOWN].tolist())
             if data.dtype is torch.bool:
                 data = data.to(torch.uint8)
@@ -76,31 +74,6 @@ def _with_statistics(torch: Any, data: Any) -> Summary | None:
         full.norm,
         full,
     )
-
-
-def _of_array(array: Any) -> Summary:
-    """Summarize memory of the CPU: for small tensors NumPy is the quicker one."""
-    summary = Summary(count=array.size)
-    if not summary.count:
-        return summary
-    low, high = float(array.min()), float(array.max())
-    if not math.isfinite(low + high):
-        finite = np.isfinite(array)
-        summary.nans = int(np.isnan(array).sum())
-        summary.infs = int((~finite).sum()) - summary.nans
-        if summary.bad:
-            place = np.unravel_index(int((~finite).argmax()), array.shape)
-            summary.first_bad = tuple([int(index) for index in place])
-            array = array[finite]
-            if not array.size:
-                return summary
-            low, high = float(array.min()), float(array.max())
-    summary.minimum, summary.maximum = low, high
-    summary.zeros = int(array.size - np.count_nonzero(array))
-    flat = array.ravel().astype(np.float64, copy=False)
-    with np.errstate(over="ignore"):
-        summary.norm = math.sqrt(float(flat.dot(flat)))
-    return summary
 
 
 def _numbers(torch: Any, data: Any) -> Summary:
