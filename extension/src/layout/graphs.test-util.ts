@@ -1,4 +1,5 @@
 // Named test graphs, drawn; and random ones from a seed.
+import type { LocalGraph } from "./local.js";
 import type { LayoutGraph, Sizes } from "./types.js";
 
 /** Edges as text: "a>b b>c". Letters in brackets are inside an open item: "A[b>c] b>d". */
@@ -158,4 +159,25 @@ export function fromPairs(
     source,
     target,
   );
+}
+
+/** One level without ports, all its boxes of one size. */
+export function localGraph(text: string): LocalGraph {
+  const { graph } = parseGraph(text);
+  const count = graph.parent.length;
+  const edges = graph.source.length;
+  return {
+    count,
+    width: new Float64Array(count).fill(80),
+    height: new Float64Array(count).fill(40),
+    source: graph.source,
+    target: graph.target,
+    sourceOffset: new Float64Array(edges),
+    targetOffset: new Float64Array(edges),
+    bundle: graph.source,
+    bundleCount: count,
+    pin: new Int8Array(count),
+    fixed: new Uint8Array(count),
+    previousX: new Float64Array(count).fill(Number.NaN),
+  };
 }

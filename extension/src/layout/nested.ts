@@ -1,16 +1,12 @@
 // Lays out the levels from the inside out, then puts them into one another.
 import { rowOf } from "../graph/build.js";
-import { assignCoordinates } from "./coord.js";
-import { assignLanes, type Lanes } from "./lanes.js";
-import { addDummies } from "./layers.js";
+import { type Arrangement, arrange } from "./arrange.js";
 import { groupLevels, type Levels, splitLevels } from "./levels.js";
-import { type Coordinates, type LocalGraph, SHORT, UPWARD } from "./local.js";
-import { orderVertices } from "./order.js";
+import { type LocalGraph, SHORT, UPWARD } from "./local.js";
 import { PointList } from "./point-list.js";
-import { rankVertices } from "./rank.js";
-import { routeEdges } from "./route.js";
+import { Repeats } from "./repeats.js";
 import type { LayoutGraph, LayoutOptions, Placement, Sizes } from "./types.js";
-import { checkCoordinates, checkOrder, checkRanks, checkRoutes } from "./validate.js";
+import { checkRoutes } from "./validate.js";
 
 const PORT_WIDTH = 6;
 
@@ -25,6 +21,7 @@ interface Work {
   readonly width: Float64Array;
   readonly height: Float64Array;
   readonly points: PointList;
+  readonly repeats: Repeats;
   readonly pieceStart: Int32Array;
   readonly pieceEnd: Int32Array;
   readonly pieceStyle: Uint8Array;
@@ -56,6 +53,7 @@ export function layoutNested(
     width: new Float64Array(levels.vertexCount).fill(PORT_WIDTH),
     height: new Float64Array(levels.vertexCount),
     points: new PointList(),
+    repeats: new Repeats(),
     pieceStart: new Int32Array(pieces),
     pieceEnd: new Int32Array(pieces),
     pieceStyle: new Uint8Array(pieces),
@@ -77,46 +75,40 @@ export function layoutNested(
   return assemble(work, bounds);
 }
 
-/** Run the stages on one level; set the positions in it and the size of its item. */
+/** Arrange one level; set the positions in it and the size of its item. */
 function layoutLevel(
   work: Work,
   level: number,
   vertices: Int32Array,
   pieces: Int32Array,
 ): { width: number; height: number } {
-  const { options } = work;
+  const { options, points } = work;
   const local = localGraph(work, vertices, pieces);
-  const ranking = rankVertices(local, options.maxSpan);
-  checkRanks(local, ranking);
-  const layered = addDummies(local, ranking);
-  const ordering = orderVertices(layered, options.sweeps);
-  checkOrder(layered, ordering);
-  const coordinates = assignCoordinates(layered, ordering, options);
-  checkCoordinates(layered, ordering, coordinates);
-  const lanes = assignLanes(layered, coordinates);
-  const frame = frameOf(work, level, local, layered.width, coordinates, lanes);
-  for (let vertex = 0; vertex < local.count; vertex++) {
-    if (local.pin[vertex] === -1) coordinates.y[vertex] = -frame.top;
-  }
-  const starts = routeEdges(layered, coordinates, lanes, work.points);
-  pieces.forEach((piece, i) => {
+  const above = level === 0 ? 0 : spaceAbove(local, options);
+  const arrangement = work.repeats.find(local, () =>
+    arrange(local, options, above, points),
+  );
+  const { x, y, starts, style } = arrangement;
+  const frame = frameOf(work, level, local, arrangement, above);
+  for (let i = 0; i < pieces.length; i++) {
+    const piece = pieces[i] ?? 0;
     work.pieceStart[piece] = starts[i] ?? 0;
     work.pieceEnd[piece] = starts[i + 1] ?? 0;
-    work.pieceStyle[piece] = ranking.style[i] ?? 0;
-  });
+    work.pieceStyle[piece] = style[i] ?? 0;
+  }
   for (let i = 0; i < vertices.length; i++) {
     const vertex = vertices[i] ?? 0;
-    work.x[vertex] = (coordinates.x[i] ?? 0) + frame.left;
-    work.y[vertex] = (coordinates.y[i] ?? 0) + frame.top;
+    work.x[vertex] = (x[i] ?? 0) + frame.left;
+    work.y[vertex] = (y[i] ?? 0) + above;
   }
   if (level > 0) {
     work.width[level - 1] = frame.width;
     work.height[level - 1] = frame.height;
   }
   work.frameLeft[level] = frame.left;
-  work.frameTop[level] = frame.top;
-  work.ranks += ranking.count;
-  work.crossings += ordering.crossings;
+  work.frameTop[level] = above;
+  work.ranks += arrangement.ranks;
+  work.crossings += arrangement.crossings;
   return frame;
 }
 
@@ -140,8 +132,16 @@ function localGraph(work: Work, vertices: Int32Array, pieces: Int32Array): Local
     fixed[i] = pin[i] !== 0 || isOpen ? 1 : 0;
     previousX[i] = options.previousX?.[vertex] ?? Number.NaN;
   }
+  if (options.previousX !== undefined) alignAtFirst(previousX);
   const ends = localEnds(work, pieces);
   return { count, width, height, pin, fixed, previousX, ...ends };
+}
+
+/** Count from the first known place, in half pixels: only the order matters, and levels
+ * that are alike stay so wherever they stand. */
+function alignAtFirst(x: Float64Array): void {
+  const first = x.find((each) => !Number.isNaN(each)) ?? 0;
+  for (let i = 0; i < x.length; i++) x[i] = Math.round(2 * ((x[i] ?? 0) - first));
 }
 
 /** The pieces of a level: where they end there, and which share a chain of dummies. */
@@ -175,50 +175,34 @@ function offsetAt(work: Work, vertex: number, port: number): number {
   return port < 0 ? 0 : (work.x[port] ?? 0) - (work.width[vertex] ?? 0) / 2;
 }
 
-interface Frame {
-  readonly left: number;
-  readonly top: number;
-  readonly width: number;
-  readonly height: number;
+/** From the top of an open item to its content. */
+function spaceAbove({ pin }: LocalGraph, options: LayoutOptions): number {
+  const { padding, titleHeight, rankGap } = options;
+  // The rank of the ports already brings half a rank's gap above the content.
+  return titleHeight + padding / 2 - (pin.includes(-1) ? rankGap / 2 : 0);
 }
 
-/** The box around a level: what to add to its coordinates, and its size. */
+/** The box around a level: what to add to its x, and its size. */
 function frameOf(
   work: Work,
   level: number,
-  local: LocalGraph,
-  widths: Float64Array,
-  { x, top, bottom }: Coordinates,
-  lanes: Lanes,
-): Frame {
-  let least = lanes.left;
-  let most = lanes.right;
-  for (let vertex = 0; vertex < x.length; vertex++) {
-    const half = (widths[vertex] ?? 0) / 2;
-    least = Math.min(least, (x[vertex] ?? 0) - half);
-    most = Math.max(most, (x[vertex] ?? 0) + half);
-  }
-  if (x.length === 0) {
-    const width = level === 0 ? 0 : (work.width[level - 1] ?? 0);
+  { count, pin }: LocalGraph,
+  { left, right, bottom }: Arrangement,
+  above: number,
+): { readonly left: number; readonly width: number; readonly height: number } {
+  const least = level === 0 ? 0 : (work.width[level - 1] ?? 0);
+  if (count === 0) {
     const height = level === 0 ? 0 : (work.height[level - 1] ?? 0);
-    return { left: 0, top: 0, width, height };
+    return { left: 0, width: least, height };
   }
-  const content = most - least;
-  const contentBottom = bottom[bottom.length - 1] ?? 0;
-  if (level === 0) {
-    return { left: -least, top: -(top[0] ?? 0), width: content, height: contentBottom };
-  }
-  const { padding, titleHeight, rankGap } = work.options;
-  const hasTopPorts = local.pin.includes(-1);
-  const hasBottomPorts = local.pin.includes(1);
-  // The rank of the ports already brings half a rank's gap above the content.
-  const above = titleHeight + (hasTopPorts ? padding / 2 - rankGap / 2 : padding / 2);
-  const width = Math.max(content + 2 * padding, work.width[level - 1] ?? 0);
+  const content = right - left;
+  if (level === 0) return { left: -left, width: content, height: bottom };
+  const { padding } = work.options;
+  const width = Math.max(content + 2 * padding, least);
   return {
-    left: (width - content) / 2 - least,
-    top: above,
+    left: (width - content) / 2 - left,
     width,
-    height: above + contentBottom + (hasBottomPorts ? 0 : padding),
+    height: above + bottom + (pin.includes(1) ? 0 : padding),
   };
 }
 

@@ -1,8 +1,7 @@
 import { describe, expect, test } from "vitest";
-import { parseGraph, typed, uniformSizes } from "./graphs.test-util.js";
+import { localGraph, typed, uniformSizes } from "./graphs.test-util.js";
 import { LayoutError, layout } from "./index.js";
 import { addDummies } from "./layers.js";
-import type { LocalGraph } from "./local.js";
 import { orderVertices } from "./order.js";
 import { rankVertices } from "./rank.js";
 import {
@@ -12,26 +11,6 @@ import {
   checkRanks,
   checkRoutes,
 } from "./validate.js";
-
-function localGraph(text: string): LocalGraph {
-  const { graph } = parseGraph(text);
-  const count = graph.parent.length;
-  const edges = graph.source.length;
-  return {
-    count,
-    width: new Float64Array(count).fill(80),
-    height: new Float64Array(count).fill(40),
-    source: graph.source,
-    target: graph.target,
-    sourceOffset: new Float64Array(edges),
-    targetOffset: new Float64Array(edges),
-    bundle: graph.source,
-    bundleCount: count,
-    pin: new Int8Array(count),
-    fixed: new Uint8Array(count),
-    previousX: new Float64Array(count).fill(Number.NaN),
-  };
-}
 
 function stageOf(run: () => unknown): string {
   try {
