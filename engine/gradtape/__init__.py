@@ -10,6 +10,7 @@ from typing import Any as _Any
 from . import _C as _C
 from . import __config__ as __config__
 from . import __future__ as __future__
+from . import _determinism as _determinism
 from . import _dynamo as _dynamo
 from . import _settings as _settings
 from . import accelerator as accelerator

@@ -1,4 +1,4 @@
-"""Settings of the process: threads, determinism, precision, the default types.
+"""Settings of the process: threads, precision, the default types.
 
 Most choose nothing here and are kept for programs that set and read them back.
 """
@@ -90,63 +90,6 @@ def _check_threads(name: str, number: Any) -> None:
         raise RuntimeError(f"{name} expects an int, but got {type(number).__name__}")
     if number <= 0:
         raise RuntimeError(f"{name} expects a positive integer")
-
-
-# ---- determinism -------------------------------------------------------------------
-
-_DEBUG_MODES = ("default", "warn", "error")
-
-
-class _Determinism:
-    """What was asked for. Every op here gives the same result every time."""
-
-    mode = 0  # a position in _DEBUG_MODES
-
-
-@public
-def use_deterministic_algorithms(mode: bool, *, warn_only: bool = False) -> None:
-    """Ask for results that are the same every time, which they are here anyway."""
-    if not isinstance(mode, bool):
-        raise TypeError(
-            "_set_deterministic_algorithms(): argument 'mode' (position 1) must be "
-            f"bool, not {type(mode).__name__}"
-        )
-    _Determinism.mode = 0 if not mode else 1 if warn_only else 2
-
-
-@public
-def are_deterministic_algorithms_enabled() -> bool:
-    """Tell whether :func:`use_deterministic_algorithms` asked for it."""
-    return _Determinism.mode != 0
-
-
-@public
-def is_deterministic_algorithms_warn_only_enabled() -> bool:
-    """Tell whether a warning would do where an op could not."""
-    return _Determinism.mode == 1
-
-
-@public
-def set_deterministic_debug_mode(debug_mode: int | str) -> None:
-    """Ask by number or name: 0 "default", 1 "warn", 2 "error"."""
-    if isinstance(debug_mode, str):
-        if debug_mode not in _DEBUG_MODES:
-            raise RuntimeError(
-                "invalid value of debug_mode, expected one of `default`, `warn`, "
-                f"`error`, but got {debug_mode}"
-            )
-        debug_mode = _DEBUG_MODES.index(debug_mode)
-    if debug_mode not in (0, 1, 2):
-        raise RuntimeError(
-            f"invalid value of debug_mode, expected 0, 1, or 2, but got {debug_mode}"
-        )
-    _Determinism.mode = debug_mode
-
-
-@public
-def get_deterministic_debug_mode() -> int:
-    """Return what was asked for as a number."""
-    return _Determinism.mode
 
 
 # ---- precision and types -----------------------------------------------------------

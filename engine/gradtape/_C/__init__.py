@@ -6,6 +6,7 @@ import weakref
 from typing import Any
 
 from .._autocast_switches import any_enabled, is_available, supported_devices
+from .._determinism import fill_memory, fills_memory
 from .._graph_task import current_id, current_node, current_order, will_execute
 from .._mode import is_grad_enabled as is_grad_enabled
 from .._mode import mode, switch_grad_mode
@@ -32,6 +33,8 @@ _current_graph_task_execution_order = current_order
 _current_graph_task_id = current_id
 _debug_only_are_vmap_fallback_warnings_enabled = _forward.fallback_warnings_enabled
 _debug_only_display_vmap_fallback_warnings = _forward.display_fallback_warnings
+_get_deterministic_fill_uninitialized_memory = fills_memory
+_set_deterministic_fill_uninitialized_memory = fill_memory
 _increment_version = increment_version
 _autocast_supported_devices = supported_devices
 _is_any_autocast_enabled = any_enabled

@@ -12,6 +12,7 @@ from typing import Any
 
 from .._backend import backend_of
 from .._define import public
+from .._determinism import unwritten
 from .._dtypes import DTYPE_OF, bool_, get_default_dtype, iinfo, int64, parse_dtype
 from .._dtypes import dtype as DType
 from .._mode import mode
@@ -34,7 +35,13 @@ def checked_size(given: tuple[Any, ...], function: str, named: Any = None) -> Si
     for length in size:
         if length < 0:
             raise RuntimeError(negative_size(size, length, function))
+    if math.prod(size) >= _TOO_MANY:
+        raise RuntimeError(f"{_OVERFLOW} with sizes={list(size)}")
     return size
+
+
+_OVERFLOW = "Storage size calculation overflowed"
+_TOO_MANY = 2**59  # elements of 16 bytes are more than 64 bits count
 
 
 def negative_size(size: Sizes, length: int, function: str) -> str:
@@ -107,9 +114,8 @@ def empty(
     if layout is sparse_coo:
         return made(no_elements(shape, kind), requires_grad)
     order = checked_format(memory_format, "empty")
-    return deliver(
-        new_in_format(module_on(device), shape, kind, order), out, requires_grad
-    )
+    found = unwritten(new_in_format(module_on(device), shape, kind, order))
+    return deliver(found, out, requires_grad)
 
 
 def _kind(dtype: Any, out: Tensor | None, function: str) -> Any:
@@ -130,9 +136,20 @@ def empty_strided(
     requires_grad: bool = False,
 ) -> Tensor:
     """Return a tensor without values that lies in memory with the given strides."""
-    where = Geometry(sizes(size, "empty_strided"), tuple(stride), 0)
+    shape, steps = checked_size((sizes(size, "empty_strided"),), "empty"), tuple(stride)
+    if len(shape) != len(steps):
+        raise RuntimeError(
+            f"dimensionality of sizes ({len(shape)}) must match dimensionality of "
+            f"strides ({len(steps)})"
+        )
+    where = Geometry(shape, steps, 0)
+    if any(step < 0 for step in steps) or where.end >= _TOO_MANY:
+        raise RuntimeError(
+            f"{_OVERFLOW} with sizes={list(shape)} and strides={list(steps)}"
+        )
     flat = module_on(device).empty(where.end, float_dtype(dtype, "empty_strided").numpy)
-    found = made(flat, requires_grad)
+    found = made(unwritten(flat), requires_grad)
+    _ = found._storage  # of all the memory, whatever part of it is looked at
     found._data = backend_of(flat).strided(flat, *where)
     return found
 

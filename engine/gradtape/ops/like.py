@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from .._define import Array, method, op, public
+from .._determinism import unwritten
 from .._dtypes import DTYPE_OF, parse_dtype
 from .._mode import mode
 from .._override import of_class
@@ -96,7 +97,7 @@ def empty_like(
 ) -> Tensor:
     """Return a tensor without values, of the tensor's shape, dtype and device."""
     found = new_like(input, "empty_like", dtype, device, None, memory_format)
-    return of_class(input, made(found, requires_grad))
+    return of_class(input, made(unwritten(found), requires_grad))
 
 
 @public

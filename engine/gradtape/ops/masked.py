@@ -9,6 +9,7 @@ import numpy as np
 from .._apply import apply
 from .._backend import backend_of
 from .._define import OPS, Array, method, op
+from .._determinism import check_determinism
 from .._dtypes import CPP_TYPE, DTYPE_OF, int64
 from .._inplace import inplace, write
 from .._operands import broadcast_error
@@ -232,6 +233,8 @@ def put(
         )
     row = self.reshape(-1).copy()
     places = _row_places(index, self.size).reshape(-1)
+    if not accumulate:
+        check_determinism("put_")
     if accumulate:
         xp.add.at(row, places, source.reshape(-1))
     else:

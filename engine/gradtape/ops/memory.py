@@ -8,6 +8,7 @@ from typing import Any
 from .._apply import make_node
 from .._backend import backend_of
 from .._define import OPS, Array, method, op, public
+from .._determinism import unwritten
 from .._dtypes import CPP_TYPE
 from .._inplace import note_write
 from .._mode import mode
@@ -56,7 +57,10 @@ def resize_(
     order = checked_format(memory_format, "resize_")
     if order is preserve_format:
         raise RuntimeError("Unsupported memory formatPreserve")
-    return _resize_output_(self, wanted, order)
+    had = self._storage.nbytes() // self._data.itemsize
+    _resize_output_(self, wanted, order)
+    unwritten(self._storage.flat_as(self._data.dtype)[had:])
+    return self
 
 
 @method()

@@ -7,6 +7,7 @@ from typing import Any
 
 from ..._autocast import autocasts
 from ..._define import FUNCTIONS
+from ..._determinism import check_determinism
 from ..._tensor import Tensor
 from ...ops import pool as ops
 from ...ops import pool_average as averages
@@ -126,6 +127,7 @@ def _unpool(
     if output_size is not None:
         target = unpooled_size(output_size, target, steps)
     check_unpool(input, indices, dims, target)
+    check_determinism(f"max_unpooling{max(dims, 2)}d_forward_out")
     if dims == 1:
         found = ops.max_unpool2d(
             input.unsqueeze(-1), indices.unsqueeze(-1), (*target, 1)
