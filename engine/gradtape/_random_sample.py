@@ -19,9 +19,9 @@ Shape: TypeAlias = tuple[int, ...]
 _LARGE_PERMUTATION: Final = (2**32 - 1) // 20
 _MAX_CATEGORIES: Final = 2**24
 _EXACT_INTEGERS: Final = {
-    dt.float16: 2**11 + 1,
-    dt.float32: 2**24 + 1,
-    dt.float64: 2**53 + 1,
+    dt.float16: (2**11 + 1, "2049"),
+    dt.float32: (2**24 + 1, "2^24+1"),
+    dt.float64: (2**53 + 1, "2^53+1"),
 }
 
 _BAD_PROBABILITIES = "probability tensor contains either `inf`, `nan` or element < 0"
@@ -104,9 +104,9 @@ def _check_permutation(n: int, dtype: dt.dtype) -> None:
         )
     if dtype.is_floating_point:
         limit = _EXACT_INTEGERS.get(dtype)  # PyTorch does not ask bfloat16
-        if limit is not None and n > limit:
+        if limit is not None and n > limit[0]:
             raise RuntimeError(
-                f"n cannot be greater than {limit} for {dtype.cpp_name} type."
+                f"n cannot be greater than {limit[1]} for {dtype.cpp_name} type."
             )
     elif n > dt.iinfo(dtype).max:
         raise RuntimeError(

@@ -10,6 +10,7 @@ from . import (
     assertions,
     attention,
     broadcast,
+    buffers,
     build,
     compare,
     conjugate,

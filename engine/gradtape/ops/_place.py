@@ -15,6 +15,7 @@ from .._dtypes import dtype as DType
 from .._errors import CAST_REFUSED, NEW_LEAF_DTYPE
 from .._inplace import note_write
 from .._mode import mode
+from .._overlap import check_overlap
 from .._sparse import SparseArray
 from .._tensor import Tensor, wrap
 
@@ -50,16 +51,24 @@ def made(array: Any, requires_grad: bool = False) -> Tensor:
     return tensor
 
 
-def deliver(array: Any, out: Tensor | None, requires_grad: bool = False) -> Tensor:
-    """Return a new leaf over ``array``, or ``out`` after writing into it."""
+def deliver(
+    array: Any, out: Tensor | None, requires_grad: bool = False, *, row: bool = False
+) -> Tensor:
+    """Return a new leaf over ``array``, or ``out`` after writing into it.
+
+    A ``row`` fills an ``out`` of as many elements in whatever shape that has. Raises
+    RuntimeError where elements of such an ``out`` share a cell.
+    """
     if out is None:
         return made(array, requires_grad)
     if not isinstance(out, Tensor):  # pyright: ignore[reportUnnecessaryIsInstance]
         raise TypeError(f"argument 'out' must be Tensor, not {type(out).__name__}")
+    if row and out._data.size == array.size:
+        array = array.reshape(out._data.shape)
     if out._data.shape != array.shape:
-        fresh = backend_of(out._data).xp.empty(array.shape, out._data.dtype)
-        out._storage.owner, out._storage._pointer = fresh, None
-        out._data, out._view = fresh, None
+        out._resize_output_(array.shape)  # type: ignore[attr-defined]
+    if row:
+        check_overlap(out)
     result = DTYPE_OF[array.dtype]
     if not can_cast(result, out.dtype):
         raise RuntimeError(

@@ -11,7 +11,7 @@ from .._reduce import sum_to
 from .._size import Size
 from .._tensor import Tensor
 from . import _geometry as at
-from ._arguments import is_integer, spread
+from ._arguments import is_integer, spread, tensor_list
 from ._view import view_op
 from .movement import view
 
@@ -83,7 +83,7 @@ def broadcast_tensors(*tensors: Any) -> tuple[Tensor, ...]:
         else tensors
     )
     shape: tuple[int, ...] = ()
-    for tensor in given:
+    for tensor in tensor_list(given, "broadcast_tensors"):
         try:
             shape = tuple(broadcast_shapes(shape, tensor._data.shape))
         except RuntimeError:

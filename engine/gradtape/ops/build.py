@@ -129,8 +129,8 @@ def array_from(data: Any, kind: DType | None) -> Any:
     if type(data) in _PLAIN:
         found = kind_of_number(data) if kind is None else kind
         return mode.run(np.full, (), _fits(data, found), found.numpy)
-    if isinstance(data, str):
-        raise TypeError("new(): invalid data type 'str'")
+    if isinstance(data, str | bytes):
+        raise TypeError(f"new(): invalid data type '{type(data).__name__}'")
     if not _is_sequence(data):
         if hasattr(data, "__array__"):
             return array_from(np.asarray(data), kind)
@@ -174,7 +174,12 @@ def _flattened(data: Any) -> tuple[list[Any], tuple[int, ...]]:
 
     The first element of each level tells the shape; all others must agree.
     """
-    level: list[Any] = list(data)
+    try:
+        level: list[Any] = list(data)
+    except TypeError:
+        raise ValueError(
+            f"could not determine the shape of object type '{type(data).__name__}'"
+        ) from None
     shape = [len(level)]
     if any(isinstance(item, np.ndarray) and item.ndim for item in level):
         warn_once(_LIST_OF_ARRAYS)
@@ -250,17 +255,30 @@ def _number(leaf: Any) -> tuple[Any, DType]:
         raise TypeError(
             f"'{type(leaf).__name__}' object cannot be interpreted as an integer"
         )
+    if isinstance(leaf, str | bytes):
+        raise TypeError(f"new(): invalid data type '{type(leaf).__name__}'")
     raise RuntimeError(f"Could not infer dtype of {type(leaf).__name__}")
 
 
 def _fits(value: Any, kind: DType) -> Any:
     if isinstance(value, int) and not -(2**63) <= value < 2**63:
-        unsigned = kind.name == "uint64" and 0 <= value < 2**64
-        if not unsigned:
-            raise ValueError("Overflow when unpacking long long")
+        value = _large(value, kind)
     if isinstance(value, complex) and not kind.is_complex:
         raise TypeError("must be real number, not complex")
     return in_range(value, kind)
+
+
+def _large(value: int, kind: DType) -> Any:
+    """Return an integer that 64 bits with a sign do not hold, as PyTorch takes it."""
+    if kind.is_floating_point or kind.is_complex:
+        return float(value)  # an OverflowError, if need be
+    if kind.name == "bool":
+        return True
+    if kind.name != "uint64" or value < 0:
+        raise ValueError("Overflow when unpacking long long")
+    if value >= 2**64:
+        raise OverflowError("int too big to convert")
+    return value
 
 
 @public
@@ -310,86 +328,3 @@ def as_tensor(data: Any, dtype: Any = None, device: Any = None) -> Tensor:
         found = share(check_array(data))
         return found if dtype is None else found.to(parse_dtype(dtype, "as_tensor"))
     return _built(data, dtype, device, False, "torch.as_tensor", None)
-
-
-@public
-def asarray(
-    obj: Any,
-    *,
-    dtype: Any = None,
-    device: Any = None,
-    copy: bool | None = None,
-    requires_grad: bool = False,
-) -> Tensor:
-    """Return ``obj`` as a tensor; ``copy`` says whether memory must or may not be new.
-
-    Raises ValueError where ``copy=False`` cannot be kept.
-    """
-    found = as_tensor(obj, dtype, device)
-    shared = found is obj or (
-        isinstance(obj, Tensor | np.ndarray)
-        and np.may_share_memory(
-            found._data, np.asarray(obj.detach() if isinstance(obj, Tensor) else obj)
-        )
-    )
-    if copy is False and not shared:
-        raise ValueError("can't alias arbitrary sequence into a tensor.")
-    if shared:
-        found = found.clone() if copy else found
-    found = found if requires_grad and found.requires_grad else found.detach()
-    return found.requires_grad_(requires_grad) if requires_grad else found
-
-
-@public
-def frombuffer(
-    buffer: Any,
-    *,
-    dtype: Any,
-    count: int = -1,
-    offset: int = 0,
-    requires_grad: bool = False,
-) -> Tensor:
-    """Return a 1-D tensor that shares the memory of a Python buffer."""
-    kind = parse_dtype(dtype, "frombuffer")
-    _check_buffer(buffer, kind.itemsize, count, offset)
-    array = np.frombuffer(buffer, kind.numpy, count, offset)
-    if not array.flags.writeable:
-        warn_once(_READ_ONLY_BUFFER)
-    fix(array)
-    return made(array, requires_grad)
-
-
-_READ_ONLY_BUFFER = (
-    "The given buffer is not writable, and PyTorch does not support non-writable "
-    "tensors. This means you can write to the underlying (supposedly non-writable) "
-    "buffer using the tensor. You may want to copy the buffer to protect its data or "
-    "make it writable before converting it to a tensor. This type of warning will be "
-    "suppressed for the rest of this program."
-)
-
-
-def _check_buffer(buffer: Any, item: int, count: int, offset: int) -> None:
-    """Refuse, in PyTorch's words, what cannot be read from a buffer."""
-    try:
-        length = memoryview(buffer).nbytes
-    except TypeError:
-        raise ValueError("object does not implement Python buffer protocol.") from None
-    if length == 0 or count == 0:
-        raise ValueError(
-            f"both buffer length ({length}) and count ({count}) must not be 0"
-        )
-    if not 0 <= offset < length:
-        raise ValueError(
-            f"offset ({offset} bytes) must be non-negative and no greater than buffer "
-            f"length ({length} bytes) minus 1"
-        )
-    if count < 0 and (length - offset) % item:
-        raise ValueError(
-            f"buffer length ({length - offset} bytes) after offset ({offset} bytes) "
-            f"must be a multiple of element size ({item})"
-        )
-    if count > 0 and offset + count * item > length:
-        raise ValueError(
-            f"requested buffer length ({count} * {item} bytes) after offset ({offset} "
-            f"bytes) must not be greater than actual buffer length ({length} bytes)"
-        )

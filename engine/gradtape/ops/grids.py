@@ -45,6 +45,8 @@ def meshgrid(*tensors: Any, indexing: str | None = None) -> tuple[Tensor, ...]:
                 "torch.meshgrid: Expected 0D or 1D tensor in the tensor list but got: "
                 f"{vector}"
             )
+        if vector.dtype is not vectors[0].dtype:
+            raise RuntimeError("meshgrid expects all tensors to have the same dtype")
     swap = indexing == "xy" and len(vectors) > 1
     if swap:
         vectors[0], vectors[1] = vectors[1], vectors[0]
@@ -61,7 +63,7 @@ def meshgrid(*tensors: Any, indexing: str | None = None) -> tuple[Tensor, ...]:
 @public
 def cartesian_prod(*tensors: Tensor) -> Tensor:
     """Return every combination of one element from each vector, one per row."""
-    if len(tensors) == 1:
+    if len(tensor_list(tensors, "cartesian_prod")) == 1:
         return tensors[0]
     grids = meshgrid(*tensors, indexing="ij")
     return stack([g.flatten() for g in grids], 1)

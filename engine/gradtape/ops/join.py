@@ -59,7 +59,9 @@ def _cat(xp: Any, tensors: Arrays, dim: int = 0) -> Any:
     """Join tensors along a dimension."""
     kind = _common_dtype(tensors)
     if any(a.shape == (0,) for a in tensors):  # PyTorch skips these, of old habit
-        tensors = [a for a in tensors if a.shape != (0,)] or tensors[:1]
+        tensors = [a for a in tensors if a.shape != (0,)]
+        if not tensors:
+            return xp.empty(0, kind)
     whole = xp.concatenate([a.astype(kind, copy=False) for a in tensors], dim)
     return moved_into(xp, whole, common_format(tensors))
 
@@ -98,7 +100,9 @@ def _check_cat(tensors: list[Tensor], dim: int) -> None:
                 "concatenated"
             )
     shapes = [t._data.shape for t in tensors]
-    first = next((s for s in shapes if s != (0,)), shapes[0])
+    first = next((s for s in shapes if s != (0,)), None)
+    if first is None:  # any dimension will do, of old habit
+        return
     at = wrap_dim(dim, len(first))
     for position, shape in enumerate(shapes):
         if shape == (0,):
@@ -228,20 +232,25 @@ def hstack(tensors: Any, *, out: Tensor | None = None) -> Tensor:
 @public
 def vstack(tensors: Any, *, out: Tensor | None = None) -> Tensor:
     """Join along the first dimension; vectors become rows."""
-    if not tensors:
+    given = tensor_list(tensors, "vstack")
+    if not given:
         raise RuntimeError("vstack expects a non-empty TensorList")
-    return cat(atleast_2d(tensor_list(tensors, "vstack")), 0, out=out)
+    return cat(atleast_2d(given), 0, out=out)
 
 
-FUNCTIONS["row_stack"] = vstack
+@public
+def row_stack(tensors: Any, *, out: Tensor | None = None) -> Tensor:
+    """Join along the first dimension; vectors become rows."""
+    return vstack(tensor_list(tensors, "row_stack"), out=out)
 
 
 @public
 def dstack(tensors: Any, *, out: Tensor | None = None) -> Tensor:
     """Join along the third dimension."""
-    if not tensors:
+    given = tensor_list(tensors, "dstack")
+    if not given:
         raise RuntimeError("dstack expects a non-empty TensorList")
-    return cat(atleast_3d(tensor_list(tensors, "dstack")), 2, out=out)
+    return cat(atleast_3d(given), 2, out=out)
 
 
 @public
@@ -258,7 +267,9 @@ def column_stack(tensors: Any, *, out: Tensor | None = None) -> Tensor:
 @public
 def block_diag(*tensors: Tensor) -> Tensor:
     """Put matrices along the diagonal of a matrix of zeros."""
-    blocks = [atleast_2d(t) for t in tensors]
+    blocks = [atleast_2d(t) for t in tensor_list(tensors, "block_diag")]
+    if not blocks:
+        return FUNCTIONS["empty"](1, 0)
     width = sum(b.size(1) for b in blocks)
     rows: list[Tensor] = []
     left = 0

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from .._define import FUNCTIONS, method
+from .._device import device as Device
 from .._dtypes import (
     CPP_TYPE,
     bfloat16,
@@ -73,7 +74,18 @@ def _over_storage(storage: Any, kind: DType) -> Tensor:
     return empty(0, dtype=kind).set_(storage)
 
 
+def _check_device(named: dict[str, Any]) -> None:
+    """Refuse a device that old constructors do not know, and forget the host."""
+    given = named.pop("device", None)
+    if given is not None and Device(given).type != "cpu":
+        raise RuntimeError(
+            "legacy constructor expects device type: cpu but device type: "
+            f"{Device(given).type} was passed"
+        )
+
+
 def _new_tensor(cls: type[Tensor], *given: Any, **named: Any) -> Tensor:
+    _check_device(named)
     found = legacy_new(given or tuple(named.values()), get_default_dtype())
     if cls is Tensor:
         return found
@@ -125,6 +137,7 @@ class LegacyType(type):
         )
 
     def __call__(cls, *given: Any, **named: Any) -> Tensor:
+        _check_device(named)
         return legacy_new(given, cls.dtype)
 
     def converted(cls, tensor: Tensor) -> Tensor:

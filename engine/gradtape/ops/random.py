@@ -177,7 +177,9 @@ def randperm(
     requires_grad: bool = False,
 ) -> Tensor:
     """Return the integers from 0 to n - 1 in random order."""
-    kind = int64 if dtype is None else parse_dtype(dtype, "randperm")
+    kind = int64 if out is None else out.dtype
+    if dtype is not None:
+        kind = parse_dtype(dtype, "randperm")
     array = draw.randperm(n, kind, generator)
     return deliver(on_device(array, device), out, requires_grad)
 

@@ -89,15 +89,15 @@ def normal_(
 def random_(
     self: Tensor,
     from_: int | None = None,
-    to: int | None = None,
+    to: Any = ...,
     *,
     generator: Generator | None = None,
     **named: int,
 ) -> Tensor:
     """Fill with uniform integers: ``random_(to)``, ``random_(from, to)``, or all."""
     first = named.pop("from", from_)
-    if to is None and first is not None and "from" not in named and from_ is not None:
-        first, to = 0, first
+    if to is ...:
+        first, to = (0, first) if from_ is not None else (first, None)
     whole = first is None and to is None
     return _fill_random(
         self,

@@ -190,12 +190,34 @@ def resolve_neg(input: Tensor) -> Tensor:
     return input
 
 
+_SAME_OUT = (
+    "Expected object of scalar type {result} but got scalar type {out} for argument "
+    "'out'"
+)
+
+
+def check_parts(first: Any, second: Any) -> None:
+    """Refuse dtypes of two parts of complex numbers that are not of one float type."""
+    names = [DTYPE_OF[kind].cpp_name for kind in (first, second)]
+    if first.kind != "f" or second.kind != "f":
+        raise RuntimeError(
+            "Expected both inputs to be Half, Float or Double tensors but got "
+            "{} and {}".format(*names)
+        )
+    if first != second:
+        raise RuntimeError(
+            "Expected object of scalar type {} but got scalar type {} for second "
+            "argument".format(*names)
+        )
+
+
 @op(
     {
         ("real", "imag"): lambda F, grad: (F.real(grad), F.imag(grad)),
     },
     name="complex",
     out=True,
+    out_rule=_SAME_OUT,
     method=False,
 )
 def complex_of(xp: Any, real: Array, imag: Array) -> Any:
@@ -205,17 +227,7 @@ def complex_of(xp: Any, real: Array, imag: Array) -> Any:
     >>> torch.complex(torch.tensor([1.0]), torch.tensor([2.0]))
     tensor([1.+2.j])
     """
-    if real.dtype != imag.dtype:
-        raise RuntimeError(
-            "Expected object of scalar type "
-            f"{DTYPE_OF[real.dtype].cpp_name} but got scalar type "
-            f"{DTYPE_OF[imag.dtype].cpp_name} for second argument"
-        )
-    if real.dtype.kind != "f":
-        raise RuntimeError(
-            "Expected both inputs to be Half, Float or Double tensors but got "
-            f"{DTYPE_OF[real.dtype].cpp_name} and {DTYPE_OF[imag.dtype].cpp_name}"
-        )
+    check_parts(real.dtype, imag.dtype)
     kind = DTYPE_OF[real.dtype].to_complex().numpy
     whole = xp.empty(xp.broadcast_shapes(real.shape, imag.shape), kind)
     whole.real, whole.imag = real, imag
@@ -233,4 +245,5 @@ def polar(abs: Tensor, angle: Tensor, *, out: Tensor | None = None) -> Tensor:
     """
     check_tensor(abs, "polar", "abs")
     check_tensor(angle, "polar", "angle", 2)
+    check_parts(abs._data.dtype, angle._data.dtype)
     return complex_of(abs * angle.cos(), abs * angle.sin(), out=out)

@@ -61,7 +61,7 @@ def arange(
             f"\"arange_cpu\" not implemented for '{kind.cpp_name}'"
         )
     array = _spaced(module_on(device), first, by, count, kind)
-    return deliver(array, out, requires_grad)
+    return deliver(array, out, requires_grad, row=True)
 
 
 def _sequence_kind(numbers: Any, dtype: Any, out: Any, function: str) -> DType:
@@ -130,9 +130,8 @@ def range(
     kind = float_dtype(dtype, "range") if out is None else out.dtype
     _check_range(first, last, by)
     count = math.floor((last - first) / by) + 1
-    return deliver(
-        _spaced(module_on(device), first, by, count, kind), out, requires_grad
-    )
+    array = _spaced(module_on(device), first, by, count, kind)
+    return deliver(array, out, requires_grad, row=True)
 
 
 @public
@@ -158,11 +157,8 @@ def linspace(
         raise RuntimeError("number of steps must be non-negative")
     first, last = _number(start), _number(end)
     kind = _between_kind((first, last), dtype, out, "linspace")
-    return deliver(
-        mode.run(between, module_on(device), first, last, steps, kind),
-        out,
-        requires_grad,
-    )
+    array = mode.run(between, module_on(device), first, last, steps, kind)
+    return deliver(array, out, requires_grad, row=True)
 
 
 def _between_kind(numbers: Any, dtype: Any, out: Any, function: str) -> DType:
@@ -221,4 +217,5 @@ def logspace(
     powers = xp.power(
         work.numpy.type(base), mode.run(between, xp, first, last, steps, work)
     )
-    return deliver(mode.run(powers.astype, kind.numpy), out, requires_grad)
+    array = mode.run(powers.astype, kind.numpy)
+    return deliver(array, out, requires_grad, row=True)

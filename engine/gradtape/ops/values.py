@@ -124,14 +124,24 @@ def _only_number(self: Tensor, warn: bool = False) -> Any:
     return item(self)
 
 
+def _real(value: Any, name: str) -> Any:
+    if isinstance(value, complex):
+        if value.imag:
+            raise RuntimeError(
+                f"value cannot be converted to type {name} without overflow"
+            )
+        return value.real
+    return value
+
+
 @method("__float__")
 def _float(self: Tensor) -> float:
-    return float(_only_number(self, warn=True))
+    return float(_real(_only_number(self, warn=True), "double"))
 
 
 @method("__int__", "__trunc__")
 def _int(self: Tensor) -> int:
-    return int(_only_number(self))
+    return int(_real(_only_number(self), "int64_t"))
 
 
 @method("__complex__")
