@@ -14,14 +14,15 @@ from gradviz.errors import ExportError, GradvizError
 from gradviz.watching.ranks import launched_rank, path_of_rank
 
 if TYPE_CHECKING:
+    from gradviz._main import Program
     from gradviz._run import Outcome
 
 _RUN = """\
-Runs SCRIPT with its arguments as Python would, records every operation and backward
-pass, writes a page that shows them, and says on stderr which line is to blame if
-something went wrong with the gradients, and what to write instead. The script's output,
-errors and exit status stay its own; if it raises, what was recorded until then is
-still written.
+Runs SCRIPT with its arguments as Python would, or a module as `python -m` would,
+records every operation and backward pass, writes a page that shows them, and says on
+stderr which line is to blame if something went wrong with the gradients, and what to
+write instead. The script's output, errors and exit status stay its own; if it raises,
+what was recorded until then is still written.
 """
 
 
@@ -31,11 +32,14 @@ def add_run(commands: argparse._SubParsersAction[Any]) -> None:
         "run",
         help="record a script and show its graph",
         description=_RUN,
-        usage="gradviz run [options] SCRIPT [options] [--] [arguments of the script …]",
+        usage="gradviz run [options] (SCRIPT | -m MODULE) [options] [--] "
+        "[arguments of the script …]",
         formatter_class=argparse.RawDescriptionHelpFormatter,
         allow_abbrev=False,
     )
-    run.add_argument("script", type=Path, metavar="SCRIPT")
+    what = run.add_mutually_exclusive_group(required=True)
+    what.add_argument("script", nargs="?", type=Path, metavar="SCRIPT")
+    what.add_argument("-m", dest="module", metavar="MODULE", help="run this module")
     run.add_argument(
         "--html",
         type=Path,
@@ -98,6 +102,9 @@ def split_run(given: list[str]) -> tuple[list[str], list[str]]:
     for word in rest:
         if script_seen and word == "--":
             theirs += rest
+        elif word == "-m" and not script_seen:
+            own += [word, *islice(rest, 1)]
+            script_seen = True
         elif word in VALUED:
             own += [word, *islice(rest, 1)]
         elif word in FLAGS or word.partition("=")[0] in VALUED:
@@ -111,20 +118,23 @@ def split_run(given: list[str]) -> tuple[list[str], list[str]]:
 
 
 def run(options: argparse.Namespace, arguments: list[str]) -> int:
-    from gradviz._run import Wanted, run_script
+    from gradviz._main import module_named, script_at
+    from gradviz._run import Wanted, run_program
     from gradviz.export import check_target
     from gradviz.render.html import read_bundle
 
-    script: Path = options.script
+    module, script = options.module, options.script
+    program = script_at(script) if module is None else module_named(module)
     targets = (options.html, options.json, options.findings)
     if options.step:
-        return _run_stepped(options, arguments)
+        return _run_stepped(program, options, arguments)
     rank = launched_rank()
+    stem = script.stem if module is None else module.rpartition(".")[2]
     if all(target is None for target in targets):
         if rank is None:
-            options.html = Path(f"{script.stem}.html")
+            options.html = Path(f"{stem}.html")
         else:  # for `gradviz merge` to put together
-            options.json = Path(f"{script.stem}.json")
+            options.json = Path(f"{stem}.json")
     if rank is not None:
         _name_after(rank, options)
     targets = (options.html, options.json, options.findings)
@@ -134,10 +144,10 @@ def run(options: argparse.Namespace, arguments: list[str]) -> int:
     if options.html is not None:
         read_bundle()
     graph = options.html is not None or options.json is not None
-    wanted = Wanted(options.title or script.name, options.steps, graph)
-    outcome = run_script(script, arguments, engine=options.engine, wanted=wanted)
+    wanted = Wanted(options.title or program.name, options.steps, graph)
+    outcome = run_program(program, arguments, engine=options.engine, wanted=wanted)
     if not outcome.forked:  # a child of the script has nothing to say
-        _deliver(outcome, options)
+        _deliver(outcome, program, options)
     return outcome.status
 
 
@@ -150,17 +160,19 @@ def _name_after(rank: int, options: argparse.Namespace) -> None:
     options.no_open = True
 
 
-def _run_stepped(options: argparse.Namespace, arguments: list[str]) -> int:
-    from gradviz._run import Wanted, run_script
+def _run_stepped(
+    program: Program, options: argparse.Namespace, arguments: list[str]
+) -> int:
+    from gradviz._run import Wanted, run_program
 
     if options.html or options.json or options.findings:
         raise GradvizError("--step records nothing: leave --html and the others out.")
-    wanted = Wanted(options.script.name, 1, graph=False, findings=False, step=True)
+    wanted = Wanted(program.name, 1, graph=False, findings=False, step=True)
     engine = options.engine
-    return run_script(options.script, arguments, engine=engine, wanted=wanted).status
+    return run_program(program, arguments, engine=engine, wanted=wanted).status
 
 
-def _deliver(outcome: Outcome, options: argparse.Namespace) -> None:
+def _deliver(outcome: Outcome, program: Program, options: argparse.Namespace) -> None:
     """Write the files, say what was found and recorded, and open the page."""
     from gradviz.diagnosis import document
     from gradviz.diagnosis.report import report, wants_color
@@ -173,8 +185,8 @@ def _deliver(outcome: Outcome, options: argparse.Namespace) -> None:
             written[form] = _write_somewhere(FORMS[form](outcome.snapshot), target)
     if outcome.diagnosis is not None:
         if options.findings is not None:
-            script, error = str(options.script), outcome.error
-            data = document.dumps(outcome.diagnosis, script=script, error=error)
+            first, error = program.first, outcome.error
+            data = document.dumps(outcome.diagnosis, script=first, error=error)
             written["findings"] = _write_somewhere(data, options.findings)
         color = wants_color(sys.stderr)
         if outcome.diagnosis:

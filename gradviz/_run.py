@@ -1,4 +1,4 @@
-"""Runs a user's script as ``python SCRIPT`` would, while recording it.
+"""Runs a user's program as ``python`` would, while recording it.
 
 The script must not notice: it is ``__main__``, sees its own arguments, folder and exit
 status, and what it raises is reported with its own traceback and no frame of ours.
@@ -7,8 +7,6 @@ status, and what it raises is reported with its own traceback and no frame of ou
 from __future__ import annotations
 
 import ast
-import builtins
-import io
 import os
 import sys
 import threading
@@ -16,14 +14,12 @@ from collections.abc import Generator, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
 from dataclasses import dataclass, replace
 from importlib.util import find_spec
-from pathlib import Path
-from types import ModuleType
 from typing import TYPE_CHECKING
 
 from gradviz import ir
 from gradviz._alias import alias
+from gradviz._main import Program, as_main, execute
 from gradviz._tracebacks import without_our_frames
-from gradviz.errors import GradvizError
 
 if TYPE_CHECKING:
     from gradviz._capture._program import Engine
@@ -52,34 +48,32 @@ class Outcome:
     forked: bool = False  # this is a child of the process that ran the script
 
 
-def run_script(
-    script: Path, arguments: Sequence[str], *, engine: Engine | None, wanted: Wanted
+def run_program(
+    program: Program, arguments: Sequence[str], *, engine: Engine | None, wanted: Wanted
 ) -> Outcome:
-    """Run the script while recording it; report what it raises on stderr.
+    """Run the program while recording it; report what it raises on stderr.
 
-    With ``engine="gradtape"``, ``import torch`` gives gradtape in the script; without
-    an engine, what the script imports is recorded. Raises GradvizError if the script
-    cannot be read.
+    With ``engine="gradtape"``, ``import torch`` gives gradtape in the program; without
+    an engine, what the program imports is recorded.
     """
     from gradviz._capture import record
 
-    source = _read(script)
+    spoken = engine or engine_of(program.source)
     recorder = record(
         title=wanted.title,
         steps=wanted.steps,
-        engine=engine or engine_of(source),
+        engine=spoken,
         graph=wanted.graph,
         findings=wanted.findings,
     )
     substitute = _gradtape_as_torch() if engine == "gradtape" else nullcontext()
-    stepped = _stepped(engine or engine_of(source)) if wanted.step else nullcontext()
+    stepped = _stepped(spoken) if wanted.step else nullcontext()
     process, status, text = os.getpid(), 0, None
-    with _as_main(script, arguments) as module, substitute, stepped:
-        file = module.__file__ or ""
+    file = program.file
+    with as_main(program, arguments) as module, substitute, stepped:
         try:
             with recorder:
-                code = compile(source, file, "exec", dont_inherit=True)
-                exec(code, module.__dict__)
+                execute(program, module)
                 _await_threads()
         except BaseException as error:  # SystemExit and KeyboardInterrupt end it too
             if not isinstance(error, SystemExit):
@@ -148,36 +142,6 @@ def _below_script(snapshot: ir.Snapshot, file: str) -> ir.Snapshot:
             node = replace(node, stack=node.stack[: ends[-1] if ends else 0])
         nodes.append(node)
     return replace(snapshot, nodes=tuple(nodes))
-
-
-def _read(script: Path) -> bytes:
-    try:
-        if script.is_dir():
-            raise GradvizError(f"{script} is a folder; name a script in it.")
-        with io.open_code(str(script.resolve())) as file:
-            return file.read()
-    except OSError as error:
-        reason = (error.strerror or "it is not a file").lower()
-        raise GradvizError(f"{script} cannot be read: {reason}.") from None
-
-
-@contextmanager
-def _as_main(
-    script: Path, arguments: Sequence[str]
-) -> Generator[ModuleType, None, None]:
-    """Arrange sys as Python does for a script; put everything back afterwards."""
-    module = ModuleType("__main__")
-    module.__file__ = os.path.abspath(script)
-    module.__dict__["__builtins__"] = builtins
-    argv, path, main = sys.argv, list(sys.path), sys.modules["__main__"]
-    sys.argv = [str(script), *arguments]
-    if not sys.flags.safe_path:
-        sys.path[0] = str(script.resolve().parent)
-    sys.modules["__main__"] = module
-    try:
-        yield module
-    finally:
-        sys.argv, sys.path[:], sys.modules["__main__"] = argv, path, main
 
 
 def _report(error: BaseException) -> int:

@@ -11,7 +11,7 @@ import sys
 import tempfile
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, NoReturn
+from typing import NoReturn
 
 from gradviz import ir
 from gradviz._cli_export import add_export, export
@@ -19,9 +19,6 @@ from gradviz._cli_merge import add_merge, merge
 from gradviz._cli_run import add_run, run, split_run
 from gradviz._commands import COMMANDS, add_commands
 from gradviz.errors import GradvizError
-
-if TYPE_CHECKING:
-    pass
 
 _DESCRIPTION = """\
 See the graph that backward() walks: its operations, memory and gradients, and the line
@@ -33,6 +30,7 @@ examples:
   gradviz demo                               train a small network, see its graph
   gradviz run train.py                       record a script, write and open train.html
   gradviz run train.py --html a.html --lr 1  the script gets --lr 1
+  gradviz run -m package.train --lr 1        a module, as `python -m` runs it
   gradviz run train.py -- --html x           what follows -- is all for the script
   gradviz run --engine gradtape train.py     `import torch` gives gradtape
   gradviz run --findings out.json train.py   only the findings, for other programs

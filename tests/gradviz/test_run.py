@@ -46,6 +46,25 @@ def test_a_script_cannot_tell_the_difference(script: Script, capsys):
     assert capsys.readouterr().out == python.stdout
 
 
+@pytest.mark.parametrize("name", ["nested.train", "whole"])
+def test_a_module_cannot_tell_the_difference(script: Script, capsys, name: str):
+    folder = Path(name.partition(".")[0])  # `script` changed to an empty folder
+    folder.mkdir()
+    (folder / "__init__.py").write_text("print(__name__)\n")
+    (folder / "neighbour.py").touch()
+    program = ENVIRONMENT.replace("import neigh", "from . import neigh")
+    program = program.replace("__spec__,", "__spec__.name, __spec__.origin,")
+    for file in ("train.py", "__main__.py"):
+        (folder / file).write_text(program)
+    command = ["-m", name, "--lr", "0.1"]
+    python = subprocess.run(
+        [sys.executable, *command], capture_output=True, text=True, check=True
+    )
+    assert run(*command, "--html", "out.html") == 0
+    assert capsys.readouterr().out == python.stdout
+    assert export.load("out.html").title == name
+
+
 def test_the_page_and_the_data_are_written(script: Script, recorders, capsys):
     path = script("print('hello')")
     assert run(path, "--html", "a.html", "--json", "b.json", "--title", "T") == 0
@@ -186,6 +205,13 @@ def test_a_missing_script_is_named(script: Script, capsys):
     assert "SCRIPT" in refused(capsys)
 
 
+def test_a_missing_module_is_named(script: Script, capsys):
+    assert "no module 'none'" in refused(capsys, "-m", "none.train")
+    assert "no module 'json.none'" in refused(capsys, "-m", "json.none")
+    assert "no module 'json.__main__'" in refused(capsys, "-m", "json")
+    assert "-m: expected one argument" in refused(capsys, "-m")
+
+
 def test_bad_options_are_named(script: Script, capsys):
     path = script("print('ran')")
     assert "--what" in refused(capsys, "--what", path)
@@ -233,6 +259,9 @@ def test_an_output_lost_on_the_way_is_kept_elsewhere(script: Script, capsys):
         ("--help s.py", "--help s.py", ""),
         ("s.py --ht x", "s.py", "--ht x"),
         ("--title --html s.py", "--title --html s.py", ""),
+        ("-m a.b --lr 1 --no-open", "-m a.b --no-open", "--lr 1"),
+        ("--html x -m a.b -- --html y", "--html x -m a.b", "--html y"),
+        ("s.py -m x", "s.py", "-m x"),
     ],
 )
 def test_arguments_are_split(given: str, own: str, theirs: str):
@@ -244,5 +273,5 @@ def test_every_option_of_run_may_follow_the_script():
     actions = cli._parser()._subparsers._group_actions[0].choices["run"]._actions
     flags = {name for a in actions if a.nargs == 0 for name in a.option_strings}
     valued = {name for a in actions if a.nargs != 0 for name in a.option_strings}
-    assert valued == _cli_run.VALUED
+    assert valued - {"-m"} == _cli_run.VALUED  # -m takes the place of the script
     assert flags - {"-h", "--help"} == _cli_run.FLAGS
