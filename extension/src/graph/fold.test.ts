@@ -171,3 +171,50 @@ test("folding keeps rows, is undone exactly, and does nothing twice", () => {
   expect(foldRepeats(folded)).toBe(folded);
   expect(unfolded(recorded)).toBe(recorded);
 });
+
+test("a weight that the turns share stands beside them, not in the first", () => {
+  const snapshot = loop();
+  const weight = snapshot.nodes.findIndex(({ kind }) => kind === "accumulate");
+  const turns = snapshot.nodes.flatMap(({ call }, id) =>
+    call === "linear" ? [id] : [],
+  );
+  const uses = turns.map((target) => ({ source: weight, target, output: 0, input: 1 }));
+  const shared = parseSnapshot({
+    format: "gradviz",
+    schema: [1, 0],
+    producer: "test",
+    nodes: snapshot.nodes,
+    edges: [...snapshot.edges, ...uses],
+    scopes: snapshot.scopes,
+    sites: snapshot.sites,
+  });
+  const folded = foldRepeats(shared);
+  const group = folded.scopes.findIndex(({ name }) => name === "cell, mul  t = 0…19");
+  expect(group).toBeGreaterThan(0);
+  expect(folded.nodes[weight]?.scope).toBe(group);
+});
+
+test("many weights that several calls share are one box, few are not", () => {
+  const twice = (count: number) => {
+    const b = new Builder();
+    const [first, second] = ["net", "net#2"].map((name) => b.scope(name, "Net", null));
+    const weights = Array.from({ length: count }, () => {
+      b.op("linear", first ?? 0);
+      b.weight(first ?? 0);
+      return b.nodes.length - 1;
+    });
+    for (const weight of weights) {
+      b.op("linear", second ?? 0);
+      b.edges.push({
+        source: weight,
+        target: b.nodes.length - 1,
+        output: 0,
+        input: 0,
+      });
+    }
+    const folded = foldRepeats(b.build());
+    return weights.map((id) => folded.scopes[folded.nodes[id]?.scope ?? -1]?.name);
+  };
+  expect(new Set(twice(12))).toEqual(new Set([undefined]));
+  expect(new Set(twice(13))).toEqual(new Set(["parameters"]));
+});

@@ -5,6 +5,7 @@
 import type { Scope, Snapshot } from "../ir/types.js";
 import { groupBy, type Rows } from "./build.js";
 import { addChunks } from "./chunks.js";
+import { placeLeaves } from "./leaves.js";
 import { type Items, type Parts, partsOf } from "./parts.js";
 import { findRuns, type Run } from "./repeats.js";
 
@@ -35,23 +36,27 @@ export function isFold(snapshot: Snapshot, scope: number): boolean {
   return scope >= unfolded(snapshot).scopes.length;
 }
 
-/** Add scopes around what repeats. Rows keep their numbers: scopes are only appended, and
+/** Add scopes around what repeats, and put shared leaves beside their uses. Rows keep their numbers: scopes are only appended, and
  * what lies in a new scope points to it. Folding a folded snapshot changes nothing. */
 export function foldRepeats(snapshot: Snapshot): Snapshot {
-  if (snapshot.nodes.length <= LEAST_NODES || recordedOf.has(snapshot)) return snapshot;
+  if (recordedOf.has(snapshot)) return snapshot;
   const folds = new Folds(snapshot);
-  const parts = partsOf(snapshot);
-  for (let owner = -1; owner < snapshot.scopes.length; owner++) {
-    foldInside(parts, owner, folds);
-  }
-  addChunks(parts.order, folds);
-  if (folds.scopes.length === snapshot.scopes.length) return snapshot;
+  if (snapshot.nodes.length > LEAST_NODES) {
+    const parts = partsOf(snapshot);
+    for (let owner = -1; owner < snapshot.scopes.length; owner++) {
+      foldInside(parts, owner, folds);
+    }
+    placeLeaves(folds);
+    addChunks(parts.order, folds);
+  } else placeLeaves(folds);
+  if (!folds.hasChanged) return snapshot;
   const folded: Snapshot = {
     ...snapshot,
     scopes: folds.scopes,
     nodes: snapshot.nodes.map((node, id) => {
       const scope = folds.nodeScope[id] ?? -1;
-      return scope === (node.scope ?? -1) ? node : { ...node, scope };
+      if (scope === (node.scope ?? -1)) return node;
+      return { ...node, scope: scope < 0 ? null : scope };
     }),
   };
   recordedOf.set(folded, snapshot);
@@ -66,6 +71,15 @@ export class Folds {
   constructor(readonly snapshot: Snapshot) {
     this.scopes = [...snapshot.scopes];
     this.nodeScope = Int32Array.from(snapshot.nodes, (node) => node.scope ?? -1);
+  }
+
+  /** Whether anything was added or moved. */
+  get hasChanged(): boolean {
+    const { nodes, scopes } = this.snapshot;
+    return (
+      this.scopes.length > scopes.length ||
+      nodes.some(({ scope }, id) => (scope ?? -1) !== this.nodeScope[id])
+    );
   }
 
   /** Add a scope inside another one (-1: the graph). Its key stays the same when the
