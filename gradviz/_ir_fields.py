@@ -29,6 +29,7 @@ REFERENCES: dict[str, str] = {
     "OpNode.site": "sites",
     "OpNode.stack": "sites",
     "OpNode.grad_outputs": "statistics",
+    "OpNode.hook_sites": "sites",
     "Edge.source": "nodes",
     "Edge.target": "nodes",
     "Edge.tensor": "tensors",
@@ -64,7 +65,7 @@ REFERENCES: dict[str, str] = {
 }
 
 # References where -1 stands for "none", because a tuple of numbers cannot hold None.
-SPARSE: frozenset[str] = frozenset({"OpNode.grad_outputs"})
+SPARSE: frozenset[str] = frozenset({"OpNode.grad_outputs", "OpNode.hook_sites"})
 
 
 @dataclass(frozen=True, slots=True)

@@ -93,6 +93,7 @@ class OpNode:
     grad_outputs: tuple[int, ...] = ()  # statistics per output, -1: none came in
     elapsed_ns: int | None = None  # time the backward function took
     order: int = 0  # of differentiation: made by a create_graph pass over order - 1
+    hook_sites: tuple[int, ...] = ()  # where each is defined, -1: lost. Added in 1.2
 
 
 @dataclass(frozen=True, slots=True)

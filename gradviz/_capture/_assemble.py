@@ -64,6 +64,7 @@ class _Assembly:
             *(["freed"] if raw.is_freed() else []),
             *(["modified"] if any(_stale(raw, s) for s in raw.saved) else []),
         ]
+        hooks = raw.hooks()
         return ir.OpNode(
             name=raw.name,
             kind=raw.kind,
@@ -77,7 +78,8 @@ class _Assembly:
             stack=tuple(i for s in raw.stack if (i := self.sites.add(s)) is not None),
             sequence=raw.sequence,
             formula=raw.formula,
-            hooks=raw.hooks(),
+            hooks=tuple(hook.name for hook in hooks),
+            hook_sites=self.sites.definitions(hooks),
             flags=tuple(flags),
             grad_outputs=tuple(
                 -1 if s is None else self.statistics.add(s) for s in raw.grad_outputs

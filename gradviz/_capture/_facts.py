@@ -19,7 +19,7 @@ from gradtape._tensor import Tensor
 from gradtape._views import CopySlices
 from gradtape.autograd._custom_node import CustomNode
 from gradviz import ir
-from gradviz._capture._hooks import hook_names
+from gradviz._capture._hooks import Hook, hooks_in
 from gradviz._capture._own import is_host_file, is_own_file
 from gradviz._capture._raw import RawSite, RawStorage, RawWrite
 
@@ -80,11 +80,11 @@ def kind_of(node: Node, op: Op | None) -> ir.NodeKind:
     return "op" if op.view is None else "view"
 
 
-def hooks_of(node: Node) -> Callable[[], tuple[str, ...]]:
-    """Return a function that names the hooks on a node, while it lives."""
+def hooks_of(node: Node) -> Callable[[], tuple[Hook, ...]]:
+    """Return a function that lists the hooks on a node, while it lives."""
     reference = weakref.ref(node)
 
-    def hooks() -> tuple[str, ...]:
+    def hooks() -> tuple[Hook, ...]:
         alive = reference()
         if alive is None:
             return ()
@@ -95,7 +95,7 @@ def hooks_of(node: Node) -> Callable[[], tuple[str, ...]]:
         if isinstance(alive, AccumulateGrad) and alive.variable._extra is not None:
             more = alive.variable._extra
             tables += [more.hooks or {}, more.post_accumulate or {}]
-        return hook_names(*tables)
+        return hooks_in(*tables)
 
     return hooks
 

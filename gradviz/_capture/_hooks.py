@@ -3,8 +3,16 @@
 from __future__ import annotations
 
 import functools
+import inspect
 from types import CodeType
-from typing import Any
+from typing import Any, NamedTuple
+
+
+class Hook(NamedTuple):
+    """A function that the user had called in a backward pass."""
+
+    name: str
+    code: CodeType | None  # None: written in another language
 
 
 def code_of(hook: Any) -> CodeType | None:
@@ -18,10 +26,13 @@ def code_of(hook: Any) -> CodeType | None:
     return code
 
 
-def hook_names(*tables: Any) -> tuple[str, ...]:
-    """Return the names of the hooks in these tables, those of gradviz left out."""
+def hooks_in(*tables: Any) -> tuple[Hook, ...]:
+    """Return the hooks in these tables, those of gradviz left out."""
     return tuple(
-        getattr(hook, "__qualname__", type(hook).__name__)
+        Hook(
+            getattr(hook, "__qualname__", type(hook).__name__),
+            code_of(inspect.unwrap(hook)),
+        )
         for table in tables
         for hook in (table or {}).values()
         if not f"{getattr(hook, '__module__', '')}.".startswith("gradviz.")

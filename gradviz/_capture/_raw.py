@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from types import CodeType
 
 from gradviz import ir
+from gradviz._capture._hooks import Hook
 
 RawSite = tuple[CodeType, int]
 
@@ -108,7 +109,7 @@ class RawNode:
     stack: tuple[RawSite, ...] = ()
     sequence: int | None = None
     formula: str = ""
-    hooks: Callable[[], tuple[str, ...]] = tuple
+    hooks: Callable[[], tuple[Hook, ...]] = tuple
     is_freed: Callable[[], bool] = bool
     grad_outputs: list[ir.Statistics | None] = field(default_factory=list)
     elapsed_ns: int | None = None

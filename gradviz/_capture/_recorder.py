@@ -29,6 +29,7 @@ from gradviz._capture._raw import (
 )
 from gradviz._capture._stats import statistics
 from gradviz._capture._summaries import Summaries
+from gradviz._capture._written import whole_of
 
 MAX_NODES = 20_000
 """Finished steps are forgotten, oldest first, beyond this many nodes."""
@@ -190,7 +191,10 @@ class Recorder:
             raw_node = self._read(self._outer(event))
             raw_node.call = event.name
             raw_node.inputs = [self._reader.tensor(t) for t in tensors_in(event.inputs)]
-            raw_node.outputs[: len(outputs)] = outputs
+            if outputs:
+                part = event.outputs[0]
+                whole = whole_of(self._reader, raw_node, part, self.values)
+                raw_node.outputs[: len(outputs)] = [whole or outputs[0], *outputs[1:]]
             raw_node.stack = outer_frames()
             if event.name.endswith("_"):
                 raw_node.kind = "inplace"

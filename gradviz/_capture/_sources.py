@@ -5,10 +5,12 @@ from __future__ import annotations
 import linecache
 import os
 import sys
+from collections.abc import Iterable
 from types import CodeType
 from typing import Any
 
 from gradviz import ir
+from gradviz._capture._hooks import Hook
 from gradviz._capture._raw import RawSite
 
 MAX_SOURCE_CHARS = 400_000
@@ -49,6 +51,17 @@ class SiteTable:
                 ir.Site(file, line, line, text=text, function=function, source=source)
             )
         return index
+
+    def definitions(self, hooks: Iterable[Hook]) -> tuple[int, ...]:
+        """Number the lines where hooks are defined; -1 where there is none."""
+        return tuple([self._definition(hook.code) for hook in hooks])
+
+    def _definition(self, code: CodeType | None) -> int:
+        if code is None:
+            return -1
+        around = code.co_qualname.rpartition(".")[0].removesuffix(".<locals>")
+        function = around.rpartition(".")[2] or "<module>"
+        return self.line(code.co_filename, code.co_firstlineno, function)
 
     def sources(self) -> tuple[ir.Source, ...]:
         """Return the texts of all files that have a site."""

@@ -14,7 +14,7 @@ from functools import cache
 from types import CodeType
 from typing import Any, NamedTuple, TypeAlias
 
-from gradviz._capture._hooks import hook_names
+from gradviz._capture._hooks import Hook, hooks_in
 from gradviz._capture._torch_facts import backward_code
 from gradviz._capture._torch_slots import hook_name, is_hooked, saved_slots, unpacks
 from gradviz._capture._torch_views import view_slots
@@ -67,7 +67,7 @@ class Look:
     nodes: list[NodeFacts] = field(default_factory=list[NodeFacts])
     freed: set[int] = field(default_factory=set[int])
     views: dict[int, tuple[Any, ...]] = field(default_factory=dict[int, Any])
-    hooks: dict[int, tuple[str, ...]] = field(default_factory=dict[int, Any])
+    hooks: dict[int, tuple[Hook, ...]] = field(default_factory=dict[int, Any])
     packed: dict[tuple[int, str, int], str] = field(default_factory=dict[Any, str])
     stacks: dict[int, list[str]] = field(default_factory=dict[int, list[str]])
     tensors: list[Facts] = field(default_factory=list[Facts])
@@ -152,7 +152,7 @@ class _Eyes:
             if number is None:
                 return
             place = self._tensor(tensor)
-            hooks = hook_names(tensor._backward_hooks)
+            hooks = hooks_in(tensor._backward_hooks)
             if hooks:
                 self.seen.hooks[number] = hooks
         if name is not None:
@@ -172,7 +172,7 @@ class _Eyes:
         self.seen.leaves[id(tensor)] = weakref.ref(tensor), number
         tables = tensor._backward_hooks, tensor._post_accumulate_grad_hooks
         if any(tables):
-            self.seen.hooks[number] = hook_names(*tables)
+            self.seen.hooks[number] = hooks_in(*tables)
         return ((tuple(tensor.shape), tensor.dtype, tensor.device),)
 
     # ---- what is saved -------------------------------------------------------------

@@ -74,6 +74,7 @@ class TorchRows:
             call = self._tensors[outputs[0]].name or ""
         else:
             call = op_name(cls.name)
+        hooks = seen.hooks.get(number, ())
         return ir.OpNode(
             cls.name,
             _kind(cls),
@@ -84,7 +85,8 @@ class TorchRows:
             stack=stack,
             sequence=None if sequence == NO_SEQUENCE else sequence,
             formula=source_of(cls.backward) if cls.backward is not None else "",
-            hooks=seen.hooks.get(number, ()),
+            hooks=tuple([hook.name for hook in hooks]),
+            hook_sites=self._sites.definitions(hooks),
             flags=("freed",) if number in seen.freed else _modified(saved),
         )
 

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from gradviz import ir
+from gradviz._capture._hooks import Hook
 from gradviz._capture._raw import (
     RawEdge,
     RawNode,
@@ -13,12 +14,12 @@ from gradviz._capture._raw import (
     RawScope,
     RawStorage,
     RawTensor,
-    RawWrite,
     Recording,
 )
 from gradviz._capture._torch_facts import arguments_of, backward_source, op_name
 from gradviz._capture._torch_timeline import timeline
 from gradviz._capture._torch_views import Layout, contiguous, numbers, view_layouts
+from gradviz._capture._torch_written import COPY_SLICES, add_writes
 from gradviz.program.events import Backward, Call, Event, HookRegistered, ModuleCall
 from gradviz.program.values import Node, Summary, Value
 
@@ -196,13 +197,9 @@ class TorchSnapshot:
 
     def _writes(self, events: list[Event]) -> None:
         for event in events:
-            for write in event.writes if isinstance(event, Call) else ():
-                raw = self.storage(write.value)
-                if raw is not None and isinstance(event, Call):
-                    node = self.nodes.get(event.nodes[-1]) if event.nodes else None
-                    raw.version = max(raw.version, write.after)
-                    raw.writes.append(RawWrite(write.after, event.op, event.site, node))
-            if isinstance(event, Backward):
+            if isinstance(event, Call) and event.writes:
+                add_writes(self, event)
+            elif isinstance(event, Backward):
                 self.note_stale(event)
 
     def note_stale(self, event: Backward) -> None:
@@ -227,14 +224,15 @@ class TorchSnapshot:
                         edge.gradient = statistics_of(run.outgoing[edge.input])
 
     def _hooks(self, events: list[Event]) -> None:
-        names: dict[int, list[str]] = {}
+        hooks: dict[int, list[Hook]] = {}
         for event in events:
             if isinstance(event, HookRegistered) and not event.removed and event.code:
                 leaf = event.value is not None and event.value.node is None
                 key = -event.value.tensor if leaf and event.value else event.target
                 if key is not None and not event.kind.startswith("module"):
-                    names.setdefault(key, []).append(event.code.co_qualname)
-        for key, found in names.items():
+                    hook = Hook(event.code.co_qualname, event.code)
+                    hooks.setdefault(key, []).append(hook)
+        for key, found in hooks.items():
             if key in self.nodes:
                 self.nodes[key].hooks = lambda found=tuple(found): found
 
@@ -276,7 +274,7 @@ def _in_order(nodes: list[Node]) -> list[Node]:
 def _kind(node: Node) -> ir.NodeKind:
     if node.leaf is not None:
         return "accumulate"
-    if node.name == "CopySlices":
+    if node.name == COPY_SLICES:
         return "inplace"
     if node.custom is not None:
         return "custom"

@@ -140,6 +140,11 @@ def test_write_through_a_view_shows_copy_slices():
     snapshot = recorded(program)
     write = node_named(snapshot, "CopySlices")
     assert (write.kind, write.call) == ("inplace", "mul_")
+    whole, part = snapshot.tensors[write.outputs[0]], snapshot.tensors[write.inputs[0]]
+    assert (whole.shape, whole.version, whole.is_view) == ((3,), 1, False)
+    assert (part.shape, part.offset, part.is_view) == ((), 0, True)
+    flowing = [e.tensor for e in snapshot.edges if snapshot.nodes[e.source] is write]
+    assert flowing == [write.outputs[0]]
 
 
 def test_freed_after_backward_but_not_when_retained():

@@ -92,6 +92,15 @@ def test_hooks_that_can_be_seen_are_named():
     here = "test_hooks_that_can_be_seen_are_named.<locals>."
     assert names["AccumulateGrad"] == (f"{here}clip", f"{here}log")
     assert names["MulBackward0"] == (f"{here}clip",)
+    defined = {
+        name: snapshot.sites[row].text.strip()
+        for node in snapshot.nodes
+        for name, row in zip(node.hooks, node.hook_sites, strict=True)
+    }
+    assert defined == {
+        f"{here}clip": "def clip(grad: Any) -> Any:",
+        f"{here}log": "def log(tensor: Any) -> None:",
+    }
 
 
 def test_an_alias_with_a_version_of_its_own_makes_nothing_stale():

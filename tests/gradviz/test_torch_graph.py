@@ -276,3 +276,33 @@ def test_the_place_of_an_unseen_view_is_worked_out(name: str):
 def test_a_view_that_cannot_be_is_not_laid_out():
     source = Layout((2, 3), (1, 2), 0)
     assert view_layouts(("View",), source, [(6,)]) == []
+
+
+def test_a_write_into_a_part_says_which_op_and_where():
+    base = torch.ones(3, 4).t()  # the last dimension is not the densest
+    with gradviz.record(engine="torch") as rec:
+        w = torch.ones(4, 3, requires_grad=True)
+        x = w * base
+        x[0].mul_(3)
+        x[1:3] = w[1:3].exp()
+        x.t()[1].add_(1)
+        x.sum().backward()
+    snapshot = rec.snapshot()
+    validate(snapshot)
+    writes = [node for node in snapshot.nodes if node.name == "CopySlices"]
+    assert [(node.call, node.kind) for node in writes] == [
+        ("mul_", "inplace"),
+        ("__setitem__", "inplace"),
+        ("add_", "inplace"),
+    ]
+    parts = [snapshot.tensors[node.inputs[0]] for node in writes]
+    wholes = [snapshot.tensors[node.outputs[0]] for node in writes]
+    strides = snapshot.tensors[snapshot.nodes[1].outputs[0]].strides
+    assert {(whole.shape, whole.strides) for whole in wholes} == {((4, 3), strides)}
+    assert [whole.version for whole in wholes] == [1, 2, 3]
+    assert {part.storage for part in parts} == {whole.storage for whole in wholes}
+    places = [(part.shape, part.offset) for part in parts]
+    row, column = strides
+    assert places == [((3,), 0), ((2, 3), row), ((4,), column)]
+    numbers = [snapshot.nodes.index(node) for node in writes]
+    assert [write.node for write in snapshot.writes] == numbers

@@ -66,6 +66,8 @@ export interface OpNode {
   readonly elapsed_ns: number | null;
   /** of differentiation: made by a create_graph pass over order - 1 */
   readonly order: number;
+  /** where each is defined, -1: lost. Added in 1.2 */
+  readonly hook_sites: readonly number[];
 }
 
 /** A tensor on its way: forward from source to target, its gradient back again. */
@@ -421,6 +423,13 @@ export const TABLES: Readonly<
     },
     elapsed_ns: { kind: "int", optional: true, fallback: null },
     order: { kind: "int", optional: false, fallback: 0 },
+    hook_sites: {
+      kind: "ints",
+      optional: false,
+      fallback: [],
+      refers: "sites",
+      sparse: true,
+    },
   },
   edges: {
     source: { kind: "int", optional: false, refers: "nodes" },

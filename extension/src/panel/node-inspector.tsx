@@ -21,7 +21,7 @@ import { NeighbourList } from "./neighbours.js";
 import { CallView } from "./op-section.js";
 import { scrollPaneTo } from "./scroll-pane.js";
 import { SeverityWord } from "./severity.js";
-import { PlaceText, SourceView, StackView } from "./source-view.js";
+import { PlaceLink, PlaceText, SourceView, StackView } from "./source-view.js";
 import { StorageSection } from "./storage-section.js";
 import { StrideSection } from "./stride-picture.js";
 import { type PickTensor, SavedTable, TensorTable } from "./tensor-table.js";
@@ -114,13 +114,17 @@ function summaryFacts(details: NodeDetails, norm: number | null): Fact[] {
   return facts;
 }
 
-function Hooks({ hooks }: { hooks: readonly string[] }) {
+/** Each hook with the line that defines it. */
+function Hooks({ hooks }: { hooks: NodeDetails["hooks"] }) {
   if (hooks.length === 0) return <Empty>No hook is registered on this node.</Empty>;
   return (
     <ul class="hooks">
-      {hooks.map((hook, position) => (
-        <li key={position} class="code">
-          <Name text={hook} />
+      {hooks.map(({ name, place }, position) => (
+        <li key={position}>
+          <code>
+            <Name text={name} />
+          </code>
+          {place !== null && <PlaceLink place={place} />}
         </li>
       ))}
     </ul>
@@ -237,8 +241,8 @@ export function NodeInspector({ snapshot, details }: Props) {
         </Section>
       )}
       <NeighbourSection details={details} />
-      <Section title="Hooks" note={String(details.node.hooks.length)}>
-        <Hooks hooks={details.node.hooks} />
+      <Section title="Hooks" note={String(details.hooks.length)}>
+        <Hooks hooks={details.hooks} />
       </Section>
     </>
   );

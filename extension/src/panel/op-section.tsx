@@ -1,8 +1,11 @@
 // The forward call with its arguments, what the op does, and its derivative.
 import type { OpNode } from "../ir/types.js";
+import { regionText, writtenRegion } from "../scene/region.js";
+import { formatTuple } from "../state/format.js";
 import { type NodeDetails, tensorLabel } from "../state/inspect.js";
 import { type Derivative, derivativeOf, docOf } from "../state/op-docs.js";
 import { visibleCode } from "../state/visible-text.js";
+import { useStore } from "./context.js";
 import { OpenIcon } from "./icons.js";
 import { Empty, Name } from "./text.js";
 
@@ -70,6 +73,18 @@ function DerivativeView({ node }: { node: OpNode }) {
   );
 }
 
+/** "Wrote [1:3] of (4, 3)": of an in-place op on a view. */
+function Written({ node }: { node: OpNode }) {
+  const snapshot = useStore().data.snapshot.value;
+  const region = snapshot === null ? null : writtenRegion(snapshot, node);
+  if (region === null) return null;
+  return (
+    <p data-testid="written">
+      {`Wrote ${regionText(region)} of ${formatTuple(region.shape)}.`}
+    </p>
+  );
+}
+
 /** "conv2d(x, weight, bias, stride=(1, 1))" and the formula of the derivative. */
 export function CallView({ details }: { details: NodeDetails }) {
   const { node, inputs } = details;
@@ -88,6 +103,7 @@ export function CallView({ details }: { details: NodeDetails }) {
       <code class="signature" dir="ltr" tabIndex={0}>
         <Name text={`${node.call}(${[...tensors, ...node.arguments].join(", ")})`} />
       </code>
+      <Written node={node} />
       <Doc node={node} />
       <h4>Derivative: the gradient for each input</h4>
       <DerivativeView node={node} />

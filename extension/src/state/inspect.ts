@@ -65,6 +65,11 @@ export interface Neighbour {
   readonly node: OpNode;
 }
 
+export interface HookUse {
+  readonly name: string;
+  readonly place: Place | null; // where it is defined
+}
+
 export interface NodeDetails {
   readonly id: number;
   readonly node: OpNode;
@@ -78,6 +83,7 @@ export interface NodeDetails {
   readonly storages: readonly StorageUse[];
   readonly producers: readonly Neighbour[];
   readonly consumers: readonly Neighbour[];
+  readonly hooks: readonly HookUse[];
 }
 
 export interface EdgeDetails {
@@ -222,6 +228,10 @@ export function nodeDetails(tables: Tables, id: number): NodeDetails | null {
     storages: storagesOf(tables, [...inputs, ...outputs, ...saved]),
     producers: neighbours(snapshot, incoming, "source"),
     consumers: neighbours(snapshot, outgoing, "target"),
+    hooks: node.hooks.map((name, at) => ({
+      name,
+      place: placeOf(snapshot, node.hook_sites[at]),
+    })),
   };
 }
 
