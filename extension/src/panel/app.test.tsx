@@ -117,7 +117,7 @@ describe("toolbar and table", () => {
     await app.press("t");
     const names = () =>
       [...app.find("node-table").querySelectorAll("tbody tr")].map(
-        (row) => row.querySelectorAll("td")[1]?.textContent,
+        (row) => row.querySelector("th")?.textContent,
       );
     expect(names()).toHaveLength(4);
     const header = [...app.find("node-table").querySelectorAll("th button")].find(

@@ -5,13 +5,12 @@ import { formatPlural } from "../state/format.js";
 import { visibleText } from "../state/visible-text.js";
 import { useStore } from "./context.js";
 import { Fix, RelatedLines } from "./finding-body.js";
+import { FindingName } from "./finding-name.js";
 import { TargetIcon } from "./icons.js";
 import { Raised } from "./raised.js";
 import { ReleaseButton } from "./release.js";
 import { Sentence } from "./sentence.js";
-import { SeverityWord } from "./severity.js";
 import { SourceView } from "./source-view.js";
-import { Name } from "./text.js";
 
 const CONTEXT_LINES = 1;
 
@@ -51,13 +50,7 @@ export function Card() {
     <article class={`card ${finding.severity}`} aria-label="Why it failed">
       <Raised />
       <h3>
-        <SeverityWord severity={finding.severity} />
-        <span class="code">
-          <Name text={finding.code} />
-        </span>
-        <span class="slug">
-          <Name text={finding.slug} />
-        </span>
+        <FindingName finding={finding} />
       </h3>
       <p class="message" data-testid="card-message">
         <Sentence text={finding.message} />

@@ -10,6 +10,7 @@ import { formatNumber, formatPlural } from "../state/format.js";
 import { visibleText } from "../state/visible-text.js";
 import { Choices } from "./choices.js";
 import { useStore } from "./context.js";
+import { FilterText } from "./filter-text.js";
 import { Sheet, type SheetColumn } from "./sheet.js";
 import { Empty, isolated, Name } from "./text.js";
 
@@ -191,18 +192,15 @@ export function Compare() {
   return (
     <div class="ledger">
       <div class="picks">
-        <PassPick
-          label="Before"
-          comparison={comparison}
-          at={before}
-          onPick={(position) => setCompare(store, { before: position })}
-        />
-        <PassPick
-          label="After"
-          comparison={comparison}
-          at={after}
-          onPick={(position) => setCompare(store, { after: position })}
-        />
+        {(["before", "after"] as const).map((end) => (
+          <PassPick
+            key={end}
+            label={end === "before" ? "Before" : "After"}
+            comparison={comparison}
+            at={comparison[end]}
+            onPick={(position) => setCompare(store, { [end]: position })}
+          />
+        ))}
         <button
           type="button"
           onClick={() => setCompare(store, { before: after, after: before })}
@@ -216,13 +214,10 @@ export function Compare() {
         chosen={show}
         onChoose={(value) => setCompare(store, { show: value })}
       />
-      <input
-        type="text"
-        class="filter"
-        placeholder="Filter rows: op, module, line, what changed"
-        aria-label="Filter rows"
-        value={text}
-        onInput={(event) => setCompare(store, { text: event.currentTarget.value })}
+      <FilterText
+        hint="op, module, line, what changed"
+        text={text}
+        onText={(words) => setCompare(store, { text: words })}
       />
       <Both comparison={comparison} />
       <Rows comparison={comparison} />

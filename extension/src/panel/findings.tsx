@@ -5,17 +5,16 @@ import { hideFinding, showFinding, stepFinding } from "../state/actions.js";
 import { countSentence } from "../state/findings.js";
 import { formatPlural } from "../state/format.js";
 import { placeOf } from "../state/inspect.js";
-import { visibleText } from "../state/visible-text.js";
 import { Boundary } from "./boundary.js";
 import { useStore } from "./context.js";
 import { FindingBody } from "./finding-body.js";
-import { NextIcon, PreviousIcon } from "./icons.js";
+import { FindingName } from "./finding-name.js";
+import { NoteList } from "./note-list.js";
 import { Raised } from "./raised.js";
 import { scrollPaneTo } from "./scroll-pane.js";
 import { Sentence } from "./sentence.js";
-import { SeverityWord } from "./severity.js";
 import { PlaceText } from "./source-view.js";
-import { Name, Section } from "./text.js";
+import { StepButton } from "./step-button.js";
 
 interface ItemProps {
   readonly snapshot: Snapshot;
@@ -46,13 +45,7 @@ function Item({ snapshot, id, finding }: ItemProps) {
           aria-expanded={open}
           onClick={() => (open ? hideFinding(store) : showFinding(store, id))}
         >
-          <SeverityWord severity={finding.severity} />
-          <span class="code">
-            <Name text={finding.code} />
-          </span>
-          <span class="slug">
-            <Name text={finding.slug} />
-          </span>
+          <FindingName finding={finding} />
           {place !== null && (
             <span class="where">
               <PlaceText place={place} />
@@ -72,29 +65,10 @@ function Item({ snapshot, id, finding }: ItemProps) {
   );
 }
 
-function StepButton({ label, shortcut, step }: StepProps) {
-  const store = useStore();
-  return (
-    <button
-      type="button"
-      class="quiet"
-      aria-label={label}
-      title={`${label} ( ${shortcut} )`}
-      onClick={() => stepFinding(store, step)}
-    >
-      {step === 1 ? <NextIcon /> : <PreviousIcon />}
-    </button>
-  );
-}
-
-interface StepProps {
-  readonly label: string;
-  readonly shortcut: string;
-  readonly step: 1 | -1;
-}
-
 function Header({ snapshot }: { snapshot: Snapshot }) {
+  const store = useStore();
   const { findings } = snapshot;
+  const go = (step: 1 | -1) => stepFinding(store, step);
   return (
     <header class="findings-head">
       <h2>{formatPlural(findings.length, "finding")}</h2>
@@ -103,8 +77,8 @@ function Header({ snapshot }: { snapshot: Snapshot }) {
       </span>
       {findings.length > 1 && (
         <span class="steps">
-          <StepButton label="Previous finding" shortcut="N" step={-1} />
-          <StepButton label="Next finding" shortcut="n" step={1} />
+          <StepButton label="Previous finding" keys="N" step={-1} onStep={go} />
+          <StepButton label="Next finding" keys="n" step={1} onStep={go} />
         </span>
       )}
       <Raised />
@@ -112,24 +86,9 @@ function Header({ snapshot }: { snapshot: Snapshot }) {
   );
 }
 
-/** What could not be seen; beside a graph the inspector says it. */
-function Notes({ notes }: { notes: readonly string[] }) {
-  const { graphless } = useStore().derived;
-  if (!graphless.value || notes.length === 0) return null;
-  return (
-    <Section title="Notes" note={String(notes.length)}>
-      <ul class="note-list">
-        {notes.map((note) => (
-          <li key={note} dir="auto">
-            {visibleText(note)}
-          </li>
-        ))}
-      </ul>
-    </Section>
-  );
-}
-
+/** The notes say what could not be seen; beside a graph the inspector says it. */
 export function Findings({ snapshot }: { snapshot: Snapshot }) {
+  const { graphless } = useStore().derived;
   return (
     <>
       <Header snapshot={snapshot} />
@@ -138,7 +97,7 @@ export function Findings({ snapshot }: { snapshot: Snapshot }) {
           <Item key={id} snapshot={snapshot} id={id} finding={finding} />
         ))}
       </ol>
-      <Notes notes={snapshot.notes} />
+      {graphless.value && <NoteList notes={snapshot.notes} />}
     </>
   );
 }

@@ -6,7 +6,7 @@ import { type Flow, isBadAt, normAt, shareIn, spanOf } from "../state/flow.js";
 import { formatNumber } from "../state/format.js";
 import { visibleText } from "../state/visible-text.js";
 import { useStore } from "./context.js";
-import { Name } from "./text.js";
+import { LayerButton } from "./layer-button.js";
 
 const ROW = 18; // CSS pixels of a layer
 
@@ -101,14 +101,7 @@ export function FlowHeat({ flow }: { flow: Flow }) {
         <ol style={{ "--row": `${ROW}px` }}>
           {flow.layers.map((layer, row) => (
             <li key={row}>
-              <button
-                type="button"
-                class="link"
-                aria-pressed={row === chosen}
-                onClick={() => pickLayer(store, row)}
-              >
-                <Name text={layer.name} />
-              </button>
+              <LayerButton row={row} name={layer.name} />
             </li>
           ))}
         </ol>

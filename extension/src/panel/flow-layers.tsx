@@ -1,5 +1,4 @@
 // The layers of a training at one step: norms as bars, verdicts as words; a table.
-import { pickLayer } from "../state/actions-flow.js";
 import {
   type Flow,
   normAt,
@@ -10,7 +9,8 @@ import {
 } from "../state/flow.js";
 import { formatNumber } from "../state/format.js";
 import { useStore } from "./context.js";
-import { Name, Tag } from "./text.js";
+import { LayerButton } from "./layer-button.js";
+import { Tag } from "./text.js";
 
 const SHORTEST = 2; // percent: the smallest norm is a bar too
 
@@ -47,14 +47,7 @@ export function FlowLayers({
           return (
             <tr key={row} aria-selected={row === chosen}>
               <th scope="row">
-                <button
-                  type="button"
-                  class="link"
-                  aria-pressed={row === chosen}
-                  onClick={() => pickLayer(store, row)}
-                >
-                  <Name text={layer.name} />
-                </button>
+                <LayerButton row={row} name={layer.name} />
                 {verdict !== "" && <Tag tone="bad">{TROUBLE_WORDS[verdict]}</Tag>}
               </th>
               <td>

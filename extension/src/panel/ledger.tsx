@@ -16,21 +16,38 @@ import { badRows, countFates, type Fate, filterBad } from "../state/nonfinite.js
 import type { Tables } from "../state/tables.js";
 import { Choices } from "./choices.js";
 import { useStore } from "./context.js";
+import { FilterText } from "./filter-text.js";
 import { BAD_COLUMNS, SAVED_COLUMNS } from "./ledger-columns.js";
-import { Sheet } from "./sheet.js";
+import { Sheet, type SheetColumn } from "./sheet.js";
 import { Empty } from "./text.js";
 
-function FilterText() {
+/** The rows that a filter leaves, to sort and to select nodes with. */
+function Rows<Row extends { readonly id: number; readonly node: number }>(props: {
+  readonly caption: string;
+  readonly testId: string;
+  readonly columns: readonly SheetColumn<Row>[];
+  readonly rows: readonly Row[];
+}) {
   const store = useStore();
+  const selected = store.derived.selectedNode.value?.id;
   return (
-    <input
-      type="text"
-      class="filter"
-      placeholder="Filter rows: op, tensor, dtype, line"
-      aria-label="Filter rows"
-      value={store.ui.ledger.value.text}
-      onInput={(event) => setLedger(store, { text: event.currentTarget.value })}
-    />
+    <>
+      <FilterText
+        hint="op, tensor, dtype, line"
+        text={store.ui.ledger.value.text}
+        onText={(text) => setLedger(store, { text })}
+      />
+      {props.rows.length === 0 ? (
+        <Empty>No row matches the filter.</Empty>
+      ) : (
+        <Sheet
+          {...props}
+          keyOf={({ id }) => id}
+          isSelected={({ node }) => node === selected}
+          onPick={({ node }) => pickNode(store, node)}
+        />
+      )}
+    </>
   );
 }
 
@@ -61,7 +78,6 @@ function SavedSheet({ snapshot }: { snapshot: Snapshot }) {
   const counts = useMemo(() => countSaved(rows), [rows]);
   const totals = useMemo(() => savedTotals(snapshot, rows), [snapshot, rows]);
   const shown = useMemo(() => filterSaved(rows, filter, text), [rows, filter, text]);
-  const selected = store.derived.selectedNode.value?.id;
   if (rows.length === 0) {
     return <Empty>No node of this graph keeps a tensor for its derivative.</Empty>;
   }
@@ -81,20 +97,12 @@ function SavedSheet({ snapshot }: { snapshot: Snapshot }) {
         chosen={filter}
         onChoose={(value) => setLedger(store, { saved: value })}
       />
-      <FilterText />
-      {shown.length === 0 ? (
-        <Empty>No row matches the filter.</Empty>
-      ) : (
-        <Sheet
-          caption="Saved tensors"
-          testId="ledger-saved"
-          columns={SAVED_COLUMNS}
-          rows={shown}
-          keyOf={({ id }) => id}
-          isSelected={({ node }) => node === selected}
-          onPick={({ node }) => pickNode(store, node)}
-        />
-      )}
+      <Rows
+        caption="Saved tensors"
+        testId="ledger-saved"
+        columns={SAVED_COLUMNS}
+        rows={shown}
+      />
     </>
   );
 }
@@ -111,7 +119,6 @@ function BadSheet({ tables }: { tables: Tables }) {
   const rows = useMemo(() => badRows(tables), [tables]);
   const counts = useMemo(() => countFates(rows), [rows]);
   const shown = useMemo(() => filterBad(rows, fate, text), [rows, fate, text]);
-  const selected = store.derived.selectedNode.value?.id;
   const { statistics } = tables.snapshot;
   if (rows.length === 0) {
     return (
@@ -137,20 +144,12 @@ function BadSheet({ tables }: { tables: Tables }) {
         chosen={fate}
         onChoose={(value) => setLedger(store, { fate: value })}
       />
-      <FilterText />
-      {shown.length === 0 ? (
-        <Empty>No row matches the filter.</Empty>
-      ) : (
-        <Sheet
-          caption="NaN and Inf"
-          testId="ledger-bad"
-          columns={BAD_COLUMNS}
-          rows={shown}
-          keyOf={({ id }) => id}
-          isSelected={({ node }) => node === selected}
-          onPick={({ node }) => pickNode(store, node)}
-        />
-      )}
+      <Rows
+        caption="NaN and Inf"
+        testId="ledger-bad"
+        columns={BAD_COLUMNS}
+        rows={shown}
+      />
     </>
   );
 }

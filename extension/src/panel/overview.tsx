@@ -8,8 +8,8 @@ import {
   formatTuple,
 } from "../state/format.js";
 import { type LeafRow, leafRows, type Trouble, troubles } from "../state/overview.js";
-import { visibleText } from "../state/visible-text.js";
 import { useStore } from "./context.js";
+import { NoteList } from "./note-list.js";
 import { Empty, Name, Section, Tag } from "./text.js";
 
 const SHOWN = 60;
@@ -107,21 +107,6 @@ function Header({ snapshot }: { snapshot: Snapshot }) {
   );
 }
 
-function Notes({ notes }: { notes: readonly string[] }) {
-  if (notes.length === 0) return null;
-  return (
-    <Section title="Notes" note={String(notes.length)}>
-      <ul class="note-list">
-        {notes.map((note) => (
-          <li key={note} dir="auto">
-            {visibleText(note)}
-          </li>
-        ))}
-      </ul>
-    </Section>
-  );
-}
-
 export function Overview() {
   const store = useStore();
   const tables = store.derived.tables.value;
@@ -132,7 +117,7 @@ export function Overview() {
   return (
     <>
       <Header snapshot={snapshot} />
-      <Notes notes={snapshot.notes} />
+      <NoteList notes={snapshot.notes} />
       {wrong.length > 0 && (
         <Section title="To look at" note={formatCount(wrong.length)}>
           <TroubleList list={wrong} />

@@ -2,7 +2,8 @@
 import { setQuery, stepMatch } from "../state/actions.js";
 import { formatCount } from "../state/format.js";
 import { useStore } from "./context.js";
-import { NextIcon, PreviousIcon, SearchIcon } from "./icons.js";
+import { SearchIcon } from "./icons.js";
+import { StepButton } from "./step-button.js";
 
 function resultText(query: string, count: number, position: number | null): string {
   if (query.trim() === "") return "";
@@ -11,34 +12,14 @@ function resultText(query: string, count: number, position: number | null): stri
   return position === null ? `${total} found` : `${position + 1} of ${total}`;
 }
 
-function StepButton({
-  label,
-  keys,
-  step,
-}: {
-  label: string;
-  keys: string;
-  step: 1 | -1;
-}) {
-  const store = useStore();
-  return (
-    <button
-      type="button"
-      class="quiet"
-      aria-label={label}
-      title={`${label} (${keys})`}
-      disabled={store.derived.matches.value.length === 0}
-      onClick={() => stepMatch(store, step)}
-    >
-      {step === 1 ? <NextIcon /> : <PreviousIcon />}
-    </button>
-  );
-}
-
 export function SearchBox() {
   const store = useStore();
   const query = store.ui.query.value;
   const count = store.derived.matches.value.length;
+  const steps = {
+    disabled: count === 0,
+    onStep: (step: 1 | -1) => stepMatch(store, step),
+  };
   const onKeyDown = (event: KeyboardEvent) => {
     if (event.key !== "Enter") return;
     event.preventDefault();
@@ -62,8 +43,8 @@ export function SearchBox() {
       <output class="count" data-testid="search-count">
         {resultText(query, count, store.ui.matchPosition.value)}
       </output>
-      <StepButton label="Previous match" keys="Shift+Enter" step={-1} />
-      <StepButton label="Next match" keys="Enter" step={1} />
+      <StepButton label="Previous match" keys="Shift+Enter" step={-1} {...steps} />
+      <StepButton label="Next match" keys="Enter" step={1} {...steps} />
     </search>
   );
 }

@@ -9,7 +9,7 @@ import {
 } from "../state/kernel.js";
 import { visibleText } from "../state/visible-text.js";
 import { type AppContext, useApp, useStore } from "./context.js";
-import { AddBreakpoint, Breakpoints, ChangeGradient } from "./stepping-forms.js";
+import { Breakpoints, CommandForm } from "./stepping-forms.js";
 import { Name, Tag } from "./text.js";
 
 interface StepButton {
@@ -129,8 +129,8 @@ function Options({ names }: { names: readonly string[] }) {
   const forms = (
     <div class="line">
       <Breakpoints names={names} />
-      <AddBreakpoint />
-      <ChangeGradient />
+      <CommandForm command="break" />
+      <CommandForm command="change" />
     </div>
   );
   if (!ui.narrow.value) return forms;

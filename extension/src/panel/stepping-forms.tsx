@@ -8,6 +8,9 @@ import { Name } from "./text.js";
 
 type Wanted = "number" | "text" | null;
 
+/** What was typed beside a choice; null where nothing is wanted. */
+type Value = string | number | null;
+
 interface Choice {
   readonly label: string;
   /** What stands in the field beside it; null where there is none. */
@@ -44,7 +47,7 @@ function ChoiceForm({
   title: string;
   button: string;
   choices: Readonly<Record<string, Choice>>;
-  onSubmit: (choice: string, value: string | number | null) => void;
+  onSubmit: (choice: string, value: Value) => void;
 }) {
   const [chosen, setChosen] = useState(Object.keys(choices)[0] ?? "");
   const [text, setText] = useState("");
@@ -89,33 +92,33 @@ function ChoiceForm({
   );
 }
 
-export function AddBreakpoint() {
-  const { ask } = useApp();
-  return (
-    <ChoiceForm
-      name="stepping-break"
-      what="Add a breakpoint"
-      title="Break when"
-      button="Add"
-      choices={CONDITIONS}
-      onSubmit={(choice, value) =>
-        ask?.({ service: "stepping", command: "break", [choice]: value ?? true })
-      }
-    />
-  );
-}
+const COMMANDS = {
+  break: {
+    what: "Add a breakpoint",
+    title: "Break when",
+    button: "Add",
+    choices: CONDITIONS,
+    asks: (choice: string, value: Value) => ({ [choice]: value ?? true }),
+  },
+  change: {
+    what: "Change the gradient",
+    title: "Gradient",
+    button: "Apply",
+    choices: CHANGES,
+    asks: (how: string, value: Value) => ({ how, value: value ?? 0 }),
+  },
+} as const;
 
-export function ChangeGradient() {
+/** The form of a command that wants more than a button. */
+export function CommandForm({ command }: { command: keyof typeof COMMANDS }) {
   const { ask } = useApp();
+  const { asks, ...words } = COMMANDS[command];
   return (
     <ChoiceForm
-      name="stepping-change"
-      what="Change the gradient"
-      title="Gradient"
-      button="Apply"
-      choices={CHANGES}
-      onSubmit={(how, value) =>
-        ask?.({ service: "stepping", command: "change", how, value: value ?? 0 })
+      {...words}
+      name={`stepping-${command}`}
+      onSubmit={(choice, value) =>
+        ask?.({ service: "stepping", command, ...asks(choice, value) })
       }
     />
   );

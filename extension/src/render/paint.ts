@@ -13,12 +13,17 @@ import type { Pen } from "./pen.js";
 
 const FRAME_RADIUS = 12;
 
-export function paint(context: Pen, frame: Frame): void {
-  const { view, size, pixelRatio } = frame;
+/** Wipe the canvas, and draw in units of the world from here on. */
+function clear(context: Pen, { view, size, pixelRatio }: Frame): void {
   context.setTransform(pixelRatio, 0, 0, pixelRatio, 0, 0);
   context.clearRect(0, 0, size.width, size.height);
   const scale = pixelRatio * view.scale;
   context.setTransform(scale, 0, 0, scale, pixelRatio * view.x, pixelRatio * view.y);
+}
+
+export function paint(context: Pen, frame: Frame): void {
+  const { view, size, pixelRatio } = frame;
+  clear(context, frame);
   paintFrames(context, frame);
   paintEdges(context, frame);
   paintHighlights(context, frame);
@@ -60,11 +65,7 @@ function paintHeadings(context: Pen, { scene, theme, text, view }: Frame): void 
 
 /** Only boxes, for a small map of the whole. */
 export function paintOverview(context: Pen, frame: Frame): void {
-  const { view, size, pixelRatio } = frame;
-  context.setTransform(pixelRatio, 0, 0, pixelRatio, 0, 0);
-  context.clearRect(0, 0, size.width, size.height);
-  const scale = pixelRatio * view.scale;
-  context.setTransform(scale, 0, 0, scale, pixelRatio * view.x, pixelRatio * view.y);
+  clear(context, frame);
   paintFrames(context, frame);
   paintBoxes(context, frame);
 }

@@ -15,15 +15,6 @@ export interface NodeRow {
   readonly source: string;
 }
 
-export type SortKey =
-  | "id"
-  | "name"
-  | "call"
-  | "scope"
-  | "shape"
-  | "gradientNorm"
-  | "source";
-
 /** The norm of the gradient that came into a node; from its edges where the node has none. */
 export function receivedNorm(tables: Tables, id: number): number | null {
   const { snapshot } = tables;
@@ -58,32 +49,7 @@ export function nodeRows(tables: Tables): NodeRow[] {
   });
 }
 
-/** Elements of the shape, so that sorting by shape sorts by size. */
-function sizeOf(shape: readonly number[] | null): number | null {
+/** Elements of the output; null where it is not known. */
+export function elementsOf({ shape }: NodeRow): number | null {
   return shape === null ? null : shape.reduce((product, size) => product * size, 1);
-}
-
-function sortValue(row: NodeRow, key: SortKey): number | string | null {
-  const value = key === "shape" ? sizeOf(row.shape) : row[key];
-  return typeof value === "number" && Number.isNaN(value) ? Infinity : value;
-}
-
-/** Rows in order of a column; unknown values stay last in both directions. */
-export function sortRows(
-  rows: readonly NodeRow[],
-  key: SortKey,
-  descending: boolean,
-): NodeRow[] {
-  const sign = descending ? -1 : 1;
-  const missing = (value: number | string | null) => value === null || value === "";
-  return [...rows].sort((a, b) => {
-    const left = sortValue(a, key);
-    const right = sortValue(b, key);
-    if (missing(left) || missing(right))
-      return Number(missing(left)) - Number(missing(right));
-    if (typeof left === "number" && typeof right === "number") {
-      return left === right ? a.id - b.id : sign * (left < right ? -1 : 1);
-    }
-    return sign * String(left).localeCompare(String(right), "en", { numeric: true });
-  });
 }

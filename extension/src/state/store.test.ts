@@ -15,8 +15,9 @@ import {
   toggleSelectedScope,
 } from "./actions.js";
 import { troubles } from "./overview.js";
-import { nodeRows, sortRows } from "./rows.js";
+import { nodeRows } from "./rows.js";
 import { convolution, nothing } from "./snapshots.test-util.js";
+import { sortBy } from "./sort.js";
 import { createStore } from "./store.js";
 
 function storeWith(snapshot = convolution()) {
@@ -170,7 +171,9 @@ describe("the rows of the table", () => {
   });
   test("sort by number and keep unknown values last both ways", () => {
     const norms = (descending: boolean) =>
-      sortRows(rows(), "gradientNorm", descending).map((row) => row.gradientNorm);
+      sortBy(rows(), (row) => row.gradientNorm, descending).map(
+        (row) => row.gradientNorm,
+      );
     expect(norms(false)).toEqual([0.25, 1.5, 3, null]);
     expect(norms(true)).toEqual([3, 1.5, 0.25, null]);
   });
