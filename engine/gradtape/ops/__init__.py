@@ -29,6 +29,7 @@ from . import (
     embedding_bag,
     exponential,
     extremes,
+    foreach,
     gather,
     grid_sample,
     grids,
