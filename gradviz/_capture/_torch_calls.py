@@ -131,6 +131,8 @@ class TorchCalls:
         for key, each in kwargs.items():
             simple = each is None or type(each) in _SIMPLE
             keywords += (key, each if simple else self.values.argument(each, met))
+        if self.values.detailed:
+            self.values.complete(met)
         inputs, given = tuple([glance for _, glance in met]), tuple(arguments)
         frame, files = sys._getframe(3), log.user_files
         while frame is not None and not files[frame.f_code.co_filename]:

@@ -257,8 +257,21 @@ class TorchSnapshot:
 
 
 def statistics_of(summary: Summary | None) -> ir.Statistics | None:
-    """Return the full statistics behind a summary, where they were taken."""
-    return None if summary is None else summary.full
+    """Return the statistics behind a summary: all of them, where they were taken."""
+    if summary is None:
+        return None
+    if summary.full is not None:
+        return summary.full
+    return ir.Statistics(
+        count=summary.count,
+        minimum=summary.minimum,
+        maximum=summary.maximum,
+        norm=summary.norm,
+        zeros=summary.zeros,
+        nans=summary.nans,
+        infs=summary.infs,
+        first_bad=summary.first_bad,
+    )
 
 
 def _in_order(nodes: list[Node]) -> list[Node]:

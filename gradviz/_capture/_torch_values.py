@@ -6,7 +6,7 @@ import weakref
 from typing import Any
 
 from gradviz._capture._torch_slots import NO_SEQUENCE
-from gradviz._capture._torch_summary import summarize
+from gradviz._capture._torch_summary import statistics, summarize
 from gradviz.program.log import MAX_EVENTS, MOST_WITHOUT_VALUES, Identities, Log
 from gradviz.program.noted import Glance
 from gradviz.program.values import Opaque, Summary, Value
@@ -14,8 +14,8 @@ from gradviz.program.values import Opaque, Summary, Value
 _FIRST_PRUNED = 250  # glances kept before those at dead tensors go
 
 STORAGE, VERSION, NEEDS, NODE = 1, 2, 8, 11
-_IS_LEAF, _IS_VIEW = 9, 10
-"""Places of fields in a glance; output comes after node."""
+_IS_LEAF, _IS_VIEW, _SUMMARY = 9, 10, 14
+"""Places of fields in a glance; output comes after node, a summary may be missing."""
 
 _PLAIN = (int, float, bool, str, complex, type(None), type(Ellipsis), slice)
 _LONGEST = 64  # elements kept of a list among the arguments, characters times ten
@@ -191,8 +191,21 @@ class TorchValues:
         if self.detailed and storage is not None:
             self.sizes[number] = storage.nbytes(), tensor.element_size()
         if self.scan and scan:
-            glance += summarize(self.torch, tensor, self.detailed)
+            full = self.detailed and tensor.requires_grad
+            glance += summarize(self.torch, tensor, full)
         return glance
+
+    def complete(self, met: list[tuple[Any, Glance]]) -> None:
+        """Take the full statistics of what a call reads that is differentiated.
+
+        Data on its way to a model is prepared in many calls that no graph shows.
+        """
+        if not any(glance[NEEDS] for _, glance in met):
+            return
+        for tensor, glance in met:
+            summary = glance[_SUMMARY] if len(glance) > _SUMMARY else None
+            if summary is not None and summary.full is None:
+                summary.full = statistics(self.torch, tensor)
 
     def _shared(self, sizes: tuple[int, ...]) -> tuple[int, ...]:
         if len(self._sizes) > _FIRST_PRUNED:
