@@ -55,7 +55,8 @@ def _none_reads(history: History) -> Iterator[NoneRead]:
             why = _why(history, value, node)
             leaves = history.leaves_of(value)
             leaf = next(iter(leaves)) if len(leaves) == 1 else None
-            made = _named_at(history, call, node)
+            converted = why == "converted"  # then the conversion is the line to change
+            made = node.site if converted else _named_at(history, call, node)
             yield NoneRead(why, call, value, node, leaf, made, last)
 
 

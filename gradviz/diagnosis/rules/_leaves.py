@@ -29,8 +29,13 @@ _COPYING = {"copy_", "lerp_", "add_", "set_", "data.set"}
 
 @once
 def trained(history: History) -> set[int]:
-    """Return the leaves that any backward pass of the run reaches."""
-    return {leaf for each in history.backwards for leaf in each.leaves}
+    """Return the leaves that any backward pass of the run reaches.
+
+    Those whose ``.grad`` the program sets itself learn as well.
+    """
+    reached = {leaf for each in history.backwards for leaf in each.leaves}
+    given = (call.inputs for call in history.calls if call.op == "grad.set")
+    return reached | {inputs[0].tensor for inputs in given if len(inputs) > 1}
 
 
 @once

@@ -1,8 +1,10 @@
-"""Where a tensor got its dtype, its device or its shape."""
+"""Where a tensor got its dtype, its device, its shape or a plain attribute."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import ast
+from collections.abc import Callable, Iterator
+from types import CodeType
 from typing import Literal
 
 from gradviz.diagnosis.rules import _leaves
@@ -79,3 +81,35 @@ def described(history: History, value: Value, fallback: str) -> str:
 def shape_text(value: Value) -> str:
     """Return a shape as Python writes it."""
     return str(tuple(value.shape))
+
+
+def assigned(history: History, attribute: str) -> tuple[RawSite | None, int | None]:
+    """Return site and line of the statement that sets an attribute of this name.
+
+    Nothing runs where a plain attribute is set on a tensor: the source has to say it.
+    """
+    for code in _functions(history):
+        tree = history.places.tree(code.co_filename)
+        for each in [] if tree is None else ast.walk(tree):
+            if not isinstance(each, ast.Assign) or not _has(code, each.lineno):
+                continue
+            named = [one for one in each.targets if isinstance(one, ast.Attribute)]
+            if any(one.attr == attribute for one in named):
+                return history.places.at_line(code, each.lineno), each.lineno
+    return None, None
+
+
+def _functions(history: History) -> Iterator[CodeType]:
+    """Yield the functions that the log has seen, then those defined inside them."""
+    sites = (site for call in history.calls for site in (call.site, *call.stack))
+    waiting = list(dict.fromkeys(site[0] for site in sites if site is not None))
+    seen = set[CodeType]()
+    for code in waiting:
+        if code not in seen:
+            seen.add(code)
+            yield code
+            waiting += [each for each in code.co_consts if isinstance(each, CodeType)]
+
+
+def _has(code: CodeType, line: int) -> bool:
+    return any(line == first for _, _, first in code.co_lines())

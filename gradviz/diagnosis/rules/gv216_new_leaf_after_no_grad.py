@@ -24,8 +24,9 @@ Use instead
 
 When it stays quiet
     Where gradients reach those tensors on another way or in another step, where nobody
-    asks for them (no ``.grad`` read, no optimizer), and for adversarial inputs,
-    saliency maps and penalties that start from data.
+    asks for them (no ``.grad`` read, no optimizer), where the program sets their
+    ``.grad`` or moves them itself (first-order meta-learning), and for adversarial
+    inputs, saliency maps and penalties that start from data.
 
 References
     https://pytorch.org/docs/stable/notes/autograd.html
@@ -37,6 +38,7 @@ from collections import Counter
 from collections.abc import Iterator
 
 from gradviz.diagnosis.rule import Hit, Related, Rule
+from gradviz.diagnosis.rules import _leaves
 from gradviz.diagnosis.rules._lifetime import name_of
 from gradviz.program.events import Call
 from gradviz.program.history import History
@@ -48,6 +50,7 @@ _TURNS = 3  # of a loop: later ones tell the same story
 def check(history: History) -> Iterator[Hit]:
     """Yield one hit per new leaf that keeps gradients from older ones."""
     reached = {leaf for each in history.backwards for leaf in each.leaves}
+    spared = _leaves.trained(history) | _leaves.copies(history)
     roots = {value.tensor for each in history.backwards for value in each.roots}
     looked = Counter[object]()
     for call in history.calls:
@@ -62,7 +65,7 @@ def check(history: History) -> Iterator[Hit]:
             continue
         if value.tensor not in reached or value.tensor in roots:
             continue
-        for lost in _lost(history, made, reached):
+        for lost in _lost(history, made, spared):
             name, source = name_of(history, value), name_of(history, lost)
             yield Hit(
                 f"{name} was computed from {source} without a graph, in "
@@ -78,7 +81,7 @@ def check(history: History) -> Iterator[Hit]:
             break
 
 
-def _lost(history: History, made: Call, reached: set[int]) -> Iterator[Value]:
+def _lost(history: History, made: Call, spared: set[int]) -> Iterator[Value]:
     """Yield leaves behind a call that were to get a gradient and got none."""
     managed = {
         tensor
@@ -91,7 +94,7 @@ def _lost(history: History, made: Call, reached: set[int]) -> Iterator[Value]:
             return
         for value in call.inputs:
             leaf = value.is_leaf and value.requires_grad
-            if leaf and value.tensor in behind and value.tensor not in reached:
+            if leaf and value.tensor in behind and value.tensor not in spared:
                 asked = any(
                     use.op == "grad.get" and use.index > made.index
                     for use in history.uses(value.tensor)

@@ -3,7 +3,8 @@
 What it does
     Follows the results of ``torch.autograd.grad(...)``, and ``.grad`` after a
     ``backward()``, without ``create_graph=True`` into a term that is added to a loss,
-    or is the loss.
+    or is the loss, or into a sum with what they are the derivative of (that is an
+    information only).
 
 Why is this bad
     The term changes the number that is printed, not a single gradient.
@@ -31,6 +32,7 @@ References
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from math import prod
 
 from gradviz.diagnosis.rule import Hit, Related, Rule
@@ -43,6 +45,7 @@ from gradviz.program.values import Value
 _API = {"grad": "torch.autograd.grad", "backward": "backward"}
 _FAR = 4  # passes after a gradient in which it may still be a term
 _MOST = 100  # leaves whose `.grad` is looked at
+_ENDING = {"detach", "detach_", "data.get", "item", "numpy", "tolist"}
 _JOINS = {"add", "add_", "radd", "iadd", "sub", "sub_", "rsub", "stack"}
 
 
@@ -62,6 +65,8 @@ def _check(history: History) -> Iterator[Hit]:
             if root is not None:
                 yield _hit(history, grad, root, term)
                 break
+        else:  # no term of its own
+            yield from _beside(history, grad, constant, later)
         for root in later[:1]:
             dead = is_dead(root) and root.error is not None
             if dead and _reaches(history, constant, root):
@@ -111,6 +116,35 @@ def _derived(
                     seen.add(made.tensor)
                     waiting.append(made.tensor)
                     yield call, made
+
+
+def _beside(
+    history: History, grad: Backward, constant: list[Value], later: list[Backward]
+) -> Iterator[Hit]:
+    """Yield a hit where a derivative is added to what it is the derivative of.
+
+    ``du + u`` of an equation, not ``x + step * gradient`` of an update: the graph of
+    the other operand is a part of the one that the pass has walked.
+    """
+    if grad.api != "grad":
+        return
+    walked = set(grad.nodes) - {value.node for value in grad.inputs}
+    before = later[-1].index if later else grad.index
+    made = {each.tensor for each in constant}
+    if any(use.op in _ENDING for key in made for use in history.uses(key)):
+        return  # meant as a constant
+    made |= {value.tensor for _, value in _derived(history, constant, before)}
+    for tensor in made:
+        for use in history.uses(tensor):
+            others = [each for each in use.inputs if each.tensor != tensor]
+            joins = name_of(use) in _JOINS and any(
+                each.node is not None and each.node in walked for each in others
+            )
+            root = _pass_with(use, later) if joins else None
+            if root is not None:
+                hit = _hit(history, grad, root, use)
+                yield replace(hit, severity="info", certainty=0.5)
+                return
 
 
 def _pass_with(join: Call, later: list[Backward]) -> Backward | None:

@@ -44,6 +44,7 @@ _ELEMENTWISE = _ARITHMETIC | words(
     "pow square abs neg exp log sqrt clamp where float double to clip log1p logical_and"
     " softplus relu sigmoid logsigmoid huber maximum minimum negative absolute cosh"
 )
+_COMPARING = words("lt le gt ge eq ne less greater less_equal greater_equal sign isnan")
 _PAIRING = words("unsqueeze getitem view reshape expand expand_as")
 _FAR = 12  # calls between the broadcast and the number it ends as
 
@@ -97,17 +98,36 @@ def _becomes_number(history: History, call: Call) -> bool:
                 for each in use.inputs
                 if each.tensor != value.tensor and each.shape == shape
             ]
-            if name_of(use) in _ELEMENTWISE and not _is_table(history, foreign):
+            if name_of(use) in _ELEMENTWISE and not _is_table(history, foreign, call):
                 waiting.append(result)
     return False
 
 
-def _is_table(history: History, values: list[Value]) -> bool:
-    """Return whether these were made N by N: then the pairs are meant."""
+def _is_table(history: History, values: list[Value], pairs: Call) -> bool:
+    """Return whether these were made N by N: then the pairs are meant.
+
+    What was computed from the pairs themselves (``error.abs() < 1``) says nothing.
+    """
     for value in values:
         maker = history.producer(value)
-        if maker is not None and name_of(maker) not in _ELEMENTWISE:
+        if maker is None or name_of(maker) in _ELEMENTWISE:
+            continue
+        if not (name_of(maker) in _COMPARING and _follows(history, maker, pairs)):
             return True
+    return False
+
+
+def _follows(history: History, call: Call, pairs: Call) -> bool:
+    """Return whether a call works on the pairs, or on what was made of them."""
+    waiting, seen = [call], set[int]()
+    while waiting and len(seen) < _FAR:
+        each = waiting.pop()
+        if each is pairs:
+            return True
+        if each.index not in seen:
+            seen.add(each.index)
+            made = (history.producer(value, before=each.index) for value in each.inputs)
+            waiting += [maker for maker in made if maker is not None]
     return False
 
 

@@ -33,7 +33,7 @@ from collections.abc import Iterator
 
 from gradviz.diagnosis.rule import Hit, Rule
 from gradviz.diagnosis.rules import _leaves
-from gradviz.diagnosis.rules._provenance import made_at
+from gradviz.diagnosis.rules._provenance import assigned, made_at
 from gradviz.program.history import History
 from gradviz.program.records import Module
 from gradviz.program.values import RawSite
@@ -64,6 +64,17 @@ def _hit(
     inside: set[int],
 ) -> Hit:
     owner = f"`{module.name}`" if module.name else f"a {module.kind}"
+    parameter, _, switch = attribute.rpartition(".")
+    if parameter:
+        culprit, line = assigned(history, switch)
+        return Hit(
+            f"`{switch}` is no switch of a parameter: it is stored as a plain "
+            f"attribute, and the parameters of {owner} keep their requires_grad.",
+            culprit or site or made_at(history, min(inside)),
+            "Spell it `requires_grad`.",
+            tensors=tuple(sorted(inside)),
+            line=line,
+        )
     culprit = site or made_at(history, min(inside))
     return Hit(
         f"`{attribute}` is no switch of {owner} ({module.kind}): it is stored as a "

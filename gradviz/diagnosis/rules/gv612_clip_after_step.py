@@ -1,8 +1,9 @@
-"""Gradients are clipped after the step that used them.
+"""Gradients are clipped when there are none to clip.
 
 What it does
     Finds ``clip_grad_norm_``, ``clip_grad_value_`` and clamps of ``.grad`` where a step
-    has used all of these gradients and no pass has added to them since.
+    has used all of these gradients and no pass has added to them since, or where they
+    were cleared and the next step uses only what a pass has added later.
 
 Why is this bad
     The step took the gradients unclipped; the clipping has no effect.
@@ -44,8 +45,38 @@ def _check(history: History) -> Iterator[Hit]:
     for moment in moments(history):
         used = [leaf for leaf in moment.leaves.values() if leaf.state == "used"]
         fresh = any(leaf.state in ("fresh", "mixed") for leaf in moment.leaves.values())
-        if moment.what == "clip" and used and not fresh and _clips(moment.event):
+        if moment.what != "clip" or fresh or not _clips(moment.event):
+            continue
+        if used:
             yield _hit(history, moment, used[0])
+        else:
+            yield from _too_early(history, moment)
+
+
+def _too_early(history: History, clip: Moment) -> Iterator[Hit]:
+    """Yield a hit where the next to meet these gradients is a step that has some."""
+    for later in moments(history):
+        if (
+            later.event.index <= clip.event.index
+            or not later.leaves.keys() & clip.leaves
+        ):
+            continue
+        leaf = later.leaves[min(later.leaves.keys() & clip.leaves)]
+        if later.what == "step" and leaf.state == "fresh" and leaf.backward is not None:
+            yield _early_hit(history, clip, leaf.backward, later.event)
+        return
+
+
+def _early_hit(history: History, clip: Moment, made: Event, step: Event) -> Hit:
+    return Hit(
+        f"`{history.text(clip.event.site)}` comes before {history.line(made.site)} has "
+        "computed the gradients: it clips what is not there yet, and "
+        f"{history.line(step.site)} applies them unclipped.",
+        clip.event.site,
+        "Clip between `backward()` and `step()`.",
+        symptom=step.site,
+        related=(Related("applied here, unclipped", step.site),),
+    )
 
 
 def _clips(event: Event) -> bool:

@@ -1,0 +1,91 @@
+"""A softmax runs over the batch instead of the classes.
+
+What it does
+    Finds ``softmax`` or ``log_softmax`` over one dimension whose result goes into
+    ``nll_loss``, as it is or through ``log``, which takes its classes from another.
+
+Why is this bad
+    The samples of a batch compete with each other, not the classes. The loss is a
+    number and falls, but the model never learns to choose a class, and its output
+    depends on what else is in the batch.
+
+Example
+    ::
+
+        log_p = torch.log_softmax(net(x), dim=0)
+        loss = F.nll_loss(log_p, target)
+
+Use instead
+    ::
+
+        loss = F.cross_entropy(net(x), target)
+
+When it stays quiet
+    Where the dimension is that of the classes (the second of two or more, the only one
+    of one), or is not said, and for attention, which may weigh any dimension.
+
+References
+    https://pytorch.org/docs/stable/generated/torch.nn.NLLLoss.html
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from gradviz.diagnosis.rule import Hit, Related, Rule
+from gradviz.diagnosis.rules._flow import name_of, words
+from gradviz.program.events import Call
+from gradviz.program.history import History
+
+_SOFTMAX = words("softmax log_softmax")
+_SAME_PLACES = words("log add clamp clamp_min float double clone contiguous")
+_FAR = 6  # calls between the softmax and the loss
+
+
+def _check(history: History) -> Iterator[Hit]:
+    for loss in history.calls:
+        if not name_of(loss).startswith("nll_loss") or not loss.inputs:
+            continue
+        made = _softmax_of(history, loss)
+        if made is not None and (dim := _dimension(made)) is not None:
+            rank = len(made.inputs[0].shape)
+            classes = 1 if rank > 1 else 0
+            if dim % rank != classes:
+                yield _hit(history, made, loss, dim, classes)
+
+
+def _softmax_of(history: History, loss: Call) -> Call | None:
+    value, before = loss.inputs[0], loss.index
+    for _ in range(_FAR):
+        call = history.producer(value, before=before)
+        if call is None or not call.inputs:
+            return None
+        if name_of(call) in _SOFTMAX:
+            return call if call.inputs[0].shape else None
+        if name_of(call) not in _SAME_PLACES:
+            return None
+        value, before = call.inputs[0], call.index
+    return None
+
+
+def _dimension(call: Call) -> int | None:
+    given = call.keywords.get("dim")
+    if given is None and len(call.arguments) > 1:
+        given = call.arguments[1]
+    return given if isinstance(given, int) else None
+
+
+def _hit(history: History, made: Call, loss: Call, dim: int, classes: int) -> Hit:
+    shape = tuple(made.inputs[0].shape)
+    return Hit(
+        f"`{made.op}` runs over dimension {dim} of shape {shape}, and `{loss.op}` in "
+        f"{history.line(loss.site)} takes the classes from dimension {classes}: the "
+        "samples of the batch compete with each other, not the classes.",
+        made.site,
+        f"Write dim={classes}, or give the scores to `cross_entropy`, which does both.",
+        symptom=loss.site,
+        related=(Related("the classes are taken here", loss.site),),
+    )
+
+
+RULE = Rule("GV619", "softmax-over-batch", "warning", _check)

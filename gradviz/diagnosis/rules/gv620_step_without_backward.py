@@ -1,0 +1,68 @@
+"""The optimizer steps, and no backward pass ever ran.
+
+What it does
+    Finds optimizers that step in a run without a single backward pass, and whose
+    parameters never have a gradient.
+
+Why is this bad
+    ``step()`` skips parameters without a gradient and says nothing: nothing is trained.
+
+Example
+    ::
+
+        loss = criterion(net(x), y)
+        optimizer.step()
+
+Use instead
+    ::
+
+        loss = criterion(net(x), y)
+        loss.backward()
+        optimizer.step()
+
+When it stays quiet
+    Where any pass ran, or was tried, or the program sets ``.grad`` itself. A single
+    step is an information only: schedulers are sometimes wound forward that way.
+
+References
+    https://pytorch.org/docs/stable/optim.html#taking-an-optimization-step
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterator
+
+from gradviz.diagnosis.rule import Hit, Rule
+from gradviz.diagnosis.rules import _leaves
+from gradviz.program.events import OptimizerCall
+from gradviz.program.history import History
+
+
+def _check(history: History) -> Iterator[Hit]:
+    if history.backwards:
+        return
+    steps: dict[int, list[OptimizerCall]] = defaultdict(list)
+    for step in _leaves.steps(history):
+        steps[step.optimizer].append(step)
+    for key, made in steps.items():
+        states = [state for step in made for state in step.states]
+        if states and not any(state.has_grad for state in states):
+            yield _hit(history, key, made)
+
+
+def _hit(history: History, key: int, steps: list[OptimizerCall]) -> Hit:
+    optimizer = history.program.optimizers.get(key)
+    name = f"`{optimizer.name}`" if optimizer and optimizer.name else "The optimizer"
+    several = len(steps) > 1
+    times = f"{len(steps)} times" if several else "once"
+    return Hit(
+        f"{name} steps {times}, and no backward pass ever ran: no parameter has a "
+        "gradient, and the steps change nothing.",
+        steps[0].site,
+        "Call `loss.backward()` before `step()`.",
+        severity="warning" if several else "info",
+    )
+
+
+RULE = Rule("GV620", "step-without-backward", "warning", _check)

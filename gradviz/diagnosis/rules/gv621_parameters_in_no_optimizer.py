@@ -1,0 +1,72 @@
+"""A layer gets gradients, and no optimizer was given its parameters.
+
+What it does
+    Finds modules all of whose parameters require grad and get gradients, and are in
+    no optimizer, next to others that the only optimizer of the run steps.
+
+Why is this bad
+    If they were to learn, they never do. If they were not, computing their gradients
+    costs time and memory in every step.
+
+Example
+    ::
+
+        optimizer = torch.optim.Adam(encoder.parameters())
+        loss = criterion(decoder(encoder(x)), x)
+
+Use instead
+    ::
+
+        both = [*encoder.parameters(), *decoder.parameters()]
+        optimizer = torch.optim.Adam(both)
+
+When it stays quiet
+    Frozen parameters, several optimizers, parameters that the program updates or copies
+    itself. It is an information only: a loss may well pass through a model that is not
+    to learn.
+
+References
+    https://pytorch.org/docs/stable/optim.html#constructing-it
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from gradviz.diagnosis.rule import Hit, Related, Rule
+from gradviz.diagnosis.rules import _leaves
+from gradviz.diagnosis.rules._gradients import by_hand
+from gradviz.diagnosis.rules._provenance import made_at
+from gradviz.program.history import History
+
+
+def _check(history: History) -> Iterator[Hit]:
+    if len(history.program.optimizers) != 1 or len(_leaves.steps(history)) < 2:
+        return
+    (optimizer,) = history.program.optimizers.values()
+    known = set(optimizer.tensors)
+    left_out = set(_leaves.parameters(history)) & _leaves.trained(history)
+    left_out -= known | by_hand(history) | _leaves.copies(history)
+    born = _leaves.births(history)
+    before = {
+        key for key in left_out if key in born and born[key].index <= optimizer.made
+    }
+    if not before or not known & _leaves.trained(history):
+        return
+    name = f"`{optimizer.name}`" if optimizer.name else f"the {optimizer.kind}"
+    names = _leaves.listed(history, before)
+    verb = _leaves.plural(len(before), "gets a gradient", "get gradients")
+    pronoun = _leaves.plural(len(before), "it", "them")
+    yield Hit(
+        f"{names} {verb}, but {name} in {history.line(optimizer.site)} was not given "
+        f"{pronoun}: no step changes {pronoun}.",
+        optimizer.site,
+        "Give the optimizer these parameters too; if they are not meant to learn, "
+        "freeze them with `requires_grad_(False)`, which also saves the work.",
+        related=(Related("created here", made_at(history, min(before))),),
+        tensors=tuple(sorted(before)),
+        certainty=0.5,
+    )
+
+
+RULE = Rule("GV621", "parameters-in-no-optimizer", "info", _check)
