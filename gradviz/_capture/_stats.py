@@ -13,7 +13,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from gradtape._sparse import SparseArray
 from gradviz import ir
 from gradviz._capture._scan import PIECE
 
@@ -47,7 +46,7 @@ def statistics(array: Any) -> ir.Statistics:
     >>> summary.first_bad
     (1, 0)
     """
-    if type(array) is SparseArray:
+    if hasattr(array, "coalesce"):  # gradtape's, which is not imported for PyTorch
         return _of_sparse(array)
     count = int(array.size)
     if count == 0:
@@ -66,7 +65,7 @@ def statistics(array: Any) -> ir.Statistics:
         return _summary_of_finite(xp, values, flat, repeats, count, zeros)
 
 
-def _of_sparse(array: SparseArray) -> ir.Statistics:
+def _of_sparse(array: Any) -> ir.Statistics:
     once = array.coalesce()
     found = statistics(once.values)
     if found.first_bad is None:

@@ -137,16 +137,35 @@ def test_importing_a_package_loads_nothing_heavy(package: str, tmp_path: Path):
         f"import sys, {package}\n"
         f"print([name for name in {HEAVY!r} if name in sys.modules])"
     )
+    assert _output(code, tmp_path) == "[]"
+
+
+def test_recording_pytorch_does_not_load_gradtape(tmp_path: Path):
+    pytest.importorskip("torch")
+    code = """
+import sys, gradviz, torch
+x = torch.ones(3, requires_grad=True)
+with gradviz.record() as recorder:
+    (x * 2).sum().backward()
+recorder.diagnose()
+recorder.snapshot()
+gradviz.capture((x * 2).sum())
+print("gradtape" in sys.modules)
+"""
+    assert _output(code, tmp_path) == "False"
+
+
+def _output(code: str, folder: Path) -> str:
     done = subprocess.run(
         [sys.executable, "-W", "error", "-c", code],
         capture_output=True,
         text=True,
-        cwd=tmp_path,
+        cwd=folder,
         env={"PYTHONPATH": f"{layers.ROOT}:{layers.ROOT / 'engine'}"},
         check=False,
     )
     assert done.stderr == ""
-    assert done.stdout.strip() == "[]"
+    return done.stdout.strip()
 
 
 # ---- the reader of imports is itself checked ----
