@@ -1,20 +1,78 @@
-"""Sums along the innermost dimension by a product with ones."""
+"""Sums of floats as products with ones, which BLAS adds up at the speed of memory.
+
+NumPy's own sum takes three times as long, along the innermost dimension and over all. A
+row that BLAS adds up at once is short enough to be as accurate.
+"""
 
 from __future__ import annotations
 
+from math import prod
 from typing import Any
+
+import numpy as np
 
 SHORT, LONG = 16, 4096
 """Lengths of rows for which BLAS adds up: there it is as accurate as NumPy's sum."""
 
+_MANY = 1024
+"""Elements from which on the product pays."""
+
 
 def inner_sums(xp: Any, array: Any) -> Any:
     """Sum over the last dimension: a third of the time that ``sum`` takes."""
-    if (
-        array.dtype.kind != "f"
-        or array.itemsize < 4  # BLAS has no 16-bit floats
-        or not SHORT <= array.shape[-1] <= LONG
-        or not array.flags.c_contiguous
-    ):
+    if not _suits_blas(array) or not SHORT <= array.shape[-1] <= LONG:
         return array.sum(-1)
     return xp.matmul(array, xp.ones(array.shape[-1], array.dtype))
+
+
+def sums(xp: Any, array: Any, axes: tuple[int, ...]) -> Any:
+    """Sum over the given dimensions, which go."""
+    if array.size >= _MANY and _in_blas(array):
+        shape, count = array.shape, len(axes)
+        kept = array.ndim - count
+        if not kept:
+            return total(array)
+        if axes == tuple(range(kept, array.ndim)):  # the innermost
+            length = prod(shape[kept:])
+            if SHORT <= length <= LONG:
+                rows = array.reshape(-1, length)
+                return rows.dot(np.ones(length, array.dtype)).reshape(shape[:kept])
+        elif axes == tuple(range(count)):  # the outermost
+            length = prod(shape[:count])
+            if SHORT <= length <= LONG:
+                rows = array.reshape(length, -1)
+                return np.ones(length, array.dtype).dot(rows).reshape(shape[count:])
+    return xp.add.reduce(array, axis=axes)
+
+
+def total(array: Any) -> Any:
+    """Sum all elements."""
+    if array.size < 2 * LONG or not _in_blas(array):
+        return array.sum()
+    rows, rest = in_rows(array)
+    return rows.dot(np.ones(LONG, array.dtype)).sum() + rest.sum()
+
+
+def total_of_squares(array: Any) -> Any:
+    """Sum the squares of all elements, without writing them anywhere."""
+    if array.size < 2 * LONG or not _in_blas(array):
+        return (array * array).sum()
+    rows, rest = in_rows(array)
+    return np.vecdot(rows, rows).sum() + rest.dot(rest)
+
+
+def in_rows(array: Any) -> tuple[Any, Any]:
+    """Return the elements in rows that BLAS may add up, and those left over."""
+    flat = array.reshape(-1)
+    whole = flat.size // LONG * LONG
+    return flat[:whole].reshape(-1, LONG), flat[whole:]
+
+
+def _in_blas(array: Any) -> bool:
+    return type(array) is np.ndarray and _suits_blas(array)
+
+
+def _suits_blas(array: Any) -> bool:
+    """Tell whether BLAS can read it; there are no 16-bit floats in BLAS."""
+    kind = array.dtype
+    return kind.kind == "f" and kind.itemsize > 2 and array.flags.c_contiguous

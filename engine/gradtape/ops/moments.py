@@ -10,8 +10,18 @@ from .._dtypes import DTYPE_OF
 from .._site import user_stacklevel
 from .._tensor import Tensor
 from ._operand import HIDDEN
-from ._reduction import as_dims, axes_of, count_in, finish, restored, spread_back, wide
+from ._reduction import (
+    as_dims,
+    axes_of,
+    count_in,
+    finish,
+    kept_shape,
+    restored,
+    spread_back,
+    wide,
+)
 from ._signature import ABSENT, dim_argument
+from ._sums import sums, total_of_squares
 
 _NO_FREEDOM = (
     "{name}(): degrees of freedom is <= 0. Correction should be strictly less than the "
@@ -45,10 +55,9 @@ def _variance(
     axes = axes_of(dim, self.ndim)
     count = count_in(self.shape, dim)
     data = self.astype(wide(self), copy=False)
-    centre = xp.asarray(xp.add.reduce(data, axis=axes, keepdims=True)) / count
-    apart = data - centre
-    squares = apart * apart if self.dtype.kind != "c" else xp.abs(apart) ** 2
-    total = xp.asarray(xp.add.reduce(squares, axis=axes))
+    summed = xp.asarray(sums(xp, data, axes))
+    centre = summed.reshape(kept_shape(self.shape, axes)) / count
+    total = xp.asarray(_squares_apart(xp, data, centre, axes))
     real = self.real.dtype if self.dtype.kind == "c" else self.dtype
     spread = (total / _freedom(self.shape, dim, correction)).astype(real)
     middle = xp.asarray(centre).astype(self.dtype).reshape(spread.shape)
@@ -56,6 +65,17 @@ def _variance(
         finish(xp, spread, self.shape, axes, keep),
         finish(xp, middle, self.shape, axes, keep),
     )
+
+
+def _squares_apart(xp: Any, data: Any, centre: Any, axes: tuple[int, ...]) -> Any:
+    """Sum the squares of what lies between the elements and their mean."""
+    apart = data - centre
+    if data.dtype.kind == "c":
+        return xp.add.reduce(xp.abs(apart) ** 2, axis=axes)
+    if len(axes) == data.ndim:
+        return total_of_squares(apart)
+    apart *= apart
+    return sums(xp, apart, axes)
 
 
 def _var_backward(

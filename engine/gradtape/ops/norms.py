@@ -9,10 +9,12 @@ from .._autocast import autocasts
 from .._define import Array, method, op
 from .._dtypes import DTYPE_OF
 from .._dtypes import dtype as DType
+from .._node_layout import LARGE
 from .._tensor import Tensor
 from ._operand import HIDDEN
-from ._reduction import as_dims, axes_of, finish, in_dtype, restored, wide
+from ._reduction import as_dims, axes_of, finish, in_dtype, kept_shape, restored, wide
 from ._signature import ABSENT, dim_argument
+from ._sums import sums, total_of_squares
 
 
 def norm_backward(
@@ -27,7 +29,7 @@ def norm_backward(
     if p == 1:
         return F.sgn(self) * grad
     if p == 2:
-        return grad * F.where(norm == 0, 0.0, self / norm)
+        return grad * _unit(F, self, norm)
     if p in (inf, -inf):
         size = F.abs(self)
         mask = (size == norm) | F.isnan(size)
@@ -42,9 +44,17 @@ def norm_backward(
     return self * F.abs(self) ** (p - 2) * scale
 
 
+def _unit(F: Any, self: Any, norm: Any) -> Any:
+    """Divide by a norm; 0 where it is 0."""
+    none = norm == 0
+    found = self / norm
+    return found if F.raw and not none.any() else F.where(none, 0.0, found)
+
+
 def _norm_of(xp: Any, self: Any, p: float, axes: Any) -> Any:
     if p == 2 and self.dtype.kind == "f" and self.itemsize > 2:
-        return xp.sqrt(xp.add.reduce(self * self, axis=axes))
+        whole = len(axes) == self.ndim
+        return xp.sqrt(total_of_squares(self) if whole else sums(xp, self * self, axes))
     size = xp.abs(self)
     size = size.astype(wide(size), copy=False)
     if p == inf:
@@ -116,11 +126,23 @@ def dist(xp: Any, self: Array, other: Array, p: float = 2) -> Any:
 # ---- logsumexp ----
 
 
+def _logsumexp_backward(
+    F: Any, grad: Any, self: Any, result: Any, dim: Any, keepdim: bool
+) -> Any:
+    shape = tuple(self.shape)
+    grad = restored(F, grad, shape, dim, keepdim)
+    parts = F.exp(self - restored(F, result, shape, dim, keepdim))
+    alike = F.raw and parts.dtype == grad.dtype and parts.dtype.kind == "f"
+    if alike and parts.size >= LARGE:
+        parts *= grad  # in memory that is ours
+        return parts
+    return grad * F.conj(parts)
+
+
 @op(
     {
-        "self": lambda F, grad, self, result, dim, keepdim: (
-            restored(F, grad, tuple(self.shape), dim, keepdim)
-            * F.conj(F.exp(self - restored(F, result, tuple(self.shape), dim, keepdim)))
+        "self": lambda F, grad, self, result, dim, keepdim: _logsumexp_backward(
+            F, grad, self, result, dim, keepdim
         )
     },
     name="logsumexp",
@@ -136,7 +158,8 @@ def _logsumexp(xp: Any, self: Array, dim: Any, keepdim: bool) -> Any:
         top = xp.where(xp.isfinite(top), top, 0)
     else:
         top = self.dtype.type(0)
-    total = xp.log(xp.add.reduce(xp.exp(self - top), axis=axes, keepdims=True))
+    total = xp.asarray(xp.log(sums(xp, xp.exp(self - top), axes)))
+    total = total.reshape(kept_shape(self.shape, axes))
     found = xp.asarray(total + top).astype(self.dtype, copy=False)
     return finish(xp, found.squeeze(axes), self.shape, axes, keepdim)
 

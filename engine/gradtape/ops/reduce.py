@@ -20,6 +20,7 @@ from ._reduction import (
     wide,
 )
 from ._signature import ABSENT, dim_argument
+from ._sums import LONG, sums, total
 from ._view import composed
 
 # ---- sum ----
@@ -27,10 +28,17 @@ from ._view import composed
 
 def _sum_kernel(xp: Any, self: Array, dim: Any = None, keepdim: bool = False) -> Any:
     axes = axes_of(dim, self.ndim)
-    found = xp.add.reduce(self, axis=axes, dtype=wide(self))
+    found = _added_up(xp, self, axes)
     if self.dtype.kind not in "biu":
         found = xp.asarray(found).astype(self.dtype, copy=False)
     return finish(xp, found, self.shape, axes, keepdim)
+
+
+def _added_up(xp: Any, array: Any, axes: tuple[int, ...]) -> Any:
+    kind = wide(array)
+    if kind is array.dtype:
+        return sums(xp, array, axes)
+    return xp.add.reduce(array, axis=axes, dtype=kind)
 
 
 def _sum_kernel_of_all(xp: Any, self: Array) -> Any:
@@ -38,7 +46,11 @@ def _sum_kernel_of_all(xp: Any, self: Array) -> Any:
 
 
 def _fast_total(xp: Any, self: Array) -> Any:
-    return _sum_kernel(xp, self) if self.itemsize == 2 else xp.add.reduce(self, None)
+    return _sum_kernel(xp, self) if self.itemsize == 2 else _total(xp, self)
+
+
+def _total(xp: Any, array: Any) -> Any:
+    return total(array) if array.size > LONG else xp.add.reduce(array, None)
 
 
 _sum_plain = pointwise(
@@ -113,9 +125,16 @@ def sum(
 
 def _mean_kernel(xp: Any, self: Array, dim: Any = None, keepdim: bool = False) -> Any:
     axes = axes_of(dim, self.ndim)
-    total = xp.asarray(xp.add.reduce(self, axis=axes, dtype=wide(self)))
-    found = xp.divide(total, max(count_in(self.shape, dim), 0)).astype(self.dtype)
+    whole = xp.asarray(_added_up(xp, self, axes))
+    found = xp.divide(whole, max(count_in(self.shape, dim), 0)).astype(self.dtype)
     return finish(xp, found, self.shape, axes, keepdim)
+
+
+def _mean_backward(F: Any, grad: Any, shape: Any, dim: Any, keepdim: bool) -> Any:
+    count = count_in(shape, dim)
+    if F.raw:  # the same quotients, each worked out once
+        return spread_back(F, grad / count, shape, dim, keepdim)
+    return spread_back(F, grad, shape, dim, keepdim) / count
 
 
 def _check_mean(name: str, self: Tensor, *options: Any) -> None:
@@ -136,7 +155,7 @@ def _mean_of_all(xp: Any, self: Array) -> Any:
 def _fast_mean(xp: Any, self: Array) -> Any:
     if self.itemsize == 2:
         return _mean_kernel(xp, self)
-    return xp.add.reduce(self, None) / self.size
+    return _total(xp, self) / self.size
 
 
 _mean_plain = pointwise(
@@ -175,8 +194,8 @@ def _mean_all(xp: Any, self: Array, *, dtype: DType | None = None) -> Any:
 
 @op(
     {
-        "self": lambda F, grad, self_shape, dim, keepdim: (
-            spread_back(F, grad, self_shape, dim, keepdim) / count_in(self_shape, dim)
+        "self": lambda F, grad, self_shape, dim, keepdim: _mean_backward(
+            F, grad, self_shape, dim, keepdim
         )
     },
     name="mean",
