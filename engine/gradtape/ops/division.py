@@ -7,6 +7,7 @@ from typing import Any
 from .._define import OPS, Array, Operand, method, op, pointwise
 from .._fast import Option
 from .._inplace import in_place
+from .._node_layout import LARGE
 from .._tensor import Tensor
 from ._operand import (
     HIDDEN,
@@ -74,11 +75,22 @@ def _div_rounded(xp: Any, self: Operand, other: Operand, *, rounding_mode: Any) 
     return quotient(xp, self, other)
 
 
+def _into_divisor(F: Any, grad: Any, self: Any, other: Any) -> Any:
+    found = self / other
+    if not F.raw or grad.size < LARGE or grad.dtype.kind != "f":
+        return -grad * F.conj(found / other)
+    if found.shape != grad.shape or found.dtype != grad.dtype:
+        return -grad * (found / other)
+    found /= -other  # in memory that is ours
+    found *= grad
+    return found
+
+
 @op(
     {
         "self": lambda F, grad, other, rounding_mode: grad / F.conj(other),
-        "other": lambda F, grad, self, other, rounding_mode: (
-            -grad * F.conj((self / other) / other)
+        "other": lambda F, grad, self, other, rounding_mode: _into_divisor(
+            F, grad, self, other
         ),
     },
     name="div",
@@ -106,7 +118,7 @@ div = pointwise(
     "true_divide",
     {
         "self": lambda F, grad, other: grad / F.conj(other),
-        "other": lambda F, grad, self, other: -grad * F.conj((self / other) / other),
+        "other": lambda F, grad, self, other: _into_divisor(F, grad, self, other),
     },
     arity=2,
     promotion="float",
