@@ -7,7 +7,7 @@ the kernel serves the derivatives, which run on raw arrays.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -16,7 +16,8 @@ from .._apply import finish, record
 from .._backend import backend_of
 from .._define import FUNCTIONS, OPS, compile_function, op, tensor_ops
 from .._mode import mode
-from .._node import new_object
+from .._node import Node, new_object
+from .._node_layout import layout_of
 from .._observe import OpCalled, notify, observers
 from .._op import Derivative, Kernel, Op
 from .._operands import argument_error
@@ -136,6 +137,32 @@ def look(source: Tensor, at: Geometry, kind: str = "", array: Any = None) -> Ten
     return view
 
 
+def look_at_parts(
+    source: Tensor, dim: int, parts: Sequence[tuple[int, int | slice]], kind: str
+) -> tuple[Tensor, ...] | None:
+    """Make the tensors that see parts of one dimension of ``source``, all at once.
+
+    A part is the position where it begins and the index that takes it. None for what
+    does not lie in memory as NumPy's arrays do: :func:`look` serves it.
+    """
+    data, storage, info, now = source._data, source._storage, source._view, mode.now
+    plain = type(data) is np.ndarray and data.size and not storage.inference
+    if not plain or (info is not None and (info.steps or info.kind)):
+        return None
+    base = source if info is None or info.base is None else info.base
+    first = 0 if info is None else info.offset
+    kind = kind if now.grad else kind_now()
+    step = data.strides[dim] // data.itemsize
+    lead = (slice(None),) * dim
+    version = storage.version
+    views: list[Tensor] = []
+    for start, index in parts:
+        view = wrap_shared(data[*lead, index, ...], storage)
+        view._view = view_info(base, first + start * step, kind, version)
+        views.append(view)
+    return tuple(views)
+
+
 def _array_at(owner: Any, wanted: Any, at: Geometry) -> Any:
     """Return an array over the memory of ``owner``, of dtype ``wanted``."""
     if type(owner) is np.ndarray and owner.dtype is wanted and owner.flags.forc:
@@ -155,13 +182,36 @@ def recorded(
     declared: Op, source: Tensor, views: tuple[Tensor, ...], options: tuple[Any, ...]
 ) -> tuple[Tensor, ...]:
     """Record the node that made ``views``, tell the observers, and return them."""
-    node = None
-    if mode.grad and views:
-        node = record(declared, (source,), options, views)
-    elif mode.grad:
-        edge_of(source)  # a view whose history was lost is refused all the same
-    if mode.now.duals is not None:
-        mode.now.duals.viewed(declared, source, views, options)
+    node, now = None, mode.now
+    if now.grad:
+        following = edge_of(source)  # a view whose history was lost is refused
+        if views and now.inference_leaves:
+            node = record(declared, (source,), options, views)
+        elif views and following is not None:
+            node = _node_of_all(declared, following, source, views, options)
+    if now.duals is not None:
+        now.duals.viewed(declared, source, views, options)
     if observers:
         notify(OpCalled(declared.name, (source, *options), views, node))
     return views if type(source) in plain_types else of_class(source, views)
+
+
+def _node_of_all(
+    declared: Op,
+    following: Node,
+    source: Tensor,
+    views: tuple[Tensor, ...],
+    options: tuple[Any, ...],
+) -> Node:
+    """Do as record() does, for one input and views of one memory."""
+    node = new_object(declared.node_type)
+    node.nodes, node.numbers = (following,), (source._nr,)
+    node.saved = ()
+    node.params = (*options, source._data.shape) if declared.metas else options
+    finish(node, views[0], 3)
+    if len(views) > 1:
+        node.layout, node.several = None, tuple([layout_of(v._data) for v in views])
+        node.storage_ids = (source._storage.id,) * len(views)
+        for number, view in enumerate(views):
+            view._grad_fn, view._nr, view._needs = node, number, True
+    return node

@@ -5,6 +5,7 @@ The pieces come from one call, so PyTorch lets none of them be written in place.
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
@@ -17,7 +18,7 @@ from .._strided import Geometry, geometry_of
 from .._tensor import Tensor, view_info, wrap_shared
 from . import _geometry as at
 from ._arguments import as_integer, check_tensor, is_integer, wrap_dim
-from ._view import look, recorded
+from ._view import look, look_at_parts, recorded
 from .parts import slice_view
 
 Sizes = tuple[int, ...]
@@ -47,8 +48,14 @@ def _even(length: int, split_size: int) -> list[int]:
 
 
 def _cut(source: Tensor, dim: int, lengths: Sequence[int]) -> tuple[Tensor, ...]:
+    d = wrap_dim(dim, source._data.ndim)
+    ends = list(itertools.accumulate(lengths))
+    starts = [0, *ends[:-1]]
+    parts = [(start, slice(start, end)) for start, end in zip(starts, ends)]  # noqa: B905 - of one length
+    found = look_at_parts(source, d, parts, "multi_output")
+    if found is not None:
+        return found
     where = geometry_of(source)
-    d = wrap_dim(dim, len(where.size))
     views: list[Tensor] = []
     start = 0
     for length in lengths:
@@ -178,10 +185,12 @@ def _unbind(input: Tensor, dim: int = 0) -> tuple[Tensor, ...]:
     d = wrap_dim(dim, len(where.size))
     if not where.size:
         raise IndexError(f"Dimension specified as {d} but tensor has no dimensions")
-    views = tuple(
-        look(input, at.selected(where, d, i), "multi_output")
-        for i in range(where.size[d])
-    )
+    count = range(where.size[d])
+    views = look_at_parts(input, d, [(i, i) for i in count], "multi_output")
+    if views is None:
+        views = tuple(
+            look(input, at.selected(where, d, i), "multi_output") for i in count
+        )
     return recorded(OPS["unbind"], input, views, (dim,))
 
 
@@ -199,7 +208,8 @@ def chunk(input: Tensor, chunks: int, dim: int = 0) -> tuple[Tensor, ...]:
     if size == 0 and length == 0:
         lengths = (0,) * (chunks - 1)
         return _split_sizes(input, (*lengths, length), dim)
-    return split(input, size, dim)
+    views = _cut(input, dim, _even(length, size))
+    return recorded(OPS["split"], input, views, (size, dim))
 
 
 @method(function=True)
