@@ -76,6 +76,32 @@ _OPTIONAL_EDGE = """
         e{at} = None if t{at} is None else edge_of(t{at})
 """
 
+# Of an op that takes a sequence of tensors, and nothing else that is one.
+_LISTED = """
+    if not t0:
+        return apply(op, args, params)
+    a0 = []
+    for t in t0:
+        if type(t) not in plain_types:
+            return apply(op, args, params)
+        a = t._data
+        if type(a) is not ndarray or a.dtype.char not in {kinds!r}:
+            return apply(op, args, params)
+        a0.append(a)
+"""
+
+_LISTED_NODE = """
+    if now.grad:
+        edges = tuple([edge_of(t) for t in t0])
+        if edges.count(None) != len(edges) and out.dtype.kind not in "biu":
+            node = new_object(node_type)
+            node.nodes = edges
+            node.numbers = tuple([t._nr for t in t0])
+            node.saved = ()
+            node.params = {params}
+            node.storage_ids = 0
+"""
+
 _NODE = """
         if ({wanted}) and out.dtype.kind not in "biu":
             node = new_object(node_type)
@@ -92,12 +118,18 @@ def is_direct(op: Op) -> bool:
     return (
         op.outputs == 1
         and op.view is None
-        and op.listed is None
+        and (op.listed is None or _is_plain_list(op))
         and not op.numbers
         and bool(op.tensors)
         and 0 not in op.optional
         and (op.promotion == "none" or (op.pointwise and not op.optional))
     )
+
+
+def _is_plain_list(op: Op) -> bool:
+    """Whether a sequence is all the op takes, and its shapes all it keeps of it."""
+    shapes = (f"{op.tensors[0]}_shape",)
+    return len(op.tensors) == 1 and not op.saves and op.metas in ((), shapes)
 
 
 def direct_source(op: Op) -> str:
@@ -107,6 +139,7 @@ def direct_source(op: Op) -> str:
     alike = _alike(op)
     for at in count:
         piece = _OPTIONAL if at in op.optional else _OPERAND
+        piece = piece if op.listed is None else _LISTED
         kinds = "fd" if op.pointwise and at in alike else _KINDS
         parts.append(piece.format(at=at, kinds=kinds))
     if op.promotion != "none":
@@ -145,6 +178,9 @@ def _kernel_source(op: Op) -> str:
 
 
 def _recording_source(op: Op) -> str:
+    if op.listed is not None:
+        shapes = "(*params, [a.shape for a in a0])" if op.metas else "params"
+        return _LISTED_NODE.format(params=shapes)
     parts = ["\n    if now.grad:"]
     for at in op.edges:
         piece = _OPTIONAL_EDGE if at in op.optional else _EDGE

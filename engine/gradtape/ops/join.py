@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from .._apply import apply
 from .._define import FUNCTIONS, OPS, Arrays, op, public, tensor_ops
+from .._direct import bind_apply
 from .._dtypes import DTYPE_OF, promote_types
 from .._out import write_out
 from .._tensor import Tensor
@@ -27,6 +27,17 @@ def _common_dtype(arrays: Sequence[Any]) -> Any:
         common = found if common is None else promote_types(common, found)
     assert common is not None
     return common.numpy
+
+
+def _are_plain(arrays: Sequence[Any]) -> bool:
+    """Tell whether arrays are alike but for their sizes, and no images or volumes."""
+    kind, ndim = arrays[0].dtype, arrays[0].ndim
+    if ndim in (4, 5):
+        return False
+    for array in arrays:  # noqa: SIM110 - all() over a generator takes twice as long
+        if array.dtype is not kind or array.ndim != ndim:
+            return False
+    return True
 
 
 # ---- cat ----
@@ -57,6 +68,8 @@ def _parts(F: Any, grad: Any, shapes: Sequence[Sizes], dim: int) -> list[Any]:
 )
 def _cat(xp: Any, tensors: Arrays, dim: int = 0) -> Any:
     """Join tensors along a dimension."""
+    if _are_plain(tensors):
+        return row_major(xp, xp.concatenate(tensors, dim))
     kind = _common_dtype(tensors)
     if any(a.shape == (0,) for a in tensors):  # PyTorch skips these, of old habit
         tensors = [a for a in tensors if a.shape != (0,)]
@@ -83,7 +96,10 @@ def cat(
     _check_cat(given, dim)
     if out is not None:
         return write_out(OPS["cat"], (given,), (dim,), out)
-    return apply(OPS["cat"], (given,), (dim,))
+    return _apply_cat(OPS["cat"], (given,), (dim,))
+
+
+_apply_cat = bind_apply(OPS["cat"])
 
 
 tensor_ops.cat = cat
@@ -136,6 +152,10 @@ def _check_cat(tensors: list[Tensor], dim: int) -> None:
 )
 def _stack(xp: Any, tensors: Arrays, dim: int = 0) -> Any:
     """Join tensors of one shape along a new dimension."""
+    if _are_plain(tensors) and tensors[0].ndim > (end := dim % (tensors[0].ndim + 1)):
+        size = tensors[0].shape
+        whole = row_major(xp, xp.concatenate(tensors, end))
+        return whole.reshape(*size[:end], len(tensors), *size[end:])
     kind = _common_dtype(tensors)
     arrays = [a.astype(kind, copy=False) for a in tensors]
     size, end = tensors[0].shape, dim % (tensors[0].ndim + 1)
@@ -172,7 +192,10 @@ def stack(
             )
     if out is not None:
         return write_out(OPS["stack"], (given,), (dim,), out)
-    return apply(OPS["stack"], (given,), (dim,))
+    return _apply_stack(OPS["stack"], (given,), (dim,))
+
+
+_apply_stack = bind_apply(OPS["stack"])
 
 
 tensor_ops.stack = stack
