@@ -26,7 +26,12 @@ def fit(F: Any, grad: Any, layout: Layout) -> Any:
     This is the one place where broadcasting is undone, as in PyTorch's engine.
     Raises MisfitError where the gradient's shape cannot come from the layout's.
     """
-    return mode.run(_fit, F, grad, layout) if F.raw else _fit(F, grad, layout)
+    if not F.raw:
+        return _fit(F, grad, layout)
+    lead = grad.ndim - len(layout.shape)
+    if lead > 0 and grad.dtype is layout.dtype and grad.shape[lead:] == layout.shape:
+        return mode.run(F.sum, grad, tuple(range(lead)))  # a bias, mostly
+    return mode.run(_fit, F, grad, layout)
 
 
 def _fit(F: Any, grad: Any, layout: Layout) -> Any:
