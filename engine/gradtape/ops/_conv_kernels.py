@@ -11,7 +11,7 @@ from typing import Any
 from ._scratch import borrowed
 from ._windows import Sizes, Window, columns, fold, fold_runs, run_rows, volume
 
-BLOCK = 1 << 19
+BLOCK = 1 << 20
 """Elements of columns made at once."""
 
 
