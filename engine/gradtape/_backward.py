@@ -14,6 +14,7 @@ from heapq import heappop, heappush
 from operator import add
 from typing import Any
 
+from ._accumulate import accumulate
 from ._anomaly import anomaly
 from ._anomaly_report import new_check, report
 from ._define import raw_ops, tensor_ops
@@ -221,7 +222,10 @@ def _finish(task: GraphTask, ready: list[Node]) -> None:
     for leaf in ready:
         if anomaly.enabled:
             mode.now.evaluating = leaf
-        evaluate(task, leaf, task.take(leaf))
+        if leaf.dead or observers or has_leaf_hooks((leaf,)):
+            evaluate(task, leaf, task.take(leaf))
+        elif leaf in task.arriving:  # what evaluate() comes down to
+            accumulate(task, leaf, [task.arriving.pop(leaf)])
     ready.clear()
 
 
