@@ -118,8 +118,8 @@ class TorchSource(StepSource):
             news.append(event)
         for event in reversed(news):
             if isinstance(event, Backward):
-                if event.index > log.last_pass.index:  # it is running
-                    return
+                if log.last_pass is None or event.index > log.last_pass.index:
+                    return  # it is running
                 self._hear_pass(event, log.times.get(event.index, 0))
             elif isinstance(event, OptimizerCall) and event.what == "step":
                 self._flow.stepped()

@@ -16,6 +16,7 @@ COMMANDS = (
     ("-m", "tests.benchmarks.bench_save"),
     ("-m", "tests.benchmarks.bench_view"),
     ("-m", "tests.benchmarks.bench_live"),
+    ("-m", "tests.benchmarks.bench_live_page"),
     ("-m", "tests.benchmarks.bench_engine", "--threads", "1"),
     ("-m", "tests.benchmarks.bench_engine", "--threads", "2"),
     ("-m", "tests.benchmarks.bench_models", "--threads", "1"),
