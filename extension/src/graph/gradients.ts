@@ -38,3 +38,16 @@ export function badValues(snapshot: Snapshot, node: OpNode): BadValues {
   for (const statistics of incomingGradients(snapshot, node)) add(statistics);
   return { nans, infs };
 }
+
+/** Masks that a call was told to write, as attention does; softmax takes them away. */
+const MASKS = /^(masked_fill_?|where)$/;
+const INFINITY = /^(\w+=)?-inf$/;
+
+/** NaN and Inf that nobody asked for. */
+export function unwantedValues(snapshot: Snapshot, node: OpNode): BadValues {
+  const isMask =
+    MASKS.test(node.call) && node.arguments.some((text) => INFINITY.test(text));
+  return isMask
+    ? badValues(snapshot, { ...node, outputs: [] })
+    : badValues(snapshot, node);
+}

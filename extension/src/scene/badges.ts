@@ -1,7 +1,7 @@
 // The badges of a box: findings, NaN and Inf, what became of saved tensors, hooks.
 import type { Graph } from "../graph/build.js";
 import type { VisibleGraph } from "../graph/collapse.js";
-import { type BadValues, badValues } from "../graph/gradients.js";
+import { type BadValues, unwantedValues } from "../graph/gradients.js";
 import type { Finding, OpNode, Severity, Snapshot } from "../ir/types.js";
 
 export interface Badge {
@@ -50,7 +50,7 @@ export function badgesOf(
   if (node.hooks.length > 0) words.push(hooksWord(node.hooks.length));
   if (node.kind === "inplace") words.push("in place");
   if (node.order > 0) words.push(orderWord(node.order));
-  return [...codesOf(findings), ...listBadges(badValues(snapshot, node), words)];
+  return [...codesOf(findings), ...listBadges(unwantedValues(snapshot, node), words)];
 }
 
 function hooksWord(count: number): string {
@@ -100,7 +100,7 @@ export function badgesOfScopes(
     const item = visible.itemOfNode[id] ?? -1;
     if ((visible.scope[item] ?? -1) < 0) return;
     const known = hidden.get(item) ?? { nans: 0, infs: 0, words: [], findings: [] };
-    const { nans, infs } = badValues(snapshot, node);
+    const { nans, infs } = unwantedValues(snapshot, node);
     known.nans += nans;
     known.infs += infs;
     if (node.flags.includes("modified")) known.words = ["modified"];

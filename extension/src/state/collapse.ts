@@ -1,6 +1,6 @@
 // Which module scopes are closed: at the start, by hand, and when a graph is replaced.
 import { isFold } from "../graph/fold.js";
-import { badValues } from "../graph/gradients.js";
+import { unwantedValues } from "../graph/gradients.js";
 import type { OpNode, Scope, Snapshot } from "../ir/types.js";
 
 /** The scopes around a scope, outermost first, itself last. Broken parents end it. */
@@ -34,7 +34,7 @@ export function startingNodes(snapshot: Snapshot): number[] {
   const [first] = snapshot.findings;
   const cause = first === undefined || first.severity === "info" ? [] : first.nodes;
   const bad = snapshot.nodes.findIndex((node) => {
-    const { nans, infs } = badValues(snapshot, node);
+    const { nans, infs } = unwantedValues(snapshot, node);
     return nans + infs > 0;
   });
   return [...cause, ...(bad < 0 ? [] : [bad]), ...snapshot.roots];

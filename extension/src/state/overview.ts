@@ -1,5 +1,5 @@
 // The graph at a glance: the leaves that collect gradients, and the nodes to look at.
-import { badValues } from "../graph/gradients.js";
+import { unwantedValues } from "../graph/gradients.js";
 import type { Snapshot, Statistics } from "../ir/types.js";
 import { nodeTitle, tensorLabel } from "./inspect.js";
 import { rowAt, type Tables } from "./tables.js";
@@ -60,7 +60,7 @@ export function troubles(snapshot: Snapshot): Trouble[] {
     return [{ id: saved.node, title: titleOf(saved.node), what }];
   });
   const bad = snapshot.nodes.flatMap((node, id): Trouble[] => {
-    const { nans, infs } = badValues(snapshot, node);
+    const { nans, infs } = unwantedValues(snapshot, node);
     if (nans + infs === 0) return [];
     const what = `${nans} NaN, ${infs} Inf in its output or gradient`;
     return [{ id, title: titleOf(id), what }];
