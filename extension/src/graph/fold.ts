@@ -36,6 +36,16 @@ export function isFold(snapshot: Snapshot, scope: number): boolean {
   return scope >= unfolded(snapshot).scopes.length;
 }
 
+/** The module around a scope that folding may have added; null: none. */
+export function moduleAround(snapshot: Snapshot, scope: number | null): Scope | null {
+  const count = unfolded(snapshot).scopes.length;
+  let at = scope;
+  for (let depth = 0; at !== null && at >= count; depth++) {
+    at = depth > snapshot.scopes.length ? null : (snapshot.scopes[at]?.parent ?? null);
+  }
+  return at === null ? null : (snapshot.scopes[at] ?? null);
+}
+
 /** Add scopes around what repeats, and put shared leaves beside their uses. Rows keep their numbers: scopes are only appended, and
  * what lies in a new scope points to it. Folding a folded snapshot changes nothing. */
 export function foldRepeats(snapshot: Snapshot): Snapshot {

@@ -42,8 +42,7 @@ const KINDS: Readonly<Record<NodeDetails["node"]["kind"], string>> = {
 };
 
 function Header({ details }: { details: NodeDetails }) {
-  const { node, scopes } = details;
-  const scope = scopes.at(-1)?.scope;
+  const { node, module } = details;
   return (
     <header class="node-head">
       <h2>
@@ -56,9 +55,9 @@ function Header({ details }: { details: NodeDetails }) {
             {flag}
           </Tag>
         ))}
-        {scope !== undefined && (
+        {module !== null && (
           <span class="muted">
-            in <Name text={scope.path} title={`${scope.path} (${scope.kind})`} />
+            in <Name text={module.path} title={`${module.path} (${module.kind})`} />
           </span>
         )}
         {node.iteration !== null && (

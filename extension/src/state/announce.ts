@@ -3,19 +3,18 @@ import { formatNumber, formatTuple } from "./format.js";
 import { type EdgeDetails, type NodeDetails, nodeTitle } from "./inspect.js";
 
 function nodeSentence(details: NodeDetails, closed: ReadonlySet<number>): string {
-  const { id, node, scopes, outputs, gradients, place } = details;
+  const { id, node, scopes, module, outputs, gradients, place } = details;
   const parts = [`Selected ${nodeTitle(id, node)}`];
   if (node.call !== "") parts.push(node.call);
-  const scope = scopes.at(-1)?.scope.path;
-  if (scope) parts.push(`in ${scope}`);
+  if (module !== null) parts.push(`in ${module.path}`);
   const shape = outputs[0]?.tensor.shape;
   if (shape !== undefined) parts.push(`output ${formatTuple(shape)}`);
   const norm = gradients.find((gradient) => gradient.incoming)?.statistics.norm;
   if (norm !== undefined && norm !== null)
     parts.push(`gradient norm ${formatNumber(norm)}`);
   if (place !== null) parts.push(place.label);
-  const hiding = scopes.find((around) => closed.has(around.id))?.scope.path;
-  if (hiding) parts.push(`in the closed module ${hiding}, Enter opens it`);
+  const hiding = scopes.find((around) => closed.has(around.id))?.scope;
+  if (hiding) parts.push(`in the closed module ${hiding.path}, Enter opens it`);
   return `${parts.join(", ")}.`;
 }
 

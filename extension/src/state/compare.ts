@@ -1,6 +1,8 @@
 // Two passes compared, node by node: what corresponds, and in what it differs.
 //
 // The same rules as gradviz/_compare.py, so that the view says what the text says.
+
+import { unfolded } from "../graph/fold.js";
 import type { Change } from "../graph/mark.js";
 import type { OpNode, Snapshot } from "../ir/types.js";
 import { align } from "./align.js";
@@ -63,7 +65,8 @@ class Side {
 
   /** The path of the node's module, as the program knows it. */
   path(id: number): string {
-    const path = rowAt(this.snapshot.scopes, this.node(id)?.scope)?.path ?? "";
+    const { nodes, scopes } = unfolded(this.snapshot);
+    const path = rowAt(scopes, rowAt(nodes, id)?.scope)?.path ?? "";
     if (this.#skipped === "") return path;
     return path.startsWith(this.#skipped) ? path.slice(this.#skipped.length) : "";
   }

@@ -1,4 +1,5 @@
 // Everything the inspector shows about one node or edge, joined from the tables.
+import { moduleAround } from "../graph/fold.js";
 import type {
   Edge,
   OpNode,
@@ -74,6 +75,8 @@ export interface NodeDetails {
   readonly id: number;
   readonly node: OpNode;
   readonly scopes: readonly { readonly id: number; readonly scope: Scope }[];
+  /** The innermost one that the program knows. */
+  readonly module: Scope | null;
   readonly place: Place | null;
   readonly stack: readonly Place[];
   readonly inputs: readonly TensorUse[];
@@ -219,6 +222,7 @@ export function nodeDetails(tables: Tables, id: number): NodeDetails | null {
       const scope = rowAt(snapshot.scopes, scopeId);
       return scope === null ? [] : [{ id: scopeId, scope }];
     }),
+    module: moduleAround(snapshot, node.scope),
     place: placeOf(snapshot, node.site),
     stack: node.stack.flatMap((site) => placeOf(snapshot, site) ?? []),
     inputs,

@@ -1,6 +1,6 @@
 // The nodes as rows of a table: the same facts as the graph, sortable.
+import { moduleAround } from "../graph/fold.js";
 import { gradientNorm } from "../graph/gradients.js";
-import type { Snapshot } from "../ir/types.js";
 import { nodeTitle, placeOf } from "./inspect.js";
 import { rowAt, type Tables } from "./tables.js";
 
@@ -28,10 +28,6 @@ export function receivedNorm(tables: Tables, id: number): number | null {
   return null;
 }
 
-function scopePath(snapshot: Snapshot, scope: number | null): string {
-  return rowAt(snapshot.scopes, scope)?.path ?? "";
-}
-
 export function nodeRows(tables: Tables): NodeRow[] {
   const { snapshot } = tables;
   return snapshot.nodes.map((node, id) => {
@@ -40,7 +36,7 @@ export function nodeRows(tables: Tables): NodeRow[] {
       id,
       name: nodeTitle(id, node),
       call: node.call,
-      scope: scopePath(snapshot, node.scope),
+      scope: moduleAround(snapshot, node.scope)?.path ?? "",
       shape: tensor?.shape ?? null,
       dtype: tensor?.dtype ?? "",
       gradientNorm: receivedNorm(tables, id),
