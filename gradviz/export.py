@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
 from gradviz import ir, ir_columns, ir_json
+from gradviz._marimo import marimo, show_in
 from gradviz.errors import ExportError, SnapshotError
 from gradviz.ir_validate import validate
 
@@ -181,6 +182,10 @@ def show(x: object) -> None:
 
         notebook_of(shell).show(x)
         return
+    host = marimo()
+    if host is not None:
+        show_in(host, x)
+        return
     snapshot = as_snapshot(x)
     page = Path(tempfile.mkdtemp(prefix="gradviz-")) / "graph.html"
     export_html(snapshot, page)
@@ -194,13 +199,16 @@ def show_live(x: object) -> Callable[[object], None]:
 
     Outside of notebooks, where no view can follow, only the first state is shown.
     """
-    shell = _notebook_shell()
-    if shell is None:
+    shell, host = _notebook_shell(), marimo()
+    if shell is not None:
+        from gradviz._notebook import notebook_of
+
+        replace_snapshot = notebook_of(shell).show_live(x)
+    elif host is not None:
+        replace_snapshot = show_in(host, x)
+    else:
         show(x)
         return lambda later: None
-    from gradviz._notebook import notebook_of
-
-    replace_snapshot = notebook_of(shell).show_live(x)
     return lambda later: replace_snapshot(as_snapshot(later))
 
 

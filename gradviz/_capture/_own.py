@@ -11,7 +11,7 @@ from types import FrameType
 
 _PACKAGE = os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + os.sep
 _DEMO = os.path.join(_PACKAGE, "demo") + os.sep
-_HOSTS = tuple(f"{os.sep}{name}{os.sep}" for name in ("IPython", "ipykernel"))
+_HOSTS = tuple(f"{os.sep}{name}{os.sep}" for name in ("IPython", "ipykernel", "marimo"))
 
 
 class _Probing(threading.local):
