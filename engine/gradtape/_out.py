@@ -8,7 +8,7 @@ from typing import Any
 from . import _errors
 from ._apply import apply
 from ._before_write import after_write, before_write
-from ._dtypes import CPP_TYPE, DTYPE_OF, can_cast
+from ._dtypes import CPP_TYPE, DTYPE_OF, bool_, can_cast, uint8
 from ._errors import shape_text
 from ._mode import mode
 from ._op import Op
@@ -78,9 +78,20 @@ _APART = {"gather", "index_select", "kthvalue", "masked_select", "take"}
 """Ops that read their operands in another order than they write."""
 
 
+_TRUTHS = {
+    name: f"{name} only supports bool tensor for result, got: {{}}"
+    for name in ("all", "any")
+}
+"""Ops that tell yes or no, in bool or in uint8."""
+
+
 def store(target: Tensor, value: Any, op: Op) -> None:
     """Copy a result into an ``out=`` tensor, which takes the result's shape."""
     result = DTYPE_OF[value.dtype]
+    if op.name in _TRUTHS:
+        if target.dtype not in (bool_, uint8):
+            raise RuntimeError(_TRUTHS[op.name].format(target.dtype.cpp_name))
+        result = target.dtype
     if op.out_rule and result is not target.dtype:
         raise RuntimeError(
             op.out_rule.format(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from . import attention as attention
 from . import functional as functional
+from . import grad as grad
 from . import init as init
 from . import parallel as parallel
 from . import parameter as parameter

@@ -62,6 +62,14 @@ def as_dims(dim: Any) -> Any:
     return (int(dim),) if is_integer(dim) else tuple(int(d) for d in dim)
 
 
+def check_dim(function: str, dim: Any) -> None:
+    """Refuse a dimension that is no whole number, in PyTorch's words."""
+    if dim is not None and not is_integer(dim):
+        raise TypeError(
+            f"{function}(): argument 'dim' must be int, not {type(dim).__name__}"
+        )
+
+
 def wide(array: Any) -> Any:
     """Return the dtype in which sums of an array run: half precision needs more."""
     if array.dtype.itemsize == 2 and array.dtype.kind in "fV":

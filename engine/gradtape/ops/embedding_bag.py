@@ -133,7 +133,11 @@ def _embedding_bag(
 ) -> Any:
     check_indices("embedding_bag", indices)
     check_indices("embedding_bag", offsets)
-    lengths = _lengths(xp, weight, indices, offsets, include_last_offset)
+    whole = mode == MAX or padding_idx >= 0
+    lengths = _lengths(xp, weight, indices, offsets, include_last_offset, whole)
+    beyond = indices.size - int(lengths.sum()) if lengths.size else 0
+    if whole and beyond > 0:
+        lengths[-1] += beyond
     bag_of = xp.repeat(xp.arange(lengths.size), lengths)
     flat, rows = indices[: bag_of.size], xp.take(weight, indices[: bag_of.size], axis=0)
     if per_sample_weights is not None:
@@ -144,11 +148,34 @@ def _embedding_bag(
         flat, rows, within = flat[kept], rows[kept], bag_of[kept]
     sizes = xp.bincount(within, minlength=lengths.size)
     found, winners = _reduced(xp, rows, flat, within, sizes, mode)
+    if mode == MEAN:
+        if beyond > 0 and not whole:
+            sizes[-1] += beyond
+        found /= xp.maximum(sizes, 1).astype(rows.dtype)[:, None]
     return found, bag_of, sizes, winners
 
 
-def _lengths(xp: Any, weight: Any, indices: Any, offsets: Any, last: bool) -> Any:
-    """Return how many indices each bag has."""
+_FAST = (
+    "Index {at} of input takes value {index} which is not in the valid range "
+    "[0, {rows})"
+)
+_WHOLE = (
+    "embedding_bag: Expected idx >= 0 && idx < num_embeddings but found idx to be "
+    "{index}"
+)
+
+
+def _lengths(
+    xp: Any, weight: Any, indices: Any, offsets: Any, last: bool, whole: bool
+) -> Any:
+    """Return how many indices each bag has.
+
+    PyTorch has two ways. One, for sums and means without padding, heeds the last
+    offset, though means divide by all indices up to the end. The other, ``whole``,
+    gives the last bag all that is left.
+    """
+    if last and not offsets.size:
+        raise RuntimeError("include_last_offset: number of offset should be at least 1")
     size, rows = indices.size, weight.shape[0]
     if offsets.size and offsets[0] != 0:
         raise RuntimeError(
@@ -163,8 +190,9 @@ def _lengths(xp: Any, weight: Any, indices: Any, offsets: Any, last: bool) -> An
     wrong = xp.nonzero((indices < 0) | (indices >= rows))[0]
     if wrong.size:
         raise RuntimeError(
-            f"Index {int(wrong[0])} of input takes value {int(indices[wrong[0]])} "
-            f"which is not in the valid range [0, {rows})"
+            (_WHOLE if whole else _FAST).format(
+                at=int(wrong[0]), index=int(indices[wrong[0]]), rows=rows
+            )
         )
     ends = offsets if last else xp.append(offsets, size)
     return xp.diff(ends)
@@ -187,8 +215,6 @@ def _reduced(
         winners[full] = flat[xp.minimum.reduceat(place, begins, axis=0)]
         return found, winners
     found[full] = xp.add.reduceat(rows, begins, axis=0)
-    if mode == MEAN:
-        found[full] /= sizes[full].astype(rows.dtype)[:, None]
     return found, winners
 
 

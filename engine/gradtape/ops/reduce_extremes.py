@@ -12,6 +12,7 @@ from ._operand import HIDDEN
 from ._reduction import (
     as_dims,
     axes_of,
+    check_dim,
     finish,
     needs_elements,
     restored,
@@ -108,6 +109,7 @@ def _aminmax(xp: Any, self: Array, dim: int | None, keepdim: bool) -> Any:
 @with_out(SAME_DTYPE)
 def aminmax(input: Tensor, *, dim: int | None = None, keepdim: bool = False) -> Any:
     """Return (min, max) over everything or along a dimension."""
+    check_dim("aminmax", dim)
     return return_types.aminmax(_aminmax(input, dim, keepdim))
 
 
@@ -282,6 +284,7 @@ def _locating(name: str) -> Any:
     needs = needs_elements(label, IndexError, advice="")
 
     def check(given: str, self: Tensor, *options: Any) -> None:
+        check_dim(label, options[0] if options else None)
         kind = {"b": "bool", "c": "complex"}.get(self._data.dtype.kind)
         if kind:
             raise RuntimeError(f"{label}(): does not support {kind} input")

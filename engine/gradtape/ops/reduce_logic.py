@@ -16,7 +16,7 @@ from ._signature import ABSENT, dim_argument
 
 def _truth(name: str) -> Any:
     def kernel(xp: Any, self: Array, dim: Any = None, keepdim: bool = False) -> Any:
-        axes = () if dim == () else axes_of(dim, self.ndim)
+        axes = () if dim in ((), []) else axes_of(dim, self.ndim)
         ufunc = xp.logical_or if name == "any" else xp.logical_and
         found = xp.asarray(ufunc.reduce(self, axis=axes, dtype=bool))
         # PyTorch keeps uint8, its bool of old.

@@ -20,9 +20,10 @@ from .products import on_diagonal
 _SCALAR_TYPE = "expected scalar_type {result} but found {out}"
 
 
-def _scanned(ufunc: Any, self: Any, dim: int) -> Any:
+def _scanned(ufunc: Any, self: Any, dim: int, kept: bool = False) -> Any:
+    """Scan along a dimension, whole numbers in 64 bits unless their kind is kept."""
     axis = wrap_dim(dim, self.ndim)
-    kind = wide(self)
+    kind = self.dtype if kept and self.dtype.kind in "biu" else wide(self)
     if self.ndim == 0:
         found = self.astype(kind)
     else:
@@ -51,7 +52,7 @@ def _scanned_back(xp: Any, ufunc: Any, self: Any, dim: int) -> Any:
     **HIDDEN,
 )
 def _cumsum(xp: Any, self: Array, dim: int, *, dtype: DType | None = None) -> Any:
-    return _scanned(xp.add, in_dtype(self, dtype), dim)
+    return _scanned(xp.add, in_dtype(self, dtype), dim, dtype is not None)
 
 
 @op({"self": lambda F, grad, dim: F._cumsum(grad, dim)}, **HIDDEN)
@@ -87,7 +88,7 @@ def _cumprod_backward(F: Any, grad: Any, self: Any, result: Any, dim: int) -> An
 
 @op({"self": _cumprod_backward}, name="cumprod", key="_cumprod", out=True, **HIDDEN)
 def _cumprod(xp: Any, self: Array, dim: int, *, dtype: DType | None = None) -> Any:
-    return _scanned(xp.multiply, in_dtype(self, dtype), dim)
+    return _scanned(xp.multiply, in_dtype(self, dtype), dim, dtype is not None)
 
 
 # ---- logcumsumexp, cummax, cummin ----

@@ -8,6 +8,7 @@ from typing import Final
 from ..._backend import backend_of
 from ..._define import FUNCTIONS
 from ..._dtypes import int64
+from ..._errors import legacy_type_name
 from ..._inplace import note_write
 from ..._mode import no_grad
 from ..._site import user_stacklevel
@@ -91,6 +92,10 @@ def embedding_bag(
         warnings.warn(_OLD_ORDER, UserWarning, stacklevel=user_stacklevel())
         weight, input = input, weight
     _check_factors(input, per_sample_weights, mode)
+    if weight.dim() != 2:
+        raise ValueError(
+            f"weight has to be a 2D Tensor, but got Tensor of dimension {weight.dim()}"
+        )
     if mode not in _MODES:
         raise ValueError("mode has to be one of sum, mean or max")
     offsets = _offsets(input, offsets)
@@ -100,6 +105,7 @@ def embedding_bag(
         )
     if mode == "max" and sparse:
         raise ValueError("max mode does not support sparse weights")
+    _check_types(weight, per_sample_weights)
     flat = input.reshape(-1)
     if max_norm is not None:
         _renormalise(weight, flat, max_norm, norm_type)
@@ -115,6 +121,24 @@ def embedding_bag(
         include_last_offset,
         padding_idx,
     )[0]
+
+
+def _check_types(weight: Tensor, factors: Tensor | None) -> None:
+    """Refuse tables of whole numbers, and factors of another dtype than the table."""
+    checking = "(while checking arguments for embedding_bag)"
+    if not weight.is_floating_point():
+        raise RuntimeError(
+            "Expected tensor for argument #1 'weight' to have one of the following "
+            "scalar types: Half, BFloat16, Float, Double; but got "
+            f"{legacy_type_name(weight.dtype)} instead {checking}"
+        )
+    if factors is not None and factors.dtype is not weight.dtype:
+        raise RuntimeError(
+            "Expected tensor for argument #1 'weight' to have the same type as tensor "
+            "for argument #1 'per_sample_weights'; but type "
+            f"{legacy_type_name(weight.dtype)} does not equal "
+            f"{legacy_type_name(factors.dtype)} {checking}"
+        )
 
 
 def _check_factors(input: Tensor, factors: Tensor | None, mode: str) -> None:
