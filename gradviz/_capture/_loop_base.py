@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from gradviz.program.events import Call
-from gradviz.program.values import Opaque
+from gradviz.program.values import Opaque, RawSite
 
 if TYPE_CHECKING:
     from gradviz.program.log import Log
@@ -33,10 +33,11 @@ def unseen(wrapper: Anything) -> Anything:
 class Place:
     """Where a thread is: indexes of the events it is inside of, or None."""
 
-    __slots__ = ("module", "stepping", "switching", "within")
+    __slots__ = ("module", "site", "stepping", "switching", "within")
 
     def __init__(self) -> None:
         self.module: int | None = None  # the innermost ModuleCall
+        self.site: RawSite | None = None  # and the user's line that made it
         self.within: int | None = None  # the innermost apply, gradcheck or checkpoint
         self.stepping: int | None = None  # the OptimizerCall whose step is running
         self.switching = False  # inside train()

@@ -7,7 +7,7 @@ import sys
 import weakref
 from itertools import islice
 from threading import get_ident
-from types import FrameType
+from types import CodeType, FrameType
 from typing import Any
 
 from gradviz._capture._loop_base import Anything, Part, unseen
@@ -31,6 +31,7 @@ class ModulePart(Part):
     """Logs construction, calls and train/eval of modules, and keeps their table."""
 
     subject = "Modules"
+    call_code: CodeType | None = None  # of the wrapper that stands for __call__
 
     def install(self) -> None:
         self.on = True
@@ -202,10 +203,14 @@ class ModulePart(Part):
         @functools.wraps(original)
         def call(module: Any, *args: Any, **kwargs: Any) -> Any:
             __tracebackhide__ = True
-            if not self.on or log.muted:
-                return original(module, *args, **kwargs)
             place = here.now
-            outer = place.module
+            outer, around = place.module, place.site
+            if not self.on or log.muted:
+                place.site = None  # what may be seen inside is not of that line
+                try:
+                    return original(module, *args, **kwargs)
+                finally:
+                    place.site = around
             try:
                 found = known(id(module))
                 row = self.row(module) if found is None else found[1]
@@ -213,12 +218,19 @@ class ModulePart(Part):
                     self._describe(module, row)
                 row.calls += 1
                 frame = sys._getframe(1)
-                while not users[frame.f_code.co_filename] and frame.f_back is not None:
+                site = None
+                while not users[(code := frame.f_code).co_filename]:
+                    if around is not None and code is own:
+                        site = around  # nothing of the user's lies between
+                        break
+                    if frame.f_back is None:
+                        break
                     frame = frame.f_back
+                place.site = code, lasti = site or (code, frame.f_lasti)
                 place.module = index = note(
                     "module",
-                    frame.f_code,
-                    frame.f_lasti,
+                    code,
+                    lasti,
                     get_ident(),
                     row.key,
                     module.training,
@@ -232,9 +244,10 @@ class ModulePart(Part):
             try:
                 return original(module, *args, **kwargs)
             finally:
-                place.module = outer
+                place.module, place.site = outer, around
                 left[index] = log.next_index
 
+        own = self.call_code = call.__code__
         return call
 
     # ---- train and eval --------------------------------------------------------------

@@ -61,10 +61,8 @@ class TorchCalls:
         return op
 
     def is_wanted(self, op: Op, caller: FrameType) -> bool:
-        """Tell whether this call gets an event of its own."""
+        """Tell whether a call that is not muted gets an event of its own."""
         log = self.log
-        if log.muted or not log.on:
-            return False
         if op.how == "users" and not log.user_files[caller.f_code.co_filename]:
             return False
         # A step with a closure runs unmuted; it is logged as a whole.
@@ -75,7 +73,7 @@ class TorchCalls:
     ) -> _Open | None:
         """Describe a call that is about to run."""
         try:
-            if self._ordinary.issuperset(types):
+            if not types or self._ordinary.issuperset(types):
                 return self._begin(op, args, kwargs)
             # A subclass of the user is not to see our questions.
             with self.torch._C.DisableTorchFunction():
@@ -87,7 +85,7 @@ class TorchCalls:
     def end(self, op: Op, types: Any, opened: _Open, result: Any) -> None:
         """Describe what a call gave, and log it."""
         try:
-            if self._ordinary.issuperset(types):
+            if not types or self._ordinary.issuperset(types):
                 self._end(op, opened, result)
             else:
                 with self.torch._C.DisableTorchFunction():
@@ -118,35 +116,37 @@ class TorchCalls:
         log, look, tensor_type = self.log, self.values.look, self._tensor
         met: Met = []
         arguments: list[Any] = []
+        only_tensors = True
         for each in args:
             if isinstance(each, tensor_type):
                 glance = look(each)
                 met.append((each, glance))
                 arguments.append(glance)
-            elif each is None or type(each) in _SIMPLE:
+                continue
+            only_tensors = False
+            if each is None or type(each) in _SIMPLE:
                 arguments.append(each)
             else:
                 arguments.append(self.values.argument(each, met))
+        given = tuple(arguments)
         keywords: list[Any] = []
         for key, each in kwargs.items():
             simple = each is None or type(each) in _SIMPLE
             keywords += (key, each if simple else self.values.argument(each, met))
         if self.values.detailed:
             self.values.complete(met)
-        inputs, given = tuple([glance for _, glance in met]), tuple(arguments)
-        frame, files = sys._getframe(3), log.user_files
-        while frame is not None and not files[frame.f_code.co_filename]:
-            frame = frame.f_back
-        code, lasti = (None, 0) if frame is None else (frame.f_code, frame.f_lasti)
+        alike = only_tensors and len(met) == len(given)
+        inputs = given if alike else tuple([glance for _, glance in met])
         place = log.here.now
+        code, lasti, stack = log.found_from(sys._getframe(3), place)
         begun = (
             op.name,
             code,
             lasti,
-            log.around(frame),
+            stack,
             get_ident(),
             inputs,
-            inputs if inputs == given else given,
+            given,
             tuple(keywords),
             self._grad_enabled(),
             self._inference(),
@@ -159,10 +159,16 @@ class TorchCalls:
         log, values, tensor_type = self.log, self.values, self._tensor
         begun, met, first = opened
         writes: tuple[Any, ...] = ()
-        for tensor, before in met:
-            if version_of(tensor) != before[VERSION]:
-                writes = self._writes(begun, op, met)
-                break
+        changed = False
+        try:
+            for tensor, before in met:
+                if tensor._version != before[VERSION]:
+                    changed = True
+                    break
+        except RuntimeError:  # of inference mode: there is no version
+            changed = True
+        if changed:
+            writes = self._writes(begun, op, met)
         if op.touches_flags and met:
             values.forget(met[0][0])
         outputs: Sequence[Any] = ()
@@ -176,14 +182,22 @@ class TorchCalls:
         elif isinstance(result, _RESULTS):
             plain = result
         last = self._peek()
-        nodes = tuple(range(first + 1, last + 1)) if last > first else ()
+        if last == first:
+            nodes = ()
+        elif last == first + 1:
+            nodes = (last,)
+        else:
+            nodes = tuple(range(first + 1, last + 1))
         written = nodes[-1] if nodes and writes else None
         made = tuple([self._made(each, op, written) for each in outputs])
-        if nodes:
-            log.graph.made_by(nodes, log.next_index)
-        else:
+        if not nodes:
             self._read_what_ends(met, made)
-        index = log.note("call", begun, made, nodes, writes, plain)
+        with log.lock:
+            index = log.take_index()
+            log.program.raw.append(("call", index, begun, made, nodes, writes, plain))
+            log.added(index)
+        if nodes:
+            log.graph.made_by(nodes, index)
         if op.exports:
             log.exports.add(met, outputs)
         if log.exports.watched:
@@ -245,7 +259,7 @@ def _tensors_in(results: Any, cls: type) -> Any:
 def _make_mode(torch: Any, calls: TorchCalls) -> Any:
     from torch.overrides import TorchFunctionMode
 
-    known = calls.ops.get
+    known, log = calls.ops.get, calls.log
 
     class ProgramMode(TorchFunctionMode):
         """Sees every call of a function of PyTorch, and runs it as it is."""
@@ -264,7 +278,7 @@ def _make_mode(torch: Any, calls: TorchCalls) -> Any:
             op, opened = known(func) or calls.op(func), None
             how = op.how
             if how == "record" or how == "users":
-                if calls.is_wanted(op, sys._getframe(1)):
+                if not log.muted and log.on and calls.is_wanted(op, sys._getframe(1)):
                     opened = calls.begin(op, types, args, kwargs)
             elif how == "grad_mode":
                 calls.log.try_(calls.log.modes.grad_mode, args)

@@ -50,7 +50,9 @@ class TorchGraph:
         """Remember which call made the nodes."""
         for key in nodes:
             self._makers[key] = maker
-        if self._top_hooks(True) is None and not (self.log.scan or self.detailed):
+        if not nodes or self.log.scan or self.detailed:
+            return
+        if self._top_hooks(True) is None:
             self._ahead.made(nodes)
 
     def made_between(self, first: int, last: int, event: Backward) -> None:
@@ -60,16 +62,17 @@ class TorchGraph:
 
     def forget(self, first: int) -> None:
         """Drop what was made before the first event that is kept."""
-        for key in [key for key, maker in self._makers.items() if maker < first]:
+        old = [key for key, maker in self._makers.items() if maker < first]
+        for key in old:
             del self._makers[key]
             self.nodes.pop(key, None)
-            self._ahead.forget(key)
+        self._ahead.forget(old)
         for at in [at for at in self.packed if at[0] not in self.nodes]:
             del self.packed[at]
 
     def is_known(self, key: int) -> bool:
         """Whether a node was read, or looked at by a pass that found it good."""
-        return key in self.nodes or key in self._ahead.walked
+        return key in self.nodes or self._ahead.has_walked(key)
 
     # ---- walking -------------------------------------------------------------------
 

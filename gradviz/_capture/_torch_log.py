@@ -7,15 +7,16 @@ import sys
 import threading
 import time
 import warnings
-from types import FrameType, TracebackType
+from types import CodeType, FrameType, TracebackType
 from typing import Any, ClassVar, Self
 
 from gradviz._capture._loop import LoopLog
-from gradviz._capture._loop_base import Patches, unseen
+from gradviz._capture._loop_base import Patches, Place, unseen
 from gradviz._capture._torch_aside import is_noted_aside
 from gradviz._capture._torch_backward import TorchBackward
 from gradviz._capture._torch_calls import TorchCalls
 from gradviz._capture._torch_compiled import TorchCompiled
+from gradviz._capture._torch_entry import shorten_entry
 from gradviz._capture._torch_exports import Exports
 from gradviz._capture._torch_graph import TorchGraph
 from gradviz._capture._torch_hooks import TorchHooks
@@ -90,6 +91,7 @@ class TorchLog(Log):
         self.passes.install()
         from_numpy = self._seen(self.torch.from_numpy)
         self._patches.set(self.torch, "from_numpy", from_numpy)
+        shorten_entry(self.torch, self, self._patches)
         shown = naming_users(warnings.showwarning, self)
         self._patches.set(warnings, "showwarning", shown)
         self.loop.__enter__()
@@ -292,6 +294,25 @@ class TorchLog(Log):
             frame = frame.f_back
         site = frame.f_code, frame.f_lasti
         return site, self.around(frame)
+
+    def found_from(
+        self, frame: FrameType, place: Place
+    ) -> tuple[CodeType | None, int, tuple[RawSite, ...]]:
+        """Return code and instruction of the user's innermost frame from here out.
+
+        Third come the frames around it. Where they are not wanted, the innermost call
+        of a module knows the line: between it and here nobody looks again.
+        """
+        user, known = self.user_files, None
+        if not (self.scan or self.detailed):
+            known = place.site
+        while not user[(code := frame.f_code).co_filename]:
+            if known is not None and code is self.loop.modules.call_code:
+                return *known, ()
+            if frame.f_back is None:
+                return None, 0, ()
+            frame = frame.f_back
+        return code, frame.f_lasti, self.around(frame)
 
     def around(self, frame: FrameType | None) -> tuple[RawSite, ...]:
         """Return the user's frames further out; () where nobody looks at values."""

@@ -32,9 +32,9 @@ class TorchValues:
         self.detailed = False  # a graph is recorded too
         self.sizes: dict[int, tuple[int, int]] = {}  # storage -> bytes, of an element
         self.loose: set[int] = set()  # storages that change behind their version
-        self.outputs: dict[int, Glance] = {}  # by output_key()
-        self._known: dict[int, Glance] = {}  # by id(tensor)
-        self._alive: dict[int, weakref.ref[Any]] = {}  # likewise
+        self._outputs: dict[int, Glance] = {}  # by output_key()
+        self._fresh: list[Glance] = []  # outputs that nobody has asked for yet
+        self._known: dict[int, tuple[weakref.ref[Any], Glance]] = {}  # by id(tensor)
         self._room = _FIRST_PRUNED
         self._most = MAX_EVENTS if scan else MOST_WITHOUT_VALUES
         self._sizes: dict[Any, Any] = {}  # shapes and strides, which glances share
@@ -58,24 +58,36 @@ class TorchValues:
         glance = self.outputs.get(output_key(node, number))
         return None if glance is None else self.log.program.value(glance)
 
+    @property
+    def outputs(self) -> dict[int, Glance]:
+        """The outputs of nodes as they were last seen, by :func:`output_key`."""
+        outputs, fresh = self._outputs, self._fresh
+        for glance in fresh:
+            outputs[output_key(glance[NODE], glance[NODE + 1])] = glance
+        fresh.clear()
+        if len(outputs) > self._most:
+            for key in list(outputs)[: self._most // 2]:
+                del outputs[key]
+        return outputs
+
     def look(self, tensor: Any, number: int | None = None) -> Glance:
         """Return a tensor as it is now in short, the last glance where that holds."""
-        known = self._known.get(id(tensor))
-        if known is not None and self._alive[id(tensor)]() is tensor:
+        row = self._known.get(id(tensor))
+        if row is not None and row[0]() is tensor:
+            known = row[1]
             try:
                 version = tensor._version
             except RuntimeError:  # of inference mode
                 version = 0
-            if (
-                known[NEEDS] is tensor.requires_grad
-                and known[STORAGE] not in self.loose
+            if known[NEEDS] is tensor.requires_grad and not (
+                self.loose and known[STORAGE] in self.loose
             ):
                 if known[VERSION] == version:
                     return known
                 if known[_IS_LEAF] and not known[_IS_VIEW] and not self.scan:
                     # An optimizer wrote to a leaf: nothing else has changed.
                     renewed = *known[:VERSION], version, *known[VERSION + 1 :]
-                    self._known[id(tensor)] = renewed
+                    self._known[id(tensor)] = row[0], renewed
                     return renewed
         key = self._number(tensor) if number is None else number
         return self._keep(tensor, self._describe(tensor, key, version_of(tensor)))
@@ -93,13 +105,11 @@ class TorchValues:
         key = self._number(tensor)
         glance = self._describe(tensor, key, version, scan, node)
         if glance[NODE] is not None:
-            self.outputs[output_key(glance[NODE], glance[NODE + 1])] = glance
+            self._fresh.append(glance)
         return self._keep(tensor, glance)
 
     def _keep(self, tensor: Any, glance: Glance) -> Glance:
-        key = id(tensor)
-        self._alive[key] = weakref.ref(tensor)
-        self._known[key] = glance
+        self._known[id(tensor)] = weakref.ref(tensor), glance
         if len(self._known) > self._room:
             self._prune()
         return glance
@@ -128,13 +138,11 @@ class TorchValues:
 
     def _prune(self) -> None:
         """Forget the tensors that are gone, and old outputs."""
-        for key in [key for key, alive in self._alive.items() if alive() is None]:
-            del self._alive[key]
-            self._known.pop(key, None)
-        self._room = max(_FIRST_PRUNED, 2 * len(self._alive))
-        if len(self.outputs) > self._most:
-            for key in list(self.outputs)[: self._most // 2]:
-                del self.outputs[key]
+        for key in [key for key, row in self._known.items() if row[0]() is None]:
+            del self._known[key]
+        self._room = max(_FIRST_PRUNED, 2 * len(self._known))
+        if len(self._fresh) > self._most:
+            del self._fresh[: self._most // 2]
 
     def part(self, part: Any, whole: Glance) -> Glance:
         """Look at some elements of a tensor, under that tensor's number."""
@@ -150,7 +158,7 @@ class TorchValues:
         scan: bool = True,
         node: int | None = None,
     ) -> Glance:
-        words, cls = self._words, type(tensor)
+        words, sizes, cls = self._words, self._sizes, type(tensor)
         dtype, device = tensor.dtype, tensor.device
         output = number = offset = 0
         strides, storage = (), None
@@ -162,13 +170,13 @@ class TorchValues:
         except RuntimeError:  # a view that is no longer valid
             node, output = None, 0
         try:
-            shape = self._shared(tuple(tensor.shape))
+            shape = sizes.get(size := tensor.shape) or self._shared(tuple(size))
         except RuntimeError:  # a lazy module's parameter
             shape = ()
         try:
             storage = tensor.untyped_storage()
             number = self.storages.of(storage)
-            strides = self._shared(tensor.stride())
+            strides = sizes.get(size := tensor.stride()) or self._shared(size)
             offset = tensor.storage_offset()
         except (RuntimeError, NotImplementedError):  # sparse, or wrapped by functorch
             scan = False

@@ -35,42 +35,39 @@ class Identities:
     """
 
     def __init__(self) -> None:
-        self._alive: dict[int, weakref.ref[Any]] = {}
-        self._numbers: dict[int, int] = {}
+        self._rows: dict[int, tuple[weakref.ref[Any], int]] = {}  # by id
         self._count = 0
         self._room = _FIRST_PRUNED
 
     def of(self, thing: Any) -> int:
         """Return the number of an object; a new one on first sight."""
-        key = id(thing)
-        known = self._alive.get(key)
-        if known is not None and known() is thing:
-            return self._numbers[key]
+        rows, key = self._rows, id(thing)
+        known = rows.get(key)
+        if known is not None and known[0]() is thing:
+            return known[1]
+        self._count = count = self._count + 1
         # No callback: it would run at every death, where a look now and then will do.
-        self._alive[key] = weakref.ref(thing)
-        self._numbers[key] = self._count = count = self._count + 1
-        if len(self._alive) > self._room:
+        rows[key] = weakref.ref(thing), count
+        if len(rows) > self._room:
             self._prune()
         return count
 
     def _prune(self) -> None:
-        for key in [key for key, alive in self._alive.items() if alive() is None]:
-            del self._alive[key], self._numbers[key]
-        self._room = max(_FIRST_PRUNED, 2 * len(self._alive))
+        for key in [key for key, row in self._rows.items() if row[0]() is None]:
+            del self._rows[key]
+        self._room = max(_FIRST_PRUNED, 2 * len(self._rows))
 
     def known(self, thing: Any) -> int | None:
         """Return the number of an object that has one."""
-        known = self._alive.get(id(thing))
-        if known is None or known() is not thing:
-            return None
-        return self._numbers[id(thing)]
+        known = self._rows.get(id(thing))
+        return None if known is None or known[0]() is not thing else known[1]
 
     def alive(self) -> Iterator[tuple[int, Any]]:
         """Yield number and object of everything that still lives."""
-        for key, reference in list(self._alive.items()):
+        for reference, number in list(self._rows.values()):
             thing = reference()
             if thing is not None:
-                yield self._numbers[key], thing
+                yield number, thing
 
 
 class UserFiles(dict[str, bool]):
