@@ -85,3 +85,47 @@ def test_gradients_of_convolutions_as_functions(dims: int, groups: int):
         return first.detach(), of_weight(x, weight.shape, grad, **windows)
 
     assert_same(program)
+
+
+SUMS = ("sum", "nansum", "prod", "cumsum", "cumprod")
+
+
+@pytest.mark.parametrize("name", SUMS)
+@pytest.mark.parametrize("dtype", ["bool", "uint8", "int16", "float32"])
+def test_sums_in_a_dtype_of_their_own(name: str, dtype: str):
+    for of in ("bool", "uint8", "float32"):
+        x = f"t.full((2, 3), 3).to(t.{of})"
+        check_line(f"t.{name}({x}, 1, dtype=t.{dtype})")
+        check_line(f"t.{name}({x}.reshape(-1), 0, dtype=t.{dtype})")
+
+
+SCANS = """
+t.view_as_real(t.logcumsumexp(t.tensor([complex("nan"), 1 + 1j]), 0))
+t.view_as_real(t.logcumsumexp(t.tensor([1 + 1j, complex("inf+nanj"), 1j]), 0))
+t.searchsorted(t.arange(12.0).view(3, 4).t().contiguous().t(), t.ones(3, 1))
+t.searchsorted(t.arange(12.0)[::2], t.ones(2, 3).t())
+t.bucketize(t.arange(6.0).view(2, 3).t(), t.arange(4.0))
+"""
+
+
+@pytest.mark.parametrize("line", SCANS.strip().splitlines())
+def test_scans_and_searches_of_rare_operands(line: str):
+    def program(t: Any) -> Any:
+        t.set_warn_always(True)
+        try:
+            return eval(line, {"t": t})
+        finally:
+            t.set_warn_always(False)
+
+    assert_same(program)
+
+
+def test_gradients_are_unscaled_by_a_vector_of_one():
+    def program(t: Any) -> Any:
+        grads = [t.ones(2, 2), t.full((2,), float("inf"))]
+        found = t.zeros(1)
+        unscale = t._amp_foreach_non_finite_check_and_unscale_
+        unscale(grads, found, t.tensor([0.5]))
+        return grads, found
+
+    assert_same(program)

@@ -17,7 +17,7 @@ def _amp_foreach_non_finite_check_and_unscale_(
 ) -> None:
     """Multiply gradients by ``inv_scale``; set ``found_inf`` to 1 if one is not finite.
 
-    Both are 0-d float32 tensors.
+    Both are float32 tensors of one element.
     """
     factor = inv_scale._data
     for grad in self:
@@ -25,7 +25,7 @@ def _amp_foreach_non_finite_check_and_unscale_(
         finite = mode.run(xp.isfinite, values)
         if not bool(finite.all()):
             found_inf._data[...] = 1
-        if float(factor) != 1.0:
+        if float(factor.item()) != 1.0:
             wide = mode.run(xp.multiply, values.astype(factor.dtype), factor)
             mode.run(values.__setitem__, ..., wide)
         note_write(grad, "_amp_foreach_non_finite_check_and_unscale_")

@@ -82,6 +82,13 @@ def in_dtype(array: Any, dtype: DType | None) -> Any:
     return array if dtype is None else array.astype(dtype.numpy, copy=False)
 
 
+def in_whole(sums: Any, dtype: DType | None) -> Any:
+    """Return sums, which ran in 64 bits, in the kind of whole numbers asked for."""
+    if dtype is None or dtype.is_floating_point or dtype.is_complex:
+        return sums
+    return sums.astype(dtype.numpy, copy=False)
+
+
 def values_of(value: Any) -> Any:
     """Return the raw array of what a formula was given."""
     return value._data if isinstance(value, Tensor) else value

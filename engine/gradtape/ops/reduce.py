@@ -16,6 +16,7 @@ from ._reduction import (
     count_in,
     finish,
     in_dtype,
+    in_whole,
     spread_back,
     wide,
 )
@@ -74,7 +75,7 @@ _sum_plain = pointwise(
     **HIDDEN,
 )
 def _sum_all(xp: Any, self: Array, *, dtype: DType | None = None) -> Any:
-    return _sum_kernel(xp, in_dtype(self, dtype))
+    return in_whole(_sum_kernel(xp, in_dtype(self, dtype)), dtype)
 
 
 @op(
@@ -92,7 +93,7 @@ def _sum_all(xp: Any, self: Array, *, dtype: DType | None = None) -> Any:
 def _sum_dims(
     xp: Any, self: Array, dim: Any, keepdim: bool, *, dtype: DType | None = None
 ) -> Any:
-    return _sum_kernel(xp, in_dtype(self, dtype), dim, keepdim)
+    return in_whole(_sum_kernel(xp, in_dtype(self, dtype), dim, keepdim), dtype)
 
 
 @method(function=True)

@@ -10,7 +10,7 @@ from .._dtypes import parse_dtype
 from .._tensor import Tensor
 from ._into import with_out
 from ._operand import HIDDEN, refuses
-from ._reduction import as_dims, axes_of, finish, in_dtype, spread_back, wide
+from ._reduction import as_dims, axes_of, finish, in_dtype, in_whole, spread_back, wide
 from ._signature import ABSENT, dim_argument
 
 
@@ -58,7 +58,7 @@ def _nansum(
     data = in_dtype(self, dtype)
     axes = axes_of(dim, data.ndim)
     if data.dtype.kind in "biu":
-        found = xp.add.reduce(data, axis=axes, dtype="int64")
+        found = in_whole(xp.add.reduce(data, axis=axes, dtype="int64"), dtype)
         return finish(xp, found, data.shape, axes, keepdim)
     there = xp.where(xp.isnan(data), 0, data)
     found = xp.asarray(xp.add.reduce(there, axis=axes, dtype=wide(data)))

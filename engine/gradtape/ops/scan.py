@@ -33,6 +33,11 @@ def _scanned(ufunc: Any, self: Any, dim: int, kept: bool = False) -> Any:
     return found if found.flags.c_contiguous else found.copy(order="C")
 
 
+def _check_scanned(name: str, dtype: DType | None) -> None:
+    if dtype is not None and dtype.name == "bool":
+        raise NotImplementedError(f"\"{name}_out_cpu\" not implemented for 'Bool'")
+
+
 def _scanned_back(xp: Any, ufunc: Any, self: Any, dim: int) -> Any:
     """Scan from the end of a dimension to its beginning."""
     if self.ndim == 0:
@@ -52,6 +57,7 @@ def _scanned_back(xp: Any, ufunc: Any, self: Any, dim: int) -> Any:
     **HIDDEN,
 )
 def _cumsum(xp: Any, self: Array, dim: int, *, dtype: DType | None = None) -> Any:
+    _check_scanned("cumsum", dtype)
     return _scanned(xp.add, in_dtype(self, dtype), dim, dtype is not None)
 
 
@@ -88,6 +94,7 @@ def _cumprod_backward(F: Any, grad: Any, self: Any, result: Any, dim: int) -> An
 
 @op({"self": _cumprod_backward}, name="cumprod", key="_cumprod", out=True, **HIDDEN)
 def _cumprod(xp: Any, self: Array, dim: int, *, dtype: DType | None = None) -> Any:
+    _check_scanned("cumprod", dtype)
     return _scanned(xp.multiply, in_dtype(self, dtype), dim, dtype is not None)
 
 
@@ -119,6 +126,8 @@ def _complex_scan(xp: Any, self: Any, dim: int) -> Any:
     rows = xp.moveaxis(found, wrap_dim(dim, self.ndim), 0)
     for at in range(1, len(rows)):
         rows[at] = complex_logaddexp(xp, rows[at - 1], rows[at])
+    lost = xp.logical_or.accumulate(xp.isnan(self), axis=wrap_dim(dim, self.ndim))
+    found[lost] = complex("nan+nanj")
     return found
 
 

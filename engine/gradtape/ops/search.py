@@ -11,11 +11,18 @@ from .._define import public
 from .._dtypes import DTYPE_OF, int32, int64, promote_types
 from .._mode import mode
 from .._tensor import Tensor
+from .._warn import warn_once
 from ._arguments import check_tensor
 from ._into import SAME_DTYPE, handed_over
 from .build import as_tensor
 
 _ISIN = "Unsupported input type encountered for isin(): {}"
+_SCATTERED = (
+    "torch.searchsorted(): {name} tensor is non-contiguous, this will lower the "
+    "performance due to extra data copy when converting non-contiguous tensor to "
+    "contiguous, please use contiguous {name} tensor if possible. This message will "
+    "only appear once per program."
+)
 _SORTED = "torch.searchsorted(): "
 
 
@@ -93,6 +100,9 @@ def searchsorted(
     _check_sorter(rows, sorter)
     _check_rows(rows, values)
     _check_out(out, out_int32)
+    for name, each in (("input value", values), ("boundary", rows), ("sorter", sorter)):
+        if each is not None and not each.is_contiguous():
+            warn_once(_SCATTERED.format(name=name))
     kind = promote_types(rows.dtype, values.dtype)
     if not kind.is_floating_point and kind.numpy.kind not in "iu":
         raise NotImplementedError(
