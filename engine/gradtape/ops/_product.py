@@ -30,6 +30,16 @@ def product(xp: Any, left: Any, right: Any, name: str) -> Any:
     return xp.matmul(_blas_ready(xp, left), _blas_ready(xp, right))
 
 
+def suit_blas(left: Any, right: Any) -> bool:
+    """Tell whether two matrices need neither a check nor a conversion."""
+    return (
+        left.ndim == right.ndim == 2
+        and left.shape[1] == right.shape[0]
+        and left.dtype is right.dtype
+        and left.dtype.char in "fdFD"
+    )
+
+
 def _blas_ready(xp: Any, batch: Any) -> Any:
     """Copy matrices that BLAS cannot read in place; NumPy would not use BLAS then."""
     rows, columns = batch.strides[-2:]

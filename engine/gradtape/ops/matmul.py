@@ -23,6 +23,7 @@ from ._product import (
     conj,
     product,
     scaled,
+    suit_blas,
 )
 
 _DOT_DTYPE = "result dtype {out} does not match input dtype {result}"
@@ -69,6 +70,8 @@ def mm(xp: Any, self: Array, mat2: Array) -> Any:
     tensor([[3.],
             [3.]])
     """
+    if suit_blas(self, mat2):
+        return xp.dot(self, mat2)
     for name, matrix in (("self", self), ("mat2", mat2)):
         if matrix.ndim != 2:
             raise RuntimeError(f"{name} must be a matrix")
@@ -97,6 +100,10 @@ def addmm(
     xp: Any, self: Array, mat1: Array, mat2: Array, *, beta: Any = 1, alpha: Any = 1
 ) -> Any:
     """Return ``beta * self + alpha * mat1 @ mat2``; ``self`` is broadcast."""
+    is_bias = self.shape == mat2.shape[1:] and self.dtype is mat1.dtype
+    if is_bias and beta == alpha == 1 and suit_blas(mat1, mat2):
+        found = xp.dot(mat1, mat2)
+        return xp.add(found, self, found)
     for name, matrix in (("mat1", mat1), ("mat2", mat2)):
         if matrix.ndim != 2:
             raise RuntimeError(f"{name} must be a matrix, got {matrix.ndim}-D tensor")
