@@ -108,7 +108,7 @@ def forward(
         rising, (leave, enter, forget, fresh) = gate[:3], gate
         xp.exp(rising, rising)
         xp.add(rising, one, rising)
-        xp.reciprocal(rising, rising)
+        xp.divide(one, rising, rising)  # twice as fast as reciprocal
         xp.tanh(fresh, fresh)
         xp.multiply(forget, before, after)
         xp.multiply(enter, fresh, added)
