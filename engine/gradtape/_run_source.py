@@ -67,6 +67,14 @@ def both(F, grad{given}):
     return f0(F, grad{first}), f1(F, grad{second})
 """
 
+# The same for formulas that are alike, as in x * x.
+_ALIKE = """
+
+def both(F, grad, v0, v1):
+    first = f0(F, grad, v1)
+    return first, first if v0 is v1 and F.raw else f1(F, grad, v0)
+"""
+
 
 _SPELLED = """
 def run(self, F, grad):
@@ -203,10 +211,20 @@ def _tail(formulas: Sequence[Formula], values: list[str]) -> str:
     together = any(formula.hands_on for formula in formulas)
     pair = ", ".join(calls) if together else f"call(both, F, grad{given})"
     tail = start + _TWO.format(first=calls[0], second=calls[1], pair=pair)
-    return (
-        tail
-        if together
-        else tail + _BOTH.format(given=given, first=picks[0], second=picks[1])
+    if together:
+        return tail
+    both = _ALIKE if _are_alike(formulas, given) else _BOTH
+    return tail + both.format(given=given, first=picks[0], second=picks[1])
+
+
+def _are_alike(formulas: Sequence[Formula], given: str) -> bool:
+    """Tell whether each formula does with the other's operand what that one does."""
+    if given != ", v0, v1" or [f.picks for f in formulas] != [(1,), (0,)]:
+        return False
+    first, second = (formula.function.__code__ for formula in formulas)
+    return all(
+        getattr(first, part) == getattr(second, part)
+        for part in ("co_code", "co_names", "co_consts")
     )
 
 
