@@ -9,10 +9,24 @@ from __future__ import annotations
 from typing import Any
 
 from ._scratch import borrowed
-from ._windows import Sizes, Window, columns, fold, fold_runs, run_rows, volume
+from ._windows import (
+    Sizes,
+    Window,
+    columns,
+    fold,
+    fold_runs,
+    fold_samples,
+    run_rows,
+    volume,
+)
 
 BLOCK = 1 << 20
 """Elements of columns made at once."""
+
+MANY, SMALL = 16, 128
+"""Samples of how many cells are better innermost, where columns are added up: many of
+small ones, whose own rows are short. For LeNet's second convolution 0.31 ms, not 0.51.
+"""
 
 
 def _blocks(samples: int, each: int) -> list[slice]:
@@ -125,6 +139,8 @@ def _spread(
     groups, depth = kernels.shape[:2]
     channels = groups * depth // volume(window.kernel)
     outputs, count = grad.shape[2:], grad.shape[0]
+    if count >= MANY and volume(outputs) <= SMALL:
+        return _spread_samples(xp, grad, kernels, spatial, window)
     full = tuple(n + 2 * p for n, p in zip(spatial, window.padding, strict=True))
     # With rows as wide as the padded input's, a tap is one run of memory for the whole
     # block and not one per row: a fifth of the time, unless most of each row would be
@@ -144,6 +160,20 @@ def _spread(
     cols = _by_group(xp, kernels, part, "spread")
     cols = cols.reshape(channels, *window.kernel, count, *outputs)
     return fold(xp, cols, spatial, window, outputs)
+
+
+def _spread_samples(
+    xp: Any, grad: Any, kernels: Any, spatial: Sizes, window: Window
+) -> Any:
+    """Do what :func:`_spread` does with the samples innermost."""
+    groups, depth, out = kernels.shape
+    channels, shape = groups * depth // volume(window.kernel), grad.shape
+    last = borrowed(xp, "wide", (*shape[1:], shape[0]), grad.dtype)
+    last[...] = xp.moveaxis(grad, 0, -1)
+    cols = _by_group(xp, kernels, last.reshape(groups, out, -1), "spread")
+    cols = cols.reshape(channels, *window.kernel, *last.shape[1:])
+    found = fold_samples(xp, cols, spatial, window, shape[2:])
+    return xp.moveaxis(found, -1, 1)
 
 
 def _by_group(xp: Any, left: Any, right: Any, borrow: str = "") -> Any:

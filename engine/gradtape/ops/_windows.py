@@ -146,6 +146,25 @@ def fold(xp: Any, cols: Any, spatial: Sizes, window: Window, outputs: Sizes) -> 
     return found[(*every, *inner)]
 
 
+def fold_samples(
+    xp: Any, cols: Any, spatial: Sizes, window: Window, outputs: Sizes
+) -> Any:
+    """Do what :func:`fold` does with the samples innermost: (C, *kernel, *outputs, N).
+
+    A row of all samples lies in one piece, so a tap is few and long additions. Returns
+    (C, *spatial, N).
+    """
+    channels, samples = cols.shape[0], cols.shape[-1]
+    full = tuple(n + 2 * p for n, p in zip(spatial, window.padding, strict=True))
+    found = borrowed(xp, "samples", (channels, *full, samples), cols.dtype)
+    found.fill(0)
+    for place, seen in window.taps(outputs):
+        target = found[(slice(None), *seen)]
+        xp.add(target, cols[(slice(None), *place)], target)
+    inner = tuple(slice(p, p + n) for p, n in zip(window.padding, spatial, strict=True))
+    return found[(slice(None), *inner)]
+
+
 def run_rows(full: Sizes, window: Window) -> Sizes:
     """Return the sizes of one phase of a padded input: every stride-th cell of it."""
     return tuple(-(-n // s) for n, s in zip(full, window.stride, strict=True))
