@@ -38,7 +38,9 @@ def add_run(commands: argparse._SubParsersAction[Any]) -> None:
         allow_abbrev=False,
     )
     what = run.add_mutually_exclusive_group(required=True)
-    what.add_argument("script", nargs="?", type=Path, metavar="SCRIPT")
+    what.add_argument(
+        "script", nargs="?", type=Path, metavar="SCRIPT", help="- is stdin"
+    )
     what.add_argument("-m", dest="module", metavar="MODULE", help="run this module")
     run.add_argument(
         "--html",
@@ -113,7 +115,7 @@ def split_run(given: list[str]) -> tuple[list[str], list[str]]:
             theirs.append(word)
         else:
             own.append(word)
-            script_seen = not word.startswith("-")
+            script_seen = word == "-" or not word.startswith("-")
     return own, theirs
 
 
@@ -130,6 +132,7 @@ def run(options: argparse.Namespace, arguments: list[str]) -> int:
         return _run_stepped(program, options, arguments)
     rank = launched_rank()
     stem = script.stem if module is None else module.rpartition(".")[2]
+    stem = "stdin" if stem == "-" else stem
     if all(target is None for target in targets):
         if rank is None:
             options.html = Path(f"{stem}.html")

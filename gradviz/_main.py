@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import builtins
 import io
+import linecache
 import os
 import sys
 from collections.abc import Generator, Sequence
@@ -15,6 +16,8 @@ from pathlib import Path
 from types import ModuleType
 
 from gradviz.errors import GradvizError
+
+_STDIN = "<stdin>"
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,7 +33,11 @@ class Program:
 
 
 def script_at(path: Path) -> Program:
-    """Read a script; raises GradvizError if it cannot be read."""
+    """Read a script, "-" from standard input; raises GradvizError if that fails."""
+    if str(path) == "-":
+        source = sys.stdin.buffer.read()
+        _remember(source)
+        return Program(_STDIN, _STDIN, "-", "", source)
     source, folder = _read(path), str(path.resolve().parent)
     return Program(path.name, os.path.abspath(path), str(path), folder, source)
 
@@ -51,6 +58,12 @@ def module_named(name: str) -> Program:
     return Program(name, file, file, here, _read(Path(file)), spec)
 
 
+def _remember(source: bytes) -> None:
+    """Let reports quote a program that stands in no file."""
+    lines = source.decode(errors="replace").splitlines(keepends=True)
+    linecache.cache[_STDIN] = len(source), None, lines, _STDIN
+
+
 def _find(name: str, path: Sequence[str]) -> ModuleSpec:
     package, _, _ = name.rpartition(".")
     inside = _find(package, path).submodule_search_locations if package else path
@@ -64,7 +77,7 @@ def _read(script: Path) -> bytes:
     try:
         if script.is_dir():
             raise GradvizError(f"{script} is a folder; name a script in it.")
-        with io.open_code(str(script.resolve())) as file:
+        with io.open_code(os.path.abspath(script)) as file:
             return file.read()
     except OSError as error:
         reason = (error.strerror or "it is not a file").lower()
@@ -77,7 +90,8 @@ def as_main(
 ) -> Generator[ModuleType, None, None]:
     """Arrange sys as Python does for a program; put everything back afterwards."""
     module = ModuleType("__main__")
-    module.__file__ = program.file
+    if program.file != _STDIN:
+        module.__file__ = program.file
     module.__dict__["__builtins__"] = builtins
     if program.spec is not None:
         module.__spec__ = program.spec

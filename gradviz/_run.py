@@ -66,6 +66,7 @@ def run_program(
         graph=wanted.graph,
         findings=wanted.findings,
     )
+    recorder.annotates = False  # the whole report follows the traceback
     substitute = _gradtape_as_torch() if engine == "gradtape" else nullcontext()
     stepped = _stepped(spoken) if wanted.step else nullcontext()
     process, status, text = os.getpid(), 0, None

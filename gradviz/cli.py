@@ -31,6 +31,7 @@ examples:
   gradviz run train.py                       record a script, write and open train.html
   gradviz run train.py --html a.html --lr 1  the script gets --lr 1
   gradviz run -m package.train --lr 1        a module, as `python -m` runs it
+  gradviz run - < train.py                   a script from standard input
   gradviz run train.py -- --html x           what follows -- is all for the script
   gradviz run --engine gradtape train.py     `import torch` gives gradtape
   gradviz run --findings out.json train.py   only the findings, for other programs

@@ -72,6 +72,7 @@ class Session:
         if steps < 1:
             raise ValueError(f"a recording keeps at least 1 step, not {steps}")
         self.title = title
+        self.annotates = True  # an error that leaves the block gets its cause as a note
         self._values = values
         self._steps = steps
         self._engine: Engine | None = engine
@@ -129,7 +130,7 @@ class Session:
             with self._noting("The log was not closed as it should"):
                 if part.log is not None:
                     part.log.__exit__(kind, error, trace)
-        if error is not None:
+        if error is not None and self.annotates:
             with self._noting("The error could not be explained"):
                 self._explain(error)
         for following in self._followings:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 
 from gradviz.program.events import ModuleCall
 from gradviz.program.history import History
@@ -10,6 +11,8 @@ from gradviz.program.records import Module
 from gradviz.program.values import Node, RawSite, Value
 
 _LONGEST = 90  # characters of code quoted in a sentence
+
+_LINE_FIRST = re.compile(r"(^|[.!?] )line(?= \d)")
 
 _SIMPLE = ast.Assign | ast.AugAssign | ast.AnnAssign | ast.Expr | ast.Return
 
@@ -45,6 +48,15 @@ def place(history: History, site: RawSite | None, inside: str = "") -> str:
     text = code(history, site)
     where = f"{history.line(site)}{inside}"
     return f"`{text}` ({where})" if text else where
+
+
+def begun_large(text: str) -> str:
+    """Return sentences that begin with "Line 5" where they began with "line 5".
+
+    >>> begun_large("line 3 wrote to it. line 5 read it, before line 7.")
+    'Line 3 wrote to it. Line 5 read it, before line 7.'
+    """
+    return _LINE_FIRST.sub("\\1Line", text)
 
 
 def node_words(history: History, node: Node) -> str:

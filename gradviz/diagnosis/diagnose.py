@@ -6,6 +6,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
 from gradviz import ir
+from gradviz.diagnosis._words import begun_large
 from gradviz.diagnosis.rule import Hit, Rule, Severity
 from gradviz.diagnosis.rules import all_rules
 from gradviz.program.events import Raised
@@ -113,8 +114,8 @@ def _finding(rule: Rule, hit: Hit, history: History) -> ir.Finding:
         code=rule.code,
         slug=rule.slug,
         severity=hit.severity or rule.severity,
-        message=hit.message,
-        fix=hit.fix,
+        message=begun_large(hit.message),
+        fix=begun_large(hit.fix),
         culprit=_row(history, hit.culprit, hit.line),
         symptom=_row(history, hit.symptom),
         related=tuple(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import re
 import subprocess
 import sys
@@ -63,6 +64,17 @@ def test_a_module_cannot_tell_the_difference(script: Script, capsys, name: str):
     assert run(*command, "--html", "out.html") == 0
     assert capsys.readouterr().out == python.stdout
     assert export.load("out.html").title == name
+
+
+def test_a_script_may_come_from_standard_input(script: Script, capsys, monkeypatch):
+    text = "import sys\nprint(sys.argv, '__file__' in globals())\n1 / len(sys.path[0])"
+    monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(text.encode())))
+    script("")
+    assert run("-", "a") == 1
+    captured = capsys.readouterr()
+    assert captured.out == "['-', 'a'] False\n"
+    assert 'File "<stdin>", line 3, in <module>' in captured.err
+    assert export.load("stdin.html").title == "<stdin>"
 
 
 def test_the_page_and_the_data_are_written(script: Script, recorders, capsys):
@@ -262,6 +274,7 @@ def test_an_output_lost_on_the_way_is_kept_elsewhere(script: Script, capsys):
         ("-m a.b --lr 1 --no-open", "-m a.b --no-open", "--lr 1"),
         ("--html x -m a.b -- --html y", "--html x -m a.b", "--html y"),
         ("s.py -m x", "s.py", "-m x"),
+        ("--no-open - --lr 1", "--no-open -", "--lr 1"),
     ],
 )
 def test_arguments_are_split(given: str, own: str, theirs: str):

@@ -138,3 +138,19 @@ def test_no_steps_at_all_are_refused(capsys: pytest.CaptureFixture[str]):
         cli.main(["run", "script.py", "--steps", "0"])
     assert raised.value.code == 2
     assert "--steps: 0 is not at least 1" in capsys.readouterr().err
+
+
+def test_the_cause_of_an_error_is_reported_once(capsys: pytest.CaptureFixture[str]):
+    status, snapshot = record(
+        """\
+        import torch
+
+        x = torch.ones(3, requires_grad=True)
+        y = x.exp()
+        y.add_(1)
+        y.sum().backward()
+        """
+    )
+    assert status == 1
+    assert [each.code for each in snapshot.findings] == ["GV101"]
+    assert capsys.readouterr().err.count("GV101") == 1
