@@ -177,6 +177,7 @@ export function localGraph(text: string): LocalGraph {
     bundle: graph.source,
     bundleCount: count,
     pin: new Int8Array(count),
+    computed: new Uint8Array(count),
     fixed: new Uint8Array(count),
     previousX: new Float64Array(count).fill(Number.NaN),
   };

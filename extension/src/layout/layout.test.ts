@@ -160,6 +160,16 @@ test("with many long edges they are curves over the picture, without lanes", () 
   expect(points).toBe(4);
 });
 
+test("turns of a loop stand below one another, whatever else they share", () => {
+  // Each cell takes w through one more step than what the cell before it hands on.
+  const cells = "C.t C.m C.n D.u D.o D.p E.v E.q E.r";
+  const edges = "g>h w>t t>m h>m m>n w>u u>o n>o o>p w>v v>q p>q q>r";
+  const { placement, ...graph } = place(`C[] D[] E[] w g h ${cells} ${edges}`);
+  const xs = ["m", "n", "o", "p", "q", "r"].map((name) => at(graph, placement, name).x);
+  for (const x of xs) expect(x).toBeCloseTo(xs[0] ?? Number.NaN, 3);
+  expectGood(graph.graph, placement);
+});
+
 describe("warm start", () => {
   test("nodes keep their order from left to right", () => {
     const graph = wide(9);

@@ -18,6 +18,8 @@ export interface Levels {
   readonly level: Int32Array;
   /** Per vertex: -1 for a port on the top border, 1 on the bottom border, 0 for items. */
   readonly pin: Int8Array;
+  /** Per vertex: 1 for a port of something computed; leaves are parameters and inputs. */
+  readonly computed: Uint8Array;
   /** Pieces of edges, each within one level. */
   readonly from: Int32Array;
   readonly to: Int32Array;
@@ -43,6 +45,8 @@ class Splitter {
   private readonly depth: Int32Array;
   private readonly level: number[];
   private readonly pin: number[];
+  private readonly computed: number[];
+  private readonly hasInput: Uint8Array;
   private readonly ports = [
     new Map<number, number>(),
     new Map<number, number>(),
@@ -61,6 +65,9 @@ class Splitter {
     this.depth = new Int32Array(items);
     this.level = Array.from(graph.parent, (parent) => parent + 1);
     this.pin = new Array<number>(items).fill(0);
+    this.computed = new Array<number>(items).fill(0);
+    this.hasInput = new Uint8Array(items);
+    for (const target of graph.target) this.hasInput[target] = 1;
     for (let item = 0; item < items; item++) {
       const parent = graph.parent[item] ?? -1;
       this.depth[item] = parent < 0 ? 0 : (this.depth[parent] ?? 0) + 1;
@@ -105,6 +112,7 @@ class Splitter {
       vertexCount: this.level.length,
       level: Int32Array.from(this.level),
       pin: Int8Array.from(this.pin),
+      computed: Uint8Array.from(this.computed),
       from: Int32Array.from(this.from),
       to: Int32Array.from(this.to),
       origin: Int32Array.from(this.origin),
@@ -127,6 +135,7 @@ class Splitter {
     if (known !== undefined) return known;
     const port = this.level.push(item + 1) - 1;
     this.pin.push(side === 0 ? -1 : 1);
+    this.computed.push(this.hasInput[source] ?? 0);
     this.ports[side].set(key, port);
     return port;
   }

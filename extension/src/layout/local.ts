@@ -15,6 +15,8 @@ export interface LocalGraph {
   readonly bundleCount: number;
   /** Per vertex: -1 for a port on the top border, 1 on the bottom border, else 0. */
   readonly pin: Int8Array;
+  /** Per vertex: 1 for a port of something computed, where main paths begin. */
+  readonly computed: Uint8Array;
   /** Per vertex: 1 where the offsets above are given; elsewhere routing may spread edges. */
   readonly fixed: Uint8Array;
   /** Per vertex: centre in an earlier placement, or NaN. */

@@ -120,6 +120,7 @@ function localGraph(work: Work, vertices: Int32Array, pieces: Int32Array): Local
   const width = new Float64Array(count);
   const height = new Float64Array(count);
   const pin = new Int8Array(count);
+  const computed = new Uint8Array(count);
   const fixed = new Uint8Array(count);
   const previousX = new Float64Array(count).fill(Number.NaN);
   for (let i = 0; i < count; i++) {
@@ -128,13 +129,14 @@ function localGraph(work: Work, vertices: Int32Array, pieces: Int32Array): Local
     width[i] = work.width[vertex] ?? 0;
     height[i] = work.height[vertex] ?? 0;
     pin[i] = levels.pin[vertex] ?? 0;
+    computed[i] = levels.computed[vertex] ?? 0;
     const isOpen = vertex < items && graph.open[vertex] === 1;
     fixed[i] = pin[i] !== 0 || isOpen ? 1 : 0;
     previousX[i] = options.previousX?.[vertex] ?? Number.NaN;
   }
   if (options.previousX !== undefined) alignAtFirst(previousX);
   const ends = localEnds(work, pieces);
-  return { count, width, height, pin, fixed, previousX, ...ends };
+  return { count, width, height, pin, computed, fixed, previousX, ...ends };
 }
 
 /** Count from the first known place, in half pixels: only the order matters, and levels

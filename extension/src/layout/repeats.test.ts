@@ -77,6 +77,7 @@ describe("a level is arranged anew", () => {
     ["width", new Float64Array([80, 81, 80])],
     ["height", new Float64Array([40, 41, 40])],
     ["pin", new Int8Array([-1, 0, 0])],
+    ["computed", new Uint8Array([1, 0, 0])],
     ["fixed", new Uint8Array([0, 0, 1])],
     ["previousX", new Float64Array([3, 2, 1])],
     ["sourceOffset", new Float64Array([0, 4, 0])],

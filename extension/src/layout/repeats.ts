@@ -45,6 +45,7 @@ function isSame(a: LocalGraph, b: LocalGraph): boolean {
   for (let i = 0; i < a.count; i++) {
     if (a.width[i] !== b.width[i] || a.height[i] !== b.height[i]) return false;
     if (a.pin[i] !== b.pin[i] || a.fixed[i] !== b.fixed[i]) return false;
+    if (a.computed[i] !== b.computed[i]) return false;
     const [before, other] = [a.previousX[i] ?? 0, b.previousX[i] ?? 0];
     const isNew = Number.isNaN(before) && Number.isNaN(other);
     if (before !== other && !isNew) return false;

@@ -8,8 +8,11 @@ import {
   UPWARD,
 } from "./local.js";
 
-/** A path from a port counts for more than any path from a leaf inside the level. */
+/** A path from a port counts for more than any path from a leaf inside the level, and one
+ * from a port of something computed for more than one from a parameter: what a loop hands
+ * on leaves each turn where it came in, and the turns stand below one another. */
 const PORT_LEAD = 1e9;
+const COMPUTED_LEAD = 2e9;
 
 /** Per vertex: the length of the longest path to it; data that enters the level goes
  * before leaves. */
@@ -19,7 +22,11 @@ export function longestReach(
   style: Uint8Array,
   order: Int32Array,
 ): Float64Array {
-  const reach = Float64Array.from(graph.pin, (pin) => (pin === -1 ? PORT_LEAD : 0));
+  const { pin, computed } = graph;
+  const reach = Float64Array.from(pin, (side, vertex) => {
+    if (side !== -1) return 0;
+    return computed[vertex] === 1 ? COMPUTED_LEAD : PORT_LEAD;
+  });
   for (const vertex of order) {
     const through = (reach[vertex] ?? 0) + 1;
     const end = outgoing.starts[vertex + 1] ?? 0;
