@@ -70,7 +70,7 @@ def run_program(
     substitute = _gradtape_as_torch() if engine == "gradtape" else nullcontext()
     stepped = _stepped(spoken) if wanted.step else nullcontext()
     process, status, text = os.getpid(), 0, None
-    file = program.file
+    recorder.script = file = program.file
     with as_main(program, arguments) as module, substitute, stepped:
         try:
             with recorder:

@@ -78,6 +78,7 @@ class Session:
         self._engine: Engine | None = engine
         self._wants_graph = graph
         self._wants_findings = findings
+        self.script: str | None = None  # the file, where a whole program is recorded
         self._parts: list[_Part] = []
         self._notes: list[str] = []  # what could not be recorded, and why
         self._open = False
@@ -110,6 +111,7 @@ class Session:
                 log = open_log(part.engine, scan=self._values)
                 with self._noting("Findings were not recorded"):
                     part.log = log.__enter__()
+                    part.log.program.script = self.script
             if self._wants_graph:
                 recorder = self._recorder(part.engine)
                 with self._noting("The graph was not recorded"):

@@ -1,4 +1,7 @@
-"""The documentation of rules, read from the docstrings of their files."""
+"""The documentation of rules, read from the docstrings of their files.
+
+What a comparison of ranks names is explained too: :mod:`gradviz.diagnosis.rank_causes`.
+"""
 
 from __future__ import annotations
 
@@ -9,6 +12,7 @@ import textwrap
 from dataclasses import dataclass
 
 from gradviz.diagnosis import rules
+from gradviz.diagnosis.rank_causes import CAUSES, Cause
 from gradviz.diagnosis.rule import Rule
 from gradviz.diagnosis.rules import all_rules
 from gradviz.errors import GradvizError
@@ -28,19 +32,23 @@ _CODE = ("Example", "Use instead")
 class Page:
     """What a rule's file says about it."""
 
-    rule: Rule
+    rule: Rule | Cause
     title: str  # one sentence
     sections: dict[str, str]  # by the names of SECTIONS; code is dedented
 
 
-def page_of(rule: Rule) -> Page:
-    """Read the documentation of a rule.
+def documented() -> list[Rule | Cause]:
+    """Return everything that can be explained, by code."""
+    return sorted([*all_rules(), *CAUSES], key=lambda each: each.code)
+
+
+def page_of(rule: Rule | Cause) -> Page:
+    """Read the documentation of a rule, or of what a comparison of ranks names.
 
     >>> page_of(all_rules()[0]).rule.code
     'GV101'
     """
-    name = f"{rules.__name__}.{rule.code.lower()}_{rule.slug.replace('-', '_')}"
-    text = sys.modules[name].__doc__ or ""
+    text = rule.text if isinstance(rule, Cause) else _docstring(rule)
     head, _, rest = text.partition("\n\n")
     title = re.sub(rf"^{rule.code}( {rule.slug})?:\s+", "", " ".join(head.split()))
     heading = re.compile(rf"^({'|'.join(SECTIONS)})\??:?$", re.MULTILINE)
@@ -54,6 +62,11 @@ def page_of(rule: Rule) -> Page:
             " ".join(found["What it does"].split()).partition(". ")[0].rstrip(".") + "."
         )
     return Page(rule, title[:1].upper() + title[1:], found)
+
+
+def _docstring(rule: Rule) -> str:
+    name = f"{rules.__name__}.{rule.code.lower()}_{rule.slug.replace('-', '_')}"
+    return sys.modules[name].__doc__ or ""
 
 
 def _body(name: str, text: str) -> str:
@@ -72,10 +85,10 @@ def is_code(text: str) -> bool:
     return True
 
 
-def find_rule(name: str) -> Rule:
+def find_rule(name: str) -> Rule | Cause:
     """Return the rule with this code or slug; raise GradvizError for any other name."""
     wanted = name.lower()
-    for rule in all_rules():
+    for rule in documented():
         if wanted in (rule.code.lower(), rule.slug):
             return rule
     raise GradvizError(
@@ -83,7 +96,7 @@ def find_rule(name: str) -> Rule:
     )
 
 
-def explanation(rule: Rule) -> str:
+def explanation(rule: Rule | Cause) -> str:
     """Return the documentation of a rule for a terminal."""
     page = page_of(rule)
     lines = [f"{rule.code} {rule.slug} ({rule.severity})", "", page.title]
@@ -94,10 +107,10 @@ def explanation(rule: Rule) -> str:
 
 def listing() -> str:
     """Return one line for every rule."""
-    width = max(len(rule.slug) for rule in all_rules())
+    width = max(len(rule.slug) for rule in documented())
     return "\n".join(
         f"{rule.code}  {rule.slug:{width}}  {page_of(rule).title}"
-        for rule in all_rules()
+        for rule in documented()
     )
 
 
@@ -106,13 +119,14 @@ def markdown() -> str:
     lines = [
         "# What gradviz finds",
         "",
-        "Every cause that `gradviz run`, `gradviz.record()` and notebooks name.",
+        "Every cause that `gradviz run`, `gradviz.record()`, notebooks and",
+        "`gradviz merge` name.",
         "`gradviz explain CODE` shows one of them in the terminal.",
         "",
         "| code | cause | severity |",
         "|---|---|---|",
     ]
-    pages = [page_of(rule) for rule in all_rules()]
+    pages = [page_of(rule) for rule in documented()]
     for page in pages:
         rule = page.rule
         link = f"[{rule.slug}](#{rule.code.lower()}-{rule.slug})"

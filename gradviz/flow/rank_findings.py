@@ -6,6 +6,7 @@ import math
 from collections.abc import Iterator, Sequence
 
 from gradviz import ir
+from gradviz.diagnosis import rank_causes as causes
 from gradviz.flow.ranks import Ranks, number_text, span, times_of
 from gradviz.render._words import clean, counted
 
@@ -57,10 +58,8 @@ def _differ_finding(
     values = {rank: getattr(cell, what) for rank, cell in cells.items()}
     is_weight = what == "weight"
     names = "weights" if is_weight else "averaged gradients"
-    return ir.Finding(
-        "GV701" if is_weight else "GV702",
-        "weights-differ" if is_weight else "gradients-differ",
-        "error",
+    return _finding(
+        causes.WEIGHTS_DIFFER if is_weight else causes.GRADIENTS_DIFFER,
         f"From step {number:,} on the {names} of {_named(ranks, layers)} differ "
         f"between ranks ({_listed(values)}), so that the processes train different "
         "models.",
@@ -112,10 +111,8 @@ def _local(ranks: Ranks) -> Iterator[ir.Finding]:
                 far.setdefault(layer, (number, cells))
     yield from _missing(ranks, missing)
     for rank, (layer, number) in sorted(bad.items()):
-        yield ir.Finding(
-            "GV703",
-            "bad-rank",
-            "error",
+        yield _finding(
+            causes.BAD_RANK,
             f"At step {number:,} only rank {rank} computed NaN or Inf, in the gradient "
             f"of {_named(ranks, [layer])} at least; the average gives it to all ranks.",
             f"Look at the batch of rank {rank} at that step; `with gradviz.record():` "
@@ -124,10 +121,8 @@ def _local(ranks: Ranks) -> Iterator[ir.Finding]:
     if far:
         layer = min(far, key=lambda each: far[each][0])
         number, cells = far[layer]
-        yield ir.Finding(
-            "GV704",
-            "uneven-ranks",
-            "warning",
+        yield _finding(
+            causes.UNEVEN_RANKS,
             f"At step {number:,} the gradients of {_named(ranks, [*far])} differ more "
             f"than {_FAR:.0f} times between ranks before they are averaged "
             f"({_listed(cells)}).",
@@ -167,15 +162,17 @@ def _waiting(ranks: Ranks) -> Iterator[ir.Finding]:
     for rank, wait in sorted(waits.items()):
         step = times[rank].step or 1.0
         if wait - least > _WAITS * step:
-            yield ir.Finding(
-                "GV705",
-                "waiting-rank",
-                "info",
+            yield _finding(
+                causes.WAITING_RANK,
                 f"Rank {rank} waits {span(wait)} of each {span(step)} step for the "
                 f"others, rank {slow} only {span(least)}: rank {slow} is the slowest.",
                 f"Give rank {slow} less to do (shorter sequences, an even split of the "
                 "data, faster loading), or look at what else runs on its machine.",
             )
+
+
+def _finding(cause: causes.Cause, message: str, fix: str) -> ir.Finding:
+    return ir.Finding(cause.code, cause.slug, cause.severity, message, fix)
 
 
 # ---- words -------------------------------------------------------------------------

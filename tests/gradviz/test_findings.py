@@ -142,6 +142,23 @@ def test_a_correct_run_says_that_nothing_was_found(script: Script, capsys: Any):
     assert "gradviz: found 0 causes: " in capsys.readouterr().err
 
 
+KEPT = """\
+import torch
+net = torch.nn.Linear(3, 2)
+memory = []
+for step in range(4):
+    value = net(torch.randn(3))
+    memory.append((step, value))
+"""
+
+
+def test_what_a_finished_script_still_holds_is_named(script: Script):
+    path = script(KEPT)
+    cli.main(["run", "--engine", "gradtape", "--findings", "o.json", str(path)])
+    (finding,) = json.loads(Path("o.json").read_text())["findings"]
+    assert (finding["slug"], finding["culprit"]["line"]) == ("eval-without-no-grad", 5)
+
+
 ENDINGS = {
     "exit": ("import sys\nsys.exit(3)", 3),
     "no torch": ("print('nothing')", 0),

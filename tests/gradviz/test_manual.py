@@ -7,13 +7,14 @@ from typing import Any
 import pytest
 
 from gradviz import cli
-from gradviz.diagnosis.manual import SECTIONS, page_of
+from gradviz.diagnosis.manual import SECTIONS, documented, page_of
+from gradviz.diagnosis.rank_causes import CAUSES, Cause
 from gradviz.diagnosis.rule import Rule
 from gradviz.diagnosis.rules import all_rules
 
 
-@pytest.mark.parametrize("rule", all_rules(), ids=lambda rule: rule.code)
-def test_every_rule_is_documented_in_the_same_sections(rule: Rule):
+@pytest.mark.parametrize("rule", documented(), ids=lambda rule: rule.code)
+def test_every_rule_is_documented_in_the_same_sections(rule: Rule | Cause):
     page = page_of(rule)
     assert page.title.endswith(".")
     assert tuple(page.sections) == SECTIONS
@@ -21,7 +22,8 @@ def test_every_rule_is_documented_in_the_same_sections(rule: Rule):
 
 
 def test_codes_and_slugs_are_used_once():
-    rules = all_rules()
+    rules = documented()
+    assert set(rules) == {*all_rules(), *CAUSES}
     assert len({rule.code for rule in rules}) == len(rules)
     assert len({rule.slug for rule in rules}) == len(rules)
 
@@ -29,7 +31,7 @@ def test_codes_and_slugs_are_used_once():
 def test_the_whole_manual_is_markdown(capsys: Any):
     assert cli.main(["explain", "--all"]) == 0
     text = capsys.readouterr().out
-    for rule in all_rules():
+    for rule in documented():
         assert f"(#{rule.code.lower()}-{rule.slug})" in text
         assert f"\n## {rule.code} {rule.slug}\n" in text
     assert cli.main(["explain", "--all", "GV101"]) == 2
@@ -43,7 +45,9 @@ def test_explain_shows_one_rule_or_lists_all(capsys: Any):
     assert "Use instead" in by_code
     assert cli.main(["explain", "backward-twice"]) == 0
     assert capsys.readouterr().out == by_code
+    assert cli.main(["explain", "GV703"]) == 0
+    assert capsys.readouterr().out.startswith("GV703 bad-rank (error)\n\nOne rank ")
     assert cli.main(["explain"]) == 0
-    assert len(capsys.readouterr().out.splitlines()) == len(all_rules())
+    assert len(capsys.readouterr().out.splitlines()) == len(documented())
     assert cli.main(["explain", "GV000"]) == 2
     assert "there is no rule 'GV000'" in capsys.readouterr().err
