@@ -317,4 +317,15 @@ FINE = [
         print(x.grad)
         """,
     ),
+    case(
+        "two_results_of_one_line_after_training",
+        """
+        import torch
+        import torch.nn as nn
+        net = nn.Linear(2, 2)
+        net(torch.ones(1, 2)).sum().backward()
+        z = net(torch.ones(3, 2)).exp(); s = z.sin(); t = z.cos()
+        print(s.tolist(), t.tolist())
+        """,
+    ),
 ]

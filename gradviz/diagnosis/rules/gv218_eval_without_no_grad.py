@@ -33,7 +33,7 @@ References
 
 from __future__ import annotations
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
@@ -172,7 +172,8 @@ def _is_cut(history: History, call: Call) -> bool:
 
 def _evaluation(history: History, made: list[Call]) -> bool:
     """Tell whether these results are an evaluation's, judged with care."""
-    if len(made) < 2:
+    runs = Counter(call.site for call in made)
+    if max(runs.values()) < 2:  # each from an expression of its own: nothing piles up
         return False
     modules = [outermost_module(history, call) for call in made]
     if all(module is not None and not module.training for module in modules):
