@@ -137,7 +137,8 @@ class SparseArray(SparseParts, NDArrayOperatorsMixin):
             raise refused("fill_.Scalar")
 
     def _adopt(self, other: SparseArray) -> None:
-        self.indices, self.values = other.indices, other.values
+        self.indices = other.indices
+        self.values = other.values.astype(self.values.dtype, copy=False)
         self.coalesced = other.coalesced
 
     def __array__(self, *_: Any, **__: Any) -> Any:

@@ -129,3 +129,36 @@ def test_gradients_are_unscaled_by_a_vector_of_one():
         return grads, found
 
     assert_same(program)
+
+
+REFUSED = """
+F.fractional_max_pool3d(t.ones(1, 0, 5, 6, 7), 3, output_ratio=0.5)
+F.fractional_max_pool2d(t.ones(1, 4, 0, 6), 2, 1)
+F.fractional_max_pool2d(t.ones(1, 4, 5, 6), 2, 1, _random_samples=t.rand(0, 4, 2))
+F.fractional_max_pool2d(t.ones(1, 4, 5, 6), 2, 1, _random_samples=t.rand(1, 3, 2))
+F.fractional_max_pool2d(t.ones(1, 4, 5, 6), 2, 1, _random_samples=t.rand(4, 2))
+F.fractional_max_pool2d(t.ones(2, 4, 5, 6), 2, 1, _random_samples=t.rand(3, 4, 2))
+x.flip()
+x.flip(())
+t.nonzero(x, as_tuple=True, out=t.empty(3, dtype=t.int64))
+[l._get_no_batch_dim() for l in (t.nn.InstanceNorm1d(2), t.nn.InstanceNorm3d(2))]
+u = t.nn.parameter.UninitializedParameter(); u.materialize(10); u.shape
+s = t.ones(2).byte().to_sparse(); s.add_(t.ones(2).short().to_sparse()).to_dense()
+s = t.ones(2).to_sparse(); s.mul_(t.full((2,), 3.0).double().to_sparse()).to_dense()
+"""
+
+
+@pytest.mark.parametrize("line", REFUSED.strip().splitlines())
+def test_more_rare_calls(line: str):
+    check_line(line, SETUP)
+
+
+@pytest.mark.parametrize("dtype", ["bool", "uint8", "int64", "complex64", "float64"])
+@pytest.mark.parametrize("dims", [1, 2, 3])
+@pytest.mark.parametrize("kind", ["avg", "max", "adaptive_avg", "adaptive_max"])
+def test_which_dtypes_are_pooled(kind: str, dims: int, dtype: str):
+    def program(t: Any) -> Any:
+        x = t.ones(2, 3, *(4, 5, 6)[:dims], dtype=getattr(t, dtype))
+        return getattr(t.nn.functional, f"{kind}_pool{dims}d")(x, 2).tolist()
+
+    assert_same(program)

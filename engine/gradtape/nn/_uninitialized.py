@@ -6,6 +6,7 @@ from typing import Any, NoReturn
 
 from .._dtypes import get_default_dtype
 from .._tensor import Tensor
+from ..ops._arguments import spread
 from ..ops._place import made, module_on
 
 _NO_SHAPE = (
@@ -119,7 +120,7 @@ for _name in _OPERATORS:
 
 
 def _empty(shape: Any, device: Any, dtype: Any) -> Tensor:
-    return made(module_on(device).empty(tuple(shape), dtype.numpy))
+    return made(module_on(device).empty(spread((shape,), "empty"), dtype.numpy))
 
 
 def is_lazy(param: Any) -> bool:

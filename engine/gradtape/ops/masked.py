@@ -263,6 +263,10 @@ def nonzero(input: Tensor, *, out: Tensor | None = None, as_tuple: bool = False)
     """
     data = check_tensor(input, "nonzero")._data
     if as_tuple:
+        if out is not None:
+            raise RuntimeError(
+                "nonzero does not support the out kwarg when as_tuple is True"
+            )
         return nonzero(input if data.ndim else input.reshape(1)).unbind(1)
     if not data.ndim:
         rows = zeros(int(bool(data)), 0, dtype=int64)._data

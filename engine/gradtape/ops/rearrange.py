@@ -173,6 +173,8 @@ def flip(input: Tensor, *dims: Any, **named: Any) -> Tensor:
     >>> torch.arange(3).flip(0)
     tensor([2, 1, 0])
     """
+    if not dims and not named:
+        raise TypeError('flip() missing 1 required positional arguments: "dims"')
     given = spread(dims, "flip", "dims", named)
     return _flip(input, wrap_dims(given, check_tensor(input, "flip").dim()))
 

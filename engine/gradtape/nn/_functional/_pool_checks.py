@@ -16,6 +16,14 @@ def sizes(dims: int, name: str, **given: Any) -> list[tuple[int, ...]]:
     return [spread(value, dims, key, name) for key, value in given.items()]
 
 
+def check_kind(input: Tensor, kernel: str, kinds: str) -> None:
+    """Refuse dtypes of the kinds that PyTorch's kernel leaves out."""
+    if input._data.dtype.kind in kinds:
+        raise NotImplementedError(
+            f"\"{kernel}\" not implemented for '{input.dtype.cpp_name}'"
+        )
+
+
 def check(
     input: Tensor,
     dims: int,

@@ -8,12 +8,13 @@ from typing import Any
 from ..._autocast import autocasts
 from ..._define import FUNCTIONS
 from ..._determinism import check_determinism
+from ..._dtypes import int64
 from ..._tensor import Tensor
 from ...ops import pool as ops
 from ...ops import pool_average as averages
 from ...ops._into import SAME_DTYPE, with_out
 from ...ops._windows import Window, spread
-from ._pool_checks import check, check_unpool, sizes, unpooled_size
+from ._pool_checks import check, check_kind, check_unpool, sizes, unpooled_size
 
 Indices = tuple[Tensor, Tensor]
 
@@ -45,6 +46,10 @@ def _max(
     check(input, dims, name, Window._make(given), ceil_mode)
     if same and dims > 1:
         given[1] = ()  # a node says that no stride was given
+    if dims == 1 and not input.requires_grad:
+        check_kind(input, "max_pool1d_impl", "iubc")
+    else:
+        check_kind(input, f"max_pool{max(dims, 2)}d", "bc")
     if dims == 3:
         return ops.max_pool3d_with_indices(input, *given, ceil_mode)
     if dims == 2:
@@ -195,6 +200,9 @@ def _average(
         raise RuntimeError("divisor must be not zero")
     if same and dims > 1:
         given[1] = ()
+    if input.dtype is not int64:
+        label = "avg_pool3d_out_frame" if dims == 3 else "avg_pool2d"
+        check_kind(input, label, "iubc")
     if dims == 3:
         return averages.avg_pool3d(input, *given, *options)
     if dims == 2:

@@ -7,6 +7,7 @@ from typing import Any
 from ..._tensor import Tensor
 from ...ops import pool as ops
 from ...ops import pool_average as averages
+from ._pool_checks import check_kind
 
 # ---- adaptive ----
 
@@ -27,9 +28,12 @@ def _targets(dims: int, input: Tensor, output_size: Any, name: str) -> tuple[int
         raise _negative(dims, name, input, given)
     _check_input(dims, name, input)
     spatial = input.shape[-dims:]
-    return tuple(
+    found = tuple(
         n if g is None else int(g) for g, n in zip(given, spatial, strict=True)
     )
+    if "max" in name or any(n != 1 for n in found):
+        check_kind(input, name.replace("1d", "2d") + "_cpu" * (dims == 3), "iubc")
+    return found
 
 
 def _check_input(dims: int, name: str, input: Tensor) -> None:

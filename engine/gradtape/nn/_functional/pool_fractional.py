@@ -40,13 +40,40 @@ def _pool(
         batch = 1 if input.dim() == dims + 1 else input.size(0)
         shape = (batch, input.size(-dims - 1), dims)
         samples = FUNCTIONS["rand"](*shape, dtype=input.dtype, device=input.device)
+    assert samples is not None
     for what, given in (("kernel_size", kernel), ("output_size", outputs)):
         if len(given) != dims:
             raise RuntimeError(
                 f"{name}: {what} must either be a single Int or tuple of "
                 f"{_COUNTS[dims]}"
             )
-    return function(input, kernel, outputs, samples)
+    _check(dims, input, samples)
+    batch = input.shape[0] if input.dim() == dims + 2 else 1
+    return function(input, kernel, outputs, samples[:batch])
+
+
+def _check(dims: int, input: Tensor, samples: Tensor) -> None:
+    """Refuse empty planes, and random samples of another shape than the input's."""
+    shape, name = list(input.shape), f"fractional_max_pool{dims}d"
+    for dim in range(len(shape) - dims - 1, len(shape)):
+        if not shape[dim]:
+            raise RuntimeError(
+                f"{name}{'_out' * (dims == 3)}(): Expected input to have non-zero size "
+                f"for non-batch dimensions, but got{shape} with dimension {dim} being "
+                "empty."
+            )
+    if samples.dim() != 3:
+        raise RuntimeError(
+            f"Expect _random_samples to have 3 dimensions, got {samples.dim()}"
+        )
+    if samples.size(0) < (shape[0] if len(shape) == dims + 2 else 1):
+        raise RuntimeError(
+            "Expect _random_samples.size(0) no less then input batch size."
+        )
+    if samples.size(1) != shape[-dims - 1]:
+        raise RuntimeError(
+            "Expect _random_samples.size(1) equals to input channel size."
+        )
 
 
 def _each(value: Any, dims: int) -> tuple[Any, ...]:

@@ -181,6 +181,9 @@ class _InstanceNorm(_NormBase):
             return self._normalise(input.unsqueeze(0)).squeeze(0)
         return self._normalise(input)
 
+    def _get_no_batch_dim(self) -> int:
+        return self.ranks[0]
+
     def _complain(self, channel: int, size: int) -> None:
         if self.affine:
             raise ValueError(
