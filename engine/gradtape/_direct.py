@@ -17,7 +17,7 @@ from ._fast import SCOPE
 from ._node import save_input, save_output
 from ._node_layout import element_strides
 from ._op import Op
-from ._tensor import Tensor
+from ._tensor import Tensor, wrap
 
 
 def strides_of(tensor: Tensor, array: Any) -> tuple[int, ...]:
@@ -40,6 +40,7 @@ def bind_apply(op: Op) -> Callable[[Op, tuple[Any, ...], tuple[Any, ...]], Any]:
         "save_input": save_input,
         "save_output": save_output,
         "strides_of": strides_of,
+        "wrap": wrap,
     }
     exec(compile(direct_source(op), f"<gradtape call {op.name}>", "exec"), scope)
     return scope["direct"]

@@ -1,6 +1,6 @@
 """The source of calls that run a kernel of their own: what apply() does, spelled out.
 
-Written for ops with one output, on arrays that need no conversion. The pieces are
+Written for ops on arrays that need no conversion. The pieces are
 joined in the order in which they run: take the operands, run the kernel, wrap the
 result, find the edges, save, record.
 """
@@ -55,6 +55,31 @@ _KERNEL = """
     out = now.run(kernel, numpy, {passes})
 """
 
+_KERNEL_OF_SEVERAL = """
+    found = now.run(kernel, numpy, {passes})
+    results = tuple([wrap(as_array(each)) for each in found])
+    result = results[0]
+    out = result._data
+    node = None
+"""
+
+# What record() does besides, where there are several outputs.
+_PLACE_OF_SEVERAL = """
+            node.layout = None
+            node.several = tuple([layout_of(each._data) for each in results])
+            node.storage_ids = tuple([each._storage.id for each in results])
+            result._grad_fn, result._needs = None, False
+            for number in op.differentiable:
+                each = results[number]
+                each._grad_fn, each._nr, each._needs = node, number, True
+"""
+
+_RETURN_SEVERAL = """
+    if observers:
+        notify(OpCalled(op.name, (*args, *params), results, node))
+    return results
+"""
+
 _POINTWISE_KERNEL = """
     try:
         out = now.run(kernel, numpy, {passes})
@@ -103,7 +128,7 @@ _LISTED_NODE = """
 """
 
 _NODE = """
-        if ({wanted}) and out.dtype.kind not in "biu":
+        if ({wanted}){floating}:
             node = new_object(node_type)
             node.nodes = ({edges})
             node.numbers = ({numbers})
@@ -116,7 +141,7 @@ _NODE = """
 def is_direct(op: Op) -> bool:
     """Whether :func:`direct_source` can write the call of this op."""
     return (
-        op.outputs == 1
+        (op.outputs == 1 or _is_plain_several(op))
         and op.view is None
         and (op.listed is None or _is_plain_list(op))
         and not op.numbers
@@ -130,6 +155,10 @@ def _is_plain_list(op: Op) -> bool:
     """Whether a sequence is all the op takes, and its shapes all it keeps of it."""
     shapes = (f"{op.tensors[0]}_shape",)
     return len(op.tensors) == 1 and not op.saves and op.metas in ((), shapes)
+
+
+def _is_plain_several(op: Op) -> bool:
+    return op.outputs is not None and op.listed is None and not op.pointwise
 
 
 def direct_source(op: Op) -> str:
@@ -146,10 +175,12 @@ def direct_source(op: Op) -> str:
         parts += [_ALIKE.format(at=at, first=alike[0]) for at in alike[1:]]
     if op.check is not None:
         parts.append(_CHECK)
-    parts += [_kernel_source(op), WRAP]
+    several = op.outputs != 1
+    parts += [_kernel_source(op), "" if several else WRAP]
     if op.formulas:
-        parts += [_recording_source(op), PLACE]
-    return "".join(parts) + RETURN.format(args="(*args, *params)")
+        parts += [_recording_source(op), PLACE, _PLACE_OF_SEVERAL if several else ""]
+    end = _RETURN_SEVERAL if several else RETURN.format(args="(*args, *params)")
+    return "".join(parts) + end
 
 
 def _alike(op: Op) -> list[int]:
@@ -170,6 +201,7 @@ def _kernel_source(op: Op) -> str:
         passes.append(key + value)
     count = range(len(op.tensors))
     piece = _POINTWISE_KERNEL if op.pointwise else _KERNEL
+    piece = piece if op.outputs == 1 else _KERNEL_OF_SEVERAL
     return piece.format(
         passes=", ".join(passes),
         shapes=", ".join(f"a{at}.shape" for at in count),
@@ -192,6 +224,7 @@ def _recording_source(op: Op) -> str:
     ]
     node = _NODE.format(
         wanted=" or ".join(f"{name} is not None" for name in names),
+        floating=' and out.dtype.kind not in "biu"' if op.outputs == 1 else "",
         edges="".join(f"{name}, " for name in names),
         numbers="".join(f"{number}, " for number in numbers),
         saved="".join(_saved_source(op, names)),
@@ -204,9 +237,11 @@ def _recording_source(op: Op) -> str:
 def _saved_source(op: Op, edges: list[str]) -> list[str]:
     """Write the saved values; a slot is filled only if a formula that runs asks."""
     saved: list[str] = []
-    for argument, _, users in op.savings:
+    for argument, output, users in op.savings:
         if argument is None:
-            value = "save_output(result)"
+            value = (
+                f"save_output({'result' if op.outputs == 1 else f'results[{output}]'})"
+            )
         elif argument in op.optional:
             value = f"t{argument} if t{argument} is None else save_input(t{argument})"
         else:
