@@ -148,6 +148,20 @@ def test_before_the_first_pass_the_graph_grows(lib: Any):
         assert snapshots[-1].statistics[gradient_row(snapshots[-1])].norm == 2
 
 
+def test_a_look_within_the_first_pass_sees_what_there_is(lib: Any):
+    with Training(lib) as training:
+
+        def look(_: object) -> None:
+            training.feed.look()
+
+        training.weight.register_hook(look)
+        training.step(2)
+        training.step(3)
+        training.feed.look()
+        last = training.page.snapshots[-1]
+        assert training.page.numbers()[gradient_row(last)][0] == 3
+
+
 def test_the_flow_of_the_steps_in_between_is_not_lost(lib: Any):
     with Training(lib) as training:
         training.step(2)
