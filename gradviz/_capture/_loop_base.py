@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable
+from types import CodeType
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from gradviz.program.events import Call
@@ -33,11 +34,12 @@ def unseen(wrapper: Anything) -> Anything:
 class Place:
     """Where a thread is: indexes of the events it is inside of, or None."""
 
-    __slots__ = ("module", "site", "stepping", "switching", "within")
+    __slots__ = ("forward", "module", "site", "stepping", "switching", "within")
 
     def __init__(self) -> None:
         self.module: int | None = None  # the innermost ModuleCall
         self.site: RawSite | None = None  # and the user's line that made it
+        self.forward: CodeType | None = None  # of its forward, where a library wrote it
         self.within: int | None = None  # the innermost apply, gradcheck or checkpoint
         self.stepping: int | None = None  # the OptimizerCall whose step is running
         self.switching = False  # inside train()

@@ -11,6 +11,7 @@ from types import CodeType, FrameType
 from typing import Any
 
 from gradviz._capture._loop_base import Anything, Part, unseen
+from gradviz._capture._loop_module_calls import wrap_call
 from gradviz._capture._names import locals_of
 from gradviz.program.events import TrainingSwitched
 from gradviz.program.records import Module
@@ -35,14 +36,15 @@ class ModulePart(Part):
 
     def install(self) -> None:
         self.on = True
-        self._rows: dict[int, tuple[weakref.ref[Any], Module]] = {}
+        self.rows: dict[int, tuple[weakref.ref[Any], Module]] = {}
         self._count = 0
         self._changed: list[int] = []
+        self.forwards: dict[type, CodeType] = {}  # of the library's own modules
         nn = self.lib.nn
         base = self._base = nn.Module
         self._plain = set(vars(base()))
         self.patches.set(base, "__init__", self._wrap_init(base.__init__))
-        self.patches.set(base, "__call__", self._wrap_call(base.__call__))
+        self.patches.set(base, "__call__", wrap_call(self, base.__call__))
         self.patches.set(base, "train", self._wrap_train(base.train))
         self.patches.set(base, "__setattr__", self._wrap_setattr(base.__setattr__))
         register = nn.modules.module.register_module_parameter_registration_hook
@@ -56,12 +58,12 @@ class ModulePart(Part):
 
     def row(self, module: Any) -> Module:
         """Return the row of a module; a new one on first sight."""
-        known = self._rows.get(id(module))
+        known = self.rows.get(id(module))
         if known is not None and known[0]() is module:
             return known[1]
         self._count += 1
         row = Module(self._count, type(module).__name__)
-        key, table = id(module), self._rows
+        key, table = id(module), self.rows
 
         def forget(gone: weakref.ref[Any]) -> None:
             if key in table and table[key][0] is gone:
@@ -74,15 +76,15 @@ class ModulePart(Part):
 
     def living(self) -> list[tuple[Any, Module]]:
         """Return all modules that are alive, with their rows."""
-        pairs = [(ref(), row) for ref, row in list(self._rows.values())]
+        pairs = [(ref(), row) for ref, row in list(self.rows.values())]
         return [(module, row) for module, row in pairs if module is not None]
 
     def refresh(self) -> None:
         """Look at what every module holds now."""
         for module, row in self.living():
-            self.try_(self._describe, module, row)
+            self.try_(self.describe, module, row)
 
-    def _describe(self, module: Any, row: Module) -> None:
+    def describe(self, module: Any, row: Module) -> None:
         own = vars(module)
         if "_parameters" not in own:
             return  # its __init__ has not come that far
@@ -194,61 +196,12 @@ class ModulePart(Part):
 
     # ---- calls -----------------------------------------------------------------------
 
-    def _wrap_call(self, original: Anything) -> Anything:
-        here, log, known = self.here, self.log, self._rows.get
-        note, left, users = log.note, log.program.left, log.user_files
-        grad_enabled = self.lib.is_grad_enabled
-
-        @unseen
-        @functools.wraps(original)
-        def call(module: Any, *args: Any, **kwargs: Any) -> Any:
-            __tracebackhide__ = True
-            place = here.now
-            outer, around = place.module, place.site
-            if not self.on or log.muted:
-                place.site = None  # what may be seen inside is not of that line
-                try:
-                    return original(module, *args, **kwargs)
-                finally:
-                    place.site = around
-            try:
-                found = known(id(module))
-                row = self.row(module) if found is None else found[1]
-                if not row.calls:
-                    self._describe(module, row)
-                row.calls += 1
-                frame = sys._getframe(1)
-                site = None
-                while not users[(code := frame.f_code).co_filename]:
-                    if around is not None and code is own:
-                        site = around  # nothing of the user's lies between
-                        break
-                    if frame.f_back is None:
-                        break
-                    frame = frame.f_back
-                place.site = code, lasti = site or (code, frame.f_lasti)
-                place.module = index = note(
-                    "module",
-                    code,
-                    lasti,
-                    get_ident(),
-                    row.key,
-                    module.training,
-                    grad_enabled(),
-                    outer,
-                )
-                del frame  # nothing of the user's is held while forward runs
-            except Exception as error:
-                self.failed(error)
-                return original(module, *args, **kwargs)
-            try:
-                return original(module, *args, **kwargs)
-            finally:
-                place.module, place.site = outer, around
-                left[index] = log.next_index
-
-        own = self.call_code = call.__code__
-        return call
+    def note_forward(self, cls: type) -> None:
+        """Learn of a library's forward: what it calls is at the module's line."""
+        code = getattr(getattr(cls, "forward", None), "__code__", None)
+        library = cls.__module__.startswith(f"{self.lib.__name__}.nn.")
+        if code is not None and library:  # a user's class is not to be kept alive
+            self.forwards[cls] = code
 
     # ---- train and eval --------------------------------------------------------------
 

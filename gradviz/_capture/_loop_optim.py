@@ -162,8 +162,9 @@ class OptimizerPart(Part):
         """Return one record per parameter: the last ones, where nothing has changed."""
         if self.scan:
             return self._scanned(seen)
-        has = [param.grad is not None for param in seen.params]
-        needs = [param.requires_grad for param in seen.params]
+        params = seen.params
+        has = [param.grad is not None for param in params]
+        needs = [param.requires_grad for param in params]
         if has != seen.has or needs != seen.needs:
             seen.has, seen.needs = has, needs
             rows = zip(seen.row.tensors, has, needs, strict=True)

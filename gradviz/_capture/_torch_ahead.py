@@ -23,8 +23,8 @@ _FEW = 4  # graphs of a kind that are read
 class TorchAhead:
     """What is known of nodes without having read them."""
 
-    def __init__(self, key_of: Callable[[Any], int]) -> None:
-        self._key_of = key_of
+    def __init__(self, number: Callable[[Any], int]) -> None:
+        self._number = number  # of a tensor
         self._passes = 0
         self._kinds: dict[int, int] = {}  # of graphs, and how many came by
         # Made by calls that we saw, and no hook packed: from the first to the last key.
@@ -79,7 +79,7 @@ class TorchAhead:
 
     def _walk(self, roots: list[Any]) -> tuple[dict[int, Any], list[int], list[type]]:
         """Return all nodes behind these by key; those of calls, and their classes."""
-        key_of = self._key_of
+        number = self._number
         found: dict[int, Any] = {}
         made: list[int] = []
         kinds: list[type] = []
@@ -88,7 +88,8 @@ class TorchAhead:
             fn = waiting.pop()
             key = fn._sequence_nr() + 1
             if key > NO_SEQUENCE:
-                found[key_of(fn)] = fn
+                leaf = getattr(fn, "variable", None)
+                found[0 if leaf is None else -number(leaf)] = fn
             elif key not in found:
                 found[key] = fn
                 made.append(key)

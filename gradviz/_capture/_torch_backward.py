@@ -221,20 +221,27 @@ class _Pass:
         self.handles.clear()
 
 
+_ARGUMENTS = {
+    "backward": (
+        *("tensors", "grad_tensors", "retain_graph", "create_graph"),
+        *("grad_variables", "inputs"),
+    ),
+    "grad": ("outputs", "inputs", "grad_outputs", "retain_graph", "create_graph"),
+}
+
+
 def _arguments(api: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> list[Any]:
     """Return tensors, gradients, inputs, retain_graph and create_graph of a call."""
-    if api == "backward":
-        names = ("tensors", "grad_tensors", "retain_graph", "create_graph")
-        names = (*names, "grad_variables", "inputs")
-    else:
-        names = ("outputs", "inputs", "grad_outputs", "retain_graph", "create_graph")
-    given = dict(zip(names, args, strict=False)) | kwargs
+    names = _ARGUMENTS[api]
+    given = dict(zip(names, args, strict=False))
+    given.update(kwargs)
+    get = given.get
     return [
-        given.get(names[0]),
-        given.get("grad_tensors", given.get("grad_outputs")),
-        given.get("inputs"),
-        given.get("retain_graph"),
-        given.get("create_graph", False),
+        get(names[0]),
+        get("grad_tensors") if api == "backward" else get("grad_outputs"),
+        get("inputs"),
+        get("retain_graph"),
+        get("create_graph", False),
     ]
 
 

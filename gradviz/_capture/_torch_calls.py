@@ -192,10 +192,7 @@ class TorchCalls:
         made = tuple([self._made(each, op, written) for each in outputs])
         if not nodes:
             self._read_what_ends(met, made)
-        with log.lock:
-            index = log.take_index()
-            log.program.raw.append(("call", index, begun, made, nodes, writes, plain))
-            log.added(index)
+        index = log.note_call(begun, made, nodes, writes, plain)
         if nodes:
             log.graph.made_by(nodes, index)
         if op.exports:

@@ -42,7 +42,7 @@ class TorchGraph:
         self._makers: dict[int, int] = {}  # the event that made a node
         self._top_hooks = torch._C._autograd._top_saved_tensors_default_hooks
         self.detailed = False  # a graph is recorded too
-        self._ahead = TorchAhead(log.values.node_key)
+        self._ahead = TorchAhead(log.tensors.of)
         self._current: Backward | None = None  # the pass that is looked at
         self.packed: dict[tuple[int, str, int], str] = {}  # by node, slot, place: hook
 

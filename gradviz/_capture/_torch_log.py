@@ -3,37 +3,36 @@
 from __future__ import annotations
 
 import os
-import sys
 import threading
 import time
 import warnings
-from types import CodeType, FrameType, TracebackType
+from types import TracebackType
 from typing import Any, ClassVar, Self
 
 from gradviz._capture._loop import LoopLog
-from gradviz._capture._loop_base import Patches, Place, unseen
+from gradviz._capture._loop_base import Patches, unseen
 from gradviz._capture._torch_aside import is_noted_aside
 from gradviz._capture._torch_backward import TorchBackward
 from gradviz._capture._torch_calls import TorchCalls
 from gradviz._capture._torch_compiled import TorchCompiled
 from gradviz._capture._torch_entry import shorten_entry
 from gradviz._capture._torch_exports import Exports
+from gradviz._capture._torch_frames import TorchFrames
 from gradviz._capture._torch_graph import TorchGraph
 from gradviz._capture._torch_hooks import TorchHooks
 from gradviz._capture._torch_modes import TorchModes
 from gradviz._capture._torch_traceback import naming_users, without_our_frames
 from gradviz._capture._torch_values import TorchValues
 from gradviz.program.events import Backward, Call, Raised
-from gradviz.program.log import MAX_EVENTS, MOST_WITHOUT_VALUES, Log
+from gradviz.program.log import MAX_EVENTS, MOST_WITHOUT_VALUES
 from gradviz.program.records import Program
 from gradviz.program.values import RawSite, Value
 
 _MOST_FAILURES = 20  # of ours, before the log ends
 _LONGEST_REASON = 200  # characters of an error of ours
-_DEEPEST = 32  # user frames kept of one stack
 
 
-class TorchLog(Log):
+class TorchLog(TorchFrames):
     """Logs what a block does with PyTorch.
 
     ``scan`` also looks at the values of every result and gradient. Without it a log
@@ -174,6 +173,20 @@ class TorchLog(Log):
         """Note also what only a picture of the graph needs: times, sizes, moments."""
         self.detailed = self.values.detailed = self.graph.detailed = True
 
+    def note_call(self, *rest: Any) -> int:
+        """Append a call in short, see :mod:`gradviz.program.noted`; return its index.
+
+        The same as ``note("call", ...)``, in the one place where it is waited for most.
+        """
+        raw = self.program.raw
+        with self.lock:
+            index = self._next
+            self._next = index + 1
+            raw.append(("call", index, *rest))
+            if self.detailed or len(raw) > self._most:
+                self.added(index)
+        return index
+
     def added(self, index: int) -> None:
         """Note when an event came; drop the oldest half when there are too many."""
         if self.detailed:
@@ -284,45 +297,3 @@ class TorchLog(Log):
         self.muted, there = before
         if not there:
             self._pop()
-
-    def place(self) -> tuple[RawSite | None, tuple[RawSite, ...]]:
-        """Return the user's innermost frame, and the user's frames around it."""
-        frame, user = sys._getframe(2), self.user_files
-        while not user[frame.f_code.co_filename]:
-            if frame.f_back is None:
-                return None, ()
-            frame = frame.f_back
-        site = frame.f_code, frame.f_lasti
-        return site, self.around(frame)
-
-    def found_from(
-        self, frame: FrameType, place: Place
-    ) -> tuple[CodeType | None, int, tuple[RawSite, ...]]:
-        """Return code and instruction of the user's innermost frame from here out.
-
-        Third come the frames around it. Where they are not wanted, the innermost call
-        of a module knows the line: between it and here nobody looks again.
-        """
-        user, known = self.user_files, None
-        if not (self.scan or self.detailed):
-            known = place.site
-        while not user[(code := frame.f_code).co_filename]:
-            if known is not None and code is self.loop.modules.call_code:
-                return *known, ()
-            if frame.f_back is None:
-                return None, 0, ()
-            frame = frame.f_back
-        return code, frame.f_lasti, self.around(frame)
-
-    def around(self, frame: FrameType | None) -> tuple[RawSite, ...]:
-        """Return the user's frames further out; () where nobody looks at values."""
-        if frame is None or not (self.scan or self.detailed):
-            return ()
-        user, sites = self.user_files, list[RawSite]()
-        outer = frame.f_back
-        while outer is not None and len(sites) < _DEEPEST:
-            code = outer.f_code
-            if user[code.co_filename]:
-                sites.append((code, outer.f_lasti))
-            outer = outer.f_back
-        return tuple(sites)

@@ -86,7 +86,8 @@ class TorchValues:
                     return known
                 if known[_IS_LEAF] and not known[_IS_VIEW] and not self.scan:
                     # An optimizer wrote to a leaf: nothing else has changed.
-                    renewed = *known[:VERSION], version, *known[VERSION + 1 :]
+                    key, storage, _, shape, strides, offset, *rest = known
+                    renewed = key, storage, version, shape, strides, offset, *rest
                     self._known[id(tensor)] = row[0], renewed
                     return renewed
         key = self._number(tensor) if number is None else number

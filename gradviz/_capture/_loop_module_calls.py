@@ -1,0 +1,73 @@
+"""Notes each call of a module, on the user's line."""
+
+from __future__ import annotations
+
+import functools
+import sys
+from threading import get_ident
+from typing import TYPE_CHECKING, Any
+
+from gradviz._capture._loop_base import Anything, unseen
+
+if TYPE_CHECKING:
+    from gradviz._capture._loop_modules import ModulePart
+
+
+def wrap_call(part: ModulePart, original: Anything) -> Anything:
+    """Return ``Module.__call__`` with a note of each call."""
+    here, log, known = part.here, part.log, part.rows.get
+    note, left, users = log.note, log.program.left, log.user_files
+    grad_enabled, forwards = part.lib.is_grad_enabled, part.forwards
+
+    @unseen
+    @functools.wraps(original)
+    def call(module: Any, *args: Any, **kwargs: Any) -> Any:
+        __tracebackhide__ = True
+        place = here.now
+        outer, around, outside = place.module, place.site, place.forward
+        if not part.on or log.muted:
+            place.site = None  # what may be seen inside is not of that line
+            try:
+                return original(module, *args, **kwargs)
+            finally:
+                place.site = around
+        try:
+            found = known(id(module))
+            row = part.row(module) if found is None else found[1]
+            if not row.calls:
+                part.describe(module, row)
+                part.note_forward(type(module))
+            row.calls += 1
+            frame = sys._getframe(1)
+            site = None
+            while not users[(code := frame.f_code).co_filename]:
+                if around is not None and (code is outside or code is own):
+                    site = around  # nothing of the user's lies between
+                    break
+                if frame.f_back is None:
+                    break
+                frame = frame.f_back
+            place.site = code, lasti = site or (code, frame.f_lasti)
+            place.forward = forwards.get(type(module))
+            place.module = index = note(
+                "module",
+                code,
+                lasti,
+                get_ident(),
+                row.key,
+                module.training,
+                grad_enabled(),
+                outer,
+            )
+            del frame  # nothing of the user's is held while forward runs
+        except Exception as error:
+            part.failed(error)
+            return original(module, *args, **kwargs)
+        try:
+            return original(module, *args, **kwargs)
+        finally:
+            place.module, place.site, place.forward = outer, around, outside
+            left[index] = log.next_index
+
+    own = part.call_code = call.__code__
+    return call
