@@ -108,7 +108,7 @@ def _check_permutation(n: int, dtype: dt.dtype) -> None:
             raise RuntimeError(
                 f"n cannot be greater than {limit[1]} for {dtype.cpp_name} type."
             )
-    elif n > dt.iinfo(dtype).max:
+    elif n - 1 > dt.iinfo(dtype).max:
         raise RuntimeError(
             f"value cannot be converted to type {dtype.name}_t without overflow"
         )

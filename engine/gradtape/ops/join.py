@@ -69,6 +69,8 @@ def _parts(F: Any, grad: Any, shapes: Sequence[Sizes], dim: int) -> list[Any]:
 def _cat(xp: Any, tensors: Arrays, dim: int = 0) -> Any:
     """Join tensors along a dimension."""
     if _are_plain(tensors):
+        if tensors[0].shape == (0,):  # then all are vectors, and any dimension will do
+            dim = 0
         return row_major(xp, xp.concatenate(tensors, dim))
     kind = _common_dtype(tensors)
     if any(a.shape == (0,) for a in tensors):  # PyTorch skips these, of old habit
@@ -290,7 +292,14 @@ def column_stack(tensors: Any, *, out: Tensor | None = None) -> Tensor:
 @public
 def block_diag(*tensors: Tensor) -> Tensor:
     """Put matrices along the diagonal of a matrix of zeros."""
-    blocks = [atleast_2d(t) for t in tensor_list(tensors, "block_diag")]
+    given = tensor_list(tensors, "block_diag")
+    for at, each in enumerate(given):
+        if each.dim() > 2:
+            raise RuntimeError(
+                "torch.block_diag: Input tensors must have 2 or fewer dimensions. "
+                f"Input {at} has {each.dim()} dimensions"
+            )
+    blocks = [atleast_2d(t) for t in given]
     if not blocks:
         return FUNCTIONS["empty"](1, 0)
     width = sum(b.size(1) for b in blocks)

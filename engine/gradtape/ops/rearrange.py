@@ -296,6 +296,8 @@ def vander(x: Tensor, N: int | None = None, increasing: bool = False) -> Tensor:
 
     if x.dim() != 1:
         raise RuntimeError("x must be a one-dimensional tensor.")
+    if N is not None and N < 0:
+        raise RuntimeError("N must be non-negative.")
     count = x.numel() if N is None else N
     powers = range(count) if increasing else range(count - 1, -1, -1)
     return x.unsqueeze(-1) ** tensor(list(powers))
