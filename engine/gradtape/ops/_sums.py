@@ -53,10 +53,10 @@ def total(array: Any) -> Any:
     return rows.dot(np.ones(LONG, array.dtype)).sum() + rest.sum()
 
 
-def total_of_squares(array: Any) -> Any:
+def total_of_squares(xp: Any, array: Any) -> Any:
     """Sum the squares of all elements, without writing them anywhere."""
     if array.size < 2 * LONG or not _in_blas(array):
-        return (array * array).sum()
+        return xp.add.reduce(array * array, axis=tuple(range(array.ndim)))
     rows, rest = in_rows(array)
     return np.vecdot(rows, rows).sum() + rest.dot(rest)
 

@@ -9,6 +9,7 @@ from .._define import FUNCTIONS, OPS, Arrays, op, public, tensor_ops
 from .._direct import bind_apply
 from .._dtypes import DTYPE_OF, promote_types
 from .._out import write_out
+from .._sparse import SparseArray
 from .._tensor import Tensor
 from ._arguments import tensor_list, wrap_dim
 from ._memory_formats import common_format, moved_into
@@ -32,7 +33,7 @@ def _common_dtype(arrays: Sequence[Any]) -> Any:
 def _are_plain(arrays: Sequence[Any]) -> bool:
     """Tell whether arrays are alike but for their sizes, and no images or volumes."""
     kind, ndim = arrays[0].dtype, arrays[0].ndim
-    if ndim in (4, 5):
+    if ndim in (4, 5) or type(arrays[0]) is SparseArray:
         return False
     for array in arrays:  # noqa: SIM110 - all() over a generator takes twice as long
         if array.dtype is not kind or array.ndim != ndim:

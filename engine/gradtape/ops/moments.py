@@ -73,7 +73,7 @@ def _squares_apart(xp: Any, data: Any, centre: Any, axes: tuple[int, ...]) -> An
     if data.dtype.kind == "c":
         return xp.add.reduce(xp.abs(apart) ** 2, axis=axes)
     if len(axes) == data.ndim:
-        return total_of_squares(apart)
+        return total_of_squares(xp, apart)
     apart *= apart
     return sums(xp, apart, axes)
 

@@ -54,7 +54,9 @@ def _unit(F: Any, self: Any, norm: Any) -> Any:
 def _norm_of(xp: Any, self: Any, p: float, axes: Any) -> Any:
     if p == 2 and self.dtype.kind == "f" and self.itemsize > 2:
         whole = len(axes) == self.ndim
-        return xp.sqrt(total_of_squares(self) if whole else sums(xp, self * self, axes))
+        return xp.sqrt(
+            total_of_squares(xp, self) if whole else sums(xp, self * self, axes)
+        )
     size = xp.abs(self)
     size = size.astype(wide(size), copy=False)
     if p == inf:
