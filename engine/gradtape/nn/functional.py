@@ -5,6 +5,7 @@ from __future__ import annotations
 from ..ops.attention import scaled_dot_product_attention as scaled_dot_product_attention
 from ..ops.linalg_distance import pdist as pdist
 from ..ops.linalg_products import bilinear as bilinear
+from . import grad as grad
 from ._functional.activation import celu as celu
 from ._functional.activation import celu_ as celu_
 from ._functional.activation import elu as elu
