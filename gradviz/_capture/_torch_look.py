@@ -21,6 +21,7 @@ from gradviz._capture._torch_views import view_slots
 
 _VERSIONS = re.compile(r"is at version (\d+); expected version (\d+)")
 _EXTENSION = "CppFunction"  # the class of all nodes that PyTorch does not know
+_SEVERAL = frozenset({tuple, list})
 _OUTPUTS = ("_saved_result", "_saved_output")  # slots that hold what the node gave
 
 
@@ -132,7 +133,7 @@ class _Eyes:
                     found.append(behind)
                 edges.append((at, output))
             saved = self._saved(number, fn, cls) if cls.slots else ()
-            results = self._leaf(number, fn) if cls.leaf else _results(fn)
+            results = self._leaf(number, fn) if cls.leaf else self._results(fn)
             seen.nodes.append((cls, fn._sequence_nr(), edges, results, saved))
             if cls.view is not None:
                 seen.views[number] = tuple([getattr(fn, slot) for slot in cls.view])
@@ -173,7 +174,18 @@ class _Eyes:
         tables = tensor._backward_hooks, tensor._post_accumulate_grad_hooks
         if any(tables):
             self.seen.hooks[number] = hooks_in(*tables)
-        return ((tuple(tensor.shape), tensor.dtype, tensor.device),)
+        return ((tensor.shape, tensor.dtype, tensor.device),)
+
+    def _results(self, fn: Any) -> Sequence[Result]:
+        """Return shape, dtype and device of each result, as the node remembers them."""
+        try:
+            found = fn._input_metadata
+            if len(found) == 1:
+                each = found[0]
+                return ((tuple(each.shape), each.dtype, each.device),)
+            return [(tuple(each.shape), each.dtype, each.device) for each in found]
+        except (AttributeError, RuntimeError):  # nested tensors have no shape
+            return ()
 
     # ---- what is saved -------------------------------------------------------------
 
@@ -184,7 +196,12 @@ class _Eyes:
             raw = None
             try:
                 raw = getattr(fn, raw_slot)
-                if is_hooked(raw):  # unpacking would run the user's hook
+                hooked = (
+                    is_hooked(raw)
+                    if type(raw) in _SEVERAL
+                    else raw.unpack_hook is not None
+                )
+                if hooked:  # unpacking would run the user's hook
                     self._hooked(rows, number, slot, raw)
                     continue
                 found = getattr(fn, slot)
@@ -198,13 +215,17 @@ class _Eyes:
                 continue
             if found is None:
                 continue
-            several = isinstance(found, tuple | list)
-            for at, each in enumerate(found if several else (found,)):
+            several = type(found) in _SEVERAL
+            if not several:
+                place = self._tensor(found)
+                version = tensors[place][6]  # was not written to, or had raised
+                rows.append((slot, place, version, version, False))
+                continue
+            for at, each in enumerate(found):
                 if each is not None:
                     place = self._tensor(each)
-                    version = tensors[place][6]  # was not written to, or had raised
-                    name = f"{slot}[{at}]" if several else slot
-                    rows.append((name, place, version, version, False))
+                    version = tensors[place][6]
+                    rows.append((f"{slot}[{at}]", place, version, version, False))
         return rows
 
     def _hooked(self, rows: list[Kept], number: int, slot: str, raw: Any) -> None:
@@ -286,18 +307,6 @@ def _version(tensor: Any) -> int:
         return tensor._version
     except RuntimeError:  # of inference mode
         return 0
-
-
-def _results(fn: Any) -> Sequence[Result]:
-    """Return shape, dtype and device of each result, as the node remembers them."""
-    try:
-        found = fn._input_metadata
-        if len(found) == 1:
-            each = found[0]
-            return ((tuple(each.shape), each.dtype, each.device),)
-        return [(tuple(each.shape), each.dtype, each.device) for each in found]
-    except (AttributeError, RuntimeError):  # nested tensors have no shape
-        return ()
 
 
 def class_of(fn: Any) -> NodeClass:
