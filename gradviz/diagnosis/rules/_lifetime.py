@@ -193,7 +193,9 @@ def _passes_by_node(history: History) -> dict[int, list[Backward]]:
 
 
 def describe(history: History, node: Node) -> str:
-    """Return "PowBackward0 (line 18, `x ** 2`)" for a node."""
+    """Return "PowBackward0 (line 18, `x ** 2`)" for a node, its name if no more."""
+    if node.site is None:
+        return node.name
     text = history.text(node.site)
     code = f", `{text}`" if text else ""
     return f"{node.name} ({history.line(node.site)}{code})"

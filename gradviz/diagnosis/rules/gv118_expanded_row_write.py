@@ -43,7 +43,11 @@ def message(history: History, found: SharedWrite) -> str:
     if found.made is not None:
         since = f" since {place(history, found.made.site)}"
     count = numel(found.write.value)
-    part = "" if count == numel(whole) else f"{count} elements of "
+    part = (
+        ""
+        if count == numel(whole)
+        else f"{count} element{'' if count == 1 else 's'} of "
+    )
     return (
         f"{place(history, found.call.site)} writes {part}"
         f"{tensor_words(history, whole)}, whose {numel(whole)} elements (shape "

@@ -44,8 +44,8 @@ def check(history: History) -> Iterator[Hit]:
                 continue
             name = name_of(history, root, "the tensor")
             yield Hit(
-                f"{name} of shape {root.shape} has no graph: it does not require grad, "
-                "and it was made before the recording began.",
+                f"{name} has no graph: it does not require grad, and it was made "
+                "before the recording began.",
                 backward.site,
                 "Record the lines that compute it with gradviz.record(): the finding "
                 "then names the one that cut the graph. The usual ones are detach(), "

@@ -73,7 +73,8 @@ def _made(history: History, maker: Call | None) -> str:
         return f"The batch is put together in {history.line(maker.site)}."
     before = next(iter(maker.inputs), None)
     given = f" of {shape_text(before)}" if before is not None else ""
-    return f"The batch comes from `{maker.op}`{given} in {history.line(maker.site)}."
+    code = history.text(maker.site) or maker.op
+    return f"The batch comes from `{code}`{given} in {history.line(maker.site)}."
 
 
 def _related(history: History, call: Call) -> tuple[Related, ...]:

@@ -57,7 +57,7 @@ def _hit(
     applied: RawSite | None,
 ) -> Hit:
     site, line = _formula(history, custom, checked.input)
-    where = f"{list(checked.index)}" if checked.index else ""
+    where = f" at {list(checked.index)}" if checked.index else ""
     return Hit(
         f"{custom.name}.backward gives {checked.analytic:g} for input "
         f"{checked.input}{where}, but the numeric derivative of {custom.name}.forward "

@@ -40,8 +40,9 @@ def check(history: History) -> Iterator[Hit]:
             continue
         yield Hit(
             f"The hook of {history.line(hook.site)} replaces the gradient of "
-            f"{history.name(hook.value or 0, 'this tensor')}, whose .grad is kept by "
-            f"{history.line(call.site)}: it holds the gradient after all hooks.",
+            f"{history.name(hook.value or 0, 'this tensor')}, whose .grad "
+            f"{history.line(call.site)} keeps: .grad holds what all hooks have made of "
+            "the gradient, not the gradient as it came.",
             culprit=hook.site,
             fix="To see the gradient as it came, store it in a hook registered before "
             "this one.",
