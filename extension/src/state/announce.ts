@@ -14,7 +14,10 @@ function nodeSentence(details: NodeDetails, closed: ReadonlySet<number>): string
     parts.push(`gradient norm ${formatNumber(norm)}`);
   if (place !== null) parts.push(place.label);
   const hiding = scopes.find((around) => closed.has(around.id))?.scope;
-  if (hiding) parts.push(`in the closed module ${hiding.path}, Enter opens it`);
+  if (hiding)
+    parts.push(
+      `in the closed module ${hiding.kind === "" ? hiding.name : hiding.path}, Enter opens it`,
+    );
   return `${parts.join(", ")}.`;
 }
 
