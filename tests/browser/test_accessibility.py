@@ -120,7 +120,12 @@ def stay(_page: Page) -> None:
 def grave_violations(page: Page) -> list[str]:
     """Run axe-core on the page; name what it calls serious or critical."""
     page.evaluate(AXE.read_text(encoding="utf-8"))
-    found: list[dict[str, Any]] = page.evaluate("axe.run(document)")["violations"]
+    return grave(page.evaluate("axe.run(document)"))
+
+
+def grave(results: dict[str, Any]) -> list[str]:
+    """Name what axe-core calls serious or critical among what it found."""
+    found: list[dict[str, Any]] = results["violations"]
     return [
         f"{violation['id']}: {node['target']}"
         for violation in found

@@ -75,11 +75,11 @@ def test_layers_over_steps_lead_to_the_graph_and_back(
     assert watched.errors == []
 
 
-@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize(("scheme", "width"), [("light", 400), ("dark", 1000)])
 def test_axe_finds_nothing_serious_in_any_chart_or_moment(
-    page_file: Path, new_page: Callable[..., Watched], scheme: str
+    page_file: Path, new_page: Callable[..., Watched], scheme: str, width: int
 ):
-    page = new_page(color_scheme=scheme, width=1000).page
+    page = new_page(color_scheme=scheme, width=width).page
     page.goto(page_file.as_uri())
     page.get_by_role("tab", name="Gradient flow").click()
     views = page.get_by_role("group", name="What to show").get_by_role("button")

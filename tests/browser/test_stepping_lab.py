@@ -10,6 +10,7 @@ from playwright.sync_api import Page, expect
 
 from tests.browser.conftest import PATIENCE_MS, Watched
 from tests.browser.lab import Lab, command, wait_for_kernel
+from tests.browser.test_accessibility import AXE, grave
 
 pytestmark = pytest.mark.slow
 
@@ -64,6 +65,8 @@ def test_gradients_arrive_node_by_node(
     checked = page.get_by_test_id("checked")
     expect(checked).to_have_text("The derivative agrees with finite differences.")
     page.screenshot(path=tmp_path / "bar.png")
+    page.evaluate(AXE.read_text(encoding="utf-8"))
+    assert grave(bar.evaluate("(bar) => axe.run(bar)")) == []
     run_cell(page, 2)
     expect(where).to_contain_text("3 of 4AccumulateGradof x")
     expect(where).to_contain_text("norm above 1000")
