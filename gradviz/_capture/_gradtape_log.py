@@ -26,7 +26,7 @@ from gradviz._capture._gradtape_log_names import (
     op_of,
 )
 from gradviz._capture._gradtape_log_scan import Scan
-from gradviz._capture._gradtape_log_values import Reader
+from gradviz._capture._gradtape_log_values import Reader, version_of
 from gradviz._capture._loop import LoopLog
 from gradviz.program.events import Backward, Call, Event, Raised
 from gradviz.program.log import MAX_EVENTS, MOST_WITHOUT_VALUES, Log
@@ -160,6 +160,15 @@ class GradtapeLog(Log):
     def node_key(self, node: Any) -> int:
         """Return the key of a backward function."""
         return self.reader.key(node)
+
+    def gradients(self, params: list[Any]) -> tuple[list[bool], list[bool]]:
+        """Tell which tensors have a gradient, and which ask for one."""
+        has = [param._grad is not None for param in params]  # no detour by a property
+        return has, [param._needs or param.requires_grad for param in params]
+
+    def versions(self, params: list[Any]) -> list[int]:
+        """Return how often the memory of tensors was written."""
+        return [version_of(param) for param in params]
 
     def pause(self) -> None:
         """Log no calls of this thread until :meth:`resume`."""

@@ -8,8 +8,10 @@ collector soon stops to look at, and makes the rows when someone asks for them.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
+from operator import attrgetter
 from typing import TYPE_CHECKING, Any, TypeAlias
 
+from gradtape._graph_order import collect
 from gradtape._node import Node, SavedTensor
 from gradtape._tensor import Tensor
 from gradviz._capture._gradtape_log_slots import Slots, slots_of
@@ -33,6 +35,8 @@ _OFTEN = 4  # graphs of one kind that are read in full
 
 _MOST_KINDS = 1_000
 
+_lasti_of, _number_of = attrgetter("lasti"), attrgetter("seq")
+
 
 class Ahead:
     """The nodes that passes reached and that have no row yet."""
@@ -44,66 +48,54 @@ class Ahead:
 
     def walk(
         self, roots: Sequence[Tensor], starts: list[Node], check: Stale, since: int
-    ) -> tuple[list[int], list[int], list[int]]:
-        """Return the keys of all nodes of a pass, the leaves, the nodes freed before.
+    ) -> tuple[tuple[int, ...], tuple[int, ...], list[int]]:
+        """Return the sequence numbers of a pass's nodes, its leaves, the nodes freed.
 
         ``check`` is called for nodes whose saved tensors do not look as they did; those
         with a sequence number above ``since`` are younger than the last write. Loops
         build the same graph again and again: the first few of a kind are read in full.
         """
-        reader = self._reader
-        rows, number = reader.program.nodes, reader.number
-        found: dict[int, Node] = {}
-        leaves: list[int] = []
-        waiting: list[Node | None] = list(starts)
-        kind: list[Any] = [id(node.code) for node in starts]
-        odd = reader.eager
-        while waiting:
-            node = waiting.pop()
-            if node is None:
-                continue
-            trait = _TRAITS[type(node)]
-            if trait is _LEAF:
-                key = -number(node.variable)
-                if key not in found and not node.dead:
-                    found[key] = node
-                    leaves.append(-key)
-                    if key not in rows:
-                        reader.row(node, [], {})
-                continue
-            key = node.seq + 1
-            if key in found:
-                continue
-            found[key] = node
-            kind += (type(node), node.lasti)
-            if trait is not None and (trait is _FOREIGN or node.saved is None):
-                odd = True
-            if key <= since:
-                odd = True
-            waiting += node.nodes[::-1]
-        if not odd and self._is_known(kind):
-            return list(found), leaves, []
-        return list(found), leaves, self._read(found, roots, check)
+        ends: dict[Node, int] = {}
+        order = collect([(node, 0) for node in starts], ends)[0]
+        numbers, leaves = tuple(map(_number_of, order)), self._leaves(ends)
+        # Freed nodes are older than the pass that freed them, which was a write too.
+        young = not numbers or numbers[-1] >= since
+        if young and not self._reader.eager and self._is_known(starts, order):
+            return numbers, leaves, []
+        return numbers, leaves, self._read(order, roots, check)
 
-    def _is_known(self, kind: list[Any]) -> bool:
+    def _leaves(self, ends: Iterable[Node]) -> tuple[int, ...]:
+        """Return the tensors that gradients are accumulated in, and see to rows."""
+        reader, leaves = self._reader, list[int]()
+        number, rows = reader.number, reader.program.nodes
+        for end in ends:
+            if not end.dead:
+                leaf = number(end.variable)
+                leaves.append(leaf)
+                if -leaf not in rows:
+                    reader.row(end, [], {})
+        return tuple(leaves)
+
+    def _is_known(self, starts: list[Node], order: list[Node]) -> bool:
         """Tell whether graphs of the same ops from the same places were read before."""
-        key = hash(tuple(kind))
+        code = [id(node.code) for node in starts]
+        key = hash((*code, *map(type, order), *map(_lasti_of, order)))
         times = self._kinds.get(key, 0)
-        if times < _OFTEN and len(self._kinds) < _MOST_KINDS:
+        room = times < _OFTEN and len(self._kinds) < _MOST_KINDS
+        if room and not any(node.foreign for node in order):
             self._kinds[key] = times + 1
         return times == _OFTEN
 
     def _read(
-        self, found: dict[int, Node], roots: Sequence[Tensor], check: Stale
+        self, order: Sequence[Node], roots: Sequence[Tensor], check: Stale
     ) -> list[int]:
         """Note nodes that have no row yet; return those that were freed."""
         reader, noted = self._reader, self._noted
         met: Met = {id(root._data): reader.look(root) for root in roots}
         rows, eager = reader.program.nodes, reader.eager
         freed: list[int] = []
-        for key, node in found.items():
-            if key < 0:
-                continue
+        for node in order:
+            key = node.seq + 1
             slots = slots_of(node) if node.keeps else []
             row = rows.get(key)
             if row is None and key not in noted:
@@ -169,22 +161,6 @@ class Ahead:
         flat, value = noted[6], self._reader.program.value
         pairs = zip(flat[::2], flat[1::2], strict=True)
         return tuple([Saved(slot, value(glance)) for slot, glance in pairs])
-
-
-_LEAF, _FOREIGN, _KEEPS = "leaf", "foreign", "keeps"
-
-
-class _Traits(dict[type[Node], str | None]):
-    """What a walk asks of nodes, by their class: asking each node takes longer."""
-
-    def __missing__(self, kind: type[Node]) -> str | None:
-        if kind.foreign:
-            return _FOREIGN  # a user's class: no table of ours is to keep it alive
-        self[kind] = trait = _LEAF if kind.accumulates else _KEEPS * kind.keeps or None
-        return trait
-
-
-_TRAITS = _Traits()
 
 
 def _is_fresh(slot: tuple[str, int | None, SavedTensor]) -> bool:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import functools
 import sys
-import threading
 from collections.abc import Sequence
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Literal
@@ -52,14 +51,18 @@ class Passes:
         self.hooks: dict[int, HookRegistered] = {}
         self._listener = Listener(log)
         self._refused: set[int] = set()  # nodes that a pass found freed
-        self._running: list[Backward] = []
-        self._freeing: list[Backward] = []  # their nodes may have no rows yet
+        self._running: dict[int, None] = {}  # indexes, in order
+        self._freeing: list[int] = []  # passes whose nodes may have no rows yet
         self.ahead = Ahead(log.reader)
         self.since = 0  # sequence numbers above are of nodes younger than any write
 
     def running(self) -> Backward | None:
         """Return the innermost pass that is running."""
-        return self._running[-1] if self._running else None
+        return self._event(next(reversed(self._running))) if self._running else None
+
+    def _event(self, index: int) -> Backward | None:
+        event = self.log.program.event(index)
+        return event if isinstance(event, Backward) else None  # it may be dropped
 
     def preflight(self, *roots: Tensor) -> Backward:
         """Log what a pass from these roots would find, without running it."""
@@ -76,9 +79,11 @@ class Passes:
                 call = Call(index=log.take_index(), op=op, site=site, writes=(write,))
                 call.inputs = call.outputs = (write.value,)
                 log.add(call)
-            event = self.begin("backward", {"tensors": roots})
-            self._running.remove(event)
+            index = self.begin("backward", {"tensors": roots})
+            del self._running[index]
             self.finish()
+            event = self._event(index)
+            assert event is not None
             return event
 
     def install(self) -> None:
@@ -108,21 +113,21 @@ class Passes:
             ):
                 return original(*args, **kwargs)  # Tensor.backward calls backward
             given = dict(zip(names, args, strict=False)) | kwargs
-            event = self._begin(api, given)
-            if event is None:
+            index = self._begin(api, given)
+            if index is None:
                 return original(*args, **kwargs)
-            before, doing.inside = doing.inside, event.index
+            before, doing.inside = doing.inside, index
             listening = self._listen() if self.hooks else None
             try:
                 result = original(*args, **kwargs)
             except BaseException as error:
-                self._fail(event, given, error)
+                self._fail(index, given, error)
                 raise
             finally:
                 doing.inside = before
                 if listening is not None:
                     listening.remove()
-            self._end(event, result)
+            self._end(index, api, given, result)
             return result
 
         return run
@@ -133,7 +138,7 @@ class Passes:
             return None
         return observe(self._listener)
 
-    def _begin(self, api: Any, given: dict[str, Any]) -> Backward | None:
+    def _begin(self, api: Any, given: dict[str, Any]) -> int | None:
         doing = here.now
         doing.busy += 1
         try:
@@ -145,51 +150,49 @@ class Passes:
         finally:
             doing.busy -= 1
 
-    def begin(self, api: Any, given: dict[str, Any]) -> Backward:
-        """Add the event of a pass that is about to run."""
-        log = self.log
-        seen, keep = log.reader.seen, given.get("retain_graph")
-        roots, create = roots_of(given), bool(given.get("create_graph"))
-        gradients, inputs = gradients_of(given), given.get("inputs")
-        event = Backward(
-            index=log.take_index(),
-            site=log.site(),
-            stack=log.stack() if log.scan.on else (),
-            thread=threading.get_ident(),
-            api=api,
-            roots=tuple([seen(root) for root in roots]),
-            inputs=tuple([seen(each) for each in tensors_of(inputs)]),
-            gradients=tuple([self._or_none(each) for each in listed(gradients)]),
-            create_graph=create,
-            retain_graph=create if keep is None else bool(keep),
+    def begin(self, api: Any, given: dict[str, Any]) -> int:
+        """Walk what a pass will walk, without running anything; note it."""
+        log, look = self.log, self.log.reader.look
+        roots, gradients = roots_of(given), gradients_of(given)
+        ends = (
+            tuple([look(root) for root in roots]),
+            tuple([look(each) for each in tensors_of(given.get("inputs"))]),
+            tuple(
+                [look(t) if isinstance(t, Tensor) else None for t in listed(gradients)]
+            ),
         )
-        log.add(event)
-        self._running.append(event)
-        self._look_ahead(event, roots)
-        log.loop.before_backward(event)
-        return event
-
-    def _or_none(self, gradient: Any) -> Value | None:
-        return self.log.reader.seen(gradient) if isinstance(gradient, Tensor) else None
-
-    # ---- before ---------------------------------------------------------------------
-
-    def _look_ahead(self, event: Backward, roots: Sequence[Tensor]) -> None:
-        """Walk what the pass will walk, without running anything."""
         stale: list[StaleSaved] = []
+        if log.exports.shared:
+            log.added(log.next_index)  # look at memory before what was saved of it
 
         def check(key: int, node: Node, slots: Slots, saved: Sequence[Saved]) -> None:
             stale.extend(self._stale(key, node, slots, saved))
 
-        seen, leaves, freed = self.ahead.walk(
+        numbers, leaves, freed = self.ahead.walk(
             roots, starts_of(roots), check, self.since
         )
-        event.node_count = len(seen)
-        event.leaves, event.freed = tuple(leaves), tuple(freed)
-        self._refused.update(freed)
-        event.stale = tuple(stale)
-        if len(seen) <= MAX_NODES:
-            event.nodes = tuple(seen)
+        if freed:
+            self._refused.update(freed)
+        count = len(numbers) + len(leaves)
+        index = log.note(
+            "backward",
+            log.site(),
+            log.stack() if log.scan.on else (),
+            here.now.thread,
+            api,
+            ends,
+            (_keeps(given), bool(given.get("create_graph"))),
+            numbers if count <= MAX_NODES else None,
+            leaves,
+            count,
+            tuple(stale),
+            tuple(freed),
+        )
+        self._running[index] = None
+        log.loop.before_backward(number + 1 for number in numbers)
+        return index
+
+    # ---- before ---------------------------------------------------------------------
 
     def _stale(
         self, key: int, node: Node, slots: Slots, saved: Sequence[Saved]
@@ -229,30 +232,36 @@ class Passes:
 
     # ---- after ----------------------------------------------------------------------
 
-    def _end(self, event: Backward, result: Any) -> None:
-        self._running.remove(event)
+    def _end(self, index: int, api: str, given: dict[str, Any], result: Any) -> None:
+        del self._running[index]
         self.since = next_sequence_nr()  # gradients are added up in place
         here.now.busy += 1
         try:
             with self.log.lock:
-                if event.api == "grad":
+                event = self._event(index) if api == "grad" else None
+                if event is not None:
                     found = result.values() if isinstance(result, dict) else result
                     event.results = tuple([self._or_none(each) for each in found])
-                if not event.retain_graph:
-                    self._freeing.append(event)
+                if not _keeps(given):
+                    self._freeing.append(index)
                     if self.log.scan.on or len(self._freeing) > MAX_NODES:
                         self.finish()
-                self.log.loop.after_backward(event)
+                self.log.loop.after_backward()
         except Exception as error:
             self.log.give_up("after a backward pass", error)
         finally:
             here.now.busy -= 1
 
+    def _or_none(self, gradient: Any) -> Value | None:
+        return self.log.reader.seen(gradient) if isinstance(gradient, Tensor) else None
+
     def finish(self) -> None:
         """Make the rows that were put off, and say which passes freed them."""
         self.ahead.finish()
-        for event in self._freeing:
-            self._note_freed(event)
+        for index in self._freeing:
+            event = self._event(index)
+            if event is not None:
+                self._note_freed(event)
         self._freeing.clear()
         self._refused.clear()
 
@@ -267,21 +276,25 @@ class Passes:
                 for saved in row.saved:
                     saved.freed = True
 
-    def _fail(
-        self, event: Backward, given: dict[str, Any], error: BaseException
-    ) -> None:
-        self._running.remove(event)
+    def _fail(self, index: int, given: dict[str, Any], error: BaseException) -> None:
+        del self._running[index]
         self.since = sys.maxsize  # see that all that is left gets its rows
-        event.error = f"{type(error).__name__}: {error}"
         try:
-            node = _running_node(error.__traceback__)
-            if node is not None:
-                event.error_node = self.log.reader.key(node)
+            event, node = self._event(index), _running_node(error.__traceback__)
+            if event is not None:
+                event.error = f"{type(error).__name__}: {error}"
+                event.error_node = None if node is None else self.log.reader.key(node)
             roots = roots_of(given)
             self.ahead.walk(roots, starts_of(roots), _ignored, self.since)
         except Exception as failure:
             self.log.give_up("after a backward pass that raised", failure)
         self.since = next_sequence_nr()
+
+
+def _keeps(given: dict[str, Any]) -> bool:
+    """Tell whether a pass leaves the graph as it is."""
+    keep = given.get("retain_graph")
+    return bool(given.get("create_graph") if keep is None else keep)
 
 
 def _ignored(*args: Any) -> None:

@@ -7,20 +7,22 @@ it. While no log is open none of this is installed, so nothing is paid.
 from __future__ import annotations
 
 import functools
+import re
 import sys
 import threading
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from threading import get_ident
-from types import FrameType
+from types import CodeType, FrameType
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from gradtape._mode import mode
-from gradtape._node import next_sequence_nr
+from gradtape._node import Node, next_sequence_nr
 from gradtape._site import internal_files
 from gradtape._tensor import Tensor
 from gradviz._capture._gradtape_log_arguments import ATOMS, plain, region
 from gradviz._capture._gradtape_log_exports import EXPORTING
+from gradviz._capture._gradtape_log_values import STORAGE, VERSION, at_version
 from gradviz._capture._loop_base import UNSEEN
 from gradviz.program.events import Call
 from gradviz.program.noted import Glance
@@ -35,20 +37,34 @@ internal_files.update({str(path): True for path in Path(__file__).parent.glob("*
 
 _Written: TypeAlias = tuple[int, int, int, Glance]  # as in Write
 
-Opened: TypeAlias = tuple[tuple[Any, ...], int, list[Tensor], tuple[Any, ...]]
-"""A call that is running: what a Noted tells of its beginning, the number after which
-its nodes come, the tensors that it was given, and its arguments."""
+Opened: TypeAlias = tuple[str, tuple[Any, ...], dict[str, Any], int]
+"""A call that is running: its op, its arguments, the number after which its nodes come.
+
+It is described when it returns, and before that only where it writes: to most calls
+their arguments are the same afterwards.
+"""
+
+Look: TypeAlias = Callable[[Tensor], Glance]
+
+Given: TypeAlias = tuple[list[Tensor], tuple[Glance, ...], tuple[Any, ...], Any]
+"""The tensors that a call was given, as they were, and all arguments in short."""
+
+
+_CHANGES = re.compile(r".*([^_]_|\.set)$|__(set|del)item__$").match
+"""Tells ops after which their arguments are not what they were."""
 
 
 class Doing:
     """What a thread is in the middle of."""
 
-    __slots__ = ("busy", "inside", "opened", "writes")
+    __slots__ = ("busy", "given", "inside", "opened", "thread", "writes")
 
     def __init__(self) -> None:
         self.busy = 0  # calls around that are logged as a whole, or not at all
         self.inside: int | None = None  # the backward pass that this thread runs
+        self.thread = get_ident()
         self.opened: Opened | None = None  # the call that this thread is inside of
+        self.given: Given | None = None  # what it was given, if that was looked at
         self.writes: list[_Written] | None = None  # that it did so far
 
 
@@ -70,6 +86,8 @@ def stand_in(
     Without a name the first argument is a class, which is what makes the tensor.
     """
     begin, finish, fail = log.calls.begin, log.calls.finish, log.calls.fail
+    # Later its arguments may be others.
+    changes = log.scan.on or (name is not None and _CHANGES(name) is not None)
 
     @functools.wraps(original)
     def call(*args: Any, **kwargs: Any) -> Any:
@@ -78,17 +96,20 @@ def stand_in(
         if doing.busy:
             return original(*args, **kwargs)
         doing.busy = 1
+        doing.given = doing.writes = None
         if name is None:
-            begin(doing, args[0].__name__, args[1:], kwargs, sys._getframe(1))
+            doing.opened = args[0].__name__, args[1:], kwargs, next_sequence_nr()
         else:
-            begin(doing, name, args, kwargs, sys._getframe(1))
+            doing.opened = name, args, kwargs, next_sequence_nr()
+        if changes:
+            begin(doing)
         try:
             result = original(*args, **kwargs)
         except BaseException as error:
-            fail(doing, error)
+            fail(doing, error, sys._getframe(1))
             raise
         else:
-            finish(doing, result)
+            finish(doing, result, sys._getframe(1))
             return result
         finally:
             doing.busy -= 1
@@ -121,124 +142,147 @@ class Calls:
         self._files = log.user_files
         self._scans = log.scan.on
 
-    def begin(
-        self,
-        doing: Doing,
-        name: str,
-        args: tuple[Any, ...],
-        kwargs: dict[str, Any],
-        frame: FrameType | None,
-    ) -> None:
-        """Describe the arguments of a call before it runs."""
-        doing.opened = doing.writes = None
-        log, look, files = self._log, self._look, self._files
+    def begin(self, doing: Doing) -> None:
+        """Describe what a call was given, before it writes."""
+        opened = doing.opened
+        assert opened is not None
         try:
-            while frame is not None and not files[frame.f_code.co_filename]:
-                frame = frame.f_back
-            code, lasti = (None, 0) if frame is None else (frame.f_code, frame.f_lasti)
-            at, now = self._log.loop.here.now, mode.now
-            if at.stepping is not None and (code, lasti) == log.loop.step_site:
-                return  # a library's step that was given a closure
-            tensors: list[Tensor] = []
-            values: list[Glance] = []
-            arguments: list[Any] = []
-            for each in args:
-                if isinstance(each, Tensor):
-                    glance = look(each)
-                    tensors.append(each)
-                    values.append(glance)
-                    arguments.append(glance)
-                elif type(each) in ATOMS:
-                    arguments.append(each)
-                else:
-                    arguments.append(plain(each, look, tensors, values))
-            keywords = self._keywords(kwargs, tensors, values) if kwargs else ()
-            inputs, within = tuple(values), at.within
-            begun = (
-                name,
-                code,
-                lasti,
-                log.stack() if self._scans else (),
-                get_ident(),
-                inputs,
-                inputs if values == arguments else tuple(arguments),
-                keywords,
-                now.grad,
-                now.inference,
-                at.module,
-                doing.inside if within is None else within,
-            )
-            doing.opened = begun, next_sequence_nr(), tensors, args
+            doing.given = self._given(opened, self._look)
         except Exception as error:
-            log.give_up(f"before {name}", error)
+            self._log.give_up(f"before {opened[0]}", error)
+            doing.opened = None
 
-    def _keywords(
-        self, kwargs: dict[str, Any], tensors: list[Tensor], values: list[Glance]
-    ) -> tuple[Any, ...]:
-        found: list[Any] = []
-        for key, each in kwargs.items():
+    def _given(self, opened: Opened, look: Look) -> Given:
+        tensors: list[Tensor] = []
+        values: list[Glance] = []
+        arguments: list[Any] = []
+        for each in opened[1]:
+            if type(each) in ATOMS:
+                arguments.append(each)
+            elif isinstance(each, Tensor):
+                glance = look(each)
+                tensors.append(each)
+                values.append(glance)
+                arguments.append(glance)
+            else:
+                arguments.append(plain(each, look, tensors, values))
+        keywords: list[Any] = []
+        for key, each in opened[2].items():
             simple = type(each) in ATOMS
-            found += (key, each if simple else plain(each, self._look, tensors, values))
-        return tuple(found)
+            keywords += (key, each if simple else plain(each, look, tensors, values))
+        inputs = tuple(values)
+        plainly = inputs if values == arguments else tuple(arguments)
+        return tensors, inputs, plainly, tuple(keywords)
 
-    def finish(self, doing: Doing, result: Any) -> None:
+    def finish(self, doing: Doing, result: Any, frame: FrameType | None) -> None:
         """Note a call that returned."""
         opened = doing.opened
         if opened is None:
             return
         doing.opened = None
         try:
+            given = doing.given or self._given(opened, self._look)
             if type(result) is Tensor:
-                self._add(doing, opened, (result,), (self._look(result),), None)
+                outputs = (self._look(result),)
+                self._add(doing, opened, given, frame, (result,), outputs, None)
             elif result is not NotImplemented:
-                self._finish(doing, opened, result)
+                self._finish(doing, opened, given, frame, result)
         except Exception as error:
-            self._log.give_up(f"after {opened[0][0]}", error)
+            self._log.give_up(f"after {opened[0]}", error)
+        doing.given = None  # nothing that the user lets go of is held
 
-    def _finish(self, doing: Doing, opened: Opened, result: Any) -> None:
+    def _finish(
+        self,
+        doing: Doing,
+        opened: Opened,
+        given: Given,
+        frame: FrameType | None,
+        result: Any,
+    ) -> None:
         tensors: list[Tensor] = []
         values: list[Glance] = []
         found = plain(result, self._look, tensors, values)
-        if opened[0][0] in _WRITERS and opened[2]:
-            plain(opened[2][0], self._look, tensors, values)
+        if opened[0] in _WRITERS and given[0]:
+            plain(given[0][0], self._look, tensors, values)
             found = None
         elif tensors:
             found = None
-        self._add(doing, opened, tensors, tuple(values), found)
+        self._add(doing, opened, given, frame, tensors, tuple(values), found)
 
     def _add(
         self,
         doing: Doing,
         opened: Opened,
+        given: Given,
+        frame: FrameType | None,
         tensors: Sequence[Tensor],
         outputs: tuple[Glance, ...],
         result: Any,
-    ) -> None:
-        log, (begun, first, given, _) = self._log, opened
+    ) -> int | None:
+        log, name, first = self._log, opened[0], opened[3]
+        at, now = log.loop.here.now, mode.now
+        node = None
+        for tensor in tensors:
+            node = node or tensor._grad_fn
+        code, lasti = self._site(node, first, doing, frame)
+        if at.stepping is not None and (code, lasti) == log.loop.step_site:
+            return None  # a library's step that was given a closure
+        begun = (
+            name,
+            code,
+            lasti,
+            log.stack() if self._scans else (),
+            doing.thread,
+            given[1],
+            given[2],
+            given[3],
+            now.grad,
+            now.inference,
+            at.module,
+            doing.inside if at.within is None else at.within,
+        )
         writes = () if doing.writes is None else tuple(doing.writes)
         with log.lock:
             index = log.take_index()
             self._raw.append(("call", index, begun, outputs, (), writes, result))
-            for tensor in tensors:
-                if tensor._grad_fn is not None:
-                    log.reader.called(index, begun[_MODULE], first, tensors)
-                    break
+            if node is not None:
+                log.reader.called(index, at.module, first, tensors)
             log.added(index, [each[0] for each in writes] if writes else ())
-            if self._scans and begun[0] in EXPORTING:
-                for tensor in (*given, *tensors):
+            if self._scans and name in EXPORTING:
+                for tensor in (*given[0], *tensors):
                     storage = log.reader.storage(tensor._data)
                     log.exports.share(storage, tensor._data, index)
+        return index
 
-    def fail(self, doing: Doing, error: BaseException) -> None:
+    def _site(
+        self, node: Node | None, first: int, doing: Doing, frame: FrameType | None
+    ) -> tuple[CodeType | None, int]:
+        """Return the user's line: that of a node the call made, where there is one."""
+        files = self._files
+        if node is not None and node.seq > first and doing.inside is None:
+            code = node.code
+            if code is not None and files[code.co_filename]:
+                return code, node.lasti
+        while frame is not None and not files[frame.f_code.co_filename]:
+            frame = frame.f_back
+        return (None, 0) if frame is None else (frame.f_code, frame.f_lasti)
+
+    def fail(self, doing: Doing, error: BaseException, frame: FrameType | None) -> None:
         """Note a call that raised."""
         opened, log = doing.opened, self._log
         if opened is None:
             return
-        self._add(doing, opened, (), (), None)
         doing.opened = None
-        call = log.program.events[-1]
-        if isinstance(call, Call):
-            call.error = f"{type(error).__name__}: {error}"
+        try:
+            given = doing.given or self._given(opened, self._look)
+            call = log.program.event(
+                self._add(doing, opened, given, frame, (), (), None)
+            )
+            if isinstance(call, Call):
+                call.error = f"{type(error).__name__}: {error}"
+        except Exception as failure:
+            log.give_up(f"after {opened[0]} raised", failure)
+        doing.given = None
 
     # ---- writes -----------------------------------------------------------------
 
@@ -249,12 +293,29 @@ class Calls:
         log.reader.changed(log.reader.storage(target._data))
         if opened is not None:
             glance = log.reader.look(target)
-            if opened[0][0] == "__setitem__":
-                glance = region(glance, *opened[3][:2])
+            if doing.given is None:
+                doing.given = self._given(opened, self._look_before(glance))
+            if opened[0] == "__setitem__":
+                glance = region(glance, *opened[1][:2])
             if doing.writes is None:
                 doing.writes = []
             doing.writes.append((glance[1], version - 1, version, glance))
             return
+        self._wrote_alone(target, op, version)
+
+    def _look_before(self, written: Glance) -> Look:
+        """Return what looks at tensors as they were before one was written."""
+
+        def look(tensor: Tensor) -> Glance:
+            glance = self._look(tensor)
+            if glance[STORAGE] == written[STORAGE]:
+                return at_version(glance, glance[VERSION] - 1)
+            return glance
+
+        return look
+
+    def _wrote_alone(self, target: Tensor, op: str, version: int) -> None:
+        log, doing = self._log, here.now
         value = log.reader.seen(target)
         at, now = self._log.loop.here.now, mode.now
         with log.lock:
@@ -264,7 +325,7 @@ class Calls:
                     op=op,
                     site=log.site(),
                     stack=log.stack(),
-                    thread=get_ident(),
+                    thread=doing.thread,
                     inputs=(value,),
                     outputs=(value,),
                     arguments=(value,),
@@ -276,9 +337,6 @@ class Calls:
                 )
             )
 
-
-_MODULE = 10
-"""The place of the module among what is known when a call begins."""
 
 _WRITERS = frozenset(("__setitem__", "data.set", "requires_grad.set", "__delitem__"))
 """Calls that return nothing but leave their first argument changed."""

@@ -7,6 +7,7 @@ that leaf, negated, since the engine makes such nodes anew.
 
 from __future__ import annotations
 
+import weakref
 from bisect import bisect_left
 from collections.abc import Sequence
 from operator import itemgetter
@@ -31,44 +32,34 @@ _MOST_MAKERS = 20_000
 
 _FIRST_PRUNED = 1_024
 
+_MOST_LAYOUTS = 4_096
 
-_names: dict[int, tuple[Any, str]] = {}
-"""By its id, a dtype and its name: NumPy takes 1 µs to tell it, or to hash a dtype."""
-
-
-def _name_of(dtype: Any) -> str:
-    known = _names.get(id(dtype))
-    if known is None:
-        known = dtype, str(dtype.name)
-        if len(_names) < _FIRST_PRUNED:
-            _names[id(dtype)] = known
-    return known[1]
-
-
-Layout: TypeAlias = tuple[tuple[int, ...], tuple[int, ...]]
+Layout: TypeAlias = tuple[tuple[int, ...], tuple[int, ...], str, Any]
+"""Shape, strides in elements, the dtype's name, and the dtype."""
 
 _layouts: dict[tuple[tuple[int, ...], tuple[int, ...], int], Layout] = {}
-"""By shape, strides in bytes and item size: shape and strides that values share."""
+"""By shape, strides in bytes and the id of the dtype, which NumPy is slow to hash."""
 
 
 def _layout_of(array: Any) -> Layout:
-    key = array.shape, array.strides, array.itemsize
+    dtype = array.dtype
+    key = array.shape, array.strides, id(dtype)
     known = _layouts.get(key)
     if known is None:
-        shape, steps, item = key
-        known = shape, tuple([step // item for step in steps])
-        if len(_layouts) < _FIRST_PRUNED:
+        strides = tuple([step // array.itemsize for step in array.strides])
+        known = array.shape, strides, str(dtype.name), dtype
+        if len(_layouts) < _MOST_LAYOUTS:
             _layouts[key] = known
     return known
 
 
-Note: TypeAlias = tuple[Glance, int, int]
-"""The glance at a tensor, the id of its array then, and the changes of that memory."""
+Note: TypeAlias = tuple[weakref.ref[Tensor], Glance, int, int]
+"""A tensor, the glance at it, the id of its array then, the changes of that memory."""
 
 Met: TypeAlias = dict[int, Glance]
 """By the id of an array in sight, the glance at its tensor."""
 
-_STORAGE, _VERSION, _NEEDS, _NODE, _SUMMARY = 1, 2, 8, 11, 14
+STORAGE, VERSION, _NEEDS, _NODE, _SUMMARY = 1, 2, 8, 11, 14
 """Places of fields in a glance."""
 
 _Maker: TypeAlias = tuple[int, int, int, int | None]
@@ -86,7 +77,7 @@ class Reader:
         self._tensors = tensors
         self.number = tensors.of
         self._storages = Identities()
-        self._notes: dict[int, Note] = {}  # by number of the tensor
+        self._notes: dict[int, Note] = {}  # by id of the tensor
         self._room = _FIRST_PRUNED
         self._changes: dict[int, int] = {}  # of each storage, whoever counts them
 
@@ -115,27 +106,31 @@ class Reader:
 
     def look(self, tensor: Tensor) -> Glance:
         """Return a tensor as it is now in short, the last glance where that holds."""
-        number = self._tensors.of(tensor)
-        note = self._notes.get(number)
+        note = self._notes.get(id(tensor))
         memory, view, data = tensor._memory, tensor._view, tensor._data
         version = 0 if memory is None or memory.inference else memory.version
         node = tensor._grad_fn  # of a view, perhaps not what it will be when asked for
         key = None if node is None else node.seq + 1
         needs = tensor._needs if view is None else tensor.requires_grad
         if note is not None:
-            glance, array, changes = note
+            reference, glance, array, changes = note
             if (
-                glance[_NODE] == key
+                reference() is tensor
+                and glance[_NODE] == key
                 and glance[_NEEDS] is needs
                 and array == id(data)  # else it was given other memory
-                and changes == self._changes.get(glance[_STORAGE], 0)
+                and (
+                    not self._changes
+                    or changes == self._changes.get(glance[STORAGE], 0)
+                )
             ):
-                if glance[_VERSION] == version:
+                if glance[VERSION] == version:
                     return glance
                 if not self._scan.on:
                     glance = at_version(glance, version)
-                    self._notes[number] = glance, array, changes
+                    self._notes[id(tensor)] = reference, glance, array, changes
                     return glance
+        number = self._tensors.of(tensor)
         storage, shape, strides, dtype, device = self._memory_of(data)
         offset, is_view = 0, False
         if view is not None:
@@ -162,28 +157,28 @@ class Reader:
         )
         if self._scan.on:
             glance += self._scan.look(data)
-        changes = self._changes.get(glance[_STORAGE], 0)
-        self._notes[number] = glance, id(data), changes
+        changes = self._changes.get(storage, 0) if self._changes else 0
+        self._notes[id(tensor)] = weakref.ref(tensor), glance, id(data), changes
         if len(self._notes) > self._room:
             self._prune()
         return glance
 
     def _prune(self) -> None:
         """Forget the glances at tensors that are gone."""
-        alive = {number for number, _ in self._tensors.alive()}
-        self._notes = {n: note for n, note in self._notes.items() if n in alive}
+        notes = self._notes.items()
+        self._notes = {key: note for key, note in notes if note[0]() is not None}
         self._room = max(_FIRST_PRUNED, 2 * len(self._notes))
 
     def _memory_of(self, array: Any) -> tuple[int, Any, Any, str, str]:
         """Return storage, shape, strides, dtype and device of an array."""
         if type(array) is np.ndarray:
-            (shape, strides), device = _layout_of(array), "cpu"
+            shape, strides, dtype, _ = _layout_of(array)
             root = array if array.base is None else root_of(array)
-        else:
-            item, steps = array.itemsize, getattr(array, "strides", ())
-            shape, strides = tuple(array.shape), tuple([step // item for step in steps])
-            device, root = device_of(array), root_of(array)
-        return self._storages.of(root), shape, strides, _name_of(array.dtype), device
+            return self._storages.of(root), shape, strides, dtype, "cpu"
+        item, steps = array.itemsize, getattr(array, "strides", ())
+        shape, strides = tuple(array.shape), tuple([step // item for step in steps])
+        storage, dtype = self.storage(array), str(array.dtype.name)
+        return storage, shape, strides, dtype, device_of(array)
 
     # ---- nodes ----------------------------------------------------------------------
 
@@ -274,7 +269,7 @@ class Reader:
         else:
             known = met.get(id(entry.held))
             glance = self._held(entry, output or 0, node) if known is None else known
-        return glance if glance[_VERSION] == version else at_version(glance, version)
+        return glance if glance[VERSION] == version else at_version(glance, version)
 
     def _held(self, entry: SavedTensor, output: int, node: int) -> Glance:
         """Describe an output of which there is no tensor in sight."""
@@ -288,7 +283,7 @@ class Reader:
 
 def at_version(old: Glance, version: int) -> Glance:
     """Return the glance at a tensor that was written, else as it was."""
-    return *old[:_VERSION], version, *old[_VERSION + 1 : _SUMMARY]
+    return *old[:VERSION], version, *old[VERSION + 1 : _SUMMARY]
 
 
 def root_of(array: Any) -> Any:

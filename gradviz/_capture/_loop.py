@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from types import TracebackType
 from typing import Any, Self
 
@@ -13,7 +14,6 @@ from gradviz._capture._loop_hooks import HookPart
 from gradviz._capture._loop_modules import ModulePart
 from gradviz._capture._loop_names import NamePart
 from gradviz._capture._loop_optim import OptimizerPart
-from gradviz.program.events import Backward
 from gradviz.program.log import Log
 from gradviz.program.values import RawSite
 
@@ -112,12 +112,15 @@ class LoopLog:
 
     # ---- called by the engine's log --------------------------------------------------
 
-    def before_backward(self, event: Backward) -> None:
-        """Do what is to be done when a pass begins: look up names, now and then."""
+    def before_backward(self, nodes: Iterable[int]) -> None:
+        """Do what is to be done when a pass begins: look up names, now and then.
+
+        ``nodes`` are those that it reaches; none stands for any.
+        """
         if self.names.due():
             self.refresh()
-        self.functions.try_(self.functions.before_backward, event)
+        self.functions.try_(self.functions.before_backward, nodes)
 
-    def after_backward(self, event: Backward) -> None:
+    def after_backward(self) -> None:
         """Do what is to be done when a pass is over: check derivatives."""
         self.functions.try_(self.functions.check_waiting)

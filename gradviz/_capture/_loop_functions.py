@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import inspect
 import weakref
+from collections.abc import Iterable
 from threading import get_ident
 from types import CodeType
 from typing import Any
@@ -19,7 +20,7 @@ from gradviz._capture._loop_base import (
 )
 from gradviz._capture._loop_check import LARGEST, check_derivative
 from gradviz._capture._loop_pure import is_repeatable
-from gradviz.program.events import Backward, Call
+from gradviz.program.events import Call
 from gradviz.program.values import ContextTensor, CustomFunction, Value
 
 _WATCHED = 10_000  # nodes whose ctx is compared when a pass comes
@@ -251,12 +252,13 @@ class FunctionPart(Part):
 
     # ---- passes ----------------------------------------------------------------------
 
-    def before_backward(self, event: Backward) -> None:
+    def before_backward(self, nodes: Iterable[int]) -> None:
         """Compare the versions of tensors on a ctx, where the pass will come."""
-        self.attach()
+        if self._customs:
+            self.attach()
         if not self._watched:
             return
-        reached = set(event.nodes) or set(self._watched)
+        reached = set(nodes) or set(self._watched)
         self.log.pause()
         try:
             for key in reached & self._watched.keys():

@@ -162,9 +162,7 @@ class OptimizerPart(Part):
         """Return one record per parameter: the last ones, where nothing has changed."""
         if self.scan:
             return self._scanned(seen)
-        params = seen.params
-        has = [param.grad is not None for param in params]
-        needs = [param.requires_grad for param in params]
+        has, needs = self.log.gradients(seen.params)
         if has != seen.has or needs != seen.needs:
             seen.has, seen.needs = has, needs
             rows = zip(seen.row.tensors, has, needs, strict=True)
@@ -214,7 +212,7 @@ class OptimizerPart(Part):
                 seen = self._of(optimizer)
                 self.step_site = site = log.site()
                 here.now.stepping = self._note("step", site, seen, self._states(seen))
-                before = [param._version for param in seen.params] if theirs else None
+                before = log.versions(seen.params) if theirs else None
             except Exception as error:
                 self.failed(error)
             if not alone:
@@ -234,7 +232,7 @@ class OptimizerPart(Part):
 
     def _end_step(self, seen: _Seen, before: list[int]) -> None:
         """Log the writes of a library's step as one call, at the user's line."""
-        now = [param._version for param in seen.params]
+        now = self.log.versions(seen.params)
         places = [at for at, version in enumerate(now) if version != before[at]]
         if places != seen.places or not seen.steps % _FRESH:
             values = [self.log.value(seen.params[at]) for at in places]

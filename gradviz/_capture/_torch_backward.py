@@ -114,7 +114,7 @@ class TorchBackward:
         )
         entry, log = _Pass(event, self._peek(), roots), self.log
         reached = log.graph.look_ahead(self._nodes(roots), event)
-        log.loop.before_backward(event)
+        log.loop.before_backward(event.nodes)
         if (log.scan or log.detailed) and len(reached) <= MOST_HOOKED:
             self._hook(entry, reached)
         return entry
@@ -199,7 +199,7 @@ class TorchBackward:
         log.graph.passed(event)
         if event.create_graph:
             log.graph.made_between(entry.first, self._peek(), event)
-        log.loop.after_backward(event)
+        log.loop.after_backward()
         log.last_pass, log.passes_over = event, log.passes_over + 1
 
 

@@ -172,6 +172,15 @@ class Log:
         """Return the key of a backward function; each engine has its own way."""
         return None
 
+    def gradients(self, params: list[Any]) -> tuple[list[bool], list[bool]]:
+        """Tell which tensors have a gradient, and which ask for one."""
+        has = [param.grad is not None for param in params]
+        return has, [param.requires_grad for param in params]
+
+    def versions(self, params: list[Any]) -> list[int]:
+        """Return how often the memory of tensors was written."""
+        return [param._version for param in params]
+
     # ---- the user's frames ----------------------------------------------------------
 
     def frame(self) -> FrameType | None:

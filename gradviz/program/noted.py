@@ -8,10 +8,10 @@ of a long run are never read; those that are become records when they are.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, Literal, TypeAlias
+from typing import Any, Literal, TypeAlias, cast
 
-from gradviz.program.events import Call, Event, ModuleCall, OptimizerCall
-from gradviz.program.values import ParameterState, RawSite, Value, Write
+from gradviz.program.events import Backward, Call, Event, ModuleCall, OptimizerCall
+from gradviz.program.values import ParameterState, RawSite, StaleSaved, Value, Write
 
 Glance: TypeAlias = tuple[Any, ...]
 """A Value in short: its fields in order, up to the last that is not as usual."""
@@ -144,7 +144,49 @@ def _step(
     )
 
 
+def _backward(
+    value: AsValue,
+    index: int,
+    site: RawSite | None,
+    stack: tuple[RawSite, ...],
+    thread: int,
+    api: Literal["backward", "grad"],
+    ends: tuple[tuple[Glance | None, ...], ...],  # roots, inputs, gradients
+    modes: tuple[bool, bool],  # retain_graph, create_graph
+    numbers: tuple[int, ...] | None,  # sequence numbers of nodes; None: too many
+    leaves: tuple[int, ...],
+    count: int,
+    stale: tuple[StaleSaved, ...],
+    freed: tuple[int, ...],
+) -> Backward:
+    roots, inputs, gradients = [
+        tuple([None if each is None else value(each) for each in several])
+        for several in ends
+    ]
+    nodes = (
+        () if numbers is None else (*[n + 1 for n in numbers], *[-n for n in leaves])
+    )
+    return Backward(
+        index=index,
+        site=site,
+        stack=stack,
+        thread=thread,
+        api=api,
+        roots=cast(tuple[Value, ...], roots),
+        inputs=cast(tuple[Value, ...], inputs),
+        gradients=gradients,
+        retain_graph=modes[0],
+        create_graph=modes[1],
+        nodes=nodes,
+        node_count=count,
+        leaves=leaves,
+        stale=stale,
+        freed=freed,
+    )
+
+
 _KINDS: dict[str, Callable[..., Event]] = {
+    "backward": _backward,
     "call": _call,
     "module": _module,
     "optimizer": _optimizer,
