@@ -26,7 +26,7 @@ from gradviz._capture._gradtape_log_names import (
     op_of,
 )
 from gradviz._capture._gradtape_log_scan import Scan
-from gradviz._capture._gradtape_log_values import Reader, version_of
+from gradviz._capture._gradtape_log_values import Reader
 from gradviz._capture._loop import LoopLog
 from gradviz.program.events import Backward, Call, Event, Raised
 from gradviz.program.log import MAX_EVENTS, MOST_WITHOUT_VALUES, Log
@@ -51,7 +51,7 @@ class GradtapeLog(Log):
     def __init__(self, program: Program | None = None, *, scan: bool = True) -> None:
         super().__init__(Program("gradtape") if program is None else program)
         self.program.scanned = scan
-        self._most = MAX_EVENTS // 2 if scan else MOST_WITHOUT_VALUES
+        self.most = MAX_EVENTS // 2 if scan else MOST_WITHOUT_VALUES
         self.scan = Scan(scan)
         self.reader = Reader(self.program, self.tensors, self.scan)
         self.calls = Calls(self)
@@ -133,9 +133,20 @@ class GradtapeLog(Log):
         writes = event.writes if isinstance(event, Call) else ()
         self.added(event.index, [write.storage for write in writes])
 
+    def note(self, kind: str, *rest: Any) -> int:
+        """Append an event in short; return its index."""
+        with self.lock:
+            index = self.next_index
+            self.next_index = index + 1
+            raw = self.program.raw
+            raw.append((kind, index, *rest))
+            if len(raw) > self.most or self.exports.shared:
+                self.added(index)
+        return index
+
     def added(self, index: int, written: Sequence[int] = ()) -> None:
         """See to what an event changes: old ones go, shared memory is looked at."""
-        if len(self.program.raw) > self._most:
+        if len(self.program.raw) > self.most:
             self._drop()
         if self.exports.shared:
             for storage in self.exports.look(index, written):
@@ -168,7 +179,8 @@ class GradtapeLog(Log):
 
     def versions(self, params: list[Any]) -> list[int]:
         """Return how often the memory of tensors was written."""
-        return [version_of(param) for param in params]
+        memories = [param._memory for param in params]
+        return [0 if m is None or m.inference else m.version for m in memories]
 
     def pause(self) -> None:
         """Log no calls of this thread until :meth:`resume`."""

@@ -17,7 +17,7 @@ from types import CodeType, FrameType
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from gradtape._mode import mode
-from gradtape._node import Node, next_sequence_nr
+from gradtape._node import next_sequence_nr
 from gradtape._site import internal_files
 from gradtape._tensor import Tensor
 from gradviz._capture._gradtape_log_arguments import ATOMS, plain, region
@@ -138,6 +138,7 @@ class Calls:
     def __init__(self, log: GradtapeLog) -> None:
         self._log = log
         self._look = log.reader.look
+        self._called = log.reader.called
         self._raw = log.program.raw
         self._files = log.user_files
         self._scans = log.scan.on
@@ -157,9 +158,10 @@ class Calls:
         values: list[Glance] = []
         arguments: list[Any] = []
         for each in opened[1]:
-            if type(each) in ATOMS:
+            kind = type(each)
+            if kind in ATOMS:
                 arguments.append(each)
-            elif isinstance(each, Tensor):
+            elif kind is Tensor or isinstance(each, Tensor):
                 glance = look(each)
                 tensors.append(each)
                 values.append(glance)
@@ -219,12 +221,16 @@ class Calls:
         outputs: tuple[Glance, ...],
         result: Any,
     ) -> int | None:
-        log, name, first = self._log, opened[0], opened[3]
-        at, now = log.loop.here.now, mode.now
-        node = None
+        log, (name, _, _, first) = self._log, opened
+        at, now, node = log.loop.here.now, mode.now, None
         for tensor in tensors:
             node = node or tensor._grad_fn
-        code, lasti = self._site(node, first, doing, frame)
+        if node is None or node.seq < first or doing.inside is not None:
+            code, lasti = self._site(frame)
+        else:  # the engine has found the user's line already
+            code, lasti = node.code, node.lasti
+            if code is None or not self._files[code.co_filename]:
+                code, lasti = self._site(frame)
         if at.stepping is not None and (code, lasti) == log.loop.step_site:
             return None  # a library's step that was given a closure
         begun = (
@@ -242,27 +248,23 @@ class Calls:
             doing.inside if at.within is None else at.within,
         )
         writes = () if doing.writes is None else tuple(doing.writes)
+        raw = self._raw
         with log.lock:
-            index = log.take_index()
-            self._raw.append(("call", index, begun, outputs, (), writes, result))
+            index = log.next_index
+            log.next_index = index + 1
+            raw.append(("call", index, begun, outputs, (), writes, result))
             if node is not None:
-                log.reader.called(index, at.module, first, tensors)
-            log.added(index, [each[0] for each in writes] if writes else ())
+                self._called(index, at.module, first, tensors)
+            if len(raw) > log.most or log.exports.shared:
+                log.added(index, [each[0] for each in writes])
             if self._scans and name in EXPORTING:
                 for tensor in (*given[0], *tensors):
                     storage = log.reader.storage(tensor._data)
                     log.exports.share(storage, tensor._data, index)
         return index
 
-    def _site(
-        self, node: Node | None, first: int, doing: Doing, frame: FrameType | None
-    ) -> tuple[CodeType | None, int]:
-        """Return the user's line: that of a node the call made, where there is one."""
+    def _site(self, frame: FrameType | None) -> tuple[CodeType | None, int]:
         files = self._files
-        if node is not None and node.seq > first and doing.inside is None:
-            code = node.code
-            if code is not None and files[code.co_filename]:
-                return code, node.lasti
         while frame is not None and not files[frame.f_code.co_filename]:
             frame = frame.f_back
         return (None, 0) if frame is None else (frame.f_code, frame.f_lasti)

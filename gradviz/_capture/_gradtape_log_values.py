@@ -53,13 +53,14 @@ def _layout_of(array: Any) -> Layout:
     return known
 
 
-Note: TypeAlias = tuple[weakref.ref[Tensor], Glance, int, int]
-"""A tensor, the glance at it, the id of its array then, the changes of that memory."""
+Note: TypeAlias = tuple[weakref.ref[Tensor], Glance, int | None, int, int]
+"""A tensor, the glance at it, and what would be another if the glance were outdated:
+the number of its node, the id of its array, and the changes of that memory."""
 
 Met: TypeAlias = dict[int, Glance]
 """By the id of an array in sight, the glance at its tensor."""
 
-STORAGE, VERSION, _NEEDS, _NODE, _SUMMARY = 1, 2, 8, 11, 14
+STORAGE, VERSION, _NEEDS, _SUMMARY = 1, 2, 8, 14
 """Places of fields in a glance."""
 
 _Maker: TypeAlias = tuple[int, int, int, int | None]
@@ -110,13 +111,13 @@ class Reader:
         memory, view, data = tensor._memory, tensor._view, tensor._data
         version = 0 if memory is None or memory.inference else memory.version
         node = tensor._grad_fn  # of a view, perhaps not what it will be when asked for
-        key = None if node is None else node.seq + 1
+        seq = None if node is None else node.seq
         needs = tensor._needs if view is None else tensor.requires_grad
         if note is not None:
-            reference, glance, array, changes = note
+            reference, glance, known, array, changes = note
             if (
                 reference() is tensor
-                and glance[_NODE] == key
+                and known is seq  # the very object that the node has
                 and glance[_NEEDS] is needs
                 and array == id(data)  # else it was given other memory
                 and (
@@ -128,10 +129,15 @@ class Reader:
                     return glance
                 if not self._scan.on:
                     glance = at_version(glance, version)
-                    self._notes[id(tensor)] = reference, glance, array, changes
+                    self._notes[id(tensor)] = reference, glance, seq, array, changes
                     return glance
         number = self._tensors.of(tensor)
-        storage, shape, strides, dtype, device = self._memory_of(data)
+        if type(data) is np.ndarray:
+            shape, strides, dtype, _ = _layout_of(data)
+            root = data if data.base is None else root_of(data)
+            storage, device = self._storages.of(root), "cpu"
+        else:
+            storage, shape, strides, dtype, device = self._memory_of(data)
         offset, is_view = 0, False
         if view is not None:
             offset, is_view = view.offset, view.base is not None
@@ -151,14 +157,14 @@ class Reader:
             needs,
             node is None,
             is_view,
-            key,
+            None if seq is None else seq + 1,
             tensor._nr,
             is_parameter,
         )
         if self._scan.on:
             glance += self._scan.look(data)
         changes = self._changes.get(storage, 0) if self._changes else 0
-        self._notes[id(tensor)] = weakref.ref(tensor), glance, id(data), changes
+        self._notes[id(tensor)] = weakref.ref(tensor), glance, seq, id(data), changes
         if len(self._notes) > self._room:
             self._prune()
         return glance
@@ -171,10 +177,6 @@ class Reader:
 
     def _memory_of(self, array: Any) -> tuple[int, Any, Any, str, str]:
         """Return storage, shape, strides, dtype and device of an array."""
-        if type(array) is np.ndarray:
-            shape, strides, dtype, _ = _layout_of(array)
-            root = array if array.base is None else root_of(array)
-            return self._storages.of(root), shape, strides, dtype, "cpu"
         item, steps = array.itemsize, getattr(array, "strides", ())
         shape, strides = tuple(array.shape), tuple([step // item for step in steps])
         storage, dtype = self.storage(array), str(array.dtype.name)
@@ -292,9 +294,3 @@ def root_of(array: Any) -> Any:
     while type(base := getattr(array, "base", None)) is kind:
         array = base
     return array
-
-
-def version_of(tensor: Tensor) -> int:
-    """Return how often the memory was written; inference tensors do not count."""
-    memory = tensor._memory
-    return 0 if memory is None or memory.inference else memory.version

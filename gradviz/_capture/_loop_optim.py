@@ -5,6 +5,8 @@ from __future__ import annotations
 import functools
 import inspect
 import weakref
+from itertools import compress
+from operator import ne
 from threading import get_ident
 from typing import Any, Literal
 
@@ -27,7 +29,7 @@ class _Seen:
         self.needs: list[bool] = []
         self.has: list[bool] = []
         self.states: tuple[ParameterState, ...] = ()
-        self.places: list[int] = []  # of the parameters that the last step wrote
+        self.written: list[bool] = []  # by the last step, for each parameter
         self.values: tuple[Value, ...] = ()
         self.steps = 0
 
@@ -233,18 +235,18 @@ class OptimizerPart(Part):
     def _end_step(self, seen: _Seen, before: list[int]) -> None:
         """Log the writes of a library's step as one call, at the user's line."""
         now = self.log.versions(seen.params)
-        places = [at for at, version in enumerate(now) if version != before[at]]
-        if places != seen.places or not seen.steps % _FRESH:
-            values = [self.log.value(seen.params[at]) for at in places]
-            seen.places, seen.values = places, tuple(values)
+        written = list(map(ne, now, before))
+        if written != seen.written or not seen.steps % _FRESH:
+            values = [self.log.value(each) for each in compress(seen.params, written)]
+            seen.written, seen.values = written, tuple(values)
         seen.steps += 1
         self.log.note(
             "step",
             self.step_site,
             get_ident(),
             seen.values,
-            tuple([before[at] for at in places]),
-            tuple([now[at] for at in places]),
+            tuple(compress(before, written)),
+            tuple(compress(now, written)),
         )
 
     # ---- zero_grad ------------------------------------------------------------------

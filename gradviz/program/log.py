@@ -97,7 +97,7 @@ class Log:
         self.lock = program.lock
         self.user_files = UserFiles()
         self.muted = 0
-        self._next = 0
+        self.next_index = 0  # what the next event will get
 
     # ---- events -------------------------------------------------------------------
 
@@ -113,15 +113,10 @@ class Log:
         """End the last :meth:`pause`."""
         self.muted -= 1
 
-    @property
-    def next_index(self) -> int:
-        """The index that the next event will get."""
-        return self._next
-
     def take_index(self) -> int:
         """Reserve the index of an event that is about to be added."""
-        index = self._next
-        self._next += 1
+        index = self.next_index
+        self.next_index += 1
         return index
 
     def add(self, event: Event) -> None:
@@ -132,8 +127,8 @@ class Log:
     def append(self, event: Event) -> int:
         """Number an event and append it in one go; return its index."""
         with self.lock:
-            event.index = index = self._next
-            self._next = index + 1
+            event.index = index = self.next_index
+            self.next_index = index + 1
             self.add(event)
         return index
 
@@ -143,8 +138,8 @@ class Log:
         What waits for the user's program is this; everything else can come later.
         """
         with self.lock:
-            index = self._next
-            self._next = index + 1
+            index = self.next_index
+            self.next_index = index + 1
             self.program.raw.append((kind, index, *rest))
             self.added(index)
         return index
