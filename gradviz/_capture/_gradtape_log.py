@@ -16,7 +16,7 @@ from gradviz._capture._gradtape_log_access import (
     stand_in_for_constructors,
 )
 from gradviz._capture._gradtape_log_backward import Passes
-from gradviz._capture._gradtape_log_calls import Calls, here, stand_in, unlogged
+from gradviz._capture._gradtape_log_calls import Calls, here
 from gradviz._capture._gradtape_log_exports import Exports
 from gradviz._capture._gradtape_log_modes import listen_to_modes
 from gradviz._capture._gradtape_log_names import (
@@ -26,6 +26,7 @@ from gradviz._capture._gradtape_log_names import (
     op_of,
 )
 from gradviz._capture._gradtape_log_scan import Scan
+from gradviz._capture._gradtape_log_stand_ins import stand_in, unlogged
 from gradviz._capture._gradtape_log_values import Reader
 from gradviz._capture._loop import LoopLog
 from gradviz.program.events import Backward, Call, Event, Raised

@@ -9,7 +9,8 @@ from gradtape._tensor import Tensor
 from gradtape._tensor_grad import TensorGrad
 from gradtape.nn.parameter import Parameter
 from gradtape.ops.legacy import LegacyType
-from gradviz._capture._gradtape_log_calls import here, stand_in
+from gradviz._capture._gradtape_log_calls import here
+from gradviz._capture._gradtape_log_stand_ins import stand_in
 
 if TYPE_CHECKING:
     from gradviz._capture._gradtape_log import GradtapeLog

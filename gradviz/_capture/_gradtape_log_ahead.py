@@ -66,14 +66,12 @@ class Ahead:
 
     def _leaves(self, ends: Iterable[Node]) -> tuple[int, ...]:
         """Return the tensors that gradients are accumulated in, and see to rows."""
-        reader, leaves = self._reader, list[int]()
-        number, rows = reader.number, reader.program.nodes
-        for end in ends:
-            if not end.dead:
-                leaf = number(end.variable)
-                leaves.append(leaf)
-                if -leaf not in rows:
-                    reader.row(end, [], {})
+        number, rows = self._reader.number, self._reader.program.nodes
+        living = [end for end in ends if not end.dead]
+        leaves = [number(end.variable) for end in living]
+        for end, leaf in zip(living, leaves, strict=True):
+            if -leaf not in rows:
+                self._reader.row(end, [], {})
         return tuple(leaves)
 
     def _is_known(self, starts: list[Node], order: list[Node]) -> bool:

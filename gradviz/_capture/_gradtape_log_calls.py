@@ -1,13 +1,11 @@
-"""Stands in for the public functions of gradtape while a program log is open.
+"""Calls of gradtape's public functions as notes of the program log.
 
 The outermost call of a thread becomes one Call; what the engine calls inside is part of
-it. While no log is open none of this is installed, so nothing is paid.
+it.
 """
 
 from __future__ import annotations
 
-import functools
-import re
 import sys
 import threading
 from collections.abc import Callable, Sequence
@@ -17,7 +15,6 @@ from types import CodeType, FrameType
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from gradtape._mode import mode
-from gradtape._node import next_sequence_nr
 from gradtape._site import internal_files
 from gradtape._tensor import Tensor
 from gradviz._capture._gradtape_log_arguments import ATOMS, plain, region
@@ -50,10 +47,6 @@ Given: TypeAlias = tuple[list[Tensor], tuple[Glance, ...], tuple[Any, ...], Any]
 """The tensors that a call was given, as they were, and all arguments in short."""
 
 
-_CHANGES = re.compile(r".*([^_]_|\.set)$|__(set|del)item__$").match
-"""Tells ops after which their arguments are not what they were."""
-
-
 class Doing:
     """What a thread is in the middle of."""
 
@@ -76,60 +69,6 @@ class _Here(threading.local):
 
 
 here = _Here()
-
-
-def stand_in(
-    log: GradtapeLog, name: str | None, original: Callable[..., Any]
-) -> Callable[..., Any]:
-    """Return a function that does what ``original`` does and logs its calls.
-
-    Without a name the first argument is a class, which is what makes the tensor.
-    """
-    begin, finish, fail = log.calls.begin, log.calls.finish, log.calls.fail
-    # Later its arguments may be others.
-    changes = log.scan.on or (name is not None and _CHANGES(name) is not None)
-
-    @functools.wraps(original)
-    def call(*args: Any, **kwargs: Any) -> Any:
-        __tracebackhide__ = True
-        doing = here.now
-        if doing.busy:
-            return original(*args, **kwargs)
-        doing.busy = 1
-        doing.given = doing.writes = None
-        if name is None:
-            doing.opened = args[0].__name__, args[1:], kwargs, next_sequence_nr()
-        else:
-            doing.opened = name, args, kwargs, next_sequence_nr()
-        if changes:
-            begin(doing)
-        try:
-            result = original(*args, **kwargs)
-        except BaseException as error:
-            fail(doing, error, sys._getframe(1))
-            raise
-        else:
-            finish(doing, result, sys._getframe(1))
-            return result
-        finally:
-            doing.busy -= 1
-
-    return call
-
-
-def unlogged(original: Callable[..., Any]) -> Callable[..., Any]:
-    """Return a function whose inner calls are not logged: what prints a tensor."""
-
-    @functools.wraps(original)
-    def call(*args: Any, **kwargs: Any) -> Any:
-        __tracebackhide__ = True
-        here.now.busy += 1
-        try:
-            return original(*args, **kwargs)
-        finally:
-            here.now.busy -= 1
-
-    return call
 
 
 class Calls:
@@ -176,7 +115,7 @@ class Calls:
         plainly = inputs if values == arguments else tuple(arguments)
         return tensors, inputs, plainly, tuple(keywords)
 
-    def finish(self, doing: Doing, result: Any, frame: FrameType | None) -> None:
+    def finish(self, doing: Doing, result: Any) -> None:
         """Note a call that returned."""
         opened = doing.opened
         if opened is None:
@@ -186,9 +125,9 @@ class Calls:
             given = doing.given or self._given(opened, self._look)
             if type(result) is Tensor:
                 outputs = (self._look(result),)
-                self._add(doing, opened, given, frame, (result,), outputs, None)
+                self._add(doing, opened, given, (result,), outputs, None)
             elif result is not NotImplemented:
-                self._finish(doing, opened, given, frame, result)
+                self._finish(doing, opened, given, result)
         except Exception as error:
             self._log.give_up(f"after {opened[0]}", error)
         doing.given = None  # nothing that the user lets go of is held
@@ -198,7 +137,6 @@ class Calls:
         doing: Doing,
         opened: Opened,
         given: Given,
-        frame: FrameType | None,
         result: Any,
     ) -> None:
         tensors: list[Tensor] = []
@@ -209,14 +147,13 @@ class Calls:
             found = None
         elif tensors:
             found = None
-        self._add(doing, opened, given, frame, tensors, tuple(values), found)
+        self._add(doing, opened, given, tensors, tuple(values), found)
 
     def _add(
         self,
         doing: Doing,
         opened: Opened,
         given: Given,
-        frame: FrameType | None,
         tensors: Sequence[Tensor],
         outputs: tuple[Glance, ...],
         result: Any,
@@ -226,11 +163,11 @@ class Calls:
         for tensor in tensors:
             node = node or tensor._grad_fn
         if node is None or node.seq < first or doing.inside is not None:
-            code, lasti = self._site(frame)
+            code, lasti = self._site()
         else:  # the engine has found the user's line already
             code, lasti = node.code, node.lasti
             if code is None or not self._files[code.co_filename]:
-                code, lasti = self._site(frame)
+                code, lasti = self._site()
         if at.stepping is not None and (code, lasti) == log.loop.step_site:
             return None  # a library's step that was given a closure
         begun = (
@@ -263,13 +200,14 @@ class Calls:
                     log.exports.share(storage, tensor._data, index)
         return index
 
-    def _site(self, frame: FrameType | None) -> tuple[CodeType | None, int]:
+    def _site(self) -> tuple[CodeType | None, int]:
         files = self._files
+        frame: FrameType | None = sys._getframe(1)
         while frame is not None and not files[frame.f_code.co_filename]:
             frame = frame.f_back
         return (None, 0) if frame is None else (frame.f_code, frame.f_lasti)
 
-    def fail(self, doing: Doing, error: BaseException, frame: FrameType | None) -> None:
+    def fail(self, doing: Doing, error: BaseException) -> None:
         """Note a call that raised."""
         opened, log = doing.opened, self._log
         if opened is None:
@@ -277,9 +215,7 @@ class Calls:
         doing.opened = None
         try:
             given = doing.given or self._given(opened, self._look)
-            call = log.program.event(
-                self._add(doing, opened, given, frame, (), (), None)
-            )
+            call = log.program.event(self._add(doing, opened, given, (), (), None))
             if isinstance(call, Call):
                 call.error = f"{type(error).__name__}: {error}"
         except Exception as failure:
