@@ -180,8 +180,8 @@ class TorchLog(TorchFrames):
         """
         raw = self.program.raw
         with self.lock:
-            index = self._next
-            self._next = index + 1
+            index = self.next_index
+            self.next_index = index + 1
             raw.append(("call", index, *rest))
             if self.detailed or len(raw) > self._most:
                 self.added(index)
