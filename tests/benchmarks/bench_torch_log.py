@@ -6,9 +6,9 @@ A training step of a small MLP and of a transformer block runs plain, recorded w
 and with a look at values, and in anomaly mode; the settings take turns. Time is the
 thread's own, so that other work on the machine counts little.
 
-Measured on two busy cores of an AMD EPYC, Python 3.11 and PyTorch 2.13: recorded, an
-MLP step of 190 us takes x2.2 (x2.35 before calls were noted in short; an empty function
-mode alone takes x1.5), a block of 4 ms x1.18 to x1.24; anomaly mode x5.4 and x2.2.
+Measured alone on an AMD EPYC, Python 3.11 and PyTorch 2.13: recorded, an MLP step of
+190 us takes x2.1 (an empty function mode alone takes x1.45), a block of 4 ms
+x1.16; anomaly mode x5.4 and x2.2.
 """
 
 from __future__ import annotations
