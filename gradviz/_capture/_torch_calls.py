@@ -192,7 +192,7 @@ class TorchCalls:
         made = tuple([self._made(each, op, written) for each in outputs])
         if not nodes:
             self._read_what_ends(met, made)
-        index = log.note_call(begun, made, nodes, writes, plain)
+        index = log.note("call", begun, made, nodes, writes, plain)
         if nodes:
             log.graph.made_by(nodes, index)
         if op.exports:

@@ -173,16 +173,13 @@ class TorchLog(TorchFrames):
         """Note also what only a picture of the graph needs: times, sizes, moments."""
         self.detailed = self.values.detailed = self.graph.detailed = True
 
-    def note_call(self, *rest: Any) -> int:
-        """Append a call in short, see :mod:`gradviz.program.noted`; return its index.
-
-        The same as ``note("call", ...)``, in the one place where it is waited for most.
-        """
+    def note(self, kind: str, *rest: Any) -> int:
+        """Append an event in short and return its index: here, the program waits."""
         raw = self.program.raw
         with self.lock:
             index = self.next_index
             self.next_index = index + 1
-            raw.append(("call", index, *rest))
+            raw.append((kind, index, *rest))
             if self.detailed or len(raw) > self._most:
                 self.added(index)
         return index
