@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import weakref
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from types import FrameType
 from typing import Any
 
@@ -186,16 +186,16 @@ class EngineReader:
             for key in [key for key, (alive, _) in table.items() if alive() is None]:
                 del table[key]
 
-    def rename(self) -> None:
-        """Give the tensors that are alive the names known by now."""
+    def rename(self, names: Mapping[int, str]) -> None:
+        """Name the tensors that are alive and have no name yet, by their ``id``."""
         for reference, raw in self._tensors.values():
             tensor = reference()
             if tensor is not None and raw.name is None:
-                raw.name = self.names.get(id(tensor))
+                raw.name = names.get(id(tensor))
         for reference, raw in self._leaves.values():
             tensor = reference()
             if tensor is not None and not raw.call:
-                raw.call = raw.outputs[0].name or self.names.get(id(tensor), "")
+                raw.call = raw.outputs[0].name or names.get(id(tensor), "")
 
     def note_holders(self, frame: FrameType | None) -> None:
         """Note which names of the program hold the tensors that are alive."""

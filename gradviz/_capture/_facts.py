@@ -3,23 +3,26 @@
 from __future__ import annotations
 
 import inspect
+import sys
 import textwrap
 import weakref
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import cache
+from types import FrameType
 from typing import Any
 
 from gradtape._define import OPS
 from gradtape._node import AccumulateGrad, Node, SavedTensor
 from gradtape._op import Op, formula_text
 from gradtape._packing import Packing
-from gradtape._site import user_stack
+from gradtape._site import internal_files, user_stack
 from gradtape._storage import Storage
 from gradtape._tensor import Tensor
 from gradtape._views import CopySlices
 from gradtape.autograd._custom_node import CustomNode
 from gradviz import ir
 from gradviz._capture._hooks import Hook, hooks_in
+from gradviz._capture._names import locals_of
 from gradviz._capture._own import is_host_file, is_own_file
 from gradviz._capture._raw import RawSite, RawStorage, RawWrite
 
@@ -172,3 +175,20 @@ def outer_frames() -> tuple[RawSite, ...]:
         if not is_own_file(site[0].co_filename):
             frames.append(site)
     return tuple(frames[1:])
+
+
+def names_of_locals() -> dict[int, str]:
+    """Map ``id(tensor)`` to its name in the user's functions that are running now.
+
+    Where several name it, the innermost does.
+    """
+    found: dict[int, str] = {}
+    frame: FrameType | None = sys._getframe(1)
+    while frame is not None and not is_host_file(file := frame.f_code.co_filename):
+        is_function = frame.f_code.co_flags & inspect.CO_OPTIMIZED
+        if is_function and not internal_files[file] and not is_own_file(file):
+            for name, value in locals_of(frame).items():
+                if isinstance(value, Tensor) and not name.startswith("_"):
+                    found.setdefault(id(value), name)
+        frame = frame.f_back
+    return found

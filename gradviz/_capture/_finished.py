@@ -44,7 +44,7 @@ def read_graphs(
         reached[id(root)] = root
         if loss.grad_fn is not None and loss._nr < len(root.outputs):
             root.outputs[loss._nr] = reader.tensor(loss)
-    reader.rename()
+    reader.rename(reader.names)
     nodes = sorted(
         reader.made, key=lambda raw: -1 if raw.sequence is None else raw.sequence
     )

@@ -14,7 +14,7 @@ from gradtape._tensor import Tensor
 from gradviz import ir
 from gradviz._capture._assemble import assemble
 from gradviz._capture._engine import PRODUCER, EngineReader
-from gradviz._capture._facts import outer_frames, tensors_in
+from gradviz._capture._facts import names_of_locals, outer_frames, tensors_in
 from gradviz._capture._flow import FlowLog
 from gradviz._capture._names import names_in_frame, names_in_module
 from gradviz._capture._own import is_probing
@@ -94,7 +94,7 @@ class Recorder:
 
     def _learn_names(self) -> None:
         self._reader.names |= names_in_frame(self._frame, Tensor)
-        self._reader.rename()
+        self._reader.rename(self._reader.names)
 
     # ---- results ------------------------------------------------------------------
 
@@ -230,6 +230,7 @@ class Recorder:
 
     def _on_begin(self, event: events.BackwardBegan) -> None:
         self._roots = [self._read(node) for node in event.roots]
+        self._reader.rename(names_of_locals())
         count = f"{len(event.nodes)} nodes"
         self._add("backward_begin", node=self._roots[0], site=event.site, text=count)
 

@@ -382,3 +382,18 @@ def test_a_long_recording_does_not_grow():
         return len(reader._tensors), len(reader._storages), len(reader._leaves)
 
     assert sizes(400) == sizes(100)
+
+
+def test_leaves_of_a_function_are_called_what_it_calls_them():
+    def train() -> None:
+        weight = gt.ones(3, requires_grad=True)
+        shift = gt.zeros(3, requires_grad=True)
+        scaled = weight * 2
+        (scaled + shift).sum().backward()
+
+    with gradviz.record() as recorder:
+        train()
+    snapshot = recorder.snapshot()
+    leaves = [n for n in snapshot.nodes if n.kind == "accumulate"]
+    assert sorted(leaf.call for leaf in leaves) == ["shift", "weight"]
+    assert "scaled" in [tensor.name for tensor in snapshot.tensors]
