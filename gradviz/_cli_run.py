@@ -126,8 +126,10 @@ def run(options: argparse.Namespace, arguments: list[str]) -> int:
     from gradviz.render.html import read_bundle
 
     module, script = options.module, options.script
-    program = script_at(script) if module is None else module_named(module)
     targets = (options.html, options.json, options.findings)
+    if options.step and any(targets):
+        raise GradvizError("--step records nothing: leave --html and the others out.")
+    program = script_at(script) if module is None else module_named(module)
     if options.step:
         return _run_stepped(program, options, arguments)
     rank = launched_rank()
@@ -168,8 +170,6 @@ def _run_stepped(
 ) -> int:
     from gradviz._run import Wanted, run_program
 
-    if options.html or options.json or options.findings:
-        raise GradvizError("--step records nothing: leave --html and the others out.")
     wanted = Wanted(program.name, 1, graph=False, findings=False, step=True)
     engine = options.engine
     return run_program(program, arguments, engine=engine, wanted=wanted).status
