@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 
-# SciPy brings an OpenBLAS of its own beside NumPy's. For longer arrays it takes threads,
-# which wait busily and take the cores from NumPy's: a step of LeNet took three times as
-# long on two cores.
+# SciPy brings an OpenBLAS of its own beside NumPy's. For longer arrays it takes
+# threads, which wait busily and take the cores from NumPy's: a step of LeNet took four
+# times as long on two cores.
 _PIECE = 10_000
 
 
