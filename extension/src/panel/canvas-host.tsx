@@ -23,43 +23,52 @@ function guarded(store: Store, step: () => void): void {
   }
 }
 
-/** Keep the view in step with the store; the answer ends all subscriptions. */
-function follow(store: Store, view: GraphView): () => void {
+/** Keep the view in step with the store; the answer ends the subscription.
+ *
+ * One effect, for the order counts: what is asked to be in view may be in a part that
+ * the same action opened. Signals promise no order among several effects. */
+export function follow(store: Store, view: GraphView): () => void {
   const { data, ui, derived } = store;
-  const stops = [
-    effect(() => {
-      const snapshot = data.snapshot.value;
-      if (snapshot !== null) guarded(store, () => view.setSnapshot(snapshot));
-    }),
-    effect(() => {
-      const selection = ui.selection.value;
-      const state = {
-        collapsed: ui.collapsed.value,
-        selected: selection?.kind === "node" ? selection.id : null,
-        selectedEdge: selection?.kind === "edge" ? selection.id : null,
-        hovered: ui.hovered.value,
-        matches: derived.matchSet.value,
-        lit: derived.litSet.value,
-        marks: derived.marks.value,
-        playback: derived.moment.value,
-        colorBy: ui.colorBy.value,
-        drawing: ui.drawing.value,
-        theme: derived.theme.value,
-        minimap: ui.minimap.value,
-      };
-      guarded(store, () => view.setState(state));
-    }),
-    effect(() => {
-      const request = ui.revealRequest.value;
-      if (request !== null) guarded(store, () => view.reveal(request.nodes));
-    }),
-    effect(() => {
-      const gaze = ui.lookRequest.value;
-      if (gaze !== null) guarded(store, () => view.look(gaze));
-    }),
-  ];
-  return () => {
-    for (const stop of stops) stop();
+  const show = once(view.setSnapshot.bind(view));
+  const reveal = once((to: { readonly nodes: readonly number[] }) =>
+    view.reveal(to.nodes),
+  );
+  const look = once(view.look.bind(view));
+  return effect(() => {
+    const selection = ui.selection.value;
+    const state = {
+      collapsed: ui.collapsed.value,
+      selected: selection?.kind === "node" ? selection.id : null,
+      selectedEdge: selection?.kind === "edge" ? selection.id : null,
+      hovered: ui.hovered.value,
+      matches: derived.matchSet.value,
+      lit: derived.litSet.value,
+      marks: derived.marks.value,
+      playback: derived.moment.value,
+      colorBy: ui.colorBy.value,
+      drawing: ui.drawing.value,
+      theme: derived.theme.value,
+      minimap: ui.minimap.value,
+    };
+    const [snapshot, request, gaze] = [
+      data.snapshot.value,
+      ui.revealRequest.value,
+      ui.lookRequest.value,
+    ];
+    guarded(store, () => show(snapshot));
+    guarded(store, () => view.setState(state));
+    guarded(store, () => reveal(request));
+    guarded(store, () => look(gaze));
+  });
+}
+
+/** Call a function for every new value, and for none twice in a row. */
+function once<T>(act: (value: T) => void): (value: T | null) => void {
+  let last: T | null = null;
+  return (value) => {
+    if (value === null || value === last) return;
+    last = value;
+    act(value);
   };
 }
 
