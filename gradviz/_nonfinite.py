@@ -77,11 +77,17 @@ def _forward(snapshot: ir.Snapshot, number: int, incoming: list[ir.Edge]) -> _Pa
         else snapshot.tensors[tensor].name or "an input"
         for tensor in bad
     ]
+    into = _known(_of(snapshot, tensor) for tensor in inputs)
+    out = _known(_of(snapshot, tensor) for tensor in node.outputs)
+    if node.kind == "view" and not bad:
+        # A view makes no values: its source turned bad after it was last looked at.
+        into = out
+        names = [words.label(snapshot.nodes[edge.source]) for edge in incoming]
     return _Passage(
         number,
         "value",
-        _known(_of(snapshot, tensor) for tensor in inputs),
-        _known(_of(snapshot, tensor) for tensor in node.outputs),
+        into,
+        out,
         _from(names),
         "it came in as a leaf" if node.kind in ("accumulate", "leaf") else "",
     )

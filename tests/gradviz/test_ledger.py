@@ -116,6 +116,21 @@ def test_nan_is_born_passed_on_and_healed(torch: Any):
     assert fates(rows, "gradient")[-1][1:] == ("NaN", "propagated")  # into x.grad
 
 
+def test_no_nan_is_born_in_a_view(torch: Any):
+    def program() -> None:
+        layer = torch.nn.Linear(2, 2)
+        x = torch.ones(1, 2, requires_grad=True)
+        layer(x).sum().backward()
+        with torch.no_grad():
+            layer.weight.fill_(float("nan"))
+        layer(x).sum().backward()
+
+    rows = recorded(torch, program).bad
+    assert not [row for row in rows if row.op == "t" and row.fate == "birth"]
+    (view,) = [row for row in rows if row.op == "t" and row.where == "value"]
+    assert (view.fate, view.cause) == ("propagated", "from weight")
+
+
 def test_nan_born_of_inf_is_a_birth_of_its_own(torch: Any):
     def program() -> None:
         x = torch.tensor([0.0], requires_grad=True)

@@ -142,6 +142,19 @@ test("NaN and Inf are born, turned into each other, healed, and come back", () =
   expect(rows[0]?.first).toEqual([2]);
 });
 
+test("a view bears nothing: its source turned bad after it was looked at", () => {
+  const snapshot = chain();
+  const nodes = snapshot.nodes.map((node) =>
+    node.call === "log" ? { ...node, kind: "view" as const } : node,
+  );
+  const [first] = badRows(buildTables({ ...snapshot, nodes }));
+  expect([first?.op, first?.fate, first?.cause]).toEqual([
+    "log",
+    "propagated",
+    "from x",
+  ]);
+});
+
 describe("sorting", () => {
   const rows = [
     { v: 2 },

@@ -55,10 +55,11 @@ const isLeaf = ({ kind }: OpNode) => kind === "accumulate" || kind === "leaf";
 function forward(tables: Tables, id: number, node: OpNode): Passage {
   const { snapshot } = tables;
   const producers = new Map<number, number>();
+  const sources: number[] = [];
   for (const { edge } of tables.incoming.get(id) ?? []) {
-    if (edge.kind === "data" && edge.tensor !== null) {
-      producers.set(edge.tensor, edge.source);
-    }
+    if (edge.kind !== "data") continue;
+    sources.push(edge.source);
+    if (edge.tensor !== null) producers.set(edge.tensor, edge.source);
   }
   const inputs = node.inputs.length > 0 ? node.inputs : [...producers.keys()];
   const names = inputs
@@ -68,12 +69,17 @@ function forward(tables: Tables, id: number, node: OpNode): Passage {
       if (producer !== undefined) return opLabel(snapshot, producer);
       return rowAt(snapshot.tensors, tensor)?.name ?? "an input";
     });
+  const out = known(node.outputs.map((tensor) => ofTensor(snapshot, tensor)));
+  // A view makes no values: its source turned bad after it was last looked at.
+  const isLate = node.kind === "view" && names.length === 0;
   return {
     node: id,
     where: "value",
-    into: known(inputs.map((tensor) => ofTensor(snapshot, tensor))),
-    out: known(node.outputs.map((tensor) => ofTensor(snapshot, tensor))),
-    source: fromText(names),
+    into: isLate ? out : known(inputs.map((tensor) => ofTensor(snapshot, tensor))),
+    out,
+    source: fromText(
+      isLate ? sources.map((source) => opLabel(snapshot, source)) : names,
+    ),
     bornOf: isLeaf(node) ? "it came in as a leaf" : "",
   };
 }
