@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import linecache
 import os
+import re
 import sys
 from collections.abc import Iterable
 from types import CodeType
@@ -15,6 +16,12 @@ from gradviz._capture._raw import RawSite
 
 MAX_SOURCE_CHARS = 400_000
 """Longer files are left out of a snapshot; the lines of its sites are kept."""
+
+# Instructions of a loop or a with statement cover its whole block; who looks for the
+# place wants its first line. The indentation is ASCII, so bytes are characters there.
+_HEADER = re.compile(
+    r"(\s*)(?:async\s+)?(?:for|with|while|if)\b.*?(?=\s*:\s*(?:#.*)?$)"
+)
 
 
 class SiteTable:
@@ -71,6 +78,11 @@ class SiteTable:
         line, end_line, start, end = _position(code, lasti)
         file = code.co_filename
         lines = linecache.getlines(file)[line - 1 : end_line]
+        header = (
+            _HEADER.match(lines[0]) if len(lines) > 1 and start is not None else None
+        )
+        if header is not None and header.end(1) == start:
+            lines, end_line, end = lines[:1], line, len(header[0].encode())
         text = "".join(lines).rstrip("\n")
         return ir.Site(
             file=file,

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import ast
 import linecache
-import re
 from types import CodeType
 
 from gradviz import ir
@@ -36,9 +35,6 @@ class Places:
             return ""
         site = self.site(raw)
         lines = site.text.split("\n")
-        statement = self.statement(raw) if len(lines) > 1 else None
-        if isinstance(statement, ast.With) and statement.lineno == site.line:
-            return re.sub(r":\s*(#.*)?$", "", lines[0].strip())  # without its block
         if site.column is not None and site.end_column is not None:
             lines[-1] = lines[-1][: site.end_column - 1]
             lines[0] = lines[0][site.column - 1 :]
