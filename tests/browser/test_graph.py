@@ -70,7 +70,7 @@ def test_a_loop_is_one_box_that_opens_turn_by_turn(
     snapshot = unrolled()
     watched = open_offline(snapshot, new_page, tmp_path)
     page = watched.page
-    expect_boxes(page, STEPS + 1)  # the turns, and the sum
+    expect_boxes(page, STEPS + 2)  # the turns, their parameters, and the sum
     assert len(snapshot.nodes) > 6 * STEPS
     page.get_by_role("button", name="Expand all scopes").click()
     expect_boxes(page, len(snapshot.nodes))
@@ -80,9 +80,9 @@ def test_a_loop_is_one_box_that_opens_turn_by_turn(
     page.keyboard.press("ArrowDown")
     page.keyboard.press("ArrowUp")  # now the net is selected
     page.keyboard.press("Enter")
-    expect(page.get_by_test_id("closed-scopes")).to_contain_text("61 modules")
+    expect(page.get_by_test_id("closed-scopes")).to_contain_text("62 modules")
     page.keyboard.press("Enter")
-    expect_boxes(page, STEPS + 1)
+    expect_boxes(page, STEPS + 2)
     assert watched.errors == []
 
 

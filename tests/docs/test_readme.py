@@ -78,6 +78,8 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder in which the README's Python blocks were run as a script."""
     folder = tmp_path_factory.mktemp("readme")
     (folder / "train.py").write_text(python_of_the_readme(), encoding="utf-8")
+    (folder / "package").mkdir()
+    (folder / "package" / "train.py").write_text("import gradtape\n")
     (folder / "printed").write_text(run(sys.executable, "train.py", cwd=folder))
     return folder
 
