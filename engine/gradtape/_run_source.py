@@ -67,13 +67,16 @@ def both(F, grad{given}):
     return f0(F, grad{first}), f1(F, grad{second})
 """
 
-# The same for formulas that are alike, as in x * x.
-_ALIKE = """
+# Of formulas that are alike one will do for x * x. Not for x * x.detach(), whose
+# gradients belong to two tensors: each is to have an array of its own.
+_TWICE = """
 
-def both(F, grad, v0, v1):
-    first = f0(F, grad, v1)
-    return first, first if v0 is v1 and F.raw else f1(F, grad, v0)
+def twice(F, grad, v0, v1):
+    found = f0(F, grad, v1)
+    return found, found
 """
+
+_SAME = "twice if raw and v0 is v1 and first is second else both"
 
 
 _SPELLED = """
@@ -209,12 +212,14 @@ def _tail(formulas: Sequence[Formula], values: list[str]) -> str:
         return start + _ONE.format(part=calls[0])
     given = "".join(f", {value}" for value in values)
     together = any(formula.hands_on for formula in formulas)
-    pair = ", ".join(calls) if together else f"call(both, F, grad{given})"
+    alike = _are_alike(formulas, given)
+    function = _SAME if alike else "both"
+    pair = ", ".join(calls) if together else f"call({function}, F, grad{given})"
     tail = start + _TWO.format(first=calls[0], second=calls[1], pair=pair)
     if together:
         return tail
-    both = _ALIKE if _are_alike(formulas, given) else _BOTH
-    return tail + both.format(given=given, first=picks[0], second=picks[1])
+    both = _BOTH.format(given=given, first=picks[0], second=picks[1])
+    return tail + both + _TWICE * alike
 
 
 def _are_alike(formulas: Sequence[Formula], given: str) -> bool:

@@ -239,3 +239,13 @@ def test_references_are_counted_on_views_too():
     other = part
     assert not _ownership.is_only_ours(part)
     del other
+
+
+def test_two_tensors_over_one_memory_get_gradients_of_their_own():
+    x = gt.tensor([1.0, 2.0], requires_grad=True)
+    y = x.detach().requires_grad_()
+    first, second = gt.autograd.grad((x * y).sum(), (x, y))
+    first.add_(5)
+    assert second.tolist() == [1.0, 2.0]
+    (whole,) = gt.autograd.grad((x * x).sum(), (x,))
+    assert whole.tolist() == [2.0, 4.0]
