@@ -37,7 +37,7 @@ class TorchValues:
         self._known: dict[int, tuple[weakref.ref[Any], Glance]] = {}  # by id(tensor)
         self._room = _FIRST_PRUNED
         self._most = MAX_EVENTS if scan else MOST_WITHOUT_VALUES
-        self._sizes: dict[Any, Any] = {}  # shapes and strides, which glances share
+        self._sizes: dict[Any, Any] = {}  # shapes, strides and sizes that are shared
         self._words: dict[Any, str] = {}  # dtypes and devices
         self._tensor = torch.Tensor
         self._number = log.tensors.of
@@ -144,6 +144,15 @@ class TorchValues:
         self._room = max(_FIRST_PRUNED, 2 * len(self._known))
         if len(self._fresh) > self._most:
             del self._fresh[: self._most // 2]
+        if len(self.sizes) > 2 * self._most:
+            self._forget_sizes()
+
+    def _forget_sizes(self) -> None:
+        """Forget storages of long ago, but for those of living tensors."""
+        living = {glance[STORAGE] for _, glance in self._known.values()}
+        for number in list(self.sizes)[: -self._most]:
+            if number not in living:
+                del self.sizes[number]
 
     def part(self, part: Any, whole: Glance) -> Glance:
         """Look at some elements of a tensor, under that tensor's number."""
@@ -198,7 +207,8 @@ class TorchValues:
             cls is not self._tensor and isinstance(tensor, self._parameter),
         )
         if self.detailed and storage is not None:
-            self.sizes[number] = storage.nbytes(), tensor.element_size()
+            size = storage.nbytes(), tensor.element_size()
+            self.sizes[number] = self._shared(size)
         if self.scan and scan:
             full = self.detailed and tensor.requires_grad
             glance += summarize(self.torch, tensor, full)
@@ -216,7 +226,7 @@ class TorchValues:
             if summary is not None and summary.full is None:
                 summary.full = statistics(self.torch, tensor)
 
-    def _shared(self, sizes: tuple[int, ...]) -> tuple[int, ...]:
+    def _shared(self, sizes: Any) -> Any:
         if len(self._sizes) > _FIRST_PRUNED:
             self._sizes.clear()
         return self._sizes.setdefault(sizes, sizes)

@@ -11,6 +11,7 @@ import torch
 import gradtape
 import gradviz
 from gradviz import ir
+from gradviz._capture import _torch_values
 from gradviz._capture._torch_views import Layout, view_layouts
 from gradviz.ir_validate import validate
 
@@ -306,3 +307,17 @@ def test_a_write_into_a_part_says_which_op_and_where():
     assert places == [((3,), 0), ((2, 3), row), ((4,), column)]
     numbers = [snapshot.nodes.index(node) for node in writes]
     assert [write.node for write in snapshot.writes] == numbers
+
+
+def test_a_long_recording_forgets_the_storages_of_long_ago(
+    monkeypatch: pytest.MonkeyPatch,
+):
+    monkeypatch.setattr(_torch_values, "MAX_EVENTS", 100)
+    weight = torch.ones(3, requires_grad=True)
+    with gradviz.record(engine="torch", findings=False) as recorder:
+        for _ in range(300):
+            (weight * 2).exp().sum().backward()
+        log = recorder._parts[0].recorder.log  # type: ignore[union-attr]
+    assert 0 < len(log.values.sizes) < 500
+    snapshot = recorder.snapshot()
+    assert all(storage.nbytes for storage in snapshot.storages)
