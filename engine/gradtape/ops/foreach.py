@@ -35,9 +35,7 @@ _METHOD = {"maximum": "clamp_min", "minimum": "clamp_max"}
 # ---- arguments ----
 
 
-def _listed(
-    given: Any, function: str, name: str = "self", position: int = 1
-) -> Tensors:
+def _listed(given: Any, function: str) -> Tensors:
     if not isinstance(given, list | tuple):
         raise TypeError(
             f"{function}(): argument 'self' (position 1) must be tuple of Tensors, not "
