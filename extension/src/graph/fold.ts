@@ -46,8 +46,9 @@ export function moduleAround(snapshot: Snapshot, scope: number | null): Scope | 
   return at === null ? null : (snapshot.scopes[at] ?? null);
 }
 
-/** Add scopes around what repeats, and put shared leaves beside their uses. Rows keep their numbers: scopes are only appended, and
- * what lies in a new scope points to it. Folding a folded snapshot changes nothing. */
+/** Add scopes around what repeats, and put shared leaves beside their uses. Rows keep
+ * their numbers: scopes are only appended, and what lies in a new scope points to it.
+ * Folding a folded snapshot changes nothing. */
 export function foldRepeats(snapshot: Snapshot): Snapshot {
   if (recordedOf.has(snapshot)) return snapshot;
   const folds = new Folds(snapshot);
