@@ -58,6 +58,7 @@ class GradtapeLog(Log):
         self.calls = Calls(self)
         self.passes = Passes(self)
         self.exports = Exports()
+        self.watchful = self.exports.shared  # while there is any
         self.loop = LoopLog(gradtape, self)
         self._stack = ExitStack()
 
@@ -133,17 +134,6 @@ class GradtapeLog(Log):
         self.program.raw.append(event)
         writes = event.writes if isinstance(event, Call) else ()
         self.added(event.index, [write.storage for write in writes])
-
-    def note(self, kind: str, *rest: Any) -> int:
-        """Append an event in short; return its index."""
-        with self.lock:
-            index = self.next_index
-            self.next_index = index + 1
-            raw = self.program.raw
-            raw.append((kind, index, *rest))
-            if len(raw) > self.most or self.exports.shared:
-                self.added(index)
-        return index
 
     def added(self, index: int, written: Sequence[int] = ()) -> None:
         """See to what an event changes: old ones go, shared memory is looked at."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from types import CodeType, FrameType
 from typing import TYPE_CHECKING
 
@@ -12,8 +11,6 @@ from gradviz.program.values import RawSite
 
 if TYPE_CHECKING:
     from gradviz._capture._loop import LoopLog
-
-_DEEPEST = 32  # user frames kept of one stack
 
 
 class TorchFrames(Log):
@@ -25,13 +22,10 @@ class TorchFrames(Log):
 
     def place(self) -> tuple[RawSite | None, tuple[RawSite, ...]]:
         """Return the user's innermost frame, and the user's frames around it."""
-        frame, user = sys._getframe(2), self.user_files
-        while not user[frame.f_code.co_filename]:
-            if frame.f_back is None:
-                return None, ()
-            frame = frame.f_back
-        site = frame.f_code, frame.f_lasti
-        return site, self.around(frame)
+        frame = self.frame()
+        if frame is None:
+            return None, ()
+        return (frame.f_code, frame.f_lasti), self.around(frame)
 
     def found_from(
         self, frame: FrameType, place: Place
@@ -58,11 +52,4 @@ class TorchFrames(Log):
         """Return the user's frames further out; () where nobody looks at values."""
         if frame is None or not (self.scan or self.detailed):
             return ()
-        user, sites = self.user_files, list[RawSite]()
-        outer = frame.f_back
-        while outer is not None and len(sites) < _DEEPEST:
-            code = outer.f_code
-            if user[code.co_filename]:
-                sites.append((code, outer.f_lasti))
-            outer = outer.f_back
-        return tuple(sites)
+        return self.outside(frame)

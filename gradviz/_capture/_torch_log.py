@@ -62,7 +62,7 @@ class TorchLog(TorchFrames):
         self.detailed = False
         self.last_pass: Any = None  # the Backward that ended last
         self.passes_over = 0
-        self._most = MAX_EVENTS if scan else MOST_WITHOUT_VALUES
+        self.most = MAX_EVENTS if scan else MOST_WITHOUT_VALUES
         self._failures = 0
         self.times: dict[int, int] = {}  # event index -> ns since the log was made
         self._begun_ns = time.perf_counter_ns()
@@ -172,23 +172,13 @@ class TorchLog(TorchFrames):
     def watch_details(self) -> None:
         """Note also what only a picture of the graph needs: times, sizes, moments."""
         self.detailed = self.values.detailed = self.graph.detailed = True
-
-    def note(self, kind: str, *rest: Any) -> int:
-        """Append an event in short and return its index: here, the program waits."""
-        raw = self.program.raw
-        with self.lock:
-            index = self.next_index
-            self.next_index = index + 1
-            raw.append((kind, index, *rest))
-            if self.detailed or len(raw) > self._most:
-                self.added(index)
-        return index
+        self.watchful = True
 
     def added(self, index: int) -> None:
         """Note when an event came; drop the oldest half when there are too many."""
         if self.detailed:
             self.times[index] = time.perf_counter_ns() - self._begun_ns
-        if len(self.program.raw) > self._most:
+        if len(self.program.raw) > self.most:
             self._drop_old()
 
     def _drop_old(self) -> None:

@@ -98,6 +98,8 @@ class Log:
         self.user_files = UserFiles()
         self.muted = 0
         self.next_index = 0  # what the next event will get
+        self.most = MAX_EVENTS  # that are kept
+        self.watchful: Any = False  # true while each event is something to look at
 
     # ---- events -------------------------------------------------------------------
 
@@ -137,17 +139,19 @@ class Log:
 
         What waits for the user's program is this; everything else can come later.
         """
+        raw = self.program.raw
         with self.lock:
             index = self.next_index
             self.next_index = index + 1
-            self.program.raw.append((kind, index, *rest))
-            self.added(index)
+            raw.append((kind, index, *rest))
+            if len(raw) > self.most or self.watchful:
+                self.added(index)
         return index
 
     def added(self, index: int) -> None:
         """Drop the oldest half of the events when there are too many."""
-        if len(self.program.raw) > MAX_EVENTS:
-            self.program.drop(MAX_EVENTS // 2)
+        if len(self.program.raw) > self.most:
+            self.program.drop(self.most // 2)
 
     def made(self, call: Call) -> None:
         """Learn that a call made the nodes it lists; for engines that keep a table."""
@@ -193,9 +197,15 @@ class Log:
     def stack(self) -> tuple[RawSite, ...]:
         """Return the user's frames around the innermost one, innermost first."""
         frame = self.frame()
-        sites: list[RawSite] = []
-        while frame is not None and len(sites) <= _DEEPEST:
-            if self.user_files[frame.f_code.co_filename]:
-                sites.append((frame.f_code, frame.f_lasti))
-            frame = frame.f_back
-        return tuple(sites[1:])
+        return () if frame is None else self.outside(frame)
+
+    def outside(self, frame: FrameType) -> tuple[RawSite, ...]:
+        """Return the user's frames around this one, innermost first."""
+        users, sites = self.user_files, list[RawSite]()
+        outer = frame.f_back
+        while outer is not None and len(sites) < _DEEPEST:
+            code = outer.f_code
+            if users[code.co_filename]:
+                sites.append((code, outer.f_lasti))
+            outer = outer.f_back
+        return tuple(sites)
