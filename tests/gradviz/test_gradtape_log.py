@@ -2,57 +2,22 @@
 
 from __future__ import annotations
 
-import warnings
-from collections.abc import Callable
 from functools import partial
-from typing import Any, TypeVar
+from typing import Any
 
 import numpy as np
 import pytest
 
 import gradtape as torch
-from gradviz._capture._gradtape_log import GradtapeLog
 from gradviz.program.events import (
     Backward,
-    Call,
-    Event,
     HookRan,
     HookRegistered,
     ModeSwitched,
     Raised,
 )
 from gradviz.program.places import Places
-from gradviz.program.records import Program
-
-E = TypeVar("E", bound=Event)
-
-
-def logged(run: Callable[[], object], *, scan: bool = True) -> Program:
-    """Run a function under the log; what it raises is part of the log."""
-    log = GradtapeLog(scan=scan)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        try:
-            with log:
-                kept = run()
-                del kept
-        except (RuntimeError, ValueError):
-            pass
-    assert log.program.notes == []
-    return log.program
-
-
-def of(program: Program, kind: type[E]) -> list[E]:
-    return [event for event in program.events if isinstance(event, kind)]
-
-
-def calls(program: Program, *ops: str) -> list[Call]:
-    return [call for call in of(program, Call) if not ops or call.op in ops]
-
-
-def leaf(*values: float) -> Any:
-    return torch.tensor(list(values), requires_grad=True)
-
+from tests.gradviz.gradtape_logs import calls, leaf, logged, of
 
 # ---- calls --------------------------------------------------------------------------
 
