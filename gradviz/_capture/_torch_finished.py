@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import cache
 from typing import Any
 
 from gradviz import ir
 from gradviz._capture._collector import collector_paused
+from gradviz._capture._later import later
 from gradviz._capture._names import tensors_in_frame
 from gradviz._capture._own import users_frame
 from gradviz._capture._torch_look import class_of, look
@@ -45,13 +47,18 @@ class TorchFinished:
     def row_finder(self) -> Callable[[Any], int | None]:
         """Return a function that says which row a live node has."""
         seen = self.seen
-        rows = {number: row for row, number in enumerate(order(seen))}
-        made = {
-            (sequence, cls.name): rows[number]
-            for number, (cls, sequence, *_) in enumerate(seen.nodes)
-        }
+
+        @cache
+        def tables() -> tuple[dict[int, int], dict[tuple[int, str], int]]:
+            rows = {number: row for row, number in enumerate(order(seen))}
+            made = {
+                (sequence, cls.name): rows[number]
+                for number, (cls, sequence, *_) in enumerate(seen.nodes)
+            }
+            return rows, made
 
         def row_of(node: Any) -> int | None:
+            rows, made = tables()
             leaf = getattr(node, "variable", None)
             if leaf is None:
                 return made.get((node._sequence_nr(), class_of(node).name))
@@ -66,10 +73,11 @@ def read_graph(
 ) -> tuple[ir.Snapshot, Callable[[Any], int | None]]:
     """Walk the finished graph behind ``loss``.
 
-    Returns its snapshot, and which row a live node has in it. The tensor requires grad.
+    Returns its snapshot, with rows that are made when they are read, and which row a
+    live node has in it. The tensor requires grad.
     """
     found = TorchFinished(loss, title=title)
-    return found.snapshot(), found.row_finder()
+    return later(found.snapshot), found.row_finder()
 
 
 def _root_of(torch: Any, loss: Any) -> Any:

@@ -8,6 +8,7 @@ from functools import cache
 from typing import Any
 
 from gradviz import ir
+from gradviz._capture._quick import quick
 from gradviz._capture._sources import SiteTable
 from gradviz._capture._torch_facts import op_name, source_of
 from gradviz._capture._torch_look import Kept, Look, NodeClass, Result
@@ -21,6 +22,9 @@ from gradviz._capture._torch_views import (
     view_call,
     view_layouts,
 )
+
+_op_node, _edge, _saved_row = quick(ir.OpNode), quick(ir.Edge), quick(ir.Saved)
+_tensor_meta, _storage_meta = quick(ir.TensorMeta), quick(ir.StorageMeta)
 
 
 class TorchRows:
@@ -75,7 +79,7 @@ class TorchRows:
         else:
             call = op_name(cls.name)
         hooks = seen.hooks.get(number, ())
-        return ir.OpNode(
+        return _op_node(
             cls.name,
             _kind(cls),
             call,
@@ -94,7 +98,7 @@ class TorchRows:
         rows, results = self.rows, self._results
         return tuple(
             [
-                ir.Edge(rows[edge[0]], edge[1], target, place, results.get(edge))
+                _edge(rows[edge[0]], edge[1], target, place, results.get(edge))
                 for target, number in enumerate(self.order)
                 for place, edge in enumerate(self.seen.nodes[number][2])
                 if edge is not None
@@ -104,7 +108,7 @@ class TorchRows:
     def _saved(self) -> tuple[ir.Saved, ...]:
         return tuple(
             [
-                ir.Saved(row, slot, self._tensor(place), version, now, False, hooked)
+                _saved_row(row, slot, self._tensor(place), version, now, False, hooked)
                 for row, number in enumerate(self.order)
                 for slot, place, version, now, hooked in self.seen.nodes[number][4]
             ]
@@ -141,7 +145,7 @@ class TorchRows:
 
     def _meta(self, place: int) -> ir.TensorMeta:
         facts = self.seen.tensors[place]
-        return ir.TensorMeta(
+        return _tensor_meta(
             numbers(facts[0]),
             numbers(facts[1]),
             facts[2],
@@ -161,7 +165,7 @@ class TorchRows:
         if meta is None:
             sizes, dtype, device = result
             shape = numbers(sizes)
-            meta = self._unseen[result] = ir.TensorMeta(
+            meta = self._unseen[result] = _tensor_meta(
                 shape,
                 tuple(contiguous(shape)),
                 0,
@@ -188,7 +192,7 @@ class TorchRows:
         call = view_call(cls.name, arguments)
         shapes = [numbers(result[0]) for result in results]
         return [
-            ir.TensorMeta(
+            _tensor_meta(
                 found.shape,
                 found.strides,
                 found.offset,
@@ -231,7 +235,7 @@ class TorchRows:
         sizes = self.seen.storages.values()
         return tuple(
             [
-                ir.StorageMeta(
+                _storage_meta(
                     nbytes, devices[at], itemsize, versions[at], tuple(aliases[at])
                 )
                 for at, (nbytes, itemsize) in enumerate(sizes)

@@ -102,9 +102,12 @@ def numbers(sizes: Iterable[Any]) -> tuple[int, ...]:
     Nested tensors have such, and what ``torch.compile`` keeps open.
     """
     found = tuple(sizes)
-    if all(type(size) is int for size in found):
+    if _INTEGER.issuperset(map(type, found)):
         return found
     return tuple(0 if _varies(size) else int(size) for size in found)
+
+
+_INTEGER = frozenset({int})
 
 
 def _varies(size: Any) -> bool:

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import copy
+import dataclasses
 import gc
 import linecache
+import pickle
 import warnings
 import weakref
 from typing import Any
@@ -193,3 +196,25 @@ def test_tensors_without_strides_are_captured(layout: str):
     snapshot = gradviz.capture(loss)
     validate(snapshot)
     assert snapshot.nodes[0].call == "x"
+
+
+def test_rows_are_made_late_and_nobody_can_tell():
+    x = torch.ones(3, requires_grad=True)
+    loss = x.exp().sum()
+    seen = weakref.ref(loss), weakref.ref(x)
+    captured: list[ir.Snapshot] = []
+    for _ in range(6):
+        captured.append(gradviz.capture(loss, title="later"))
+    x.data.add_(1)
+    del x, loss
+    assert [each() for each in seen] == [None, None]
+    read, *unread = captured
+    assert read.nodes[0].call == "x"
+    assert unread[0] == read
+    assert hash(unread[1]) == hash(read)
+    assert pickle.loads(pickle.dumps(unread[2])) == read
+    assert copy.deepcopy(unread[3]) == read
+    renamed = dataclasses.replace(unread[4], title="now")
+    assert (renamed.title, renamed.nodes) == ("now", read.nodes)
+    with pytest.raises(AttributeError, match="'Snapshot' object has no attribute 'x'"):
+        unread[4].x  # type: ignore[attr-defined]  # noqa: B018
