@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any, Generic, TypeVar
 
 from gradviz import ir
@@ -12,9 +13,11 @@ from gradviz._capture._raw import (
     RawNode,
     RawSaved,
     RawScope,
+    RawStatistics,
     RawStorage,
     RawTensor,
     Recording,
+    as_record,
 )
 from gradviz._capture._sources import SiteTable
 
@@ -26,12 +29,12 @@ class _Table(Generic[T]):
 
     def __init__(self) -> None:
         self.rows: list[T] = []
-        self._index: dict[int, int] = {}
+        self.index: dict[int, int] = {}  # by id
 
     def add(self, row: T) -> int:
-        index = self._index.get(id(row))
+        index = self.index.get(id(row))
         if index is None:
-            index = self._index[id(row)] = len(self.rows)
+            index = self.index[id(row)] = len(self.rows)
             self.rows.append(row)
         return index
 
@@ -48,7 +51,7 @@ class _Assembly:
         self.tensors: _Table[RawTensor] = _Table()
         self.storages: _Table[RawStorage] = _Table()
         self.scopes: _Table[RawScope] = _Table()
-        self.statistics: _Table[ir.Statistics] = _Table()
+        self.statistics: _Table[RawStatistics] = _Table()
         self.sites = SiteTable()
 
     def scope(self, scope: RawScope | None) -> int | None:
@@ -61,10 +64,9 @@ class _Assembly:
         self, raw: RawNode, iterations: dict[int, int], orders: dict[int, int]
     ) -> ir.OpNode:
         flags = [
-            *(["freed"] if raw.is_freed() else []),
+            *(["freed"] if raw.freed else []),
             *(["modified"] if any(_stale(raw, s) for s in raw.saved) else []),
         ]
-        hooks = raw.hooks()
         return ir.OpNode(
             name=raw.name,
             kind=raw.kind,
@@ -78,8 +80,8 @@ class _Assembly:
             stack=tuple(i for s in raw.stack if (i := self.sites.add(s)) is not None),
             sequence=raw.sequence,
             formula=raw.formula,
-            hooks=tuple(hook.name for hook in hooks),
-            hook_sites=self.sites.definitions(hooks),
+            hooks=tuple(hook.name for hook in raw.hooks),
+            hook_sites=self.sites.definitions(raw.hooks),
             flags=tuple(flags),
             grad_outputs=tuple(
                 -1 if s is None else self.statistics.add(s) for s in raw.grad_outputs
@@ -111,7 +113,7 @@ class _Assembly:
                 tensor=self.tensors.add(saved.tensor),
                 version_saved=saved.version,
                 version_now=_version_now(raw, saved),
-                freed=raw.is_freed(),
+                freed=raw.freed,
                 hooked=saved.hooked,
             )
             for number, raw in enumerate(self.recording.nodes)
@@ -186,8 +188,12 @@ class _Assembly:
 
 def assemble(recording: Recording) -> ir.Snapshot:
     """Return the snapshot of a recording."""
+    return assemble_with_rows(recording)[0]
+
+
+def assemble_with_rows(recording: Recording) -> tuple[ir.Snapshot, Mapping[int, int]]:
+    """Return the snapshot, and the rows of its statistics by the ``id`` of the raw."""
     build = _Assembly(recording)
-    _look_again(recording.nodes)
     iterations = _iterations(recording.nodes)
     derived = orders(recording.nodes, recording.events)
     nodes = tuple(build.op_node(raw, iterations, derived) for raw in recording.nodes)
@@ -198,7 +204,7 @@ def assemble(recording: Recording) -> ir.Snapshot:
     writes = build.writes()
     storages = build.storage_metas(tensors)
     flow = flow_tables(recording, nodes, build.node_numbers, build.statistics.add)
-    return ir.Snapshot(
+    snapshot = ir.Snapshot(
         producer=recording.producer,
         title=recording.title,
         nodes=nodes,
@@ -207,7 +213,7 @@ def assemble(recording: Recording) -> ir.Snapshot:
         saved=saved,
         storages=storages,
         writes=writes,
-        statistics=tuple(build.statistics.rows),
+        statistics=tuple(map(as_record, build.statistics.rows)),
         scopes=tuple(_scope_row(build, scope) for scope in build.scopes.rows),
         sites=tuple(build.sites.rows),
         sources=build.sites.sources(),
@@ -220,6 +226,7 @@ def assemble(recording: Recording) -> ir.Snapshot:
         flow_steps=flow.steps,
         flow=flow.points,
     )
+    return snapshot, build.statistics.index
 
 
 def _scope_row(build: _Assembly, scope: RawScope) -> ir.Scope:
@@ -246,14 +253,6 @@ def _flowing(producer: RawNode, output: int) -> RawTensor | None:
     return producer.outputs[output] if output < len(producer.outputs) else None
 
 
-def _look_again(nodes: list[RawNode]) -> None:
-    for raw in nodes:
-        kept = [saved.tensor for saved in raw.saved]
-        for tensor in (*raw.inputs, *raw.outputs, *kept):
-            if tensor.storage is not None:
-                tensor.storage.refresh(tensor.storage)
-
-
 def _stale(node: RawNode, saved: RawSaved) -> bool:
     return _version_now(node, saved) != saved.version
 
@@ -264,7 +263,7 @@ def _version_now(node: RawNode, saved: RawSaved) -> int:
     An optimizer step after backward() writes the weights, which harms nobody then.
     """
     storage = saved.tensor.storage
-    if storage is None or node.is_freed():
+    if storage is None or node.freed:
         return saved.version if saved.found is None else saved.found
     return storage.version
 

@@ -5,8 +5,7 @@ from __future__ import annotations
 import inspect
 import sys
 import textwrap
-import weakref
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from functools import cache
 from types import FrameType
 from typing import Any
@@ -15,8 +14,8 @@ from gradtape._define import OPS
 from gradtape._node import AccumulateGrad, Node, SavedTensor
 from gradtape._op import Op, formula_text
 from gradtape._packing import Packing
-from gradtape._site import internal_files, user_stack
-from gradtape._storage import Storage
+from gradtape._site import internal_files
+from gradtape._storage import WRITE_LOG_LENGTH, Storage
 from gradtape._tensor import Tensor
 from gradtape._views import CopySlices
 from gradtape.autograd._custom_node import CustomNode
@@ -40,26 +39,17 @@ def tensors_in(values: Iterable[Any]) -> list[Tensor]:
     return found
 
 
-def leave_as_is(_raw: RawStorage) -> None:
-    """Leave the record of a storage that is gone as it is."""
-
-
-def look_at(storage: Storage) -> Callable[[RawStorage], None]:
-    """Return a function that brings a record up to date, while the memory lives."""
-    reference = weakref.ref(storage)
-
-    def refresh(raw: RawStorage) -> None:
-        alive = reference()
-        if alive is None or raw.version == alive.version != 0:
-            return
-        raw.version = alive.version
-        writers = {write.version: write.node for write in raw.writes}
-        raw.writes = [
-            RawWrite(w.version, w.op, w.site, writers.get(w.version))
-            for w in alive.writes
-        ]
-
-    return refresh
+def look_at(storage: Storage, raw: RawStorage) -> None:
+    """Bring the record of memory up to date: its version, and who wrote to it."""
+    version = 0 if storage.inference else storage.version
+    if raw.version == version:
+        return
+    raw.version = version
+    latest = raw.writes[-1].version if raw.writes else 0
+    for write in storage.writes:
+        if write.version > latest:
+            found = RawWrite(write.version, write.op, write.site)
+            raw.wrote(found, WRITE_LOG_LENGTH)
 
 
 def storage_ids(node: Node) -> tuple[int, ...]:
@@ -74,6 +64,12 @@ def device_of(array: Any) -> str:
     return "cpu" if isinstance(device, str) else f"cuda:{device.id}"
 
 
+@cache
+def name_of(dtype: Any) -> str:
+    """Return the name of an array's dtype, which NumPy works out each time."""
+    return dtype.name
+
+
 def kind_of(node: Node, op: Op | None) -> ir.NodeKind:
     """Say what sort of node this is."""
     if isinstance(node, CopySlices):
@@ -83,24 +79,22 @@ def kind_of(node: Node, op: Op | None) -> ir.NodeKind:
     return "op" if op.view is None else "view"
 
 
-def hooks_of(node: Node) -> Callable[[], tuple[Hook, ...]]:
-    """Return a function that lists the hooks on a node, while it lives."""
-    reference = weakref.ref(node)
+def hooks_of(node: Node) -> tuple[Hook, ...]:
+    """Return the hooks that are on a node now."""
+    tables: list[Any] = []
+    if node.extra is not None:
+        extra = node.extra
+        tables += [extra.pre_hooks, extra.post_hooks, *extra.tensor_hooks.values()]
+    if isinstance(node, AccumulateGrad) and node.variable._extra is not None:
+        more = node.variable._extra
+        tables += [more.hooks or {}, more.post_accumulate or {}]
+    return hooks_in(*tables) if tables else ()
 
-    def hooks() -> tuple[Hook, ...]:
-        alive = reference()
-        if alive is None:
-            return ()
-        tables: list[Any] = []
-        if alive.extra is not None:
-            extra = alive.extra
-            tables += [extra.pre_hooks, extra.post_hooks, *extra.tensor_hooks.values()]
-        if isinstance(alive, AccumulateGrad) and alive.variable._extra is not None:
-            more = alive.variable._extra
-            tables += [more.hooks or {}, more.post_accumulate or {}]
-        return hooks_in(*tables)
 
-    return hooks
+def is_freed(node: Node) -> bool:
+    """Tell whether a node has let go of what it saved."""
+    inner = node.inner if isinstance(node, CopySlices) else node
+    return inner.saved is None
 
 
 def saved_slots(node: Node) -> Iterator[tuple[str, int | None, SavedTensor]]:
@@ -166,14 +160,31 @@ def formula_of(op: Op) -> str:
     return _formulas_by_key(op.key)
 
 
+class _Files(dict[str, str]):
+    """File name -> whose it is: "host", "own" (the engine's too) or "user"."""
+
+    def __missing__(self, file: str) -> str:
+        own = internal_files[file] or is_own_file(file)
+        self[file] = owner = "host" if is_host_file(file) else "own" if own else "user"
+        return owner
+
+
+_owner_of = _Files()
+_MOST_FRAMES = 32
+
+
 def outer_frames() -> tuple[RawSite, ...]:
     """Return the user's frames around the innermost one, as far out as the cell."""
     frames: list[RawSite] = []
-    for site in user_stack():
-        if is_host_file(site[0].co_filename):
+    frame: FrameType | None = sys._getframe(1)
+    while frame is not None and len(frames) < _MOST_FRAMES:
+        code = frame.f_code
+        owner = _owner_of[code.co_filename]
+        if owner == "user":
+            frames.append((code, frame.f_lasti))
+        elif owner == "host":
             break
-        if not is_own_file(site[0].co_filename):
-            frames.append(site)
+        frame = frame.f_back
     return tuple(frames[1:])
 
 

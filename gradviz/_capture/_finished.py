@@ -43,12 +43,15 @@ def read_graphs(
         root = reader.node(node)
         reached[id(root)] = root
         if loss.grad_fn is not None and loss._nr < len(root.outputs):
-            root.outputs[loss._nr] = reader.tensor(loss)
+            at = loss._nr
+            made = (*root.outputs[:at], reader.tensor(loss), *root.outputs[at + 1 :])
+            root.outputs = made
     reader.rename(reader.names)
+    reader.look_again(reader.made)
     nodes = sorted(
         reader.made, key=lambda raw: -1 if raw.sequence is None else raw.sequence
     )
-    used = {id(edge.producer) for raw in nodes for edge in raw.edges}
+    used = {id(producer) for raw in nodes for producer in raw.behind}
     roots = [root for key, root in reached.items() if key not in used]
     rows = {id(raw): row for row, raw in enumerate(nodes)}
     recording = Recording(PRODUCER, title, nodes, roots, notes=[NOT_RECORDED])

@@ -4,9 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from operator import itemgetter
 
 from gradviz import ir
-from gradviz._capture._raw import RawFlowStep, RawNode, Recording
+from gradviz._capture._raw import (
+    RawFlowStep,
+    RawNode,
+    RawStatistics,
+    Recording,
+    as_record,
+    as_tuple,
+)
 from gradviz.flow.table import point_of
 
 KEPT_FLOW_POINTS = 100_000
@@ -22,39 +30,45 @@ class FlowLog:
         self.steps: list[RawFlowStep] = []
         self.forgotten = 0
         self._count = 0
-        self._open = False
+        self._leaves: list[RawNode] = []  # of the pass that is open
+        self._summaries: list[RawStatistics] = []
 
-    def add(self, time_ns: int, leaf: RawNode, summary: ir.Statistics | None) -> None:
+    def add(self, time_ns: int, leaf: RawNode, summary: RawStatistics | None) -> None:
         """Note the gradient that a leaf took in; the first one begins a step."""
         if summary is None:
             return
-        if not self._open:
-            self.steps.append(RawFlowStep(time_ns))
-            self._open = True
-        step = self.steps[-1]
-        step.time_ns = time_ns
-        step.points.append((leaf, summary))
-        self._count += 1
+        if not self._leaves:
+            self.steps.append(RawFlowStep(time_ns, self._leaves, self._summaries))
+        self._leaves.append(leaf)
+        self._summaries.append(summary)
+        self.steps[-1].time_ns = time_ns
 
     def end_pass(self) -> None:
         """Note that the pass is over; what lies far back is kept in short."""
-        if not self._open:
+        if not self._leaves:
             return
-        self._open = False
+        self._count += len(self._leaves)
+        before, last = self.steps[-2] if len(self.steps) > 1 else None, self.steps[-1]
+        last.leaves, last.summaries = tuple(self._leaves), tuple(self._summaries)
+        if before is not None and before.leaves == last.leaves:
+            last.leaves = before.leaves
+        self._leaves, self._summaries = [], []
         if len(self.steps) > _FULL_STEPS:
             old = self.steps[-_FULL_STEPS - 1]
-            old.points = [
-                (leaf, replace(summary, histogram=(), std=None))
-                for leaf, summary in old.points
-            ]
+            old.summaries = tuple([in_short(each) for each in old.summaries])
         while self._count > KEPT_FLOW_POINTS and len(self.steps) > 1:
-            self._count -= len(self.steps.pop(0).points)
+            self._count -= len(self.steps.pop(0).leaves)
             self.forgotten += 1
 
     def stepped(self) -> None:
         """Note that an optimizer used the gradients of the last step."""
         if self.steps:
             self.steps[-1].stepped = True
+
+
+def in_short(summary: RawStatistics) -> RawStatistics:
+    """Return a summary without its histogram and spread."""
+    return as_tuple(replace(as_record(summary), std=None, histogram=()))
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,7 +84,7 @@ def flow_tables(
     recording: Recording,
     nodes: Sequence[ir.OpNode],
     numbers: Mapping[int, int],
-    add_statistics: Callable[[ir.Statistics], int],
+    add_statistics: Callable[[RawStatistics], int],
 ) -> FlowTables:
     """Return the tables; ``numbers`` maps the id of a leaf's record to its row.
 
@@ -78,7 +92,7 @@ def flow_tables(
     the last one first.
     """
     flow = recording.flow
-    leaves = {id(leaf): leaf for step in flow for leaf, _ in step.points}
+    leaves = {id(leaf): leaf for step in flow for leaf in step.leaves}
     order = [*reversed(leaves.values())]
     rows = {id(leaf): row for row, leaf in enumerate(order)}
     layers = tuple(_layer(leaf, numbers.get(id(leaf)), nodes) for leaf in order)
@@ -94,10 +108,11 @@ def flow_tables(
                 stepped=step.stepped,
             )
         )
-        by_layer = {rows[id(leaf)]: summary for leaf, summary in step.points}
-        for layer in sorted(by_layer):
-            summary = by_layer[layer]
-            full = add_statistics(summary) if summary.histogram else None
+        reached = map(rows.__getitem__, map(id, step.leaves))
+        by_layer = dict(zip(reached, step.summaries, strict=True))
+        for layer, raw in sorted(by_layer.items(), key=itemgetter(0)):
+            summary = as_record(raw)
+            full = add_statistics(raw) if summary.histogram else None
             points.append(point_of(summary, at, layer, full))
     return FlowTables(layers, tuple(steps), tuple(points))
 

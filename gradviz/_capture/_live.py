@@ -3,15 +3,24 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Sequence
-from operator import attrgetter
+from collections.abc import Sequence
+from dataclasses import fields
+from operator import attrgetter, itemgetter
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from gradviz import ir
-from gradviz._capture._assemble import assemble
-from gradviz._capture._raw import RawFlowStep, RawNode, Recording
+from gradviz._capture._assemble import assemble_with_rows
+from gradviz._capture._raw import (
+    RawFlowStep,
+    RawNode,
+    RawStatistics,
+    Recording,
+    as_record,
+    leaves_of,
+)
 from gradviz.live import FLOW_NUMBERS, FLOW_POINTS, STATISTICS, Delta, FlowTail
 
 if TYPE_CHECKING:
@@ -19,10 +28,12 @@ if TYPE_CHECKING:
 
 _BINS = 32
 _FEWEST_STEPS = 16  # of the flow in a delta, however many layers there are
-_read = attrgetter(*STATISTICS)
 _UNKNOWN = (None,) * len(STATISTICS)
+_of_record = attrgetter(*STATISTICS)
+_names = [each.name for each in fields(ir.Statistics)]
+_of_tuple = itemgetter(*map(_names.index, STATISTICS))
 
-Slots = list[ir.Statistics | None]
+Slots = list[RawStatistics | None]
 """The statistics of one step, in an order that equal steps share."""
 
 
@@ -36,6 +47,7 @@ class StepSource(ABC):
         self._places: list[int] = []  # the slot of each of these rows
         self._absent: list[int] = []  # slots without statistics
         self._layers: dict[int, int] = {}  # id of a leaf's record, or its key -> layer
+        self._past: dict[int, Any] = {}  # the points of finished steps, by number
 
     # ---- what an engine's recorder has to tell --------------------------------------
 
@@ -73,9 +85,8 @@ class StepSource(ABC):
         """See :class:`gradviz.live.Source`."""
         with self.hold():
             recording = self.record()
-            snapshot = assemble(recording)
+            snapshot, row_of = assemble_with_rows(recording)
             shape, slots = self.shape(), self.slots()
-        row_of = {id(each): row for row, each in enumerate(snapshot.statistics)}
         pairs = {row_of.get(id(each)): place for place, each in enumerate(slots)}
         pairs.pop(None, None)
         self._rows = [row for row in pairs if row is not None]
@@ -85,10 +96,11 @@ class StepSource(ABC):
         self._statistics = len(snapshot.statistics)
         leaves: dict[int, int] = {}
         for step in recording.flow:
-            for leaf, _ in step.points:
+            for leaf in step.leaves:
                 leaves.setdefault(self.leaf_key(leaf), len(leaves))
         last = len(leaves) - 1  # layers are in the order of the model
         self._layers = {key: last - at for key, at in leaves.items()}
+        self._past.clear()
         return snapshot
 
     def delta(self) -> Delta | None:
@@ -105,43 +117,68 @@ class StepSource(ABC):
             tail = self._tail(steps, first + len(flow) - len(steps))
         if tail is None or any(slots[place] is not None for place in self._absent):
             return None
-        values = [
-            _UNKNOWN if each is None else _read(each)
-            for each in map(slots.__getitem__, self._places)
-        ]
+        values = [_read(slots[place]) for place in self._places]
         matrix = np.array(values, dtype=np.float32).reshape(-1, len(STATISTICS))
         rows = np.array(self._rows, dtype=np.uint32)
         return Delta(self._statistics, rows, matrix, tail)
 
     def _tail(self, steps: list[RawFlowStep], first: int) -> FlowTail | None:
         """Return the last steps as columns; None where a leaf is new."""
-        count = len(self._layers)
-        points = np.full((len(steps), count, len(FLOW_NUMBERS)), np.nan, np.float32)
-        histograms = np.zeros((count, 2 + _BINS), np.float32)
-        for at, step in enumerate(steps):
-            for leaf, summary in step.points:
-                layer = self._layers.get(self.leaf_key(leaf))
-                if layer is None:
+        past, self._past = self._past, {}
+        numbers = list(range(first, first + len(steps)))
+        for number, step in zip(numbers, steps, strict=True):
+            points = past.get(number)
+            if points is None:
+                points = self._points(step)
+                if points is None:
                     return None
-                points[at, layer] = _numbers(summary)
-                if at == len(steps) - 1 and summary.histogram:
-                    ends = (summary.histogram_low, summary.histogram_high)
-                    histograms[layer] = (*ends, *summary.histogram)
+            self._past[number] = points
+        shape = len(steps), len(self._layers), len(FLOW_NUMBERS)
+        columns = np.array(list(self._past.values()), np.float32).reshape(shape)
+        for number in numbers[-2:]:
+            del self._past[number]  # it may go on
         return FlowTail(
-            list(range(first, first + len(steps))),
+            numbers,
             [step.time_ns for step in steps],
             [step.stepped for step in steps],
-            points,
-            histograms,
+            columns,
+            self._histograms(steps[-1:]),
         )
 
+    def _points(self, step: RawFlowStep) -> NDArray[np.float32] | None:
+        shape = len(self._layers), len(FLOW_NUMBERS)
+        points = np.full(shape, np.nan, np.float32)
+        for leaf, summary in zip(step.leaves, step.summaries, strict=True):
+            layer = self._layers.get(self.leaf_key(leaf))
+            if layer is None:
+                return None
+            points[layer] = _numbers(summary)
+        return points
 
-def _numbers(summary: ir.Statistics) -> tuple[float, ...]:
-    low, high = summary.minimum, summary.maximum
-    nan = float("nan")
-    largest = nan if low is None or high is None else max(abs(low), abs(high))
-    norm = nan if summary.norm is None else summary.norm
-    return norm, largest, summary.zeros, summary.nans, summary.infs
+    def _histograms(self, steps: list[RawFlowStep]) -> NDArray[np.float32]:
+        histograms = np.zeros((len(self._layers), 2 + _BINS), np.float32)
+        for step in steps:
+            for leaf, raw in zip(step.leaves, step.summaries, strict=True):
+                summary = as_record(raw)
+                if summary.histogram:
+                    layer = self._layers[self.leaf_key(leaf)]
+                    ends = (summary.histogram_low, summary.histogram_high)
+                    histograms[layer] = (*ends, *summary.histogram)
+        return histograms
+
+
+def _read(summary: RawStatistics | None) -> tuple[float | None, ...]:
+    if summary is None:
+        return _UNKNOWN
+    if isinstance(summary, ir.Statistics):
+        return _of_record(summary)
+    return _of_tuple(summary)
+
+
+def _numbers(summary: RawStatistics) -> tuple[float | None, ...]:
+    norm, low, high, _, _, *counts = _read(summary)
+    largest = None if low is None or high is None else max(abs(low), abs(high))
+    return norm, largest, *counts
 
 
 class GradtapeSource(StepSource):
@@ -154,7 +191,7 @@ class GradtapeSource(StepSource):
     def version(self) -> int:
         recorder = self._recorder
         finished = recorder.finished
-        return finished if finished else -len(recorder.kept_steps[-1])
+        return finished if finished else -len(recorder.kept.open.nodes)
 
     def hold(self) -> Any:
         return self._recorder.lock
@@ -167,18 +204,25 @@ class GradtapeSource(StepSource):
         step = self._last()
         if step is None:
             return None
-        place = {id(raw): at for at, raw in enumerate(step)}
+        place = {id(raw): at for at, raw in enumerate(step)}.get
         return [
             (
                 raw.name,
                 raw.outputs[0].shape if raw.outputs else None,
-                [place.get(id(edge.producer), -1) for edge in raw.edges],
+                len(raw.grad_outputs),
+                len(raw.grad_inputs),
+                *[place(id(producer)) for producer in raw.behind],
             )
             for raw in step
         ]
 
     def slots(self) -> Slots:
-        return [found for raw in self._nodes() for found in _of_node(raw)]
+        found: Slots = []
+        for raw in self._nodes():
+            found += raw.grad_outputs
+            found += raw.grad_inputs
+            found += [output.statistics for output in raw.outputs]
+        return found
 
     def flow(self) -> tuple[Sequence[RawFlowStep], int]:
         flow = self._recorder.flow
@@ -189,22 +233,12 @@ class GradtapeSource(StepSource):
 
     def _last(self) -> list[RawNode] | None:
         """Return the nodes of the last finished step that made any."""
-        finished = self._recorder.kept_steps[:-1]
-        return next((step for step in reversed(finished) if step), None)
+        finished = reversed(self._recorder.kept.finished)
+        return next((step.nodes for step in finished if step.nodes), None)
 
     def _nodes(self) -> list[RawNode]:
-        step = self._last() or self._recorder.kept_steps[-1]
-        ends = (edge.producer for raw in step for edge in raw.edges)
-        leaves = {id(raw): raw for raw in ends if raw.kind == "accumulate"}
-        return [*leaves.values(), *step]
-
-
-def _of_node(raw: RawNode) -> Iterator[ir.Statistics | None]:
-    yield from raw.grad_outputs
-    for edge in raw.edges:
-        yield edge.gradient
-    for output in raw.outputs:
-        yield output.statistics
+        step = self._last() or self._recorder.kept.open.nodes
+        return [*leaves_of(step).values(), *step]
 
 
 class FirstSource:

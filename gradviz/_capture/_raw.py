@@ -2,18 +2,30 @@
 
 They refer to each other as objects, so old steps can be dropped and the rest stays
 whole. They hold no tensor, no array and no node of the engine.
+
+There are many of them, and Python's cycle collector visits each object that refers to
+others, again and again. So they are few and flat: tuples that are shared where they are
+empty, no closures, edges as columns of their node, a summary as a tuple of numbers,
+which the collector leaves out.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass, field
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field, fields
+from itertools import zip_longest
+from operator import attrgetter
 from types import CodeType
+from typing import Any, NamedTuple, TypeAlias
 
 from gradviz import ir
 from gradviz._capture._hooks import Hook
 
 RawSite = tuple[CodeType, int]
+
+RawStatistics: TypeAlias = ir.Statistics | tuple[Any, ...]
+"""A summary: the record, or a tuple of its fields."""
 
 KEPT_STEPS = 4
 """How many finished steps a recording keeps unless the user asks for more."""
@@ -29,16 +41,22 @@ class RawWrite:
     node: RawNode | None = None
 
 
-@dataclass(slots=True, eq=False, weakref_slot=True)
+@dataclass(slots=True, eq=False)
 class RawStorage:
     """Memory, as it was when last looked at."""
 
     nbytes: int
     device: str
     itemsize: int
-    version: int
-    refresh: Callable[[RawStorage], None]  # looks again, while the memory lives
-    writes: list[RawWrite] = field(default_factory=list)
+    version: int = 0
+    writes: deque[RawWrite] | tuple[()] = ()  # oldest first
+    seen: int = 0  # the last step in which it was alive, or looked for
+
+    def wrote(self, write: RawWrite, most: int | None = None) -> None:
+        """Note a write; of more than ``most`` the oldest are forgotten."""
+        if not self.writes:
+            self.writes = deque(maxlen=most)
+        self.writes.append(write)
 
 
 @dataclass(slots=True, eq=False)
@@ -56,7 +74,7 @@ class RawTensor:
     is_leaf: bool = False
     is_view: bool = False
     name: str | None = None
-    statistics: ir.Statistics | None = None
+    statistics: RawStatistics | None = None
     holders: tuple[str, ...] = ()
 
 
@@ -82,37 +100,53 @@ class RawSaved:
     found: int | None = None  # the version that a failing backward pass found
 
 
-@dataclass(slots=True, eq=False)
-class RawEdge:
+class RawEdge(NamedTuple):
     """One next function of a node: who made the input, and what gradient it gets."""
 
     producer: RawNode
     output: int
     input: int
-    gradient: ir.Statistics | None = None
+    gradient: RawStatistics | None
 
 
 @dataclass(slots=True, eq=False)
 class RawNode:
-    """One backward function of one call."""
+    """One backward function of one call.
+
+    ``behind`` and ``numbers`` say who made each input, and which of its outputs that
+    was; ``grad_inputs`` what gradient it gets, as far as a pass came.
+    """
 
     name: str
     kind: ir.NodeKind
     call: str = ""
     arguments: tuple[str, ...] = ()
-    inputs: list[RawTensor] = field(default_factory=list)
-    outputs: list[RawTensor] = field(default_factory=list)
-    edges: list[RawEdge] = field(default_factory=list)
-    saved: list[RawSaved] = field(default_factory=list)
+    inputs: Sequence[RawTensor] = ()
+    outputs: Sequence[RawTensor] = ()
+    behind: Sequence[RawNode | None] = ()
+    numbers: Sequence[int] = ()
+    saved: Sequence[RawSaved] = ()
     scope: RawScope | None = None
     site: RawSite | None = None
     stack: tuple[RawSite, ...] = ()
     sequence: int | None = None
     formula: str = ""
-    hooks: Callable[[], tuple[Hook, ...]] = tuple
-    is_freed: Callable[[], bool] = bool
-    grad_outputs: list[ir.Statistics | None] = field(default_factory=list)
+    hooks: tuple[Hook, ...] = ()  # when last looked at
+    keeps: bool = False  # it saved something, which goes when the node goes
+    freed: bool = False  # it is gone, when last looked at
+    grad_outputs: Sequence[RawStatistics | None] = ()
+    grad_inputs: Sequence[RawStatistics | None] = ()
     elapsed_ns: int | None = None
+
+    @property
+    def edges(self) -> tuple[RawEdge, ...]:
+        """The inputs that gradients go to, in order."""
+        columns = zip_longest(self.behind, self.numbers, self.grad_inputs)
+        return tuple(
+            RawEdge(producer, number, at, gradient)
+            for at, (producer, number, gradient) in enumerate(columns)
+            if producer is not None
+        )
 
 
 @dataclass(slots=True, eq=False)
@@ -124,12 +158,46 @@ class RawEvent:
     node: RawNode | None = None
     tensor: RawTensor | None = None
     storage: RawStorage | None = None
-    statistics: ir.Statistics | None = None
+    statistics: RawStatistics | None = None
     site: RawSite | None = None
     scope: RawScope | None = None
     text: str = ""
     version: int | None = None
-    grad: ir.Statistics | None = None
+    grad: RawStatistics | None = None
+
+
+class EventList:
+    """Many events in one flat list of their fields."""
+
+    __slots__ = ("_cells",)
+
+    def __init__(self) -> None:
+        self._cells: list[Any] = []
+
+    def add(
+        self,
+        kind: ir.EventKind,
+        time_ns: int,
+        node: RawNode | None = None,
+        tensor: RawTensor | None = None,
+        storage: RawStorage | None = None,
+        statistics: RawStatistics | None = None,
+        site: RawSite | None = None,
+        scope: RawScope | None = None,
+        text: str = "",
+        version: int | None = None,
+        grad: RawStatistics | None = None,
+    ) -> None:
+        """Append an event; the arguments are the fields of :class:`RawEvent`."""
+        facts = kind, time_ns, node, tensor, storage, statistics, site, scope, text
+        self._cells += (*facts, version, grad)
+
+    def __iter__(self) -> Iterator[RawEvent]:
+        for at in range(0, len(self._cells), _EVENT_FIELDS):
+            yield RawEvent(*self._cells[at : at + _EVENT_FIELDS])
+
+
+_EVENT_FIELDS = len(fields(RawEvent))
 
 
 @dataclass(slots=True, eq=False)
@@ -137,7 +205,8 @@ class RawFlowStep:
     """The gradients that the leaves took in during one backward pass."""
 
     time_ns: int
-    points: list[tuple[RawNode, ir.Statistics]] = field(default_factory=list)
+    leaves: Sequence[RawNode] = ()
+    summaries: Sequence[RawStatistics] = ()  # one for each of these
     stepped: bool = False
 
 
@@ -158,12 +227,29 @@ class Recording:
 def note_versions(nodes: list[RawNode]) -> None:
     """Keep what a failing pass finds saved, for when its graph is gone."""
     for raw in nodes:
-        for saved in () if raw.is_freed() else raw.saved:
+        for saved in () if raw.freed else raw.saved:
             if saved.tensor.storage is not None:
                 saved.found = saved.tensor.storage.version
 
 
 def ends_of(nodes: list[RawNode]) -> list[RawNode]:
     """Return the nodes nobody consumed: where a backward pass would begin."""
-    consumed = {id(edge.producer) for raw in nodes for edge in raw.edges}
-    return [raw for raw in nodes if id(raw) not in consumed and raw.edges]
+    consumed = {id(each) for raw in nodes for each in raw.behind}
+    return [raw for raw in nodes if id(raw) not in consumed and any(raw.behind)]
+
+
+def leaves_of(nodes: Iterable[RawNode]) -> dict[int, RawNode]:
+    """Return the leaves at which nodes end, by ``id``, in the order of their use."""
+    ends = (each for raw in nodes for each in raw.behind)
+    return {id(each): each for each in ends if each and each.kind == "accumulate"}
+
+
+def as_record(summary: RawStatistics) -> ir.Statistics:
+    """Return a summary as the record that a snapshot has."""
+    return summary if isinstance(summary, ir.Statistics) else ir.Statistics(*summary)
+
+
+as_tuple: Callable[[ir.Statistics], tuple[Any, ...]] = attrgetter(
+    *[each.name for each in fields(ir.Statistics)]
+)
+"""Return the fields of a summary."""

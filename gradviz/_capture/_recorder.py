@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import threading
 import time
+from collections.abc import Sequence
 from types import FrameType
 from typing import Any
 
 from gradtape import _observe as events
 from gradtape._node import AccumulateGrad
 from gradtape._observe import observe
+from gradtape._storage import WRITE_LOG_LENGTH
 from gradtape._tensor import Tensor
 from gradviz import ir
 from gradviz._capture._assemble import assemble
@@ -20,29 +22,26 @@ from gradviz._capture._names import names_in_frame, names_in_module
 from gradviz._capture._own import is_probing
 from gradviz._capture._raw import (
     KEPT_STEPS,
-    RawEvent,
     RawNode,
+    RawStatistics,
+    RawTensor,
     RawWrite,
     Recording,
     ends_of,
+    leaves_of,
     note_versions,
 )
-from gradviz._capture._stats import statistics
+from gradviz._capture._stats import summarize
+from gradviz._capture._steps import Steps
 from gradviz._capture._summaries import Summaries
 from gradviz._capture._written import whole_of
 
 MAX_NODES = 20_000
 """Finished steps are forgotten, oldest first, beyond this many nodes."""
 
-_LONGEST_STEP = 10  # times MAX_NODES, before a step without backward is cut
-
 
 class Recorder:
-    """Listens to gradtape and keeps raw records of the last steps.
-
-    Finished steps are forgotten beyond ``steps``, or where those that are kept hold
-    more than ``max_nodes`` nodes together.
-    """
+    """Listens to gradtape and keeps raw records of the last steps."""
 
     def __init__(
         self,
@@ -54,15 +53,11 @@ class Recorder:
     ) -> None:
         self.title = title
         self.values = values
-        self.steps = steps
-        self.max_nodes = max_nodes
+        self.kept = Steps(steps, max_nodes)
         self.lock = threading.RLock()
         self._reader = EngineReader()
-        self.kept_steps: list[list[RawNode]] = [[]]
-        self._events: list[list[RawEvent]] = [[]]
         self._roots: list[RawNode] = []
         self._notes: list[str] = []
-        self._forgotten = 0
         self._begun_ns = 0
         self._node_began_ns = 0
         self._summaries = Summaries()
@@ -106,12 +101,7 @@ class Recorder:
             nodes = self._kept()
             nodes.sort(key=lambda raw: -1 if raw.sequence is None else raw.sequence)
             notes = list(self._notes)
-            if self._forgotten:
-                kept = len(self.kept_steps) - (not self.kept_steps[-1])
-                notes.append(
-                    f"{self._forgotten + kept} steps were recorded; the last {kept} "
-                    "are kept."
-                )
+            notes += filter(None, [self.kept.summary()])
             if not nodes:
                 notes.append(
                     "No operation with a gradient was recorded: nothing in the block "
@@ -123,13 +113,14 @@ class Recorder:
         self, nodes: list[RawNode], notes: list[str], latest: bool = False
     ) -> Recording:
         """Return these nodes with all events, or with those of the last step alone."""
-        steps = self._events[-2:-1] if latest else self._events
+        self._reader.look_again(nodes)
+        steps = self.kept.finished[-1:] if latest else self.kept.all()
         return Recording(
             producer=PRODUCER,
             title=self.title,
             nodes=nodes,
             roots=self._roots or ends_of(nodes),
-            events=[event for step in steps for event in step],
+            events=[event for step in steps for event in step.events],
             notes=notes,
             flow=self.flow.steps,
             flow_forgotten=self.flow.forgotten,
@@ -138,14 +129,14 @@ class Recorder:
     @property
     def finished(self) -> int:
         """How many steps are over, those that were forgotten too."""
-        return self._forgotten + len(self.kept_steps) - 1
+        return self.kept.forgotten + len(self.kept.finished)
 
     def _kept(self) -> list[RawNode]:
         """Return the nodes of the kept steps, with the leaves they end at."""
-        nodes = [raw for step in self.kept_steps for raw in step]
-        ends = [edge.producer for raw in nodes for edge in raw.edges]
-        leaves = [raw for raw in (*ends, *self._roots) if raw.kind == "accumulate"]
-        return [*{id(raw): raw for raw in leaves}.values(), *nodes]
+        nodes = self.kept.nodes()
+        leaves = leaves_of(nodes)
+        leaves |= {id(raw): raw for raw in self._roots if raw.kind == "accumulate"}
+        return [*leaves.values(), *nodes]
 
     # ---- events -------------------------------------------------------------------
 
@@ -163,43 +154,53 @@ class Recorder:
                 )
                 raise  # the engine takes the listener off and warns
 
-    def _add(self, kind: ir.EventKind, **facts: Any) -> None:
+    def _add(self, kind: ir.EventKind, **facts: Any) -> int:
         elapsed = time.perf_counter_ns() - self._begun_ns
-        self._events[-1].append(RawEvent(kind, elapsed, **facts))
+        self.kept.open.events.add(kind, elapsed, **facts)
+        return elapsed
 
-    def _read(self, node: Any) -> RawNode:
-        raw = self._reader.node(node)
-        if self._reader.made:
+    def _read(self, node: Any, outputs: Sequence[RawTensor] = ()) -> RawNode:
+        raw = self._reader.node(node, outputs)
+        made = self._reader.made
+        if made:
             # Leaves live on from step to step: they belong to those that reach them.
-            made = [each for each in self._reader.made if each.kind != "accumulate"]
-            self.kept_steps[-1] += made
-            self._reader.made = []
-            if len(self.kept_steps[-1]) > self.max_nodes * _LONGEST_STEP:
-                self._begin_step()  # no backward in sight
+            self.kept.open.nodes += [raw for raw in made if raw.kind != "accumulate"]
+            made.clear()
+            if self.kept.is_too_long:
+                self._end_step()  # no backward in sight
         return raw
 
     def _on_op(self, event: events.OpCalled) -> None:
         if is_probing():
             return
-        outputs = [self._reader.tensor(t) for t in event.outputs]
+        outputs = tuple([self._reader.tensor(t) for t in event.outputs])
         if self.values:
             for raw, tensor in zip(outputs, event.outputs, strict=True):
                 if raw.statistics is None:
-                    raw.statistics = statistics(tensor._data)
+                    raw.statistics = summarize(tensor._data)
         raw_node = None
         if event.node is not None:
-            raw_node = self._read(self._outer(event))
-            raw_node.call = event.name
-            raw_node.inputs = [self._reader.tensor(t) for t in tensors_in(event.inputs)]
-            if outputs:
-                part = event.outputs[0]
-                whole = whole_of(self._reader, raw_node, part, self.values)
-                raw_node.outputs[: len(outputs)] = [whole or outputs[0], *outputs[1:]]
-            raw_node.stack = outer_frames()
-            if event.name.endswith("_"):
-                raw_node.kind = "inplace"
-                self._credit(raw_node)
-        self._add("op", node=raw_node, tensor=(outputs or [None])[0], text=event.name)
+            raw_node = self._read_op(event, outputs)
+        tensor = outputs[0] if outputs else None
+        self._add("op", node=raw_node, tensor=tensor, text=event.name)
+
+    def _read_op(
+        self, event: events.OpCalled, outputs: tuple[RawTensor, ...]
+    ) -> RawNode:
+        raw = self._read(self._outer(event), outputs)
+        raw.call = event.name
+        inputs = tensors_in(event.inputs)
+        raw.inputs = tuple([self._reader.tensor(each) for each in inputs])
+        if outputs:
+            part = event.outputs[0]
+            whole = whole_of(self._reader, raw, part, self.values)
+            first = outputs if whole is None else (whole, *outputs[1:])
+            raw.outputs = (*first, *raw.outputs[len(first) :])
+        raw.stack = outer_frames()
+        if event.name.endswith("_"):
+            raw.kind = "inplace"
+            self._credit(raw)
+        return raw
 
     def _outer(self, event: events.OpCalled) -> Any:
         """Return the node that entered the graph: CopySlices for a write to a view."""
@@ -216,7 +217,8 @@ class Recorder:
     def _on_write(self, event: events.StorageWritten) -> None:
         storage = self._reader.storage(event.storage)
         if not storage.writes or storage.writes[-1].version < event.version:
-            storage.writes.append(RawWrite(event.version, event.op, event.site))
+            write = RawWrite(event.version, event.op, event.site)
+            storage.wrote(write, WRITE_LOG_LENGTH)
         # Noted now: the memory may be gone before anyone looks at it again.
         version = event.version
         storage.version = max(storage.version, version)
@@ -239,28 +241,18 @@ class Recorder:
         self.flow.end_pass()
         failed = "" if event.error is None else f"{event.error}"
         if event.error is not None:
-            note_versions(self.kept_steps[-1])
+            self._reader.look_again(self.kept.open.nodes)
+            note_versions(self.kept.open.nodes)
         self._add("backward_end", text=failed)
-        self._begin_step()
+        self._end_step()
 
-    def _begin_step(self) -> None:
-        self._reader.prune()
-        self.kept_steps.append([])
-        self._events.append([])
-        while len(self.kept_steps) > self.steps + 1 or (
-            len(self.kept_steps) > 2 and sum(map(len, self.kept_steps)) > self.max_nodes
-        ):
-            self._forget(self.kept_steps.pop(0))
-            self._events.pop(0)
-
-    def _forget(self, step: list[RawNode]) -> None:
-        self._forgotten += 1
-        for raw in step:
-            raw.edges.clear()  # newer nodes may refer to this one, not to its past
+    def _end_step(self) -> None:
+        self._reader.end_step(self.kept.most + 1)
+        self.kept.end()
 
     def _on_enter(self, event: events.NodeEntered) -> None:
         raw = self._read(event.node)
-        raw.grad_outputs = [self._summaries.of(array) for array in event.gradients]
+        raw.grad_outputs = self._summaries.of_all(event.gradients)
         first = next((s for s in raw.grad_outputs if s is not None), None)
         self._add("node_enter", node=raw, statistics=first)
         self._node_began_ns = time.perf_counter_ns()
@@ -269,28 +261,28 @@ class Recorder:
         ended = time.perf_counter_ns()
         raw = self._read(event.node)
         raw.elapsed_ns = ended - self._node_began_ns
-        for edge in raw.edges:
-            if edge.input < len(event.gradients):
-                edge.gradient = self._summaries.of(event.gradients[edge.input])
+        pairs = zip(raw.behind, event.gradients, strict=False)
+        wanted = [None if to is None else gradient for to, gradient in pairs]
+        raw.grad_inputs = self._summaries.of_all(wanted)
         self._add("node_leave", node=raw)
 
     def _on_accumulate(self, event: events.GradAccumulated) -> None:
         raw = self._read(event.node)
         assert isinstance(event.node, AccumulateGrad)
         summary = self._summaries.of(event.gradient)
-        raw.grad_outputs = [summary]
-        self._add(
+        raw.grad_outputs = (summary,)
+        elapsed = self._add(
             "accumulate",
             node=raw,
             tensor=raw.outputs[0],
             statistics=summary,
             grad=None if event.first else self._grad_of(event.tensor),
         )
-        self.flow.add(self._events[-1][-1].time_ns, raw, summary)
+        self.flow.add(elapsed, raw, summary)
 
-    def _grad_of(self, leaf: Tensor) -> ir.Statistics | None:
+    def _grad_of(self, leaf: Tensor) -> RawStatistics | None:
         """Summarize what is in ``.grad`` by now, where it held something before."""
-        return None if leaf._grad is None else statistics(leaf._grad._data)
+        return None if leaf._grad is None else summarize(leaf._grad._data)
 
     def _on_hook(self, event: events.HookRan) -> None:
         raw = None if event.node is None else self._read(event.node)

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import math
 import sys
-from dataclasses import replace
-from typing import Any, NamedTuple
+from dataclasses import fields, replace
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 
@@ -22,6 +22,10 @@ BINS = 32
 _SMALLEST = 1e-145
 
 
+_Values: TypeAlias = tuple[float | None, ...]  # minimum, maximum, mean, std, norm
+_Bad: TypeAlias = tuple[int, int, tuple[int, ...] | None]  # NaNs, Infs, the first one
+
+
 class _Sums(NamedTuple):
     """Sums over x and over t, which is x mapped to [0, 1]; NaN: not computed."""
 
@@ -29,6 +33,10 @@ class _Sums(NamedTuple):
     x_squared: float
     t: float
     t_squared: float
+
+
+Summary: TypeAlias = tuple[Any, ...]
+"""The fields of ir.Statistics. A bare tuple of numbers costs the collector nothing."""
 
 
 def statistics(array: Any) -> ir.Statistics:
@@ -46,11 +54,16 @@ def statistics(array: Any) -> ir.Statistics:
     >>> summary.first_bad
     (1, 0)
     """
+    return ir.Statistics(*summarize(array))
+
+
+def summarize(array: Any) -> Summary:
+    """Return the fields of :func:`statistics`."""
     if hasattr(array, "coalesce"):  # gradtape's, which is not imported for PyTorch
         return _of_sparse(array)
     count = int(array.size)
     if count == 0:
-        return ir.Statistics(0)
+        return _fields(0)
     xp = _namespace(array)
     # What lies beyond float32 on the way (an overflow of abs, say) ends as an Inf that
     # is counted, so numpy need not warn about it.
@@ -65,13 +78,24 @@ def statistics(array: Any) -> ir.Statistics:
         return _summary_of_finite(xp, values, flat, repeats, count, zeros)
 
 
-def _of_sparse(array: Any) -> ir.Statistics:
+def _fields(
+    count: int,
+    values: _Values = (None,) * 5,
+    zeros: int = 0,
+    bad: _Bad = (0, 0, None),
+    histogram: tuple[int, ...] = (),
+    ends: tuple[float, float] | tuple[None, None] = (None, None),
+) -> Summary:
+    return (count, *values, zeros, *bad, histogram, *ends)
+
+
+def _of_sparse(array: Any) -> Summary:
     once = array.coalesce()
     found = statistics(once.values)
-    if found.first_bad is None:
-        return found
-    row, *inner = found.first_bad
-    return replace(found, first_bad=(*once.indices[:, row].tolist(), *inner))
+    if found.first_bad is not None:
+        row, *inner = found.first_bad
+        found = replace(found, first_bad=(*once.indices[:, row].tolist(), *inner))
+    return tuple([getattr(found, each.name) for each in fields(found)])
 
 
 def _namespace(array: Any) -> Any:
@@ -113,19 +137,17 @@ def _as_real(xp: Any, array: Any) -> Any:
 
 def _summary_of_finite(
     xp: Any, values: Any, flat: Any, repeats: int, count: int, zeros: int
-) -> ir.Statistics:
+) -> Summary:
     """Summarize an array that holds NaN or Inf."""
     fine = xp.isfinite(values)
     nans, place = _host(xp, xp.count_nonzero(flat != flat), (~fine).argmax())
     finite = flat[fine.ravel(order="K")]
     first = np.unravel_index(int(place), values.shape)
-    bad: dict[str, Any] = {
-        "nans": int(nans) * repeats,
-        "infs": (int(values.size) - int(finite.size) - int(nans)) * repeats,
-        "first_bad": tuple(int(index) for index in first),
-    }
+    infs = int(values.size) - int(finite.size) - int(nans)
+    place = tuple([int(index) for index in first])
+    bad = int(nans) * repeats, infs * repeats, place
     if finite.size == 0:
-        return ir.Statistics(count, zeros=zeros, **bad)
+        return _fields(count, zeros=zeros, bad=bad)
     low, high = _host(xp, finite.min(), finite.max())
     return _summary(xp, finite, low, high, repeats, count, zeros, bad)
 
@@ -138,8 +160,8 @@ def _summary(
     repeats: int,
     count: int,
     zeros: int,
-    bad: dict[str, Any] | None = None,
-) -> ir.Statistics:
+    bad: _Bad = (0, 0, None),
+) -> Summary:
     """Summarize finite numbers between ``low`` and ``high``.
 
     The spread comes from t = (x - low) / (high - low), which lies in [0, 1]: nothing
@@ -163,19 +185,9 @@ def _summary(
             norm = math.hypot(mean, std) * math.sqrt(size)
         norm *= math.sqrt(repeats)
         left, right = low, high
-    return ir.Statistics(
-        count=count,
-        minimum=low,
-        maximum=high,
-        mean=mean,
-        std=std,
-        norm=norm,
-        zeros=zeros,
-        histogram=tuple([number * repeats for number in bins]),
-        histogram_low=left,
-        histogram_high=right,
-        **(bad or {}),
-    )
+    histogram = tuple([number * repeats for number in bins] if repeats > 1 else bins)
+    values = low, high, mean, std, norm
+    return _fields(count, values, zeros, bad, histogram, (left, right))
 
 
 def _sums(xp: Any, flat: Any, low: float, high: float) -> tuple[_Sums, list[int]]:

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-import weakref
+from collections.abc import Iterable
 from typing import Any
 
-from gradviz import ir
-from gradviz._capture._stats import statistics
+import numpy as np
+
+from gradviz._capture._known import Known
+from gradviz._capture._raw import RawStatistics
+from gradviz._capture._stats import summarize
 
 
 class Summaries:
@@ -17,23 +20,23 @@ class Summaries:
     """
 
     def __init__(self) -> None:
-        self._known: dict[int, tuple[Any, ir.Statistics]] = {}
+        self._known: Known[Any, RawStatistics] = Known()
 
-    def of(self, array: Any) -> ir.Statistics | None:
-        """Return the statistics of an array; None for a gradient that is not there."""
+    def of(self, array: Any) -> RawStatistics | None:
+        """Return the summary of an array; None for a gradient that is not there."""
         if array is None:
             return None
-        known = self._known.get(id(array))
-        if known is not None and known[0]() is array:
-            return known[1]
-        summary = statistics(array)
-        try:
-            reference = weakref.ref(array)
-        except TypeError:  # NumPy's scalars
-            return summary
-        self._known[id(array)] = reference, summary
+        summary = self._known.get(array)
+        if summary is None:
+            summary = summarize(array)
+            if not isinstance(array, np.generic):  # NumPy's scalars
+                self._known.add(array, summary)
         return summary
+
+    def of_all(self, arrays: Iterable[Any]) -> tuple[RawStatistics | None, ...]:
+        """Return the summaries of arrays."""
+        return tuple([self.of(array) for array in arrays])
 
     def clear(self) -> None:
         """Forget everything; the pass is over."""
-        self._known.clear()
+        self._known = Known()

@@ -55,7 +55,8 @@ class TorchSource(StepSource):
         recording.flow = [
             RawFlowStep(
                 step.time_ns,
-                [(self._real(graph.nodes, leaf), each) for leaf, each in step.points],
+                [self._real(graph.nodes, leaf) for leaf in step.leaves],
+                step.summaries,
                 step.stepped,
             )
             for step in self._flow.steps

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any
 from gradviz import ir
 from gradviz._capture._hooks import Hook
 from gradviz._capture._raw import (
-    RawEdge,
     RawNode,
     RawSaved,
     RawScope,
@@ -100,8 +99,7 @@ class TorchSnapshot:
             RawSaved(row.slot, self.tensor(row.value), row.value.version, row.hooked)
             for row in node.saved
         ]
-        freed = any(row.freed for row in node.saved)
-        raw.is_freed = lambda: freed
+        raw.freed = any(row.freed for row in node.saved)
         raw.outputs = [self.tensor(value) for value in node.outputs]
         if node.leaf is not None:
             raw.call = raw.outputs[0].name or "" if raw.outputs else ""
@@ -121,30 +119,31 @@ class TorchSnapshot:
         raw.call = call.op
         raw.arguments = arguments_of(call)
         raw.inputs = [self.tensor(value) for value in call.inputs]
+        outputs = list(raw.outputs)
         for value in call.outputs:
             if value.node == node.key:
-                while len(raw.outputs) <= value.output:
-                    raw.outputs.append(self.tensor(value))
-                raw.outputs[value.output] = self.tensor(value)
+                while len(outputs) <= value.output:
+                    outputs.append(self.tensor(value))
+                outputs[value.output] = self.tensor(value)
+        raw.outputs = outputs
         if call.writes and raw.kind in ("op", "view"):
             raw.kind = "inplace"
 
     def _edges(self, node: Node) -> None:
         raw = self.nodes[node.key]
-        for position, edge in enumerate(node.next):
-            behind = None if edge is None else self.nodes.get(edge[0])
-            if behind is None or edge is None:
-                continue
-            raw.edges.append(RawEdge(behind, edge[1], position))
-            if behind.kind == "accumulate" and behind.scope is None:
-                behind.scope = raw.scope  # a parameter lives with its first user
+        ends = [(0, 0) if each is None else each for each in node.next]
+        raw.behind = [self.nodes.get(key) for key, _ in ends]  # no node has the key 0
+        raw.numbers = [number for _, number in ends]
+        for behind in raw.behind:
+            if behind is not None and behind.kind == "accumulate":
+                behind.scope = behind.scope or raw.scope  # with its first user
 
     def _lay_out(self, node: Node) -> None:
         """Find out how a result lies in memory that nobody saw, where it is a view."""
         raw = self.nodes[node.key]
-        if not node.view or not raw.edges:
+        edge = next(iter(raw.edges), None)
+        if not node.view or edge is None:
             return
-        edge = raw.edges[0]
         if edge.output >= len(edge.producer.outputs):
             return
         source = edge.producer.outputs[edge.output]
@@ -190,7 +189,7 @@ class TorchSnapshot:
         raw = self._storages.get(value.storage)
         if raw is None:
             nbytes, itemsize = self.log.values.sizes.get(value.storage, (0, 1))
-            raw = RawStorage(nbytes, value.device, itemsize, 0, _leave_as_is)
+            raw = RawStorage(nbytes, value.device, itemsize)
             self._storages[value.storage] = raw
         raw.version = max(raw.version, value.version)
         return raw
@@ -219,9 +218,7 @@ class TorchSnapshot:
                     continue
                 raw.grad_outputs = [statistics_of(each) for each in run.incoming]
                 raw.elapsed_ns = run.elapsed_ns
-                for edge in raw.edges:
-                    if edge.input < len(run.outgoing):
-                        edge.gradient = statistics_of(run.outgoing[edge.input])
+                raw.grad_inputs = [statistics_of(each) for each in run.outgoing]
 
     def _hooks(self, events: list[Event]) -> None:
         hooks: dict[int, list[Hook]] = {}
@@ -234,7 +231,7 @@ class TorchSnapshot:
                     hooks.setdefault(key, []).append(hook)
         for key, found in hooks.items():
             if key in self.nodes:
-                self.nodes[key].hooks = lambda found=tuple(found): found
+                self.nodes[key].hooks = tuple(found)
 
     # ---- modules -------------------------------------------------------------------
 
@@ -295,7 +292,3 @@ def _kind(node: Node) -> ir.NodeKind:
     if not found:
         return "op"
     return "view" if base in VIEWS else "op"
-
-
-def _leave_as_is(_raw: RawStorage) -> None:
-    """The log has said what there is to know."""

@@ -24,7 +24,7 @@ def add_writes(graph: TorchSnapshot, call: Call) -> None:
         storage = graph.storage(write.value)
         if storage is not None:
             storage.version = max(storage.version, write.after)
-            storage.writes.append(RawWrite(write.after, call.op, call.site, node))
+            storage.wrote(RawWrite(write.after, call.op, call.site, node))
     if node is not None and node.kind == "inplace" and len(call.writes) == 1:
         if slices:
             _name_inside(graph, node, call)
