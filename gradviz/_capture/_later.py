@@ -36,14 +36,15 @@ class _Later(ir.Snapshot):
                 object.__setattr__(self, "_make", None)
         return object.__getattribute__(self, name)
 
-    # Equality, replace() and pickle ask for the class.
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, ir.Snapshot):
+            return NotImplemented
+        return _values(self) == _values(other)
 
-    @property
-    def __class__(self) -> type[ir.Snapshot]:  # pyright: ignore[reportIncompatibleMethodOverride]
-        return ir.Snapshot
+    __hash__ = ir.Snapshot.__hash__
 
     def __reduce__(self) -> Any:
-        return ir.Snapshot, tuple([getattr(self, name) for name in _FIELDS])
+        return ir.Snapshot, _values(self)
 
 
 def later(make: Callable[[], ir.Snapshot]) -> ir.Snapshot:
@@ -51,3 +52,7 @@ def later(make: Callable[[], ir.Snapshot]) -> ir.Snapshot:
     snapshot = _Later.__new__(_Later)
     object.__setattr__(snapshot, "_make", make)
     return snapshot
+
+
+def _values(snapshot: ir.Snapshot) -> tuple[Any, ...]:
+    return tuple([getattr(snapshot, name) for name in _FIELDS])

@@ -6,7 +6,7 @@ import linecache
 import os
 import re
 import sys
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from types import CodeType
 from typing import Any
 
@@ -27,8 +27,9 @@ _HEADER = re.compile(
 class SiteTable:
     """Numbers sites, and keeps the text of the files they are in."""
 
-    def __init__(self) -> None:
+    def __init__(self, kept: Mapping[str, list[str]] | None = None) -> None:
         self.rows: list[ir.Site] = []
+        self._kept = kept or {}  # lines of files, as they were when they mattered
         self._index: dict[tuple[int, int], int] = {}
         self._lines: dict[tuple[str, int], int] = {}
         self._codes: list[CodeType] = []  # keeps the ids in _index from being reused
@@ -52,7 +53,7 @@ class SiteTable:
         index = self._lines.get((file, line))
         if index is None:
             index = self._lines[file, line] = len(self.rows)
-            text = linecache.getline(file, line).rstrip("\n")
+            text = "".join(self._lines_of(file)[line - 1 : line]).rstrip("\n")
             source = self._source(file)
             self.rows.append(
                 ir.Site(file, line, line, text=text, function=function, source=source)
@@ -77,7 +78,7 @@ class SiteTable:
     def _resolve(self, code: CodeType, lasti: int) -> ir.Site:
         line, end_line, start, end = _position(code, lasti)
         file = code.co_filename
-        lines = linecache.getlines(file)[line - 1 : end_line]
+        lines = self._lines_of(file)[line - 1 : end_line]
         header = (
             _HEADER.match(lines[0]) if len(lines) > 1 and start is not None else None
         )
@@ -99,9 +100,13 @@ class SiteTable:
             source=self._source(file),
         )
 
+    def _lines_of(self, file: str) -> list[str]:
+        kept = self._kept.get(file)
+        return linecache.getlines(file) if kept is None else kept
+
     def _source(self, file: str) -> int | None:
         if file not in self._files:
-            text = "".join(linecache.getlines(file))
+            text = "".join(self._lines_of(file))
             keep = 0 < len(text) <= MAX_SOURCE_CHARS
             self._files[file] = len(self._sources) if keep else None
             if keep:

@@ -11,7 +11,8 @@ from gradviz._capture._collector import collector_paused
 from gradviz._capture._later import later
 from gradviz._capture._names import tensors_in_frame
 from gradviz._capture._own import users_frame
-from gradviz._capture._torch_look import class_of, look
+from gradviz._capture._torch_look import look
+from gradviz._capture._torch_node_classes import name_of
 from gradviz._capture._torch_notes import notes_of
 from gradviz._capture._torch_rows import TorchRows, order
 from gradviz._capture._torch_snapshot import producer
@@ -61,7 +62,7 @@ class TorchFinished:
             rows, made = tables()
             leaf = getattr(node, "variable", None)
             if leaf is None:
-                return made.get((node._sequence_nr(), class_of(node).name))
+                return made.get((node._sequence_nr(), name_of(node)))
             known = seen.leaves.get(id(leaf))
             return rows[known[1]] if known and known[0]() is leaf else None
 

@@ -6,34 +6,21 @@ rows are made of it when someone wants to see them.
 
 from __future__ import annotations
 
+import linecache
 import re
 import weakref
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
-from functools import cache
-from types import CodeType
-from typing import Any, NamedTuple, TypeAlias
+from typing import Any, TypeAlias
 
 from gradviz._capture._hooks import Hook, hooks_in
-from gradviz._capture._torch_facts import backward_code
-from gradviz._capture._torch_slots import hook_name, is_hooked, saved_slots, unpacks
-from gradviz._capture._torch_views import view_slots
+from gradviz._capture._torch_node_classes import NodeClass, class_of, is_shared
+from gradviz._capture._torch_slots import hook_name, is_hooked, unpacks
+from gradviz._capture._torch_stacks import users_lines
 
 _VERSIONS = re.compile(r"is at version (\d+); expected version (\d+)")
-_EXTENSION = "CppFunction"  # the class of all nodes that PyTorch does not know
 _SEVERAL = frozenset({tuple, list})
 _OUTPUTS = ("_saved_result", "_saved_output")  # slots that hold what the node gave
-
-
-class NodeClass(NamedTuple):
-    """What nodes of one class have in common."""
-
-    name: str
-    leaf: bool  # an AccumulateGrad
-    slots: tuple[tuple[str, str], ...]
-    view: tuple[str, ...] | None  # the numbers of its call that a view keeps
-    custom: bool = False
-    backward: CodeType | None = None  # of a user's Function
 
 
 # Plain tuples: making a million of them is to be cheap.
@@ -71,6 +58,8 @@ class Look:
     hooks: dict[int, tuple[Hook, ...]] = field(default_factory=dict[int, Any])
     packed: dict[tuple[int, str, int], str] = field(default_factory=dict[Any, str])
     stacks: dict[int, list[str]] = field(default_factory=dict[int, list[str]])
+    files: dict[str, list[str]] = field(default_factory=dict[str, list[str]])
+    """Lines, as they were, of files with hooks or lines of the user's."""
     tensors: list[Facts] = field(default_factory=list[Facts])
     names: dict[int, str] = field(default_factory=dict[int, str])  # of tensors
     outputs: dict[tuple[int, int], int] = field(default_factory=dict[Any, int])
@@ -108,6 +97,7 @@ class _Eyes:
 
     def done(self) -> Look:
         """Return what was seen, the objects left behind."""
+        self._read_files()
         outputs, numbers = self.seen.outputs, self.numbers
         for (fn, output), tensor in self._made.items():
             if fn in numbers:
@@ -159,11 +149,19 @@ class _Eyes:
         if name is not None:
             self.seen.names.setdefault(place, name)
 
+    def _read_files(self) -> None:
+        """Read the files that rows will quote: the user may edit them before that."""
+        hooks = [hook.code for each in self.seen.hooks.values() for hook in each]
+        files = {code.co_filename for code in hooks if code is not None}
+        for stack in self.seen.stacks.values():
+            files.update(file for file, _, _ in users_lines(stack))
+        self.seen.files = {file: linecache.getlines(file) for file in files}
+
     # ---- nodes ---------------------------------------------------------------------
 
     def _class_of(self, fn: Any) -> NodeClass:
         cls = class_of(fn)
-        if type(fn).__name__ != _EXTENSION:
+        if is_shared(fn):
             self._classes[type(fn)] = cls
         return cls
 
@@ -307,22 +305,3 @@ def _version(tensor: Any) -> int:
         return tensor._version
     except RuntimeError:  # of inference mode
         return 0
-
-
-def class_of(fn: Any) -> NodeClass:
-    """Return what is known of a node by its class."""
-    cls = type(fn)
-    # A user's class is no key of a cache: that would keep it alive.
-    if hasattr(cls, "_forward_cls"):
-        code = backward_code(cls._forward_cls)
-        return NodeClass(fn.name(), False, saved_slots(cls), None, True, code)
-    if cls.__name__ == _EXTENSION:
-        return NodeClass(fn.name().rpartition("::")[2], False, (), None)
-    return _known_class(cls)
-
-
-@cache
-def _known_class(cls: type) -> NodeClass:
-    name = cls.__name__
-    view = view_slots(name)
-    return NodeClass(name, name == "AccumulateGrad", saved_slots(cls), view)

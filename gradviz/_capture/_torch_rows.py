@@ -10,8 +10,9 @@ from typing import Any
 from gradviz import ir
 from gradviz._capture._quick import quick
 from gradviz._capture._sources import SiteTable
-from gradviz._capture._torch_facts import op_name, source_of
-from gradviz._capture._torch_look import Kept, Look, NodeClass, Result
+from gradviz._capture._torch_facts import op_name
+from gradviz._capture._torch_look import Kept, Look, Result
+from gradviz._capture._torch_node_classes import NodeClass
 from gradviz._capture._torch_slots import NO_SEQUENCE
 from gradviz._capture._torch_snapshot import VIEWS
 from gradviz._capture._torch_stacks import users_lines
@@ -40,7 +41,7 @@ class TorchRows:
         self._unseen: dict[Any, ir.TensorMeta] = {}
         self._words: dict[Any, str] = {}
         self._storages = {key: row for row, key in enumerate(seen.storages)}
-        self._sites = SiteTable()
+        self._sites = SiteTable(seen.files)
         self._turns: Counter[Any] = Counter()  # of nodes that one line made
 
     def snapshot(self, producer: str, title: str, notes: list[str]) -> ir.Snapshot:
@@ -88,7 +89,7 @@ class TorchRows:
             site=site,
             stack=stack,
             sequence=None if sequence == NO_SEQUENCE else sequence,
-            formula=source_of(cls.backward) if cls.backward is not None else "",
+            formula=cls.formula,
             hooks=tuple([hook.name for hook in hooks]),
             hook_sites=self._sites.definitions(hooks),
             flags=("freed",) if number in seen.freed else _modified(saved),

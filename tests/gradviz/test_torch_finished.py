@@ -9,6 +9,7 @@ import linecache
 import pickle
 import warnings
 import weakref
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -218,3 +219,33 @@ def test_rows_are_made_late_and_nobody_can_tell():
     assert (renamed.title, renamed.nodes) == ("now", read.nodes)
     with pytest.raises(AttributeError, match="'Snapshot' object has no attribute 'x'"):
         unread[4].x  # type: ignore[attr-defined]  # noqa: B018
+
+
+def test_rows_quote_files_as_they_were_at_the_capture(tmp_path: Path):
+    file = tmp_path / "mine.py"
+    file.write_text(SCRIPT)
+    space: dict[str, Any] = {"__name__": "mine"}
+    exec(compile(SCRIPT, str(file), "exec"), space)
+    snapshot = gradviz.capture(space["loss"])
+    file.write_text("# all new\n" * 20)
+    linecache.checkcache(str(file))
+    assert only(snapshot, "DoubleBackward").formula.endswith("return grad * 2")
+    (row,) = snapshot.nodes[0].hook_sites
+    assert snapshot.sites[row].text == "def clip(grad):"
+
+
+SCRIPT = """
+import torch
+class Double(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x):
+        return x * 2
+    @staticmethod
+    def backward(ctx, grad):
+        return grad * 2
+def clip(grad):
+    return grad
+x = torch.ones(2, requires_grad=True)
+x.register_hook(clip)
+loss = Double.apply(x).sum()
+"""
