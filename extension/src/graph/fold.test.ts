@@ -48,12 +48,12 @@ class Builder {
     this.edge(id, (this.last ?? 0) + 0);
   }
 
-  build(): Snapshot {
+  build(roots: readonly number[] = []): Snapshot {
     const { nodes, edges, scopes } = this;
     const site = { file: "a.py", line: 1, end_line: 1 };
     const sites = Array.from({ length: 9 }, () => site);
     const head = { format: "gradviz", schema: [1, 0], producer: "test" };
-    return parseSnapshot({ ...head, nodes, edges, scopes, sites });
+    return parseSnapshot({ ...head, nodes, edges, scopes, sites, roots });
   }
 
   private edge(source: number, target: number) {
@@ -144,6 +144,31 @@ test("the turns of a loop fold with what stands between the calls, the first inc
   expect(turns).toEqual(Array.from({ length: 20 }, (_, t) => `t = ${t}`));
   const group = folded.scopes.findIndex(({ name }) => name === title);
   expect(boxes(folded, [group])).toBe(2); // the loop, sum
+});
+
+test("turns count from 0 in every pass; one that made less counts too", () => {
+  const b = new Builder();
+  const roots = [0, 1].map((step) => {
+    for (let t = 0; t < 20; t++) {
+      b.op("linear", null, 1, 20 * step + t);
+      if (t > 0) b.op("add", null, 2, 20 * step + t);
+      b.op("tanh", null, 3, 20 * step + t);
+    }
+    b.op("sum", null, 4, step);
+    return b.nodes.length - 1;
+  });
+  const [first = "", ...others] = folds(foldRepeats(b.build(roots)));
+  expect(first).toMatch(/ {2}t = 1…19$/);
+  expect(others.filter((name) => !/^t = \d+$/.test(name))).toEqual([first]);
+  const whole = new Builder();
+  for (let at = 0; at < 90; at++) {
+    const turn = at % 45;
+    whole.op(turn < 40 ? "tanh" : `loss${turn}`, null, turn < 40 ? 1 : 2, at);
+  }
+  expect(folds(foldRepeats(whole.build([44, 89])))).toEqual([
+    "tanh  t = 0…39",
+    "tanh  t = 0…39",
+  ]);
 });
 
 test("a scope of too many parts gets groups in the order of the forward pass", () => {

@@ -133,13 +133,15 @@ function foldInside(parts: Parts, owner: number, folds: Folds): void {
     const run = extend(found, inside);
     const size = nodesIn(run, inside);
     if (size < LEAST_INSIDE) continue;
-    const group = folds.add(titleOf(run, inside, parts), owner, `run ${index}`);
+    const title = titleOf(run, inside, parts);
+    const group = folds.add(title, owner, `run ${index}`);
     const isLoop = !ownsParameters(run, inside);
+    const firstTurn = turnsBefore(run, inside, parts);
     for (let turn = 0; turn < run.times; turn++) {
       const first = run.start + turn * run.period;
       const items = inside.items.subarray(first, first + run.period);
       const turnName = isLoop
-        ? `t = ${turnNumber(run, inside, parts, turn)}`
+        ? `t = ${firstTurn + turn}`
         : `${turn + 1} of ${run.times}`;
       const into =
         run.period === 1 ? group : folds.add(turnName, group, `turn ${turn}`);
@@ -179,9 +181,15 @@ function ownsParameters({ start, period, times }: Run, { leaves }: Items): boole
   return leaves.subarray(last, last + period).some((count) => count > 0);
 }
 
-function turnNumber(run: Run, inside: Items, parts: Parts, turn: number): number {
-  const start = parts.iterationOf(inside.items[run.start] ?? 0);
-  return (start ?? 0) + turn;
+/** Turns of a loop count from 0 in every pass. One before the run that made less, and so
+ * is no part of it, counts too. */
+function turnsBefore({ start, period }: Run, inside: Items, parts: Parts): 0 | 1 {
+  const turn = new Set(inside.words.subarray(start, start + period));
+  for (let at = start - 1; at >= Math.max(0, start - period); at--) {
+    if (parts.endsPass(inside.items[at] ?? 0)) return 0;
+    if (turn.has(inside.words[at] ?? -1)) return 1;
+  }
+  return 0;
 }
 
 const NAMED = 3;
@@ -192,6 +200,6 @@ function titleOf(run: Run, inside: Items, parts: Parts): string {
   const names = [...new Set(Array.from(items, (item) => parts.nameOf(item)))];
   const shown = names.slice(0, NAMED).join(", ") + (names.length > NAMED ? ", …" : "");
   if (ownsParameters(run, inside)) return `${shown} ×${run.times}`;
-  const first = turnNumber(run, inside, parts, 0);
+  const first = turnsBefore(run, inside, parts);
   return `${shown}  t = ${first}…${first + run.times - 1}`;
 }

@@ -21,8 +21,8 @@ export interface Parts {
   readonly order: Float64Array;
   /** The parts of a scope (-1: the graph) that take part in folding. */
   inside(scope: number): Items;
-  /** The number of the turn that made a part, where it is known. */
-  iterationOf(item: number): number | null;
+  /** Whether a backward pass began at it, or in it: what is made later is another pass. */
+  endsPass(item: number): boolean;
   /** "cell" of "cell#17"; for a node its call. */
   nameOf(item: number): string;
 }
@@ -44,6 +44,7 @@ export function partsOf(snapshot: Snapshot): Parts {
   const direct = groupBy(ownScope, scopes.length + 1);
   const numbers = new Numbers();
   const facts = factsOf(snapshot, order, numbers);
+  const roots = rootItems(snapshot);
   const wordOf = (item: number): number => {
     if (item < 0) return facts.word[-1 - item] ?? 0;
     const node = nodes[item];
@@ -71,10 +72,7 @@ export function partsOf(snapshot: Snapshot): Parts {
         leaves: items.map((item) => (item < 0 ? (facts.leaves[-1 - item] ?? 0) : 0)),
       };
     },
-    iterationOf(item) {
-      if (item >= 0) return nodes[item]?.iteration ?? null;
-      return nodes[facts.firstNode[-1 - item] ?? -1]?.iteration ?? null;
-    },
+    endsPass: (item) => roots.has(item),
     nameOf(item) {
       if (item < 0) {
         const { name = "", kind = "" } = scopes[-1 - item] ?? {};
@@ -83,6 +81,20 @@ export function partsOf(snapshot: Snapshot): Parts {
       return nodes[item]?.call || nodes[item]?.name || "";
     },
   };
+}
+
+/** The roots, and every scope that holds one. */
+function rootItems({ nodes, scopes, roots }: Snapshot): Set<number> {
+  const items = new Set<number>();
+  for (const root of roots) {
+    items.add(root);
+    let at = nodes[root]?.scope ?? -1;
+    while (at >= 0 && !items.has(-1 - at)) {
+      items.add(-1 - at);
+      at = scopes[at]?.parent ?? -1;
+    }
+  }
+  return items;
 }
 
 /** Numbers for texts: equal for equal ones. */
@@ -98,11 +110,10 @@ class Numbers {
 }
 
 interface Facts {
-  /** Per scope, all depths: nodes, leaves, the earliest node and its time. */
+  /** Per scope, all depths: nodes, leaves, when the earliest node was made. */
   readonly size: Int32Array;
   readonly leaves: Int32Array;
   readonly first: Float64Array;
-  readonly firstNode: Int32Array;
   readonly word: Int32Array;
 }
 
@@ -111,7 +122,6 @@ function factsOf(snapshot: Snapshot, order: Float64Array, numbers: Numbers): Fac
   const size = new Int32Array(scopes.length);
   const leaves = new Int32Array(scopes.length);
   const first = new Float64Array(scopes.length).fill(Number.POSITIVE_INFINITY);
-  const firstNode = new Int32Array(scopes.length).fill(-1);
   const word = new Int32Array(scopes.length);
   const texts: number[][] = scopes.map(() => []);
   nodes.forEach((node, id) => {
@@ -119,10 +129,7 @@ function factsOf(snapshot: Snapshot, order: Float64Array, numbers: Numbers): Fac
     const own = node.scope;
     size[own] = (size[own] ?? 0) + 1;
     if (isLeaf(node)) leaves[own] = (leaves[own] ?? 0) + 1;
-    else if ((order[id] ?? 0) < (first[own] ?? 0)) {
-      first[own] = order[id] ?? 0;
-      firstNode[own] = id;
-    }
+    else first[own] = Math.min(first[own] ?? 0, order[id] ?? 0);
     texts[own]?.push(numbers.of(node.name));
   });
   for (const scope of innerFirst(scopes)) {
@@ -136,11 +143,9 @@ function factsOf(snapshot: Snapshot, order: Float64Array, numbers: Numbers): Fac
     size[around] = (size[around] ?? 0) + (size[scope] ?? 0);
     leaves[around] = (leaves[around] ?? 0) + (leaves[scope] ?? 0);
     texts[around]?.push(word[scope] ?? 0);
-    if ((first[scope] ?? 0) >= (first[around] ?? 0)) continue;
-    first[around] = first[scope] ?? 0;
-    firstNode[around] = firstNode[scope] ?? -1;
+    first[around] = Math.min(first[around] ?? 0, first[scope] ?? 0);
   }
-  return { size, leaves, first, firstNode, word };
+  return { size, leaves, first, word };
 }
 
 /** Scopes in an order in which each comes before the one around it. */

@@ -76,7 +76,8 @@ export class Camera {
     this.glide(this.whole(world));
   }
 
-  /** The whole graph if its names can be read then, else its top, at the entry's x. */
+  /** The whole graph if its names can be read then, else its top, around the entry: as
+   * near to it as leaves no room empty beside the graph. */
   firstLook(world: Rect, entry: Rect): void {
     const whole = this.whole(world);
     if (whole.scale >= READABLE_SCALE) {
@@ -86,8 +87,10 @@ export class Camera {
     const area = this.screen(FIT_MARGIN);
     const byWidth = area.width / Math.max(world.width, 1);
     const scale = Math.min(1, Math.max(READABLE_SCALE, byWidth));
-    const middle = center(byWidth >= scale ? world : entry).x;
-    const x = center(area).x - middle * scale;
+    const reach = Math.max(0, world.width - area.width / scale) / 2;
+    const { x: middle } = center(world);
+    const near = Math.min(middle + reach, Math.max(middle - reach, center(entry).x));
+    const x = center(area).x - near * scale;
     this.jump({ scale, x, y: area.y - world.y * scale });
   }
 

@@ -167,6 +167,19 @@ describe("camera", () => {
     expect(made.view.scale).toBeCloseTo((600 - 56) / 90_000);
   });
 
+  test("a wide graph is shown around its entry, and no emptiness beside it", () => {
+    const { made } = camera();
+    const wide = { x: 0, y: 0, width: 2000, height: 2000 };
+    const seen = (x: number) => {
+      made.firstLook(wide, { x, y: 0, width: 100, height: 40 });
+      const { scale, x: shift } = made.view;
+      return [Math.round(-shift / scale), Math.round((800 - shift) / scale)];
+    };
+    expect(seen(950)).toEqual([487, 1513]);
+    expect(seen(1900)).toEqual([1010, 2036]);
+    expect(seen(0)).toEqual([-36, 990]);
+  });
+
   test("a move takes its time, and none where motion is not wanted", () => {
     const { made, tick } = camera(false);
     made.fit(world);

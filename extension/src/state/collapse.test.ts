@@ -37,6 +37,32 @@ test("scopes open level by level, siblings together, while the boxes fit", () =>
   expect(initiallyCollapsed(nodes, scopes, 60)).toEqual(new Set([1, 2]));
 });
 
+test("the calls of a module open alike, and one node is not worth a frame", () => {
+  const parts = (net: string, parent: number, up: number) => [
+    { path: `${net}.up`, name: "up", kind: "Up", parent },
+    { path: `${net}.act`, name: "act", kind: "Tanh", parent },
+    { path: `${net}.up.deep`, name: "deep", kind: "Deep", parent: up },
+  ];
+  const scopes = [
+    { path: "net", name: "net", kind: "Net", parent: null },
+    { path: "net#2", name: "net#2", kind: "Net", parent: null },
+    ...parts("net", 0, 2),
+    ...parts("net#2", 1, 5),
+  ];
+  const inside = [2, 5].flatMap((up) => [
+    ...Array(9).fill(up),
+    up + 1,
+    ...Array(30).fill(up + 2),
+  ]);
+  const nodes = inside.map((scope) => ({ name: "Mul", kind: "op", scope }));
+  const made = parseSnapshot({ ...EMPTY, scopes, nodes });
+  const closed = (budget: number, start: readonly number[] = []) =>
+    initiallyCollapsed(made.nodes, made.scopes, budget, start);
+  expect(closed(22)).toEqual(new Set([3, 4, 6, 7])); // both "up" are open
+  expect(closed(21)).toEqual(new Set([2, 3, 4, 5, 6, 7])); // not one without the other
+  expect(closed(21, [0])).toEqual(new Set([3, 4, 5, 6, 7])); // but where reading begins
+});
+
 test("a model that is one scope of many parts opens up to a limit", () => {
   const model = (parts: number) => {
     const nodes = Array.from({ length: parts }, () => ({

@@ -56,9 +56,10 @@ const FEW = 3;
 const MOST = 400;
 
 /** Open scopes for as long as at most `budget` boxes are visible: first those around the
- * nodes to start with, then level by level, siblings together so that like looks like.
- * A model that is one scope of many parts is opened all the same; what is folded stays
- * folded unless reading begins in there.
+ * nodes to start with, then level by level, siblings together, and the calls of one
+ * module ("net", "net#2") together, so that like looks like. A model that is one scope of
+ * many parts is opened all the same; what is folded stays folded unless reading begins in
+ * there. A scope around a single node says no more when it is open.
  *
  * The answer is the set of closed scopes. A graph that fits the budget opens fully. */
 export function initiallyCollapsed(
@@ -74,50 +75,68 @@ export function initiallyCollapsed(
   for (const node of nodes) direct.set(node.scope, (direct.get(node.scope) ?? 0) + 1);
   const inside = (scope: number | null): number =>
     (direct.get(scope) ?? 0) + (children.get(scope)?.length ?? 0);
+  const isSingle = (scope: number) => inside(scope) === 1 && !children.has(scope);
   const collapsed = allScopes(scopes);
   let boxes = inside(null);
   const open = (group: readonly number[]): boolean => {
-    const closed = group.filter((scope) => collapsed.has(scope));
+    const closed = group.filter((scope) => collapsed.has(scope) && !isSingle(scope));
     const opened = closed.reduce((sum, scope) => sum - 1 + inside(scope), boxes);
     if (opened > (boxes < FEW ? MOST : budget)) return false;
     for (const scope of closed) collapsed.delete(scope);
     boxes = opened;
     return true;
   };
+  const isSeen = (scope: number) => !collapsed.has(scopes[scope]?.parent ?? -1);
+  const calls = groupBy(scopes.keys(), (scope) => ownPath(scopes, scope));
+  const openAlike = (scope: number): boolean => {
+    const alike = calls.get(ownPath(scopes, scope)) ?? [];
+    return open(alike.filter(isSeen)) || open([scope]);
+  };
   // `every` stops at the first scope that has to stay closed: what it holds is hidden.
   for (const node of start) {
-    scopeChain(scopes, nodes[node]?.scope ?? null).every((scope) => open([scope]));
+    scopeChain(scopes, nodes[node]?.scope ?? null).every(openAlike);
   }
   let level = [children.get(null) ?? []];
   while (level.length > 0) {
     level = level
       .map((group) => (boxes < FEW ? group : group.filter((scope) => !isFolded(scope))))
       .filter(open)
-      .flatMap((group) => grandchildren(children, group));
+      .flatMap((group) => nextLevel(scopes, children, group));
   }
   return collapsed;
 }
 
-/** The next level, by parent. */
-function grandchildren(
+/** The path without the numbers of the calls: the same for all calls of a module. */
+function ownPath(scopes: readonly Scope[], scope: number): string {
+  return (scopes[scope]?.path ?? "").replace(/#\d+/g, "");
+}
+
+/** The scopes inside those of a group; what calls of one module hold, together. */
+function nextLevel(
+  scopes: readonly Scope[],
   children: ReadonlyMap<number | null, readonly number[]>,
   group: readonly number[],
 ): number[][] {
-  return group.flatMap((scope) => {
-    const inside = children.get(scope);
-    return inside === undefined ? [] : [[...inside]];
-  });
+  const calls = groupBy(group, (scope) => ownPath(scopes, scope));
+  return [...calls.values()]
+    .map((alike) => alike.flatMap((scope) => children.get(scope) ?? []))
+    .filter((inside) => inside.length > 0);
 }
 
 /** The scopes directly inside each scope; null stands for the graph itself. */
 function childrenOf(scopes: readonly Scope[]): Map<number | null, number[]> {
-  const children = new Map<number | null, number[]>();
-  for (const [id, { parent }] of scopes.entries()) {
-    const siblings = children.get(parent);
-    if (siblings === undefined) children.set(parent, [id]);
-    else siblings.push(id);
+  return groupBy(scopes.keys(), (scope) => scopes[scope]?.parent ?? null);
+}
+
+function groupBy<K>(ids: Iterable<number>, keyOf: (id: number) => K): Map<K, number[]> {
+  const groups = new Map<K, number[]>();
+  for (const id of ids) {
+    const key = keyOf(id);
+    const known = groups.get(key);
+    if (known === undefined) groups.set(key, [id]);
+    else known.push(id);
   }
-  return children;
+  return groups;
 }
 
 /** Carry closed scopes over to a new snapshot by path. New scopes start open, but for the
