@@ -19,7 +19,9 @@ from gradviz._capture._raw import (
     Recording,
     as_record,
 )
+from gradviz._capture._scope_names import name_tops
 from gradviz._capture._sources import SiteTable
+from gradviz._capture._to_come import to_come
 
 T = TypeVar("T")
 
@@ -53,6 +55,7 @@ class _Assembly:
         self.scopes: _Table[RawScope] = _Table()
         self.statistics: _Table[RawStatistics] = _Table()
         self.sites = SiteTable()
+        self.to_come = to_come(recording)
 
     def scope(self, scope: RawScope | None) -> int | None:
         if scope is None:
@@ -63,9 +66,10 @@ class _Assembly:
     def op_node(
         self, raw: RawNode, iterations: dict[int, int], orders: dict[int, int]
     ) -> ir.OpNode:
+        stale = any(_stale(raw, saved) for saved in raw.saved)
         flags = [
             *(["freed"] if raw.freed else []),
-            *(["modified"] if any(_stale(raw, s) for s in raw.saved) else []),
+            *(["modified"] if stale and self.to_come(raw) else []),
         ]
         return ir.OpNode(
             name=raw.name,
@@ -194,6 +198,7 @@ def assemble(recording: Recording) -> ir.Snapshot:
 def assemble_with_rows(recording: Recording) -> tuple[ir.Snapshot, Mapping[int, int]]:
     """Return the snapshot, and the rows of its statistics by the ``id`` of the raw."""
     build = _Assembly(recording)
+    name_tops(recording.nodes)
     iterations = _iterations(recording.nodes)
     derived = orders(recording.nodes, recording.events)
     nodes = tuple(build.op_node(raw, iterations, derived) for raw in recording.nodes)

@@ -42,17 +42,18 @@ def recorded(torch: Any) -> ir.Snapshot:
     return recorder.snapshot()
 
 
-def model(torch: Any) -> ir.Snapshot:
-    """Two steps of three equal blocks and a loop of which they are a part."""
+def model(torch: Any, steps: int = 1) -> ir.Snapshot:
+    """A loop and three equal blocks, in each of some training steps."""
     nn = torch.nn
     torch.manual_seed(0)
     blocks = [nn.Sequential(nn.Linear(4, 4), nn.Tanh()) for _ in range(3)]
     net, cell = nn.Sequential(*blocks), nn.RNNCell(4, 4)
     with gradviz.record(title="model") as recorder:
-        h = torch.zeros(2, 4)
-        for _ in range(8):
-            h = cell(torch.ones(2, 4), h)
-        net(h).sum().backward()
+        for _ in range(steps):
+            h = torch.zeros(2, 4)
+            for _ in range(8):
+                h = cell(torch.ones(2, 4), h)
+            net(h).sum().backward()
     return recorder.snapshot()
 
 
@@ -102,12 +103,20 @@ def test_what_repeats_is_one_box_with_its_parameters_beside_the_turns(
 ):
     page = opened(model(engine))
     said = words(picture(page, tmp_path))
-    assert {"RNNCell  t = 0…7", "Sequential ×3"} <= set(said)
+    assert {"cell  t = 0…7", "Sequential ×3"} <= set(said)
     search(page, "cell.weight_hh")
     expect(heading(page)).to_contain_text("AccumulateGrad")
     around = page.get_by_test_id("breadcrumb").get_by_role("listitem")
-    loop = "RNNCell  t = 0…7"
+    loop = "cell  t = 0…7"
     expect(around).to_have_text(["model", loop, "parameters", "cell.weight_hh"])
+
+
+def test_turns_count_from_0_in_every_step_and_calls_have_the_names_of_variables(
+    engine: Any, opened: Any, tmp_path: Path
+):
+    said = words(picture(opened(model(engine, steps=2)), tmp_path))
+    assert said.count("cell  t = 0…7") == 2
+    assert {"net", "net#2"} <= set(said)
 
 
 def test_edges_are_as_thick_as_the_gradient_is_large(

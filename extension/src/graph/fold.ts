@@ -192,14 +192,26 @@ function turnsBefore({ start, period }: Run, inside: Items, parts: Parts): 0 | 1
   return 0;
 }
 
-const NAMED = 3;
+/** Letters that the names may take, so that what follows them is read too. */
+const NAMES_ROOM = 16;
 
 /** "cell  t = 0…199", "Block ×12", "conv, bn ×4". */
 function titleOf(run: Run, inside: Items, parts: Parts): string {
-  const items = inside.items.subarray(run.start, run.start + run.period);
-  const names = [...new Set(Array.from(items, (item) => parts.nameOf(item)))];
-  const shown = names.slice(0, NAMED).join(", ") + (names.length > NAMED ? ", …" : "");
+  const shown = namesOf(run, inside, parts);
   if (ownsParameters(run, inside)) return `${shown} ×${run.times}`;
   const first = turnsBefore(run, inside, parts);
   return `${shown}  t = ${first}…${first + run.times - 1}`;
+}
+
+/** What a turn is made of, modules before single ops: "cell, query, …". */
+function namesOf({ start, period }: Run, inside: Items, parts: Parts): string {
+  const items = Array.from(inside.items.subarray(start, start + period));
+  const inOrder = [...items.filter((item) => item < 0), ...items.filter((i) => i >= 0)];
+  const [first = "", ...others] = new Set(inOrder.map((item) => parts.nameOf(item)));
+  let shown = first;
+  for (const name of others) {
+    if (shown.length + name.length > NAMES_ROOM) return `${shown}, …`;
+    shown += `, ${name}`;
+  }
+  return shown;
 }

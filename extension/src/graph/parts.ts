@@ -83,10 +83,11 @@ export function partsOf(snapshot: Snapshot): Parts {
   };
 }
 
-/** The roots, and every scope that holds one. */
-function rootItems({ nodes, scopes, roots }: Snapshot): Set<number> {
+/** Where backward passes began, and every scope that holds such a node. */
+function rootItems({ nodes, scopes, roots, events }: Snapshot): Set<number> {
   const items = new Set<number>();
-  for (const root of roots) {
+  const began = events.filter(({ kind }) => kind === "backward_begin");
+  for (const root of [...roots, ...began.map(({ node }) => node ?? -1)]) {
     items.add(root);
     let at = nodes[root]?.scope ?? -1;
     while (at >= 0 && !items.has(-1 - at)) {

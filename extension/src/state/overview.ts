@@ -47,14 +47,17 @@ export interface Trouble {
   readonly what: string;
 }
 
-/** Saved tensors that were overwritten, then NaN and Inf; a healthy graph has none. */
+/** Saved tensors that were overwritten before the pass that needs them, then NaN and Inf;
+ * a healthy graph has none. */
 export function troubles(snapshot: Snapshot): Trouble[] {
   const titleOf = (id: number) => {
     const node = rowAt(snapshot.nodes, id);
     return node === null ? `node #${id}` : nodeTitle(id, node);
   };
   const overwritten = snapshot.saved.flatMap((saved): Trouble[] => {
-    if (saved.freed || saved.version_now === saved.version_saved) return [];
+    const isNeeded = snapshot.nodes[saved.node]?.flags.includes("modified") === true;
+    if (!isNeeded || saved.freed || saved.version_now === saved.version_saved)
+      return [];
     const versions = `version ${saved.version_saved} → ${saved.version_now}`;
     const what = `${saved.slot} was overwritten after it was saved (${versions})`;
     return [{ id: saved.node, title: titleOf(saved.node), what }];

@@ -179,14 +179,17 @@ describe("the rows of the table", () => {
   });
 });
 
-test("a saved tensor that was overwritten is trouble until it is freed", () => {
+test("a saved tensor that was overwritten is trouble while a pass may need it", () => {
   const snapshot = convolution();
-  const overwritten = () =>
-    troubles({ ...snapshot, saved }).filter(({ what }) => what.includes("overwritten"));
-  let saved = snapshot.saved;
-  expect(overwritten()).toEqual([]);
-  saved = saved.map((row) => ({ ...row, freed: false }));
-  expect(overwritten()).toEqual([
+  const overwritten = (freed: boolean, flags: readonly string[]) => {
+    const saved = snapshot.saved.map((row) => ({ ...row, freed }));
+    const nodes = snapshot.nodes.map((node) => ({ ...node, flags }));
+    const found = troubles({ ...snapshot, saved, nodes });
+    return found.filter(({ what }) => what.includes("overwritten"));
+  };
+  expect(overwritten(true, ["modified"])).toEqual([]);
+  expect(overwritten(false, [])).toEqual([]);
+  expect(overwritten(false, ["modified"])).toEqual([
     {
       id: 2,
       title: "ReluBackward0",
