@@ -14,29 +14,33 @@ from gradviz._capture._raw import RawNode, RawScope
 
 def name_tops(nodes: list[RawNode]) -> None:
     """Rename the outermost scopes after the variables of their modules, once each."""
-    tops: dict[int, RawScope] = {}
+    chains: dict[int, tuple[str, RawScope]] = {}
     found: dict[int, set[str]] = {}
-    taken: Counter[str] = Counter()
     for raw in nodes:
         if raw.scope is None:
             continue
-        inner, top = _chain(raw.scope)
-        if id(top) not in tops:
-            tops[id(top)] = top
-            taken[top.name] = max(taken[top.name], top.call)
-        if top.name != top.kind:
-            continue
-        for edge in raw.edges:
-            if edge.producer.kind == "accumulate":
-                owner = edge.producer.call.rpartition(".")[0]
-                if (name := _before(owner, inner)) is not None:
-                    found.setdefault(id(top), set()).add(name)
-    for key, names in sorted(found.items(), key=lambda pair: tops[pair[0]].call):
-        name = names.pop()
-        if not names and name:
-            top = tops[key]
+        if (chain := chains.get(id(raw.scope))) is None:
+            chain = chains[id(raw.scope)] = _chain(raw.scope)
+        inner, top = chain
+        if top.name == top.kind:
+            names = found.setdefault(id(top), set())
+            for each in raw.behind:
+                if each is not None and each.kind == "accumulate":
+                    names |= _before(each.call.rpartition(".")[0], inner)
+    tops = {id(top): top for _, top in chains.values()}
+    _rename(tops, found)
+
+
+def _rename(tops: dict[int, RawScope], found: dict[int, set[str]]) -> None:
+    taken: Counter[str] = Counter()
+    for top in tops.values():
+        taken[top.name] = max(taken[top.name], top.call)
+    for key in sorted(found, key=lambda key: tops[key].call):
+        name = min(found[key], key=len, default="")
+        # A module may use a leaf of a module inside it: "gpt" and "gpt.embed" is "gpt".
+        if name and all(f"{each}.".startswith(f"{name}.") for each in found[key]):
             taken[name] += 1
-            top.name, top.call = name, taken[name]
+            tops[key].name, tops[key].call = name, taken[name]
 
 
 def _chain(scope: RawScope) -> tuple[str, RawScope]:
@@ -48,8 +52,8 @@ def _chain(scope: RawScope) -> tuple[str, RawScope]:
     return ".".join(reversed(parts)), scope
 
 
-def _before(owner: str, inner: str) -> str | None:
-    """Return what stands before an inner path: "G" of "G.0" and "0"; None: nothing."""
-    if not inner:
-        return owner
-    return owner.removesuffix(f".{inner}") if owner.endswith(f".{inner}") else None
+def _before(owner: str, inner: str) -> set[str]:
+    """Return what stands before an inner path, if it does: "G" of "G.0" and "0"."""
+    if inner and owner != inner:
+        inner = f".{inner}"
+    return {owner.removesuffix(inner)} if owner.endswith(inner) else set()

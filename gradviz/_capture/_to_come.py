@@ -7,28 +7,36 @@ nobody where the pass is over: only where a pass failed, or may be yet to come.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from functools import cache
 
 from gradviz._capture._raw import RawEvent, RawNode, Recording, ends_of
 
 
 def to_come(recording: Recording) -> Callable[[RawNode], bool]:
-    """Return whether a pass may still come to a node.
+    """Return whether a pass may still come to a node; nothing is looked up before.
 
     Before the first pass that ended well it may come to any. Later it may come to what
     was made since, to what a failing pass walked, and to what a name still holds.
     """
-    done, failed = _passes(recording.events)
-    if not done:
-        return lambda _: True
-    latest = max(raw.sequence or 0 for raw in done)
-    walked = _reached(done)
-    held = [
-        raw
-        for raw in ends_of(recording.nodes)
-        if id(raw) not in walked and any(each.holders for each in raw.outputs)
-    ]
-    waiting = _reached([*failed, *held])
-    return lambda raw: id(raw) in waiting or (raw.sequence or 0) > latest
+
+    @cache
+    def facts() -> tuple[int, set[int]]:
+        done, failed = _passes(recording.events)
+        if not done:
+            return -1, set()
+        walked = _reached(done)
+        held = [
+            raw
+            for raw in ends_of(recording.nodes)
+            if id(raw) not in walked and any(each.holders for each in raw.outputs)
+        ]
+        return max(raw.sequence or 0 for raw in done), _reached([*failed, *held])
+
+    def may_come(raw: RawNode) -> bool:
+        latest, waiting = facts()
+        return (raw.sequence or 0) > latest or id(raw) in waiting
+
+    return may_come
 
 
 def _passes(events: Iterable[RawEvent]) -> tuple[list[RawNode], list[RawNode]]:
@@ -51,5 +59,5 @@ def _reached(roots: Iterable[RawNode]) -> set[int]:
         raw = waiting.pop()
         if id(raw) not in found:
             found.add(id(raw))
-            waiting.extend(edge.producer for edge in raw.edges)
+            waiting.extend(each for each in raw.behind if each is not None)
     return found

@@ -50,6 +50,29 @@ def test_the_only_model_has_the_name_of_its_class(torch: Any):
     assert paths == ["Sequential", "Sequential.0"]
 
 
+def test_a_model_that_uses_a_weight_of_its_part_keeps_its_name(torch: Any):
+    class Tied(torch.nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.embed = torch.nn.Linear(3, 3, bias=False)
+
+        def forward(self, x: Any) -> Any:
+            return self.embed(x) @ self.embed.weight
+
+    model = Tied()
+    with gradviz.record() as recorder:
+        model(torch.ones(2, 3)).sum().backward()
+    assert {scope.path for scope in recorder.snapshot().scopes} == {
+        "Tied",
+        "Tied.embed",
+    }
+    other = Tied()
+    with gradviz.record() as recorder:
+        (model(torch.ones(2, 3)) + other(torch.ones(2, 3))).sum().backward()
+    tops = {s.path for s in recorder.snapshot().scopes if s.parent is None}
+    assert tops == {"model", "other"}
+
+
 def overwritten(snapshot: ir.Snapshot) -> list[str]:
     return [node.name for node in snapshot.nodes if "modified" in node.flags]
 
