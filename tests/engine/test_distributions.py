@@ -185,3 +185,30 @@ def test_a_wrong_distribution_is_noticed() -> None:
                 .tolist()
             )
         )
+
+
+@pytest.mark.parametrize("logit", [-1e4, -50.0, 50.0, 1e4])
+def test_continuous_bernoulli_of_large_logits_is_finite(logit: float) -> None:
+    def program(t: Any) -> Any:
+        logits = t.tensor([logit], requires_grad=True)
+        found = t.distributions.ContinuousBernoulli(logits=logits)
+        density = found.log_prob(t.tensor([0.0, 0.5, 1.0]))
+        return [found.probs.detach(), density, t.autograd.grad(density.sum(), logits)]
+
+    assert_same(program)
+
+
+def test_wishart_of_whole_degrees() -> None:
+    def program(t: Any) -> Any:
+        t.manual_seed(0)
+        found = t.distributions.Wishart(t.tensor(3), t.eye(2))
+        return [found.sample(), found.sample((3,)), found.log_prob(t.eye(2))]
+
+    assert_same(program, rtol=1e-4)
+
+
+def test_half_cauchy_wants_a_tensor() -> None:
+    def program(t: Any) -> Any:
+        return t.distributions.HalfCauchy(1.0).log_prob(1)
+
+    assert_same(program)

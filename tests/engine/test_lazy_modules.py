@@ -166,3 +166,17 @@ def test_uninitialized_tensors() -> None:
 )
 def test_refusals_are_pytorchs(call: Any) -> None:
     assert_same(lambda t: call(t, t.nn.LazyLinear(3)))
+
+
+@pytest.mark.parametrize(
+    "function", ["empty_like", "zeros_like", "ones_like", "rand_like"]
+)
+def test_nothing_is_made_like_what_has_no_shape(function: str) -> None:
+    parameter = gt.nn.UninitializedParameter()
+    with pytest.raises(ValueError, match="uninitialized parameter in .*" + function):
+        getattr(gt, function)(parameter)
+
+
+def test_adagrad_needs_shapes() -> None:
+    with pytest.raises(ValueError, match="uninitialized parameter"):
+        gt.optim.Adagrad([gt.nn.UninitializedParameter()])

@@ -22,6 +22,7 @@ from . import _forward
 from . import _functions as _functions
 from . import _nn as _nn
 from . import _profiler as _profiler
+from ._groups import grouped, other_backend
 
 _FunctionBase = CustomNode
 _ImperativeEngine = ImperativeEngine
@@ -45,6 +46,8 @@ _set_fwd_grad_enabled = _forward.set_enabled
 _set_grad_enabled = switch_grad_mode
 _set_multithreading_enabled = _multithreading.switch_multithreading
 _will_engine_execute_node = will_execute
+_get_privateuse1_backend_name = other_backend
+_group_tensors_by_device_and_dtype = grouped
 has_lapack = True  # NumPy's
 
 

@@ -12,7 +12,7 @@ from ._functions import F
 from ._probs_or_logits import ProbsOrLogits, check_one
 from .distribution import SCALAR
 from .exp_family import ExponentialFamily
-from .utils import broadcast_all, clamp_probs
+from .utils import broadcast_all, clamp_probs, lazy_property, logits_to_probs
 
 
 class ContinuousBernoulli(ProbsOrLogits, ExponentialFamily):
@@ -54,6 +54,10 @@ class ContinuousBernoulli(ProbsOrLogits, ExponentialFamily):
             self._param = self.__dict__["probs"] = clamp_probs(self._param)
         self._lims = lims
         self._begin(validate_args)
+
+    @lazy_property
+    def probs(self) -> Tensor:
+        return clamp_probs(logits_to_probs(self.logits, is_binary=True))
 
     # ---- around one half ----
 

@@ -52,9 +52,9 @@ class HalfCauchy(TransformedDistribution):
         return self.base_dist.variance
 
     def log_prob(self, value: Tensor) -> Tensor:
+        self._checked(value)
         scale = self.base_dist.scale
         value = F.as_tensor(value, dtype=scale.dtype, device=scale.device)
-        self._checked(value)
         folded = self.base_dist.log_prob(value) + math.log(2)
         return F.where(value >= 0, folded, -math.inf)
 

@@ -8,6 +8,7 @@ from numbers import Number
 from typing import Any, Final
 
 from .. import linalg
+from .._dtypes import finfo
 from .._site import user_stacklevel
 from .._tensor import Tensor
 from . import constraints
@@ -134,13 +135,14 @@ class Wishart(ExponentialFamily):
         return value.view((*self._batch_shape, 1, 1))
 
     def _bartlett_sampling(self, sample_shape: Any = SCALAR) -> Tensor:
-        size, df = self._event_shape[-1], self.df
-        noise = (
-            self._dist_chi2.rsample(sample_shape).sqrt().diag_embed(dim1=-2, dim2=-1)
-        )
-        rows, columns = F.tril_indices(size, size, offset=-1, device=df.device)
+        size = self._event_shape[-1]
+        lengths = self._dist_chi2.rsample(sample_shape).sqrt()
+        lengths = lengths.clamp(min=finfo(lengths.dtype).eps)
+        noise = lengths.diag_embed(dim1=-2, dim2=-1)
+        where, dtype = noise.device, noise.dtype
+        rows, columns = F.tril_indices(size, size, offset=-1, device=where)
         below = (*sample_shape, *self._batch_shape, size * (size - 1) // 2)
-        noise[..., rows, columns] = F.randn(below, dtype=df.dtype, device=df.device)
+        noise[..., rows, columns] = F.randn(below, dtype=dtype, device=where)
         factor = self._unbroadcasted_scale_tril @ noise
         return factor @ factor.mT
 

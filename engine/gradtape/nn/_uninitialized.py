@@ -81,6 +81,11 @@ class UninitializedTensorMixin:
                 return _refuse(name, type(self).__name__)
         return super().__getattribute__(name)
 
+    def refuse(self, function: str) -> NoReturn:
+        """Raise ValueError: a function was asked for what has no shape."""
+        shown = f"<built-in method {function} of type object>"
+        raise ValueError(_NOT_YET.format(function=shown, kind=type(self).__name__))
+
     def __repr__(self) -> str:
         return f"<{type(self).__name__}>"
 

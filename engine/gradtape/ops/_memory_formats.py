@@ -107,6 +107,12 @@ def suggested_by(array: Any) -> memory_format:
     return suggested(array.shape, tuple(s // item for s in array.strides))
 
 
+def channels_innermost(array: Any) -> bool:
+    """Tell whether one volume, without a batch, lies as in channels_last_3d."""
+    strides = tuple(s // array.itemsize for s in array.strides)
+    return lies_in((1, *array.shape), (0, *strides), channels_last_3d)
+
+
 def new_in_format(xp: Any, size: Sizes, kind: Any, given: Any = None) -> Any:
     """Return an array without values that lies in a format; None: row-major."""
     if given is None or given is contiguous_format:

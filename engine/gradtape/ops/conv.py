@@ -65,7 +65,10 @@ def convolution(
         ]
         input, weight, bias = wide
     window = Window(weight.shape[2:], stride, padding, dilation)
-    if not transposed:
+    if not input.shape[1]:  # without channels, there are none in the result either
+        spatial = window.outputs(input.shape[2:])
+        found = xp.empty((input.shape[0], 0, *spatial), input.dtype)
+    elif not transposed:
         found = conv.forward(xp, input, weight, bias, window, groups)
     else:
         spatial = _transposed_size(input.shape[2:], window, output_padding)
@@ -99,10 +102,13 @@ def _second_derivative(
     transposed: Any,
     output_padding: Any,
     groups: Any,
+    output_mask: Any,
     needs: Any,
 ) -> Any:
     """Differentiate the three gradients, each linear in what it is computed from."""
-    by_input, by_weight, by_bias = grad
+    by_input, by_weight, by_bias = (
+        g if asked else None for g, asked in zip(grad, output_mask, strict=True)
+    )
     how = (stride, padding, dilation, transposed, output_padding, groups)
     outgoing = None
     if needs[0]:
@@ -168,7 +174,9 @@ def convolution_backward(
     into_input, into_weight, into_bias = output_mask
     nothing = xp.empty((0,), dtype)
     first = second = None
-    if not transposed:
+    if not input.shape[1]:
+        first, second = xp.empty(input.shape, dtype), xp.empty(weight.shape, dtype)
+    elif not transposed:
         if into_input or into_weight:
             first, second = conv.gradients(
                 xp,
@@ -193,6 +201,8 @@ def convolution_backward(
     third = None
     if into_bias:
         third = _channel_sums(xp, grad_output)
+        if not input.shape[1]:
+            third = xp.zeros(bias_shape, dtype)
     return tuple(
         nothing if g is None else g.astype(dtype, copy=False)
         for g in (first, second, third)

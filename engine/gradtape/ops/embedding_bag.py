@@ -242,6 +242,17 @@ def embedding_bag(
     tensor([[1., 0., 0.],
             [0., 2., 0.]])
     """
+    for name, given, ranks in (
+        ("input", indices, (1, 2)),
+        ("offsets", offsets, (1,)),
+        ("weight", weight, (2,)),
+    ):
+        if given.dim() not in ranks:
+            shown = " or ".join(f"{rank}D" for rank in ranks)
+            raise RuntimeError(
+                f"{name} has to be a {shown} Tensor, but got Tensor of dimension "
+                f"{given.dim()}"
+            )
     rows = weight.shape[0]
     if padding_idx is not None and not -rows <= padding_idx < rows:
         raise RuntimeError(

@@ -29,6 +29,8 @@ def new_like(
     ``order`` is a memory format; None keeps the tensor's order.
     """
     source = check_tensor(input, function)
+    if type(source) is not Tensor and hasattr(source, "refuse"):
+        source.refuse(function)  # it still waits for its shape
     kind = None if dtype is None else parse_dtype(dtype, function)
     xp = module_on(source.device if device is None else device)
     array = array_in(xp, source._data, checked_format(order, function), kind)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from .._define import Array, op
-from ._memory_formats import keeps_format
+from ._memory_formats import channels_innermost, keeps_format, moved_into
 from ._pool_kernels import (
     adaptive_cells,
     gather,
@@ -13,6 +13,7 @@ from ._pool_kernels import (
     scatter,
 )
 from ._windows import Sizes, Window
+from .formats import channels_last_3d
 
 # ---- max ----
 
@@ -80,7 +81,7 @@ def max_pool2d_with_indices(
     method=False,
     function=False,
 )
-@keeps_format(0)
+@keeps_format(0, ranks=(5,))
 def max_pool3d_with_indices(
     xp: Any,
     self: Array,
@@ -91,7 +92,11 @@ def max_pool3d_with_indices(
     ceil_mode: bool,
 ) -> Any:
     """Return the largest value of each window, and where in its volume it was."""
-    return _max_pool(xp, self, kernel_size, stride, padding, dilation, ceil_mode)
+    how = (kernel_size, stride, padding, dilation, ceil_mode)
+    found = _max_pool(xp, self, *how)
+    if self.ndim == 4 and channels_innermost(self):  # also without a batch
+        return tuple(moved_into(xp, a[None], channels_last_3d)[0] for a in found)
+    return found
 
 
 @op(

@@ -13,6 +13,7 @@ from ._pool_kernels import (
     trailing,
 )
 from ._windows import Sizes, Window, padded
+from .special_kernels import widened
 
 # ---- average ----
 
@@ -54,7 +55,8 @@ def _average(
     """Return the mean of each window, over as many dimensions as the window has."""
     ones = (1,) * len(kernel_size)
     window = Window(kernel_size, stride or kernel_size, padding, ones)
-    batch = self if self.ndim == 2 + len(kernel_size) else self[None]
+    dtype, wide = self.dtype, widened(self)
+    batch = wide if self.ndim == 2 + len(kernel_size) else wide[None]
     spatial = batch.shape[2:]
     outputs = window.outputs(spatial, ceil_mode)
     after = trailing(window, spatial, outputs)
@@ -68,7 +70,8 @@ def _average(
         found = xp.trunc(found / by).astype(found.dtype)
     else:
         found /= by if isinstance(by, int) else by.astype(found.dtype)
-    return found if batch is self else found[0]
+    found = found.astype(dtype, copy=False)
+    return found if self.ndim == found.ndim else found[0]
 
 
 avg_pool2d, avg_pool3d = (
@@ -127,7 +130,7 @@ def _avg_pool_backward(
     after = trailing(window, spatial, outputs)
     full = tuple(n + b + a for n, b, a in zip(spatial, padding, after, strict=True))
     found = xp.zeros((*lead, *full), grad_output.dtype)
-    for _, seen in window.taps(outputs):
+    for _, seen in reversed(list(window.taps(outputs))):  # windows in their order
         target = found[(..., *seen)]
         xp.add(target, part, target)
     inner = tuple(slice(p, p + n) for p, n in zip(padding, spatial, strict=True))
@@ -147,7 +150,7 @@ def _adaptive_derivative(F: Any, grad: Any, self: Any, output_size: Any) -> Any:
 @keeps_format(0)
 def adaptive_avg_pool2d(xp: Any, self: Array, output_size: Sizes) -> Any:
     """Return the mean of each of the cells that cover the plane."""
-    return cell_means(xp, self, output_size)
+    return cell_means(xp, widened(self), output_size).astype(self.dtype, copy=False)
 
 
 @op(
@@ -158,7 +161,7 @@ def adaptive_avg_pool2d(xp: Any, self: Array, output_size: Sizes) -> Any:
 )
 def adaptive_avg_pool3d(xp: Any, self: Array, output_size: Sizes) -> Any:
     """Return the mean of each of the cells that cover the volume."""
-    return cell_means(xp, self, output_size)
+    return cell_means(xp, widened(self), output_size).astype(self.dtype, copy=False)
 
 
 def _adaptive_adjoint(F: Any, grad: Any, grad_output_shape: Any, dims: int) -> Any:

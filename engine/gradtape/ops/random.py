@@ -186,6 +186,8 @@ def randperm(
 
 def _like(input: Any, function: str, dtype: Any, device: Any, order: Any) -> Any:
     source = check_tensor(input, function)
+    if type(source) is not Tensor and hasattr(source, "refuse"):
+        source.refuse(function)  # it still waits for its shape
     kind = None if dtype is None else parse_dtype(dtype, function)
     host = backend_of(source._data).to_host(source._data)
     array = array_in(np, host, checked_format(order, function), kind)

@@ -89,6 +89,8 @@ class Adagrad(RuledOptimizer):
     def fresh_state(self, param: Tensor, group: Group) -> dict[str, Tensor]:
         """Return the state that a parameter starts with."""
         start = self.defaults["initial_accumulator_value"]
+        if hasattr(param, "refuse"):
+            param.refuse("full_like")  # pyright: ignore[reportAttributeAccessIssue]
         return {
             "step": scalar(0.0, group["fused"]),
             "sum": filled_beside(param, start),

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from math import prod
 from typing import Any
 
 from ..._tensor import Tensor
 from ...ops import pool as ops
 from ...ops import pool_average as averages
+from ...ops._memory_formats import contiguous_format, suggested
 from ._pool_checks import check_kind
 
 # ---- adaptive ----
@@ -31,9 +33,19 @@ def _targets(dims: int, input: Tensor, output_size: Any, name: str) -> tuple[int
     found = tuple(
         n if g is None else int(g) for g, n in zip(given, spatial, strict=True)
     )
+    _check_memory(dims, name, (*input.shape[:-dims], *found))
     if "max" in name or any(n != 1 for n in found):
         check_kind(input, name.replace("1d", "2d") + "_cpu" * (dims == 3), "iubc")
     return found
+
+
+def _check_memory(dims: int, name: str, sizes: tuple[int, ...]) -> None:
+    if prod(sizes) < 1 << 63:
+        return
+    if "max" not in name:
+        raise RuntimeError("numel: integer multiplication overflow")
+    shown = [*sizes[:-1], 1, sizes[-1]] if dims == 1 else list(sizes)
+    raise RuntimeError(f"Storage size calculation overflowed with sizes={shown}")
 
 
 def _check_input(dims: int, name: str, input: Tensor) -> None:
@@ -94,11 +106,23 @@ def adaptive_avg_pool1d(input: Tensor, output_size: Any) -> Tensor:
     return adaptive_avg_pool2d(input.unsqueeze(-2), (1, size)).squeeze(-2)
 
 
+def _means(input: Tensor, dims: tuple[int, ...]) -> Tensor:
+    """Return each channel's mean, which keeps channels innermost."""
+    found = input.mean(dims, keepdim=True)
+    if input.dim() != len(dims) + 2:
+        return found
+    if suggested(input.shape, input.stride()) is contiguous_format:
+        return found
+    count = found.shape[1]
+    strides = (count, 1, *(count,) * len(dims))
+    return found.as_strided_(found.shape, strides)
+
+
 def adaptive_avg_pool2d(input: Tensor, output_size: Any) -> Tensor:
     """Return means of as many cells as asked for, whatever the input's size."""
     sizes = _targets(2, input, output_size, "adaptive_avg_pool2d")
     if sizes == (1, 1):
-        return input.mean((-1, -2), keepdim=True)
+        return _means(input, (-1, -2))
     return averages.adaptive_avg_pool2d(input, sizes)
 
 
@@ -106,7 +130,7 @@ def adaptive_avg_pool3d(input: Tensor, output_size: Any) -> Tensor:
     """Return means of as many cells as asked for, whatever the input's size."""
     sizes = _targets(3, input, output_size, "adaptive_avg_pool3d")
     if sizes == (1, 1, 1):
-        return input.mean((-1, -2, -3), keepdim=True)
+        return _means(input, (-1, -2, -3))
     return averages.adaptive_avg_pool3d(input, sizes)
 
 

@@ -184,3 +184,10 @@ from .transformer import TransformerEncoderLayer as TransformerEncoderLayer
 from .upsampling import Upsample as Upsample
 from .upsampling import UpsamplingBilinear2d as UpsamplingBilinear2d
 from .upsampling import UpsamplingNearest2d as UpsamplingNearest2d
+
+globals()["__all__"] = sorted(
+    name
+    for name, value in list(globals().items())
+    if isinstance(value, type) and name[0] != "_"
+    if name not in ("DataParallel", "NonDynamicallyQuantizableLinear")
+)

@@ -1,5 +1,6 @@
 """Schedulers of the learning rate: the same values, warnings and state as PyTorch's."""
 
+from ._base import EPOCH_DEPRECATION_WARNING as EPOCH_DEPRECATION_WARNING
 from ._base import LRScheduler as LRScheduler
 from ._base import _enable_get_lr_call as _enable_get_lr_call  # pyright: ignore[reportPrivateUsage]
 from ._base import _LRScheduler as _LRScheduler  # pyright: ignore[reportPrivateUsage]
