@@ -135,7 +135,7 @@ class EngineReader:
     def look_again(self, nodes: Iterable[RawNode]) -> None:
         """Bring up to date what changes of these nodes and of memory."""
         for raw in nodes:
-            raw.freed, raw.hooks = raw.keeps, ()  # as one that is gone
+            raw.freed = raw.keeps  # as one that is gone
         for node, raw in self._nodes.alive():
             raw.freed, raw.hooks = raw.keeps and is_freed(node), hooks_of(node)
         for key, memory in self._memories.items():

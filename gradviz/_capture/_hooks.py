@@ -27,16 +27,48 @@ def code_of(hook: Any) -> CodeType | None:
 
 
 def hooks_in(*tables: Any) -> tuple[Hook, ...]:
-    """Return the hooks in these tables, those of gradviz left out."""
+    """Return the user's hooks in these tables."""
     return tuple(
-        Hook(
-            getattr(hook, "__qualname__", type(hook).__name__),
-            code_of(inspect.unwrap(hook)),
-        )
+        Hook(name_of(hook), code_of(inspect.unwrap(hook)))
         for table in tables
-        for hook in (table or {}).values()
+        for each in (table or {}).values()
+        for hook in users_hooks(each)
         if not f"{getattr(hook, '__module__', '')}.".startswith("gradviz.")
     )
+
+
+def hooks_of(leaf: Any) -> tuple[Hook, ...]:
+    """Return the user's hooks on a leaf of PyTorch."""
+    return hooks_in(leaf._backward_hooks, leaf._post_accumulate_grad_hooks)
+
+
+def name_of(hook: Any) -> str:
+    """Return the name that the program gave a hook."""
+    return getattr(hook, "__qualname__", type(hook).__name__)
+
+
+def is_of_module(name: str) -> bool:
+    """Tell whether a module put the hook of this name on a node, to call the user's."""
+    return name.startswith("BackwardHook.")
+
+
+def users_hooks(hook: Any) -> tuple[Any, ...]:
+    """Return the hooks of the user that a hook on a node calls: as a rule, itself.
+
+    A module with backward hooks puts one of its own on the node of its inputs, which
+    calls the user's, and one on the node of its outputs, which calls the pre-hooks, and
+    where no input needs a gradient the others as well.
+    """
+    code = getattr(hook, "__code__", None)
+    if code is None or "self" not in code.co_freevars:
+        return (hook,)
+    owner = hook.__closure__[code.co_freevars.index("self")].cell_contents
+    if not is_of_module(code.co_qualname) or not hasattr(owner, "user_pre_hooks"):
+        return (hook,)
+    if "setup_output_hook" not in code.co_qualname:
+        return tuple(owner.user_hooks)
+    alone = owner.user_hooks if owner.input_tensors_index is None else ()
+    return (*owner.user_pre_hooks, *alone)
 
 
 def held_by(hook: Any, kind: type) -> list[Any]:

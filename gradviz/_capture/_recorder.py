@@ -16,8 +16,9 @@ from gradtape._tensor import Tensor
 from gradviz import ir
 from gradviz._capture._assemble import assemble
 from gradviz._capture._engine import PRODUCER, EngineReader
-from gradviz._capture._facts import names_of_locals, outer_frames, tensors_in
+from gradviz._capture._facts import hooks_of, names_of_locals, outer_frames, tensors_in
 from gradviz._capture._flow import FlowLog
+from gradviz._capture._hooks import is_of_module
 from gradviz._capture._names import names_in_frame, names_in_module
 from gradviz._capture._own import is_probing
 from gradviz._capture._raw import (
@@ -286,7 +287,13 @@ class Recorder:
 
     def _on_hook(self, event: events.HookRan) -> None:
         raw = None if event.node is None else self._read(event.node)
-        self._add("hook", node=raw, text=event.name)
+        names = [event.name]
+        if raw is not None and event.node is not None:
+            raw.hooks = hooks_of(event.node)  # the node may be gone when it is over
+            if is_of_module(event.name):
+                names = [hook.name for hook in raw.hooks]
+        for name in names:
+            self._add("hook", node=raw, text=name)
 
     def _on_step(self, event: events.OptimizerStepped) -> None:
         name = type(event.optimizer).__name__

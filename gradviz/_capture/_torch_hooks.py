@@ -8,7 +8,7 @@ import weakref
 from threading import get_ident
 from typing import TYPE_CHECKING, Any
 
-from gradviz._capture._hooks import code_of, held_by
+from gradviz._capture._hooks import code_of, held_by, users_hooks
 from gradviz._capture._loop_base import Patches, unseen
 from gradviz._capture._torch_values import version_of
 from gradviz.program.events import HookRan, HookRegistered
@@ -109,6 +109,10 @@ class TorchHooks:
         log.append(event)
 
     def _on_node(self, hook: Any, handle: Any) -> None:
+        for each in users_hooks(hook):
+            self._users_on_node(each, handle)
+
+    def _users_on_node(self, hook: Any, handle: Any) -> None:
         log = self.log
         self._count += 1
         site, stack = log.place()

@@ -13,7 +13,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
-from gradviz._capture._hooks import Hook, hooks_in
+from gradviz._capture._hooks import Hook, hooks_in, hooks_of
 from gradviz._capture._torch_node_classes import NodeClass, class_of, is_shared
 from gradviz._capture._torch_slots import hook_name, is_hooked, unpacks
 from gradviz._capture._torch_stacks import users_lines
@@ -169,9 +169,8 @@ class _Eyes:
         tensor = fn.variable
         self._made[fn, 0] = self._tensor(tensor)
         self.seen.leaves[id(tensor)] = weakref.ref(tensor), number
-        tables = tensor._backward_hooks, tensor._post_accumulate_grad_hooks
-        if any(tables):
-            self.seen.hooks[number] = hooks_in(*tables)
+        if found := hooks_of(tensor):
+            self.seen.hooks[number] = found
         return ((tensor.shape, tensor.dtype, tensor.device),)
 
     def _results(self, fn: Any) -> Sequence[Result]:

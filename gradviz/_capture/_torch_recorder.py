@@ -9,6 +9,7 @@ from gradviz import ir
 from gradviz._capture._assemble import assemble
 from gradviz._capture._flow import FlowLog
 from gradviz._capture._holders import holders_in
+from gradviz._capture._hooks import Hook, hooks_of
 from gradviz._capture._raw import KEPT_STEPS, Recording
 from gradviz._capture._torch_aside import without_asides
 from gradviz._capture._torch_log import TorchLog
@@ -40,6 +41,7 @@ class TorchRecorder:
         self._own: TorchLog | None = None
         self._frame: FrameType | None = None
         self._holders: dict[int, tuple[str, ...]] = {}  # by the tensor's number
+        self._hooks: dict[int, tuple[Hook, ...]] = {}  # of leaves, likewise
 
     def begin(self, frame: FrameType | None) -> None:
         """Start to listen; the log finds names by itself."""
@@ -66,12 +68,13 @@ class TorchRecorder:
             self._own.__exit__(None if error is None else type(error), error, trace)
 
     def _note_holders(self, log: TorchLog) -> None:
-        """Note which names of the program hold the tensors that are alive."""
+        """Note which names hold the tensors that are alive, and the hooks on leaves."""
         log.pause()
         try:
             names = holders_in(self._frame, log.torch.Tensor)
-            living = [(number, id(tensor)) for number, tensor in log.tensors.alive()]
-            self._holders = {n: names[key] for n, key in living if key in names}
+            living = list(log.tensors.alive())
+            self._holders = {n: names[id(t)] for n, t in living if id(t) in names}
+            self._hooks = {n: hooks_of(t) for n, t in living if t.is_leaf}
         finally:
             self._frame = None
             log.resume()
@@ -134,7 +137,7 @@ class TorchRecorder:
         nodes = _nodes_of(kept, log.program.nodes)
         last = [root.node for event in passes[-1:] for root in event.roots]
         roots = [key for key in last if key is not None] or _ends(nodes)
-        graph = TorchSnapshot(log, self._holders)
+        graph = TorchSnapshot(log, self._holders, self._hooks)
         earlier = events[: len(events) - len(kept)]
         told, aside = without_asides(kept, nodes.values())
         return (

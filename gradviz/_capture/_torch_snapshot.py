@@ -44,9 +44,13 @@ class TorchSnapshot:
     """Translates records of the log, each one once."""
 
     def __init__(
-        self, log: TorchLog, holders: Mapping[int, tuple[str, ...]] | None = None
+        self,
+        log: TorchLog,
+        holders: Mapping[int, tuple[str, ...]] | None = None,
+        hooks: Mapping[int, tuple[Hook, ...]] | None = None,
     ) -> None:
         self.log = log
+        self._leaf_hooks = hooks or {}  # at the end of the recording, by the tensor
         self._holders = holders or {}  # names that hold a tensor, by its number
         self.program = log.program
         self.nodes: dict[int, RawNode] = {}
@@ -221,6 +225,7 @@ class TorchSnapshot:
                 raw.grad_inputs = [statistics_of(each) for each in run.outgoing]
 
     def _hooks(self, events: list[Event]) -> None:
+        ended = {-number: each for number, each in self._leaf_hooks.items()}
         hooks: dict[int, list[Hook]] = {}
         for event in events:
             if isinstance(event, HookRegistered) and not event.removed and event.code:
@@ -229,7 +234,7 @@ class TorchSnapshot:
                 if key is not None and not event.kind.startswith("module"):
                     hook = Hook(event.code.co_qualname, event.code)
                     hooks.setdefault(key, []).append(hook)
-        for key, found in hooks.items():
+        for key, found in {**hooks, **ended}.items():
             if key in self.nodes:
                 self.nodes[key].hooks = tuple(found)
 

@@ -31,10 +31,10 @@ class BackwardHook:
         self, module: Any, hooks: Sequence[Any], pre_hooks: Sequence[Any]
     ) -> None:
         self.module = module
-        self.hooks = hooks
-        self.pre_hooks = pre_hooks
+        self.user_hooks = hooks
+        self.user_pre_hooks = pre_hooks
         self.grad_outputs: Any = None
-        self.input_places: list[int] | None = None
+        self.input_tensors_index: list[int] | None = None
         self.inputs = 0
 
     def setup_input_hook(self, args: tuple[Any, ...]) -> tuple[Any, ...]:
@@ -47,7 +47,7 @@ class BackwardHook:
 
             node.register_hook(hook)
 
-        found, self.input_places = self._on_tensors(attach, args)
+        found, self.input_tensors_index = self._on_tensors(attach, args)
         return found
 
     def setup_output_hook(self, result: Any) -> Any:
@@ -82,16 +82,16 @@ class BackwardHook:
     def _at_outputs(self, grads: Any, count: int) -> Any:
         assert self.output_places is not None
         full = _spread(self.output_places, grads, count)
-        for hook in self.pre_hooks:
+        for hook in self.user_pre_hooks:
             returned = hook(self.module, full)
             if returned is not None:
                 full = _checked("Backward pre hook", "grad_output", returned, count)
         self.grad_outputs = full
-        if self.input_places is None:
+        if self.input_tensors_index is None:
             level = user_stacklevel()
             warnings.warn(_NO_INPUT_GRADIENT, UserWarning, stacklevel=level)
             nothing = tuple([None] * self.inputs)
-            for hook in self.hooks:
+            for hook in self.user_hooks:
                 returned = hook(self.module, nothing, full)
                 if returned is not None and any(g is not None for g in returned):
                     raise RuntimeError(
@@ -104,14 +104,14 @@ class BackwardHook:
     def _at_inputs(self, grads: Any) -> Any:
         if self.grad_outputs is None:
             return None  # what arrives did not pass the output: a second derivative
-        assert self.input_places is not None
-        found = _spread(self.input_places, grads, self.inputs)
-        for hook in self.hooks:
+        assert self.input_tensors_index is not None
+        found = _spread(self.input_tensors_index, grads, self.inputs)
+        for hook in self.user_hooks:
             returned = hook(self.module, found, self.grad_outputs)
             if returned is not None:
                 found = _checked("Backward hook", "grad_input", returned, self.inputs)
         self.grad_outputs = None
-        return tuple(found[i] for i in self.input_places)
+        return tuple(found[i] for i in self.input_tensors_index)
 
 
 def _spread(places: Sequence[int], grads: Sequence[Any], count: int) -> Any:
