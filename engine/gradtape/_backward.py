@@ -34,6 +34,7 @@ from ._mode import mode
 from ._node import Node
 from ._node_hooks import has_leaf_hooks
 from ._observe import BackwardBegan, BackwardEnded, notify, observers
+from ._ownership import is_only_ours, may_overwrite
 from ._packing import ever_packed
 from ._saved_checks import suspicious
 from ._site import caller_site
@@ -153,11 +154,14 @@ def _in_new_thread(function: Callable[..., None], *args: Any) -> None:
 def _walk(task: GraphTask, incoming: list[Any]) -> None:
     """Run all nodes, in the order of their numbers."""
     F, keep, place, raw = task.space, task.keep, task.place, task.space.raw
+    owning = F.owning
     arriving, waiting = task.arriving, task.waiting
     take, find, quiet = arriving.pop, arriving.get, mode.now.run
     ready: list[Node] = []
     now, watching = mode.now, anomaly.enabled
     check = new_check() if watching and anomaly.check_nan else None
+    if check is not None:
+        owning = None  # it looks at what came in when it has seen what goes out
     for node, number in task.roots:
         _place_root(task, node, number, incoming.pop(0), ready)
     _finish(task, ready)
@@ -172,8 +176,13 @@ def _walk(task: GraphTask, incoming: list[Any]) -> None:
         elif grad is None:
             outgoing = (None,) * len(node.nodes)
         else:
+            space, layout = F, node.layout
+            if layout is not None and layout[3] and owning is not None:
+                out = outgoing = None  # which may refer to the same memory
+                if is_only_ours(grad) and may_overwrite(grad):
+                    space = owning
             try:
-                outgoing = node.run(F, grad)
+                outgoing = node.run(space, grad)
             except RuntimeError as error:
                 raise placed(error, node)  # noqa: B904 - the same error, with a note
         if check is not None:

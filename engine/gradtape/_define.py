@@ -45,11 +45,19 @@ FUNCTIONS: dict[str, Callable[..., Any]] = {}
 
 
 class OpSpace:
-    """The ops a derivative formula is written in, as attributes."""
+    """The ops a derivative formula is written in, as attributes.
+
+    With ``owns``, a formula may write its result over the gradient it was given, of
+    which nobody else knows. ``owning`` is the space for that, ``keeping`` the one that
+    leaves the gradient alone.
+    """
 
     def __init__(self, raw: bool, unpack: Callable[[Node, SavedTensor], Any]) -> None:
         self.raw = raw
         self.unpack = unpack
+        self.owns = False
+        self.owning: OpSpace | None = None
+        self.keeping = self
 
     def __getattr__(self, name: str) -> Any:
         raise AttributeError(f"no op named {name!r} is declared")
@@ -82,6 +90,9 @@ def _unpack_tensor(node: Node, saved: SavedTensor) -> Any:
 
 tensor_ops: Any = OpSpace(raw=False, unpack=_unpack_tensor)
 _numpy_ops: Any = OpSpace(raw=True, unpack=check_version)
+_owning_ops: Any = OpSpace(raw=True, unpack=check_version)
+_owning_ops.owns, _owning_ops.keeping = True, _numpy_ops
+_numpy_ops.owning = _owning_ops
 _raw_ops: dict[type, Any] = {np.ndarray: _numpy_ops}
 
 
@@ -95,6 +106,11 @@ def raw_ops(array: Any) -> Any:
             setattr(found, each.key, functools.partial(each.kernel, backend.xp))
         _raw_ops[type(array)] = found
     return found
+
+
+def _add_kernel(key: str, kernel: Any) -> None:
+    setattr(_numpy_ops, key, kernel)
+    setattr(_owning_ops, key, kernel)
 
 
 def op(
@@ -123,7 +139,7 @@ def op(
         )
         make_node_type(record)
         call = compile_function(record, name, bind_apply(record), record.out)
-        setattr(_numpy_ops, record.key, functools.partial(kernel, np))
+        _add_kernel(record.key, functools.partial(kernel, np))
         return _publish(record, call, method, function)
 
     return declare
@@ -184,7 +200,7 @@ def pointwise(
         record.numbers = frozenset()
     make_node_type(record)
     fast = kernel_of(np)
-    setattr(_numpy_ops, record.key, fast)
+    _add_kernel(record.key, fast)
     call = bind_pointwise(record, fast, option)
     return _publish(record, call, method, function)
 

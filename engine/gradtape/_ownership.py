@@ -5,6 +5,8 @@ from __future__ import annotations
 from sys import getrefcount
 from typing import Any
 
+import numpy as np
+
 
 def _count(array: Any) -> int:
     return getrefcount(array)
@@ -34,3 +36,9 @@ def is_only_ours(array: Any, others: int = 0) -> bool:
         return False
     base = array.base
     return base is None or (type(base) is type(array) and getrefcount(base) <= _KEPT)
+
+
+def may_overwrite(array: Any) -> bool:
+    """Tell whether an array can take in a result of its own shape, by its memory."""
+    flags = array.flags
+    return flags.c_contiguous and flags.writeable and type(array) is np.ndarray

@@ -270,11 +270,13 @@ class _RecordedSpace:
     """Raw kernels under their names, each of which becomes an event when called."""
 
     raw = True
+    owns = False
 
     def __init__(self, recorder: Recorder, inner: Any) -> None:
         self._recorder = recorder
         self._inner = inner
         self.unpack = inner.unpack
+        self.keeping = self
 
     def __getattr__(self, name: str) -> Any:
         kernel, recorder = getattr(self._inner, name), self._recorder

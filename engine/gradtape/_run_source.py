@@ -60,11 +60,18 @@ _TWO = """
     return {pair}
 """
 
-# Two formulas in one call; one that hands the gradient on is not called at all.
+# The gradient goes on, so no other formula may write over it.
+_KEEPING = """
+    F = F.keeping
+"""
+
+# Two formulas in one call, of which the last may write over the gradient; one that
+# hands the gradient on is not called at all.
 _BOTH = """
 
 def both(F, grad{given}):
-    return f0(F, grad{first}), f1(F, grad{second})
+    other = f1(F.keeping, grad{second})
+    return f0(F, grad{first}), other
 """
 
 # Of formulas that are alike one will do for x * x. Not for x * x.detach(), whose
@@ -153,6 +160,8 @@ def bind_spelled(op: Op) -> Callable[..., tuple[Any, ...]]:
         parts.append(_SAVED.format(values="".join(f"{value}, " for value in values)))
     for at in saving_order(op) or range(len(values)):
         parts.append(_UNPACK_ONE.format(at=at))
+    if len(op.formulas) > 1:
+        parts.append(_KEEPING)
     names = [f"p{at}" for at in range(len(op.param_names))]
     if any(pick >= len(values) for formula in op.formulas for pick in formula.picks):
         parts.append(f"    {''.join(f'{name}, ' for name in names)}= self.params\n")
@@ -212,6 +221,8 @@ def _tail(formulas: Sequence[Formula], values: list[str]) -> str:
         return start + _ONE.format(part=calls[0])
     given = "".join(f", {value}" for value in values)
     together = any(formula.hands_on for formula in formulas)
+    if together and start:
+        start += _KEEPING
     alike = _are_alike(formulas, given)
     function = _SAME if alike else "both"
     pair = ", ".join(calls) if together else f"call({function}, F, grad{given})"

@@ -6,6 +6,7 @@ row that BLAS adds up at once is short enough to be as accurate.
 
 from __future__ import annotations
 
+import functools
 from math import prod
 from typing import Any
 
@@ -50,7 +51,16 @@ def total(array: Any) -> Any:
     if array.size < 2 * LONG or not _in_blas(array):
         return array.sum()
     rows, rest = in_rows(array)
-    return rows.dot(np.ones(LONG, array.dtype)).sum() + rest.sum()
+    found = np.add.reduce(rows.dot(_ones(array.dtype)))
+    return found + np.add.reduce(rest) if rest.size else found
+
+
+@functools.cache
+def _ones(dtype: Any) -> Any:
+    """Return a row of ones; made anew it costs more than it is used."""
+    found = np.ones(LONG, dtype)
+    found.flags.writeable = False
+    return found
 
 
 def total_of_squares(xp: Any, array: Any) -> Any:

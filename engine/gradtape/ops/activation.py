@@ -8,6 +8,7 @@ from .._define import Array, op, pointwise
 from .._inplace import inplace
 from .._node_layout import LARGE
 from ._operand import HIDDEN, POINTWISE, kind_of
+from ._over_gradient import above_zero_only, alike
 from ._select import above_zero, choose, keep
 
 
@@ -38,7 +39,13 @@ def _check_relu(_name: str, self: Any) -> None:
 relu = pointwise(
     "relu",
     above_zero,
-    {"self": lambda F, grad, result: F.threshold_backward(grad, result, 0)},
+    {
+        "self": lambda F, grad, result: (
+            above_zero_only(grad, result)
+            if F.owns and alike(grad, result)
+            else F.threshold_backward(grad, result, 0)
+        )
+    },
     check=_check_relu,
     out=False,
 )

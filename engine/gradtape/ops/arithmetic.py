@@ -20,6 +20,7 @@ from ._operand import (
     number,
     refuses,
 )
+from ._over_gradient import times
 
 _NO_BOOL_MINUS = (
     "Subtraction, the `-` operator, with two bool tensors is not supported. Use the "
@@ -193,8 +194,12 @@ mul = pointwise(
     "mul",
     "multiply",
     {
-        "self": lambda F, grad, other: grad * F.conj(other),
-        "other": lambda F, grad, self: grad * F.conj(self),
+        "self": lambda F, grad, other: (
+            times(grad, F.conj(other)) if F.owns else grad * F.conj(other)
+        ),
+        "other": lambda F, grad, self: (
+            times(grad, F.conj(self)) if F.owns else grad * F.conj(self)
+        ),
     },
     arity=2,
 )

@@ -18,6 +18,7 @@ from ._operand import (
     leaves_out,
     underived,
 )
+from ._over_gradient import over
 
 
 def check_divisor(self: Any, other: Any) -> None:
@@ -81,8 +82,13 @@ def _into_divisor(F: Any, grad: Any, self: Any, other: Any) -> Any:
         return -grad * F.conj(found / other)
     if found.shape != grad.shape or found.dtype != grad.dtype:
         return -grad * (found / other)
-    found /= -other  # in memory that is ours
+    if other.size < found.size:  # in memory that is ours
+        found /= -other
+        found *= grad
+        return found
+    found /= other
     found *= grad
+    found *= -1
     return found
 
 
@@ -117,7 +123,9 @@ div = pointwise(
     "div",
     "true_divide",
     {
-        "self": lambda F, grad, other: grad / F.conj(other),
+        "self": lambda F, grad, other: (
+            over(grad, F.conj(other)) if F.owns else grad / F.conj(other)
+        ),
         "other": lambda F, grad, self, other: _into_divisor(F, grad, self, other),
     },
     arity=2,

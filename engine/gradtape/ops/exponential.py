@@ -8,6 +8,7 @@ from typing import Any
 from .._define import Array, op, pointwise
 from .._inplace import inplace
 from ._operand import POINTWISE, leaves_out
+from ._over_gradient import times
 
 LN2, LN10 = _log(2.0), _log(10.0)
 
@@ -37,7 +38,11 @@ reciprocal = pointwise(
 exp = pointwise(
     "exp",
     "exp",
-    {"self": lambda F, grad, result: grad * F.conj(result)},
+    {
+        "self": lambda F, grad, result: (
+            times(grad, F.conj(result)) if F.owns else grad * F.conj(result)
+        )
+    },
     promotion="float",
 )
 exp2 = pointwise(

@@ -7,6 +7,7 @@ from typing import Any
 
 from .._define import Array, method, op
 from .._dtypes import DTYPE_OF
+from .._node_layout import LARGE
 from .._site import user_stacklevel
 from .._tensor import Tensor
 from ._operand import HIDDEN
@@ -84,11 +85,13 @@ def _var_backward(
     shape = tuple(self.shape)
     scale = _freedom(shape, dim, correction)
     apart = self - F.mean(self, dim, True)
-    return (
-        (2.0 / scale if scale else float("inf"))
-        * restored(F, grad, shape, dim, keepdim)
-        * apart
+    steep = (2.0 / scale if scale else float("inf")) * restored(
+        F, grad, shape, dim, keepdim
     )
+    if F.raw and apart.size >= LARGE and apart.dtype == steep.dtype:
+        apart *= steep  # in memory that is ours
+        return apart
+    return steep * apart
 
 
 def _std_backward(

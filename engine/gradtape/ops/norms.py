@@ -5,6 +5,8 @@ from __future__ import annotations
 from math import inf
 from typing import Any
 
+import numpy as np
+
 from .._autocast import autocasts
 from .._define import Array, method, op
 from .._dtypes import DTYPE_OF
@@ -29,7 +31,7 @@ def norm_backward(
     if p == 1:
         return F.sgn(self) * grad
     if p == 2:
-        return grad * _unit(F, self, norm)
+        return _times(F, _unit(F, self, norm), grad)
     if p in (inf, -inf):
         size = F.abs(self)
         mask = (size == norm) | F.isnan(size)
@@ -49,6 +51,15 @@ def _unit(F: Any, self: Any, norm: Any) -> Any:
     none = norm == 0
     found = self / norm
     return found if F.raw and not none.any() else F.where(none, 0.0, found)
+
+
+def _times(F: Any, parts: Any, grad: Any) -> Any:
+    """Return ``grad * parts``, in the memory of large parts, which are ours."""
+    alike = F.raw and parts.dtype == grad.dtype and parts.dtype.kind == "f"
+    if not alike or parts.size < LARGE or parts.ndim < grad.ndim:
+        return grad * parts
+    parts *= grad
+    return parts
 
 
 def _norm_of(xp: Any, self: Any, p: float, axes: Any) -> Any:
@@ -133,12 +144,12 @@ def _logsumexp_backward(
 ) -> Any:
     shape = tuple(self.shape)
     grad = restored(F, grad, shape, dim, keepdim)
-    parts = F.exp(self - restored(F, result, shape, dim, keepdim))
-    alike = F.raw and parts.dtype == grad.dtype and parts.dtype.kind == "f"
-    if alike and parts.size >= LARGE:
-        parts *= grad  # in memory that is ours
-        return parts
-    return grad * F.conj(parts)
+    parts = self - restored(F, result, shape, dim, keepdim)
+    if type(parts) is np.ndarray and parts.size >= LARGE:
+        parts = np.exp(parts, parts)  # in memory that is ours
+    else:
+        parts = F.exp(parts)
+    return _times(F, F.conj(parts), grad)
 
 
 @op(
