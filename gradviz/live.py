@@ -24,7 +24,10 @@ PERIOD_S = 0.05
 """The least time between two looks at the source."""
 
 SHARE = 0.02
-"""How much of the time a live view may take from the code that runs."""
+"""How much of its processor time a live view may take from the code that runs."""
+
+LEAST_LOAD = 0.25
+"""Where the code that runs has less of a processor, it is taken to wait."""
 
 BYTES_PER_S = 4_000_000
 """What a slow connection takes without a growing queue."""
@@ -102,11 +105,26 @@ class Sent:
     failures: list[str] = field(default_factory=list[str])
 
 
+class Load:
+    """Tells how much of one processor this process has had since it last told."""
+
+    def __init__(self) -> None:
+        self._since = time.perf_counter(), time.process_time()
+
+    def __call__(self) -> float:
+        """Return a share from ``LEAST_LOAD`` to 1."""
+        then, used = self._since
+        self._since = now, all_used = time.perf_counter(), time.process_time()
+        load = (all_used - used) / max(now - then, 1e-9)
+        return min(1.0, max(LEAST_LOAD, load))
+
+
 class LiveFeed:
     """Keeps one view in step with one source until it is closed.
 
     The first look comes after ``delay`` seconds. ``clock`` tells the processor time of
-    the calling thread.
+    the calling thread, and ``load`` what share of a processor the process gets: beside
+    other work on the machine less runs between two looks.
     """
 
     def __init__(
@@ -116,11 +134,13 @@ class LiveFeed:
         *,
         delay: float = PERIOD_S,
         clock: Callable[[], float] = time.thread_time,
+        load: Callable[[], float] | None = None,
     ) -> None:
         self.sent = Sent()
         self._view = view
         self._source = source
         self._clock = clock
+        self._load = Load() if load is None else load
         self._delay = delay
         self._seen: int | None = None
         self._revision: int | None = None
@@ -167,7 +187,7 @@ class LiveFeed:
         busy = self._clock() - begun
         self.sent.nbytes += size
         self.sent.busy_s += busy
-        return max(PERIOD_S, busy / SHARE, size / BYTES_PER_S)
+        return max(PERIOD_S, busy / SHARE / self._load(), size / BYTES_PER_S)
 
     def _send(self) -> int:
         delta = None if self._revision is None else self._source.delta()

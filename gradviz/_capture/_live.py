@@ -47,7 +47,8 @@ class StepSource(ABC):
         self._places: list[int] = []  # the slot of each of these rows
         self._absent: list[int] = []  # slots without statistics
         self._layers: dict[int, int] = {}  # id of a leaf's record, or its key -> layer
-        self._past: dict[int, Any] = {}  # the points of finished steps, by number
+        self._past_from = 0  # the number of the first step that was sent
+        self._past = _no_points(0)  # what was sent of finished steps
 
     # ---- what an engine's recorder has to tell --------------------------------------
 
@@ -100,7 +101,7 @@ class StepSource(ABC):
                 leaves.setdefault(self.leaf_key(leaf), len(leaves))
         last = len(leaves) - 1  # layers are in the order of the model
         self._layers = {key: last - at for key, at in leaves.items()}
-        self._past.clear()
+        self._past_from, self._past = 0, _no_points(len(self._layers))
         return snapshot
 
     def delta(self) -> Delta | None:
@@ -124,24 +125,19 @@ class StepSource(ABC):
 
     def _tail(self, steps: list[RawFlowStep], first: int) -> FlowTail | None:
         """Return the last steps as columns; None where a leaf is new."""
-        past, self._past = self._past, {}
-        numbers = list(range(first, first + len(steps)))
-        for number, step in zip(numbers, steps, strict=True):
-            points = past.get(number)
-            if points is None:
-                points = self._points(step)
-                if points is None:
-                    return None
-            self._past[number] = points
-        shape = len(steps), len(self._layers), len(FLOW_NUMBERS)
-        columns = np.array(list(self._past.values()), np.float32).reshape(shape)
-        for number in numbers[-2:]:
-            del self._past[number]  # it may go on
+        known = max(0, self._past_from + len(self._past) - first)
+        fresh = [self._points(step) for step in steps[known:]]
+        found = [points for points in fresh if points is not None]
+        if len(found) < len(fresh):
+            return None
+        news = np.array(found, np.float32).reshape(len(found), *self._past.shape[1:])
+        points = np.concatenate([self._past[len(self._past) - known :], news])
+        self._past_from, self._past = first, points[:-2]  # the last ones may go on
         return FlowTail(
-            numbers,
+            list(range(first, first + len(steps))),
             [step.time_ns for step in steps],
             [step.stepped for step in steps],
-            columns,
+            points,
             self._histograms(steps[-1:]),
         )
 
@@ -165,6 +161,10 @@ class StepSource(ABC):
                     ends = (summary.histogram_low, summary.histogram_high)
                     histograms[layer] = (*ends, *summary.histogram)
         return histograms
+
+
+def _no_points(layers: int) -> NDArray[np.float32]:
+    return np.empty((0, layers, len(FLOW_NUMBERS)), np.float32)
 
 
 def _read(summary: RawStatistics | None) -> tuple[float | None, ...]:

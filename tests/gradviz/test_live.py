@@ -192,9 +192,17 @@ def test_what_is_not_finite_is_counted(lib: Any):
 
 
 def test_a_feed_pauses_in_proportion_to_what_it_cost():
-    clock = iter([0.0, 0.3]).__next__
-    feed = LiveFeed(Page(), Script([1]), clock=clock)
+    clock = iter([0.0, 0.3, 0.3, 0.4]).__next__
+    load = iter([1.0, 0.5]).__next__
+    feed = LiveFeed(Page(), Script([1, 2]), clock=clock, load=load)
     assert feed.look() == pytest.approx(0.3 / live.SHARE)
+    assert feed.look() == pytest.approx(0.1 / live.SHARE / 0.5)  # half as much runs
+
+
+def test_the_load_of_a_process_that_waits_is_the_least():
+    load = live.Load()
+    threading.Event().wait(0.05)
+    assert load() == live.LEAST_LOAD
 
 
 def test_a_feed_pauses_in_proportion_to_what_it_sent():
