@@ -6,6 +6,8 @@ from typing import Final, NoReturn
 
 import numpy as np
 
+from ._type_name import type_name
+
 _NO_COMPLEX32 = (
     "torch.complex32 is not supported: NumPy has no complex type of two halves. "
     "Use torch.complex64."
@@ -197,5 +199,5 @@ def require_dtype(given: object, function: str, argument: str, position: int) ->
     if not isinstance(given, dtype):
         raise TypeError(
             f"{function}(): argument '{argument}' (position {position}) "
-            f"must be torch.dtype, not {type(given).__name__}"
+            f"must be torch.dtype, not {type_name(given)}"
         )

@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 from typing import Any, Final
 
+from ._type_name import type_name
+
 BACKWARD_TWICE: Final = (
     "Trying to backward through the graph a second time (or directly access saved "
     "tensors after they have already been freed). Saved intermediate values of the "
@@ -301,10 +303,8 @@ def shape_text(shape: tuple[int, ...]) -> str:
 
 def not_bool(given: object, function: str, argument: str, place: int = 1) -> TypeError:
     """Return the error for a switch that is neither True nor False."""
-    return TypeError(
-        f"{function}(): argument '{argument}' (position {place}) must be bool, not "
-        f"{type(given).__name__}"
-    )
+    expected = f"{function}(): argument '{argument}' (position {place}) must be bool"
+    return TypeError(f"{expected}, not {type_name(given)}")
 
 
 def scalar_type(dtype: Any) -> str:

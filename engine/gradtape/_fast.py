@@ -63,6 +63,11 @@ def _compile(op: Op, scope: dict[str, Any], source: str) -> Callable[..., Tensor
 
 
 def _apply_or_defer(op: Op, args: tuple[Any, ...], options: tuple[Any, ...]) -> Any:
+    if op.name == "eq" and isinstance(args[1], np.ndarray):  # or they are just unequal
+        from ._define import FUNCTIONS  # late: it imports this module
+
+        if args[1].dtype.kind in "biufc":
+            args = (args[0], FUNCTIONS["from_numpy"](args[1]))
     if all(isinstance(arg, OPERANDS) for arg in args):
         try:
             return apply(op, args, options)

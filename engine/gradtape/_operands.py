@@ -11,6 +11,7 @@ from . import _errors
 from ._dtypes import get_default_dtype, result_type_of
 from ._op import Op
 from ._tensor import Tensor
+from ._type_name import type_name
 
 _ndarray = np.ndarray
 _NUMBERS = (float, int, bool, complex, np.generic)
@@ -43,7 +44,7 @@ def combination_error(name: str, args: Sequence[Any]) -> TypeError:
     """Build PyTorch's TypeError for operands that fit none of an op's signatures."""
     second, either = _OVERLOADS[name]
     got = ", ".join(
-        "Tensor" if isinstance(arg, Tensor) else type(arg).__name__ for arg in args
+        "Tensor" if isinstance(arg, Tensor) else type_name(arg) for arg in args
     )
     lines = [f"(Tensor input, Tensor {second}", f"(Tensor input, Number {second}"]
     if either:
@@ -108,7 +109,7 @@ def _array_in(op: Op, position: int, item: Any) -> Any:
     if not isinstance(item, Tensor):
         raise TypeError(
             f"expected Tensor as element of argument {position} of {op.name}, "
-            f"but got {type(item).__name__}"
+            f"but got {type_name(item)}"
         )
     return item._data
 
@@ -245,7 +246,7 @@ def argument_error(op: Op, name: str, position: int, value: Any) -> TypeError:
     shown = "input" if name == "self" else name
     return TypeError(
         f"{op.name}(): argument '{shown}' (position {position}) must be Tensor, "
-        f"not {type(value).__name__}"
+        f"not {type_name(value)}"
     )
 
 

@@ -15,6 +15,7 @@ from ._op import Op
 from ._overlap import check_apart, check_overlap, check_partial_overlap
 from ._site import caller_site, user_stacklevel
 from ._tensor import Tensor
+from ._type_name import type_name
 
 _NO_DERIVATIVE = (
     "{name}(): functions with out=... arguments don't support automatic "
@@ -42,8 +43,7 @@ def write_out(op: Op, args: tuple[Any, ...], options: tuple[Any, ...], out: Any)
     for target in targets:
         if not isinstance(target, Tensor):
             raise TypeError(
-                f"{op.name}(): argument 'out' must be Tensor, not "
-                f"{type(target).__name__}"
+                f"{op.name}(): argument 'out' must be Tensor, not {type_name(target)}"
             )
     tensors = [t for t in (*_flat(args), *targets) if isinstance(t, Tensor)]
     if mode.grad and any(t.requires_grad for t in tensors):

@@ -49,6 +49,7 @@ _will_engine_execute_node = will_execute
 _get_privateuse1_backend_name = other_backend
 _group_tensors_by_device_and_dtype = grouped
 has_lapack = True  # NumPy's
+has_spectral = True  # SciPy's
 
 
 class WeakTensorRef:

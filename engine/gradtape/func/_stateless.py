@@ -108,8 +108,8 @@ def _tied(module: Any, state: State) -> State:
 
 def _check_names(module: Any, wanted: State) -> None:
     own = _named(module)
-    unexpected = [repr(name) for name in wanted if name not in own]
-    missing = [repr(name) for name in own if name not in wanted]
+    unexpected = [repr(name) for name in sorted(wanted) if name not in own]
+    missing = [repr(name) for name in sorted(own) if name not in wanted]
     said: list[str] = []
     if unexpected:
         said.append(f"Unexpected key(s): {', '.join(unexpected)}.")

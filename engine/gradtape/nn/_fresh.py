@@ -17,7 +17,7 @@ def empty(
 ) -> Tensor:
     """Return a tensor whose values are whatever was in memory."""
     kind = get_default_dtype() if dtype is None else dtype
-    size = (shape,) if isinstance(shape, int) else tuple(shape)
+    size = tuple(shape) if isinstance(shape, Sequence) else (shape,)
     return made(module_on(device).empty(size, kind.numpy))
 
 

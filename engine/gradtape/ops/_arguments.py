@@ -11,6 +11,7 @@ import numpy as np
 from .._dtypes import dtype as DType
 from .._dtypes import get_default_dtype, parse_dtype
 from .._tensor import Tensor
+from .._type_name import type_name
 
 Sizes = tuple[int, ...]
 
@@ -31,7 +32,7 @@ def as_integer(value: Any, function: str, name: str, position: int) -> int:
     if not is_integer(value):
         raise TypeError(
             f"{function}(): argument '{name}' (position {position}) must be int, "
-            f"not {type(value).__name__}"
+            f"not {type_name(value)}"
         )
     return int(value.item()) if isinstance(value, Tensor) else index(value)
 
@@ -46,7 +47,7 @@ def float_argument(value: Any, function: str, name: str, position: int) -> float
     if not isinstance(value, int | float | np.floating | np.integer):
         raise TypeError(
             f"{function}(): argument '{name}' (position {position}) must be float, not "
-            f"{type(value).__name__}"
+            f"{type_name(value)}"
         )
     return float(value)
 
@@ -63,7 +64,7 @@ def sizes(given: Any, function: str, name: str = "size", position: int = 1) -> S
     if not isinstance(given, Sequence) or isinstance(given, str):
         raise TypeError(
             f"{function}(): argument '{name}' (position {position}) must be tuple of "
-            f"ints, not {type(given).__name__}"
+            f"ints, not {type_name(given)}"
         )
     for at, item in enumerate(given):
         if not is_integer(item):
@@ -75,7 +76,7 @@ def sizes(given: Any, function: str, name: str = "size", position: int = 1) -> S
             raise TypeError(
                 f"{function}(): argument '{name}' failed to unpack the object at pos "
                 f'{at + 1} with error "type must be tuple of ints,but got '
-                f'{type(item).__name__}"'
+                f'{type_name(item)}"'
             )
     return tuple(int(item) for item in given)
 
@@ -149,7 +150,7 @@ def check_tensor(value: object, function: str, name: str = "input", at: int = 1)
     if not isinstance(value, Tensor):
         raise TypeError(
             f"{function}(): argument '{name}' (position {at}) must be Tensor, not "
-            f"{type(value).__name__}"
+            f"{type_name(value)}"
         )
     return value
 
@@ -159,12 +160,12 @@ def tensor_list(given: Any, function: str, name: str = "tensors") -> list[Tensor
     if not isinstance(given, Sequence):
         raise TypeError(
             f"{function}(): argument '{name}' (position 1) must be tuple of Tensors, "
-            f"not {type(given).__name__}"
+            f"not {type_name(given)}"
         )
     for at, item in enumerate(given):
         if not isinstance(item, Tensor):
             raise TypeError(
                 f"expected Tensor as element {at} in argument 0, but got "
-                f"{type(item).__name__}"
+                f"{type_name(item)}"
             )
     return list(given)

@@ -14,6 +14,7 @@ from .._backend import backend_of
 from .._dtypes import dtype as DType
 from .._op import Kernel
 from .._sparse import SparseArray
+from .._type_name import type_name
 from ._geometry import contiguous_strides
 from ._place import array_like, row_major
 from .formats import (
@@ -40,7 +41,7 @@ def required_format(given: Any, function: str) -> Any:
     if not isinstance(given, memory_format):
         raise TypeError(
             f"{function}(): argument 'memory_format' must be torch.memory_format, not "
-            f"{type(given).__name__}"
+            f"{type_name(given)}"
         )
     return given
 

@@ -18,6 +18,7 @@ from .._mode import mode
 from .._overlap import check_overlap
 from .._sparse import SparseArray
 from .._tensor import Tensor, wrap
+from .._type_name import type_name
 
 
 def module_on(where: Any) -> Any:
@@ -62,7 +63,7 @@ def deliver(
     if out is None:
         return made(array, requires_grad)
     if not isinstance(out, Tensor):  # pyright: ignore[reportUnnecessaryIsInstance]
-        raise TypeError(f"argument 'out' must be Tensor, not {type(out).__name__}")
+        raise TypeError(f"argument 'out' must be Tensor, not {type_name(out)}")
     if row and out._data.size == array.size:
         array = array.reshape(out._data.shape)
     if out._data.shape != array.shape:

@@ -7,6 +7,7 @@ from typing import Any
 from .._dtypes import dtype as DType
 from .._op import Check
 from .._tensor import Tensor
+from .._type_name import type_name
 from ._arguments import is_integer, wrap_dim, wrap_dims
 from ._operand import not_implemented
 
@@ -66,7 +67,7 @@ def check_dim(function: str, dim: Any) -> None:
     """Refuse a dimension that is no whole number, in PyTorch's words."""
     if dim is not None and not is_integer(dim):
         raise TypeError(
-            f"{function}(): argument 'dim' must be int, not {type(dim).__name__}"
+            f"{function}(): argument 'dim' must be int, not {type_name(dim)}"
         )
 
 

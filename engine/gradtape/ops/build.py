@@ -134,6 +134,8 @@ def array_from(data: Any, kind: DType | None) -> Any:
     if not _is_sequence(data):
         if hasattr(data, "__array__"):
             return array_from(np.asarray(data), kind)
+        if hasattr(data, "__dlpack__"):
+            return array_from(np.from_dlpack(data), kind)
         raise RuntimeError(f"Could not infer dtype of {type(data).__name__}")
     leaves, shape = _flattened(data)
     return _filled(leaves, shape, kind)

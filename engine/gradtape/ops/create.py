@@ -19,8 +19,10 @@ from .._mode import mode
 from .._sparse import no_elements
 from .._strided import Geometry
 from .._tensor import Tensor
+from .._type_name import type_name
 from ._arguments import float_dtype, sizes, spread
 from ._memory_formats import checked_format, new_in_format
+from ._operand import number
 from ._place import deliver, made, module_on
 from .formats import sparse_coo
 
@@ -173,11 +175,11 @@ def full(
     tensor([7, 7])
     """
     shape = checked_size((sizes(size, "full"),), "full")
-    value = fill_value.item() if isinstance(fill_value, Tensor) else fill_value
+    value = number(fill_value)
     if not isinstance(value, int | float | complex):
         raise TypeError(
             "full(): argument 'fill_value' (position 2) must be Number, not "
-            f"{type(value).__name__}"
+            f"{type_name(value)}"
         )
     if dtype is not None:
         kind = parse_dtype(dtype, "full")

@@ -31,7 +31,7 @@ def _dlpack(self: Tensor, *, stream: Any = None, **options: Any) -> Any:
     if is_sparse(self):
         raise BufferError("Can't export tensors with layout other than torch.strided")
     if backend_of(self._data).name == "numpy":
-        if stream is not None:
+        if stream not in (None, -1):  # -1 asks for no synchronisation
             raise AssertionError("stream should be None on cpu.")
         return self._data.__dlpack__(**options)
     return self._data.__dlpack__(stream=stream, **options)

@@ -7,6 +7,7 @@ from typing import Any
 from .._define import OPS, Array, Operand, method, op
 from .._inplace import in_place
 from .._tensor import Tensor
+from .._type_name import type_name
 from ._operand import (
     HIDDEN,
     OWN_DTYPE,
@@ -239,7 +240,7 @@ def _clamp_form(min: Any, max: Any) -> str:
     given = [b for b in (min, max) if b is not None]
     tensors = [b for b in given if isinstance(b, Tensor)]
     if tensors and len(tensors) < len(given):
-        names = ", ".join(type(b).__name__ for b in given)
+        names = ", ".join(type_name(b) for b in given)
         raise TypeError(
             "clamp() received an invalid combination of arguments - got (Tensor, "
             f"{names}), but expected one of:"

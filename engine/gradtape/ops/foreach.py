@@ -58,7 +58,7 @@ def _beside(own: Tensors, given: Any) -> Iterable[Any]:
     if not isinstance(given, list | tuple):
         return [given] * len(own)
     if len(given) != len(own):
-        if given and not isinstance(given[0], Tensor):
+        if not (given and isinstance(given[0], Tensor)):
             raise RuntimeError(
                 "Tensor list must have same number of elements as scalar list."
             )

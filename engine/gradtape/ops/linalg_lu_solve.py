@@ -26,6 +26,11 @@ from ._linalg import (
 )
 from .linalg_lu import ZERO, factor
 
+_PIVOTS = (
+    "Pivots given to lu_solve must all be {}. Did you properly pass the result of "
+    "lu_factor?"
+)
+
 
 def _solve_backward(
     F: Any,
@@ -86,7 +91,16 @@ def linalg_lu_solve(
         )
     implemented("lu_solve_cpu", LU)
     common_batch(LU, B)
+    _check_pivots(pivots, LU.shape[-2])
     return _lapack.lu_solve(LU, pivots, B, left, adjoint)
+
+
+def _check_pivots(pivots: Any, size: int) -> None:
+    """Refuse rows that the factors do not have: LAPACK would swap beyond its memory."""
+    if (pivots < 1).any():
+        raise RuntimeError(_PIVOTS.format("greater or equal to 1"))
+    if (pivots > size).any():
+        raise RuntimeError(_PIVOTS.format("smaller or equal to LU.size(-2)"))
 
 
 def lu_solve(

@@ -5,10 +5,13 @@ from __future__ import annotations
 import warnings
 from typing import Any
 
+import numpy as np
+
 from .._define import ABSENT, FUNCTIONS, method, public
 from .._dtypes import get_default_dtype
 from .._site import user_stacklevel
 from .._tensor import Tensor
+from .._type_name import type_name
 from ._arguments import check_tensor, wrap_dim
 from .matmul import mm
 from .scalar import div_number, mul_number
@@ -134,8 +137,8 @@ def corrcoef(input: Tensor) -> Tensor:
 
 # ---- the trapezoid rule ------------------------------------------------------------
 
-_BOTH = """{name}() received an invalid combination of arguments - got (Tensor, \
-Tensor, dx={kind}), but expected one of:
+_FORMS = """{name}() received an invalid combination of arguments - got (Tensor, \
+{x}dx={kind}), but expected one of:
  * (Tensor y, Tensor x, *, int dim = -1)
  * (Tensor y, *, Number dx = 1, int dim = -1)
 """
@@ -169,8 +172,10 @@ def _steps(name: str, y: Tensor, x: Tensor, dim: int) -> Tensor:
 
 def _check_samples(name: str, y: Any, x: Any, dx: Any) -> None:
     check_tensor(y, name, "y")
-    if x is not None and dx is not ABSENT:
-        raise TypeError(_BOTH.format(name=name, kind=type(dx).__name__))
+    number = isinstance(dx, int | float | complex | np.generic | Tensor)
+    if dx is not ABSENT and (x is not None or not number):
+        given = "" if x is None else "Tensor, "
+        raise TypeError(_FORMS.format(name=name, x=given, kind=type_name(dx)))
     for label, given in (("y", y), ("x", x)):
         if given is not None and given._data.dtype.kind == "b":
             raise RuntimeError(

@@ -53,8 +53,6 @@ def _reflected(function: Callable[..., Any]) -> Callable[..., Any]:
 
 _BINARY: dict[str, Callable[..., Any]] = {
     "rsub": rsub,
-    "rtruediv": lambda self, other: self.reciprocal() * other,
-    "rdiv": lambda self, other: self.reciprocal() * other,
     "floordiv": FUNCTIONS["floor_divide"],
     "rfloordiv": _reflected(FUNCTIONS["floor_divide"]),
     "mod": FUNCTIONS["remainder"],
@@ -76,6 +74,15 @@ _BINARY: dict[str, Callable[..., Any]] = {
 }
 for _name, _function in _BINARY.items():
     setattr(Tensor, f"__{_name}__", _deferring(_function))
+
+
+@method("__rtruediv__")
+@method("__rdiv__")
+def _divide_by(self: Tensor, other: Any, /) -> Any:
+    if not isinstance(other, (*OPERANDS, np.ndarray)):
+        return NotImplemented
+    return self.reciprocal() * other
+
 
 for _name, _method in {
     "add": "add_",

@@ -16,6 +16,7 @@ from .._mode import mode, no_grad
 from .._storage import Storage, inference_storage, sharing
 from .._strided import Geometry, geometry_of
 from .._tensor import Tensor, view_info, wrap_shared
+from .._type_name import type_name
 from . import _geometry as at
 from ._arguments import as_integer, check_tensor, is_integer, wrap_dim
 from ._view import look, look_at_parts, recorded
@@ -234,7 +235,7 @@ def tensor_split(
     elif not is_integer(given) and not (
         isinstance(given, Sequence) and all(map(is_integer, given))
     ):
-        raise TypeError(_SPLIT_FORMS.format(type(given).__name__))
+        raise TypeError(_SPLIT_FORMS.format(type_name(given)))
     if isinstance(given, int):
         if given <= 0:
             raise RuntimeError(f"number of sections must be larger than 0, got {given}")

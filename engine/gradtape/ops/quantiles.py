@@ -7,6 +7,7 @@ from typing import Any
 from .._autocast import autocasts
 from .._define import FUNCTIONS, method
 from .._tensor import Tensor
+from .._type_name import type_name
 from ._arguments import wrap_dim
 from ._into import handed_over
 from .build import tensor as make_tensor
@@ -74,8 +75,7 @@ def _shares(name: str, input: Tensor, q: Any) -> Tensor:
         return q
     if not isinstance(q, float | int):
         raise TypeError(
-            f"{name}(): argument 'q' (position 2) must be Tensor, not "
-            f"{type(q).__name__}"
+            f"{name}(): argument 'q' (position 2) must be Tensor, not {type_name(q)}"
         )
     if not 0 <= q <= 1:
         raise RuntimeError(f"quantile() q must be in the range [0, 1] but got {q:g}")

@@ -7,6 +7,7 @@ from typing import Any
 from .. import return_types
 from .._define import Array, method, op
 from .._tensor import Tensor
+from .._type_name import type_name
 from ._into import SAME_DTYPE, with_out
 from ._operand import HIDDEN
 from ._reduction import (
@@ -247,7 +248,7 @@ def _picking(name: str) -> Any:
                 _SIGNATURES.format(
                     name=name,
                     got=", ".join(
-                        "Tensor" if isinstance(g, Tensor) else type(g).__name__
+                        "Tensor" if isinstance(g, Tensor) else type_name(g)
                         for g in given
                     ),
                 )

@@ -11,6 +11,7 @@ from .._define import public
 from .._dtypes import DTYPE_OF, int32, int64, promote_types
 from .._mode import mode
 from .._tensor import Tensor
+from .._type_name import type_name
 from .._warn import warn_once
 from ._arguments import check_tensor
 from ._into import SAME_DTYPE, handed_over
@@ -45,7 +46,7 @@ def isin(
     if not any(isinstance(each, Tensor) for each in given) or any(
         not isinstance(each, Tensor | int | float | complex) for each in given
     ):
-        kinds = ", ".join(type(each).__name__ for each in given)
+        kinds = ", ".join(type_name(each) for each in given)
         raise TypeError(
             "isin() received an invalid combination of arguments - got "
             f"({kinds}), but expected one of:\n"

@@ -6,8 +6,9 @@ from math import prod
 from typing import Any
 
 from .._backend import backend_of
-from .._define import Array, op, public
+from .._define import FUNCTIONS, Array, op, public
 from .._tensor import Tensor
+from ._arguments import wrap_dim
 from ._operand import HIDDEN, not_implemented
 
 Sizes = tuple[int, ...]
@@ -127,14 +128,18 @@ def _others(
     xp: Any, flat: Any, rows: Any, values: Any, into: Any, taken: Any, initial: Any
 ) -> Any:
     """Return, for each element, the product of the others of its segment."""
-    zero = values == 0
+    zero, nan = values == 0, xp.isnan(values)
     solid = flat.copy()
-    solid[taken] = xp.where(zero, 1, values)
+    solid[taken] = xp.where(zero | nan, 1, values)
     product, _, _ = _reduced(xp, solid, rows, "prod", _start("prod", initial))
-    zeros = xp.zeros(product.shape, "int64")
-    xp.add.at(zeros, into, zero.astype("int64"))
-    rest = zeros[into] - zero
-    return xp.where(rest > 0, 0, product[into] / solid[taken])
+
+    def among_others(marked: Any) -> Any:
+        counts = xp.zeros(product.shape, "int64")
+        xp.add.at(counts, into, marked.astype("int64"))
+        return counts[into] > marked
+
+    found = xp.where(among_others(zero), 0, product[into] / solid[taken])
+    return xp.where(among_others(nan), float("nan"), found)
 
 
 @public
@@ -176,6 +181,7 @@ def segment_reduce(
         )
     if not data.is_floating_point():
         raise not_implemented("_segment_reduce_cpu", data)
+    axis = wrap_dim(axis, data.dim())
     if axis != given.dim() - 1:
         raise RuntimeError(
             "segment_reduce(): Expected axis to be the last dimension of lengths but "
@@ -183,6 +189,9 @@ def segment_reduce(
         )
     bounds = given._data if offsets is not None else _bounds(data, given, axis, unsafe)
     return _segment_reduce(data, bounds, kind, axis, initial)
+
+
+FUNCTIONS["_segment_reduce"] = segment_reduce
 
 
 def _bounds(data: Tensor, lengths: Tensor, axis: int, unsafe: bool) -> Any:

@@ -8,7 +8,7 @@ from .._autocast import autocasts
 from .._define import Array, method, op
 from .._dtypes import dtype as DType
 from .._tensor import Tensor
-from ._arguments import check_tensor, wrap_dim
+from ._arguments import as_integer, check_tensor, wrap_dim
 from ._into import SAME_DTYPE, with_out
 from ._product import scalar_name
 from ._sums import inner_sums
@@ -114,7 +114,9 @@ def _log_softmax_backward_data(
 
 def _cast(name: str, input: Any, dim: Any, dtype: DType | None) -> Tensor:
     tensor = check_tensor(input, name)
-    if not isinstance(dim, int):
+    if dim is not None:
+        as_integer(dim, name, "dim", 2)
+    else:
         raise TypeError(
             f"{name}() received an invalid combination of arguments - dim must be int"
         )

@@ -8,7 +8,7 @@ from .. import return_types
 from .._define import ABSENT, Array, method, op
 from .._layout import laid_out
 from .._tensor import Tensor
-from ._arguments import wrap_dim
+from ._arguments import as_integer, wrap_dim
 from ._into import SAME_DTYPE, with_out
 from ._operand import HIDDEN, leaves_out, refuses
 from ._reduction import finish, values_of
@@ -145,6 +145,7 @@ def topk(
     out: Any = None,
 ) -> Any:
     """Return (values, indices) of the ``k`` largest or smallest, in order."""
+    dim = as_integer(dim, "topk", "dim", 2)
     return return_types.topk(_topk(input, int(k), dim, bool(largest), out=out))
 
 

@@ -87,7 +87,9 @@ def _array_wrap(
 ) -> Tensor:
     from .build import from_numpy
 
-    return from_numpy(np.asarray(array).copy())
+    found = np.asarray(array)
+    # NumPy's masks come back as bytes, as in PyTorch.
+    return from_numpy(found.astype("uint8" if found.dtype == bool else found.dtype))
 
 
 @method("__iter__")

@@ -224,6 +224,11 @@ def tree_leaves(tree: PyTree, is_leaf: IsLeaf = None) -> list[Any]:
     return tree_flatten(tree, is_leaf)[0]
 
 
+def arg_tree_leaves(*args: PyTree, **kwargs: PyTree) -> list[Any]:
+    """Return the leaves of a call's arguments, in order."""
+    return tree_leaves((args, kwargs))
+
+
 def tree_iter(tree: PyTree, is_leaf: IsLeaf = None) -> Iterator[Any]:
     """Go through the leaves of a tree, in order."""
     return iter(tree_leaves(tree, is_leaf))

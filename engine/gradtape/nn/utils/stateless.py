@@ -24,9 +24,29 @@ def functional_call(
     strict: bool = False,
 ) -> Any:
     """Call a module with other tensors, as `torch.func.functional_call` does."""
+    warnings.warn(_DEPRECATED, FutureWarning, stacklevel=user_stacklevel())
+    return _functional_call(
+        module,
+        parameters_and_buffers,
+        args,
+        kwargs,
+        tie_weights=tie_weights,
+        strict=strict,
+    )
+
+
+def _functional_call(
+    module: Any,
+    parameters_and_buffers: Any,
+    args: Any = None,
+    kwargs: dict[str, Any] | None = None,
+    *,
+    tie_weights: bool = True,
+    strict: bool = False,
+) -> Any:
+    """Call a module with other tensors; libraries know it by this name."""
     from ...func import functional_call as call
 
-    warnings.warn(_DEPRECATED, FutureWarning, stacklevel=user_stacklevel())
     return call(
         module,
         parameters_and_buffers,
