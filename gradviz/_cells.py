@@ -114,7 +114,9 @@ class Following:
     def _explain(self, error: BaseException) -> None:
         for log in self._logs.values():
             log.raised(error)
-        diagnosis = self.diagnose()
+        if not self._logs:
+            return
+        diagnosis = diagnose(self._busiest().program)
         if not diagnosis.explains:  # it may know the cause of an error before this one
             return
         error.add_note(report(diagnosis, limit=1))
@@ -122,6 +124,14 @@ class Following:
         card = Shown(self._card(error, diagnosis), {"release": ReleaseService(error)})
         notebook = notebook_of(self._shell)
         notebook.at_end_of_cell(lambda _: notebook.show(card))
+
+    def _busiest(self) -> RunLog:
+        """Return the log of the engine that the cell used: both hear of its error."""
+        ran = {
+            log: log.next_index - self._starts.get(engine, 0)
+            for engine, log in self._logs.items()
+        }
+        return max(ran, key=ran.__getitem__)
 
     def _card(self, error: BaseException, diagnosis: Diagnosis) -> ir.Snapshot:
         """Return what is to blame, on the graph that the cell had built so far."""
@@ -132,8 +142,8 @@ class Following:
             for engine, log in self._logs.items()
         ]
         graph, log = max(graphs, key=lambda each: len(each[0].nodes))
+        graph = _with_error(graph, title)
         if graph.nodes:
-            graph = _with_error(graph, title)
             hits = [hit for _, hit in diagnosis.hits]
             graph = with_cuts(graph, log.program, hits)
         return with_findings(graph, diagnosis)

@@ -119,6 +119,9 @@ class TorchLog(TorchFrames):
 
     def raised(self, error: BaseException) -> None:
         """Log an exception that left the user's code, and take our frames off it."""
+        with self.torch._C.DisableTorchFunction():
+            self.try_(self.graph.read_living)
+            self.try_(self.loop.refresh, error.__traceback__)
         self.try_(self._raised, error)
         without_our_frames(error)
 

@@ -87,8 +87,12 @@ def _failing_sites(history: History) -> set[RawSite | None] | None:
 
 def _rank(found: tuple[Rule, Hit]) -> tuple[int, int, float, str]:
     rule, hit = found
-    severity = hit.severity or rule.severity
-    return not hit.explains, _ORDER[severity], -hit.certainty, rule.code
+    return not hit.explains, _ORDER[_severity(rule, hit)], -hit.certainty, rule.code
+
+
+def _severity(rule: Rule, hit: Hit) -> Severity:
+    """Return how grave it is; what ended the run is an error, whatever it is else."""
+    return "error" if hit.explains else hit.severity or rule.severity
 
 
 def _without_repeats(
@@ -113,7 +117,7 @@ def _finding(rule: Rule, hit: Hit, history: History) -> ir.Finding:
     return ir.Finding(
         code=rule.code,
         slug=rule.slug,
-        severity=hit.severity or rule.severity,
+        severity=_severity(rule, hit),
         message=begun_large(hit.message),
         fix=begun_large(hit.fix),
         culprit=_row(history, hit.culprit, hit.line),

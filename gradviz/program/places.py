@@ -109,12 +109,24 @@ class Places:
     def at_line(self, code: CodeType, line: int) -> RawSite:
         """Return a site for a line of a code object: its first instruction there.
 
-        The whole statement of that line is what the site then marks.
+        The whole statement of that line is what the site then marks. A notebook
+        compiles each statement of a cell by itself, so the line may be in none of this
+        code; then its statement is compiled again.
         """
-        for index, (first, _, _, _) in enumerate(code.co_positions()):
-            if first == line:
-                return code, index * 2
+        for each in (code, self._compiled_at(code.co_filename, line)):
+            positions = () if each is None else each.co_positions()
+            for index, (first, _, _, _) in enumerate(positions):
+                if first == line and each is not None:
+                    return each, index * 2
         return code, 0
+
+    def _compiled_at(self, file: str, line: int) -> CodeType | None:
+        tree = self.tree(file)
+        for each in [] if tree is None else tree.body:
+            if each.lineno <= line <= (each.end_lineno or each.lineno):
+                flags = ast.PyCF_ALLOW_TOP_LEVEL_AWAIT
+                return compile(ast.Module([each], []), file, "exec", flags, True)
+        return None
 
     def function(self, code: CodeType) -> ast.FunctionDef | ast.Lambda | None:
         """Return the definition that a code object was compiled from."""

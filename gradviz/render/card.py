@@ -15,6 +15,7 @@ from gradviz.render.findings import by_line, place_of
 _SHOWN = 5
 _SIGNS = {"error": "✖", "warning": "▲", "info": "●"}
 _COLOURS = {"error": "#d0342c", "warning": "#b07400", "info": "#2f6fd0"}
+_KNOWN_CODE = re.compile(r"GV\d{3}")
 _LONGEST = 2_000  # characters of a message or a fix
 
 # The notebook's own colours, light or dark: only the borders and one word have others.
@@ -72,6 +73,10 @@ def _finding(snapshot: ir.Snapshot, finding: ir.Finding) -> str:
     rows = [_related(snapshot, role, row) for role, row in by_line(snapshot, finding)]
     if rows:
         lines.append(f'<ul style="{_LIST}">{"".join(rows)}</ul>')
+    if _KNOWN_CODE.fullmatch(finding.code):
+        lines.append(
+            f"{_P}With an example: <code>gradviz explain {finding.code}</code></p>"
+        )
     return "\n".join([*lines, "</div>"])
 
 

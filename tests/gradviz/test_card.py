@@ -77,6 +77,7 @@ def test_the_card_marks_the_expression_and_lists_related_lines():
     seen = Read(card(samples.overwritten()))
     assert seen.inside["p"][0] == "✖ error GV101 inplace-saved-output"
     assert seen.inside["mark"][0] == "y += 1"
+    assert "With an example: gradviz explain GV101" in seen.inside["p"]
     assert seen.inside["pre"][1] == "teacher = (x * 2).detach()"
     assert seen.inside["mark"][1] == "(x * 2).detach()"
     assert "Fix Write y = y + 1, which makes a new tensor." in seen.inside["p"]

@@ -61,6 +61,25 @@ def test_following_finds_causes_in_earlier_cells(cells: Cells):
     assert card["findings"][0]["slug"] == "inplace-saved-output"
 
 
+def test_the_engine_that_the_cell_used_explains_its_error(cells: Cells):
+    pytest.importorskip("torch")
+    cells.run("import torch as lib\n%gradviz on")  # gradtape is imported as well
+    assert cells.run("net = lib.nn.Embedding(3, 2)").success
+    assert not cells.run("net.weight[0].zero_()").success
+    message = cells.graphs[0]["findings"][0]["message"]
+    assert "weight` is a leaf that requires grad" in message
+
+
+def test_what_explains_an_error_is_one_in_its_card(cells: Cells):
+    cells.run("%gradviz on")
+    cells.run("w = x.double()\n(w * 2).sum().backward()")
+    with pytest.warns(UserWarning, match="not a leaf Tensor"):
+        assert not cells.run("w.grad * 2").success
+    (card,) = cells.graphs
+    assert card["findings"][0]["severity"] == "error"
+    assert card["events"][-1]["text"].startswith("TypeError: unsupported operand")
+
+
 @pytest.mark.parametrize("library", ["gradtape", "torch"])
 def test_the_card_has_the_graph_that_the_cell_had_built(cells: Cells, library: str):
     pytest.importorskip(library)

@@ -28,6 +28,7 @@ describe("the card below a failing cell", () => {
     );
     expect(app.find("source").querySelector("mark")?.textContent).toBe("y.add_(1)");
     expect(app.find("fix").textContent).toBe("Fix Write y = y + 1.");
+    expect(app.find("explain").textContent).toContain("gradviz explain GV101");
     expect(card?.textContent).toContain("with 2 more findings");
     expect(() => app.view).toThrow(); // no graph is drawn yet
   });
@@ -46,6 +47,8 @@ describe("the card below a failing cell", () => {
     const app = await show(onlyFindings(), CELL);
     expect(app.find("raised").textContent).toBe("RuntimeError: no grad_fn");
     expect(app.root.querySelector("[data-testid=open-card]")).toBeNull();
+    const cell = { ...onlyFindings(), events: [], title: "Cell In[2]" };
+    expect((await show(cell, CELL)).root.querySelector(".raised")).toBeNull();
     const titled = { ...onlyFindings(), events: [], title: "ValueError: titled" };
     const other = await show(titled, CELL);
     expect(other.find("raised").textContent).toBe("ValueError: titled");

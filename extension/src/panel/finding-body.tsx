@@ -26,6 +26,18 @@ export function Fix({ text }: { text: string }) {
   );
 }
 
+const KNOWN_CODE = /^GV\d{3}$/;
+
+/** How to read more in a terminal: pages open offline, so no link leads out of them. */
+export function Explain({ code }: { code: string }) {
+  if (!KNOWN_CODE.test(code)) return null;
+  return (
+    <p class="explain muted" data-testid="explain">
+      With an example: <code dir="ltr">{`gradviz explain ${code}`}</code>
+    </p>
+  );
+}
+
 export function RelatedLines({ related }: { related: readonly RelatedPlace[] }) {
   if (related.length === 0) return null;
   return (
@@ -100,6 +112,7 @@ export function FindingBody({ details }: { details: FindingDetails }) {
       )}
       <Fix text={details.finding.fix} />
       <RelatedLines related={details.related} />
+      <Explain code={details.finding.code} />
       <InGraph details={details} />
       <Memory details={details} />
     </div>

@@ -3,7 +3,9 @@ import { raisedError, worstOf } from "../state/findings.js";
 import { visibleText } from "../state/visible-text.js";
 import { useStore } from "./context.js";
 
-/** From the event that says so, else the title of a snapshot without a graph. */
+const ERROR_NAME = /^[\w.]*(Error|Exception)\b/;
+
+/** From the event that says so, else the title of an older snapshot without a graph. */
 export function Raised() {
   const { data, derived } = useStore();
   const snapshot = data.snapshot.value;
@@ -12,7 +14,8 @@ export function Raised() {
   const fails =
     derived.graphless.value &&
     snapshot.flow.length === 0 &&
-    worstOf(snapshot.findings) === "error";
+    worstOf(snapshot.findings) === "error" &&
+    ERROR_NAME.test(snapshot.title);
   const text = raisedError(snapshot) ?? (fails ? snapshot.title : "");
   const line = visibleText(text.trim().split("\n")[0] ?? "");
   if (line === "") return null;

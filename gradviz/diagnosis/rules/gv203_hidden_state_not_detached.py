@@ -50,14 +50,15 @@ def check(history: History) -> Iterator[Hit]:
         name = f"`{targets[-1]}`" if targets else "The carried tensor"
         code = targets[-1] if targets else "state"
         bridge = None if crossing.bridge is None else crossing.bridge.site
+        again = "The next turn" if bridge is None else history.line(bridge).capitalize()
         yield Hit(
             f"{name} comes from an earlier turn of the loop with its graph, which the "
             f"backward pass in {history.line(found.first.site)} had freed. "
-            f"{history.line(bridge).capitalize()} used it again, so this pass walked "
+            f"{again} used it, so this pass walked "
             f"on into {describe(history, found.freed)} of the turn before.",
             culprit,
-            f"Cut the graph where one turn ends: {code} = {code}.detach(), before the "
-            "next turn uses it (of a tuple, each tensor in it).",
+            f"Cut the graph where one turn ends: `{code} = {code}.detach()`, before "
+            "the next turn uses it (of a tuple, each tensor in it).",
             symptom=found.second.site,
             related=(
                 Related("used in the next turn", bridge),

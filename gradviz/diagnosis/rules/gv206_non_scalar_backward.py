@@ -57,12 +57,13 @@ def check(history: History) -> Iterator[Hit]:
         made_by = f" in {history.line(culprit)}" if culprit else ""
         at_once = unreduced is not None and unreduced == culprit
         reason = " with reduction='none'" if at_once else ""
+        message, fix = _several(root, f"{made_by}{reason}")
+        if _is_complex(root):
+            message, fix = _complex(root, made_by)
         yield Hit(
-            f"{name} has shape {root.shape}: it was made{made_by}{reason}, and nothing "
-            "made one number of it. A backward pass starts from one number.",
+            f"{name} {message}",
             culprit or backward.site,
-            "Reduce it, with .mean() or .sum() or reduction='mean'; or say how much "
-            "each element counts: backward(gradient=torch.ones_like(...)).",
+            fix,
             symptom=backward.site,
             related=(
                 Related("backward pass", backward.site),
@@ -73,11 +74,37 @@ def check(history: History) -> Iterator[Hit]:
         )
 
 
+def _several(root: Value, made: str) -> tuple[str, str]:
+    message = (
+        f"has shape {root.shape}: it was made{made}, and nothing made one number of "
+        "it. A backward pass starts from one number."
+    )
+    return message, (
+        "Reduce it, with `.mean()` or `.sum()` or `reduction='mean'`; or say how much "
+        "each element counts: `backward(gradient=torch.ones_like(...))`."
+    )
+
+
+def _complex(root: Value, made: str) -> tuple[str, str]:
+    message = (
+        f"is {root.dtype}, of shape {root.shape}: it was made{made}. A backward pass "
+        "starts from one real number: of complex ones none is the smallest."
+    )
+    return message, (
+        "Make a real number of it: `.abs()`, `.abs() ** 2` or `.real`, and then "
+        "`.mean()` or `.sum()`; or give `backward()` a gradient of its dtype."
+    )
+
+
+def _is_complex(value: Value) -> bool:
+    return value.dtype.startswith("complex")
+
+
 def _culprit_root(backward: Backward) -> Value | None:
     given = [*backward.gradients, *[None] * len(backward.roots)]
     for root, gradient in zip(backward.roots, given, strict=False):
         several = any(size != 1 for size in root.shape)
-        if gradient is None and (several or root.dtype.startswith("complex")):
+        if gradient is None and (several or _is_complex(root)):
             return root
     return None
 

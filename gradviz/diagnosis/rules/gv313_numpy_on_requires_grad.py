@@ -40,13 +40,13 @@ def _check(history: History) -> Iterator[Hit]:
         value = call.inputs[0] if call.inputs else None
         name = "The tensor" if value is None else history.name(value, "The tensor")
         node = history.node(value.node if value is not None else None)
-        made = node.name if node is not None else "a leaf"
+        made = "" if node is None else f" (grad_fn is {node.name})"
         maker = None if value is None else history.producer(value)
         ended = history.ended_by(call)
         yield Hit(
-            f"{name} requires grad (grad_fn is {made}), and NumPy would lose its graph."
-            if node is not None
-            else f"{name} is a leaf that requires grad: NumPy would lose its graph.",
+            f"{name} is a leaf that requires grad: NumPy would lose its graph."
+            if value is not None and value.is_leaf
+            else f"{name} requires grad{made}, and NumPy would lose its graph.",
             own_site(call),
             "`.detach().numpy()` if it is only shown or stored; torch operations if "
             "the result goes back into the loss.",

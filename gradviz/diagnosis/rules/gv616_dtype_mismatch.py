@@ -48,7 +48,12 @@ _SENTENCES = (
     "not implemented for 'Int'",
     "tensors used as indices must be",
     "can't be cast to the desired output type",
+    "Expected floating point type",
+    "could not infer output dtype",
+    "with a bool tensor is not supported",
 )
+
+_INTEGERS = ("indices", "type Long", "dtype to be Long")
 
 
 def _check(history: History) -> Iterator[Hit]:
@@ -86,9 +91,11 @@ def _hit(history: History, call: Call, event: Call | Backward) -> Iterator[Hit]:
         for place, each in enumerate(operands, 1)
     )
     ended = history.ended_by(event)
+    needs = f"`{call.op}` needs one dtype, but {listed}"
+    if not others:
+        needs = f"`{call.op}` does not work on {odd.dtype}"
     yield Hit(
-        f"`{call.op}` needs one dtype, but {listed}. "
-        f"{history.name(odd, 'The odd one')} is {odd.dtype} since "
+        f"{needs}. {history.name(odd, 'The odd one')} is {odd.dtype} since "
         f"{history.line(site)}.",
         site or call.site,
         _fix(odd, others),
@@ -105,7 +112,7 @@ def _hit(history: History, call: Call, event: Call | Backward) -> Iterator[Hit]:
 
 def _odd(operands: list[Value], error: str) -> Value:
     """Return the operand to blame: not the usual float32, rather data than weights."""
-    wants_integers = any(word in error for word in ("indices", "Long"))
+    wants_integers = any(word in error for word in _INTEGERS)
     usual = "int64" if wants_integers else "float32"
     odd = [each for each in operands if each.dtype != usual]
     if wants_integers:
@@ -116,6 +123,8 @@ def _odd(operands: list[Value], error: str) -> Value:
 
 def _fix(odd: Value, others: list[Value]) -> str:
     wanted = others[0].dtype if others else "float32"
+    if odd.dtype == "bool" and not others:
+        return "Invert a mask with `~mask`; to compute with it, use `mask.float()`."
     if "int" in odd.dtype and "float" in wanted:
         return "Make it a float where it is created: `1.0` for `1`, or `.float()`."
     return f"Give both one dtype: `.to(torch.{wanted})`, or `dtype=` on creation."

@@ -70,7 +70,7 @@ def _hit(history: History, call: Call) -> Hit:
     return Hit(
         f"`{call.op}` cannot combine these shapes: {listed}.",
         culprit or call.site,
-        _fix(layer),
+        _fix(layer, call),
         symptom=call.site,
         related=tuple(
             Related(f"shape {shape_text(each)} made here", _site(history, each))
@@ -87,10 +87,13 @@ def _site(history: History, value: Value):
     return origin(history, value, "shape")
 
 
-def _fix(layer: Value | None) -> str:
+def _fix(layer: Value | None, call: Call) -> str:
     if layer is None:
         return "Reshape or transpose one of them where it is made."
-    return "Give the layer the size that it gets, or reshape what goes into it."
+    size, given = "", call.inputs[0].shape
+    if call.op == "linear" and len(layer.shape) == 2 and given:
+        size = f", `nn.Linear({given[-1]}, {layer.shape[0]})`"
+    return f"Give the layer the size that it gets{size}, or reshape what goes into it."
 
 
 RULE = Rule("GV618", "shape-mismatch", "error", _check)

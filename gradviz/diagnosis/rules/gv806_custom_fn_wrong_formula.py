@@ -35,6 +35,8 @@ from gradviz.diagnosis.rules.gv810_gradcheck_float32 import failed_checks
 from gradviz.program.history import History
 from gradviz.program.values import CustomFunction, DerivativeCheck, RawSite
 
+_FLAT = 1e-6  # of a slope
+
 
 def check(history: History) -> Iterator[Hit]:
     """Yield the Functions whose check failed, each once."""
@@ -68,6 +70,7 @@ def _hit(
         "torch.autograd.gradcheck on float64 inputs.",
         symptom=applied,
         related=(Related("applied here", applied),),
+        severity="info" if _passes_flat(checked) else None,
         explains=any(failed_checks(history)),
         certainty=0.9,
     )
@@ -83,7 +86,16 @@ def _random(history: History) -> set[str]:
     }
 
 
+def _passes_flat(checked: DerivativeCheck) -> bool:
+    """Whether backward differs only where forward is flat: a clamp may want that."""
+    return bool(checked.entries) and all(
+        abs(numeric) < _FLAT for _, _, numeric in checked.entries
+    )
+
+
 def _ratio(checked: DerivativeCheck) -> str:
+    if _passes_flat(checked):
+        return " there, and everywhere else the two agree"
     if checked.ratio is not None:
         return f": every entry is {checked.ratio:.4g} times what it should be"
     return ""
