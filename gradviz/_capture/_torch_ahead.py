@@ -10,21 +10,27 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Callable, Iterable, Sequence
-from typing import Any
+from typing import Any, TypeAlias
 
 from gradviz._capture._torch_slots import NO_SEQUENCE
 from gradviz.program.events import Backward
+from gradviz.program.values import RawSite
 
 MOST_NODES = 20_000  # of one backward pass that its event lists
 
 _FEW = 4  # graphs of a kind that are read
 
 
+Ahead: TypeAlias = tuple[tuple[int, ...], tuple[int, ...]]
+"""Sequence numbers of the nodes that a pass walks, a root's first; tensors: leaves."""
+
+
 class TorchAhead:
     """What is known of nodes without having read them."""
 
-    def __init__(self, number: Callable[[Any], int]) -> None:
+    def __init__(self, number: Callable[[Any], int], leaf_class: type) -> None:
         self._number = number  # of a tensor
+        self._leaf_class = leaf_class  # of the nodes of leaves
         self._passes = 0
         self._kinds: dict[int, int] = {}  # of graphs, and how many came by
         # Made by calls that we saw, and no hook packed: from the first to the last key.
@@ -34,30 +40,30 @@ class TorchAhead:
         self._spent = _Lists()  # that a pass has freed
         self._walked = _Lists()  # that a quick look has been at
 
-    def made(self, nodes: Sequence[int]) -> None:
+    def made(self, first: int, last: int) -> None:
         """Learn of nodes that need no closer look, one after the other."""
         ends = self._ends
-        if ends and nodes[0] == ends[-1] + 1:
-            ends[-1] = nodes[-1]
-        elif not ends or nodes[0] > ends[-1]:
-            self._begins.append(nodes[0])
-            ends.append(nodes[-1])
+        if ends and first == ends[-1] + 1:
+            ends[-1] = last
+        elif not ends or first > ends[-1]:
+            self._begins.append(first)
+            ends.append(last)
         else:
-            self._odd.update(nodes)
+            self._odd.update(range(first, last + 1))
 
-    def freed(self, nodes: Sequence[int]) -> None:
-        """Learn of nodes that a pass has freed."""
-        self._spent.add(nodes)
+    def freed(self, numbers: Sequence[int]) -> None:
+        """Learn of nodes that a pass has freed, by their sequence numbers."""
+        self._spent.add(numbers)
 
     def has_walked(self, key: int) -> bool:
         """Whether a quick look has been at a node."""
-        return self._walked.holds_any((key,))
+        return self._walked.holds_any((key - 1,))
 
     def forget(self, keys: Sequence[int]) -> None:
         """Forget nodes, the oldest there are."""
         self._odd.difference_update(keys)
-        self._spent.remove(keys)
-        self._walked.remove(keys)
+        for each in (self._spent, self._walked):
+            each.remove([key - 1 for key in keys])
         while keys and self._ends and self._begins[0] <= max(keys):
             last = self._ends.pop(0)
             self._begins.pop(0)
@@ -65,59 +71,62 @@ class TorchAhead:
                 self._begins.insert(0, max(keys) + 1)
                 self._ends.insert(0, last)
 
-    def look(self, roots: list[Any], event: Backward) -> dict[int, Any] | None:
-        """Return the nodes of a pass by key; None where they are to be read in full."""
+    def look(self, roots: list[Any], site: RawSite | None) -> Ahead | None:
+        """Return what a pass walks; None where that is to be read in full."""
         self._passes += 1
         if not self._passes & (self._passes - 1):
             return None  # now and then
-        found, made, kinds = self._walk(roots)
-        if not self._are_sound(made) or not self._is_usual(kinds, event):
+        numbers, leaves, kinds = self._walk(roots)
+        if not self._are_sound(numbers) or not self._is_usual(kinds, site):
             return None
-        list_nodes(event, found)
-        self._walked.add(event.nodes or tuple(found))
-        return found
+        found = tuple(numbers)
+        self._walked.add(found)
+        return found, tuple(leaves)
 
-    def _walk(self, roots: list[Any]) -> tuple[dict[int, Any], list[int], list[type]]:
-        """Return all nodes behind these by key; those of calls, and their classes."""
-        number = self._number
-        found: dict[int, Any] = {}
-        made: list[int] = []
+    def _walk(self, roots: list[Any]) -> tuple[list[int], dict[int, None], list[type]]:
+        """Return the sequence numbers of all nodes behind these, leaves and classes."""
+        number, leaf_class = self._number, self._leaf_class
+        numbers: list[int] = []
         kinds: list[type] = []
+        leaves: dict[int, None] = {}
+        seen: set[int] = set()
         waiting = [fn for fn in roots if fn is not None]
         while waiting:
             fn = waiting.pop()
-            key = fn._sequence_nr() + 1
-            if key > NO_SEQUENCE:
-                leaf = getattr(fn, "variable", None)
-                found[0 if leaf is None else -number(leaf)] = fn
-            elif key not in found:
-                found[key] = fn
-                made.append(key)
-                kinds.append(type(fn))
-                for behind, _ in fn.next_functions:
-                    if behind is not None:
-                        waiting.append(behind)
-        return found, made, kinds
+            kind = type(fn)
+            if kind is leaf_class:
+                leaves[number(fn.variable)] = None
+                continue
+            sequence = fn._sequence_nr()
+            if sequence in seen or sequence == NO_SEQUENCE:
+                continue
+            seen.add(sequence)
+            numbers.append(sequence)
+            kinds.append(kind)
+            for behind, _ in fn.next_functions:
+                if behind is not None:
+                    waiting.append(behind)
+        return numbers, leaves, kinds
 
-    def _are_sound(self, made: list[int]) -> bool:
+    def _are_sound(self, numbers: list[int]) -> bool:
         """Tell whether calls that we saw made all these, and no pass has freed one."""
-        if not made:
+        if not numbers:
             return True
-        low, high = min(made), max(made)
-        if low <= self._spent.highest and self._spent.holds_any(made):
+        low, high = min(numbers), max(numbers)
+        if low <= self._spent.highest and self._spent.holds_any(numbers):
             return False
-        at = bisect_right(self._begins, low) - 1
-        if at >= 0 and high <= self._ends[at]:
+        at = bisect_right(self._begins, low + 1) - 1
+        if at >= 0 and high < self._ends[at]:
             return True
-        return all(map(self._is_sound, made))
+        return all(map(self._is_sound, [number + 1 for number in numbers]))
 
     def _is_sound(self, key: int) -> bool:
         at = bisect_right(self._begins, key) - 1
         return key in self._odd or (at >= 0 and key <= self._ends[at])
 
-    def _is_usual(self, kinds: list[type], event: Backward) -> bool:
+    def _is_usual(self, kinds: list[type], site: RawSite | None) -> bool:
         """Tell whether graphs of the same nodes and place were read before."""
-        key = hash((event.site and event.site[1], *kinds))
+        key = hash((site and site[1], *kinds))
         times = self._kinds[key] = self._kinds.get(key, 0) + 1
         return times > _FEW
 

@@ -5,13 +5,16 @@ from __future__ import annotations
 import functools
 import time
 import weakref
+from collections.abc import Callable
 from threading import get_ident
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, cast
 
 from gradviz._capture._loop_base import Patches, unseen
+from gradviz._capture._torch_ahead import MOST_NODES, Ahead
 from gradviz._capture._torch_values import grad_fn_of
 from gradviz.program.events import Backward
-from gradviz.program.values import NodeRun
+from gradviz.program.noted import Glance
+from gradviz.program.values import NodeRun, RawSite, Value
 
 if TYPE_CHECKING:
     from gradviz._capture._torch_log import TorchLog
@@ -62,11 +65,11 @@ class TorchBackward:
                 except BaseException as error:
                     entry.unhook()
                     with quiet():
-                        log.try_(self._end, entry, None, error)
+                        log.try_(self._failed, entry, error)
                     raise
-                entry.unhook()
-                with quiet():
-                    log.try_(self._end, entry, result, None)
+                if entry.handles:
+                    entry.unhook()
+                log.try_(self._end, entry, result)
                 return result
             finally:
                 log.resume()
@@ -95,59 +98,79 @@ class TorchBackward:
 
     def preflight(self, root: Any) -> Backward:
         """Log a pass from this tensor that is not to run."""
-        event = self._describe("backward", [root], [], [], None, False)
+        begun = _Begun("backward", [root], [], [], False, False)
+        event = self._event(begun, *self.log.place())
         self.log.graph.walk(self._nodes([root]), event)
         return event
 
     def _begin(
         self, api: Literal["backward", "grad"], args: Any, kwargs: dict[str, Any]
     ) -> _Pass:
-        given = _arguments(api, args, kwargs)
-        roots = _as_tensors(self.torch, given[0])
-        event = self._describe(
+        outputs, gradients, inputs, retain, create = _arguments(api, args, kwargs)
+        begun = _Begun(
             api,
-            roots,
-            _as_list(self.torch, given[1]),
-            _as_tensors(self.torch, given[2]),
-            given[3],
-            bool(given[4]),
+            _as_tensors(self.torch, outputs),
+            _as_list(self.torch, gradients),
+            _as_tensors(self.torch, inputs),
+            bool(create if retain is None else retain),
+            bool(create),
         )
-        entry, log = _Pass(event, self._peek(), roots), self.log
-        reached = log.graph.look_ahead(self._nodes(roots), event)
+        log = self.log
+        site, stack = log.place()
+        nodes = self._nodes(begun.roots)
+        ahead = log.graph.glance_ahead(nodes, site)
+        if ahead is not None:
+            return self._note(begun, ahead, site, stack)
+        event = self._event(begun, site, stack)
+        entry = _Pass(begun, self._peek(), event.index, event)
+        reached = log.graph.look_ahead(nodes, event)
         log.loop.before_backward(event.nodes)
         if (log.scan or log.detailed) and len(reached) <= MOST_HOOKED:
             self._hook(entry, reached)
         return entry
 
-    def _describe(
-        self,
-        api: Literal["backward", "grad"],
-        roots: list[Any],
-        gradients: list[Any],
-        inputs: list[Any],
-        retain: bool | None,
-        create: bool,
-    ) -> Backward:
-        log = self.log
-        site, stack = log.place()
+    def _note(
+        self, begun: _Begun, ahead: Ahead, site: RawSite | None, stack: Any
+    ) -> _Pass:
+        """Log a pass whose graph holds nothing new."""
+        log, (numbers, leaves) = self.log, ahead
+        count = len(numbers) + len(leaves)
+        index = log.note(
+            "backward",
+            site,
+            stack,
+            get_ident(),
+            begun.api,
+            begun.ends(self.torch.Tensor, log.glance),
+            (begun.retain, begun.create),
+            numbers if count <= MOST_NODES else None,
+            leaves,
+            count,
+            (),
+            (),
+        )
+        log.loop.before_backward(number + 1 for number in numbers)
+        return _Pass(begun, self._peek(), index, None, numbers)
+
+    def _event(self, begun: _Begun, site: RawSite | None, stack: Any) -> Backward:
+        value = self.log.program.value
+        roots, inputs, gradients = [
+            tuple([None if each is None else value(each) for each in several])
+            for several in begun.ends(self.torch.Tensor, self.log.glance)
+        ]
         event = Backward(
             index=-1,
             site=site,
             stack=stack,
             thread=get_ident(),
-            api=api,
-            roots=tuple([log.value(each) for each in roots]),
-            gradients=tuple(
-                [
-                    log.value(each) if isinstance(each, self.torch.Tensor) else None
-                    for each in gradients
-                ]
-            ),
-            inputs=tuple([log.value(each) for each in inputs]),
-            retain_graph=create if retain is None else bool(retain),
-            create_graph=create,
+            api=begun.api,
+            roots=cast(tuple[Value, ...], roots),
+            inputs=cast(tuple[Value, ...], inputs),
+            gradients=gradients,
+            retain_graph=begun.retain,
+            create_graph=begun.create,
         )
-        log.append(event)
+        self.log.append(event)
         return event
 
     def _nodes(self, roots: list[Any]) -> list[Any]:
@@ -156,6 +179,7 @@ class TorchBackward:
     def _hook(self, entry: _Pass, reached: dict[int, Any]) -> None:
         """Ask every node for its gradients. No closure holds a node: it would leak."""
         summary, log = self.log.values.summary, self.log
+        runs = entry.event.runs if entry.event is not None else []
         leaves: dict[int, weakref.ref[Any]] = {}
         holding: set[int] = set()  # leaves with something in .grad already
 
@@ -176,7 +200,7 @@ class TorchBackward:
             outs = tuple([summary(each) for each in outgoing])
             leaf = leaves[key]() if key in holding else None
             grad = None if leaf is None else summary(leaf.grad)
-            entry.event.runs.append(NodeRun(key, ins, outs, elapsed_ns, grad))
+            runs.append(NodeRun(key, ins, outs, elapsed_ns, grad))
 
         for key, fn in reached.items():
             if key < 0:  # of a leaf
@@ -186,30 +210,85 @@ class TorchBackward:
 
     # ---- after ----------------------------------------------------------------------
 
-    def _end(self, entry: _Pass, result: Any, error: BaseException | None) -> None:
-        event, log = entry.event, self.log
-        if error is not None:
+    def _failed(self, entry: _Pass, error: BaseException) -> None:
+        event, log = self._event_of(entry), self.log
+        if event is not None:
             event.error = f"{type(error).__name__}: {error}"
             event.error_node = entry.running
-            log.graph.look_back([grad_fn_of(root) for root in entry.roots], event)
-        elif event.api == "grad":
-            event.results = tuple(
-                None if each is None else log.values.result(each) for each in result
-            )
-        log.graph.passed(event)
-        if event.create_graph:
-            log.graph.made_between(entry.first, self._peek(), event)
+            log.graph.look_back([grad_fn_of(root) for root in entry.begun.roots], event)
+        self._over(entry)
+
+    def _end(self, entry: _Pass, result: Any) -> None:
+        log, begun = self.log, entry.begun
+        if begun.api == "grad":
+            event = self._event_of(entry)
+            if event is not None:
+                with self.torch._C.DisableTorchFunction():
+                    event.results = tuple(
+                        None if each is None else log.values.result(each)
+                        for each in result
+                    )
+        if entry.event is not None:
+            log.graph.passed(entry.event)
+        elif not (begun.retain or begun.inputs):
+            log.graph.spent(entry.numbers)
+        self._over(entry)
+
+    def _over(self, entry: _Pass) -> None:
+        log = self.log
+        if entry.begun.create:
+            log.graph.made_between(entry.first, self._peek(), entry.index)
         log.loop.after_backward()
-        log.last_pass, log.passes_over = event, log.passes_over + 1
+        log.last_pass, log.passes_over = entry.event, log.passes_over + 1
+
+    def _event_of(self, entry: _Pass) -> Backward | None:
+        """Return the event of a pass; None where it was dropped meanwhile."""
+        found = entry.event or self.log.program.event(entry.index)
+        return found if isinstance(found, Backward) else None
+
+
+class _Begun(NamedTuple):
+    """What a pass was called with."""
+
+    api: Literal["backward", "grad"]
+    roots: list[Any]
+    gradients: list[Any]
+    inputs: list[Any]
+    retain: bool
+    create: bool
+
+    def ends(
+        self, cls: type, glance: Callable[[Any], Glance]
+    ) -> tuple[tuple[Glance | None, ...], ...]:
+        """Describe roots, inputs and gradients as they are now."""
+        return (
+            tuple([glance(each) for each in self.roots]),
+            tuple([glance(each) for each in self.inputs]),
+            tuple([glance(g) if isinstance(g, cls) else None for g in self.gradients]),
+        )
 
 
 class _Pass:
     """One pass while it runs."""
 
-    def __init__(self, event: Backward, first: int, roots: list[Any]) -> None:
-        self.event = event
-        self.roots = roots
+    __slots__ = (
+        *("began_ns", "begun", "event", "first", "handles", "index", "numbers"),
+        "running",
+    )
+
+    def __init__(
+        self,
+        begun: _Begun,
+        first: int,
+        index: int,
+        event: Backward | None,
+        numbers: tuple[int, ...] = (),
+    ) -> None:
+        self.begun = begun
         self.first = first  # the number of the node that comes next
+        self.index = index  # of its event
+        self.event = event  # None where it is only noted
+        self.numbers = numbers  # of its nodes, where it is only noted
         self.handles: list[Any] = []
         self.running: int | None = None
         self.began_ns = 0

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from gradviz._capture._torch_ahead import TorchAhead, list_nodes
+from gradviz._capture._torch_ahead import Ahead, TorchAhead, list_nodes
 from gradviz._capture._torch_facts import custom_function
 from gradviz._capture._torch_notes import OTHER_THREADS
 from gradviz._capture._torch_slots import (
@@ -20,7 +20,7 @@ from gradviz._capture._torch_slots import (
 from gradviz._capture._torch_values import grad_fn_of, output_key
 from gradviz._capture._torch_views import view_arguments
 from gradviz.program.events import Backward
-from gradviz.program.values import Node, Saved, StaleSaved, Value
+from gradviz.program.values import Node, RawSite, Saved, StaleSaved, Value
 
 if TYPE_CHECKING:
     from gradviz._capture._torch_log import TorchLog
@@ -42,7 +42,7 @@ class TorchGraph:
         self._makers: dict[int, int] = {}  # the event that made a node
         self._top_hooks = torch._C._autograd._top_saved_tensors_default_hooks
         self.detailed = False  # a graph is recorded too
-        self._ahead = TorchAhead(log.tensors.of)
+        self._ahead = TorchAhead(log.tensors.of, torch._C._functions.AccumulateGrad)
         self._current: Backward | None = None  # the pass that is looked at
         self.packed: dict[tuple[int, str, int], str] = {}  # by node, slot, place: hook
 
@@ -53,12 +53,12 @@ class TorchGraph:
         if not nodes or self.log.scan or self.detailed:
             return
         if self._top_hooks(True) is None:
-            self._ahead.made(nodes)
+            self._ahead.made(nodes[0], nodes[-1])
 
-    def made_between(self, first: int, last: int, event: Backward) -> None:
+    def made_between(self, first: int, last: int, index: int) -> None:
         """Remember what a pass with ``create_graph`` made, besides calls of its own."""
         for key in range(first + 1, last + 1):
-            self._makers.setdefault(key, event.index)
+            self._makers.setdefault(key, index)
 
     def forget(self, first: int) -> None:
         """Drop what was made before the first event that is kept."""
@@ -115,15 +115,20 @@ class TorchGraph:
         if OTHER_THREADS not in self.log.program.notes:
             self.log.program.notes.append(OTHER_THREADS)
 
+    def glance_ahead(self, roots: list[Any], site: RawSite | None) -> Ahead | None:
+        """Return what a pass walks, where its graph need not be read."""
+        if self.log.scan or self.detailed or self.log.exports.watched:
+            return None
+        return self._ahead.look(roots, site)
+
     def look_ahead(self, roots: list[Any], event: Backward) -> dict[int, Any]:
         """Tell an event what its pass will find."""
         self._current = event
-        quick = not (self.log.scan or self.detailed or self.log.exports.watched)
-        found = self._ahead.look(roots, event) if quick else None
-        return self.walk(roots, event) if found is None else found
+        return self.walk(roots, event)
 
     def look_back(self, roots: list[Any], event: Backward) -> None:
         """Read what is left after a pass that failed."""
+        self._current = event
         if event.stale or event.freed:
             for root in roots:
                 self.read(root)
@@ -158,12 +163,16 @@ class TorchGraph:
         if event.retain_graph or event.error or event.inputs:
             return
         if not self.log.scan:
-            self._ahead.freed(event.nodes)
+            self.spent([key - 1 for key in event.nodes if key > 0])
             return
         for key in event.nodes:
             node = self.nodes.get(key)
             if node is not None and node.saved:
                 self._free(node, event)
+
+    def spent(self, numbers: Sequence[int]) -> None:
+        """Note the nodes that a pass freed, by their sequence numbers."""
+        self._ahead.freed(numbers)
 
     def _free(self, node: Node, event: Backward | None) -> None:
         node.freed_by = None if event is None else event.index

@@ -22,9 +22,10 @@ from gradviz._capture._torch_graph import TorchGraph
 from gradviz._capture._torch_hooks import TorchHooks
 from gradviz._capture._torch_modes import TorchModes
 from gradviz._capture._torch_traceback import naming_users, without_our_frames
-from gradviz._capture._torch_values import TorchValues
+from gradviz._capture._torch_values import IS_LEAF, TorchValues
 from gradviz.program.events import Backward, Call, Raised
 from gradviz.program.log import MAX_EVENTS, MOST_WITHOUT_VALUES
+from gradviz.program.noted import Glance
 from gradviz.program.records import Program
 from gradviz.program.values import RawSite, Value
 
@@ -249,10 +250,14 @@ class TorchLog(TorchFrames):
     def value(self, tensor: Any) -> Value:
         """Describe a tensor as it is now."""
         with self.torch._C.DisableTorchFunction():  # a subclass is not to notice
-            value = self.values.of(tensor)
-            if value.is_leaf and not tensor.is_leaf:  # what a user's Function returned
-                value = self.values.result(tensor)
-            return value
+            return self.program.value(self.glance(tensor))
+
+    def glance(self, tensor: Any) -> Glance:
+        """Look at a tensor as it is now."""
+        glance = self.values.look(tensor)
+        if glance[IS_LEAF] and not tensor.is_leaf:  # what a user's Function returned
+            glance = self.values.made(tensor)
+        return glance
 
     def node_key(self, node: Any) -> int:
         """Return the key of a backward function."""
@@ -276,8 +281,9 @@ class TorchLog(TorchFrames):
     def wake(self) -> tuple[int, bool]:
         """See calls again in the middle of a pause; what it returns ends that."""
         outer, self.muted = self.muted, 0
-        mode, depth = self.calls.mode, self._depth()
-        there = any(self._at(place) is mode for place in range(depth))
+        mode, depth, there = self.calls.mode, self._depth(), False
+        for place in range(depth):
+            there = there or self._at(place) is mode
         if not there:
             self._push(mode)
         return outer, there

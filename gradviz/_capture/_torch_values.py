@@ -14,7 +14,7 @@ from gradviz.program.values import Opaque, Summary, Value
 _FIRST_PRUNED = 250  # glances kept before those at dead tensors go
 
 STORAGE, VERSION, NEEDS, NODE = 1, 2, 8, 11
-_IS_LEAF, _IS_VIEW, _SUMMARY = 9, 10, 14
+IS_LEAF, _IS_VIEW, _SUMMARY = 9, 10, 14
 """Places of fields in a glance; output comes after node, a summary may be missing."""
 
 _PLAIN = (int, float, bool, str, complex, type(None), type(Ellipsis), slice)
@@ -84,7 +84,7 @@ class TorchValues:
             ):
                 if known[VERSION] == version:
                     return known
-                if known[_IS_LEAF] and not known[_IS_VIEW] and not self.scan:
+                if known[IS_LEAF] and not known[_IS_VIEW] and not self.scan:
                     # An optimizer wrote to a leaf: nothing else has changed.
                     key, storage, _, shape, strides, offset, *rest = known
                     renewed = key, storage, version, shape, strides, offset, *rest
@@ -157,7 +157,7 @@ class TorchValues:
     def part(self, part: Any, whole: Glance) -> Glance:
         """Look at some elements of a tensor, under that tensor's number."""
         found = self._describe(part, whole[0], whole[VERSION])
-        place, graph = found[:NEEDS], whole[NEEDS : _IS_LEAF + 1]
+        place, graph = found[:NEEDS], whole[NEEDS : IS_LEAF + 1]
         return *place, *graph, found[_IS_VIEW], *whole[NODE : NODE + 2], *found[13:]
 
     def _describe(
