@@ -5,15 +5,14 @@ from __future__ import annotations
 import functools
 import time
 import weakref
-from collections.abc import Callable
 from threading import get_ident
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple, cast
+from typing import TYPE_CHECKING, Any, Literal, cast
 
 from gradviz._capture._loop_base import Patches, unseen
 from gradviz._capture._torch_ahead import MOST_NODES, Ahead
+from gradviz._capture._torch_begun import Begun
 from gradviz._capture._torch_values import grad_fn_of
 from gradviz.program.events import Backward
-from gradviz.program.noted import Glance
 from gradviz.program.values import NodeRun, RawSite, Value
 
 if TYPE_CHECKING:
@@ -98,7 +97,7 @@ class TorchBackward:
 
     def preflight(self, root: Any) -> Backward:
         """Log a pass from this tensor that is not to run."""
-        begun = _Begun("backward", [root], [], [], False, False)
+        begun = Begun("backward", [root], [], [], False, False)
         event = self._event(begun, *self.log.place())
         self.log.graph.walk(self._nodes([root]), event)
         return event
@@ -106,15 +105,7 @@ class TorchBackward:
     def _begin(
         self, api: Literal["backward", "grad"], args: Any, kwargs: dict[str, Any]
     ) -> _Pass:
-        outputs, gradients, inputs, retain, create = _arguments(api, args, kwargs)
-        begun = _Begun(
-            api,
-            _as_tensors(self.torch, outputs),
-            _as_list(self.torch, gradients),
-            _as_tensors(self.torch, inputs),
-            bool(create if retain is None else retain),
-            bool(create),
-        )
+        begun = Begun.of(self.torch.Tensor, api, args, kwargs)
         log = self.log
         site, stack = log.place()
         nodes = self._nodes(begun.roots)
@@ -130,7 +121,7 @@ class TorchBackward:
         return entry
 
     def _note(
-        self, begun: _Begun, ahead: Ahead, site: RawSite | None, stack: Any
+        self, begun: Begun, ahead: Ahead, site: RawSite | None, stack: Any
     ) -> _Pass:
         """Log a pass whose graph holds nothing new."""
         log, (numbers, leaves) = self.log, ahead
@@ -152,7 +143,7 @@ class TorchBackward:
         log.loop.before_backward(number + 1 for number in numbers)
         return _Pass(begun, self._peek(), index, None, numbers)
 
-    def _event(self, begun: _Begun, site: RawSite | None, stack: Any) -> Backward:
+    def _event(self, begun: Begun, site: RawSite | None, stack: Any) -> Backward:
         value = self.log.program.value
         roots, inputs, gradients = [
             tuple([None if each is None else value(each) for each in several])
@@ -247,27 +238,6 @@ class TorchBackward:
         return found if isinstance(found, Backward) else None
 
 
-class _Begun(NamedTuple):
-    """What a pass was called with."""
-
-    api: Literal["backward", "grad"]
-    roots: list[Any]
-    gradients: list[Any]
-    inputs: list[Any]
-    retain: bool
-    create: bool
-
-    def ends(
-        self, cls: type, glance: Callable[[Any], Glance]
-    ) -> tuple[tuple[Glance | None, ...], ...]:
-        """Describe roots, inputs and gradients as they are now."""
-        return (
-            tuple([glance(each) for each in self.roots]),
-            tuple([glance(each) for each in self.inputs]),
-            tuple([glance(g) if isinstance(g, cls) else None for g in self.gradients]),
-        )
-
-
 class _Pass:
     """One pass while it runs."""
 
@@ -278,7 +248,7 @@ class _Pass:
 
     def __init__(
         self,
-        begun: _Begun,
+        begun: Begun,
         first: int,
         index: int,
         event: Backward | None,
@@ -298,40 +268,6 @@ class _Pass:
         for handle in self.handles:
             handle.remove()
         self.handles.clear()
-
-
-_ARGUMENTS = {
-    "backward": (
-        *("tensors", "grad_tensors", "retain_graph", "create_graph"),
-        *("grad_variables", "inputs"),
-    ),
-    "grad": ("outputs", "inputs", "grad_outputs", "retain_graph", "create_graph"),
-}
-
-
-def _arguments(api: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> list[Any]:
-    """Return tensors, gradients, inputs, retain_graph and create_graph of a call."""
-    names = _ARGUMENTS[api]
-    given = dict(zip(names, args, strict=False))
-    given.update(kwargs)
-    get = given.get
-    return [
-        get(names[0]),
-        get("grad_tensors") if api == "backward" else get("grad_outputs"),
-        get("inputs"),
-        get("retain_graph"),
-        get("create_graph", False),
-    ]
-
-
-def _as_list(torch: Any, given: Any) -> list[Any]:
-    if given is None:
-        return []
-    return [given] if isinstance(given, torch.Tensor) else list(given)
-
-
-def _as_tensors(torch: Any, given: Any) -> list[Any]:
-    return [each for each in _as_list(torch, given) if isinstance(each, torch.Tensor)]
 
 
 def _gradient_node(torch: Any, tensor: Any) -> Any:

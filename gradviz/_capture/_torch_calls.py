@@ -60,36 +60,80 @@ class TorchCalls:
             self.ops[func] = op
         return op
 
-    def is_wanted(self, op: Op, caller: FrameType) -> bool:
-        """Tell whether a call that is not muted gets an event of its own."""
-        log = self.log
-        if op.how == "users" and not log.user_files[caller.f_code.co_filename]:
-            return False
-        # A step with a closure runs unmuted; it is logged as a whole.
-        return log.here.now.stepping is None or log.site() != log.loop.step_site
-
     def begin(
-        self, op: Op, types: Any, args: tuple[Any, ...], kwargs: dict[str, Any]
+        self,
+        op: Op,
+        types: Any,
+        args: tuple[Any, ...],
+        kwargs: dict[str, Any],
+        caller: FrameType,
     ) -> _Open | None:
         """Describe a call that is about to run."""
-        try:
-            if not types or self._ordinary.issuperset(types):
-                return self._begin(op, args, kwargs)
+        if types and not self._ordinary.issuperset(types):
             # A subclass of the user is not to see our questions.
             with self.torch._C.DisableTorchFunction():
-                return self._begin(op, args, kwargs)
+                return self.begin(op, (), args, kwargs, caller)
+        log, tensor_type = self.log, self._tensor
+        try:
+            place = log.here.now
+            # A step with a closure runs unmuted; it is logged as a whole.
+            if place.stepping is not None and log.site() == log.loop.step_site:
+                return None
+            look = self.values.look
+            met: Met = []
+            arguments: list[Any] = []
+            only_tensors = True
+            for each in args:
+                if isinstance(each, tensor_type):
+                    glance = look(each)
+                    met.append((each, glance))
+                    arguments.append(glance)
+                    continue
+                only_tensors = False
+                if each is None or type(each) in _SIMPLE:
+                    arguments.append(each)
+                else:
+                    arguments.append(self.values.argument(each, met))
+            inputs = given = tuple(arguments)
+            keywords: list[Any] = []
+            for key, each in kwargs.items():
+                simple = each is None or type(each) in _SIMPLE
+                keywords += (key, each if simple else self.values.argument(each, met))
+            if not only_tensors or len(met) != len(given):
+                inputs = tuple([glance for _, glance in met])
+            if self.values.detailed:
+                self.values.complete(met)
+            site = place.site
+            if site is not None and caller.f_code is place.forward and log.brief:
+                (code, lasti), stack = site, ()
+            else:
+                code, lasti, stack = log.found_from(caller, place)
+            begun = (
+                op.name,
+                code,
+                lasti,
+                stack,
+                get_ident(),
+                inputs,
+                given,
+                tuple(keywords),
+                self._grad_enabled(),
+                self._inference(),
+                place.module,
+                place.within,
+            )
+            return begun, met, self._peek()
         except Exception as error:
-            self.log.stop(error)
+            log.stop(error)
             return None
 
     def end(self, op: Op, types: Any, opened: _Open, result: Any) -> None:
         """Describe what a call gave, and log it."""
+        if types and not self._ordinary.issuperset(types):
+            with self.torch._C.DisableTorchFunction():
+                return self.end(op, (), opened, result)
         try:
-            if not types or self._ordinary.issuperset(types):
-                self._end(op, opened, result)
-            else:
-                with self.torch._C.DisableTorchFunction():
-                    self._end(op, opened, result)
+            self._end(op, opened, result)
         except Exception as error:
             self.log.stop(error)
 
@@ -99,75 +143,37 @@ class TorchCalls:
         types: Any,
         args: tuple[Any, ...],
         kwargs: dict[str, Any],
+        caller: FrameType,
         opened: _Open | None,
         error: BaseException,
     ) -> None:
         """Log a call that raised, also one that would not be logged otherwise."""
         log = self.log
         if opened is None and op.how not in _ELSEWHERE and log.on and not log.muted:
-            opened = self.begin(op, types, args, kwargs)
+            opened = self.begin(op, types, args, kwargs, caller)
         if opened is not None:
             log.note("call", opened[0], (), (), (), None)
             call = log.program.events[-1]
             if isinstance(call, Call):
                 call.error = f"{type(error).__name__}: {error}"
 
-    def _begin(self, op: Op, args: tuple[Any, ...], kwargs: dict[str, Any]) -> _Open:
-        log, look, tensor_type = self.log, self.values.look, self._tensor
-        met: Met = []
-        arguments: list[Any] = []
-        only_tensors = True
-        for each in args:
-            if isinstance(each, tensor_type):
-                glance = look(each)
-                met.append((each, glance))
-                arguments.append(glance)
-                continue
-            only_tensors = False
-            if each is None or type(each) in _SIMPLE:
-                arguments.append(each)
-            else:
-                arguments.append(self.values.argument(each, met))
-        given = tuple(arguments)
-        keywords: list[Any] = []
-        for key, each in kwargs.items():
-            simple = each is None or type(each) in _SIMPLE
-            keywords += (key, each if simple else self.values.argument(each, met))
-        if self.values.detailed:
-            self.values.complete(met)
-        alike = only_tensors and len(met) == len(given)
-        inputs = given if alike else tuple([glance for _, glance in met])
-        place = log.here.now
-        code, lasti, stack = log.found_from(sys._getframe(3), place)
-        begun = (
-            op.name,
-            code,
-            lasti,
-            stack,
-            get_ident(),
-            inputs,
-            given,
-            tuple(keywords),
-            self._grad_enabled(),
-            self._inference(),
-            place.module,
-            place.within,
-        )
-        return begun, met, self._peek()
-
     def _end(self, op: Op, opened: _Open, result: Any) -> None:
         log, values, tensor_type = self.log, self.values, self._tensor
         begun, met, first = opened
+        last = self._peek()
+        if last == first:
+            nodes = ()
+        elif last == first + 1:
+            nodes = (last,)
+        else:
+            nodes = tuple(range(first + 1, last + 1))
         writes: tuple[Any, ...] = ()
-        changed = False
         try:
             for tensor, before in met:
                 if tensor._version != before[VERSION]:
-                    changed = True
+                    writes = self._writes(begun, op, met)
                     break
         except RuntimeError:  # of inference mode: there is no version
-            changed = True
-        if changed:
             writes = self._writes(begun, op, met)
         if op.touches_flags and met:
             values.forget(met[0][0])
@@ -181,20 +187,18 @@ class TorchCalls:
             outputs = list(_tensors_in(result, tensor_type))
         elif isinstance(result, _RESULTS):
             plain = result
-        last = self._peek()
-        if last == first:
-            nodes = ()
-        elif last == first + 1:
-            nodes = (last,)
+        if writes or op.uninitialized:
+            written = nodes[-1] if nodes and writes else None
+            made = tuple([self._made(each, op, written) for each in outputs])
+        elif len(outputs) == 1:
+            made = (values.made(outputs[0]),)
         else:
-            nodes = tuple(range(first + 1, last + 1))
-        written = nodes[-1] if nodes and writes else None
-        made = tuple([self._made(each, op, written) for each in outputs])
-        if not nodes:
-            self._read_what_ends(met, made)
+            made = tuple([values.made(each) for each in outputs])
         index = log.note("call", begun, made, nodes, writes, plain)
         if nodes:
             log.graph.made_by(nodes, index)
+        else:
+            self._read_what_ends(met, made)
         if op.exports:
             log.exports.add(met, outputs)
         if log.exports.watched:
@@ -256,7 +260,8 @@ def _tensors_in(results: Any, cls: type) -> Any:
 def _make_mode(torch: Any, calls: TorchCalls) -> Any:
     from torch.overrides import TorchFunctionMode
 
-    known, log = calls.ops.get, calls.log
+    known, log, frame, begin = calls.ops.get, calls.log, sys._getframe, calls.begin
+    users = log.user_files
 
     class ProgramMode(TorchFunctionMode):
         """Sees every call of a function of PyTorch, and runs it as it is."""
@@ -274,24 +279,27 @@ def _make_mode(torch: Any, calls: TorchCalls) -> Any:
                 kwargs = {}
             op, opened = known(func) or calls.op(func), None
             how = op.how
-            if how == "record" or how == "users":
-                if not log.muted and log.on and calls.is_wanted(op, sys._getframe(1)):
-                    opened = calls.begin(op, types, args, kwargs)
+            if how == "record":
+                if not log.muted and log.on:
+                    opened = begin(op, types, args, kwargs, frame(1))
+            elif how == "users":
+                if not log.muted and log.on and users[frame(1).f_code.co_filename]:
+                    opened = begin(op, types, args, kwargs, frame(1))
             elif how == "grad_mode":
-                calls.log.try_(calls.log.modes.grad_mode, args)
+                log.try_(log.modes.grad_mode, args)
             elif how == "node":
-                calls.log.try_(calls.log.hooks.asked_for_node, *args[:1])
+                log.try_(log.hooks.asked_for_node, *args[:1])
             elif how == "hook":
-                args, kwargs = calls.log.hooks.wrapped(args, kwargs)
+                args, kwargs = log.hooks.wrapped(args, kwargs)
             try:
                 result = func(*args, **kwargs)
             except BaseException as error:
-                calls.failed(op, types, args, kwargs, opened, error)
+                calls.failed(op, types, args, kwargs, frame(1), opened, error)
                 raise
             if opened is not None:
                 calls.end(op, types, opened, result)
             elif how == "hook":
-                calls.log.hooks.registered(func, args, result)
+                log.hooks.registered(func, args, result)
             return result
 
     return ProgramMode()

@@ -96,7 +96,7 @@ class TorchCompiled:
         self._lift()
         self._frame = frame
         args, kwargs = given.get("args", ()), given.get("kwargs", {})
-        self._opened = log.calls.begin(self._op, (), args, kwargs)
+        self._opened = log.calls.begin(self._op, (), args, kwargs, sys._getframe(1))
 
     def _leave(self, frame: FrameType) -> None:
         """End the event of a call that returned or raised."""
@@ -105,7 +105,7 @@ class TorchCompiled:
         error = sys.exception()
         try:
             if error is not None:
-                self.log.calls.failed(op, (), (), {}, opened, error)
+                self.log.calls.failed(op, (), (), {}, frame, opened, error)
             elif opened is not None:
                 self.log.calls.end(op, (), opened, locals_of(frame).get("result"))
         finally:

@@ -17,8 +17,7 @@ class TorchFrames(Log):
     """The part of the log that walks the stack: at every call, so it stops early."""
 
     loop: LoopLog
-    scan: bool
-    detailed: bool
+    brief: bool  # neither values nor the frames further out are looked at
 
     def place(self) -> tuple[RawSite | None, tuple[RawSite, ...]]:
         """Return the user's innermost frame, and the user's frames around it."""
@@ -36,7 +35,7 @@ class TorchFrames(Log):
         of a module knows the line: between it and here nobody looks again.
         """
         user, known = self.user_files, None
-        if not (self.scan or self.detailed):
+        if self.brief:
             known = place.site
         while not user[(code := frame.f_code).co_filename]:
             if known is not None and (
@@ -50,6 +49,6 @@ class TorchFrames(Log):
 
     def around(self, frame: FrameType | None) -> tuple[RawSite, ...]:
         """Return the user's frames further out; () where nobody looks at values."""
-        if frame is None or not (self.scan or self.detailed):
+        if frame is None or self.brief:
             return ()
         return self.outside(frame)

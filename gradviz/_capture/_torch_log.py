@@ -48,6 +48,7 @@ class TorchLog(TorchFrames):
 
         self.torch: Any = torch
         self.scan = self.program.scanned = scan
+        self.brief = not scan
         self.on = False
         self.loop = LoopLog(torch, self)
         self.here = self.loop.here
@@ -176,7 +177,7 @@ class TorchLog(TorchFrames):
     def watch_details(self) -> None:
         """Note also what only a picture of the graph needs: times, sizes, moments."""
         self.detailed = self.values.detailed = self.graph.detailed = True
-        self.watchful = True
+        self.watchful, self.brief = True, False
 
     def added(self, index: int) -> None:
         """Note when an event came; drop the oldest half when there are too many."""

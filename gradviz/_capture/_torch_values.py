@@ -103,11 +103,14 @@ class TorchValues:
             version = tensor._version
         except RuntimeError:  # of inference mode
             version = 0
-        key = self._number(tensor)
-        glance = self._describe(tensor, key, version, scan, node)
+        glance = self._describe(tensor, self._number(tensor), version, scan, node)
         if glance[NODE] is not None:
             self._fresh.append(glance)
-        return self._keep(tensor, glance)
+        known = self._known
+        known[id(tensor)] = weakref.ref(tensor), glance
+        if len(known) > self._room:
+            self._prune()
+        return glance
 
     def _keep(self, tensor: Any, glance: Glance) -> Glance:
         self._known[id(tensor)] = weakref.ref(tensor), glance
@@ -169,7 +172,6 @@ class TorchValues:
         node: int | None = None,
     ) -> Glance:
         words, sizes, cls = self._words, self._sizes, type(tensor)
-        dtype, device = tensor.dtype, tensor.device
         output = number = offset = 0
         strides, storage = (), None
         try:
@@ -190,6 +192,7 @@ class TorchValues:
             offset = tensor.storage_offset()
         except (RuntimeError, NotImplementedError):  # sparse, or wrapped by functorch
             scan = False
+        dtype, device = tensor.dtype, tensor.device
         glance: Glance = (
             key,
             number,
