@@ -64,6 +64,17 @@ def collect(
     return order, list(waiting)
 
 
+class Collected:
+    """What :func:`collect` finds from some nodes, kept for the pass that follows."""
+
+    __slots__ = ("order", "starts", "waiting")
+
+    def __init__(self, starts: list[Node]) -> None:
+        self.starts = starts
+        self.waiting: dict[Node, int] = {}
+        self.order = collect([(node, 0) for node in starts], self.waiting)[0]
+
+
 def count_edges(roots: Sequence[Edge], order: Sequence[Node]) -> dict[Node, int]:
     """Return how many gradients each node will get, those of the roots among them."""
     waiting: dict[Node, int] = {}

@@ -39,6 +39,7 @@ class Switches:
         "asked",
         "casting",
         "checks",
+        "collected",
         "duals",
         "evaluating",
         "forward",
@@ -71,6 +72,7 @@ class Switches:
         self.keeping: Any = None  # a selective checkpoint, which may know results
         self.casting: Any = None  # autocast, which chooses the precision of ops
         self.task: GraphTask | None = None  # the backward pass that runs here
+        self.collected: Any = None  # of the pass that is about to begin, by who looked
         self.overrides = True  # whether tensors of the user's classes have a say
         self.multithreading = True  # what set_multithreading_enabled() asked for
         self.levels: Any = None  # the innermost level of forward mode

@@ -31,6 +31,7 @@ from gradviz._capture._gradtape_log_values import Reader
 from gradviz._capture._loop import LoopLog
 from gradviz.program.events import Backward, Call, Event, Raised
 from gradviz.program.log import MAX_EVENTS, MOST_WITHOUT_VALUES, Log
+from gradviz.program.noted import Glance
 from gradviz.program.records import Program
 from gradviz.program.values import Value
 
@@ -55,11 +56,11 @@ class GradtapeLog(Log):
         self.most = MAX_EVENTS // 2 if scan else MOST_WITHOUT_VALUES
         self.scan = Scan(scan)
         self.reader = Reader(self.program, self.tensors, self.scan)
-        self.calls = Calls(self)
-        self.passes = Passes(self)
         self.exports = Exports()
         self.watchful = self.exports.shared  # while there is any
         self.loop = LoopLog(gradtape, self)
+        self.calls = Calls(self)
+        self.passes = Passes(self)
         self._stack = ExitStack()
 
     # ---- the with block -----------------------------------------------------------
@@ -159,6 +160,10 @@ class GradtapeLog(Log):
         """Describe a tensor as it is now."""
         return self.reader.value(tensor)
 
+    def glance(self, tensor: Any) -> Glance:
+        """Describe a tensor in short."""
+        return self.reader.look(tensor)
+
     def node_key(self, node: Any) -> int:
         """Return the key of a backward function."""
         return self.reader.key(node)
@@ -170,8 +175,12 @@ class GradtapeLog(Log):
 
     def versions(self, params: list[Any]) -> list[int]:
         """Return how often the memory of tensors was written."""
-        memories = [param._memory for param in params]
-        return [0 if m is None or m.inference else m.version for m in memories]
+        return [
+            0
+            if (memory := param._memory) is None or memory.inference
+            else memory.version
+            for param in params
+        ]
 
     def pause(self) -> None:
         """Log no calls of this thread until :meth:`resume`."""

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Sequence
 from operator import attrgetter
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from gradtape._graph_order import collect
+from gradtape._graph_order import Collected
 from gradtape._node import Node, SavedTensor
 from gradtape._tensor import Tensor
 from gradviz._capture._gradtape_log_slots import Slots, slots_of
@@ -47,7 +47,7 @@ class Ahead:
         self._kinds: dict[int, int] = {}  # of graphs, and how many of each were read
 
     def walk(
-        self, roots: Sequence[Tensor], starts: list[Node], check: Stale, since: int
+        self, roots: Sequence[Tensor], collected: Collected, check: Stale, since: int
     ) -> tuple[tuple[int, ...], tuple[int, ...], list[int]]:
         """Return the sequence numbers of a pass's nodes, its leaves, the nodes freed.
 
@@ -55,23 +55,24 @@ class Ahead:
         with a sequence number above ``since`` are younger than the last write. Loops
         build the same graph again and again: the first few of a kind are read in full.
         """
-        ends: dict[Node, int] = {}
-        order = collect([(node, 0) for node in starts], ends)[0]
-        numbers, leaves = tuple(map(_number_of, order)), self._leaves(ends)
+        order = collected.order
+        numbers, leaves = tuple(map(_number_of, order)), self._leaves(collected.waiting)
         # Freed nodes are older than the pass that freed them, which was a write too.
         young = not numbers or numbers[-1] >= since
-        if young and not self._reader.eager and self._is_known(starts, order):
+        if young and not self._reader.eager and self._is_known(collected.starts, order):
             return numbers, leaves, []
         return numbers, leaves, self._read(order, roots, check)
 
     def _leaves(self, ends: Iterable[Node]) -> tuple[int, ...]:
         """Return the tensors that gradients are accumulated in, and see to rows."""
         number, rows = self._reader.number, self._reader.program.nodes
-        living = [end for end in ends if not end.dead]
-        leaves = [number(end.variable) for end in living]
-        for end, leaf in zip(living, leaves, strict=True):
-            if -leaf not in rows:
-                self._reader.row(end, [], {})
+        leaves: list[int] = []
+        for end in ends:
+            if not end.dead:
+                leaf = number(end.variable)
+                leaves.append(leaf)
+                if -leaf not in rows:
+                    self._reader.row(end, [], {})
         return tuple(leaves)
 
     def _is_known(self, starts: list[Node], order: list[Node]) -> bool:

@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from gradtape import autograd
 from gradtape._fingerprint import fingerprint
+from gradtape._graph_order import Collected
+from gradtape._mode import mode
 from gradtape._node import Node, next_sequence_nr
 from gradtape._observe import observe
 from gradtape._saved_checks import _has_values, _prints
@@ -30,6 +32,7 @@ from gradviz._capture._gradtape_log_given import (
 )
 from gradviz._capture._gradtape_log_slots import Slots
 from gradviz.program.events import Backward, Call, HookRegistered
+from gradviz.program.noted import Glance
 from gradviz.program.values import Saved, StaleSaved, Value
 
 if TYPE_CHECKING:
@@ -51,8 +54,9 @@ class Passes:
         self.hooks: dict[int, HookRegistered] = {}
         self._listener = Listener(log)
         self._refused: set[int] = set()  # nodes that a pass found freed
-        self._running: dict[int, None] = {}  # indexes, in order
-        self._freeing: list[int] = []  # passes whose nodes may have no rows yet
+        self._running: dict[int, tuple[int, ...]] = {}  # nodes by index, in order
+        # Passes whose nodes may have no rows yet: index and sequence numbers of each.
+        self._freeing: list[tuple[int, tuple[int, ...]]] = []
         self.ahead = Ahead(log.reader)
         self.since = 0  # sequence numbers above are of nodes younger than any write
 
@@ -124,7 +128,7 @@ class Passes:
                 self._fail(index, given, error)
                 raise
             finally:
-                doing.inside = before
+                doing.inside, mode.now.collected = before, None
                 if listening is not None:
                     listening.remove()
             self._end(index, api, given, result)
@@ -143,24 +147,28 @@ class Passes:
         doing.busy += 1
         try:
             with self.log.lock:
-                return self.begin(api, given)
+                return self.begin(api, given, hand_over=True)
         except Exception as error:
             self.log.give_up("before a backward pass", error)
             return None
         finally:
             doing.busy -= 1
 
-    def begin(self, api: Any, given: dict[str, Any]) -> int:
-        """Walk what a pass will walk, without running anything; note it."""
+    def begin(self, api: Any, given: dict[str, Any], hand_over: bool = False) -> int:
+        """Walk what a pass will walk, without running anything; note it.
+
+        With ``hand_over`` the engine, whose turn it is next, does not walk it again.
+        """
         log, look = self.log, self.log.reader.look
-        roots, gradients = roots_of(given), gradients_of(given)
-        ends = (
-            tuple([look(root) for root in roots]),
-            tuple([look(each) for each in tensors_of(given.get("inputs"))]),
-            tuple(
-                [look(t) if isinstance(t, Tensor) else None for t in listed(gradients)]
-            ),
-        )
+        roots = roots_of(given)
+        inputs: tuple[Glance, ...] = ()
+        gradients: tuple[Glance | None, ...] = ()
+        if len(given) > 1:
+            inputs = tuple([look(each) for each in tensors_of(given.get("inputs"))])
+            given_ones = listed(gradients_of(given))
+            gradients = tuple(
+                [look(t) if isinstance(t, Tensor) else None for t in given_ones]
+            )
         stale: list[StaleSaved] = []
         if log.exports.shared:
             log.added(log.next_index)  # look at memory before what was saved of it
@@ -168,9 +176,8 @@ class Passes:
         def check(key: int, node: Node, slots: Slots, saved: Sequence[Saved]) -> None:
             stale.extend(self._stale(key, node, slots, saved))
 
-        numbers, leaves, freed = self.ahead.walk(
-            roots, starts_of(roots), check, self.since
-        )
+        collected = Collected(starts_of(roots))
+        numbers, leaves, freed = self.ahead.walk(roots, collected, check, self.since)
         if freed:
             self._refused.update(freed)
         count = len(numbers) + len(leaves)
@@ -180,15 +187,20 @@ class Passes:
             log.stack() if log.scan.on else (),
             here.now.thread,
             api,
-            ends,
-            (_keeps(given), bool(given.get("create_graph"))),
+            tuple([look(root) for root in roots]),
+            inputs,
+            gradients,
+            _keeps(given),
+            bool(given.get("create_graph")),
             numbers if count <= MAX_NODES else None,
             leaves,
             count,
             tuple(stale),
             tuple(freed),
         )
-        self._running[index] = None
+        self._running[index] = numbers if count <= MAX_NODES else ()
+        if hand_over:
+            mode.now.collected = collected
         log.loop.before_backward(number + 1 for number in numbers)
         return index
 
@@ -233,7 +245,7 @@ class Passes:
     # ---- after ----------------------------------------------------------------------
 
     def _end(self, index: int, api: str, given: dict[str, Any], result: Any) -> None:
-        del self._running[index]
+        numbers = self._running.pop(index)
         self.since = next_sequence_nr()  # gradients are added up in place
         here.now.busy += 1
         try:
@@ -243,7 +255,7 @@ class Passes:
                     found = result.values() if isinstance(result, dict) else result
                     event.results = tuple([self._or_none(each) for each in found])
                 if not _keeps(given):
-                    self._freeing.append(index)
+                    self._freeing.append((index, numbers))
                     if self.log.scan.on or len(self._freeing) > MAX_NODES:
                         self.finish()
                 self.log.loop.after_backward()
@@ -258,23 +270,18 @@ class Passes:
     def finish(self) -> None:
         """Make the rows that were put off, and say which passes freed them."""
         self.ahead.finish()
-        for index in self._freeing:
-            event = self._event(index)
-            if event is not None:
-                self._note_freed(event)
+        rows = self.log.program.nodes
+        for index, numbers in self._freeing:
+            for number in numbers:
+                row = rows.get(number + 1)
+                if row is None or row.freed_by is not None:
+                    continue
+                if row.saved or row.key in self._refused:
+                    row.freed_by = index
+                    for saved in row.saved:
+                        saved.freed = True
         self._freeing.clear()
         self._refused.clear()
-
-    def _note_freed(self, event: Backward) -> None:
-        rows = self.log.program.nodes
-        for key in event.nodes:
-            row = rows.get(key)
-            if row is None or row.freed_by is not None:
-                continue
-            if row.saved or key in self._refused:
-                row.freed_by = event.index
-                for saved in row.saved:
-                    saved.freed = True
 
     def _fail(self, index: int, given: dict[str, Any], error: BaseException) -> None:
         del self._running[index]
@@ -285,7 +292,8 @@ class Passes:
                 event.error = f"{type(error).__name__}: {error}"
                 event.error_node = None if node is None else self.log.reader.key(node)
             roots = roots_of(given)
-            self.ahead.walk(roots, starts_of(roots), _ignored, self.since)
+            collected = Collected(starts_of(roots))
+            self.ahead.walk(roots, collected, _ignored, self.since)
         except Exception as failure:
             self.log.give_up("after a backward pass that raised", failure)
         self.since = next_sequence_nr()

@@ -17,6 +17,8 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 from gradtape._mode import mode
 from gradtape._site import internal_files
 from gradtape._tensor import Tensor
+from gradtape.nn.parameter import Parameter
+from gradviz._capture._facts import tensors_in
 from gradviz._capture._gradtape_log_arguments import ATOMS, plain, region
 from gradviz._capture._gradtape_log_exports import EXPORTING
 from gradviz._capture._gradtape_log_values import STORAGE, VERSION, at_version
@@ -43,8 +45,11 @@ their arguments are the same afterwards.
 
 Look: TypeAlias = Callable[[Tensor], Glance]
 
-Given: TypeAlias = tuple[list[Tensor], tuple[Glance, ...], tuple[Any, ...], Any]
-"""The tensors that a call was given, as they were, and all arguments in short."""
+Given: TypeAlias = tuple[tuple[Glance, ...], tuple[Any, ...] | None, tuple[Any, ...]]
+"""The tensors that a call was given, as they were, and all arguments in short.
+
+None stands for arguments that are just these tensors; names and values take turns.
+"""
 
 
 class Doing:
@@ -81,6 +86,8 @@ class Calls:
         self._raw = log.program.raw
         self._files = log.user_files
         self._scans = log.scan.on
+        self._loop, self._lock = log.loop.here, log.lock
+        self._shared = log.exports.shared
 
     def begin(self, doing: Doing) -> None:
         """Describe what a call was given, before it writes."""
@@ -93,27 +100,24 @@ class Calls:
             doing.opened = None
 
     def _given(self, opened: Opened, look: Look) -> Given:
-        tensors: list[Tensor] = []
         values: list[Glance] = []
         arguments: list[Any] = []
         for each in opened[1]:
             kind = type(each)
-            if kind in ATOMS:
-                arguments.append(each)
-            elif kind is Tensor or isinstance(each, Tensor):
+            if kind is Tensor or kind is Parameter:
                 glance = look(each)
-                tensors.append(each)
                 values.append(glance)
                 arguments.append(glance)
+            elif kind in ATOMS:
+                arguments.append(each)
             else:
-                arguments.append(plain(each, look, tensors, values))
+                arguments.append(plain(each, look, [], values))
         keywords: list[Any] = []
         for key, each in opened[2].items():
             simple = type(each) in ATOMS
-            keywords += (key, each if simple else plain(each, look, tensors, values))
-        inputs = tuple(values)
-        plainly = inputs if values == arguments else tuple(arguments)
-        return tensors, inputs, plainly, tuple(keywords)
+            keywords += (key, each if simple else plain(each, look, [], values))
+        plainly = None if values == arguments else tuple(arguments)
+        return tuple(values), plainly, tuple(keywords)
 
     def finish(self, doing: Doing, result: Any) -> None:
         """Note a call that returned."""
@@ -142,8 +146,9 @@ class Calls:
         tensors: list[Tensor] = []
         values: list[Glance] = []
         found = plain(result, self._look, tensors, values)
-        if opened[0] in _WRITERS and given[0]:
-            plain(given[0][0], self._look, tensors, values)
+        target = opened[1][0] if opened[1] else None
+        if opened[0] in _WRITERS and isinstance(target, Tensor):
+            plain(target, self._look, tensors, values)
             found = None
         elif tensors:
             found = None
@@ -159,10 +164,12 @@ class Calls:
         result: Any,
     ) -> int | None:
         log, (name, _, _, first) = self._log, opened
-        at, now, node = log.loop.here.now, mode.now, None
-        for tensor in tensors:
-            node = node or tensor._grad_fn
-        if node is None or node.seq < first or doing.inside is not None:
+        at, now = self._loop.now, mode.now
+        node = tensors[0]._grad_fn if tensors else None
+        if node is None and len(tensors) > 1:
+            node = next((t._grad_fn for t in tensors if t._grad_fn is not None), None)
+        inside = doing.inside
+        if node is None or node.seq < first or inside is not None:
             code, lasti = self._site()
         else:  # the engine has found the user's line already
             code, lasti = node.code, node.lasti
@@ -170,32 +177,43 @@ class Calls:
                 code, lasti = self._site()
         if at.stepping is not None and (code, lasti) == log.loop.step_site:
             return None  # a library's step that was given a closure
-        begun = (
-            name,
-            code,
-            lasti,
-            log.stack() if self._scans else (),
-            doing.thread,
-            given[1],
-            given[2],
-            given[3],
-            now.grad,
-            now.inference,
-            at.module,
-            doing.inside if at.within is None else at.within,
-        )
         writes = () if doing.writes is None else tuple(doing.writes)
+        inputs, arguments, keywords = given
         raw = self._raw
-        with log.lock:
+        with self._lock:
             index = log.next_index
             log.next_index = index + 1
-            raw.append(("call", index, begun, outputs, (), writes, result))
+            raw.append(
+                (
+                    "op",
+                    index,
+                    name,
+                    code,
+                    lasti,
+                    log.stack() if self._scans else (),
+                    doing.thread,
+                    now.grad,
+                    now.inference,
+                    at.module,
+                    inside if at.within is None else at.within,
+                    arguments,
+                    keywords,
+                    writes,
+                    result,
+                    len(inputs),
+                    *inputs,
+                    *outputs,
+                )
+            )
             if node is not None:
                 self._called(index, at.module, first, tensors)
-            if len(raw) > log.most or log.exports.shared:
+            if len(raw) > log.most or self._shared:
                 log.added(index, [each[0] for each in writes])
             if self._scans and name in EXPORTING:
-                for tensor in (*given[0], *tensors):
+                for tensor in (
+                    *tensors_in((*opened[1], *opened[2].values())),
+                    *tensors,
+                ):
                     storage = log.reader.storage(tensor._data)
                     log.exports.share(storage, tensor._data, index)
         return index

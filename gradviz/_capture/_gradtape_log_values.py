@@ -30,8 +30,6 @@ from gradviz.program.values import Saved, Value
 
 _MOST_MAKERS = 20_000
 
-_FIRST_PRUNED = 1_024
-
 _MOST_LAYOUTS = 4_096
 
 Layout: TypeAlias = tuple[tuple[int, ...], tuple[int, ...], str, Any]
@@ -41,20 +39,17 @@ _layouts: dict[tuple[tuple[int, ...], tuple[int, ...], int], Layout] = {}
 """By shape, strides in bytes and the id of the dtype, which NumPy is slow to hash."""
 
 
-def _layout_of(array: Any) -> Layout:
+def _new_layout(array: Any) -> Layout:
     dtype = array.dtype
-    key = array.shape, array.strides, id(dtype)
-    known = _layouts.get(key)
-    if known is None:
-        strides = tuple([step // array.itemsize for step in array.strides])
-        known = array.shape, strides, str(dtype.name), dtype
-        if len(_layouts) < _MOST_LAYOUTS:
-            _layouts[key] = known
+    strides = tuple([step // array.itemsize for step in array.strides])
+    known = array.shape, strides, str(dtype.name), dtype
+    if len(_layouts) < _MOST_LAYOUTS:
+        _layouts[array.shape, array.strides, id(dtype)] = known
     return known
 
 
-Note: TypeAlias = tuple[weakref.ref[Tensor], Glance, int | None, int, int]
-"""A tensor, the glance at it, and what would be another if the glance were outdated:
+Row: TypeAlias = tuple[weakref.ref[Tensor], int, Glance, int | None, int, int]
+"""A tensor, its number, the glance at it, and what is another once that is outdated:
 the number of its node, the id of its array, and the changes of that memory."""
 
 Met: TypeAlias = dict[int, Glance]
@@ -77,9 +72,9 @@ class Reader:
         self.eager = scan.on  # whether nodes are read as soon as they are made
         self._tensors = tensors
         self.number = tensors.of
+        self._rows: dict[int, Any] = tensors.rows  # a Row of each that was looked at
         self._storages = Identities()
-        self._notes: dict[int, Note] = {}  # by id of the tensor
-        self._room = _FIRST_PRUNED
+        self._stored = self._storages.rows
         self._changes: dict[int, int] = {}  # of each storage, whoever counts them
 
     # ---- tensors --------------------------------------------------------------------
@@ -106,36 +101,66 @@ class Reader:
         return self._storages.of(root_of(array))
 
     def look(self, tensor: Tensor) -> Glance:
-        """Return a tensor as it is now in short, the last glance where that holds."""
-        note = self._notes.get(id(tensor))
+        """Return a tensor as it is now in short, the last glance where that holds.
+
+        This is most of what a log costs: it calls as little as it can.
+        """
+        row = self._rows.get(id(tensor))
         memory, view, data = tensor._memory, tensor._view, tensor._data
         version = 0 if memory is None or memory.inference else memory.version
         node = tensor._grad_fn  # of a view, perhaps not what it will be when asked for
         seq = None if node is None else node.seq
         needs = tensor._needs if view is None else tensor.requires_grad
-        if note is not None:
-            reference, glance, known, array, changes = note
-            if (
-                reference() is tensor
-                and known is seq  # the very object that the node has
-                and glance[_NEEDS] is needs
-                and array == id(data)  # else it was given other memory
-                and (
-                    not self._changes
-                    or changes == self._changes.get(glance[STORAGE], 0)
-                )
-            ):
-                if glance[VERSION] == version:
-                    return glance
-                if not self._scan.on:
-                    glance = at_version(glance, version)
-                    self._notes[id(tensor)] = reference, glance, seq, array, changes
-                    return glance
-        number = self._tensors.of(tensor)
+        reference = None
+        if row is not None and row[0]() is tensor:
+            reference = row[0]
+            if len(row) > 2:  # it was looked at before
+                _, number, glance, known, array, changes = row
+                if (
+                    known is seq  # the very object that the node has
+                    and glance[_NEEDS] is needs
+                    and array == id(data)  # else it was given other memory
+                    and (
+                        not self._changes
+                        or changes == self._changes.get(glance[STORAGE], 0)
+                    )
+                ):
+                    if glance[VERSION] == version:
+                        return glance
+                    if not self._scan.on:
+                        glance = at_version(glance, version)
+                        row = reference, number, glance, seq, array, changes
+                        self._rows[id(tensor)] = row
+                        return glance
+        return self._first_look(tensor, reference, row, version, seq, needs)
+
+    def _first_look(
+        self,
+        tensor: Tensor,
+        reference: Any,
+        row: Any,
+        version: int,
+        seq: int | None,
+        needs: bool,
+    ) -> Glance:
+        """Describe a tensor that is new, or other than at the last glance."""
+        data, view, tensors = tensor._data, tensor._view, self._tensors
+        if reference is None:
+            number = tensors.count = tensors.count + 1
+            reference = weakref.ref(tensor)
+        else:
+            number = row[1]
         if type(data) is np.ndarray:
-            shape, strides, dtype, _ = _layout_of(data)
+            key = data.shape, data.strides, id(data.dtype)
+            layout = _layouts.get(key)
+            shape, strides, dtype, _ = _new_layout(data) if layout is None else layout
             root = data if data.base is None else root_of(data)
-            storage, device = self._storages.of(root), "cpu"
+            stored = self._stored.get(id(root))
+            if stored is not None and stored[0]() is root:
+                storage = stored[1]
+            else:
+                storage = self._storages.of(root)
+            device = "cpu"
         else:
             storage, shape, strides, dtype, device = self._memory_of(data)
         offset, is_view = 0, False
@@ -143,7 +168,7 @@ class Reader:
             offset, is_view = view.offset, view.base is not None
         is_parameter = False
         # Leaves alone are asked for a dict: a tensor makes its own when it is.
-        if type(tensor) is not Tensor or (node is None and tensor.__dict__):
+        if type(tensor) is not Tensor or (seq is None and tensor.__dict__):
             is_parameter = isinstance(tensor, Parameter)
         glance: Glance = (
             number,
@@ -155,7 +180,7 @@ class Reader:
             dtype,
             device,
             needs,
-            node is None,
+            seq is None,
             is_view,
             None if seq is None else seq + 1,
             tensor._nr,
@@ -164,16 +189,10 @@ class Reader:
         if self._scan.on:
             glance += self._scan.look(data)
         changes = self._changes.get(storage, 0) if self._changes else 0
-        self._notes[id(tensor)] = weakref.ref(tensor), glance, seq, id(data), changes
-        if len(self._notes) > self._room:
-            self._prune()
+        self._rows[id(tensor)] = reference, number, glance, seq, id(data), changes
+        if len(self._rows) > tensors.room:
+            tensors.prune()
         return glance
-
-    def _prune(self) -> None:
-        """Forget the glances at tensors that are gone."""
-        notes = self._notes.items()
-        self._notes = {key: note for key, note in notes if note[0]() is not None}
-        self._room = max(_FIRST_PRUNED, 2 * len(self._notes))
 
     def _memory_of(self, array: Any) -> tuple[int, Any, Any, str, str]:
         """Return storage, shape, strides, dtype and device of an array."""

@@ -34,7 +34,9 @@ def unseen(wrapper: Anything) -> Anything:
 class Place:
     """Where a thread is: indexes of the events it is inside of, or None."""
 
-    __slots__ = ("forward", "module", "site", "stepping", "switching", "within")
+    __slots__ = (
+        *("forward", "module", "site", "stepping", "switching", "thread", "within"),
+    )
 
     def __init__(self) -> None:
         self.module: int | None = None  # the innermost ModuleCall
@@ -43,6 +45,7 @@ class Place:
         self.within: int | None = None  # the innermost apply, gradcheck or checkpoint
         self.stepping: int | None = None  # the OptimizerCall whose step is running
         self.switching = False  # inside train()
+        self.thread = threading.get_ident()
 
 
 class Here(threading.local):

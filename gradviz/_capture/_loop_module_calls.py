@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import functools
 import sys
-from threading import get_ident
 from typing import TYPE_CHECKING, Any
 
 from gradviz._capture._loop_base import Anything, unseen
@@ -16,7 +15,7 @@ if TYPE_CHECKING:
 def wrap_call(part: ModulePart, original: Anything) -> Anything:
     """Return ``Module.__call__`` with a note of each call."""
     here, log, known = part.here, part.log, part.rows.get
-    note, left, users = log.note, log.program.left, log.user_files
+    lock, raw, left, users = log.lock, log.program.raw, log.program.left, log.user_files
     grad_enabled, forwards = part.lib.is_grad_enabled, part.forwards
 
     @unseen
@@ -49,16 +48,14 @@ def wrap_call(part: ModulePart, original: Anything) -> Anything:
                 frame = frame.f_back
             place.site = code, lasti = site or (code, frame.f_lasti)
             place.forward = forwards.get(type(module))
-            place.module = index = note(
-                "module",
-                code,
-                lasti,
-                get_ident(),
-                row.key,
-                module.training,
-                grad_enabled(),
-                outer,
-            )
+            mode = module.training, grad_enabled(), outer
+            with lock:  # as Log.note() does, which would be another call
+                index = log.next_index
+                log.next_index = index + 1
+                raw.append(("module", index, code, lasti, place.thread, row.key, *mode))
+                if len(raw) > log.most or log.watchful:
+                    log.added(index)
+            place.module = index
             del frame  # nothing of the user's is held while forward runs
         except Exception as error:
             part.failed(error)

@@ -8,15 +8,20 @@ import weakref
 from itertools import compress
 from operator import ne
 from threading import get_ident
-from typing import Any, Literal
+from typing import Any, Literal, TypeAlias
 
 from gradviz._capture._loop_base import Anything, Part, unseen
 from gradviz._capture._own import probing
 from gradviz.program.events import Call, OptimizerCall
+from gradviz.program.noted import Glance
 from gradviz.program.records import Optimizer
 from gradviz.program.values import ParameterState, RawSite, Value
 
 _FRESH = 16  # steps after which layouts of parameters are read anew
+
+
+States: TypeAlias = tuple[tuple[Any, ...], ...]
+"""The fields of one ParameterState per parameter; the garbage collector lets it go."""
 
 
 class _Seen:
@@ -28,9 +33,9 @@ class _Seen:
         self.params: list[Any] = []
         self.needs: list[bool] = []
         self.has: list[bool] = []
-        self.states: tuple[ParameterState, ...] = ()
+        self.states: States = ()
         self.written: list[bool] = []  # by the last step, for each parameter
-        self.values: tuple[Value, ...] = ()
+        self.values: tuple[Glance | Value, ...] = ()
         self.steps = 0
 
 
@@ -126,7 +131,7 @@ class OptimizerPart(Part):
                 thread=get_ident(),
                 what="init",
                 optimizer=seen.row.key,
-                states=states,
+                states=tuple([ParameterState(*each) for each in states]),
             )
         )
 
@@ -147,7 +152,12 @@ class OptimizerPart(Part):
         first = groups[0]["params"]
         if (
             not before
-            or len(before) != sum([len(group["params"]) for group in groups])
+            or len(before)
+            != (
+                len(first)
+                if len(groups) == 1
+                else sum([len(group["params"]) for group in groups])
+            )
             or before[0] is not first[0]
             or before[len(first) - 1] is not first[-1]
         ):
@@ -160,19 +170,18 @@ class OptimizerPart(Part):
         if key in self._seen and self._seen[key].reference is gone:
             del self._seen[key]
 
-    def _states(self, seen: _Seen) -> tuple[ParameterState, ...]:
-        """Return one record per parameter: the last ones, where nothing has changed."""
+    def _states(self, seen: _Seen) -> States:
+        """Return a row per parameter: the last ones, where nothing has changed."""
         if self.scan:
             return self._scanned(seen)
         has, needs = self.log.gradients(seen.params)
         if has != seen.has or needs != seen.needs:
             seen.has, seen.needs = has, needs
-            rows = zip(seen.row.tensors, has, needs, strict=True)
-            seen.states = tuple([ParameterState(*each) for each in rows])
+            seen.states = tuple(zip(seen.row.tensors, has, needs, strict=True))
         return seen.states
 
-    def _scanned(self, seen: _Seen) -> tuple[ParameterState, ...]:
-        found: list[ParameterState] = []
+    def _scanned(self, seen: _Seen) -> States:
+        found: list[tuple[Any, ...]] = []
         with probing(), self.lib.no_grad():
             for param, key in zip(seen.params, seen.row.tensors, strict=True):
                 gradient, zero, bad = param.grad, None, 0
@@ -181,7 +190,7 @@ class OptimizerPart(Part):
                     bad = int((~self.lib.isfinite(values)).sum())
                     zero = not bool(values.any())
                 has, needs = gradient is not None, param.requires_grad
-                found.append(ParameterState(key, has, needs, zero, bad))
+                found.append((key, has, needs, zero, bad))
         return tuple(found)
 
     def _note(
@@ -189,7 +198,7 @@ class OptimizerPart(Part):
         what: Literal["step", "zero_grad"],
         site: RawSite | None,
         seen: _Seen | None,
-        states: tuple[ParameterState, ...],
+        states: States,
     ) -> int:
         key = 0 if seen is None else seen.row.key
         return self.log.note("optimizer", site, get_ident(), what, key, states)
@@ -237,7 +246,7 @@ class OptimizerPart(Part):
         now = self.log.versions(seen.params)
         written = list(map(ne, now, before))
         if written != seen.written or not seen.steps % _FRESH:
-            values = [self.log.value(each) for each in compress(seen.params, written)]
+            values = [self.log.glance(each) for each in compress(seen.params, written)]
             seen.written, seen.values = written, tuple(values)
         seen.steps += 1
         self.log.note(
@@ -275,7 +284,7 @@ class OptimizerPart(Part):
 
     def _clear_module(self, module: Any) -> None:
         states = [
-            ParameterState(self.log.tensor(p), p.grad is not None, p.requires_grad)
+            (self.log.tensor(p), p.grad is not None, p.requires_grad)
             for p in module.parameters()
         ]
         self._note("zero_grad", self.log.site(), None, tuple(states))

@@ -11,6 +11,7 @@ from types import FrameType
 from typing import Any
 
 from gradviz.program.events import Call, Event
+from gradviz.program.noted import Glance
 from gradviz.program.records import Program, TensorFacts
 from gradviz.program.values import RawSite, Value
 
@@ -35,39 +36,43 @@ class Identities:
     """
 
     def __init__(self) -> None:
-        self._rows: dict[int, tuple[weakref.ref[Any], int]] = {}  # by id
-        self._count = 0
-        self._room = _FIRST_PRUNED
+        # By id: a reference, the number, and what owners of a table keep beside them.
+        self.rows: dict[int, tuple[Any, ...]] = {}
+        self.count = 0
+        self.room = _FIRST_PRUNED
 
     def of(self, thing: Any) -> int:
         """Return the number of an object; a new one on first sight."""
-        rows, key = self._rows, id(thing)
+        rows, key = self.rows, id(thing)
         known = rows.get(key)
         if known is not None and known[0]() is thing:
             return known[1]
-        self._count = count = self._count + 1
+        self.count = count = self.count + 1
         # No callback: it would run at every death, where a look now and then will do.
         rows[key] = weakref.ref(thing), count
-        if len(rows) > self._room:
-            self._prune()
+        if len(rows) > self.room:
+            self.prune()
         return count
 
-    def _prune(self) -> None:
-        for key in [key for key, row in self._rows.items() if row[0]() is None]:
-            del self._rows[key]
-        self._room = max(_FIRST_PRUNED, 2 * len(self._rows))
+    def prune(self) -> None:
+        """Forget the objects that are gone."""
+        rows = self.rows
+        for key, row in [each for each in list(rows.items()) if each[1][0]() is None]:
+            if rows.get(key) is row:  # no other thread has a new object there
+                del rows[key]
+        self.room = max(_FIRST_PRUNED, 2 * len(rows))
 
     def known(self, thing: Any) -> int | None:
         """Return the number of an object that has one."""
-        known = self._rows.get(id(thing))
+        known = self.rows.get(id(thing))
         return None if known is None or known[0]() is not thing else known[1]
 
     def alive(self) -> Iterator[tuple[int, Any]]:
         """Yield number and object of everything that still lives."""
-        for reference, number in list(self._rows.values()):
-            thing = reference()
+        for row in list(self.rows.values()):
+            thing = row[0]()
             if thing is not None:
-                yield number, thing
+                yield row[1], thing
 
 
 class UserFiles(dict[str, bool]):
@@ -167,6 +172,10 @@ class Log:
         """Describe a tensor as it is now; each engine has its own way."""
         raise NotImplementedError
 
+    def glance(self, tensor: Any) -> Glance | Value:
+        """Describe a tensor in short, where an engine has a way to."""
+        return self.value(tensor)
+
     def node_key(self, node: Any) -> int | None:
         """Return the key of a backward function; each engine has its own way."""
         return None
@@ -191,8 +200,14 @@ class Log:
 
     def site(self) -> RawSite | None:
         """Return code and instruction of the innermost frame of the user."""
-        frame = self.frame()
-        return None if frame is None else (frame.f_code, frame.f_lasti)
+        users = self.user_files
+        frame: FrameType | None = sys._getframe(1)
+        while frame is not None:
+            code = frame.f_code
+            if users[code.co_filename]:
+                return code, frame.f_lasti
+            frame = frame.f_back
+        return None
 
     def stack(self) -> tuple[RawSite, ...]:
         """Return the user's frames around the innermost one, innermost first."""

@@ -19,7 +19,8 @@ Glance: TypeAlias = tuple[Any, ...]
 Noted: TypeAlias = tuple[Any, ...]
 """An event in short: its kind, its index and what :func:`event_of` takes further."""
 
-AsValue: TypeAlias = Callable[[Glance], Value]
+AsValue: TypeAlias = Callable[..., Any]
+"""Makes a Value of a glance, or what a second argument makes of other fields."""
 
 
 def event_of(noted: Noted, value: AsValue) -> Event:
@@ -64,6 +65,32 @@ def _call(
         within=within,
         result=result,
     )
+
+
+def _op(
+    value: AsValue,
+    index: int,
+    op: str,
+    code: Any,
+    lasti: int,
+    stack: tuple[RawSite, ...],
+    thread: int,
+    grad_enabled: bool,
+    inference: bool,
+    module: int | None,
+    within: int | None,
+    arguments: tuple[Any, ...] | None,  # None: just the inputs
+    keywords: tuple[Any, ...],
+    writes: tuple[tuple[int, int, int, Glance], ...],
+    result: Any,
+    count: int,  # of the inputs; after them come the outputs
+    *glances: Glance,
+) -> Call:
+    given, outputs = glances[:count], glances[count:]
+    plain = given if arguments is None else arguments
+    where = grad_enabled, inference, module, within
+    begun = op, code, lasti, stack, thread, given, plain, keywords, *where
+    return _call(value, index, begun, outputs, (), writes, result)
 
 
 def _full(thing: Any, known: dict[int, Value]) -> Any:
@@ -111,7 +138,7 @@ def _optimizer(
     thread: int,
     what: Literal["step", "zero_grad"],
     optimizer: int,
-    states: tuple[ParameterState, ...],
+    states: tuple[tuple[Any, ...], ...],  # the fields of each ParameterState
 ) -> OptimizerCall:
     return OptimizerCall(
         index=index,
@@ -119,8 +146,12 @@ def _optimizer(
         thread=thread,
         what=what,
         optimizer=optimizer,
-        states=states,
+        states=value(states, _states),
     )
+
+
+def _states(*rows: tuple[Any, ...]) -> tuple[ParameterState, ...]:
+    return tuple([ParameterState(*row) for row in rows])
 
 
 def _step(
@@ -128,10 +159,11 @@ def _step(
     index: int,
     site: RawSite | None,
     thread: int,
-    values: tuple[Value, ...],  # of the parameters that were written
+    glances: tuple[Glance | Value, ...],  # at the parameters that were written
     before: tuple[int, ...],  # their versions
     after: tuple[int, ...],
 ) -> Call:
+    values = tuple([value(g) if type(g) is tuple else cast(Value, g) for g in glances])
     rows = zip(values, before, after, strict=True)
     return Call(
         index=index,
@@ -151,18 +183,17 @@ def _backward(
     stack: tuple[RawSite, ...],
     thread: int,
     api: Literal["backward", "grad"],
-    ends: tuple[tuple[Glance | None, ...], ...],  # roots, inputs, gradients
-    modes: tuple[bool, bool],  # retain_graph, create_graph
+    roots: tuple[Glance, ...],
+    inputs: tuple[Glance, ...],
+    gradients: tuple[Glance | None, ...],
+    retain_graph: bool,
+    create_graph: bool,
     numbers: tuple[int, ...] | None,  # sequence numbers of nodes; None: too many
     leaves: tuple[int, ...],
     count: int,
     stale: tuple[StaleSaved, ...],
     freed: tuple[int, ...],
 ) -> Backward:
-    roots, inputs, gradients = [
-        tuple([None if each is None else value(each) for each in several])
-        for several in ends
-    ]
     nodes = (
         () if numbers is None else (*[n + 1 for n in numbers], *[-n for n in leaves])
     )
@@ -172,11 +203,11 @@ def _backward(
         stack=stack,
         thread=thread,
         api=api,
-        roots=cast(tuple[Value, ...], roots),
-        inputs=cast(tuple[Value, ...], inputs),
-        gradients=gradients,
-        retain_graph=modes[0],
-        create_graph=modes[1],
+        roots=tuple([value(each) for each in roots]),
+        inputs=tuple([value(each) for each in inputs]),
+        gradients=tuple([None if g is None else value(g) for g in gradients]),
+        retain_graph=retain_graph,
+        create_graph=create_graph,
         nodes=nodes,
         node_count=count,
         leaves=leaves,
@@ -189,6 +220,7 @@ _KINDS: dict[str, Callable[..., Event]] = {
     "backward": _backward,
     "call": _call,
     "module": _module,
+    "op": _op,
     "optimizer": _optimizer,
     "step": _step,
 }

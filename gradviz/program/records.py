@@ -15,7 +15,7 @@ from __future__ import annotations
 import threading
 from bisect import bisect_left
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
@@ -99,8 +99,8 @@ class Program:
     lock: Any = field(default_factory=threading.RLock)  # of whoever changes ``raw``
     _settled: int = 0  # so many entries of ``raw``, from the first, are events
     _open: list[ModuleCall] = field(default_factory=list[ModuleCall])  # had not ended
-    _values: dict[int, tuple[Glance, Value]] = field(
-        default_factory=dict[int, tuple[Glance, Value]]
+    _values: dict[int, tuple[Glance, Any]] = field(
+        default_factory=dict[int, tuple[Glance, Any]]
     )  # by id of the glance, which lives as long
 
     @property
@@ -137,11 +137,14 @@ class Program:
                 return None
             return self._settle(place)
 
-    def value(self, glance: Glance) -> Value:
-        """Return the value that a glance stands for, the same one each time."""
+    def value(self, glance: Glance, kind: Callable[..., Any] = Value) -> Any:
+        """Return the value that a glance stands for, the same one each time.
+
+        Other fields stand for what ``kind`` makes of them.
+        """
         known = self._values.get(id(glance))
         if known is None:
-            known = self._values[id(glance)] = glance, Value(*glance)
+            known = self._values[id(glance)] = glance, kind(*glance)
         return known[1]
 
     def drop(self, count: int, but: Sequence[Any] = ()) -> int:
