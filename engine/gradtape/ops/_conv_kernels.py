@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from . import _kept_columns as kept
 from ._scratch import borrowed
 from ._windows import (
     Sizes,
@@ -40,9 +41,18 @@ def _is_pointwise(window: Window) -> bool:
 
 
 def forward(
-    xp: Any, input: Any, weight: Any, bias: Any, window: Window, groups: int
+    xp: Any,
+    input: Any,
+    weight: Any,
+    bias: Any,
+    window: Window,
+    groups: int,
+    keep: bool = False,
 ) -> Any:
-    """Convolve (N, C, *spatial) with (O, C / groups, *kernel)."""
+    """Convolve (N, C, *spatial) with (O, C / groups, *kernel).
+
+    ``keep``: a backward is to be expected, which needs the same columns.
+    """
     samples, spatial = input.shape[0], input.shape[2:]
     outputs = window.outputs(spatial)
     out, depth, size = weight.shape[0], volume(weight.shape[1:]), volume(outputs)
@@ -54,8 +64,10 @@ def forward(
         return found.reshape(samples, out, *outputs)
     found = xp.empty((samples, out, size), input.dtype)
     kernels = weight.reshape(groups, out // groups, depth)
-    for block in _blocks(samples, groups * depth * size):
-        seen = columns(xp, input[block], window, outputs)
+    blocks = _blocks(samples, groups * depth * size)
+    lay_out = kept.make if keep and len(blocks) == 1 else columns
+    for block in blocks:
+        seen = lay_out(xp, input[block], window, outputs)
         seen = seen.reshape(groups, depth, -1)
         made = _by_group(xp, kernels, seen, "made")
         made = made.reshape(out, -1, size).swapaxes(0, 1)
@@ -112,9 +124,9 @@ def gradients(
     for block in _blocks(samples, groups * depth * size):
         part = _by_channel(xp, grad[block], size).reshape(groups, out // groups, -1)
         if input is not None:
-            seen = columns(xp, input[block], window, outputs)
-            seen = seen.reshape(groups, depth, -1).swapaxes(1, 2)
-            made = _by_group(xp, part, seen)
+            seen = kept.take(xp, input[block], window, outputs)
+            seen = seen.reshape(groups, depth, -1)
+            made = _by_group(xp, seen, part.swapaxes(1, 2))  # so BLAS is quicker
             total = made if total is None else xp.add(total, made, total)
         if found is not None:
             found[block] = _spread(
@@ -124,7 +136,7 @@ def gradients(
         total = (
             xp.zeros(weight.shape, grad.dtype)
             if total is None
-            else total.reshape(weight.shape)
+            else total.swapaxes(1, 2).reshape(weight.shape)
         )
     return found, total
 
@@ -188,5 +200,5 @@ def _by_group(xp: Any, left: Any, right: Any, borrow: str = "") -> Any:
         found = xp.empty(shape, left.dtype)
     if shape[0] == 1:
         xp.dot(left[0], right[0], found[0])
-        return found[0]
+        return found
     return xp.matmul(left, right, found)

@@ -78,17 +78,20 @@ def padded(
     return found
 
 
-def columns(xp: Any, array: Any, window: Window, outputs: Sizes) -> Any:
+def columns(
+    xp: Any, array: Any, window: Window, outputs: Sizes, borrow: str = "columns"
+) -> Any:
     """Lay out what every window sees: (C, *kernel, N, *outputs), in borrowed memory.
 
-    Channels and kernel places come first, so that a convolution is one product of
-    the weight, as (out, C * kernel), with these columns.
+    ``borrow`` names it; without a name the memory is new. Channels and kernel places
+    come first, so that a convolution is one product of the weight, as
+    (out, C * kernel), with these columns.
     """
     array = padded(xp, array, window.padding, window.padding)
     if not array.flags.c_contiguous:
         array = xp.ascontiguousarray(array)
     if len(outputs) > 1 and set(window.stride[:-1]) == {1} and window.kernel[-1] > 1:
-        return _columns_by_runs(xp, array, window, outputs)
+        return _columns_by_runs(xp, array, window, outputs, borrow)
     item = array.itemsize
     batch, channel, *steps = (s // item for s in array.strides)
     shape = (array.shape[1], *window.kernel, array.shape[0], *outputs)
@@ -100,16 +103,23 @@ def columns(xp: Any, array: Any, window: Window, outputs: Sizes) -> Any:
     )
     flat = array.reshape(-1)
     seen = backend_of(array).strided(flat, shape, strides, 0)
-    return _copied(xp, "columns", seen)
+    return _copied(xp, borrow, seen)
 
 
-def _copied(xp: Any, name: str, array: Any) -> Any:
-    copy = borrowed(xp, name, array.shape, array.dtype)
+def _copied(xp: Any, borrow: str, array: Any) -> Any:
+    memory = borrowed if borrow else _new
+    copy = memory(xp, borrow, array.shape, array.dtype)
     copy[...] = array
     return copy
 
 
-def _columns_by_runs(xp: Any, array: Any, window: Window, outputs: Sizes) -> Any:
+def _new(xp: Any, _name: str, shape: Sizes, dtype: Any) -> Any:
+    return xp.empty(shape, dtype)
+
+
+def _columns_by_runs(
+    xp: Any, array: Any, window: Window, outputs: Sizes, borrow: str
+) -> Any:
     """Do what :func:`columns` does in two copies: first along the rows alone.
 
     What a place of the kernel sees of the outer dimensions then lies in one piece:
@@ -127,7 +137,7 @@ def _columns_by_runs(xp: Any, array: Any, window: Window, outputs: Sizes) -> Any
     outer = [s * d for s, d in zip(steps[:-1], window.dilation[:-1], strict=True)]
     shape = (channels, *window.kernel, samples, *outputs)
     strides = (channel, *outer, place, batch, *steps)
-    return _copied(xp, "columns", strided(rows.reshape(-1), shape, strides, 0))
+    return _copied(xp, borrow, strided(rows.reshape(-1), shape, strides, 0))
 
 
 def fold(xp: Any, cols: Any, spatial: Sizes, window: Window, outputs: Sizes) -> Any:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from .._define import Array, op
+from .._mode import mode
 from . import _conv_kernels as conv
 from ._memory_formats import keeps_format
 from ._windows import Sizes, Window, columns, fold, volume
@@ -69,7 +70,9 @@ def convolution(
         spatial = window.outputs(input.shape[2:])
         found = xp.empty((input.shape[0], 0, *spatial), input.dtype)
     elif not transposed:
-        found = conv.forward(xp, input, weight, bias, window, groups)
+        found = conv.forward(
+            xp, input, weight, bias, window, groups, keep=mode.now.grad
+        )
     else:
         spatial = _transposed_size(input.shape[2:], window, output_padding)
         found = conv.input_gradient(xp, input, weight, spatial, window, groups)
