@@ -304,3 +304,22 @@ def test_adaptive_means_keep_nan_in_its_cell() -> None:
     image[0, 0, 0, 0] = float("nan")
     found = gradtape.nn.functional.adaptive_avg_pool2d(image, 2)
     assert found.isnan().sum() == 1
+
+
+@pytest.mark.parametrize("dtype", ["float16", "bfloat16"])
+@pytest.mark.parametrize("name", ["softmax", "log_softmax"])
+def test_softmax_of_16_bits_is_rounded_once(name: str, dtype: str) -> None:
+    torch = pytest.importorskip("torch")
+    outcomes: list[Any] = []
+    for t in (gradtape, torch):
+        x = t.arange(80.0).sin().mul(3).reshape(10, 8)
+        wide = x.to(getattr(t, dtype))
+        leaf = wide.clone().requires_grad_()
+        found = getattr(leaf, name)(-1)
+        found.backward(wide)
+        outcomes.append([found.detach().float().tolist(), leaf.grad.float().tolist()])
+    ours, theirs = (np.asarray(each) for each in outcomes)
+    steps = np.abs(ours - theirs) / np.spacing(np.abs(theirs).astype(np.float16))
+    unit = 8 if dtype == "bfloat16" else 1  # bfloat16 has three bits less
+    assert steps[0].max() <= unit
+    assert np.median(steps) == 0

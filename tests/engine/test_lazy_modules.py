@@ -180,3 +180,14 @@ def test_nothing_is_made_like_what_has_no_shape(function: str) -> None:
 def test_adagrad_needs_shapes() -> None:
     with pytest.raises(ValueError, match="uninitialized parameter"):
         gt.optim.Adagrad([gt.nn.UninitializedParameter()])
+
+
+@pytest.mark.parametrize("name", ["LazyLinear", "LazyConv2d", "LazyBatchNorm2d"])
+def test_lazy_modules_change_dtype_before_their_first_input(name: str) -> None:
+    def program(t: Any) -> Any:
+        args = {"LazyLinear": (4,), "LazyConv2d": (4, 3)}.get(name, ())
+        layer = getattr(t.nn, name)(*args).to("cpu", t.float64)
+        found = layer.to(t.float64)(t.ones(2, 3, 5, 5, dtype=t.float64))
+        return [found.shape, found.dtype, layer]
+
+    assert_same(program)

@@ -120,3 +120,38 @@ def test_embedding_bag_says_which_rank_is_wrong(shapes: Any) -> None:
         )
 
     assert_same(program)
+
+
+@pytest.mark.parametrize(
+    "name", ["pixel_shuffle", "pixel_unshuffle", "channel_shuffle"]
+)
+def test_shuffles_are_one_node_and_keep_channels_innermost(name: str) -> None:
+    def program(t: Any) -> Any:
+        t.manual_seed(3)
+        x = t.randn(2, 8, 4, 6).to(memory_format=t.channels_last).requires_grad_()
+        found = getattr(t, name)(x, 2)
+        found.pow(2).sum().backward()
+        return [found, graph_text(found.grad_fn), x.grad]
+
+    assert_same(program)
+
+
+def test_batch_norm_of_no_samples_keeps_its_statistics() -> None:
+    def program(t: Any) -> Any:
+        layer, x = t.nn.BatchNorm2d(3), t.zeros(0, 3, 2, 2, requires_grad=True)
+        found = layer(x)
+        found.sum().backward()
+        grads = [p.grad for p in layer.parameters()]
+        return [found, x.grad, grads, list(layer.buffers())]
+
+    assert_same(program)
+
+
+@pytest.mark.parametrize("dims", [1, 2, 3])
+def test_circular_layers_say_which_ranks_they_take(dims: int) -> None:
+    for rank in range(1, 7):
+
+        def program(t: Any, rank: int = rank) -> Any:
+            return getattr(t.nn, f"CircularPad{dims}d")(1)(t.ones((3,) * rank))
+
+        assert_same(program)

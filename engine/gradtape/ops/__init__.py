@@ -82,6 +82,7 @@ from . import (
     parts,
     persist,
     pieces,
+    pixels,
     pool,
     pool_average,
     pool_fractional,

@@ -109,7 +109,9 @@ def suggested_by(array: Any) -> memory_format:
 
 
 def channels_innermost(array: Any) -> bool:
-    """Tell whether one volume, without a batch, lies as in channels_last_3d."""
+    """Tell whether one volume, without a batch, lies as in channels_last_3d alone."""
+    if array.flags.c_contiguous:
+        return False
     strides = tuple(s // array.itemsize for s in array.strides)
     return lies_in((1, *array.shape), (0, *strides), channels_last_3d)
 

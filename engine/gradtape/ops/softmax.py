@@ -10,6 +10,7 @@ from .._dtypes import dtype as DType
 from .._tensor import Tensor
 from ._arguments import as_integer, check_tensor, wrap_dim
 from ._into import SAME_DTYPE, with_out
+from ._once import rounded_once
 from ._product import scalar_name
 from ._sums import inner_sums
 
@@ -44,6 +45,7 @@ def _total(xp: Any, array: Any, axis: int) -> Any:
     method=False,
     function=False,
 )
+@rounded_once
 def _softmax(xp: Any, self: Array, dim: int) -> Any:
     found, axis = _shifted(xp, self, dim, "softmax")
     xp.exp(found, found)
@@ -65,6 +67,7 @@ def _softmax(xp: Any, self: Array, dim: int) -> Any:
     method=False,
     function=False,
 )
+@rounded_once
 def _softmax_backward_data(xp: Any, grad_output: Array, output: Array, dim: int) -> Any:
     """Return ``(grad - sum(grad * output)) * output``."""
     found = xp.multiply(grad_output, output, xp.empty(output.shape, output.dtype))
@@ -84,6 +87,7 @@ def _softmax_backward_data(xp: Any, grad_output: Array, output: Array, dim: int)
     method=False,
     function=False,
 )
+@rounded_once
 def _log_softmax(xp: Any, self: Array, dim: int) -> Any:
     found, axis = _shifted(xp, self, dim, "log_softmax")
     total = _total(xp, xp.exp(found), axis)
@@ -103,6 +107,7 @@ def _log_softmax(xp: Any, self: Array, dim: int) -> Any:
     method=False,
     function=False,
 )
+@rounded_once
 def _log_softmax_backward_data(
     xp: Any, grad_output: Array, output: Array, dim: int
 ) -> Any:

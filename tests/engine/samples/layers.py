@@ -312,14 +312,7 @@ OPS = (
     OpSample(F + "pad", pad, errors=pad_refused),
     # PyTorch writes into slices of an empty tensor; joining parts is one node.
     OpSample(F + "pad", circular, graph=False, saved=False, variant="circular"),
-    # PyTorch has one op for each; here they are views of views.
-    OpSample(F + "pixel_shuffle", shuffle, graph=False, saved=False),
-    OpSample(
-        F + "pixel_unshuffle",
-        shuffle,
-        graph=False,
-        saved=False,
-        strides=False,  # those of dimensions of size 1 differ
-    ),
-    OpSample(F + "channel_shuffle", shuffle, graph=False, saved=False),
+    OpSample(F + "pixel_shuffle", shuffle),
+    OpSample(F + "pixel_unshuffle", shuffle),
+    OpSample(F + "channel_shuffle", shuffle),
 )

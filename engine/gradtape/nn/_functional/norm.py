@@ -37,6 +37,14 @@ def _check_running(input: Tensor, *running: Tensor | None) -> None:
         )
 
 
+def _of_nothing(input: Tensor, weight: Tensor | None, bias: Tensor | None) -> Tensor:
+    """Return a batch without elements; nothing is normalised, the graph is whole."""
+    found = input.clone()
+    if weight is not None:
+        found = found * weight[0]
+    return found if bias is None else found + bias[0]
+
+
 def batch_norm(
     input: Tensor,
     running_mean: Tensor | None,
@@ -71,6 +79,8 @@ def batch_norm(
             )
     if not training:
         _check_running(input, running_mean, running_var)
+    if not input.numel():
+        return _of_nothing(input, weight, bias)
     return ops.native_batch_norm(
         input, weight, bias, running_mean, running_var, training, momentum, eps
     )[0]

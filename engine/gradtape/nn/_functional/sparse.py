@@ -14,6 +14,7 @@ from ..._mode import no_grad
 from ..._site import user_stacklevel
 from ..._tensor import Tensor
 from ...ops import embedding as ops
+from ...ops import pixels
 from ...ops.embedding_bag import embedding_bag as bags_of_rows
 from ._window_checks import check_channels, check_pixels
 
@@ -195,45 +196,28 @@ def one_hot(tensor: Tensor, num_classes: int = -1) -> Tensor:
 # ---- rearranging ----
 
 
-def _in_new_memory(tensor: Tensor, shape: tuple[int, ...]) -> Tensor:
-    """Return a tensor of this shape that shares nothing, as PyTorch's own ops do."""
-    found = tensor.reshape(shape)
-    return found.clone() if found._is_view() else found
-
-
 def pixel_shuffle(input: Tensor, upscale_factor: int) -> Tensor:
     """Turn (…, C r², H, W) into (…, C, H r, W r)."""
     r = upscale_factor
     check_pixels("pixel_shuffle", input, "upscale_factor", r)
-    *lead, channels, height, width = input.shape
+    channels = input.shape[-3]
     if channels % (r * r):
         raise RuntimeError(
             "pixel_shuffle expects its input's 'channel' dimension to be divisible by "
             f"the square of upscale_factor, but input.size(-3)={channels} is not "
             f"divisible by {r * r}"
         )
-    split = input.reshape(*lead, channels // (r * r), r, r, height, width)
-    n = len(lead)
-    order = (*range(n), n, n + 3, n + 1, n + 4, n + 2)
-    shape = (*lead, channels // (r * r), height * r, width * r)
-    return _in_new_memory(split.permute(order), shape)
+    return pixels.pixel_shuffle(input, r)
 
 
 def pixel_unshuffle(input: Tensor, downscale_factor: int) -> Tensor:
     """Turn (…, C, H r, W r) into (…, C r², H, W)."""
     r = downscale_factor
     check_pixels("pixel_unshuffle", input, "downscale_factor", r)
-    *lead, channels, height, width = input.shape
-    split = input.reshape(*lead, channels, height // r, r, width // r, r)
-    n = len(lead)
-    order = (*range(n), n, n + 2, n + 4, n + 1, n + 3)
-    shape = (*lead, channels * r * r, height // r, width // r)
-    return _in_new_memory(split.permute(order), shape)
+    return pixels.pixel_unshuffle(input, r)
 
 
 def channel_shuffle(input: Tensor, groups: int) -> Tensor:
     """Take channels from each group in turn."""
     check_channels(input, groups)
-    samples, channels, *rest = input.shape
-    split = input.reshape(samples, groups, channels // groups, *rest)
-    return _in_new_memory(split.transpose(1, 2), (samples, channels, *rest))
+    return pixels.channel_shuffle(input, groups)

@@ -9,7 +9,7 @@ from ... import __future__ as switches
 from ..._mode import no_grad
 from ..._swap import swap_tensors
 from ..._tensor import Tensor
-from ..parameter import Parameter
+from ..parameter import Parameter, UninitializedBuffer
 
 
 def converted(where: str, parameter: Tensor, fn: Callable[[Tensor], Tensor]) -> Tensor:
@@ -36,6 +36,14 @@ def converted(where: str, parameter: Tensor, fn: Callable[[Tensor], Tensor]) -> 
             else:
                 target.grad = made.requires_grad_(gradient.requires_grad)
     return target
+
+
+def converted_buffer(buffer: Tensor, fn: Callable[[Tensor], Tensor]) -> Tensor:
+    """Return what takes a buffer's place; one without a shape goes on waiting."""
+    found = fn(buffer)
+    if isinstance(buffer, UninitializedBuffer):
+        found.__class__ = type(buffer)
+    return found
 
 
 def _kept(old: Tensor, new: Tensor) -> bool:

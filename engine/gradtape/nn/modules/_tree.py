@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 from ..._tensor import Tensor
 from ...ops._to_arguments import read_module_to
 from ..parameter import Parameter
-from ._conversion import converted
+from ._conversion import converted, converted_buffer
 from ._registry import Registry
 
 M = TypeVar("M", bound="Tree")
@@ -181,7 +181,7 @@ class Tree(Registry):
                 self._parameters[name] = converted(where, parameter, fn)
         for name, buffer in self._buffers.items():
             if buffer is not None:
-                self._buffers[name] = fn(buffer)
+                self._buffers[name] = converted_buffer(buffer, fn)
         return self
 
     def to(self: M, *args: Any, **kwargs: Any) -> M:
@@ -204,7 +204,7 @@ class Tree(Registry):
         def convert(tensor: Tensor) -> Tensor:
             inexact = tensor.dtype.is_floating_point or tensor.dtype.is_complex
             wanted = dtype if inexact else None
-            layout = order if tensor.dim() in (4, 5) else None
+            layout = order if order is not None and tensor.dim() in (4, 5) else None
             return tensor.to(device, wanted, non_blocking, memory_format=layout)
 
         return self._apply(convert)

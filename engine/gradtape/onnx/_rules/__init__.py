@@ -9,6 +9,7 @@ from . import index as index
 from . import matmul as matmul
 from . import norm as norm
 from . import pad as pad
+from . import pixels as pixels
 from . import pool as pool
 from . import recurrent as recurrent
 from . import reduce as reduce
