@@ -158,7 +158,7 @@ def note_write(target: Tensor, name: str) -> None:
 
 def _check_fits(op: Op, target: Tensor, found: Any) -> None:
     if found.shape != target._data.shape:
-        if op.family == "matmul" and op.name != "addr":
+        if op.family == "matmul":
             raise RuntimeError(
                 f"Bad in-place call: input tensor size {list(target._data.shape)} and "
                 f"output tensor size {list(found.shape)} should match"

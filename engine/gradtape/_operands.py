@@ -138,6 +138,14 @@ _OWN_WIDTH = {"nan_to_num", "nextafter"}  # about the dtype, not about its value
 _WIDENED = {"compare", "statistics", "unique"}  # families that compare or sort
 
 
+_WIDE_NUMBERS = {"mul": 0, "div": 1, "floor_divide": 1}
+"""Ops in which a number beside 16-bit floats keeps 32 bits, from which operand on."""
+
+
+_ROUNDED_OPTIONS = {"add_scaled", "sub_scaled", "hardshrink"}
+"""Ops whose options are first rounded to 16 bits."""
+
+
 def compute(op: Op, xp: Any, arrays: Sequence[Any], params: tuple[Any, ...]) -> Any:
     """Run a kernel; elementwise, 16-bit floats are computed in float32, as in PyTorch.
 
@@ -147,7 +155,8 @@ def compute(op: Op, xp: Any, arrays: Sequence[Any], params: tuple[Any, ...]) -> 
     if alone and op.name not in _OWN_WIDTH:
         dtypes = {a.dtype for a in arrays if hasattr(a, "dtype")}
         halves = {d for d in dtypes if d.itemsize == 2 and d.kind in "fV"}
-        if len(halves) == 1 and all(d.kind in "biu" for d in dtypes - halves):
+        beside = "biuf" if op.name in _WIDE_NUMBERS else "biu"
+        if len(halves) == 1 and all(d.kind in beside for d in dtypes - halves):
             return _in_single(op, xp, arrays, params, halves.pop())
     found = op.invoke(xp, arrays, params)
     first = getattr(arrays[0], "dtype", None) if arrays else None
@@ -162,6 +171,8 @@ def _in_single(
     wide = [
         a.astype("float32") if getattr(a, "dtype", None) == half else a for a in arrays
     ]
+    if op.key in _ROUNDED_OPTIONS:
+        params = tuple(float(half.type(p)) for p in params)
     return _rounded(op, op.invoke(xp, wide, params), half)
 
 
@@ -203,9 +214,15 @@ def _promoted(op: Op, args: Sequence[Any], arrays: Sequence[Any]) -> list[Any]:
     inexact = target.is_floating_point or target.is_complex
     if op.promotion == "float" and not inexact:
         target = get_default_dtype()
+    wanted = [target.numpy] * len(arrays)
+    if op.name in _WIDE_NUMBERS and target.numpy.itemsize == 2 and inexact:
+        for at in range(_WIDE_NUMBERS[op.name], len(arrays)):
+            own = getattr(arrays[at], "dtype", None)
+            if not getattr(arrays[at], "ndim", 0) and own != target.numpy:
+                wanted[at] = np.dtype("float32")
     cast = [
-        array if array is None else _cast(array, target.numpy, isinstance(arg, Tensor))
-        for arg, array in zip(args, arrays, strict=True)
+        array if array is None else _cast(array, kind, isinstance(arg, Tensor))
+        for arg, array, kind in zip(args, arrays, wanted, strict=True)
     ]
     if any(_is_on_device(array) for array in cast):
         return [a[()] if type(a) is _ndarray else a for a in cast]

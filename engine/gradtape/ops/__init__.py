@@ -95,6 +95,7 @@ from . import (
     random_fill,
     random_gamma,
     random_sample,
+    rank_one,
     rearrange,
     rebuild,
     recurrent,

@@ -5,11 +5,13 @@ from __future__ import annotations
 from typing import Any
 
 from .._define import Array, op, pointwise
+from .._dtypes import DTYPE_OF
 from .._inplace import inplace
 from .._node_layout import LARGE
 from ._operand import HIDDEN, POINTWISE, kind_of
 from ._over_gradient import above_zero_only, alike
 from ._select import above_zero, choose, keep
+from .create import in_range
 
 
 @op(
@@ -61,7 +63,9 @@ relu = pointwise(
 )
 def threshold(xp: Any, self: Array, threshold: float, value: float) -> Any:
     """Keep what is above the threshold; put ``value`` in the place of the rest."""
-    return choose(xp, self <= threshold, self.dtype.type(value), self)
+    kind = DTYPE_OF[self.dtype]
+    limit, value = (self.dtype.type(in_range(v, kind)) for v in (threshold, value))
+    return choose(xp, self <= limit, value, self)
 
 
 def _sigmoid(xp: Any, self: Any) -> Any:

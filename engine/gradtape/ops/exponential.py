@@ -78,9 +78,22 @@ log10 = pointwise(
     {"self": lambda F, grad, self: grad / (F.conj(self) * LN10)},
     promotion="float",
 )
+
+
+def _log1p(xp: Any, self: Any) -> Any:
+    """Keep the small real parts of complex numbers, which NumPy adds 1 to."""
+    if self.dtype.kind != "c":
+        return xp.log1p(self)
+    x, y = self.real, self.imag
+    near = x * (2 + x) + y * y  # |1 + z|² - 1
+    small = xp.where(near == 0, x, xp.log1p(near) / 2)
+    size = xp.where(xp.abs(self) < 0.5, small, xp.log(xp.hypot(x + 1, y)))
+    return size + 1j * xp.arctan2(y, x + 1)
+
+
 log1p = pointwise(
     "log1p",
-    "log1p",
+    _log1p,
     {"self": lambda F, grad, self: grad / F.conj(self + 1)},
     promotion="float",
     node="Log1PBackward0",

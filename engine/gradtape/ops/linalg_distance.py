@@ -12,7 +12,7 @@ from .._tensor import Tensor
 from ._arguments import check_tensor, wrap_dim
 from ._into import SAME_DTYPE
 from ._linalg import common_batch, kind_name, rows
-from ._operand import HIDDEN
+from ._operand import HIDDEN, number
 from ._product import scalar_name
 from .movement import view
 from .norms import norm_backward
@@ -279,6 +279,7 @@ def _complex(F: Any, value: Any) -> bool:
 @op({"self": _renorm_backward}, out=True, out_rule=SAME_DTYPE)
 def renorm(xp: Any, self: Array, p: float, dim: int, maxnorm: float) -> Any:
     """Scale the slices along ``dim`` whose p-norm is above ``maxnorm`` down to it."""
+    p, maxnorm = number(p), number(maxnorm)
     if isinstance(p, complex):
         raise RuntimeError("renorm: p must be real-valued")
     if p <= 0:

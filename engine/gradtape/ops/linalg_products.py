@@ -11,6 +11,7 @@ from .._define import FUNCTIONS, OPS, Array, method, op, public
 from .._inplace import in_place
 from .._older_forms import call_older
 from .._tensor import Tensor
+from . import rank_one as rank_one  # which declares addr
 from ._arguments import check_tensor
 from ._operand import HIDDEN
 from .linear import outer

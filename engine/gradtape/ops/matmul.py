@@ -9,11 +9,10 @@ from __future__ import annotations
 from typing import Any
 
 from .._define import FUNCTIONS, Array, op
-from .._dtypes import DTYPE_OF
+from .._dtypes import CPP_TYPE, DTYPE_OF
 from .._errors import legacy_type_name
 from .._inplace import inplace
 from ._into import SAME_DTYPE
-from ._place import array_like
 from ._product import (
     adjoint,
     check_batches,
@@ -32,6 +31,7 @@ _VECTOR_DTYPE = (
     "{result}"
 )
 _SUM_DTYPE = "self and mat2 must have the same dtype, but got {out} and {result}"
+_THREE_DTYPES = "Input dtypes must be the same, got: input {}, batch1: {}, batch2: {}"
 
 
 def _into_left(F: Any, grad: Any, right: Any, shape: Any, strides: Any) -> Any:
@@ -115,10 +115,10 @@ def addmm(
         )
     check_matrices(mat1, mat2)
     check_expandable(self, (mat1.shape[0], mat2.shape[1]))
-    return _added(xp, self, product(xp, mat1, mat2, "addmm_impl_cpu_"), beta, alpha)
+    return added(xp, self, product(xp, mat1, mat2, "addmm_impl_cpu_"), beta, alpha)
 
 
-def _added(xp: Any, self: Any, found: Any, beta: Any, alpha: Any) -> Any:
+def added(xp: Any, self: Any, found: Any, beta: Any, alpha: Any) -> Any:
     """Return ``beta * self + alpha * found``, computed in the memory of ``found``."""
     dtype = found.dtype
     if alpha != 1:
@@ -166,7 +166,7 @@ def addmv(
     _check_matrix_vector(mat, vec, self)
     if self.ndim and self.size not in (1, mat.shape[0]):
         raise _size_mismatch(self.size, mat, vec)
-    return _added(xp, self, product(xp, mat, vec, "addmv_impl_cpu"), beta, alpha)
+    return added(xp, self, product(xp, mat, vec, "addmv_impl_cpu"), beta, alpha)
 
 
 def _check_matrix_vector(mat: Any, vec: Any, self: Any) -> None:
@@ -265,7 +265,10 @@ def baddbmm(
     """Return ``beta * self + alpha * bmm(batch1, batch2)``; ``self`` is broadcast."""
     check_batches(batch1, batch2)
     check_expandable(self, (*batch1.shape[:2], batch2.shape[2]))
-    return _added(xp, self, product(xp, batch1, batch2, "baddbmm"), beta, alpha)
+    if not self.dtype == batch1.dtype == batch2.dtype:
+        kinds = [CPP_TYPE[DTYPE_OF[each.dtype]] for each in (self, batch1, batch2)]
+        raise RuntimeError(_THREE_DTYPES.format(*kinds))
+    return added(xp, self, product(xp, batch1, batch2, "baddbmm"), beta, alpha)
 
 
 def _each(F: Any, grad: Any, shape: Any) -> Any:
@@ -298,28 +301,12 @@ def addbmm(
     """Return ``beta * self + alpha * (sum of the products of all pairs)``."""
     check_batches(batch1, batch2)
     check_expandable(self, (batch1.shape[1], batch2.shape[2]))
+    if self.dtype != batch1.dtype:
+        raise RuntimeError(
+            _SUM_DTYPE.format(out=_plain_name(self), result=_plain_name(batch2))
+        )
     found = product(xp, batch1, batch2, "addbmm").sum(0)
-    return _added(xp, self, found, beta, alpha)
+    return added(xp, self, found, beta, alpha)
 
 
-@op(
-    {
-        "self": lambda F, grad, beta: scaled(grad, beta),
-        "vec1": lambda F, grad, vec2, alpha: scaled(F.mv(grad, conj(F, vec2)), alpha),
-        "vec2": lambda F, grad, vec1, alpha: scaled(
-            F.mv(F.t(grad), conj(F, vec1)), alpha
-        ),
-    },
-    out=True,
-)
-def addr(
-    xp: Any, self: Array, vec1: Array, vec2: Array, *, beta: Any = 1, alpha: Any = 1
-) -> Any:
-    """Return ``beta * self + alpha * outer(vec1, vec2)``; ``self`` is broadcast."""
-    check_expandable(self, (vec1.shape[0], vec2.shape[0]))
-    size = (vec1.shape[0], vec2.shape[0])
-    into = array_like(xp, self) if self.shape == size else None
-    return _added(xp, self, xp.multiply(vec1[:, None], vec2, into), beta, alpha)
-
-
-inplace("addbmm", "addmm", "addmv", "addr", "baddbmm")
+inplace("addbmm", "addmm", "addmv", "baddbmm")
