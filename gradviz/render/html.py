@@ -5,6 +5,8 @@ from __future__ import annotations
 import base64
 import html
 import re
+import zlib
+from functools import lru_cache
 from pathlib import Path
 from string import Template
 
@@ -33,7 +35,7 @@ def to_html(snapshot: ir.Snapshot) -> str:
         title=html.escape(clean(snapshot.title, 200) or "gradviz"),
         text=html.escape(to_text(snapshot, limit=200)),
         data=data,
-        bundle=_inline(read_bundle()),
+        bundle=_packed(read_bundle()),
     )
 
 
@@ -59,7 +61,6 @@ def packed_data(page: str) -> bytes:
     return base64.b64decode(found.group(1), validate=True)
 
 
-def _inline(script: str) -> str:
-    """Return the script such that nothing in its strings ends the script element."""
-    script = re.sub(r"</(?=script)", r"<\\/", script, flags=re.IGNORECASE)
-    return script.replace("<!--", r"<\!--")
+@lru_cache(maxsize=1)  # a notebook writes a page for every graph it shows
+def _packed(script: str) -> str:
+    return base64.b64encode(zlib.compress(script.encode("utf-8"), 9)).decode("ascii")

@@ -72,6 +72,7 @@ def test_a_page_with_broken_data_says_so(
     problem = watched.page.get_by_role("alert").filter(has_text=re.compile(r"\w"))
     expect(problem.first).to_have_text(re.compile(words, re.IGNORECASE))
     assert problem.first.inner_text().endswith(".")
+    expect(watched.page.get_by_text("Reading the graph")).to_have_count(0)
     assert watched.errors == []
 
 

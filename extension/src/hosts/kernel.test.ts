@@ -37,6 +37,24 @@ test("a kernel that went is told", async () => {
   await vi.waitFor(() => expect(heard).toHaveBeenLastCalledWith(FIRST, false));
 });
 
+test("a host that gives models other ids is trusted; one that forgets a model is heard", async () => {
+  let known: Promise<object> = Promise.reject(new Error("no such model"));
+  const widget_manager = { get_model: () => known };
+  const model = {
+    ...fakeModel({ _key: "a", _services: FIRST }),
+    widget_manager,
+  };
+  const heard = vi.fn();
+  linkTo(model).follow(heard);
+  await vi.waitFor(() => expect(heard).toHaveBeenLastCalledWith(FIRST, true));
+  known = Promise.resolve({ comm_live: true });
+  model.change("_services", LATER);
+  await vi.waitFor(() => expect(heard).toHaveBeenLastCalledWith(LATER, true));
+  known = Promise.reject(new Error("no such model"));
+  model.play("comm:close");
+  await vi.waitFor(() => expect(heard).toHaveBeenLastCalledWith(LATER, false));
+});
+
 test("a kernel that cannot be reached is gone", async () => {
   const send = () => {
     throw new Error("Kernel connection is disposed");

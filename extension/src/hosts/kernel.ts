@@ -11,20 +11,29 @@ import {
 /** What ipywidgets tells when the connection of a model comes or goes. */
 const CONNECTION_EVENTS = ["comm_live_update", "comm:close", "destroy"];
 
-async function isAlive(model: WidgetModel): Promise<boolean> {
-  try {
-    const key = String(model.get(KEY_TRAIT));
-    const known = await model.widget_manager?.get_model?.(key);
-    return known?.comm_live !== false;
-  } catch {
-    return false; // it was closed
-  }
+/** Tells whether the kernel of a model is there, as far as the host knows.
+ *
+ * A model that the host knew and knows no more was closed. One that it never knew by our
+ * key, as where models have other ids, is taken to live. */
+function watchLife(model: WidgetModel): () => Promise<boolean> {
+  let wasKnown = false;
+  return async () => {
+    try {
+      const key = String(model.get(KEY_TRAIT));
+      const known = await model.widget_manager?.get_model?.(key);
+      wasKnown = known !== undefined;
+      return known?.comm_live !== false;
+    } catch {
+      return !wasKnown;
+    }
+  };
 }
 
 /** The link of a model; requests are custom messages. */
 export function linkTo(model: WidgetModel): KernelLink {
   let refused = false; // a kernel that was shut down is told by nothing else
   const followers = new Set<() => void>();
+  const isAlive = watchLife(model);
   return {
     ask(request) {
       try {
@@ -37,7 +46,7 @@ export function linkTo(model: WidgetModel): KernelLink {
     follow(callback) {
       const lifetime = new AbortController();
       const tell = async () => {
-        const alive = !refused && (await isAlive(model));
+        const alive = !refused && (await isAlive());
         const services = model.get(SERVICES_TRAIT) as Services | null | undefined;
         if (!lifetime.signal.aborted && services) callback(services, alive);
       };

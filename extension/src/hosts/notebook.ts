@@ -26,13 +26,16 @@ const DAMAGED = "The graph did not arrive whole from the kernel; run the cell ag
  * @throws SnapshotError with one sentence. */
 export async function readModel(model: WidgetModel): Promise<Snapshot> {
   const packed = model.get(SNAPSHOT_TRAIT);
-  if (!(packed instanceof DataView) || packed.byteLength === 0) {
+  // Not `instanceof`: in some hosts the view comes from another realm.
+  if (!ArrayBuffer.isView(packed) || packed.byteLength === 0) {
     throw new SnapshotError("The kernel has not sent a graph.");
   }
   const { buffer, byteOffset, byteLength } = packed;
   let bytes: Uint8Array;
   try {
-    bytes = await inflate(new Uint8Array(buffer, byteOffset, byteLength).slice());
+    bytes = await inflate(
+      Uint8Array.from(new Uint8Array(buffer, byteOffset, byteLength)),
+    );
   } catch {
     throw new SnapshotError(DAMAGED);
   }

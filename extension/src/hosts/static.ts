@@ -9,13 +9,20 @@ const DATA_ID = "gradviz-data";
 const BUNDLE_ID = "gradviz-bundle";
 const DAMAGED = "The data in this page is damaged: it could not be unpacked.";
 
-/** Read the columns that the page embeds as base64 of a zlib stream. */
+/** What an element of the page embeds as base64 of a zlib stream. */
+async function unpack(page: Document, id: string): Promise<Uint8Array> {
+  const packed = atob(page.getElementById(id)?.textContent ?? "");
+  return inflate(Uint8Array.from(packed, (letter) => letter.charCodeAt(0)));
+}
+
+/** Read the columns that the page embeds. */
 export async function readPage(page: Document): Promise<Snapshot> {
-  const text = page.getElementById(DATA_ID)?.textContent?.trim();
-  if (!text) throw new SnapshotError("This page holds no graph data.");
+  if (!page.getElementById(DATA_ID)?.textContent?.trim()) {
+    throw new SnapshotError("This page holds no graph data.");
+  }
   let bytes: Uint8Array;
   try {
-    bytes = await inflate(Uint8Array.from(atob(text), (c) => c.charCodeAt(0)));
+    bytes = await unpack(page, DATA_ID);
   } catch {
     throw new SnapshotError(DAMAGED);
   }
@@ -25,8 +32,7 @@ export async function readPage(page: Document): Promise<Snapshot> {
 /** Show the page's snapshot in `el`, as high as the window. */
 export function mountPage(el: HTMLElement): Mounted {
   const page = el.ownerDocument;
-  const bundle = () =>
-    Promise.resolve(page.getElementById(BUNDLE_ID)?.textContent ?? "");
+  const bundle = async () => new TextDecoder().decode(await unpack(page, BUNDLE_ID));
   const bookmarks = pageBookmarks(window);
   const transport = {
     initial: readPage(page),

@@ -68,6 +68,14 @@ test("a kernel that never answered does not keep later widgets waiting", () => {
   expect([soon.sent, later.sent]).toEqual([[], ["bundle"]]);
 });
 
+test("a bundle that the page may not run is said to be missing", async () => {
+  const { el } = show(widget("a"));
+  page.gradvizBundles?.d1?.arrive(Promise.reject(new Error("blocked by the policy")));
+  await vi.waitFor(() =>
+    expect(el.textContent).toBe("gradviz: Error: blocked by the policy"),
+  );
+});
+
 test("the kernel's sentence is shown in place of the view", () => {
   const model = widget("a");
   const { el } = show(model);

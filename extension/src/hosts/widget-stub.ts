@@ -48,13 +48,18 @@ export default {
       else if (text) {
         const blob = new Blob([text as BlobPart], { type: "text/javascript" });
         const url = URL.createObjectURL(blob);
+        request.askedAt = Number.POSITIVE_INFINITY; // nobody needs to ask again
         request.arrive(import(url).then((module) => module.default as PageApi));
       }
     };
     model.on("msg:custom", receive);
-    request.loaded.then((api) => {
-      if (!closed) dispose = api.widget({ model, el });
-    });
+    request.loaded
+      .then((api) => {
+        if (!closed) dispose = api.widget({ model, el });
+      })
+      .catch((error) => {
+        el.textContent = `gradviz: ${error}`; // the page forbids the script
+      });
     const now = Date.now();
     if (now - request.askedAt > PATIENCE_MS) {
       request.askedAt = now;

@@ -14,14 +14,9 @@ export async function pageFile(snapshot: Snapshot, bundle: string): Promise<stri
     title: xmlText(visibleText(snapshot.title || "gradviz")),
     text: NO_SCRIPT,
     data: base64(await deflate(encodeSnapshot(snapshot))),
-    bundle: inline(bundle),
+    bundle: base64(await deflate(new TextEncoder().encode(bundle))),
   };
   return template.replace(/\$(\w+)/g, (whole, name: string) => values[name] ?? whole);
-}
-
-/** A script in which nothing ends the element around it. */
-function inline(script: string): string {
-  return script.replace(/<\/(?=script)/gi, "<\\/").replaceAll("<!--", "<\\!--");
 }
 
 async function deflate(bytes: Uint8Array<ArrayBuffer>): Promise<Uint8Array> {

@@ -66,7 +66,11 @@ function Notice() {
 export function StatusLine() {
   const store = useStore();
   const snapshot = store.data.snapshot.value;
-  if (snapshot === null) return <footer class="status">Reading the graph…</footer>;
+  if (snapshot === null) {
+    const hasFailed = store.data.problem.value !== null;
+    const words = hasFailed ? "No graph to show." : "Reading the graph…";
+    return <footer class="status">{words}</footer>;
+  }
   const boxes = store.derived.graphless.value ? null : store.ui.boxes.value;
   const { nodes, edges, notes } = snapshot;
   return (
