@@ -152,7 +152,7 @@ def compute(op: Op, xp: Any, arrays: Sequence[Any], params: tuple[Any, ...]) -> 
     They are rounded once, at the end.
     """
     alone = op.pointwise or op.family.startswith("activation") or op.family in _WIDENED
-    if alone and op.name not in _OWN_WIDTH:
+    if alone and op.name not in _OWN_WIDTH and _any_half(arrays):
         dtypes = {a.dtype for a in arrays if hasattr(a, "dtype")}
         halves = {d for d in dtypes if d.itemsize == 2 and d.kind in "fV"}
         beside = "biuf" if op.name in _WIDE_NUMBERS else "biu"
@@ -163,6 +163,13 @@ def compute(op: Op, xp: Any, arrays: Sequence[Any], params: tuple[Any, ...]) -> 
     if first is None or first.kind != "V" or "dtype" in op.options:
         return found
     return _rounded(op, found, first)  # NumPy widens bfloat16 where a number meets it
+
+
+def _any_half(arrays: Sequence[Any]) -> bool:
+    for array in arrays:  # any() over a generator takes twice as long
+        if hasattr(array, "dtype") and array.dtype.itemsize == 2:
+            return True
+    return False
 
 
 def _in_single(
@@ -201,6 +208,10 @@ def _promoted(op: Op, args: Sequence[Any], arrays: Sequence[Any]) -> list[Any]:
         and all(getattr(a, "dtype", None) is dtype for a in arrays)
     ):
         return list(arrays)  # nothing to bring together
+    if dtype is not None and dtype.char in "fd":
+        met = _met_by_numbers(arrays, dtype)
+        if met is not None:
+            return met
     operands = [
         (arg.dtype, arg.dim())
         if isinstance(arg, Tensor)
@@ -227,6 +238,23 @@ def _promoted(op: Op, args: Sequence[Any], arrays: Sequence[Any]) -> list[Any]:
     if any(_is_on_device(array) for array in cast):
         return [a[()] if type(a) is _ndarray else a for a in cast]
     return cast
+
+
+_REAL_NUMBERS = frozenset((float, int, bool))
+
+
+def _met_by_numbers(arrays: Sequence[Any], dtype: Any) -> list[Any] | None:
+    """Cast numbers to the floats they meet, which win; None where others meet too."""
+    found: list[Any] = []
+    for array in arrays:
+        if type(array) in _REAL_NUMBERS:
+            array = np.asarray(array).astype(dtype)
+        elif array is not None and (
+            type(array) is not _ndarray or array.dtype is not dtype
+        ):
+            return None
+        found.append(array)
+    return found
 
 
 def _cast(array: Any, wanted: Any, is_array: bool) -> Any:

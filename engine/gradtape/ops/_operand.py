@@ -20,8 +20,28 @@ def operand_of(value: Any) -> Any:
 
 def kind_of(*values: Any) -> str:
     """Return the NumPy kind ("b", "i", "u", "f", "c") that operands compute in."""
+    if _are_real_floats(values):
+        return "f"
     found = result_type_of([operand_of(v) for v in values if v is not None])
     return "f" if found.is_floating_point else found.numpy.kind
+
+
+_BESIDE_FLOATS = frozenset((float, int, bool, type(None)))
+
+
+def _are_real_floats(values: tuple[Any, ...]) -> bool:
+    """Tell in few steps whether the first is a float tensor, met by nothing wider."""
+    if not values or not isinstance(values[0], Tensor):
+        return False
+    dtype = values[0]._data.dtype
+    if dtype.char not in "fd":
+        return False
+    for value in values[1:]:
+        if type(value) not in _BESIDE_FLOATS and (
+            not isinstance(value, Tensor) or value._data.dtype is not dtype
+        ):
+            return False
+    return True
 
 
 def number(value: Any) -> Any:
