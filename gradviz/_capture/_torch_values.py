@@ -37,6 +37,7 @@ class TorchValues:
         self._known: dict[int, tuple[weakref.ref[Any], Glance]] = {}  # by id(tensor)
         self._room = _FIRST_PRUNED
         self._most = MAX_EVENTS if scan else MOST_WITHOUT_VALUES
+        self._sizes_room = 2 * self._most
         self._sizes: dict[Any, Any] = {}  # shapes, strides and sizes that are shared
         self._words: dict[Any, str] = {}  # dtypes and devices
         self._tensor = torch.Tensor
@@ -105,7 +106,10 @@ class TorchValues:
             version = 0
         glance = self._describe(tensor, self._number(tensor), version, scan, node)
         if glance[NODE] is not None:
-            self._fresh.append(glance)
+            fresh = self._fresh
+            fresh.append(glance)
+            if len(fresh) > self._most:
+                del fresh[: self._most // 2]
         known = self._known
         known[id(tensor)] = weakref.ref(tensor), glance
         if len(known) > self._room:
@@ -141,14 +145,10 @@ class TorchValues:
         self._known.pop(id(tensor), None)
 
     def _prune(self) -> None:
-        """Forget the tensors that are gone, and old outputs."""
+        """Forget the tensors that are gone."""
         for key in [key for key, row in self._known.items() if row[0]() is None]:
             del self._known[key]
         self._room = max(_FIRST_PRUNED, 2 * len(self._known))
-        if len(self._fresh) > self._most:
-            del self._fresh[: self._most // 2]
-        if len(self.sizes) > 2 * self._most:
-            self._forget_sizes()
 
     def _forget_sizes(self) -> None:
         """Forget storages of long ago, but for those of living tensors."""
@@ -156,6 +156,7 @@ class TorchValues:
         for number in list(self.sizes)[: -self._most]:
             if number not in living:
                 del self.sizes[number]
+        self._sizes_room = max(2 * self._most, 2 * len(self.sizes))
 
     def part(self, part: Any, whole: Glance) -> Glance:
         """Look at some elements of a tensor, under that tensor's number."""
@@ -212,6 +213,8 @@ class TorchValues:
         if self.detailed and storage is not None:
             size = storage.nbytes(), tensor.element_size()
             self.sizes[number] = self._shared(size)
+            if len(self.sizes) > self._sizes_room:
+                self._forget_sizes()
         if self.scan and scan:
             full = self.detailed and tensor.requires_grad
             glance += summarize(self.torch, tensor, full)
