@@ -35,14 +35,14 @@ class TorchAhead:
         self._kinds: dict[int, int] = {}  # of graphs, and how many came by
         # Made by calls that we saw, and no hook packed: from the first to the last key.
         self._begins: list[int] = []
-        self._ends: list[int] = []
+        self.ends: list[int] = []
         self._odd: set[int] = set()  # the same, where they came out of order
         self._spent = _Lists()  # that a pass has freed
         self._walked = _Lists()  # that a quick look has been at
 
     def made(self, first: int, last: int) -> None:
         """Learn of nodes that need no closer look, one after the other."""
-        ends = self._ends
+        ends = self.ends
         if ends and first == ends[-1] + 1:
             ends[-1] = last
         elif not ends or first > ends[-1]:
@@ -64,51 +64,46 @@ class TorchAhead:
         self._odd.difference_update(keys)
         for each in (self._spent, self._walked):
             each.remove([key - 1 for key in keys])
-        while keys and self._ends and self._begins[0] <= max(keys):
-            last = self._ends.pop(0)
+        while keys and self.ends and self._begins[0] <= max(keys):
+            last = self.ends.pop(0)
             self._begins.pop(0)
             if last > max(keys):
                 self._begins.insert(0, max(keys) + 1)
-                self._ends.insert(0, last)
+                self.ends.insert(0, last)
 
     def look(self, roots: list[Any], site: RawSite | None) -> Ahead | None:
         """Return what a pass walks; None where that is to be read in full."""
         self._passes += 1
         if not self._passes & (self._passes - 1):
             return None  # now and then
-        numbers, leaves, kinds = self._walk(roots)
-        if not self._are_sound(numbers) or not self._is_usual(kinds, site):
+        found, leaves = self._walk(roots)
+        numbers = tuple(found)
+        if not self._are_sound(numbers) or not self._is_usual(found, site):
             return None
-        found = tuple(numbers)
-        self._walked.add(found)
-        return found, tuple(leaves)
+        self._walked.add(numbers)
+        return numbers, leaves
 
-    def _walk(self, roots: list[Any]) -> tuple[list[int], dict[int, None], list[type]]:
-        """Return the sequence numbers of all nodes behind these, leaves and classes."""
-        number, leaf_class = self._number, self._leaf_class
-        numbers: list[int] = []
-        kinds: list[type] = []
-        leaves: dict[int, None] = {}
-        seen: set[int] = set()
+    def _walk(self, roots: list[Any]) -> tuple[dict[int, type], tuple[int, ...]]:
+        """Return the classes of all nodes behind these by sequence number; leaves."""
+        leaf_class, found = self._leaf_class, dict[int, type]()
+        leaves: list[Any] = []
         waiting = [fn for fn in roots if fn is not None]
         while waiting:
             fn = waiting.pop()
             kind = type(fn)
             if kind is leaf_class:
-                leaves[number(fn.variable)] = None
+                leaves.append(fn.variable)
                 continue
             sequence = fn._sequence_nr()
-            if sequence in seen or sequence == NO_SEQUENCE:
+            if sequence in found or sequence == NO_SEQUENCE:
                 continue
-            seen.add(sequence)
-            numbers.append(sequence)
-            kinds.append(kind)
+            found[sequence] = kind
             for behind, _ in fn.next_functions:
                 if behind is not None:
                     waiting.append(behind)
-        return numbers, leaves, kinds
+        return found, tuple(dict.fromkeys(map(self._number, leaves)))
 
-    def _are_sound(self, numbers: list[int]) -> bool:
+    def _are_sound(self, numbers: tuple[int, ...]) -> bool:
         """Tell whether calls that we saw made all these, and no pass has freed one."""
         if not numbers:
             return True
@@ -116,17 +111,17 @@ class TorchAhead:
         if low <= self._spent.highest and self._spent.holds_any(numbers):
             return False
         at = bisect_right(self._begins, low + 1) - 1
-        if at >= 0 and high < self._ends[at]:
+        if at >= 0 and high < self.ends[at]:
             return True
         return all(map(self._is_sound, [number + 1 for number in numbers]))
 
     def _is_sound(self, key: int) -> bool:
         at = bisect_right(self._begins, key) - 1
-        return key in self._odd or (at >= 0 and key <= self._ends[at])
+        return key in self._odd or (at >= 0 and key <= self.ends[at])
 
-    def _is_usual(self, kinds: list[type], site: RawSite | None) -> bool:
+    def _is_usual(self, found: dict[int, type], site: RawSite | None) -> bool:
         """Tell whether graphs of the same nodes and place were read before."""
-        key = hash((site and site[1], *kinds))
+        key = hash((site and site[1], *found.values()))
         times = self._kinds[key] = self._kinds.get(key, 0) + 1
         return times > _FEW
 

@@ -30,9 +30,9 @@ class Begun(NamedTuple):
         outputs, gradients, inputs, retain, create = _arguments(api, args, kwargs)
         return cls(
             api,
-            _as_tensors(tensor, outputs),
-            _as_list(tensor, gradients),
-            _as_tensors(tensor, inputs),
+            [outputs] if type(outputs) is tensor else _as_tensors(tensor, outputs),
+            [] if gradients is None else _as_list(tensor, gradients),
+            [] if inputs is None else _as_tensors(tensor, inputs),
             bool(create if retain is None else retain),
             bool(create),
         )

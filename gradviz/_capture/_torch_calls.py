@@ -132,10 +132,54 @@ class TorchCalls:
         if types and not self._ordinary.issuperset(types):
             with self.torch._C.DisableTorchFunction():
                 return self.end(op, (), opened, result)
+        log, values, tensor_type = self.log, self.values, self._tensor
         try:
-            self._end(op, opened, result)
+            begun, met, first = opened
+            last = self._peek()
+            if last == first:
+                nodes = ()
+            elif last == first + 1:
+                nodes = (last,)
+            else:
+                nodes = tuple(range(first + 1, last + 1))
+            writes: tuple[Any, ...] = ()
+            try:
+                for tensor, before in met:
+                    if tensor._version != before[VERSION]:
+                        writes = self._writes(begun, op, met)
+                        break
+            except RuntimeError:  # of inference mode: there is no version
+                writes = self._writes(begun, op, met)
+            if op.touches_flags and met:
+                values.forget(met[0][0])
+            outputs: Sequence[Any] = ()
+            plain = None
+            if op.sets:
+                outputs = (met[0][0],)
+            elif isinstance(result, tensor_type):
+                outputs = (result,)
+            elif isinstance(result, tuple | list):
+                outputs = list(_tensors_in(result, tensor_type))
+            elif isinstance(result, _RESULTS):
+                plain = result
+            if writes or op.uninitialized:
+                written = nodes[-1] if nodes and writes else None
+                made = tuple([self._made(each, op, written) for each in outputs])
+            elif len(outputs) == 1:
+                made = (values.made(outputs[0]),)
+            else:
+                made = tuple([values.made(each) for each in outputs])
+            index = log.note("call", begun, made, nodes, writes, plain)
+            if nodes:
+                log.graph.made_by(nodes, index)
+            else:
+                self._read_what_ends(met, made)
+            if op.exports:
+                log.exports.add(met, outputs)
+            if log.exports.watched:
+                log.exports.look(index, met, outputs)
         except Exception as error:
-            self.log.stop(error)
+            log.stop(error)
 
     def failed(
         self,
@@ -156,53 +200,6 @@ class TorchCalls:
             call = log.program.events[-1]
             if isinstance(call, Call):
                 call.error = f"{type(error).__name__}: {error}"
-
-    def _end(self, op: Op, opened: _Open, result: Any) -> None:
-        log, values, tensor_type = self.log, self.values, self._tensor
-        begun, met, first = opened
-        last = self._peek()
-        if last == first:
-            nodes = ()
-        elif last == first + 1:
-            nodes = (last,)
-        else:
-            nodes = tuple(range(first + 1, last + 1))
-        writes: tuple[Any, ...] = ()
-        try:
-            for tensor, before in met:
-                if tensor._version != before[VERSION]:
-                    writes = self._writes(begun, op, met)
-                    break
-        except RuntimeError:  # of inference mode: there is no version
-            writes = self._writes(begun, op, met)
-        if op.touches_flags and met:
-            values.forget(met[0][0])
-        outputs: Sequence[Any] = ()
-        plain = None
-        if op.sets:
-            outputs = (met[0][0],)
-        elif isinstance(result, tensor_type):
-            outputs = (result,)
-        elif isinstance(result, tuple | list):
-            outputs = list(_tensors_in(result, tensor_type))
-        elif isinstance(result, _RESULTS):
-            plain = result
-        if writes or op.uninitialized:
-            written = nodes[-1] if nodes and writes else None
-            made = tuple([self._made(each, op, written) for each in outputs])
-        elif len(outputs) == 1:
-            made = (values.made(outputs[0]),)
-        else:
-            made = tuple([values.made(each) for each in outputs])
-        index = log.note("call", begun, made, nodes, writes, plain)
-        if nodes:
-            log.graph.made_by(nodes, index)
-        else:
-            self._read_what_ends(met, made)
-        if op.exports:
-            log.exports.add(met, outputs)
-        if log.exports.watched:
-            log.exports.look(index, met, outputs)
 
     def _made(self, result: Any, op: Op, written: int | None) -> Glance:
         """Look at a result; ``written`` is the node of a call that wrote in place."""

@@ -43,6 +43,7 @@ class TorchGraph:
         self._top_hooks = torch._C._autograd._top_saved_tensors_default_hooks
         self.detailed = False  # a graph is recorded too
         self._ahead = TorchAhead(log.tensors.of, torch._C._functions.AccumulateGrad)
+        self.spent = self._ahead.freed
         self._current: Backward | None = None  # the pass that is looked at
         self.packed: dict[tuple[int, str, int], str] = {}  # by node, slot, place: hook
 
@@ -50,9 +51,12 @@ class TorchGraph:
         """Remember which call made the nodes."""
         for key in nodes:
             self._makers[key] = maker
-        if not nodes or self.log.scan or self.detailed:
+        if not nodes or not self.log.brief or self._top_hooks(True) is not None:
             return
-        if self._top_hooks(True) is None:
+        ends = self._ahead.ends
+        if ends and ends[-1] + 1 == nodes[0]:
+            ends[-1] = nodes[-1]
+        else:
             self._ahead.made(nodes[0], nodes[-1])
 
     def made_between(self, first: int, last: int, index: int) -> None:
@@ -117,7 +121,7 @@ class TorchGraph:
 
     def glance_ahead(self, roots: list[Any], site: RawSite | None) -> Ahead | None:
         """Return what a pass walks, where its graph need not be read."""
-        if self.log.scan or self.detailed or self.log.exports.watched:
+        if not self.log.brief or self.log.exports.watched:
             return None
         return self._ahead.look(roots, site)
 
@@ -169,10 +173,6 @@ class TorchGraph:
             node = self.nodes.get(key)
             if node is not None and node.saved:
                 self._free(node, event)
-
-    def spent(self, numbers: Sequence[int]) -> None:
-        """Note the nodes that a pass freed, by their sequence numbers."""
-        self._ahead.freed(numbers)
 
     def _free(self, node: Node, event: Backward | None) -> None:
         node.freed_by = None if event is None else event.index

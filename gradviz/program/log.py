@@ -148,7 +148,7 @@ class Log:
         with self.lock:
             index = self.next_index
             self.next_index = index + 1
-            raw.append((kind, index, *rest))
+            raw.append((kind, index) + rest)  # noqa: RUF005 - twice as fast
             if len(raw) > self.most or self.watchful:
                 self.added(index)
         return index
