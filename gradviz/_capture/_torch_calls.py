@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Sequence
-from threading import get_ident
 from types import FrameType
 from typing import TYPE_CHECKING, Any
 
@@ -113,7 +112,7 @@ class TorchCalls:
                 code,
                 lasti,
                 stack,
-                get_ident(),
+                place.thread,
                 inputs,
                 given,
                 tuple(keywords),
