@@ -44,6 +44,4 @@ def no_device(kind: str) -> Exception:
         return AssertionError(_NO_MTIA)
     if kind in ("hpu", "privateuseone"):
         return ModuleNotFoundError(f"No module named 'torch.{kind}'")
-    if kind == "meta":
-        return RuntimeError("tensors on the device 'meta' are not supported")
     return RuntimeError(f"PyTorch is not linked with support for {kind} devices")

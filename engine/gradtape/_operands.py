@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from . import _errors
+from ._backend import META
 from ._dtypes import get_default_dtype, result_type_of
 from ._op import Op
 from ._tensor import Tensor
@@ -102,7 +103,8 @@ def _flat(values: Sequence[Any]) -> list[Any]:
 
 
 def _is_on_device(array: Any) -> bool:
-    return type(array).__module__.startswith("cupy")
+    kind = type(array)
+    return kind is META.array_type or kind.__module__.startswith("cupy")
 
 
 def _array_in(op: Op, position: int, item: Any) -> Any:
@@ -297,6 +299,12 @@ def argument_error(op: Op, name: str, position: int, value: Any) -> TypeError:
 
 def device_error(first: Tensor, other: Any) -> RuntimeError:
     """Build PyTorch's error for operands on two devices."""
+    places = [first.device, other.device]
+    if any(place.type == "meta" for place in places):
+        place = next(p for p in places if p.type != "meta")
+        return RuntimeError(
+            f"Tensor on device {place} is not on the expected device meta!"
+        )
     return RuntimeError(
         "Expected all tensors to be on the same device, but found at least two "
         f"devices, {first.device} and {other.device}!"

@@ -6,7 +6,7 @@ import itertools
 import operator
 from typing import TYPE_CHECKING, Any
 
-from ._backend import backend_of
+from ._backend import META, backend_of
 from ._device import device
 from ._dtypes import DTYPE_OF, dtype
 from ._size import Size
@@ -14,7 +14,7 @@ from ._size import Size
 if TYPE_CHECKING:
     from ._tensor_parts import ViewInfo
 
-CPU = device("cpu")
+CPU, META_DEVICE = device("cpu"), device("meta")
 _new_tuple = tuple.__new__
 
 
@@ -46,7 +46,10 @@ class TensorMemory:
     @property
     def device(self) -> device:
         """Where the memory is."""
-        index = backend_of(self._data).device_index(self._data)
+        backend = backend_of(self._data)
+        if backend is META:
+            return META_DEVICE
+        index = backend.device_index(self._data)
         return CPU if index is None else device("cuda", index)
 
     @property
@@ -63,6 +66,16 @@ class TensorMemory:
     def is_cuda(self) -> bool:
         """Whether the memory is on a CUDA device."""
         return backend_of(self._data).name == "cupy"
+
+    @property
+    def is_meta(self) -> bool:
+        """Whether there are no values, only a shape, strides and a dtype."""
+        return backend_of(self._data) is META
+
+    @property
+    def is_cpu(self) -> bool:
+        """Whether the memory is the host's."""
+        return self.device.type == "cpu"
 
     def element_size(self) -> int:
         """Return the bytes per element."""
@@ -108,7 +121,11 @@ class TensorMemory:
     def data_ptr(self) -> int:
         """Return the address of the first element; 0 for an empty tensor."""
         memory = self._memory
-        if not self._data.size or (memory is not None and not memory.nbytes()):
+        if (
+            not self._data.size
+            or self.is_meta
+            or (memory is not None and not memory.nbytes())
+        ):
             return 0
         return backend_of(self._data).pointer(self._data)
 

@@ -17,8 +17,6 @@ class TensorOperators:
     if TYPE_CHECKING:
         H: Any
         T: Any
-        is_cpu: Any
-        is_meta: Any
         is_mkldnn: Any
         is_mps: Any
         is_nested: Any

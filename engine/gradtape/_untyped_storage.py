@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from ._backend import backend_of
+from ._backend import META, backend_of
 from ._device import device as Device
 from ._dtypes import dtype as DType
 from ._dtypes import uint8
@@ -68,7 +68,8 @@ class UntypedStorage:
 
     def data_ptr(self) -> int:
         """Return the address of the first byte; 0 where there is none."""
-        return self._storage.pointer if self.nbytes() else 0
+        there = self.nbytes() and self.device.type != "meta"
+        return self._storage.pointer if there else 0
 
     @property
     def _cdata(self) -> int:
@@ -77,7 +78,10 @@ class UntypedStorage:
     @property
     def device(self) -> Device:
         """Where the memory is."""
-        index = backend_of(self._storage.owner).device_index(self._storage.owner)
+        backend = backend_of(self._storage.owner)
+        if backend.name == "meta":
+            return Device("meta")
+        index = backend.device_index(self._storage.owner)
         return Device("cpu") if index is None else Device("cuda", index)
 
     @property
@@ -184,7 +188,7 @@ class UntypedStorage:
 
     def cpu(self) -> UntypedStorage:
         """Return the storage in host memory."""
-        if not self.is_cuda:
+        if self.device.type == "cpu":
             return self
         array = backend_of(self._storage.owner).to_host(self._storage.flat())
         return UntypedStorage(new_storage(array))
@@ -201,6 +205,8 @@ class UntypedStorage:
     def to(self, *, device: Any, non_blocking: bool = False) -> UntypedStorage:
         """Return the storage on a device."""
         where = Device(device)
+        if where.type == "meta":
+            return UntypedStorage(new_storage(META.without_values(self._bytes())))
         return self.cpu() if where.type == "cpu" else self.cuda(where)
 
     def untyped(self) -> UntypedStorage:

@@ -9,6 +9,9 @@ from __future__ import annotations
 
 from typing import Any, Final, Protocol
 
+from ._meta import NO_DATA as NO_DATA
+from ._meta import NO_ITEM as NO_ITEM
+from ._meta import MetaBackend
 from ._numpy import NumpyBackend
 
 
@@ -54,7 +57,8 @@ INSTALL_CUPY: Final = (
 NO_DEVICE: Final = "No CUDA GPUs are available"
 
 NUMPY = NumpyBackend()
-_BY_TYPE: dict[type, Backend] = {NUMPY.array_type: NUMPY}
+META = MetaBackend()
+_BY_TYPE: dict[type, Backend] = {each.array_type: each for each in (NUMPY, META)}
 
 
 def backend_of(array: Any) -> Backend:
@@ -64,6 +68,13 @@ def backend_of(array: Any) -> Backend:
     """
     found = _BY_TYPE.get(type(array))
     return found if found is not None else _find(array)
+
+
+def host_like(array: Any) -> Any:
+    """Return a host array laid out as an array, of its values where it has any."""
+    if isinstance(array, META.array_type):
+        return META.laid_out(array)
+    return backend_of(array).to_host(array)
 
 
 def cupy_backend() -> Backend:

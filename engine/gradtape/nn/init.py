@@ -261,7 +261,7 @@ def _fill(tensor: Tensor, name: str, draw: Callable[[Any], Any]) -> Tensor:
     backend = backend_of(tensor._data)
     if backend.name == "numpy":
         draw(tensor._data)
-    else:
+    elif backend.name != "meta":  # which has nothing to fill
         host = backend.to_host(tensor._data)
         draw(host)
         tensor._data[...] = backend.xp.asarray(host)

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from .._absent import no_device
-from .._backend import NUMPY, backend_of, cupy_backend
+from .._backend import META, NUMPY, backend_of, cupy_backend
 from .._before_write import before_write
 from .._device import default_device
 from .._device import device as Device
@@ -31,6 +31,8 @@ def module_on(where: Any) -> Any:
     place = where if isinstance(where, Device) else Device(where)
     if place.type == "cpu":
         return NUMPY.xp
+    if place.type == "meta":
+        return META.xp
     if place.type != "cuda":
         raise no_device(place.type)
     xp = cupy_backend().xp

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from .._apply import apply
-from .._backend import backend_of
+from .._backend import META, NO_DATA, backend_of
 from .._define import OPS, Array, method, op
 from .._device import device as Device
 from .._dtypes import (
@@ -225,6 +225,18 @@ def _from_device(xp: Any, self: Array) -> Any:
     return backend_of(self).to_host(self)
 
 
+@op(
+    {"self": lambda F, grad: F._from_device(grad)},
+    name="_onto_meta",
+    node="ToCopyBackward0",
+    method=False,
+    function=False,
+)
+def _onto_meta(xp: Any, self: Array) -> Any:
+    """Keep the shape, the strides and the dtype, and let go of the values."""
+    return META.without_values(self)
+
+
 def to_device(self: Tensor, where: Device) -> Tensor:
     """Copy the tensor to another device; gradients come back to this one.
 
@@ -233,6 +245,10 @@ def to_device(self: Tensor, where: Device) -> Tensor:
     module_on(where)  # refuses what does not exist
     if where.type == "cpu":
         return apply(OPS["_from_device"], (self,), ())
+    if where.type == "meta":
+        return apply(OPS["_onto_meta"], (self,), ())
+    if self.is_meta:
+        raise NotImplementedError(NO_DATA)
     source = self.cpu() if self.is_cuda else self
     return apply(OPS["_onto_device"], (source,), (where.index,))
 

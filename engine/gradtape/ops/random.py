@@ -12,7 +12,7 @@ import numpy as np
 from .. import _random_fill as fill
 from .. import _random_integers as integers
 from .. import _random_sample as draw
-from .._backend import backend_of
+from .._backend import host_like
 from .._define import public
 from .._dtypes import int64, parse_dtype
 from .._generator import Generator, default_generator
@@ -189,7 +189,7 @@ def _like(input: Any, function: str, dtype: Any, device: Any, order: Any) -> Any
     if type(source) is not Tensor and hasattr(source, "refuse"):
         source.refuse(function)  # it still waits for its shape
     kind = None if dtype is None else parse_dtype(dtype, function)
-    host = backend_of(source._data).to_host(source._data)
+    host = host_like(source._data)
     array = array_in(np, host, checked_format(order, function), kind)
     return array, source.device if device is None else device
 

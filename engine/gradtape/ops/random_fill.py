@@ -9,7 +9,7 @@ import numpy as np
 
 from .. import _random_fill as fill
 from .. import _random_integers as integers
-from .._backend import backend_of
+from .._backend import META, backend_of
 from .._define import Array, method, node_name, op
 from .._generator import Generator
 from .._tensor import Tensor
@@ -25,7 +25,7 @@ def _fill_random(
     def store(data: Any) -> None:
         if backend.xp is np:
             draw_into(data)
-        else:
+        elif backend is not META:
             data[...] = backend.xp.asarray(draw_into(backend.to_host(data)))
 
     return written(f"{name}_", f"_fill_{name}{overload}", (self,), (), store)

@@ -20,8 +20,9 @@ def _repr(self: Tensor, *, tensor_contents: str | None = None) -> str:
     # Parameter writes its own start.
     plain = type(self) in plain_types
     return tensor_str(
-        backend_of(self._data).to_host(self._data),
+        None if self.is_meta else backend_of(self._data).to_host(self._data),
         self.dtype,
+        size=self._data.shape,
         requires_grad=self.requires_grad,
         grad_fn_name=_history(self),
         device=self.device,
@@ -74,7 +75,6 @@ def _always(value: Any) -> property:
 
 
 # What PyTorch has kinds of and this engine has not.
-Tensor.is_meta = Tensor.is_quantized = _always(False)
+Tensor.is_quantized = _always(False)
 Tensor.is_mkldnn = Tensor.is_nested = Tensor.is_xpu = Tensor.is_mps = _always(False)
 Tensor.is_sparse_csr = _always(False)
-Tensor.is_cpu = property(lambda self: not self.is_cuda)

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from .. import _errors
-from .._backend import backend_of
+from .._backend import NO_ITEM, backend_of
 from .._define import method
 from .._mode import mode
 from .._storage_moves import fix
@@ -59,7 +59,7 @@ def numpy(self: Tensor, *, force: bool = False) -> Any:
     """
     if mode.grad and self.requires_grad and not force:
         raise RuntimeError(_errors.NUMPY_NEEDS_DETACH)
-    if self.is_cuda and not force:
+    if not force and not self.is_cpu and not self.is_sparse:
         raise TypeError(
             f"can't convert {self.device} device type tensor to numpy. Use "
             "Tensor.cpu() to copy the tensor to host memory first."
@@ -115,6 +115,8 @@ def _truth(self: Tensor) -> bool:
     if self._data.size != 1:
         what = "more than one value" if self._data.size else "no values"
         raise RuntimeError(_errors.BOOL_AMBIGUOUS.format(what=what))
+    if self.is_meta:
+        raise RuntimeError(NO_ITEM)
     return bool(self._data.reshape(-1)[0] != 0)
 
 

@@ -106,6 +106,14 @@ def _to_cpu(storage: Any, location: str) -> Any:
     return storage if location == "cpu" else None
 
 
+def _meta_tag(storage: Any) -> str | None:
+    return "meta" if storage.device.type == "meta" else None
+
+
+def _to_meta(storage: Any, location: str) -> Any:
+    return storage.to(device="meta") if location == "meta" else None
+
+
 def _cuda_tag(storage: Any) -> str | None:
     where = storage.device
     if where.type != "cuda":
@@ -144,3 +152,4 @@ def _cuda_count() -> int:
 
 register_package(10, _cpu_tag, _to_cpu)
 register_package(20, _cuda_tag, _to_cuda)
+register_package(22, _meta_tag, _to_meta)

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from ..._backend import backend_of
+from ..._backend import backend_of, host_like
 from ..._define import FUNCTIONS
 from ..._random_fill import bernoulli_
 from ..._random_sample import dropout_mask
@@ -29,7 +29,7 @@ def _on_device(mask: Any, like: Tensor) -> Tensor:
 
 def _host_like(input: Tensor) -> Any:
     """Return a host array of the input's type and memory order, to make masks in."""
-    return backend_of(input._data).to_host(input._data)
+    return host_like(input._data)
 
 
 def _multiplied(input: Tensor, mask: Any, inplace: bool) -> Tensor:

@@ -6,6 +6,7 @@ import warnings
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any, TypeVar
 
+from ..._define import FUNCTIONS
 from ..._tensor import Tensor
 from ...ops._to_arguments import read_module_to
 from ..parameter import Parameter
@@ -14,6 +15,11 @@ from ._registry import Registry
 
 M = TypeVar("M", bound="Tree")
 
+_NO_DATA = (
+    "Cannot copy out of meta tensor; no data! Please use torch.nn.Module.to_empty() "
+    "instead of torch.nn.Module.to() when moving module from meta to a different "
+    "device."
+)
 _COMPLEX_WARNING = (
     "Complex modules are a new feature under active development whose design may "
     "change, and some modules might not work as expected when using complex tensors "
@@ -202,12 +208,20 @@ class Tree(Registry):
                 warnings.warn(_COMPLEX_WARNING, UserWarning, stacklevel=2)
 
         def convert(tensor: Tensor) -> Tensor:
+            if tensor.is_meta and device is not None and device.type != "meta":
+                raise NotImplementedError(_NO_DATA)
             inexact = tensor.dtype.is_floating_point or tensor.dtype.is_complex
             wanted = dtype if inexact else None
             layout = order if order is not None and tensor.dim() in (4, 5) else None
             return tensor.to(device, wanted, non_blocking, memory_format=layout)
 
         return self._apply(convert)
+
+    def to_empty(self: M, *, device: Any, recurse: bool = True) -> M:
+        """Move to a device without the values, which are whatever was in memory."""
+        return self._apply(
+            lambda tensor: FUNCTIONS["empty_like"](tensor, device=device), recurse
+        )
 
     def cpu(self: M) -> M:
         """Move everything to the CPU."""
