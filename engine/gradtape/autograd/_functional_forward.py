@@ -38,7 +38,13 @@ def forward_jacobian(
         )
         for column, shape in zip(columns, shapes, strict=True)
     ]
-    return parts.unpacked_rows(rows, many_outputs, many_inputs)
+    found = parts.unpacked_rows(rows, many_outputs, many_inputs)
+    return _as_lists(found) if many_inputs else found
+
+
+def _as_lists(found: Any) -> Any:
+    """Turn tuples to lists, which PyTorch returns here where inputs are several."""
+    return found if isinstance(found, Tensor) else [_as_lists(each) for each in found]
 
 
 def standard_basis(tensors: Tensors, lengths: Sequence[int]) -> Tensors:

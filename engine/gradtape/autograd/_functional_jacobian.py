@@ -142,7 +142,7 @@ def hessian(
         vectorize=vectorize,
         strategy=outer_jacobian_strategy,
     )
-    return parts.unpacked_rows(rows, many, many)
+    return rows if many else parts.unpacked_rows(rows, many, many)
 
 
 def _of_output(

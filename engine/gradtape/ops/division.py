@@ -173,12 +173,26 @@ def floor_divide(input: Any, other: Any, *, out: Tensor | None = None) -> Tensor
 # ---- remainder, fmod ----
 
 
+def _rounded_down(xp: Any, self: Any, other: Any) -> Any:
+    """Return the rest that has the divisor's sign; of zeros, NumPy's has it too."""
+    found = xp.remainder(self, other)
+    if found.dtype.kind not in "fV":
+        return found
+    return xp.where(found == 0, xp.copysign(found, self), found)
+
+
+def _cut(xp: Any, self: Any, other: Any) -> Any:
+    return xp.fmod(self, other)
+
+
 def _rest(name: str, mode: str) -> tuple[Any, Any]:
     """Declare the two forms of an op that PyTorch derives differently by divisor."""
 
+    divide = _rounded_down if name == "remainder" else _cut
+
     def kernel(xp: Any, self: Operand, other: Operand) -> Any:
         check_divisor(self, other)
-        return getattr(xp, name)(self, other)
+        return divide(xp, self, other)
 
     facts: dict[str, Any] = {"name": name, **POINTWISE, **HIDDEN}
     facts["check"] = leaves_out("bc", f"{name}_cpu")
@@ -212,7 +226,7 @@ _fmod_number, _fmod_tensor = _rest("fmod", "trunc")
 )
 def _remainder_of_number(xp: Any, self: Operand, other: Array) -> Any:
     check_divisor(self, other)
-    return xp.remainder(self, other)
+    return _rounded_down(xp, self, other)
 
 
 @method(function=True)

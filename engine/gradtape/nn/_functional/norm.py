@@ -179,7 +179,8 @@ def rms_norm(
     floor = finfo(input.dtype).eps if eps is None else eps
     square = input.pow(2).mean(dims, keepdim=True)
     found = input * add_number(square, floor).rsqrt()
-    return (found if weight is None else found * weight).contiguous()
+    found = found if weight is None else found * weight
+    return found.contiguous(memory_format=suggested(found.shape, found.stride()))
 
 
 @autocasts("group_norm")
