@@ -16,6 +16,7 @@ import gradviz
 from gradviz import ir, ir_columns
 from gradviz.render.html import to_html
 from tests.browser.conftest import PATIENCE_MS, Watched
+from tests.browser.test_graph import chain
 from tests.gradviz import samples
 
 expect.set_options(timeout=PATIENCE_MS)
@@ -73,6 +74,37 @@ def test_a_page_with_broken_data_says_so(
     expect(problem.first).to_have_text(re.compile(words, re.IGNORECASE))
     assert problem.first.inner_text().endswith(".")
     expect(watched.page.get_by_text("Reading the graph")).to_have_count(0)
+    assert watched.errors == []
+
+
+# The layout of a large graph comes from a worker; this one lost a position.
+LOST = """
+    const own = Object.getOwnPropertyDescriptor(Worker.prototype, "onmessage");
+    Object.defineProperty(Worker.prototype, "onmessage", {
+        set(receive) {
+            own.set.call(this, (event) => {
+                event.data.placement.x[7] = NaN;
+                receive(event);
+            });
+        },
+    });
+"""
+
+
+def test_a_position_that_is_no_number_is_told_and_the_rest_stays_usable(
+    new_page: Callable[..., Watched], tmp_path: Path
+):
+    path = gradviz.export_html(chain(3_000), tmp_path / "lost.html")
+    watched = new_page()
+    page = watched.page
+    page.add_init_script(LOST)
+    page.goto(path.as_uri())
+    page.get_by_role("button", name="Expand all scopes").click()
+    sentence = page.get_by_text("The layout found no place for 1 box.")
+    expect(sentence).to_be_visible()
+    page.get_by_role("button", name="Collapse all scopes").click()
+    expect(page.get_by_test_id("box-count")).to_have_text("1 box shown")
+    expect(sentence).to_have_count(0)
     assert watched.errors == []
 
 

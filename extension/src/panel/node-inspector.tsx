@@ -61,7 +61,7 @@ function Header({ details }: { details: NodeDetails }) {
           </span>
         )}
         {node.iteration !== null && (
-          <span class="muted">{`time ${node.iteration + 1} of its line`}</span>
+          <span class="muted">{`· run ${node.iteration + 1} of its line`}</span>
         )}
       </p>
     </header>

@@ -43,6 +43,13 @@ describe("forward and backward side by side", () => {
     expect(boxes[op.item + half]?.subtitle).toMatch(/^(\|g\| [\d.e-]+|no gradient)$/);
   });
 
+  test("twins of leaves keep the names of their tensors", () => {
+    const leaf = graph.snapshot.nodes.findIndex(({ kind }) => kind === "accumulate");
+    const own = boxOf(scene, leaf);
+    expect(own.title).not.toBe("AccumulateGrad");
+    expect(boxes[own.item + half]?.title).toBe(own.title);
+  });
+
   test("gradients turn the arrows, cut edges have no twin", () => {
     const { source } = scene.visible;
     scene.edges.forEach((edge, index) => {

@@ -3,9 +3,9 @@
 // and turn their arrows.
 //
 //     Forward        Backward
-//      [w]              [AccumulateGrad]
-//       ↓                   ↑
-//     [mul]              [MulBackward0]
+//      [w]                  [w]
+//       ↓                    ↑
+//     [mul]            [MulBackward0]
 import { type Graph, type Rows, rowOf } from "../graph/build.js";
 import type { VisibleGraph } from "../graph/collapse.js";
 import { gradientNorm, incomingGradients } from "../graph/gradients.js";
@@ -31,10 +31,11 @@ export function describeTwins(
     const text = nans > 0 && infs > 0 ? "NaN Inf" : nans > 0 ? "NaN" : "Inf";
     const size = norm === null ? "no gradient" : `|g| ${formatShort(norm)}`;
     const node = content.shape === "stack" ? undefined : snapshot.nodes[content.id];
+    const isLeaf = node?.kind === "accumulate" || node?.kind === "leaf";
     const own = node?.kind === "cut" ? "cut" : node?.name;
     return {
       ...content,
-      title: own ?? content.title,
+      title: isLeaf ? content.title : (own ?? content.title), // every leaf's is the same
       subtitle: norm !== null && count > 1 ? `largest ${size}` : size,
       badges: isBad ? [{ text, isBad, severity: null }] : [],
       isBad,

@@ -4,7 +4,8 @@ import type { Store } from "./store.js";
 
 /** What is compared and what of it is shown; passes count from the end if negative. */
 export interface CompareView {
-  readonly before: number;
+  /** null: the first that is like the other one. */
+  readonly before: number | null;
   readonly after: number;
   readonly show: Change | "same" | "differences";
   readonly text: string;

@@ -174,6 +174,18 @@ test("backward passes of one recording are told apart by their events", () => {
   expect(isComparable({ ...snapshot, events: [begin(1)] })).toBe(false);
 });
 
+test("of two losses in every step, each is compared with its own", () => {
+  const exp = [{ call: "exp" }];
+  const four = chains({ a: exp, b: exp, c: exp, d: exp });
+  // Only equality of the lines counts, so their table may be empty.
+  const nodes = four.nodes.map((node, id) => ({ ...node, site: id % 4 < 2 ? 0 : 1 }));
+  const snapshot: Snapshot = { ...four, nodes };
+  const chosen = (after: number) =>
+    comparisonOf(snapshot, { before: null, after })?.before;
+  expect([-1, 2, 1].map(chosen)).toEqual([1, 0, 3]);
+  expect(comparisonOf(chains({ a: exp }), { before: null, after: 0 })?.before).toBe(0);
+});
+
 describe("alignment", () => {
   const letters = fc.array(fc.constantFrom("a", "b", "c"), { maxLength: 14 });
 

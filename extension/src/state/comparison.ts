@@ -33,10 +33,23 @@ export function comparisonOf(
       0,
       Math.min(position < 0 ? position + passes.length : position, passes.length - 1),
     );
-  const [before, after] = [at(chosen.before), at(chosen.after)];
+  const after = at(chosen.after);
+  const before =
+    chosen.before === null
+      ? sameLine(tables.snapshot, passes, after)
+      : at(chosen.before);
   const [a, b] = [passes[before], passes[after]];
   if (a === undefined || b === undefined) return null;
   return { passes, before, after, rows: comparePasses(tables, a, b) };
+}
+
+/** The first other pass that began at the line of one, or the first of all: of a step
+ * with two losses, each is compared with its own. */
+function sameLine({ nodes }: Snapshot, passes: readonly Pass[], of: number): number {
+  const siteOf = (pass: Pass | undefined) => nodes[pass?.nodes.at(-1) ?? -1]?.site;
+  const site = siteOf(passes[of]);
+  const like = passes.findIndex((pass, at) => at !== of && siteOf(pass) === site);
+  return Math.max(0, like);
 }
 
 /** What the nodes that differ are marked with. */

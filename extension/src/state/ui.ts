@@ -108,7 +108,7 @@ export function createUiState(): UiState {
     allowsCard: signal(false),
     card: signal(false),
     pane: signal("inspector"),
-    compare: signal({ before: 0, after: -1, show: "differences", text: "" }),
+    compare: signal({ before: null, after: -1, show: "differences", text: "" }),
     ledger: signal({ sheet: "saved", saved: "all", fate: "all", text: "" }),
     narrow: signal(false),
     inspectorShare: signal(42),
