@@ -21,7 +21,9 @@ def hit(
     turned = birth.turned_nan
     related = [Related("NaN from here on", turned.site)] if turned is not None else []
     if site is not birth.site:
-        related = [Related("put in here", birth.site)]
+        put_in = birth.chosen or birth.how == "data"
+        role = "put in here" if put_in else f"{kind_of(birth)} from here on"
+        related = [Related(role, birth.site)]
     if birth.root is not None:
         related.append(Related("the loss is bad here", birth.root.site))
     if birth.poisoned is not None:

@@ -83,10 +83,14 @@ class UserFiles(dict[str, bool]):
         return theirs
 
 
+# Engines, and what runs a notebook's cells: their variables are nobody's names.
+_RUNNERS = ("torch", "gradtape", "IPython", "ipykernel", "tornado", "traitlets")
+
+
 def _not_the_users() -> tuple[str, ...]:
     folders = [sysconfig.get_path("stdlib") + os.sep, os.path.dirname(__file__)]
     folders[1] = os.path.dirname(folders[1]) + os.sep  # gradviz itself
-    for name in ("torch", "gradtape"):
+    for name in _RUNNERS:
         folders += [
             path + os.sep for path in getattr(sys.modules.get(name), "__path__", [])
         ]

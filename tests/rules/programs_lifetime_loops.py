@@ -125,7 +125,7 @@ WRONG = [
         """,
         "graph-built-outside-loop",
         says=["`scale`"],
-        related=["runs in every turn"],
+        related=["ran once more"],
     ),
     case(
         "forward_before_the_epochs",

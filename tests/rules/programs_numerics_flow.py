@@ -5,6 +5,39 @@ from __future__ import annotations
 from tests.rules.harness import case
 
 WRONG = [
+    case(
+        "state_that_doubles_until_its_square_overflows",
+        """
+        import torch
+        W = (2.0 * torch.eye(4)).requires_grad_()
+        U = torch.randn(3, 4, requires_grad=True)
+        h = torch.zeros(2, 4)
+        for t in range(120):
+            h = h @ W + torch.ones(2, 3) @ U  # CULPRIT
+        loss = h.pow(2).mean()
+        loss.backward()
+        """,
+        "nan-born-here",
+        says=["ran 120 times", "2 times as large"],
+    ),
+    case(
+        "latent_drawn_with_its_parameters",
+        """
+        import torch
+        from torch import nn
+        enc, dec = nn.Linear(6, 4), nn.Linear(2, 6)
+        opt = torch.optim.Adam([*enc.parameters(), *dec.parameters()])
+        for _ in range(2):
+            x = torch.randn(5, 6)
+            mean, log_std = enc(x).chunk(2, -1)
+            z = torch.normal(mean, log_std.exp())  # CULPRIT
+            loss = (dec(z) - x).pow(2).mean()
+            opt.zero_grad()
+            loss.backward()
+            opt.step()
+        """,
+        "round-zero-gradient",
+    ),
     # ---- vanishing ------------------------------------------------------------------
     case(
         "deep_sigmoid_stack",

@@ -6,6 +6,17 @@ from tests.rules.harness import case
 
 FINE = [
     case(
+        "gradient_that_grows_up_to_one",
+        """
+        import torch
+        x = torch.tensor(1.0, requires_grad=True)
+        y = x
+        for _ in range(30):
+            y = y * 2
+        torch.log(y).backward()
+        """,
+    ),
+    case(
         "deep_relu_net_with_good_weights",
         """
         import torch

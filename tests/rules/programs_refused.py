@@ -103,6 +103,18 @@ WRONG: list[Case] = [
         "non-scalar-backward",
         says=["complex64", "real"],
     ),
+    case(
+        "second_derivative_of_a_plain_gradient",
+        """
+        import torch
+        x = torch.tensor([1.0, 2.0], requires_grad=True)
+        y = (x ** 3).sum()
+        (g,) = torch.autograd.grad(y, x)  # CULPRIT
+        (h,) = torch.autograd.grad(g.sum(), x)
+        """,
+        "gradient-penalty-no-create-graph",
+        says=["finds nothing to differentiate"],
+    ),
 ]
 
 FINE: list[Case] = [

@@ -55,7 +55,7 @@ def _message(history: History, found: Overwrite) -> str:
 
 def _fix(history: History, found: Overwrite) -> str:
     return (
-        "Append each step's result to a list and torch.stack it after the loop; let "
+        "Append each step's result to a list and `torch.stack` it after the loop; let "
         "the next step read the last item of the list."
     )
 

@@ -64,8 +64,9 @@ def _check(history: History) -> Iterator[Hit]:
         yield Hit(
             _message(history, found),
             found.call.site if step is None else step.site,
-            "Write after the backward pass, or to a clone(); and under "
-            "torch.no_grad() instead of through .data, so that autograd can check it.",
+            "Write after the backward pass, or to a `clone()`; and "
+            "under `torch.no_grad()` instead of through `.data`, so that autograd can "
+            "check it.",
             symptom=found.backward.site,
             related=(
                 Related("saved here", found.node.site),

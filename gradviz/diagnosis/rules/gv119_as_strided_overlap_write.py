@@ -41,7 +41,7 @@ def _check(history: History) -> Iterator[Hit]:
                 message(history, found),
                 found.call.site,
                 "Copy before writing, `.clone()` after as_strided or unfold; to add "
-                "windows back together, use torch.nn.functional.fold or index_add.",
+                "windows back together, use `torch.nn.functional.fold` or `index_add`.",
                 symptom=found.call.site,
                 related=(Related("windows made here", found.made and found.made.site),),
                 tensors=(found.whole.tensor,),

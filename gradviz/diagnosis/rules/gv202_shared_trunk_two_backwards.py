@@ -60,8 +60,8 @@ def check(history: History) -> Iterator[Hit]:
             f"{history.line(culprit)} freed it, so the one in "
             f"{history.line(found.second.site)} fails.",
             culprit,
-            "Add the results and call backward() once: (loss_a + loss_b).backward(). "
-            "Or give this first call retain_graph=True, with no optimizer step "
+            "Add the results and call backward() once: `(loss_a + loss_b).backward()`. "
+            "Or give this first call `retain_graph=True`, with no optimizer step "
             "before the last one; or detach() the shared tensor for one of them.",
             symptom=found.second.site,
             related=(

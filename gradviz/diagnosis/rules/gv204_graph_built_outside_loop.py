@@ -51,15 +51,14 @@ def check(history: History) -> Iterator[Hit]:
         name = f"`{targets[0]}`" if targets else "This result"
         yield Hit(
             f"{name} was computed once, in {history.line(culprit)}, but the pass in "
-            f"{history.line(found.second.site)} runs in every turn of a loop. Its "
-            f"first run freed that graph: {describe(history, found.freed)} has lost "
-            "its saved tensors.",
+            f"{history.line(found.second.site)} ran once more. Its first run freed "
+            f"that graph: {describe(history, found.freed)} has lost its saved tensors.",
             culprit,
-            "Move this line into the loop, so that every turn builds its own graph; "
-            "or detach() the result if no gradient should flow through it.",
+            "Compute it again for every pass: in a loop, move this line into it. Or "
+            "`detach()` the result if no gradient should flow through it.",
             symptom=found.second.site,
             related=(
-                Related("runs in every turn", found.second.site),
+                Related("ran once more", found.second.site),
                 Related("lost its saved tensors", found.freed.site),
             ),
             nodes=(built.key, found.freed.key),

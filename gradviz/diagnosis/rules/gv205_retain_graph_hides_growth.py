@@ -76,8 +76,8 @@ def _growth(history: History, passes: list[Backward]) -> Hit | None:
         "graphs of all turns along, and retain_graph=True in "
         f"{history.line(second.site)} keeps their saved tensors alive.",
         culprit,
-        f"Detach {code} where one turn ends ({code} = {code}.detach()) and drop "
-        "retain_graph=True.",
+        f"Detach {code} where one turn ends (`{code} = {code}.detach()`) and drop "
+        "`retain_graph=True`.",
         symptom=second.site,
         related=(
             Related("retained here", second.site),

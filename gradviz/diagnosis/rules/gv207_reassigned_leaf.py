@@ -78,7 +78,7 @@ def _fix(history: History, name: str, site: RawSite | None) -> str:
     each = "p" if several else name
     loop = f", for each p of {name}" if several else ""
     return (
-        f"Update the leaf itself: with torch.no_grad(): {each} -= step{loop}; then "
+        f"Update the leaf itself: `with torch.no_grad(): {each} -= step`{loop}; then "
         f"{each}.grad = None. Or give {name} to an optimizer."
     )
 

@@ -52,7 +52,7 @@ def check(history: History) -> Iterator[Hit]:
             f"{leaf}.",
             found.made,
             "Create it with its final dtype, device and shape, and let "
-            "requires_grad=True or .requires_grad_() come last.",
+            "`requires_grad=True` or `.requires_grad_()` come last.",
             symptom=found.read.site,
             related=(Related("its .grad is read here", found.read.site),),
             nodes=(found.node.key,),

@@ -52,8 +52,8 @@ def check(history: History) -> Iterator[Hit]:
             f"{history.line(found.made)}. A gradient flowed through it and was not "
             "kept, so its .grad is None.",
             found.made,
-            f"Call {code}.retain_grad() right after this line, before backward(); or "
-            "ask for the gradient with torch.autograd.grad(loss, ...).",
+            f"Call `{code}.retain_grad()` right after this line, before backward(); "
+            "or ask for the gradient with `torch.autograd.grad(loss, ...)`.",
             symptom=found.read.site,
             related=(Related("its .grad is read here", found.read.site),),
             nodes=(found.node.key,),

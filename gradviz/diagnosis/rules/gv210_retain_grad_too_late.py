@@ -58,7 +58,7 @@ def check(history: History) -> Iterator[Hit]:
             f"backward pass in {history.line(before.site)}, which had already dropped "
             "it: .grad stays None.",
             call.site,
-            "Call retain_grad() before backward(), right after the line that makes "
+            "Call `retain_grad()` before backward(), right after the line that makes "
             "the tensor.",
             symptom=None if read is None else read.site,
             related=(

@@ -55,8 +55,8 @@ def check(history: History) -> Iterator[Hit]:
     yield Hit(
         f"{message} a computed value: nothing to update.",
         culprit,
-        "Compute first and ask for gradients last: w = (...).requires_grad_(), or "
-        "nn.Parameter(...); or give the optimizer the leaf it was computed from.",
+        "Compute first and ask for gradients last: `w = (...).requires_grad_()`, or "
+        "`nn.Parameter(...)`; or give the optimizer the leaf it was computed from.",
         symptom=raised.site,
         related=(Related("given to the optimizer", raised.site),),
         tensors=() if value is None else (value.tensor,),

@@ -62,8 +62,8 @@ def check(history: History) -> Iterator[Hit]:
         f"{name} holds {dtype} since {history.line(culprit)}{how}.{literal} Only "
         "floating point and complex tensors can require gradients.",
         culprit,
-        "Write 1.0 for 1, pass dtype=torch.float32, or convert with .float() before "
-        "asking for gradients.",
+        "Write `1.0` for `1`, pass `dtype=torch.float32`, or convert with `.float()` "
+        "before asking for gradients.",
         symptom=raised.site,
         related=(Related("asked to require grad", raised.site),),
         tensors=() if found is None else (found[0].tensor,),

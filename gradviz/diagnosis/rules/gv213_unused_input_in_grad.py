@@ -66,7 +66,7 @@ def check(history: History) -> Iterator[Hit]:
             f"{root} was not computed from {name}{words}.{stems}{cut}",
             culprit,
             "Compute the result from this very tensor, or differentiate with respect "
-            "to the one that was used; allow_unused=True gives None for the others.",
+            "to the one that was used; `allow_unused=True` gives None for the others.",
             symptom=backward.site,
             related=(
                 Related("asked for its gradient", backward.site),

@@ -52,7 +52,7 @@ def check(history: History) -> Iterator[Hit]:
         f"{name} is the result{by}. It requires grad because what it was computed from "
         "does; only leaves have a switch of their own.",
         raised.site,
-        "Cut it off the graph with .detach(), compute it under torch.no_grad(), or "
+        "Cut it off the graph with `.detach()`, compute it under `torch.no_grad()`, or "
         "freeze the parameters behind it before the forward pass.",
         symptom=raised.site,
         related=(Related("made here", made),),

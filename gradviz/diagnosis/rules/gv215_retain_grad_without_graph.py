@@ -55,7 +55,7 @@ def check(history: History) -> Iterator[Hit]:
         f"{name} does not require grad{where}. No gradient will reach it.",
         culprit,
         "Keep the graph up to this tensor; or, if it is where gradients shall start, "
-        "call requires_grad_() on it.",
+        "call `requires_grad_()` on it.",
         symptom=raised.site,
         related=(Related("asked to retain its gradient", raised.site),),
         tensors=() if value is None else (value.tensor,),

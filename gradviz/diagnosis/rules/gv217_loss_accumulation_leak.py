@@ -166,8 +166,8 @@ def _hit(history: History, chain: list[Call]) -> Hit:
         f"{name} holds the graphs of all turns of the loop, {len(chain)} so far and "
         "one more with each, and no backward pass ever starts from it.",
         site,
-        f"Add a number: {code}.item(), or {code}.detach(), which also stays on its "
-        "device; or put the loop under torch.no_grad().",
+        f"Add a number: `{code}.item()`, or `{code}.detach()`, which also stays on "
+        "its device; or put the loop under `torch.no_grad()`.",
         related=(
             *(
                 []

@@ -75,7 +75,7 @@ def check(history: History) -> Iterator[Hit]:
             f"{len(made)} results of {history.line(site)} keep their graphs{size} "
             f"alive{held}, and no backward pass ever starts from them.",
             site,
-            "Evaluate under torch.no_grad() (or torch.inference_mode()), or keep "
+            "Evaluate under `torch.no_grad()` (or `torch.inference_mode()`), or keep "
             "out.detach().",
             related=(Related("made here", made[-1].site),),
             nodes=tuple(call.nodes[-1] for call in made if call.nodes),

@@ -59,8 +59,8 @@ def _hit(history: History, backward: Backward, cleared: bool) -> Hit:
         f"backward(create_graph=True) stored gradients of {names} that have graphs of "
         f"their own. Each leads back to the leaf that holds it: a cycle{until}.",
         backward.site,
-        f"Use torch.autograd.grad({root.strip('`')}, inputs, create_graph=True), which "
-        "stores nothing; or set .grad = None when you are done.",
+        f"Use `torch.autograd.grad({root.strip('`')}, inputs, create_graph=True)`, "
+        "which stores nothing; or set .grad = None when you are done.",
         tensors=backward.leaves,
         severity="info" if cleared else None,
     )

@@ -55,8 +55,8 @@ def check(history: History) -> Iterator[Hit]:
         f"{name} was made in inference mode{where}, and {history.line(raised.site)} "
         "needs it for gradients.",
         culprit,
-        "Use torch.no_grad() there instead of inference_mode(), or clone() the tensor "
-        "outside before autograd meets it.",
+        "Use `torch.no_grad()` there instead of `inference_mode()`, or `clone()` the "
+        "tensor outside before autograd meets it.",
         symptom=raised.site,
         related=(
             Related("inference mode entered", mode),

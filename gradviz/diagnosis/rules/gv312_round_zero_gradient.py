@@ -1,8 +1,9 @@
-"""``round``, ``floor`` or ``sign`` turns every gradient behind it into zeros.
+"""``round``, ``sign`` or a random draw turns every gradient behind it into zeros.
 
 What it does
     Finds nodes whose derivative is zero everywhere (``round``, ``floor``, ``ceil``,
-    ``trunc``, ``sign``) that are the only way from a root to a leaf.
+    ``sign``, draws such as ``torch.normal(mean, std)``) that are the only way from a
+    root to a leaf.
 
 Why is this bad
     The graph is connected, the parameters have a gradient, the optimizer steps, and
@@ -36,7 +37,9 @@ from gradviz.program.events import Backward
 from gradviz.program.history import History
 from gradviz.program.values import Node
 
-_FLAT = ("Round", "Floor", "Ceil", "Trunc", "Sign", "Sgn", "Fix", "Heaviside")
+_STEPS = ("Round", "Floor", "Ceil", "Trunc", "Sign", "Sgn", "Fix", "Heaviside")
+_DRAWS = ("Normal", "Bernoulli", "Poisson", "Uniform", "Exponential")
+_FLAT = (*_STEPS, *_DRAWS)
 
 
 def _check(history: History) -> Iterator[Hit]:
@@ -81,12 +84,20 @@ def _is_flat(node: Node) -> bool:
 
 def _hit(history: History, backward: Backward, node: Node, lost: set[int]) -> Hit:
     names = _leaves.listed(history, lost)
-    op = node.name.split("Backward")[0].lower()
+    name = node.name.split("Backward")[0]
+    fix = f"`x + (torch.{name.lower()}(x) - x).detach()`"
+    fix = f"Use a straight-through estimator: {fix}."
+    if name in _DRAWS:
+        fix = (
+            "Scale noise that was drawn without parameters: `mean + std * "
+            "torch.randn_like(std)`, or `rsample()` of a distribution; where there is "
+            "none, use a loss with `log_prob(sample)`."
+        )
     return Hit(
         f"{node.name} has derivative 0 everywhere: the gradient of {names} is exactly "
         "zero, although the graph is connected.",
         node.site,
-        f"Use a straight-through estimator: `x + (torch.{op}(x) - x).detach()`.",
+        fix,
         symptom=backward.site,
         nodes=(node.key,),
         tensors=tuple(sorted(lost)),

@@ -54,11 +54,8 @@ def _check(history: History) -> Iterator[Hit]:
         constant = _constants(history, grad)
         if not constant:
             continue
-        later = [
-            each
-            for each in history.backwards
-            if each.index > grad.index and each.api == "backward"
-        ][:_FAR]
+        after = [each for each in history.backwards if each.index > grad.index]
+        later = [each for each in after if each.api == "backward"][:_FAR]
         before = later[-1].index if later else grad.index
         for term, join in _terms(history, constant, before):
             root = _pass_with(join, later)
@@ -67,7 +64,7 @@ def _check(history: History) -> Iterator[Hit]:
                 break
         else:  # no term of its own
             yield from _beside(history, grad, constant, later)
-        for root in later[:1]:
+        for root in after[:1]:
             dead = is_dead(root) and root.error is not None
             if dead and _reaches(history, constant, root):
                 yield _hit(history, grad, root, None)
@@ -162,11 +159,16 @@ def _reaches(history: History, constant: list[Value], root: Backward) -> bool:
 
 def _hit(history: History, grad: Backward, root: Backward, term: Call | None) -> Hit:
     what = "the loss" if term is None else "the term made of it"
+    does = (
+        f"{what} is a constant in {history.line(root.site)} and adds nothing to any "
+        "gradient"
+    )
+    if root.error is not None:
+        does = f"{history.line(root.site)} finds nothing to differentiate"
     related = () if term is None else (Related("a constant term", term.site),)
     return Hit(
         f"`{_API[grad.api]}` in {history.line(grad.site)} ran without create_graph, "
-        f"so the gradient has no graph: {what} is a constant in "
-        f"{history.line(root.site)} and adds nothing to any gradient.",
+        f"so the gradient has no graph: {does}.",
         grad.site,
         "Pass `create_graph=True`.",
         symptom=root.site,

@@ -43,7 +43,7 @@ def check(history: History) -> Iterator[Hit]:
             f"select these elements, so their gradient is 0, but the derivative here "
             f"is infinite, and 0 * inf is NaN. The forward values hide it.",
             "Give the unselected elements a harmless operand before this op, such as "
-            "torch.where(mask, x, 1.0), and select again afterwards.",
+            "`torch.where(mask, x, 1.0)`, and select again afterwards.",
         )
         yield replace(found, related=(Related("selected here", site), *found.related))
 

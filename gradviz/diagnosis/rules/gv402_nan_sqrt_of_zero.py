@@ -38,8 +38,8 @@ def check(history: History) -> Iterator[Hit]:
             f"{words.source_of(history, birth)} returned a gradient of "
             f"{words.kind_of(birth)}{words.place(birth)}: the operand of the root is 0 "
             f"there, where its derivative is infinite.",
-            "Use torch.linalg.vector_norm for a norm (its gradient at 0 is 0), or add "
-            "a small constant inside the root: (x + 1e-12).sqrt().",
+            "Use `torch.linalg.vector_norm` for a norm (its gradient at 0 is 0), or "
+            "add a small constant inside the root: `(x + 1e-12).sqrt()`.",
         )
 
 

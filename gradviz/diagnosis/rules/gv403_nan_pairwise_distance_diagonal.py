@@ -38,8 +38,8 @@ def check(history: History) -> Iterator[Hit]:
             f"{words.kind_of(birth)} for {words.share(birth)}, first"
             f"{words.place(birth)}: the diagonal holds the distance of each point to "
             f"itself, 0, where the derivative of the root is infinite.",
-            "Use torch.cdist(x, x), or add a small constant inside the root, or take "
-            "the root of the pairs i < j only.",
+            "Use `torch.cdist(x, x)`, or add a small constant inside the root, or take "
+            "the root of the pairs `i < j` only.",
         )
 
 

@@ -49,7 +49,7 @@ def check(history: History) -> Iterator[Hit]:
             birth,
             f"{what}{f' ({extent})' if extent else ''}.",
             "Clamp the operand to the inside of the domain first: for acos and asin, "
-            "x.clamp(-1 + 1e-6, 1 - 1e-6).",
+            "`x.clamp(-1 + 1e-6, 1 - 1e-6)`.",
         )
 
 

@@ -36,8 +36,8 @@ def check(history: History) -> Iterator[Hit]:
             f"{words.source_of(history, birth)} gave {words.kind_of(birth)} for "
             f"{words.share(birth)}: over the reduced dimensions its operand of shape "
             f"{shape} has a single element, and N - 1 is 0.",
-            "Pass correction=0, or skip batches with a single element "
-            "(DataLoader(..., drop_last=True)).",
+            "Pass `correction=0`, or skip batches with a single element "
+            "(`DataLoader(..., drop_last=True)`).",
         )
 
 

@@ -35,8 +35,8 @@ def check(history: History) -> Iterator[Hit]:
             f"{words.source_of(history, birth)} gave NaN for {words.share(birth)}, "
             f"first{words.place(birth)}: a fractional power of a negative number has "
             f"no real value{f' ({extent})' if extent else ''}.",
-            "Keep the operand at or above 0 (x.clamp(min=1e-12)), or use "
-            "x.sign() * x.abs() ** p if negative operands are meant.",
+            "Keep the operand at or above 0 (`x.clamp(min=1e-12)`), or use "
+            "`x.sign() * x.abs() ** p` if negative operands are meant.",
         )
 
 

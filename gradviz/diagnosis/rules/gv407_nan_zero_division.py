@@ -37,8 +37,8 @@ def check(history: History) -> Iterator[Hit]:
             birth,
             f"{words.source_of(history, birth)} {what} {words.kind_of(birth)}"
             f"{words.how_many(birth)}: {_why(history, birth)}.",
-            "Keep the divisor away from 0: d.clamp(min=1e-8) or d + 1e-8 for what is "
-            "positive, torch.where(d == 0, 1.0, d) otherwise.",
+            "Keep the divisor away from 0: `d.clamp(min=1e-8)` or `d + 1e-8` for what "
+            "is positive, `torch.where(d == 0, 1.0, d)` otherwise.",
         )
 
 

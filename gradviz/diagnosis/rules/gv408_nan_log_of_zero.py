@@ -45,7 +45,7 @@ def check(history: History) -> Iterator[Hit]:
             f"logarithm of {sign}{f' ({extent})' if extent else ''}.",
             "Compute the logarithm together with what underflows (log_softmax, "
             "logsigmoid, cross_entropy, binary_cross_entropy_with_logits), or clamp "
-            "its operand: x.clamp(min=1e-12).",
+            "its operand: `x.clamp(min=1e-12)`.",
         )
 
 

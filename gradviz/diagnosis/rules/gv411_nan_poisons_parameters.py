@@ -41,7 +41,7 @@ def check(history: History) -> Iterator[Hit]:
             f"data: {name} has it{words.place(birth)}. No op made it."
             f"{_step(history, birth)}",
             "Clean or drop the row where the data is loaded, and skip a step whose "
-            "loss is not finite: if not torch.isfinite(loss): continue.",
+            "loss is not finite: `if not torch.isfinite(loss): continue`.",
         )
 
 

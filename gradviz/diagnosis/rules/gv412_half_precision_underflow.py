@@ -80,7 +80,7 @@ def _hit(
         f"{zeros[0].count} elements: the result is too small for {dtype}.",
         culprit=node.site,
         fix="Scale the loss up before backward() and the gradients down before the "
-        "step (torch.amp.GradScaler), or compute this in float32 or bfloat16.",
+        "step (`torch.amp.GradScaler`), or compute this in float32 or bfloat16.",
         symptom=backward.site,
         nodes=(node.key,),
         certainty=0.9,

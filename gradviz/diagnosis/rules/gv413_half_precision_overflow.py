@@ -37,8 +37,8 @@ def check(history: History) -> Iterator[Hit]:
             f"{words.source_of(history, birth)} {what} {words.kind_of(birth)}"
             f"{words.place(birth)}: float16 ends at 65504"
             f"{f' ({extent})' if extent else ''}.",
-            "Compute this in float32 or bfloat16 (x.float(), or torch.autocast), or "
-            "scale the values down first.",
+            "Compute this in float32 or bfloat16 (`x.float()`, or `torch.autocast`), "
+            "or scale the values down first.",
         )
 
 

@@ -21,11 +21,17 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from gradviz.diagnosis import nonfinite_words as words
+from gradviz.diagnosis.growth import Growth, growth
 from gradviz.diagnosis.nonfinite import Birth
 from gradviz.diagnosis.nonfinite_kinds import of_kind
 from gradviz.diagnosis.op_families import numbers_in
 from gradviz.diagnosis.rule import Hit, Rule
 from gradviz.program.history import History
+
+_SHRINK = (
+    "Scale the repeated weight so that it keeps the norm (orthogonal initialisation), "
+    "or normalise between the repetitions (`nn.LayerNorm`, `tanh`)."
+)
 
 
 def check(history: History) -> Iterator[Hit]:
@@ -33,7 +39,22 @@ def check(history: History) -> Iterator[Hit]:
     for birth in of_kind(history, "other"):
         turned = birth.turned_nan if birth.chosen else None
         culprit = turned.site if turned is not None else None
-        yield words.hit(history, birth, _message(history, birth), _fix(birth), culprit)
+        grown = None if birth.chosen else growth(history, birth.call)
+        if grown is None:
+            message, fix = _message(history, birth), _fix(birth)
+        else:
+            culprit, message, fix = grown.site, _grew(history, birth, grown), _SHRINK
+        yield words.hit(history, birth, message, fix, culprit)
+
+
+def _grew(history: History, birth: Birth, grown: Growth) -> str:
+    where = words.source_of(history, birth)
+    return (
+        f"`{history.text(grown.site)}` ({history.line(grown.site)}) ran {grown.runs} "
+        f"times, and each run made its result about {grown.per_run:.2g} times as "
+        f"large: from {grown.first:.3g} to {grown.last:.3g}. So {where} gave "
+        f"{words.kind_of(birth)}."
+    )
 
 
 def _message(history: History, birth: Birth) -> str:
@@ -63,7 +84,7 @@ def _fix(birth: Birth) -> str:
     ):
         return (
             "Put infinities in with masked_fill or torch.where and let only softmax, "
-            "max or min read them: 0 * inf and inf - inf are NaN."
+            "max or min read them: `0 * inf` and `inf - inf` are NaN."
         )
     return "Limit or rescale the operands of this line before it."
 

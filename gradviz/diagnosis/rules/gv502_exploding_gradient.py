@@ -29,6 +29,7 @@ from gradviz.program.history import History
 
 _LEAST = 6
 _RATIO = 1e5
+_LARGE = 100.0  # norm of a gradient; what grows up to less hurts nobody
 _FIX = (
     "Scale the repeated weight so that it keeps the norm (orthogonal or spectral "
     "initialisation), normalise between the repetitions, or clip the gradients before "
@@ -42,7 +43,7 @@ def check(history: History) -> Iterator[Hit]:
         found = [
             chain
             for chain in chains(history, backward, _LEAST)
-            if chain.ratio > _RATIO and chain.steady(1)
+            if chain.ratio > _RATIO and chain.norms[-1] > _LARGE and chain.steady(1)
         ]
         if found:
             yield _hit(history, max(found, key=lambda each: each.own))

@@ -73,7 +73,7 @@ def _hit(history: History, backward: Backward, node: Node) -> Iterator[Hit]:
         f"derivative is 0 in {value.dtype}, and its gradient vanishes.{what}",
         culprit=site if what else place,
         fix="Standardise the inputs to mean 0 and deviation 1, and scale the initial "
-        "weights with 1 / sqrt(number of inputs).",
+        "weights with `1 / sqrt(number of inputs)`.",
         symptom=backward.site,
         related=(Related("saturated here", place),),
         nodes=(node.key,),

@@ -91,14 +91,17 @@ def _hit(history: History, call: Call, event: Call | Backward) -> Iterator[Hit]:
         for place, each in enumerate(operands, 1)
     )
     ended = history.ended_by(event)
+    integers = _wants_integers(str(event.error))
     needs = f"`{call.op}` needs one dtype, but {listed}"
-    if not others:
+    if integers:
+        needs = f"`{call.op}` needs integers here"
+    elif not others:
         needs = f"`{call.op}` does not work on {odd.dtype}"
     yield Hit(
         f"{needs}. {history.name(odd, 'The odd one')} is {odd.dtype} since "
         f"{history.line(site)}.",
         site or call.site,
-        _fix(odd, others),
+        _fix(odd, others, integers),
         symptom=event.site,
         related=tuple(
             Related(f"{each.dtype} since here", origin(history, each, "dtype"))
@@ -112,7 +115,7 @@ def _hit(history: History, call: Call, event: Call | Backward) -> Iterator[Hit]:
 
 def _odd(operands: list[Value], error: str) -> Value:
     """Return the operand to blame: not the usual float32, rather data than weights."""
-    wants_integers = any(word in error for word in _INTEGERS)
+    wants_integers = _wants_integers(error)
     usual = "int64" if wants_integers else "float32"
     odd = [each for each in operands if each.dtype != usual]
     if wants_integers:
@@ -121,7 +124,15 @@ def _odd(operands: list[Value], error: str) -> Value:
     return (data or odd or operands)[0]
 
 
-def _fix(odd: Value, others: list[Value]) -> str:
+def _wants_integers(error: str) -> bool:
+    return any(word in error for word in _INTEGERS)
+
+
+def _fix(odd: Value, others: list[Value], integers: bool) -> str:
+    if integers:
+        return (
+            "Make it integers where it is created: `.long()`, or `dtype=torch.int64`."
+        )
     wanted = others[0].dtype if others else "float32"
     if odd.dtype == "bool" and not others:
         return "Invert a mask with `~mask`; to compute with it, use `mask.float()`."

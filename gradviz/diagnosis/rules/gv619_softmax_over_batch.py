@@ -82,7 +82,8 @@ def _hit(history: History, made: Call, loss: Call, dim: int, classes: int) -> Hi
         f"{history.line(loss.site)} takes the classes from dimension {classes}: the "
         "samples of the batch compete with each other, not the classes.",
         made.site,
-        f"Write dim={classes}, or give the scores to `cross_entropy`, which does both.",
+        f"Write `dim={classes}`, or give the scores to `cross_entropy`, which does "
+        "both.",
         symptom=loss.site,
         related=(Related("the classes are taken here", loss.site),),
     )

@@ -48,8 +48,8 @@ def check(history: History) -> Iterator[Hit]:
             culprit=site,
             line=line,
             fix="Give each gradient the shape of its input: undo broadcasting with "
-            "g.sum_to_size(x.shape), undo reductions with g.expand(x.shape), and check "
-            "the order of the returned gradients.",
+            "`g.sum_to_size(x.shape)`, undo reductions with `g.expand(x.shape)`, and "
+            "check the order of the returned gradients.",
             symptom=event.site,
             related=(Related("forward takes its inputs here", forward),),
             explains=True,

@@ -52,7 +52,7 @@ def _hit(
         f"place (`{history.text(write.site)}`, {history.line(write.site)}), but does "
         f"not call ctx.mark_dirty: autograd does not know of the change.",
         culprit=write.site,
-        fix="Call ctx.mark_dirty(x) in forward and return x, or compute into a new "
+        fix="Call `ctx.mark_dirty(x)` in forward and return x, or compute into a new "
         "tensor.",
         symptom=outer.site,
         related=(Related("applied here", outer.site),),

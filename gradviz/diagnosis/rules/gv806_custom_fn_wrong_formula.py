@@ -67,7 +67,7 @@ def _hit(
         culprit=site,
         line=line,
         fix="Correct the derivative, and test the Function with "
-        "torch.autograd.gradcheck on float64 inputs.",
+        "`torch.autograd.gradcheck` on float64 inputs.",
         symptom=applied,
         related=(Related("applied here", applied),),
         severity="info" if _passes_flat(checked) else None,

@@ -49,8 +49,8 @@ def check(history: History) -> Iterator[Hit]:
             f"differentiate through it.",
             culprit=site,
             line=line,
-            fix="Remove @once_differentiable and write backward with differentiable "
-            "ops on ctx.saved_tensors.",
+            fix="Remove `@once_differentiable` and write backward with differentiable "
+            "ops on `ctx.saved_tensors`.",
             symptom=second.site,
             related=(
                 Related("applied here", node.site),

@@ -48,8 +48,8 @@ def check(history: History) -> Iterator[Hit]:
             f"with create_graph=True lacks this part, so a second derivative {where}"
             f"is missing or wrong.",
             culprit=cut.site,
-            fix="Compute the gradient from ctx.saved_tensors with differentiable ops, "
-            "without detach(), .data, item() or no_grad().",
+            fix="Compute the gradient from `ctx.saved_tensors` with differentiable "
+            "ops, without `detach()`, `.data`, `item()` or `no_grad()`.",
             symptom=(second or first).site,
             related=(
                 Related("applied here", node.site),

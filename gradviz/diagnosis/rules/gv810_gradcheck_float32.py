@@ -48,7 +48,7 @@ def check(history: History) -> Iterator[Hit]:
             f"({history.line(made)}). It compares with finite differences of 1e-6, "
             f"which {value.dtype} cannot resolve, so a right derivative fails too.",
             culprit=made or call.site,
-            fix="Make the inputs with dtype=torch.float64.",
+            fix="Make the inputs with `dtype=torch.float64`.",
             symptom=call.site,
             related=(Related("checked here", call.site),),
             tensors=(value.tensor,),

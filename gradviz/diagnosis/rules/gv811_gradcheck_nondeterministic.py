@@ -40,7 +40,7 @@ def check(history: History) -> Iterator[Hit]:
             f"every run gives another result, so no derivative can fit.",
             culprit=site,
             line=line,
-            fix="Switch the randomness off (eval(), p=0) or draw the noise once, "
+            fix="Switch the randomness off (`eval()`, `p=0`) or draw the noise once, "
             "outside of the function that is checked.",
             symptom=call.site,
             related=(Related("checked here", call.site),),

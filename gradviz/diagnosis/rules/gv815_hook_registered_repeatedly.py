@@ -57,7 +57,7 @@ def _hit(history: History, hooks: list[HookRegistered]) -> Hit:
         f"the same hook {len(hooks)} times on {name}, and all of them are still "
         f"there.{effect}",
         culprit=hooks[-1].site,
-        fix="Keep the handle that the registration returns, and call handle.remove() "
+        fix="Keep the handle that the registration returns, and call `handle.remove()` "
         "before registering again.",
         tensors=(value.tensor,) if value is not None else (),
         certainty=0.9 if changes else 0.6,
