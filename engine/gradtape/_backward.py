@@ -165,7 +165,7 @@ def _in_new_thread(function: Callable[..., None], *args: Any) -> None:
 def _walk(task: GraphTask, incoming: list[Any]) -> None:
     """Run all nodes, in the order of their numbers."""
     F, keep, place, raw = task.space, task.keep, task.place, task.space.raw
-    owning = F.owning
+    owning, space, last, large = F.owning, F, None, False
     arriving, waiting = task.arriving, task.waiting
     take, find, quiet = arriving.pop, arriving.get, mode.now.run
     ready: list[Node] = []
@@ -187,11 +187,13 @@ def _walk(task: GraphTask, incoming: list[Any]) -> None:
         elif grad is None:
             outgoing = (None,) * len(node.nodes)
         else:
-            space, layout = F, node.layout
-            if layout is not None and layout[3] and owning is not None:
+            if (layout := node.layout) is not last:  # which changes seldom
+                last, space = layout, F
+                large = owning is not None and layout is not None and layout[3]
+            if large:
                 out = outgoing = None  # which may refer to the same memory
-                if is_only_ours(grad) and may_overwrite(grad):
-                    space = owning
+                spare = is_only_ours(grad) and may_overwrite(grad)
+                space = owning if spare else F
             try:
                 outgoing = node.run(space, grad)
             except RuntimeError as error:
