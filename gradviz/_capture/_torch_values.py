@@ -11,7 +11,8 @@ from gradviz.program.log import MAX_EVENTS, MOST_WITHOUT_VALUES, Identities, Log
 from gradviz.program.noted import Glance
 from gradviz.program.values import Opaque, Summary, Value
 
-_FIRST_PRUNED = 250  # glances kept before those at dead tensors go
+_MOST_SHAPES = 250  # that are shared
+_GLANCE = 2  # where rows of the table of tensors keep the last glance
 
 STORAGE, VERSION, NEEDS, NODE = 1, 2, 8, 11
 IS_LEAF, _IS_VIEW, _SUMMARY = 9, 10, 14
@@ -34,8 +35,8 @@ class TorchValues:
         self.loose: set[int] = set()  # storages that change behind their version
         self._outputs: dict[int, Glance] = {}  # by output_key()
         self._fresh: list[Glance] = []  # outputs that nobody has asked for yet
-        self._known: dict[int, tuple[weakref.ref[Any], Glance]] = {}  # by id(tensor)
-        self._room = _FIRST_PRUNED
+        self._tensors = log.tensors
+        self._rows = log.tensors.rows  # by id: reference, number, the last glance
         self._most = MAX_EVENTS if scan else MOST_WITHOUT_VALUES
         self._sizes_room = 2 * self._most
         self._sizes: dict[Any, Any] = {}  # shapes, strides and sizes that are shared
@@ -73,9 +74,9 @@ class TorchValues:
 
     def look(self, tensor: Any, number: int | None = None) -> Glance:
         """Return a tensor as it is now in short, the last glance where that holds."""
-        row = self._known.get(id(tensor))
-        if row is not None and row[0]() is tensor:
-            known = row[1]
+        row = self._rows.get(id(tensor))
+        if row is not None and len(row) > _GLANCE and row[0]() is tensor:
+            known = row[_GLANCE]
             try:
                 version = tensor._version
             except RuntimeError:  # of inference mode
@@ -88,10 +89,15 @@ class TorchValues:
                 if known[IS_LEAF] and not known[_IS_VIEW] and not self.scan:
                     # An optimizer wrote to a leaf: nothing else has changed.
                     renewed = _renewed(known, version)
-                    self._known[id(tensor)] = row[0], renewed
+                    self._rows[id(tensor)] = row[0], row[1], renewed
                     return renewed
-        key = self._number(tensor) if number is None else number
-        return self._keep(tensor, self._describe(tensor, key, version_of(tensor)))
+        version = version_of(tensor)
+        if number is not None:
+            return self._describe(tensor, number, version)
+        number = self._number(tensor)
+        glance = self._describe(tensor, number, version)
+        self._rows[id(tensor)] = weakref.ref(tensor), number, glance
+        return glance
 
     def made(self, tensor: Any, scan: bool = True, node: int | None = None) -> Glance:
         """Look at what a call returned anew: an in-place op gives it another node.
@@ -103,22 +109,22 @@ class TorchValues:
             version = tensor._version
         except RuntimeError:  # of inference mode
             version = 0
-        glance = self._describe(tensor, self._number(tensor), version, scan, node)
+        rows, tensors, key = self._rows, self._tensors, id(tensor)
+        row = rows.get(key)
+        if row is not None and row[0]() is tensor:
+            reference, number = row[0], row[1]
+        else:
+            tensors.count = number = tensors.count + 1
+            reference = weakref.ref(tensor)
+        glance = self._describe(tensor, number, version, scan, node)
+        rows[key] = reference, number, glance
+        if len(rows) > tensors.room:
+            tensors.prune()
         if glance[NODE] is not None:
             fresh = self._fresh
             fresh.append(glance)
             if len(fresh) > self._most:
                 del fresh[: self._most // 2]
-        known = self._known
-        known[id(tensor)] = weakref.ref(tensor), glance
-        if len(known) > self._room:
-            self._prune()
-        return glance
-
-    def _keep(self, tensor: Any, glance: Glance) -> Glance:
-        self._known[id(tensor)] = weakref.ref(tensor), glance
-        if len(self._known) > self._room:
-            self._prune()
         return glance
 
     def unseen(self, metadata: Any, node: int, output: int) -> Value:
@@ -141,17 +147,14 @@ class TorchValues:
 
     def forget(self, tensor: Any) -> None:
         """Describe this tensor anew when it is met again."""
-        self._known.pop(id(tensor), None)
-
-    def _prune(self) -> None:
-        """Forget the tensors that are gone."""
-        for key in [key for key, row in self._known.items() if row[0]() is None]:
-            del self._known[key]
-        self._room = max(_FIRST_PRUNED, 2 * len(self._known))
+        row = self._rows.get(id(tensor))
+        if row is not None and row[0]() is tensor:
+            self._rows[id(tensor)] = row[:_GLANCE]
 
     def _forget_sizes(self) -> None:
         """Forget storages of long ago, but for those of living tensors."""
-        living = {glance[STORAGE] for _, glance in self._known.values()}
+        rows = list(self._rows.values())
+        living = {row[_GLANCE][STORAGE] for row in rows if len(row) > _GLANCE}
         for number in list(self.sizes)[: -self._most]:
             if number not in living:
                 del self.sizes[number]
@@ -232,7 +235,7 @@ class TorchValues:
                 summary.full = statistics(self.torch, tensor)
 
     def _shared(self, sizes: Any) -> Any:
-        if len(self._sizes) > _FIRST_PRUNED:
+        if len(self._sizes) > _MOST_SHAPES:
             self._sizes.clear()
         return self._sizes.setdefault(sizes, sizes)
 
