@@ -51,8 +51,10 @@ def total(array: Any) -> Any:
     if array.size < 2 * LONG or not _in_blas(array):
         return array.sum()
     rows, rest = in_rows(array)
-    found = np.add.reduce(rows.dot(_ones(array.dtype)))
-    return found + np.add.reduce(rest) if rest.size else found
+    ones = _ones(array.dtype)
+    parts = rows.dot(ones)
+    found = parts.dot(ones[: parts.size]) if parts.size <= LONG else parts.sum()
+    return found + rest.dot(ones[: rest.size])
 
 
 @functools.cache
