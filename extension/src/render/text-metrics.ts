@@ -1,6 +1,7 @@
 // Measures texts once and remembers; cuts what does not fit.
 import type { Measure } from "../scene/boxes.js";
 import { visibleText } from "../state/visible-text.js";
+import { Recent } from "./recent.js";
 
 export interface TextMetrics {
   readonly measure: Measure;
@@ -14,32 +15,27 @@ export interface TextMetrics {
 
 const MEDIUM = 600;
 const REGULAR = 400;
+const ROOM = 500; // texts
 
 export function createTextMetrics(
   context: CanvasRenderingContext2D,
   family: string,
 ): TextMetrics {
-  const widths = new Map<string, number>();
-  const fitted = new Map<string, string>();
+  const widths = new Recent<number>(ROOM);
+  const fitted = new Recent<string>(ROOM);
   const font = (size: number, bold: boolean) =>
     `${bold ? MEDIUM : REGULAR} ${size}px ${family}`;
-  const measure = (text: string, size: number, bold: boolean) => {
-    const key = `${size}${bold ? "b" : ""} ${text}`;
-    const known = widths.get(key);
-    if (known !== undefined) return known;
+  const widthOf = (text: string, size: number, bold: boolean) => {
     context.font = font(size, bold);
-    const { width } = context.measureText(visibleText(text));
-    widths.set(key, width);
-    return width;
+    return context.measureText(visibleText(text)).width;
   };
+  const measure = (text: string, size: number, bold: boolean) =>
+    widths.of(`${size}${bold ? "b" : ""} ${text}`, () => widthOf(text, size, bold));
   const fit = (text: string, size: number, bold: boolean, width: number) => {
     if (measure(text, size, bold) <= width) return visibleText(text);
-    const key = `${size}${bold ? "b" : ""}${Math.floor(width)} ${text}`;
-    const known = fitted.get(key);
-    if (known !== undefined) return known;
-    const result = cut(visibleText(text), (part) => measure(part, size, bold) <= width);
-    fitted.set(key, result);
-    return result;
+    return fitted.of(`${size}${bold ? "b" : ""}${Math.floor(width)} ${text}`, () =>
+      cut(visibleText(text), (part) => widthOf(part, size, bold) <= width),
+    );
   };
   const width = (text: string, cssFont: string) => {
     context.font = cssFont;
