@@ -9,7 +9,8 @@ script time of an update, once with the inspector open and once with the charts 
 gradient flow. A view keeps a row of the flow for each step, 0.15 kB. The browser
 compiles nothing: machine code is on the heap too, and grows for thousands of updates,
 though it is no state. So the script times are those of an interpreter. Exits with 1
-where the heap grows by a twentieth, or where the last state is not that of the last step.
+where the heap grows by a twentieth, or where the last state is not that of the last
+step.
 """
 
 from __future__ import annotations
