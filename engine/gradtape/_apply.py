@@ -40,6 +40,14 @@ from ._tensor import Tensor, edge_of, wrap, wrap_view
 _get_frame = sys._getframe
 
 
+def numbers_of(params: tuple[Any, ...]) -> tuple[Any, ...]:
+    """Return options with the numbers of those that came as 0-d tensors."""
+    return tuple(
+        p.item() if type(p) is Tensor and not p.dim() and not p.requires_grad else p
+        for p in params
+    )
+
+
 def finish(node: Node, output: Tensor, depth: int = 2) -> None:
     """Fill in what every node records and make ``output`` its only output."""
     data = output._data
@@ -75,6 +83,8 @@ def apply(op: Op, args: tuple[Any, ...], params: tuple[Any, ...]) -> Any:
             return ask(kinds, apply, op, args, params)
     if now.casting is not None:
         args = now.casting.op(op, args, params)
+    if Tensor in map(type, params):
+        params = numbers_of(params)
     arrays, xp = arrays_of(op, args)
     if op.check is not None:
         op.check(op.name, *args, *params)

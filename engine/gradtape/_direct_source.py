@@ -23,6 +23,11 @@ def direct(_op, args, params):
     ({tensors}) = args
 """
 
+_OPTIONS = """
+    if {given}:
+        return apply(op, args, params)
+"""
+
 _OPERAND = """
     if type(t{at}) not in plain_types:
         return apply(op, args, params)
@@ -165,6 +170,9 @@ def direct_source(op: Op) -> str:
     """Write the call of an op: ``direct(op, tensors, options)``."""
     count = range(len(op.tensors))
     parts = [_HEAD.format(tensors="".join(f"t{at}, " for at in count))]
+    if op.options:
+        given = [f"type(params[{at}]) is Tensor" for at in range(len(op.options))]
+        parts.append(_OPTIONS.format(given=" or ".join(given)))
     alike = _alike(op)
     for at in count:
         piece = _OPTIONAL if at in op.optional else _OPERAND

@@ -8,7 +8,7 @@ from typing import Any
 
 from . import _errors
 from ._anomaly_report import check_outputs
-from ._apply import make_node
+from ._apply import make_node, numbers_of
 from ._backend import backend_of
 from ._before_write import after_write
 from ._define import OPS, make_node_type, method
@@ -18,7 +18,13 @@ from ._mode import mode
 from ._node import Node, SavedTensor, save_output
 from ._observe import OpCalled, StorageWritten, notify, observers
 from ._op import Op
-from ._operands import arrays_of, as_array, broadcast_error, compute, promote
+from ._operands import (
+    arrays_of,
+    as_array,
+    broadcast_error,
+    compute,
+    promote,
+)
 from ._overlap import check_overlap as check_overlap
 from ._overlap import (
     check_partial_overlap,
@@ -61,6 +67,8 @@ def write(op: Op, args: tuple[Any, ...], params: tuple[Any, ...]) -> Tensor:
     profile = mode.now.profile
     if profile is not None:
         return profile.op(write, op, args, params, "_")
+    if Tensor in map(type, params):
+        params = numbers_of(params)
     target = args[0]
     arrays, xp = arrays_of(op, args)
     needs = mode.grad and any(t.requires_grad for t in args if isinstance(t, Tensor))

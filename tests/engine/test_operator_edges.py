@@ -58,3 +58,39 @@ def test_16_bit_floats_meet_numbers_as_in_pytorch(line: str, kind: str) -> None:
 @pytest.mark.parametrize("line", LINES.strip().splitlines())
 def test_odd_operands_give_what_pytorch_gives(line: str) -> None:
     check_line(line)
+
+
+WITH_TENSOR_NUMBERS = """
+t.addcmul(x,x,x,value=h)
+x.clone().addcmul_(x,x,value=h)
+t.addcdiv(x,x,x,value=h)
+t.add(x,x,alpha=h)
+x.clone().sub_(x,alpha=h)
+t.addmm(t.ones(2,2),x,x.T,beta=h,alpha=h)
+t.nn.functional.leaky_relu(x,h)
+t.nn.functional.elu(x,h)
+t.nn.functional.softplus(x,h,20)
+t.nn.functional.hardshrink(x,h)
+t.nn.functional.huber_loss(x,x*0,delta=h)
+t.nn.functional.cross_entropy(x,t.tensor([0,1]),label_smoothing=h)
+t.logit(x,h)
+t.dist(x,x*2,h)
+t.var(x,0,correction=h)
+t.tril(x,i)
+t.rot90(x,i)
+t.polygamma(i,x)
+x.index_add(0,t.tensor([0]),x[:1],alpha=h)
+t.trapezoid(x,dx=h)
+y=x.clone().requires_grad_();t.add(y,y,alpha=h).mul(y).sum().backward();y.grad
+y=x.clone().requires_grad_();t.nn.functional.elu(y,h).sum().backward();y.grad
+"""
+TENSOR_NUMBERS = """
+h=t.tensor(0.5)
+i=t.tensor(1)
+x=t.tensor([[0.2,0.7,-0.4],[1.5,-2.,0.1]])
+"""
+
+
+@pytest.mark.parametrize("line", WITH_TENSOR_NUMBERS.strip().splitlines())
+def test_a_tensor_may_stand_for_a_number(line: str) -> None:
+    check_line(line, TENSOR_NUMBERS)
