@@ -26,6 +26,7 @@ from gradviz._capture._gradtape_log_names import (
     op_of,
 )
 from gradviz._capture._gradtape_log_scan import Scan
+from gradviz._capture._gradtape_log_simply import bind_simply
 from gradviz._capture._gradtape_log_stand_ins import stand_in, unlogged
 from gradviz._capture._gradtape_log_values import Reader
 from gradviz._capture._loop import LoopLog
@@ -60,6 +61,7 @@ class GradtapeLog(Log):
         self.watchful = self.exports.shared  # while there is any
         self.loop = LoopLog(gradtape, self)
         self.calls = Calls(self)
+        self.simply = bind_simply(self)
         self.passes = Passes(self)
         self._stack = ExitStack()
 
@@ -149,6 +151,7 @@ class GradtapeLog(Log):
         nodes = self.program.nodes
         self.passes.finish()
         oldest = self.program.drop(len(self.program.raw) // 2)
+        self.reader.forget(oldest)
         for key, row in list(nodes.items()):
             last = row.call if row.freed_by is None else row.freed_by
             if last is not None and last < oldest:

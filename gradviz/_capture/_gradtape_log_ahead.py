@@ -65,11 +65,16 @@ class Ahead:
 
     def _leaves(self, ends: Iterable[Node]) -> tuple[int, ...]:
         """Return the tensors that gradients are accumulated in, and see to rows."""
-        number, rows = self._reader.number, self._reader.program.nodes
+        numbered, rows = self._reader.tensors.rows, self._reader.program.nodes
         leaves: list[int] = []
         for end in ends:
             if not end.dead:
-                leaf = number(end.variable)
+                variable = end.variable
+                known = numbered.get(id(variable))
+                if known is not None and known[0]() is variable:
+                    leaf = known[1]
+                else:
+                    leaf = self._reader.number(variable)
                 leaves.append(leaf)
                 if -leaf not in rows:
                     self._reader.row(end, [], {})

@@ -112,11 +112,11 @@ class Passes:
         def run(*args: Any, **kwargs: Any) -> Any:
             __tracebackhide__ = True
             doing = here.now
-            if doing.busy or (
-                running and not user_files[sys._getframe(1).f_code.co_filename]
-            ):
+            if doing.busy:
+                return original(*args, **kwargs)
+            if running and not user_files[sys._getframe(1).f_code.co_filename]:
                 return original(*args, **kwargs)  # Tensor.backward calls backward
-            given = dict(zip(names, args, strict=False)) | kwargs
+            given = dict(zip(names, args, strict=False), **kwargs)
             index = self._begin(api, given)
             if index is None:
                 return original(*args, **kwargs)
@@ -187,7 +187,7 @@ class Passes:
             log.stack() if log.scan.on else (),
             here.now.thread,
             api,
-            tuple([look(root) for root in roots]),
+            (look(roots[0]),) if len(roots) == 1 else tuple(map(look, roots)),
             inputs,
             gradients,
             _keeps(given),

@@ -15,6 +15,7 @@ from types import CodeType, FrameType
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from gradtape._mode import mode
+from gradtape._node import next_sequence_nr
 from gradtape._site import internal_files
 from gradtape._tensor import Tensor
 from gradtape.nn.parameter import Parameter
@@ -82,7 +83,7 @@ class Calls:
     def __init__(self, log: GradtapeLog) -> None:
         self._log = log
         self._look = log.reader.look
-        self._called = log.reader.called
+        self._called, self._makers = log.reader.called, log.reader.makers
         self._raw = log.program.raw
         self._files = log.user_files
         self._scans = log.scan.on
@@ -170,11 +171,10 @@ class Calls:
             node = next((t._grad_fn for t in tensors if t._grad_fn is not None), None)
         inside = doing.inside
         if node is None or node.seq < first or inside is not None:
-            code, lasti = self._site()
+            code, lasti = self.site()
         else:  # the engine has found the user's line already
             code, lasti = node.code, node.lasti
-            if code is None or not self._files[code.co_filename]:
-                code, lasti = self._site()
+            code, lasti = self.users(code, lasti)
         if at.stepping is not None and (code, lasti) == log.loop.step_site:
             return None  # a library's step that was given a closure
         writes = () if doing.writes is None else tuple(doing.writes)
@@ -205,8 +205,11 @@ class Calls:
                     *outputs,
                 )
             )
-            if node is not None:
-                self._called(index, at.module, first, tensors)
+            if self._scans:
+                if node is not None:
+                    self._called(index, at.module, first, tensors)
+            elif node is not None:  # which is what that comes to
+                self._makers.append((first, next_sequence_nr(), index, at.module))
             if len(raw) > log.most or self._shared:
                 log.added(index, [each[0] for each in writes])
             if self._scans and name in EXPORTING:
@@ -218,12 +221,19 @@ class Calls:
                     log.exports.share(storage, tensor._data, index)
         return index
 
-    def _site(self) -> tuple[CodeType | None, int]:
+    def site(self) -> tuple[CodeType | None, int]:
+        """Return code and instruction of the innermost frame of the user."""
         files = self._files
         frame: FrameType | None = sys._getframe(1)
         while frame is not None and not files[frame.f_code.co_filename]:
             frame = frame.f_back
         return (None, 0) if frame is None else (frame.f_code, frame.f_lasti)
+
+    def users(self, code: CodeType | None, lasti: int) -> tuple[CodeType | None, int]:
+        """Return where a node was made, if that is a line of the user's."""
+        if code is None or not self._files[code.co_filename]:
+            return self.site()
+        return code, lasti
 
     def fail(self, doing: Doing, error: BaseException) -> None:
         """Note a call that raised."""

@@ -31,6 +31,9 @@ METHOD = ("self", "gradient", "retain_graph", "create_graph", "inputs")
 
 def roots_of(given: dict[str, Any]) -> list[Tensor]:
     """Return the tensors that a pass begins at, by whichever name they were given."""
+    root = given.get("self")
+    if type(root) is Tensor:
+        return [root]
     for name in ("self", "tensors", "outputs"):
         if name in given:
             return tensors_of(given[name])

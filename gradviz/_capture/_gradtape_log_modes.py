@@ -52,9 +52,11 @@ def _switching(log: GradtapeLog, original: Any, leaving: bool) -> Any:
     @functools.wraps(original)
     def switch(self: Any, *args: Any) -> Any:
         __tracebackhide__ = True
+        if here.now.busy:
+            return original(self, *args)
         before = mode.now.grad
         result = original(self, *args)
-        if not here.now.busy and not (again and mode.now.grad == before):
+        if not (again and mode.now.grad == before):
             caller = sys._getframe(1).f_code
             try:
                 _switched(log, type(self).__name__, leaving, self.function, caller)

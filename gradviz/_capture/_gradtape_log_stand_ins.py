@@ -11,6 +11,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from gradtape._node import next_sequence_nr
+from gradtape._tensor import Tensor
 from gradviz._capture._gradtape_log_calls import here
 
 if TYPE_CHECKING:
@@ -28,8 +29,10 @@ def stand_in(
     Without a name the first argument is a class, which is what makes the tensor.
     """
     begin, finish, fail = log.calls.begin, log.calls.finish, log.calls.fail
+    simply, op = log.simply, name or ""
     # Later its arguments may be others.
-    changes = log.scan.on or (name is not None and _CHANGES(name) is not None)
+    changes = log.scan.on or _CHANGES(op) is not None
+    in_full = changes or name is None
 
     @functools.wraps(original)
     def call(*args: Any, **kwargs: Any) -> Any:
@@ -51,7 +54,14 @@ def stand_in(
             fail(doing, error)
             raise
         else:
-            finish(doing, result)
+            if kwargs or in_full or doing.given or type(result) is not Tensor:
+                finish(doing, result)
+            else:
+                first, doing.opened = doing.opened[3], None
+                try:
+                    simply(doing, op, args, first, result)
+                except Exception as error:
+                    log.give_up(f"after {name}", error)
             return result
         finally:
             doing.busy -= 1

@@ -11,6 +11,7 @@ import weakref
 from bisect import bisect_left
 from collections.abc import Sequence
 from operator import itemgetter
+from types import FunctionType
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -27,8 +28,6 @@ from gradviz.program.noted import Glance
 from gradviz.program.records import Program
 from gradviz.program.values import Node as NodeRow
 from gradviz.program.values import Saved, Value
-
-_MOST_MAKERS = 20_000
 
 _MOST_LAYOUTS = 4_096
 
@@ -67,10 +66,10 @@ class Reader:
 
     def __init__(self, program: Program, tensors: Identities, scan: Scan) -> None:
         self.program = program
-        self._makers: list[_Maker] = []
+        self.makers: list[_Maker] = []
         self._scan = scan
         self.eager = scan.on  # whether nodes are read as soon as they are made
-        self._tensors = tensors
+        self.tensors = tensors
         self.number = tensors.of
         self._rows: dict[int, Any] = tensors.rows  # a Row of each that was looked at
         self._storages = Identities()
@@ -106,60 +105,59 @@ class Reader:
         This is most of what a log costs: it calls as little as it can.
         """
         row = self._rows.get(id(tensor))
-        memory, view, data = tensor._memory, tensor._view, tensor._data
+        if row is None or row[0]() is not tensor:
+            return self._look_anew(tensor, None)
+        if len(row) == 2:  # it has a number, and was never looked at
+            return self._look_anew(tensor, row)
+        reference, number, glance, known, array, changes = row
+        memory, view, node = tensor._memory, tensor._view, tensor._grad_fn
+        if (
+            known is (None if node is None else node.seq)  # the very same object
+            and glance[_NEEDS]
+            is (tensor._needs if view is None else tensor.requires_grad)
+            and array == id(tensor._data)  # else it was given other memory
+            and (not self._changes or changes == self._changes.get(glance[STORAGE], 0))
+        ):
+            version = 0 if memory is None or memory.inference else memory.version
+            if glance[VERSION] == version:
+                return glance
+            if not self._scan.on:
+                glance = at_version(glance, version)
+                row = reference, number, glance, known, array, changes
+                self._rows[id(tensor)] = row
+                return glance
+        return self._look_anew(tensor, row)
+
+    # Python makes reading attributes quick for one class at each place in the code.
+    look_at_parameter = FunctionType(look.__code__.replace(), globals(), "look")
+
+    def _look_anew(self, tensor: Tensor, row: Any) -> Glance:
+        """Describe a tensor that is new, or other than at the last glance."""
+        data, view, tensors = tensor._data, tensor._view, self.tensors
+        memory = tensor._memory
         version = 0 if memory is None or memory.inference else memory.version
         node = tensor._grad_fn  # of a view, perhaps not what it will be when asked for
         seq = None if node is None else node.seq
         needs = tensor._needs if view is None else tensor.requires_grad
-        reference = None
-        if row is not None and row[0]() is tensor:
-            reference = row[0]
-            if len(row) > 2:  # it was looked at before
-                _, number, glance, known, array, changes = row
-                if (
-                    known is seq  # the very object that the node has
-                    and glance[_NEEDS] is needs
-                    and array == id(data)  # else it was given other memory
-                    and (
-                        not self._changes
-                        or changes == self._changes.get(glance[STORAGE], 0)
-                    )
-                ):
-                    if glance[VERSION] == version:
-                        return glance
-                    if not self._scan.on:
-                        glance = at_version(glance, version)
-                        row = reference, number, glance, seq, array, changes
-                        self._rows[id(tensor)] = row
-                        return glance
-        return self._first_look(tensor, reference, row, version, seq, needs)
-
-    def _first_look(
-        self,
-        tensor: Tensor,
-        reference: Any,
-        row: Any,
-        version: int,
-        seq: int | None,
-        needs: bool,
-    ) -> Glance:
-        """Describe a tensor that is new, or other than at the last glance."""
-        data, view, tensors = tensor._data, tensor._view, self._tensors
-        if reference is None:
+        if row is None:
             number = tensors.count = tensors.count + 1
             reference = weakref.ref(tensor)
         else:
-            number = row[1]
+            reference, number = row[:2]
         if type(data) is np.ndarray:
             key = data.shape, data.strides, id(data.dtype)
             layout = _layouts.get(key)
             shape, strides, dtype, _ = _new_layout(data) if layout is None else layout
             root = data if data.base is None else root_of(data)
-            stored = self._stored.get(id(root))
+            storages, place = self._storages, id(root)
+            stored = self._stored.get(place)
             if stored is not None and stored[0]() is root:
                 storage = stored[1]
-            else:
-                storage = self._storages.of(root)
+            else:  # what storages.of() does
+                storage = storages.count = storages.count + 1
+                self._stored[place] = weakref.ref(root), storage
+                if len(self._stored) > storages.room:
+                    storages.prune()
             device = "cpu"
         else:
             storage, shape, strides, dtype, device = self._memory_of(data)
@@ -206,7 +204,7 @@ class Reader:
     def key(self, node: Node) -> int:
         """Return the key of a node's row."""
         if type(node) is AccumulateGrad or isinstance(node, AccumulateGrad):
-            return -self._tensors.of(node.variable)
+            return -self.tensors.of(node.variable)
         return node.seq + 1
 
     def called(
@@ -217,14 +215,17 @@ class Reader:
         Their rows are added now if values are looked at, else by the next backward
         pass, which is when they first matter.
         """
-        self._makers.append((first, next_sequence_nr(), index, module))
-        if len(self._makers) > _MOST_MAKERS:
-            del self._makers[: _MOST_MAKERS // 2]
+        self.makers.append((first, next_sequence_nr(), index, module))
         if self._scan.on:
             for tensor in outputs:
                 node = tensor._grad_fn
                 if node is not None and node.seq + 1 not in self.program.nodes:
                     self.read(node, outputs)
+
+    def forget(self, oldest: int) -> None:
+        """Forget which nodes were made by calls before an index."""
+        makers = self.makers
+        del makers[: bisect_left(makers, oldest, key=itemgetter(2))]
 
     def read(self, node: Node, outputs: Sequence[Tensor] = ()) -> None:
         """Add the rows of a node and of all behind it that have none yet."""
@@ -262,8 +263,8 @@ class Reader:
 
     def assign(self, row: NodeRow) -> None:
         """Let a row and the call that made its node refer to each other."""
-        at = bisect_left(self._makers, row.key - 1, key=itemgetter(0)) - 1
-        _, last, index, module = self._makers[at] if at >= 0 else (0, 0, 0, None)
+        at = bisect_left(self.makers, row.key - 1, key=itemgetter(0)) - 1
+        _, last, index, module = self.makers[at] if at >= 0 else (0, 0, 0, None)
         if row.key > last:
             return
         row.call, row.module = index, module
@@ -295,7 +296,7 @@ class Reader:
     def _held(self, entry: SavedTensor, output: int, node: int) -> Glance:
         """Describe an output of which there is no tensor in sight."""
         array = entry.held
-        number, version = self._tensors.of(array), entry.version
+        number, version = self.tensors.of(array), entry.version
         storage, shape, strides, dtype, device = self._memory_of(array)
         memory = number, storage, version, shape, strides, 0, dtype, device
         glance = *memory, True, False, False, node, output, False

@@ -119,8 +119,10 @@ class LoopLog:
         """
         if self.names.due():
             self.refresh()
-        self.functions.try_(self.functions.before_backward, nodes)
+        if self.functions.known:
+            self.functions.try_(self.functions.before_backward, nodes)
 
     def after_backward(self) -> None:
         """Do what is to be done when a pass is over: check derivatives."""
-        self.functions.try_(self.functions.check_waiting)
+        if self.functions.known:
+            self.functions.try_(self.functions.check_waiting)

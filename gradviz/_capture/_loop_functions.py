@@ -41,10 +41,9 @@ class FunctionPart(Part):
     subject = "Functions"
 
     def install(self) -> None:
-        self.on = True
+        self.on, self.known = True, False  # whether there is any of the user's
         self.applying: Any = None  # the class whose apply runs, innermost
-        self._kinds: weakref.WeakKeyDictionary[Any, _Kind | None]
-        self._kinds = weakref.WeakKeyDictionary()
+        self._kinds = weakref.WeakKeyDictionary[Any, _Kind | None]()
         self._waiting: list[tuple[Any, _Kind]] = []
         self._watched: dict[int, list[tuple[weakref.ref[Any], ContextTensor]]] = {}
         self._customs: dict[int, CustomFunction] = {}
@@ -150,6 +149,7 @@ class FunctionPart(Part):
             once_differentiable=self._is_once(given),
         )
         self.log.program.functions.append(row)
+        self.known = True
         kind = self._kinds[cls] = _Kind(row)
         return kind
 

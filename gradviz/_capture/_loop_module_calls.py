@@ -38,21 +38,25 @@ def wrap_call(part: ModulePart, original: Anything) -> Anything:
                 part.note_forward(type(module))
             row.calls += 1
             frame = sys._getframe(1)
-            site = None
-            while not users[(code := frame.f_code).co_filename]:
+            while True:
+                code = frame.f_code
                 if around is not None and (code is outside or code is own):
                     site = around  # nothing of the user's lies between
                     break
-                if frame.f_back is None:
+                if users[code.co_filename] or frame.f_back is None:
+                    site = code, frame.f_lasti
                     break
                 frame = frame.f_back
-            place.site = code, lasti = site or (code, frame.f_lasti)
+            place.site = code, lasti = site
             place.forward = forwards.get(type(module))
-            mode = module.training, grad_enabled(), outer
+            training, grad = module.training, grad_enabled()
             with lock:  # as Log.note() does, which would be another call
                 index = log.next_index
                 log.next_index = index + 1
-                raw.append(("module", index, code, lasti, place.thread, row.key, *mode))
+                key, thread = row.key, place.thread
+                raw.append(
+                    ("module", index, code, lasti, thread, key, training, grad, outer)
+                )
                 if len(raw) > log.most or log.watchful:
                     log.added(index)
             place.module = index

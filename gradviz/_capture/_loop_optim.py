@@ -150,14 +150,12 @@ class OptimizerPart(Part):
             seen.reference = weakref.ref(optimizer, forget)
         groups, before = optimizer.param_groups, seen.params
         first = groups[0]["params"]
+        count = len(first)
+        if len(groups) > 1:
+            count = sum([len(group["params"]) for group in groups])
         if (
             not before
-            or len(before)
-            != (
-                len(first)
-                if len(groups) == 1
-                else sum([len(group["params"]) for group in groups])
-            )
+            or len(before) != count
             or before[0] is not first[0]
             or before[len(first) - 1] is not first[-1]
         ):
@@ -200,8 +198,8 @@ class OptimizerPart(Part):
         seen: _Seen | None,
         states: States,
     ) -> int:
-        key = 0 if seen is None else seen.row.key
-        return self.log.note("optimizer", site, get_ident(), what, key, states)
+        key, thread = 0 if seen is None else seen.row.key, self.here.now.thread
+        return self.log.note("optimizer", site, thread, what, key, states)
 
     # ---- step -----------------------------------------------------------------------
 
@@ -279,8 +277,9 @@ class OptimizerPart(Part):
         return zero_grad
 
     def _clear(self, optimizer: Any) -> None:
-        seen = self._of(optimizer)
-        self._note("zero_grad", self.log.site(), seen, self._states(seen))
+        seen, log = self._of(optimizer), self.log
+        thread, key, states = self.here.now.thread, seen.row.key, self._states(seen)
+        log.note("optimizer", log.site(), thread, "zero_grad", key, states)
 
     def _clear_module(self, module: Any) -> None:
         states = [
