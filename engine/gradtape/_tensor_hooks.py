@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import weakref
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, cast
@@ -12,6 +13,8 @@ from ._transforms import refuse_inside
 
 if TYPE_CHECKING:
     from ._tensor import Tensor
+
+_identities = itertools.count(1)
 
 
 class TensorHooks:
@@ -31,6 +34,14 @@ class TensorHooks:
         requires_grad: Any
 
         def more(self) -> Any: ...
+
+    @property
+    def _cdata(self) -> int:
+        """A number of the tensor's contents: swap_tensors() exchanges it, too."""
+        extra = self.more()
+        if not extra.identity:
+            extra.identity = next(_identities)
+        return int(extra.identity)
 
     @property
     def retains_grad(self) -> bool:

@@ -38,6 +38,7 @@ class TensorExtra:
         "carried",
         "grad_dtype",
         "hooks",
+        "identity",
         "name",
         "post_accumulate",
         "retains",
@@ -48,6 +49,7 @@ class TensorExtra:
         self.grad_dtype: Any = OWN_DTYPE
         self.hooks: dict[int, Any] | None = None
         self.post_accumulate: dict[int, Any] | None = None
+        self.identity = 0  # given when first asked for; see Tensor._cdata
         self.retains = False
         self.name: str | None = None
         self.carried: Any = None  # what forward mode knows of the tensor; see _dual

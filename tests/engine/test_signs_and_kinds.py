@@ -67,10 +67,42 @@ def test_names_that_programs_import() -> None:
         names = {
             name for name in t.nn.modules.__all__ if not name.startswith("LinearCross")
         }
-        missing = {"Container", "CrossMapLRN2d", "NLLLoss2d"}
+        missing = {"Container", "CrossMapLRN2d"}
         return [
             sorted(names - missing),
             t.optim.lr_scheduler.EPOCH_DEPRECATION_WARNING,
         ]
+
+    assert_same(program)
+
+
+def test_old_name_of_a_loss_warns() -> None:
+    def program(t: Any) -> Any:
+        loss = t.nn.NLLLoss2d(reduction="sum")
+        return [loss(t.zeros(2, 3), t.tensor([0, 2])), str(loss)]
+
+    assert_same(program)
+
+
+def test_cdata_moves_where_tensors_are_swapped() -> None:
+    def program(t: Any) -> Any:
+        a, b = t.zeros(2), t.ones(3)
+        before = a._cdata, b._cdata
+        a.data = t.ones(2)
+        kept = before == (a._cdata, b._cdata)
+        t.utils.swap_tensors(a, b)
+        return [kept, before == (b._cdata, a._cdata), before[0] != before[1]]
+
+    assert_same(program)
+
+
+def test_embedding_bag_of_the_older_name() -> None:
+    def program(t: Any) -> Any:
+        t.manual_seed(0)
+        weight = t.randn(4, 3, requires_grad=True)
+        indices, offsets = t.tensor([0, 2, 3, 3]), t.tensor([0, 2])
+        found = t._embedding_bag(weight, indices, offsets, False, 1)
+        found[0].sum().backward()
+        return [list(found), weight.grad]
 
     assert_same(program)

@@ -118,6 +118,7 @@ from .modules import MultiLabelMarginLoss as MultiLabelMarginLoss
 from .modules import MultiLabelSoftMarginLoss as MultiLabelSoftMarginLoss
 from .modules import MultiMarginLoss as MultiMarginLoss
 from .modules import NLLLoss as NLLLoss
+from .modules import NLLLoss2d as NLLLoss2d
 from .modules import PairwiseDistance as PairwiseDistance
 from .modules import ParameterDict as ParameterDict
 from .modules import ParameterList as ParameterList

@@ -119,7 +119,7 @@ def _bag_factors(xp: Any, self: Array, indices: Array) -> Any:
     method=False,
     function=False,
 )
-def _embedding_bag(
+def _embedding_bag_rows(
     xp: Any,
     weight: Array,
     indices: Array,
@@ -263,3 +263,21 @@ def embedding_bag(
     tensors = (weight, indices, offsets, per_sample_weights)
     options = (scale_grad_by_freq, mode, sparse, include_last_offset, skipped)
     return apply(OPS["embedding_bag"], tensors, options)
+
+
+@public
+def _embedding_bag(
+    weight: Tensor,
+    indices: Tensor,
+    offsets: Tensor,
+    scale_grad_by_freq: bool = False,
+    mode: int = SUM,
+    sparse: bool = False,
+    per_sample_weights: Tensor | None = None,
+    include_last_offset: bool = False,
+    padding_idx: int = -1,
+) -> tuple[Tensor, ...]:
+    """Do what embedding_bag() does; -1 stands for no padding."""
+    how = (scale_grad_by_freq, mode, sparse, per_sample_weights, include_last_offset)
+    skipped = None if padding_idx < 0 else padding_idx
+    return embedding_bag(weight, indices, offsets, *how, skipped)

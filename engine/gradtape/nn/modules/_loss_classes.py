@@ -2,9 +2,17 @@
 
 from __future__ import annotations
 
+import warnings
+
 from ..._tensor import Tensor
 from .. import functional as F
 from ._loss import _Loss, _WeightedLoss
+
+_OLD_NAME = (
+    "`NLLLoss2d` has been deprecated. Please use `NLLLoss` instead as a drop-in "
+    "replacement and see https://pytorch.org/docs/main/nn.html#torch.nn.NLLLoss for "
+    "more details."
+)
 
 # ---- classes ----
 
@@ -32,6 +40,21 @@ class NLLLoss(_WeightedLoss):
             ignore_index=self.ignore_index,
             reduction=self.reduction,
         )
+
+
+class NLLLoss2d(NLLLoss):
+    """NLLLoss by its old name, which warns."""
+
+    def __init__(
+        self,
+        weight: Tensor | None = None,
+        size_average: bool | None = None,
+        ignore_index: int = -100,
+        reduce: bool | None = None,
+        reduction: str = "mean",
+    ) -> None:
+        warnings.warn(_OLD_NAME, FutureWarning, stacklevel=2)
+        super().__init__(weight, size_average, ignore_index, reduce, reduction)
 
 
 class CrossEntropyLoss(_WeightedLoss):

@@ -19,6 +19,7 @@ from ._loss_classes import MultiLabelMarginLoss as MultiLabelMarginLoss
 from ._loss_classes import MultiLabelSoftMarginLoss as MultiLabelSoftMarginLoss
 from ._loss_classes import MultiMarginLoss as MultiMarginLoss
 from ._loss_classes import NLLLoss as NLLLoss
+from ._loss_classes import NLLLoss2d as NLLLoss2d
 from ._loss_ctc import CTCLoss as CTCLoss
 from ._loss_pairs import CosineEmbeddingLoss as CosineEmbeddingLoss
 from ._loss_pairs import HingeEmbeddingLoss as HingeEmbeddingLoss
