@@ -106,3 +106,15 @@ def test_embedding_bag_of_the_older_name() -> None:
         return [list(found), weight.grad]
 
     assert_same(program)
+
+
+def test_batch_norm_counts_on_its_device() -> None:
+    def program(t: Any) -> Any:
+        with t.device("meta"):
+            layer = t.nn.BatchNorm2d(3)
+        before = [str(b.device) for b in layer.buffers()]
+        layer.load_state_dict({}, assign=True, strict=False)
+        count = layer.num_batches_tracked
+        return [before, str(count.device), count]
+
+    assert_same(program)

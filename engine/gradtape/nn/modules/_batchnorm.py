@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from ..._dtypes import int64
 from ..._tensor import Tensor, wrap
 from .. import functional as F
 from .. import init
@@ -47,7 +48,7 @@ class _NormBase(Module):
                 empty(num_features, device, dtype) if track_running_stats else None
             )
             self.register_buffer(name, tracked)
-        count = wrap(np.zeros((), np.int64)) if track_running_stats else None
+        count = empty((), device, int64) if track_running_stats else None
         self.register_buffer("num_batches_tracked", count)
         self.reset_parameters()
 
@@ -89,8 +90,10 @@ class _NormBase(Module):
         key = f"{prefix}num_batches_tracked"
         old = (local_metadata.get("version") or 1) < 2
         if old and self.track_running_stats and key not in state_dict:
-            # Files from before the counter: keep ours.
-            state_dict[key] = self.num_batches_tracked
+            # Files from before the counter: keep ours, if it has a value.
+            ours = self.num_batches_tracked
+            fresh = ours is None or ours.device.type == "meta"
+            state_dict[key] = wrap(np.zeros((), np.int64)) if fresh else ours
         found = (missing_keys, unexpected_keys, error_msgs)
         super()._load_from_state_dict(
             state_dict, prefix, local_metadata, strict, *found
