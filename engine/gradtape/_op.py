@@ -236,4 +236,6 @@ def formula_text(formula: Formula) -> str:
     body[-1] = body[-1][:end_column]
     body[0] = body[0][column:]
     text = " ".join(b"".join(body).decode().split())
+    if " if F.owns" in text:  # the same again, over the gradient's memory
+        text = text.rpartition(" else ")[2]
     return text.replace("F.", "").replace("( ", "(").replace(", )", ")")

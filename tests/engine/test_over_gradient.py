@@ -9,6 +9,8 @@ import pytest
 
 import gradtape
 from gradtape._backward import may_overwrite
+from gradtape._define import OPS
+from gradtape._op import formula_text
 from gradtape.ops import _over_gradient
 
 torch = pytest.importorskip("torch")
@@ -160,3 +162,16 @@ def test_operands_that_do_not_fit() -> None:
     assert _over_gradient.times(grad, outer).shape == (2, *SIZE)
     assert _over_gradient.over(grad, 2j).dtype == np.complex64
     assert _over_gradient.over(grad, 2.0) is grad
+
+
+@pytest.mark.parametrize(
+    ("name", "shown"),
+    [
+        ("mul", "grad * conj(other)"),
+        ("div", "grad / conj(other)"),
+        ("exp", "grad * conj(result)"),
+        ("relu", "threshold_backward(grad, result, 0)"),
+    ],
+)
+def test_the_formula_shown_is_the_derivative(name: str, shown: str) -> None:
+    assert formula_text(OPS[name].formulas[0]) == shown
