@@ -108,6 +108,14 @@ def test_a_position_that_is_no_number_is_told_and_the_rest_stays_usable(
     assert watched.errors == []
 
 
+SCROLLED = """() => {
+    const view = document.querySelector("#gradviz > div").shadowRoot;
+    const outer = view.querySelector(".gv");
+    outer.scrollTop = 500;
+    return outer.scrollTop;
+}"""
+
+
 @pytest.mark.parametrize("sample", ["cnn", "hostile", "overwritten", "raised"])
 def test_forty_characters_of_width_are_enough(
     new_page: Callable[..., Watched], tmp_path: Path, sample: str
@@ -130,5 +138,11 @@ def test_forty_characters_of_width_are_enough(
             }"""
         )
         assert wide == [], tab.inner_text()
+    if page.get_by_role("tab").count():
+        page.get_by_role("tab", name="Inspector").click()
+        page.keyboard.press("/")
+        page.keyboard.type("Backward")
+        page.keyboard.press("Enter")
+        assert page.evaluate(SCROLLED) == 0  # nothing can scroll the view itself away
     page.screenshot(path=tmp_path / f"{sample}.png")
     assert watched.errors == []

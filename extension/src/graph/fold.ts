@@ -193,7 +193,7 @@ function turnsBefore({ start, period }: Run, inside: Items, parts: Parts): 0 | 1
 }
 
 /** Letters that the names may take, so that what follows them is read too. */
-const NAMES_ROOM = 16;
+const NAMES_ROOM = 8;
 
 /** "cell  t = 0…199", "Block ×12", "conv, bn ×4". */
 function titleOf(run: Run, inside: Items, parts: Parts): string {
