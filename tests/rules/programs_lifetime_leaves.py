@@ -212,6 +212,21 @@ WRONG = [
         says=["`h`"],
         related=["backward pass"],
     ),
+    case(
+        "kept_after_a_hook_that_came_later",
+        """
+        import torch
+        x = torch.ones(3, requires_grad=True)
+        h = x * 2
+        h.retain_grad()
+        h.register_hook(lambda g: g * 10)  # CULPRIT
+        h.sum().backward()
+        assert h.grad.tolist() == [10.0, 10.0, 10.0]
+        """,
+        "hook-order",
+        says=["`h`", "what all hooks have made"],
+        related=["kept here"],
+    ),
 ]
 
 FINE = [
@@ -270,6 +285,18 @@ FINE = [
             optimizer.zero_grad()
             h.sum().backward()
             optimizer.step()
+        """,
+    ),
+    case(
+        "kept_beside_a_hook_that_only_looks",
+        """
+        import torch
+        x = torch.ones(3, requires_grad=True)
+        h, seen = x * 2, []
+        h.retain_grad()
+        h.register_hook(seen.append)
+        h.sum().backward()
+        assert h.grad.tolist() == seen[0].tolist() == [1.0, 1.0, 1.0]
         """,
     ),
 ]
