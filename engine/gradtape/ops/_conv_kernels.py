@@ -136,7 +136,7 @@ def gradients(
         total = (
             xp.zeros(weight.shape, grad.dtype)
             if total is None
-            else total.swapaxes(1, 2).reshape(weight.shape)
+            else xp.ascontiguousarray(total.swapaxes(1, 2)).reshape(weight.shape)
         )
     return found, total
 
