@@ -21,6 +21,7 @@ from gradviz.program.records import Program
 from gradviz.program.values import RawSite, Value
 
 MOST_CUTS = 60
+_ASKING = frozenset({"retain_grad"})  # that give nothing, and cut nothing
 _MOST_STEPS = 200  # calls to look back over, from where the graph took a value in
 
 
@@ -137,7 +138,8 @@ class _Finder:
 
     def _cut(self, call: Call) -> _Cut | None:
         """Return the call as a cut if it took from the graph and gave no gradient."""
-        if call.nodes or any(value.requires_grad for value in call.outputs):
+        gives = call.nodes or any(value.requires_grad for value in call.outputs)
+        if gives or call.op in _ASKING:
             return None
         sources = dict.fromkeys(
             (self.rows[value.node], value.output)

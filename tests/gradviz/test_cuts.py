@@ -44,6 +44,17 @@ def record(torch: Any) -> Session:
     return gradviz.record(engine=torch.__name__)
 
 
+def test_asking_for_a_gradient_to_be_kept_cuts_nothing(torch: Any):
+    x = start(torch)
+    with record(torch) as rec:
+        h = x * 2
+        h.retain_grad()
+        h.register_hook(lambda grad: grad * 10)
+        h.sum().backward()
+    assert "hook-order" in [each.slug for each in rec.diagnose().findings]
+    assert not ghosts(rec.snapshot())
+
+
 def test_a_branch_that_comes_back_detached_is_drawn_with_its_line(torch: Any):
     x = start(torch)
     with record(torch) as rec:
