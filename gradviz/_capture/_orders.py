@@ -45,7 +45,8 @@ def _passes(events: Iterable[RawEvent]) -> list[_Pass]:
     for event in events:
         raw = event.node
         if event.kind == "backward_begin" and raw is not None:
-            running.append(_Pass(raw, latest))
+            # What the pass walks was made before its root, maybe before the recording.
+            running.append(_Pass(raw, max(latest, raw.sequence or -1)))
             passes.append(running[-1])
         elif event.kind == "backward_end" and running:
             waiting.append(running.pop())

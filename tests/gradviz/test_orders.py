@@ -53,3 +53,13 @@ def test_each_pass_over_the_same_graph_counts_from_that_graph(lib: Any) -> None:
             (g,) = lib.autograd.grad(y, x, create_graph=True)
             (y + (g * g).sum()).backward()
     assert max(orders(recorder.snapshot())) == 1
+
+
+def test_a_pass_over_a_graph_of_before_the_recording_made_none_of_it(lib: Any) -> None:
+    x = lib.tensor([1.0, 2.0], requires_grad=True)
+    loss = (x * x).sum()
+    with gradviz.record() as recorder:
+        loss.backward()
+    found = orders(recorder.snapshot())
+    assert found
+    assert set(found) == {0}
