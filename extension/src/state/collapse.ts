@@ -2,6 +2,7 @@
 import { isFold } from "../graph/fold.js";
 import { unwantedValues } from "../graph/gradients.js";
 import type { OpNode, Scope, Snapshot } from "../ir/types.js";
+import { groupBy } from "./tables.js";
 
 /** The scopes around a scope, outermost first, itself last. Broken parents end it. */
 export function scopeChain(scopes: readonly Scope[], scope: number | null): number[] {
@@ -126,17 +127,6 @@ function nextLevel(
 /** The scopes directly inside each scope; null stands for the graph itself. */
 function childrenOf(scopes: readonly Scope[]): Map<number | null, number[]> {
   return groupBy(scopes.keys(), (scope) => scopes[scope]?.parent ?? null);
-}
-
-function groupBy<K>(ids: Iterable<number>, keyOf: (id: number) => K): Map<K, number[]> {
-  const groups = new Map<K, number[]>();
-  for (const id of ids) {
-    const key = keyOf(id);
-    const known = groups.get(key);
-    if (known === undefined) groups.set(key, [id]);
-    else known.push(id);
-  }
-  return groups;
 }
 
 /** Carry closed scopes over to a new snapshot by path. New scopes start open, but for the

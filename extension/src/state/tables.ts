@@ -16,11 +16,12 @@ export interface Tables {
   readonly writesTo: ReadonlyMap<number, readonly Write[]>;
 }
 
-function groupBy<Row>(
-  rows: readonly Row[],
-  keyOf: (row: Row) => number,
-): Map<number, Row[]> {
-  const groups = new Map<number, Row[]>();
+/** Rows by key, in their order. */
+export function groupBy<Row, Key>(
+  rows: Iterable<Row>,
+  keyOf: (row: Row) => Key,
+): Map<Key, Row[]> {
+  const groups = new Map<Key, Row[]>();
   for (const row of rows) {
     const key = keyOf(row);
     const group = groups.get(key);
