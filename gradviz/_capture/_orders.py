@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
-from gradviz._capture._raw import RawEvent, RawNode
+from gradviz._capture._raw import RawEvent, RawNode, reached
 
 
 @dataclass(slots=True, eq=False)
@@ -83,14 +83,4 @@ def _add_unlogged(nodes: list[RawNode], passes: list[_Pass]) -> None:
 
 def _largest(root: RawNode, found: dict[int, int]) -> int:
     """Return the largest order among the nodes that a pass from ``root`` can reach."""
-    largest = 0
-    seen = {id(root)}
-    stack = [root]
-    while stack:
-        raw = stack.pop()
-        largest = max(largest, found.get(id(raw), 0))
-        for edge in raw.edges:
-            if id(edge.producer) not in seen:
-                seen.add(id(edge.producer))
-                stack.append(edge.producer)
-    return largest
+    return max(found.get(key, 0) for key in reached([root]))

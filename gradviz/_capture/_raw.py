@@ -238,6 +238,18 @@ def ends_of(nodes: list[RawNode]) -> list[RawNode]:
     return [raw for raw in nodes if id(raw) not in consumed and any(raw.behind)]
 
 
+def reached(roots: Iterable[RawNode]) -> set[int]:
+    """Return the nodes that a pass from these comes to, by ``id``."""
+    found: set[int] = set()
+    waiting = list(roots)
+    while waiting:
+        raw = waiting.pop()
+        if id(raw) not in found:
+            found.add(id(raw))
+            waiting.extend(each for each in raw.behind if each is not None)
+    return found
+
+
 def leaves_of(nodes: Iterable[RawNode]) -> dict[int, RawNode]:
     """Return the leaves at which nodes end, by ``id``, in the order of their use."""
     ends = (each for raw in nodes for each in raw.behind)

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from functools import cache
 
-from gradviz._capture._raw import RawEvent, RawNode, Recording, ends_of
+from gradviz._capture._raw import RawEvent, RawNode, Recording, ends_of, reached
 
 
 def to_come(recording: Recording) -> Callable[[RawNode], bool]:
@@ -24,13 +24,13 @@ def to_come(recording: Recording) -> Callable[[RawNode], bool]:
         done, failed = _passes(recording.events)
         if not done:
             return -1, set()
-        walked = _reached(done)
+        walked = reached(done)
         held = [
             raw
             for raw in ends_of(recording.nodes)
             if id(raw) not in walked and any(each.holders for each in raw.outputs)
         ]
-        return max(raw.sequence or 0 for raw in done), _reached([*failed, *held])
+        return max(raw.sequence or 0 for raw in done), reached([*failed, *held])
 
     def may_come(raw: RawNode) -> bool:
         latest, waiting = facts()
@@ -50,14 +50,3 @@ def _passes(events: Iterable[RawEvent]) -> tuple[list[RawNode], list[RawNode]]:
         elif event.kind == "backward_end" and running:
             (failed if event.text else done).append(running.pop())
     return done, failed + running
-
-
-def _reached(roots: Iterable[RawNode]) -> set[int]:
-    found: set[int] = set()
-    waiting = list(roots)
-    while waiting:
-        raw = waiting.pop()
-        if id(raw) not in found:
-            found.add(id(raw))
-            waiting.extend(each for each in raw.behind if each is not None)
-    return found
