@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from ._backend import backend_of
 from ._device import device
 from ._dtypes import DTYPE_OF, dtype
+from ._tensor_memory import CPU, device_of
 
 if TYPE_CHECKING:
     from ._node_layout import Layout
@@ -70,9 +70,8 @@ class NodeSurface:
         arrays = [getattr(entry, "array", None) for entry in self.saved or ()]
         variable = getattr(self, "variable", None)
         arrays.append(None if variable is None else variable._data)
-        found = [backend_of(a).device_index(a) for a in arrays if a is not None]
-        cuda = [index for index in found if index is not None]
-        return device("cuda", cuda[0]) if cuda else device("cpu")
+        found = [device_of(array) for array in arrays if array is not None]
+        return next((each for each in found if each != CPU), CPU)
 
     def __call__(self, *gradients: Any) -> Any:
         """Run this node alone on gradients; see :func:`_node_call.call_node`."""

@@ -14,6 +14,7 @@ import weakref
 from collections import OrderedDict
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
+from ._backend import META, backend_of
 from ._fingerprint import fingerprint
 from ._node import Node, SavedTensor
 from ._observe import (
@@ -129,7 +130,9 @@ def _prints_of(saved: tuple[Any, ...]) -> list[int | None]:
 
 def _has_values(entry: Any) -> bool:
     memory: Any = getattr(entry, "memory", None)
-    return type(entry) is SavedTensor and type(memory) is not Packing
+    if type(entry) is not SavedTensor or type(memory) is Packing:
+        return False
+    return backend_of(entry.array) is not META
 
 
 def _report(node: Node, at: int, saved: SavedTensor, write: WriteRecord | None) -> None:

@@ -18,6 +18,15 @@ CPU, META_DEVICE = device("cpu"), device("meta")
 _new_tuple = tuple.__new__
 
 
+def device_of(array: Any) -> device:
+    """Return where an array of any backend lies."""
+    backend = backend_of(array)
+    if backend is META:
+        return META_DEVICE
+    index = backend.device_index(array)
+    return CPU if index is None else device("cuda", index)
+
+
 class TensorMemory:
     """What can be read off a tensor's array and its place in the storage."""
 
@@ -46,11 +55,7 @@ class TensorMemory:
     @property
     def device(self) -> device:
         """Where the memory is."""
-        backend = backend_of(self._data)
-        if backend is META:
-            return META_DEVICE
-        index = backend.device_index(self._data)
-        return CPU if index is None else device("cuda", index)
+        return device_of(self._data)
 
     @property
     def itemsize(self) -> int:

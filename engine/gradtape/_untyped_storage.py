@@ -15,6 +15,7 @@ from ._dtypes import dtype as DType
 from ._dtypes import uint8
 from ._storage import Storage, new_storage
 from ._storage_moves import is_fixed, resize_memory
+from ._tensor_memory import device_of
 
 _faces: weakref.WeakValueDictionary[int, UntypedStorage] = weakref.WeakValueDictionary()
 _shared: weakref.WeakValueDictionary[int, Any] = weakref.WeakValueDictionary()
@@ -78,11 +79,7 @@ class UntypedStorage:
     @property
     def device(self) -> Device:
         """Where the memory is."""
-        backend = backend_of(self._storage.owner)
-        if backend.name == "meta":
-            return Device("meta")
-        index = backend.device_index(self._storage.owner)
-        return Device("cpu") if index is None else Device("cuda", index)
+        return device_of(self._storage.owner)
 
     @property
     def is_cuda(self) -> bool:

@@ -10,6 +10,8 @@ from functools import cache
 from types import FrameType
 from typing import Any
 
+import numpy as np
+
 from gradtape._define import OPS
 from gradtape._node import AccumulateGrad, Node, SavedTensor
 from gradtape._op import Op, formula_text
@@ -17,6 +19,7 @@ from gradtape._packing import Packing
 from gradtape._site import internal_files
 from gradtape._storage import WRITE_LOG_LENGTH, Storage
 from gradtape._tensor import Tensor
+from gradtape._tensor_memory import device_of as where
 from gradtape._views import CopySlices
 from gradtape.autograd._custom_node import CustomNode
 from gradviz import ir
@@ -60,8 +63,7 @@ def storage_ids(node: Node) -> tuple[int, ...]:
 
 def device_of(array: Any) -> str:
     """Return the device of an array, as PyTorch writes it."""
-    device = getattr(array, "device", "cpu")
-    return "cpu" if isinstance(device, str) else f"cuda:{device.id}"
+    return "cpu" if isinstance(array, np.ndarray | np.generic) else str(where(array))
 
 
 @cache

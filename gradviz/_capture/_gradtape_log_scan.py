@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from gradtape._backend import backend_of
+from gradtape._backend import META, backend_of
 from gradtape._sparse import SparseArray
 from gradviz._capture._scan import summary_of
 from gradviz.program.values import Summary
@@ -26,7 +26,7 @@ class Scan:
 
     def summary(self, array: Any) -> Summary | None:
         """Return the summary of an array; None where it holds no numbers."""
-        if not self.on or array is None:
+        if not self.on or array is None or type(array) is META.array_type:
             return None
         if type(array) is SparseArray:
             array = array.values

@@ -32,9 +32,8 @@ from gradviz._capture._raw import (
     leaves_of,
     note_versions,
 )
-from gradviz._capture._stats import summarize
 from gradviz._capture._steps import Steps
-from gradviz._capture._summaries import Summaries
+from gradviz._capture._summaries import Summaries, summary_of
 from gradviz._capture._written import whole_of
 
 MAX_NODES = 20_000
@@ -178,7 +177,7 @@ class Recorder:
         if self.values:
             for raw, tensor in zip(outputs, event.outputs, strict=True):
                 if raw.statistics is None:
-                    raw.statistics = summarize(tensor._data)
+                    raw.statistics = summary_of(tensor._data)
         raw_node = None
         if event.node is not None:
             raw_node = self._read_op(event, outputs)
@@ -283,7 +282,7 @@ class Recorder:
 
     def _grad_of(self, leaf: Tensor) -> RawStatistics | None:
         """Summarize what is in ``.grad`` by now, where it held something before."""
-        return None if leaf._grad is None else summarize(leaf._grad._data)
+        return None if leaf._grad is None else summary_of(leaf._grad._data)
 
     def _on_hook(self, event: events.HookRan) -> None:
         raw = None if event.node is None else self._read(event.node)

@@ -7,9 +7,15 @@ from typing import Any
 
 import numpy as np
 
+from gradtape._backend import META
 from gradviz._capture._known import Known
 from gradviz._capture._raw import RawStatistics
 from gradviz._capture._stats import summarize
+
+
+def summary_of(array: Any) -> RawStatistics | None:
+    """Summarize an array; None for one on the meta device, which has no values."""
+    return None if type(array) is META.array_type else summarize(array)
 
 
 class Summaries:
@@ -28,8 +34,8 @@ class Summaries:
             return None
         summary = self._known.get(array)
         if summary is None:
-            summary = summarize(array)
-            if not isinstance(array, np.generic):  # NumPy's scalars
+            summary = summary_of(array)
+            if summary is not None and not isinstance(array, np.generic):
                 self._known.add(array, summary)
         return summary
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from gradtape._tensor import Tensor
 from gradviz._capture._engine import EngineReader
 from gradviz._capture._raw import RawNode, RawTensor
-from gradviz._capture._stats import summarize
+from gradviz._capture._summaries import summary_of
 
 _SMALL = 65_536  # elements that are looked at again whenever a part was written
 
@@ -19,5 +19,5 @@ def whole_of(
         return None
     whole = reader.tensor(base)
     if values and base.numel() <= max(_SMALL, 2 * part.numel()):
-        whole.statistics = summarize(base._data)
+        whole.statistics = summary_of(base._data)
     return whole

@@ -29,7 +29,7 @@ _UNKNOWN_SHAPE = "the shape of the result depends on values, which meta tensors 
 class MetaArray(NDArrayOperatorsMixin):
     """An array whose values cannot be read."""
 
-    __slots__ = ("_host",)
+    __slots__ = ("__weakref__", "_host")
     __array_priority__ = 1000
 
     def __init__(self, host: Any) -> None:

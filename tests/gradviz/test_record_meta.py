@@ -1,0 +1,23 @@
+"""A model on the meta device has no values; its graph is recorded all the same."""
+
+from __future__ import annotations
+
+import pytest
+
+import gradviz
+
+
+@pytest.mark.parametrize("engine", ["gradtape", "torch"])
+def test_models_without_values_are_recorded(engine: str) -> None:
+    lib = pytest.importorskip(engine)
+    nn = lib.nn
+    net = nn.Sequential(nn.Linear(4, 8), nn.ReLU(), nn.Linear(8, 1)).to("meta")
+    with gradviz.record(engine=engine) as recorder:
+        net(lib.empty(3, 4, device="meta")).sum().backward()
+    snapshot = recorder.snapshot()
+    assert snapshot.notes == ()
+    assert "ReluBackward0" in [node.name for node in snapshot.nodes]
+    leaves = [tensor for tensor in snapshot.tensors if tensor.is_leaf]
+    assert {tensor.device for tensor in leaves} == {"meta"}
+    assert (8, 4) in [tensor.shape for tensor in leaves]
+    assert not recorder.diagnose()
