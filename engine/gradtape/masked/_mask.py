@@ -3,19 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from math import inf, nan
 from typing import Any
 
 from .._define import FUNCTIONS
-from .._dtypes import bool_, float32, iinfo, uint8
+from .._dtypes import bool_, float32
 from .._dtypes import dtype as DType
 from .._tensor import Tensor
+from ._identity import identity
+from ._sparse import is_sparse, where_sparse
 
 Dims = int | Sequence[int] | None
 
 
 def mask_of(input: Tensor, mask: Tensor) -> Tensor:
-    """Return a mask as bools of the input's shape.
+    """Return a mask as bools, of the input's shape and layout.
 
     Raises IndexError for a mask of more dimensions than the input.
     """
@@ -25,7 +26,12 @@ def mask_of(input: Tensor, mask: Tensor) -> Tensor:
                 "_input_mask expected broadcastable mask (got mask dimensionality "
                 "higher than of the input)"
             )
-        mask = mask.expand(input.shape)
+        mask = (mask.to_dense() if is_sparse(mask) else mask).expand(input.shape)
+    if is_sparse(mask) and not is_sparse(input):
+        mask = mask.to_dense()
+    elif is_sparse(input):
+        mask = mask if is_sparse(mask) else mask.to_sparse(input.sparse_dim())
+        mask = mask.coalesce()
     return mask.to(bool_)
 
 
@@ -37,30 +43,18 @@ def filled(input: Tensor, mask: Tensor | None, name: str, ord: float = 2.0) -> T
     """
     if mask is None:
         return input
-    value = _identity(name, input, ord)
+    value = identity(name, input.dtype, ord)
     other = FUNCTIONS["full"]((), value, dtype=input.dtype, device=input.device)
-    return FUNCTIONS["where"](mask_of(input, mask), input, other)
+    return where(mask_of(input, mask), input, other)
 
 
-def _identity(name: str, input: Tensor, ord: float) -> float:
-    dtype = input.dtype
-    is_integer = (dtype.is_signed and not dtype.is_complex) or dtype is uint8
-    if name in ("sum", "prod"):
-        return int(name == "prod")
-    if name == "norm":
-        return inf if ord == -inf else 0
-    if name == "median":
-        return nan
-    if name in ("amax", "logaddexp", "logsumexp"):
-        if dtype.is_floating_point or (dtype.is_complex and name == "logsumexp"):
-            return -inf
-        if is_integer:
-            return iinfo(dtype).min
-    elif dtype.is_floating_point:
-        return inf
-    elif is_integer:
-        return iinfo(dtype).max
-    raise NotImplementedError(f"identity of {name} on {dtype} input")
+def where(mask: Tensor, input: Tensor, fill_value: Tensor) -> Tensor:
+    """Return what a mask leaves in of an input of its layout.
+
+    Elsewhere there is ``fill_value``, or in a COO tensor no coordinates.
+    """
+    choose = where_sparse if is_sparse(mask) else FUNCTIONS["where"]
+    return choose(mask, input, fill_value)
 
 
 def dims_of(dim: Dims, ndim: int) -> tuple[int, ...]:

@@ -10,6 +10,7 @@ from .._dtypes import float32, int64
 from .._tensor import Tensor
 from ..ops.norms import linalg_vector_norm
 from ._mask import Dims, counts, dims_of, filled, is_inexact, mask_of, one_dim
+from ._sparse import is_sparse, reduced
 
 
 def _total_dtype(input: Tensor, dtype: DType | None) -> DType:
@@ -34,7 +35,10 @@ def sum(
     """
     kind = _total_dtype(input, dtype)
     dims = dims_of(dim, input.dim())
-    return filled(input, mask, "sum").sum(dims, bool(keepdim), dtype=kind)
+    inside = filled(input, mask, "sum")
+    if is_sparse(inside):
+        return reduced("sum", inside, dims, bool(keepdim), kind)
+    return inside.sum(dims, bool(keepdim), dtype=kind)
 
 
 def prod(
@@ -47,10 +51,39 @@ def prod(
 ) -> Tensor:
     """Multiply what the mask leaves in; 1 where it leaves nothing."""
     dims = dims_of(dim, input.dim())
-    found = filled(input, mask, "prod").to(_total_dtype(input, dtype))
+    kind = _total_dtype(input, dtype)
+    found = filled(input, mask, "prod")
+    if is_sparse(found):
+        _check_masked("prod", mask)
+        return reduced("prod", found, dims, bool(keepdim), kind)
+    found = found.to(kind)
     for each in reversed(dims):
         found = found.prod(each, keepdim=bool(keepdim))
     return found
+
+
+def _check_masked(name: str, mask: Tensor | None) -> None:
+    if mask is None:
+        raise ValueError(
+            f"masked {name} expects explicit mask for sparse_coo tensor input"
+        )
+
+
+def _extreme(
+    name: str,
+    input: Tensor,
+    dim: Dims,
+    keepdim: bool,
+    dtype: DType | None,
+    mask: Tensor | None,
+) -> Tensor:
+    kind = dtype or input.dtype
+    inside = filled(input, mask, name)
+    dims = dims_of(dim, input.dim())
+    if is_sparse(inside):
+        _check_masked("amax", mask)  # PyTorch says so for amin too
+        return reduced(name, inside, dims, keepdim, kind)
+    return FUNCTIONS[name](inside, dims, keepdim).to(kind)
 
 
 def amax(
@@ -62,9 +95,7 @@ def amax(
     mask: Tensor | None = None,
 ) -> Tensor:
     """Return the largest of what the mask leaves in."""
-    inside = filled(input, mask, "amax")
-    found = inside.amax(dims_of(dim, input.dim()), bool(keepdim))
-    return found.to(dtype or input.dtype)
+    return _extreme("amax", input, dim, bool(keepdim), dtype, mask)
 
 
 def amin(
@@ -76,9 +107,7 @@ def amin(
     mask: Tensor | None = None,
 ) -> Tensor:
     """Return the smallest of what the mask leaves in."""
-    inside = filled(input, mask, "amin")
-    found = inside.amin(dims_of(dim, input.dim()), bool(keepdim))
-    return found.to(dtype or input.dtype)
+    return _extreme("amin", input, dim, bool(keepdim), dtype, mask)
 
 
 def argmax(
