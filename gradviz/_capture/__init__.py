@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from typing import TYPE_CHECKING, Any, cast
 
 from gradviz import ir
 from gradviz._capture._raw import KEPT_STEPS
@@ -18,14 +18,18 @@ if TYPE_CHECKING:
 def capture(loss: Any, *, title: str = "") -> ir.Snapshot:
     """Return a snapshot of the graph behind a tensor, as ``backward()`` would walk it.
 
-    Raises CaptureError for anything that is no tensor of a supported engine, and for a
-    tensor without a graph.
+    Of several tensors, in lists, tuples and dicts such as a model returns, the graph
+    behind all of them: those that require grad are its roots. Raises CaptureError for
+    anything that is no tensor of a supported engine, and where none has a graph.
 
     >>> import gradtape as torch, gradviz
     >>> x = torch.tensor([1.0, 2.0], requires_grad=True)
     >>> snapshot = gradviz.capture((x * x).sum())
     >>> [node.name for node in snapshot.nodes]
     ['AccumulateGrad', 'MulBackward0', 'SumBackward0']
+    >>> both = gradviz.capture({"loss": x.sum(), "penalty": (x * x).sum()})
+    >>> [both.nodes[root].name for root in both.roots]
+    ['SumBackward0', 'SumBackward0']
     """
     return read_graph(loss, title=title)[0]
 
@@ -34,23 +38,52 @@ def read_graph(
     loss: Any, *, title: str = ""
 ) -> tuple[ir.Snapshot, Callable[[Any], int | None]]:
     """Return the snapshot of a graph, and which row of it a live node is."""
-    if _is_gradtape(loss):
-        from gradviz._capture._finished import read_graph as read
-    elif _is_torch(loss):
-        from gradviz._capture._torch_finished import read_graph as read
-    else:
-        name = f"{type(loss).__module__}.{type(loss).__qualname__}"
+    found = list(_tensors_in(loss))
+    if not found:
         raise CaptureError(
             "expected a tensor of PyTorch or gradtape, a recorder or a snapshot, got "
-            + name.replace("builtins.", "")
+            + _described(loss)
         )
-    if not loss.requires_grad:
-        raise CaptureError(
-            f"the tensor of shape {tuple(loss.shape)} has no graph: it does not "
-            "require grad, and nothing it was computed from does. Set "
-            "requires_grad=True on an input, and check that grad mode was on."
-        )
-    return read(loss, title=title)
+    if all(map(_is_gradtape, found)):
+        from gradviz._capture._finished import read_graph as read
+    elif all(map(_is_torch, found)):
+        from gradviz._capture._torch_finished import read_graph as read
+    else:
+        raise CaptureError("expected tensors of one engine, got some of each")
+    roots = [tensor for tensor in found if tensor.requires_grad]
+    if not roots:
+        raise CaptureError(_without_graph(found))
+    return read(roots, title=title)
+
+
+def _tensors_in(given: Any) -> Iterator[Any]:
+    if _is_gradtape(given) or _is_torch(given):
+        yield given
+    elif isinstance(given, Mapping | list | tuple):
+        values = given.values() if isinstance(given, Mapping) else given
+        for each in cast("Iterable[Any]", values):
+            yield from _tensors_in(each)
+
+
+def _described(given: Any) -> str:
+    """Return the type's name, and what to give in its place."""
+    kind = type(given)
+    name = f"{kind.__module__}.{kind.__qualname__}".removeprefix("builtins.")
+    if callable(getattr(given, "named_parameters", None)):
+        return f"{name}: call the module and give what it returns"
+    if isinstance(given, Mapping | list | tuple):
+        return f"{name} without a tensor in it"
+    return name
+
+
+def _without_graph(tensors: list[Any]) -> str:
+    what = f"the tensor of shape {tuple(tensors[0].shape)} has no graph: it does not"
+    if len(tensors) > 1:
+        what = f"none of the {len(tensors)} tensors has a graph: they do not"
+    return (
+        f"{what} require grad, and nothing that went into the computation does. Set "
+        "requires_grad=True on an input, and check that grad mode was on."
+    )
 
 
 def record(
@@ -69,7 +102,8 @@ def record(
     engines are recorded where both are imported, unless ``engine`` names one. Without
     ``graph`` or without ``findings`` a recording costs less and knows less.
     ``diagnose()`` of what it returns says which line is to blame for what went wrong;
-    an exception that leaves the block carries that as a note.
+    an exception that leaves the block carries that as a note. Raises ValueError for a
+    number of steps below one and for an engine that is neither.
 
     >>> import gradtape as torch, gradviz
     >>> x = torch.tensor([3.0], requires_grad=True)

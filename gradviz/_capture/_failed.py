@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from types import FrameType
 from typing import Any
 
@@ -54,9 +53,9 @@ def _graph(log: Any, first: int, frame: FrameType | None, title: str) -> ir.Snap
         return _without(title, _NOTHING_ALIVE)
     if not _is_small({loss.grad_fn for loss in losses}):
         return _without(title, _TOO_LARGE)
-    from gradviz._capture._finished import read_graphs
+    from gradviz._capture._finished import graph_of_ends
 
-    return replace(read_graphs(losses, frame, title=title)[0], notes=())
+    return graph_of_ends(losses, frame, title=title)
 
 
 def _results(event: Any) -> tuple[Any, ...]:

@@ -21,27 +21,38 @@ NOT_RECORDED = (
 
 
 def read_graph(
-    loss: Tensor, *, title: str
+    losses: Sequence[Tensor], *, title: str
 ) -> tuple[ir.Snapshot, Callable[[Node], int | None]]:
-    """Walk the finished graph behind ``loss``.
+    """Walk the finished graph behind tensors, which require grad.
 
-    Returns its snapshot, and which row a live node has in it. The tensor requires grad.
+    Returns its snapshot, and which row a live node has in it.
     """
-    return read_graphs([loss], users_frame(), title=title)
+    recording, row_of = _walk(losses, users_frame(), title)
+    return assemble(recording), row_of
 
 
-def read_graphs(
-    losses: Sequence[Tensor], frame: FrameType | None, *, title: str
-) -> tuple[ir.Snapshot, Callable[[Node], int | None]]:
-    """Walk the graphs behind several tensors; its roots are those no other one used."""
+def graph_of_ends(
+    tensors: Sequence[Tensor], frame: FrameType | None, *, title: str
+) -> ir.Snapshot:
+    """Return the graph behind all these; its roots are those no other one used."""
+    recording, _ = _walk(tensors, frame, title)
+    used = {id(producer) for raw in recording.nodes for producer in raw.behind}
+    recording.roots = [root for root in recording.roots if id(root) not in used]
+    recording.notes = []
+    return assemble(recording)
+
+
+def _walk(
+    losses: Sequence[Tensor], frame: FrameType | None, title: str
+) -> tuple[Recording, Callable[[Node], int | None]]:
     reader = EngineReader()
     reader.names = names_in_frame(frame, Tensor)
-    reached: dict[int, RawNode] = {}
+    roots: dict[int, RawNode] = {}
     for loss in losses:
         node = edge_of(loss)
         assert node is not None  # it requires grad
         root = reader.node(node)
-        reached[id(root)] = root
+        roots[id(root)] = root
         if loss.grad_fn is not None and loss._nr < len(root.outputs):
             at = loss._nr
             made = (*root.outputs[:at], reader.tensor(loss), *root.outputs[at + 1 :])
@@ -51,8 +62,8 @@ def read_graphs(
     nodes = sorted(
         reader.made, key=lambda raw: -1 if raw.sequence is None else raw.sequence
     )
-    used = {id(producer) for raw in nodes for producer in raw.behind}
-    roots = [root for key, root in reached.items() if key not in used]
     rows = {id(raw): row for row, raw in enumerate(nodes)}
-    recording = Recording(PRODUCER, title, nodes, roots, notes=[NOT_RECORDED])
-    return assemble(recording), lambda node: rows.get(id(reader.node(node)))
+    recording = Recording(
+        PRODUCER, title, nodes, list(roots.values()), notes=[NOT_RECORDED]
+    )
+    return recording, lambda node: rows.get(id(reader.node(node)))

@@ -7,7 +7,7 @@ from collections.abc import Generator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from types import FrameType, TracebackType
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol, get_args
 
 from gradviz import ir
 from gradviz._capture._program import Engine, RunLog, imported_engines, open_log
@@ -71,6 +71,8 @@ class Session:
     ) -> None:
         if steps < 1:
             raise ValueError(f"a recording keeps at least 1 step, not {steps}")
+        if engine not in (None, *get_args(Engine)):
+            raise ValueError(f"engine is 'gradtape', 'torch' or None, not {engine!r}")
         self.title = title
         self.annotates = True  # an error that leaves the block gets its cause as a note
         self._values = values

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import cache
 from typing import Any
 
@@ -25,15 +25,16 @@ class TorchFinished:
     Looking takes a few microseconds a node; rows are made when they are asked for.
     """
 
-    def __init__(self, loss: Any, *, title: str = "") -> None:
+    def __init__(self, losses: Sequence[Any], *, title: str = "") -> None:
         import torch
 
         self.title = title
         self.producer = producer(torch)
         with collector_paused(), torch._C.DisableTorchFunction():
-            root = _root_of(torch, loss)
+            roots = dict.fromkeys([_root_of(torch, loss) for loss in losses])
             named = tensors_in_frame(users_frame(), torch.Tensor)
-            self.seen = look([root], [(None, loss), *named])
+            ends = [(None, loss) for loss in losses]
+            self.seen = look(list(roots), [*ends, *named])
         self._snapshot: ir.Snapshot | None = None
 
     def snapshot(self) -> ir.Snapshot:
@@ -70,14 +71,14 @@ class TorchFinished:
 
 
 def read_graph(
-    loss: Any, *, title: str
+    losses: Sequence[Any], *, title: str
 ) -> tuple[ir.Snapshot, Callable[[Any], int | None]]:
-    """Walk the finished graph behind ``loss``.
+    """Walk the finished graph behind tensors, which require grad.
 
     Returns its snapshot, with rows that are made when they are read, and which row a
-    live node has in it. The tensor requires grad.
+    live node has in it.
     """
-    found = TorchFinished(loss, title=title)
+    found = TorchFinished(losses, title=title)
     return later(found.snapshot), found.row_finder()
 
 

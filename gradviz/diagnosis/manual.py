@@ -6,6 +6,7 @@ What a comparison of ranks names is explained too: :mod:`gradviz.diagnosis.rank_
 from __future__ import annotations
 
 import ast
+import difflib
 import re
 import sys
 import textwrap
@@ -91,8 +92,14 @@ def find_rule(name: str) -> Rule | Cause:
     for rule in documented():
         if wanted in (rule.code.lower(), rule.slug):
             return rule
+    slugs = [rule.slug for rule in documented()]
+    letters = wanted.replace("-", "")
+    alike = [slug for slug in slugs if letters and letters in slug.replace("-", "")]
+    alike = alike or difflib.get_close_matches(wanted, slugs)
+    meant = f" (is it {' or '.join(alike[:3])}?)" if alike else ""
     raise GradvizError(
-        f"there is no rule {name!r}; `gradviz explain` without a name lists them all."
+        f"there is no rule {name!r}{meant}; `gradviz explain` without a name lists "
+        "them all."
     )
 
 

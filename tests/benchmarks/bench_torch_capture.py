@@ -58,7 +58,7 @@ def report(rounds: int) -> None:
     for name, build in MODELS.items():
         loss = build(torch)
         count = bare_walk(loss)
-        looked = [TorchFinished(loss) for _ in range(rounds)]
+        looked = [TorchFinished([loss]) for _ in range(rounds)]
         ways: tuple[Callable[[], Any], ...] = (
             lambda loss=loss: bare_walk(loss),
             lambda loss=loss: gradviz.capture(loss),

@@ -79,3 +79,45 @@ def test_capture_marks_what_a_hook_packed():
     assert all(saved.hooked for saved in snapshot.saved)
     shapes = [snapshot.tensors[saved.tensor].shape for saved in snapshot.saved]
     assert sorted(shapes) == [(1, 2), (1, 2), (2, 1)]
+
+
+@pytest.mark.parametrize("engine", ["gradtape", "torch"])
+def test_the_graph_behind_all_that_a_model_returns(engine):
+    lib = pytest.importorskip(engine)
+    x = lib.ones(3, requires_grad=True)
+    hidden = x.exp()
+    given = {"hidden": hidden, "losses": [hidden.sum(), x.norm()], "mask": lib.ones(3)}
+    snapshot = gradviz.capture(given)
+    validate(snapshot)
+    names = [snapshot.nodes[root].name for root in snapshot.roots]
+    assert sorted(names) == [
+        "ExpBackward0",
+        "LinalgVectorNormBackward0",
+        "SumBackward0",
+    ]
+    assert len(snapshot.nodes) == 4
+    twice = gradviz.capture((hidden, hidden))
+    assert [twice.nodes[root].name for root in twice.roots] == ["ExpBackward0"]
+
+
+@pytest.mark.parametrize("engine", ["gradtape", "torch"])
+def test_capture_says_what_to_give_instead(engine):
+    lib = pytest.importorskip(engine)
+    with pytest.raises(gradviz.CaptureError, match="call the module and give what"):
+        gradviz.capture(lib.nn.Linear(2, 3))
+    with pytest.raises(gradviz.CaptureError, match="tuple without a tensor in it"):
+        gradviz.capture((1, [None]))
+    with pytest.raises(gradviz.CaptureError, match="none of the 2 tensors has a graph"):
+        gradviz.capture([lib.ones(2), lib.ones(3)])
+
+
+def test_capture_of_two_engines_at_once_is_refused():
+    torch = pytest.importorskip("torch")
+    both = [torch.ones(1, requires_grad=True), gt.ones(1, requires_grad=True)]
+    with pytest.raises(gradviz.CaptureError, match="tensors of one engine"):
+        gradviz.capture(both)
+
+
+def test_an_unknown_engine_is_refused_at_once():
+    with pytest.raises(ValueError, match="engine is 'gradtape', 'torch' or None"):
+        gradviz.record(engine="jax")  # pyright: ignore[reportArgumentType]

@@ -51,3 +51,7 @@ def test_explain_shows_one_rule_or_lists_all(capsys: Any):
     assert len(capsys.readouterr().out.splitlines()) == len(documented())
     assert cli.main(["explain", "GV000"]) == 2
     assert "there is no rule 'GV000'" in capsys.readouterr().err
+    assert cli.main(["explain", "backwardtwice"]) == 2
+    assert "(is it backward-twice?)" in capsys.readouterr().err
+    assert cli.main(["explain", "bakward-twice"]) == 2
+    assert "(is it backward-twice" in capsys.readouterr().err

@@ -35,7 +35,7 @@ def test_a_look_keeps_no_tensor_and_makes_rows_later():
     x = torch.ones(3, requires_grad=True)
     y = x.exp()
     seen = weakref.ref(y), weakref.ref(x)
-    found = TorchFinished((y * 2).sum(), title="later")
+    found = TorchFinished([(y * 2).sum()], title="later")
     del x, y
     assert [each() for each in seen] == [None, None]
     snapshot = found.snapshot()
