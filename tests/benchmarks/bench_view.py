@@ -64,7 +64,7 @@ FRAME_MILLIS = 17
 SEARCH_MILLIS = 50
 PAINT_MILLIS = 300
 BUNDLE_KILOBYTES = 200
-CROSSINGS = 1.2  # times dot's
+CROSSINGS = 1.2  # times dot's, or dagre's where dot is not done
 
 # Notes the script time of every frame, and when the first picture stood.
 WATCH = """
@@ -112,8 +112,9 @@ def layout_bounds(rows: list[dict[str, Any]]) -> Iterator[Bound]:
             yield Bound(f"layout of {place}", most, row["millis"], "ms")
         if row["view"] == "first view":
             yield Bound(f"{place}", FIRST_BOXES, row["boxes"], "boxes")
-        if row.get("dot") is not None:
-            most = CROSSINGS * row["dot"]["crossings"]
+        rival = row.get("dot") or row.get("dagre")  # dagre where dot is not done
+        if rival is not None:
+            most = CROSSINGS * rival["crossings"]
             yield Bound(f"crossings of {place}", most, row["crossings"], "")
 
 

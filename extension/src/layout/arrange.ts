@@ -41,7 +41,7 @@ export function arrange(
   checkOrder(layered, ordering);
   const coordinates = assignCoordinates(layered, ordering, options);
   checkCoordinates(layered, ordering, coordinates);
-  const lanes = assignLanes(layered, coordinates);
+  const lanes = assignLanes(layered, ordering, coordinates);
   const { x, y, bottom } = coordinates;
   for (let vertex = 0; vertex < graph.count; vertex++) {
     if (graph.pin[vertex] === -1) y[vertex] = -above;

@@ -145,19 +145,71 @@ describe("large graphs", () => {
   });
 });
 
-test("with many long edges they are curves over the picture, without lanes", () => {
-  const line = chain(200);
-  const long = Array.from({ length: 40 }, (_, i) => i);
-  const graph = typed(
+/** A chain, and more edges over it. */
+function chainWith(count: number, long: readonly (readonly [number, number])[]) {
+  const line = chain(count);
+  return typed(
     [...line.parent],
     [...line.open],
-    [...line.source, ...long],
-    [...line.target, ...long.map((i) => 150 + i)],
+    [...line.source, ...long.map(([from]) => from)],
+    [...line.target, ...long.map(([, to]) => to)],
   );
-  const placement = layout(graph, uniformSizes(graph));
-  const points = (placement.starts[200] ?? 0) - (placement.starts[199] ?? 0);
-  expect(placement.overlay[199]).toBe(1);
-  expect(points).toBe(4);
+}
+
+/** The x of the lane in which an edge runs. */
+function laneOf({ points, starts }: Placement, edge: number): number {
+  const across = points.subarray(starts[edge], starts[edge + 1]);
+  expect(across.length).toBe(8);
+  return across[2] ?? Number.NaN;
+}
+
+describe("lanes of long edges", () => {
+  test("an edge over another one runs outside of it", () => {
+    const graph = chainWith(400, [
+      [0, 399],
+      [100, 300],
+      [10, 390],
+    ]);
+    const placement = layout(graph, uniformSizes(graph));
+    const aside = [399, 400, 401].map((edge) =>
+      Math.abs(laneOf(placement, edge) - (placement.x[0] ?? 0)),
+    );
+    expect(aside[0]).toBeGreaterThan(Math.max(...aside.slice(1)));
+  });
+
+  test("edges one below another share a lane", () => {
+    const graph = chainWith(400, [
+      [0, 100],
+      [120, 220],
+      [240, 340],
+    ]);
+    const placement = layout(graph, uniformSizes(graph));
+    const lanes = [399, 400, 401].map((edge) => laneOf(placement, edge));
+    expect(new Set(lanes).size).toBe(1);
+  });
+
+  test("hundreds that lie in one another do not cross", () => {
+    const count = 800;
+    const long = Array.from({ length: 300 }, (_, i) => [i, count - 1 - i] as const);
+    const graph = chainWith(count, long);
+    const placement = layout(graph, uniformSizes(graph));
+    const sides: number[][] = [[], []];
+    long.forEach((_, i) => {
+      const lane = laneOf(placement, count - 1 + i) - (placement.x[0] ?? 0);
+      sides[lane < 0 ? 0 : 1]?.push(Math.abs(lane));
+    });
+    for (const side of sides) expect(side).toEqual([...side].sort((a, b) => b - a));
+    expect(sides[0]?.length).toBe(150);
+  });
+
+  test("thousands are curves over the picture", () => {
+    const long = Array.from({ length: 1100 }, (_, i) => [i, i + 100] as const);
+    const graph = chainWith(1300, long);
+    const { points, starts, overlay } = layout(graph, uniformSizes(graph));
+    expect(points.length).toBeGreaterThan(0);
+    expect(overlay[1299]).toBe(1);
+    expect((starts[1300] ?? 0) - (starts[1299] ?? 0)).toBe(4);
+  });
 });
 
 test("turns of a loop stand below one another, whatever else they share", () => {
