@@ -9,7 +9,10 @@ the next time on.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from contextlib import suppress
 from typing import Any
+
+import numpy as np
 
 from . import _errors
 from ._define import tensor_ops
@@ -167,7 +170,18 @@ def _check_one(hook: Any, old: Tensor | None, new: Any) -> None:
 
 
 def _as_tensor(F: Any, grad: Any) -> Any:
-    return wrap(as_array(grad)) if F.raw and grad is not None else grad
+    return wrap(_writable(as_array(grad))) if F.raw and grad is not None else grad
+
+
+def _writable(array: Any) -> Any:
+    """Let a hook write a gradient whose elements share cells, as PyTorch does.
+
+    NumPy marks what it broadcast as read-only, and its refusal names no tensor.
+    """
+    if type(array) is np.ndarray and not array.flags.writeable:
+        with suppress(ValueError):  # over memory that nobody may write
+            array.flags.writeable = True
+    return array
 
 
 def _as_tensors(F: Any, grads: Sequence[Any]) -> tuple[Tensor | None, ...]:

@@ -313,6 +313,10 @@ def at_version(old: Glance, version: int) -> Glance:
 def root_of(array: Any) -> Any:
     """Return the array that owns the memory of this one."""
     kind = type(array)
-    while type(base := getattr(array, "base", None)) is kind:
+    while (base := getattr(array, "base", None)) is not None:
+        if type(base) is not kind:  # as_strided() puts an object of NumPy's in between
+            base = getattr(base, "base", None)
+            if type(base) is not kind:
+                break
         array = base
     return array

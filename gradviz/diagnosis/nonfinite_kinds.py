@@ -53,7 +53,7 @@ def of_kind(history: History, kind: Kind) -> list[Birth]:
 def _counts(birth: Birth) -> bool:
     if birth.hurts:
         return True
-    if birth.how == "data" and birth.turned_nan is None:
+    if birth.turned_nan is None and (birth.how == "data" or _is_inner_mask(birth)):
         return False
     return birth.stays and not birth.guarded
 
@@ -167,6 +167,12 @@ def _fully_masked(birth: Birth) -> bool:
         return True
     log_of_mask = birth.call is not None and of_op(birth.call.op) == "log"
     return log_of_mask and 0 < nans <= infs
+
+
+def _is_inner_mask(birth: Birth) -> bool:
+    """Tell whether attention filled a mask of its own with -inf, as it is meant to."""
+    call = birth.call
+    return call is not None and of_op(call.op) == "softmax" and not birth.is_nan
 
 
 def _is_mask(birth: Birth) -> bool:

@@ -19,6 +19,18 @@ def tensor_hook_replaces(t):
     return x.grad
 
 
+def tensor_hook_writes_a_sums_gradient(t):
+    x = t.tensor([1.0, 2.0], requires_grad=True)
+    y = x * 2
+
+    def block(grad):
+        grad[0] = 0.0  # one cell, seen in both places
+
+    y.register_hook(block)
+    y.sum().backward()
+    return x.grad
+
+
 def leaf_hook(t):
     x = t.tensor([1.0, 2.0], requires_grad=True)
     seen = []

@@ -136,4 +136,21 @@ HOOKS: list[Case] = [
         """,
         "hook-before-inplace",
     ),
+    case(
+        "hook_writes_part_of_a_sums_gradient",
+        """
+        import torch
+
+        w = torch.tensor([1.0, 2.0, 3.0], requires_grad=True)
+        left = w * 1.0
+        right = w * 2.0
+
+        def block(grad):
+            grad[0] = 0.0  # CULPRIT
+
+        left.register_hook(block)
+        (left + right).sum().backward()
+        """,
+        "hook-mutates-grad",
+    ),
 ]

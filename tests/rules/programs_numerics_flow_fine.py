@@ -163,4 +163,17 @@ FINE = [
         (a(x).pow(2).mean() + 1e-8 * b(x).pow(2).mean()).backward()
         """,
     ),
+    case(
+        "attention_makes_a_mask_of_its_own",
+        """
+        import torch
+        import torch.nn as nn
+        torch.manual_seed(0)
+        attention = nn.MultiheadAttention(4, 2, batch_first=True)
+        x = torch.randn(2, 3, 4)
+        pad = torch.tensor([[False, False, True], [False, False, False]])
+        y, _ = attention(x, x, x, key_padding_mask=pad, need_weights=False)
+        y.pow(2).mean().backward()
+        """,
+    ),
 ]
