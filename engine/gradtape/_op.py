@@ -40,6 +40,9 @@ Promotion: TypeAlias = Literal["none", "common", "float", "compare", "rest"]
 
 _TENSOR_MARKS = {"Array", "Operand", "Array | None", "Operand | None", "Arrays"}
 
+UNDERIVED = "derivative for aten::{name} is not implemented"
+"""What the formula says of an op that PyTorch records without being able to derive."""
+
 
 @dataclass(frozen=True, slots=True)
 class Formula:

@@ -4,10 +4,14 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+
 from .._define import FUNCTIONS, OPS
 from .._dtypes import CPP_TYPE, result_type_of
 from .._inplace import in_place
+from .._op import UNDERIVED as UNDERIVED_SENTENCE
 from .._op import Check
+from .._operands import broadcast_error
 from .._tensor import Tensor
 
 
@@ -64,9 +68,19 @@ def leaves_out(kinds: str, label: str, count: int = 2) -> Check:
     def check(_name: str, *args: Any) -> None:
         operands = args[:count]
         if kind_of(*operands) in kinds:
+            _check_shapes(operands)
             raise not_implemented(label, *operands)
 
     return check
+
+
+def _check_shapes(operands: tuple[Any, ...]) -> None:
+    """Refuse shapes that do not broadcast, which PyTorch looks at before dtypes."""
+    shapes = [each._data.shape for each in operands if isinstance(each, Tensor)]
+    try:
+        np.broadcast_shapes(*shapes)
+    except ValueError:
+        raise broadcast_error(*shapes) from None
 
 
 def refuses(kinds: str, sentence: str, error: type[Exception] = RuntimeError) -> Check:
@@ -140,6 +154,6 @@ def underived(name: str, *tensors: str) -> dict[Any, Any]:
     """Return derivatives that refuse: an op PyTorch records without being able to."""
 
     def refuse(F: Any, grad: Any) -> Any:
-        raise RuntimeError(f"derivative for aten::{name} is not implemented")
+        raise RuntimeError(UNDERIVED_SENTENCE.format(name=name))
 
     return dict.fromkeys(tensors, refuse)

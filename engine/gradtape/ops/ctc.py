@@ -10,6 +10,7 @@ import math
 from typing import Any, NamedTuple
 
 from .._define import Array, op
+from ._operand import UNDERIVED, underived
 from ._product import scalar_name
 
 Lengths = tuple[int, ...]
@@ -181,7 +182,12 @@ def _emitted(xp: Any, log_probs: Any, states: _States) -> Any:
     return xp.take_along_axis(log_probs, index, 2)
 
 
-@op({}, method=False, function=False)
+@op(
+    underived("_ctc_loss_backward", "grad_output", "log_probs"),
+    node=UNDERIVED,
+    method=False,
+    function=False,
+)
 def _ctc_loss_backward(
     xp: Any,
     grad_output: Array,

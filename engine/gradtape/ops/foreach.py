@@ -71,7 +71,14 @@ def _beside(own: Tensors, given: Any) -> Iterable[Any]:
 
 def _factors(own: Tensors, given: Any) -> Iterable[Any]:
     """Return the number for each tensor; a vector of them stands for a list."""
-    if isinstance(given, Tensor) and given.dim():
+    if isinstance(given, Tensor):
+        if not given.is_contiguous():
+            raise RuntimeError("Expected scalars to be contiguous.")
+        if given.dim() != 1:
+            raise RuntimeError(
+                "Expected packed scalar Tensor to be of dimension 1. Got "
+                f"{given.dim()} instead."
+            )
         if given.numel() != len(own):
             raise RuntimeError(
                 f"Expected length of scalars to match input of length {len(own)} but "
@@ -120,12 +127,13 @@ def _ternary(
     own: Tensors,
     tensor1: Any,
     tensor2: Any,
+    *given: Any,
     value: Any = 1,
-    *,
     scalars: Any = None,
 ) -> Iterable[Tensor]:
     lists = _beside(own, tensor1), _beside(own, tensor2)
-    factors = _factors(own, value if scalars is None else scalars)
+    scalars = given[0] if given else scalars
+    factors = _beside(own, value) if scalars is None else _factors(own, scalars)
     return (
         getattr(a, name)(b, c, value=n)
         for a, b, c, n in zip(own, *lists, factors, strict=True)

@@ -6,6 +6,7 @@ from typing import Any
 
 from .._define import Array, op
 from .._dtypes import DTYPE_OF, int64, uint8
+from ._operand import UNDERIVED, underived
 from .loss import MEAN, NONE, reduced
 
 
@@ -265,11 +266,8 @@ def multi_margin_loss(
 
 
 @op(
-    {
-        "grad_output": lambda F, grad, self, target, p, margin, weight, reduction: (
-            _margin_adjoint(F, grad, self, target, p, margin, weight, reduction)
-        )
-    },
+    underived("multi_margin_loss_backward", "grad_output", "self", "weight"),
+    node=UNDERIVED,
     method=False,
     function=False,
 )
@@ -294,27 +292,6 @@ def _multi_margin_loss_backward(
         slope /= rows.shape[0]
     scale = grad_output.reshape(-1, 1) if reduction == NONE else grad_output
     return (slope * scale).reshape(self.shape)
-
-
-def _margin_adjoint(
-    F: Any,
-    grad: Any,
-    self: Any,
-    target: Any,
-    p: int,
-    margin: float,
-    weight: Any,
-    reduction: int,
-) -> Any:
-    ones = F.ones_like(self)
-    slope = F._multi_margin_loss_backward(
-        F.sum(ones) * 0 + 1, self, target, p, margin, weight, 2
-    )
-    found = grad * slope
-    if reduction == NONE:
-        return F.sum(found, -1)
-    total = F.sum(found)
-    return total / self.shape[0] if reduction == MEAN and len(self.shape) > 1 else total
 
 
 def _labels(xp: Any, self: Any, target: Any) -> tuple[Any, Any, Any]:
@@ -365,7 +342,12 @@ def multilabel_margin_loss(
     return reduced(xp, losses if self.ndim > 1 else losses[0], reduction), chosen
 
 
-@op({}, method=False, function=False)
+@op(
+    underived("multilabel_margin_loss_backward", "grad_output", "self"),
+    node=UNDERIVED,
+    method=False,
+    function=False,
+)
 def _multilabel_margin_loss_backward(
     xp: Any,
     grad_output: Array,

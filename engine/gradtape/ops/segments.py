@@ -9,7 +9,7 @@ from .._backend import backend_of
 from .._define import FUNCTIONS, Array, op, public
 from .._tensor import Tensor
 from ._arguments import wrap_dim
-from ._operand import HIDDEN, not_implemented
+from ._operand import HIDDEN, UNDERIVED, not_implemented, underived
 
 Sizes = tuple[int, ...]
 
@@ -89,7 +89,11 @@ def _start(reduce: str, initial: float | None) -> float:
     return _START.get(reduce, float("-inf") if reduce == "max" else float("inf"))
 
 
-@op({}, **HIDDEN)
+@op(
+    underived("_segment_reduce_backward", "grad", "data", "output"),
+    node=UNDERIVED,
+    **HIDDEN,
+)
 def _segment_reduce_backward(
     xp: Any,
     grad: Array,
