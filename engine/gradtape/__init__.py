@@ -26,6 +26,7 @@ from . import distributions as distributions
 from . import export as export
 from . import fft as fft
 from . import func as func
+from . import functional as functional
 from . import fx as fx
 from . import hub as hub
 from . import jit as jit
@@ -39,6 +40,7 @@ from . import nn as nn
 from . import onnx as onnx
 from . import ops as ops
 from . import optim as optim
+from . import overrides as overrides
 from . import package as package
 from . import profiler as profiler
 from . import quantization as quantization
@@ -79,6 +81,8 @@ from ._dtypes import uint8 as uint8
 from ._dtypes import uint16 as uint16
 from ._dtypes import uint32 as uint32
 from ._dtypes import uint64 as uint64
+from ._function_twins import part_methods as _part_methods
+from ._function_twins import part_names as _part_names
 from ._generator import Generator as Generator
 from ._generator import default_generator as default_generator
 from ._mode import enable_grad as enable_grad
@@ -131,6 +135,8 @@ newaxis = None
 short = int16
 
 # Every declared op and composed function, under PyTorch's name.
+_part_names()
+_part_methods()
 globals().update(_FUNCTIONS)
 
 if _TYPE_CHECKING:

@@ -9,11 +9,17 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from ._dtype_table import dtype as DType
 from ._mode import mode
 from ._op import Op
 from ._tensor import Tensor, plain_types
 
-_NO_ANSWER = (
+SILENT_TYPES = frozenset(
+    (bool, bytes, complex, dict, float, int, slice, str, type(None), type(...), DType)
+)
+"""What stands among the operands and never has a say."""
+
+NO_ANSWER = (
     "Multiple dispatch failed for '{name}'; all __torch_function__ handlers returned "
     "NotImplemented:\n\n{handlers}\nFor more information, try re-running with "
     "TORCH_LOGS=not_implemented"
@@ -56,7 +62,9 @@ def overriding(args: Sequence[Any]) -> list[type]:
             continue
         for each in arg if isinstance(arg, list | tuple) else (arg,):
             kind = type(each)
-            if kind in plain_types or kind in found or not isinstance(each, Tensor):
+            if kind in plain_types or kind in SILENT_TYPES or kind in found:
+                continue
+            if not hasattr(kind, "__torch_function__"):
                 continue
             above = [i for i, known in enumerate(found) if issubclass(kind, known)]
             found.insert(above[0] if above else len(found), kind)
@@ -72,7 +80,10 @@ def ask(
 ) -> Any:
     """Let the classes of the operands, in turn, say what the op gives."""
     from ._define import FUNCTIONS
+    from ._function_guard import arm
 
+    if any(not issubclass(kind, Tensor) for kind in kinds):
+        arm()
     public = FUNCTIONS.get(op.name, getattr(Tensor, op.name, None))
     call = Call(run, op, public)
     defaults = {p.name: p.default for p in op.parameters}
@@ -83,11 +94,11 @@ def ask(
     }
     types: Any = tuple(kinds)
     for kind in types:
-        found = kind.__torch_function__(call, types, args, options)
+        found = kind.__torch_function__(call, types, args, options or None)
         if found is not NotImplemented:
             return found
     handlers = "".join(f"  - tensor subclass {kind}\n" for kind in types)
-    raise NoAnswerError(_NO_ANSWER.format(name=f"torch.{op.name}", handlers=handlers))
+    raise NoAnswerError(NO_ANSWER.format(name=f"torch.{op.name}", handlers=handlers))
 
 
 class DisableTorchFunctionSubclass:
@@ -108,7 +119,18 @@ def _torch_function(
     if not all(issubclass(cls, kind) for kind in types):
         return NotImplemented
     with DisableTorchFunctionSubclass():
-        return _as_class(func(*args, **(kwargs or {})), cls)
+        found = func(*args, **(kwargs or {}))
+        if func in unwrapped:
+            return found
+        modes, mode.now.functions = mode.now.functions, ()  # none sees the cast
+        try:
+            return _as_class(found, cls)
+        finally:
+            mode.now.functions = modes
+
+
+unwrapped: set[Any] = set()
+"""Functions whose results keep their own class: the readers of gradients and bases."""
 
 
 def of_class(source: Any, found: Any) -> Any:

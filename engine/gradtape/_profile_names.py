@@ -17,6 +17,7 @@ from types import FunctionType
 from typing import Any
 
 from ._define import FUNCTIONS
+from ._function_guard import own_code
 from ._mode import mode
 from ._tensor import Tensor
 
@@ -143,7 +144,7 @@ def _is_composite(function: FunctionType, name: str) -> bool:
         and home not in _SILENT
         and not name.startswith(("_", "<"))
         and name not in _NO_OPS
-        and not function.__code__.co_filename.startswith("<")  # an op by itself
+        and not own_code(function).co_filename.startswith("<")  # an op by itself
     )
 
 

@@ -43,12 +43,14 @@ class Switches:
         "duals",
         "evaluating",
         "forward",
+        "functions",
         "grad",
         "inference",
         "inference_leaves",
         "keeping",
         "levels",
         "multithreading",
+        "once",
         "overrides",
         "packing",
         "profile",
@@ -74,6 +76,8 @@ class Switches:
         self.task: GraphTask | None = None  # the backward pass that runs here
         self.collected: Any = None  # of the pass that is about to begin, by who looked
         self.overrides = True  # whether tensors of the user's classes have a say
+        self.functions: tuple[Any, ...] = ()  # TorchFunctionModes, outermost first
+        self.once = False  # the next function runs without them
         self.multithreading = True  # what set_multithreading_enabled() asked for
         self.levels: Any = None  # the innermost level of forward mode
         self.forward = True  # whether forward mode is on

@@ -26,11 +26,10 @@ from ._tensor_grad import TensorGrad
 from ._tensor_hooks import TensorHooks
 from ._tensor_memory import TensorMemory
 from ._tensor_operators import TensorOperators
-from ._tensor_parts import TensorExtra, ViewInfo
+from ._tensor_parts import TensorExtra, ViewInfo, opinionated
 from ._transforms import refuse_inside
 
 _making = threading.Lock()
-
 
 plain_types: set[type] = set()
 """Tensor, Parameter and the like, whose ops give plain tensors; see _override."""
@@ -75,6 +74,8 @@ class Tensor(TensorMemory, TensorOperators, TensorHooks, TensorGrad):
             owner is not Tensor and owner in plain_types
         ):
             plain_types.add(cls)
+        elif owner is not Tensor:
+            opinionated(cls)
 
     @property
     def _storage(self) -> Storage:

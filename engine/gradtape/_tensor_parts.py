@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import weakref
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from . import _errors
@@ -12,6 +13,16 @@ from ._tensor_memory import TensorMemory
 
 if TYPE_CHECKING:
     from ._tensor import Tensor
+
+
+when_opinionated: list[Callable[[type], None]] = []
+"""Told of every class of tensors that has a ``__torch_function__`` of its own."""
+
+
+def opinionated(kind: type) -> None:
+    """Tell of such a class."""
+    for tell in when_opinionated:
+        tell(kind)
 
 
 class ViewInfo:

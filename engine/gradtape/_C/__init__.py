@@ -5,8 +5,10 @@ from __future__ import annotations
 import weakref
 from typing import Any
 
+from .. import _function_modes
 from .._autocast_switches import any_enabled, is_available, supported_devices
 from .._determinism import fill_memory, fills_memory
+from .._function_modes import DisableTorchFunction as DisableTorchFunction
 from .._graph_task import current_id, current_node, current_order, will_execute
 from .._mode import is_grad_enabled as is_grad_enabled
 from .._mode import mode, switch_grad_mode
@@ -45,6 +47,11 @@ _is_multithreading_enabled = _multithreading.is_multithreading_enabled
 _set_fwd_grad_enabled = _forward.set_enabled
 _set_grad_enabled = switch_grad_mode
 _set_multithreading_enabled = _multithreading.switch_multithreading
+_EnableTorchFunction = _function_modes.EnableTorchFunction
+_is_torch_function_enabled = _function_modes.is_enabled
+_is_torch_function_all_disabled = _function_modes.is_all_disabled
+_get_function_stack_at = _function_modes.at_function_stack
+_len_torch_function_stack = _function_modes.function_modes
 _will_engine_execute_node = will_execute
 _get_privateuse1_backend_name = other_backend
 _group_tensors_by_device_and_dtype = grouped

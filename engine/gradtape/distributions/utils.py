@@ -7,6 +7,8 @@ from numbers import Number
 from typing import Any, Final, Generic, TypeVar, overload
 
 from .._dtypes import finfo, get_default_dtype
+from .._function_guard import arm
+from .._function_modes import is_tensor_like
 from .._mode import enable_grad
 from .._tensor import Tensor
 from ._functions import F
@@ -37,12 +39,14 @@ def broadcast_all(*values: Tensor | float) -> tuple[Tensor, ...]:
     (tensor([0., 0.]), tensor([1., 1.]))
     """
     if not all(isinstance(value, Tensor | Number) for value in values):
-        raise ValueError(_NO_OPERAND)
+        if not all(is_tensor_like(v) or isinstance(v, Number) for v in values):
+            raise ValueError(_NO_OPERAND)
+        arm()  # objects with __torch_function__ have a say in what follows
     tensors = [value for value in values if isinstance(value, Tensor)]
     options: dict[str, Any] = {"dtype": get_default_dtype()}
     if tensors:
         options = {"dtype": tensors[0].dtype, "device": tensors[0].device}
-    made = [v if isinstance(v, Tensor) else F.tensor(v, **options) for v in values]
+    made = [F.tensor(v, **options) if isinstance(v, Number) else v for v in values]
     return tuple(F.broadcast_tensors(*made))
 
 
