@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Sequence
 from typing import Any
 
@@ -16,6 +17,7 @@ from .._errors import CAST_REFUSED, NEW_LEAF_DTYPE
 from .._inplace import note_write
 from .._mode import mode
 from .._overlap import check_overlap
+from .._site import user_stacklevel
 from .._sparse import SparseArray
 from .._tensor import Tensor, wrap
 from .._type_name import type_name
@@ -52,6 +54,47 @@ def made(array: Any, requires_grad: bool = False) -> Tensor:
             raise RuntimeError(NEW_LEAF_DTYPE)
         tensor.requires_grad = True
     return tensor
+
+
+def check_out(
+    out: Tensor | None, dtype: Any = None, layout: Any = None, device: Any = None
+) -> None:
+    """Refuse options of a creation function that an ``out=`` beside them has not.
+
+    Raises RuntimeError with the option that differs.
+    """
+    if not isinstance(out, Tensor):
+        return
+    if isinstance(dtype, DType) and dtype is not out.dtype:
+        raise RuntimeError(
+            f"dtype {dtype.cpp_name} does not match dtype of out parameter "
+            f"({out.dtype.cpp_name})"
+        )
+    own: Any = out.layout  # type: ignore[attr-defined]
+    if layout is not None and layout is not own:
+        names = [f"{each}"[6:].partition("_")[0].title() for each in (layout, own)]
+        raise RuntimeError(
+            "layout {} does not match layout of out parameter ({})".format(*names)
+        )
+    if device is not None and Device(device).type != out.device.type:
+        raise RuntimeError(
+            f"device type {Device(device).type} does not match device type of out "
+            f"parameter ({out.device.type})"
+        )
+
+
+def warn_of_count(out: Tensor | None, count: int) -> None:
+    """Warn that a range will resize an ``out=`` that has another number of elements."""
+    if isinstance(out, Tensor) and out._data.size not in (0, count):
+        warnings.warn(
+            "The number of elements in the out tensor of shape "
+            f"{list(out._data.shape)} is {out._data.size} which does not match the "
+            f"computed number of elements {count}. Note that this may occur as a "
+            "result of rounding error. The out tensor will be resized to a tensor of "
+            f"shape ({count},).",
+            UserWarning,
+            stacklevel=user_stacklevel(),
+        )
 
 
 def deliver(

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Sequence
 from itertools import chain
 from typing import Any
 
 import numpy as np
 
 from .._define import method, public
-from .._dtypes import DTYPE_OF, get_default_dtype, int64, parse_dtype, promote_types
+from .._dtypes import DTYPE_OF, get_default_dtype, int64, parse_dtype
 from .._dtypes import dtype as DType
 from .._mode import mode
 from .._site import user_stacklevel
@@ -20,6 +19,7 @@ from .._tensor import Tensor, wrap, wrap_shared
 from .._typed_storage import TypedStorage
 from .._untyped_storage import UntypedStorage
 from .._warn import warn_once
+from ._leaves import plain_numbers
 from ._place import made, module_on
 from .create import in_range, kind_of_number
 
@@ -44,7 +44,6 @@ _NO_SUCH_DTYPE = (
     "float32, float16, complex64, complex128, int64, int32, int16, int8, uint64, "
     "uint32, uint16, uint8, and bool."
 )
-_ONE_ELEMENT = "only one element tensors can be converted to Python scalars"
 _PLAIN = frozenset((bool, int, float, complex))
 
 
@@ -186,6 +185,8 @@ def _flattened(data: Any) -> tuple[list[Any], tuple[int, ...]]:
     if any(isinstance(item, np.ndarray) and item.ndim for item in level):
         warn_once(_LIST_OF_ARRAYS)
     while level and not isinstance(level[0], int | float) and _is_sequence(level[0]):
+        if len(shape) > 128:
+            raise ValueError(f"too many dimensions '{type(level[0]).__name__}'")
         if isinstance(level[0], Tensor):
             break  # one of a single element is a number; others are refused later
         wanted = len(level[0])
@@ -210,13 +211,17 @@ def _check_length(item: Any, wanted: int, dim: int) -> None:
 def _filled(leaves: list[Any], shape: tuple[int, ...], kind: DType | None) -> Any:
     kinds = set(map(type, leaves))
     if not kinds <= _PLAIN:
-        leaves, special = _plain_numbers(leaves)
+        leaves, special = plain_numbers(leaves)
         if kind is None:
             kind = special
     if kind is None:
         kind = _common_kind(kinds)
     if complex in kinds and not kind.is_complex:
-        raise TypeError("must be real number, not complex")
+        raise TypeError(
+            "must be real number, not complex"
+            if kind.is_floating_point
+            else "'complex' object cannot be interpreted as an integer"
+        )
     if kind is int64 and kinds <= {int, bool}:
         if leaves:
             _fits(min(leaves), kind)
@@ -231,35 +236,6 @@ def _common_kind(kinds: set[type]) -> DType:
         if each in kinds:
             return kind_of_number(each())
     return get_default_dtype()
-
-
-def _plain_numbers(leaves: Sequence[Any]) -> tuple[list[Any], DType]:
-    """Return leaves, tensors and NumPy scalars too, as numbers, and their dtype."""
-    numbers: list[Any] = []
-    common: DType | None = None
-    for leaf in leaves:
-        number, kind = _number(leaf)
-        numbers.append(number)
-        common = kind if common is None else promote_types(common, kind)
-    return numbers, common or get_default_dtype()
-
-
-def _number(leaf: Any) -> tuple[Any, DType]:
-    if isinstance(leaf, Tensor):
-        if leaf.numel() != 1:
-            raise ValueError(_ONE_ELEMENT)
-        return leaf.item(), leaf.dtype
-    if isinstance(leaf, np.ndarray | np.generic):
-        return leaf.item(), DTYPE_OF[leaf.dtype]
-    if isinstance(leaf, bool | int | float | complex):
-        return leaf, kind_of_number(leaf)
-    if isinstance(leaf, list | tuple):
-        raise TypeError(
-            f"'{type(leaf).__name__}' object cannot be interpreted as an integer"
-        )
-    if isinstance(leaf, str | bytes):
-        raise TypeError(f"new(): invalid data type '{type(leaf).__name__}'")
-    raise RuntimeError(f"Could not infer dtype of {type(leaf).__name__}")
 
 
 def _fits(value: Any, kind: DType) -> Any:

@@ -7,6 +7,7 @@ from typing import Any
 from .._define import Array, Operand, method, op, pointwise
 from .._dtypes import DTYPE_OF, get_default_dtype
 from .._inplace import inplace
+from .._operands import broadcast_error
 from .._tensor import Tensor
 from ._arguments import check_tensor, float_argument
 from ._operand import (
@@ -110,7 +111,10 @@ def isclose(
             raise RuntimeError(
                 f"{name} must be greater than or equal to zero, but got {value:g}"
             )
-    return _isclose(input, other, rtol, atol, equal_nan)
+    try:
+        return _isclose(input, other, rtol, atol, equal_nan)
+    except ValueError:
+        raise broadcast_error(input.shape, other.shape) from None
 
 
 @method(function=True)

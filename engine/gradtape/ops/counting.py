@@ -15,7 +15,6 @@ from .._tensor import Tensor, wrap
 from ._arguments import check_tensor, is_integer
 from ._into import handed_over
 from ._operand import c_name, not_implemented
-from ._place import deliver
 
 _HIST_DTYPE = (
     "torch.histogram: input tensor and hist tensor should have the same dtype, but got "
@@ -270,7 +269,7 @@ def nonzero_static(
     xp = backend_of(found).xp
     whole = xp.full((size, input.dim()), fill_value, xp.int64)
     whole[: len(found)] = found
-    return deliver(whole, out)
+    return handed_over("nonzero_static", whole, out)
 
 
 def _coordinates(shape: Any) -> tuple[int, ...]:

@@ -23,7 +23,7 @@ from .._type_name import type_name
 from ._arguments import float_dtype, sizes, spread
 from ._memory_formats import checked_format, new_in_format
 from ._operand import number
-from ._place import deliver, made, module_on
+from ._place import check_out, deliver, made, module_on
 from .formats import sparse_coo
 
 Sizes = tuple[int, ...]
@@ -72,6 +72,7 @@ def zeros(
             [0., 0., 0.]])
     """
     shape = checked_size(given, "zeros", size)
+    check_out(out, dtype, layout, device)
     kind = _kind(dtype, out, "zeros")
     if layout is sparse_coo:
         return made(no_elements(shape, kind), requires_grad)
@@ -91,6 +92,7 @@ def ones(
 ) -> Tensor:
     """Return a tensor of ones."""
     shape = checked_size(given, "ones", size)
+    check_out(out, dtype, layout, device)
     kind = _kind(dtype, out, "ones")
     return deliver(module_on(device).ones(shape, kind), out, requires_grad)
 
@@ -112,6 +114,7 @@ def empty(
     Raises RuntimeError for a memory format that is for tensors of another rank.
     """
     shape = checked_size(given, "empty", size)
+    check_out(out, dtype, layout, device)
     kind = _kind(dtype, out, "empty")
     if layout is sparse_coo:
         return made(no_elements(shape, kind), requires_grad)
@@ -138,7 +141,9 @@ def empty_strided(
     requires_grad: bool = False,
 ) -> Tensor:
     """Return a tensor without values that lies in memory with the given strides."""
-    shape, steps = checked_size((sizes(size, "empty_strided"),), "empty"), tuple(stride)
+    shape, steps = sizes(size, "empty_strided"), tuple(stride)
+    if min(shape, default=0) < 0:
+        checked_size((shape,), "empty")  # which refuses it
     if len(shape) != len(steps):
         raise RuntimeError(
             f"dimensionality of sizes ({len(shape)}) must match dimensionality of "
@@ -175,6 +180,7 @@ def full(
     tensor([7, 7])
     """
     shape = checked_size((sizes(size, "full"),), "full")
+    check_out(out, dtype, layout, device)
     value = number(fill_value)
     if not isinstance(value, int | float | complex):
         raise TypeError(
@@ -269,6 +275,7 @@ def eye(
     requires_grad: bool = False,
 ) -> Tensor:
     """Return a matrix of zeros with ones on its diagonal."""
+    check_out(out, dtype, layout, device)
     columns = n if m is None else m
     for name, length in (("n", n), ("m", columns)):
         if length < 0:

@@ -30,6 +30,8 @@ def _dlpack(self: Tensor, *, stream: Any = None, **options: Any) -> Any:
         )
     if is_sparse(self):
         raise BufferError("Can't export tensors with layout other than torch.strided")
+    if stream is not None and type(stream) is not int:
+        raise TypeError("stream must be ``int`` or ``none``")
     if backend_of(self._data).name == "numpy":
         if stream not in (None, -1):  # -1 asks for no synchronisation
             raise AssertionError("stream should be None on cpu.")

@@ -7,7 +7,7 @@ from typing import Any
 from .._define import FUNCTIONS
 from .._tensor import Tensor
 from ._arguments import as_integer, check_tensor, float_dtype, is_integer, wrap_dims
-from ._place import deliver, module_on
+from ._place import check_out, deliver, module_on, warn_of_count
 from .create import negative_size
 
 
@@ -16,6 +16,7 @@ def _frequencies(
 ) -> Tensor:
     count = as_integer(n, f"fft_{name}", "n", 1)
     out, given = facts["out"], facts["dtype"]
+    check_out(out, given, device=facts["device"])
     kind = out.dtype if given is None and out is not None else None
     kind = kind or float_dtype(given, f"fft_{name}")
     if not (kind.is_floating_point or kind.is_complex):
@@ -31,6 +32,7 @@ def _frequencies(
     array = bins(xp, count).astype(kind.numpy) * kind.numpy.type(
         1.0 / (count * d) if count else 0.0
     )
+    warn_of_count(out, size)
     return deliver(array, out, facts["requires_grad"])
 
 

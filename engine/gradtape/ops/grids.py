@@ -47,6 +47,8 @@ def meshgrid(*tensors: Any, indexing: str | None = None) -> tuple[Tensor, ...]:
             )
         if vector.dtype is not vectors[0].dtype:
             raise RuntimeError("meshgrid expects all tensors to have the same dtype")
+        if vector.device != vectors[0].device:
+            raise RuntimeError("meshgrid expects all tensors to have the same device")
     swap = indexing == "xy" and len(vectors) > 1
     if swap:
         vectors[0], vectors[1] = vectors[1], vectors[0]

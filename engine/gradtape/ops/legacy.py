@@ -105,6 +105,7 @@ def new(self: Tensor, *given: Any, size: Any = None, device: Any = None) -> Tens
 
     Raises TypeError for a tensor of another dtype.
     """
+    _check_device({"device": device})
     if size is not None:
         return empty(sizes(size, "new"), dtype=self.dtype)
     if len(given) == 1 and isinstance(given[0], Tensor):

@@ -19,7 +19,7 @@ from .._generator import Generator, default_generator
 from .._tensor import Tensor, wrap
 from ._arguments import as_integer, check_tensor, float_dtype, sizes
 from ._memory_formats import array_in, checked_format
-from ._place import deliver, made, module_on
+from ._place import check_out, deliver, made, module_on
 from .create import checked_size
 
 Generator.wrap_state = wrap  # type: ignore[assignment] - states are tensors here
@@ -73,6 +73,7 @@ def on_device(array: Any, device: Any) -> Any:
 
 
 def draw_kind(dtype: Any, out: Tensor | None, function: str) -> Any:
+    check_out(out, dtype)
     if dtype is None and out is not None:
         return out.dtype
     return float_dtype(dtype, function)
@@ -133,6 +134,7 @@ def randint(
     Raises RuntimeError where the range is empty or does not fit the dtype.
     """
     first, last, shape = _bounds_and_size(list(given), low, high, size, "randint")
+    check_out(out, dtype, layout, device)
     kind = int64 if dtype is None else parse_dtype(dtype, "randint")
     if dtype is None and out is not None:
         kind = out.dtype
@@ -177,6 +179,7 @@ def randperm(
     requires_grad: bool = False,
 ) -> Tensor:
     """Return the integers from 0 to n - 1 in random order."""
+    check_out(out, dtype, layout, device)
     kind = int64 if out is None else out.dtype
     if dtype is not None:
         kind = parse_dtype(dtype, "randperm")

@@ -138,6 +138,8 @@ def nan_to_num(
 
 
 def _check_heaviside(_name: str, self: Any, values: Any) -> None:
+    if self.dtype.is_complex or values.dtype.is_complex:
+        raise RuntimeError("heaviside is not yet implemented for complex tensors.")
     if self.dtype is not values.dtype:
         raise RuntimeError(
             "heaviside is not yet implemented for tensors with different dtypes."

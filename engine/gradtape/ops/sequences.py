@@ -16,7 +16,7 @@ from .._random_math import fma32, fma64
 from .._site import user_stacklevel
 from .._tensor import Tensor
 from ._arguments import float_dtype
-from ._place import deliver, module_on
+from ._place import check_out, deliver, module_on, warn_of_count
 
 
 def _number(value: Any) -> Any:
@@ -47,6 +47,7 @@ def arange(
     if end is None:
         start, end = 0, start
     first, last, by = _number(start), _number(end), _number(step)
+    check_out(out, dtype, layout, device)
     kind = _sequence_kind((first, last, by), dtype, out, "arange")
     _check_range(first, last, by)
     if not kind.is_floating_point:
@@ -60,6 +61,7 @@ def arange(
         raise NotImplementedError(
             f"\"arange_cpu\" not implemented for '{kind.cpp_name}'"
         )
+    warn_of_count(out, count)
     array = _spaced(module_on(device), first, by, count, kind)
     return deliver(array, out, requires_grad, row=True)
 
@@ -127,6 +129,7 @@ def range(
     if end is None:
         start, end = 0, start
     first, last, by = _number(start), _number(end), _number(step)
+    check_out(out, dtype, layout, device)
     kind = float_dtype(dtype, "range") if out is None else out.dtype
     _check_range(first, last, by)
     count = math.floor((last - first) / by) + 1
@@ -156,17 +159,25 @@ def linspace(
     if steps < 0:
         raise RuntimeError("number of steps must be non-negative")
     first, last = _number(start), _number(end)
+    check_out(out, dtype, layout, device)
     kind = _between_kind((first, last), dtype, out, "linspace")
     array = mode.run(between, module_on(device), first, last, steps, kind)
     return deliver(array, out, requires_grad, row=True)
 
 
 def _between_kind(numbers: Any, dtype: Any, out: Any, function: str) -> DType:
-    if dtype is None and out is None and any(isinstance(n, complex) for n in numbers):
-        return get_default_dtype().to_complex()
-    return (
-        out.dtype if out is not None and dtype is None else float_dtype(dtype, function)
-    )
+    kind = out.dtype if out is not None else None
+    if not any(isinstance(n, complex) for n in numbers):
+        return kind or float_dtype(dtype, function)
+    inferred = get_default_dtype().to_complex()
+    kind = kind or (inferred if dtype is None else float_dtype(dtype, function))
+    if not kind.is_complex:
+        raise RuntimeError(
+            f"torch.{function}(): inferred dtype c10::complex<"
+            f"{inferred.to_real().cpp_name.lower()}> can't be safely cast to passed "
+            f"dtype {kind.cpp_name}"
+        )
+    return kind
 
 
 def between(xp: Any, start: Any, end: Any, steps: int, kind: DType) -> Any:
@@ -211,6 +222,7 @@ def logspace(
     if steps < 0:
         raise RuntimeError("number of steps must be non-negative")
     first, last = _number(start), _number(end)
+    check_out(out, dtype, layout, device)
     kind = _between_kind((first, last), dtype, out, "logspace")
     xp = module_on(device)
     work = kind if kind.is_floating_point or kind.is_complex else get_default_dtype()

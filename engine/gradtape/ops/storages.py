@@ -94,6 +94,9 @@ for _name, _dtype in _CASTS.items():
     FUNCTIONS[_full] = _BY_DTYPE[_dtype]
 
 
+FUNCTIONS["Storage"] = _BY_DTYPE[float32]
+
+
 def storage_class(dtype: DType) -> Any:
     """Return the class of storages of one dtype: FloatStorage, LongStorage…"""
     return _BY_DTYPE[dtype]
