@@ -24,6 +24,9 @@ from ._windows import (
 BLOCK = 1 << 20
 """Elements of columns made at once."""
 
+ENOUGH = 64
+"""Columns of a sample that are worth a product of their own."""
+
 MANY, SMALL = 16, 128
 """Samples of how many cells are better innermost, where columns are added up: many of
 small ones, whose own rows are short. For LeNet's second convolution 0.31 ms, not 0.51.
@@ -33,6 +36,17 @@ small ones, whose own rows are short. For LeNet's second convolution 0.31 ms, no
 def _blocks(samples: int, each: int) -> list[slice]:
     step = max(1, BLOCK // max(each, 1))
     return [slice(i, min(i + step, samples)) for i in range(0, samples, step)]
+
+
+def _by_sample(samples: int, out: int, size: int) -> bool:
+    """Tell whether each sample gets columns, and a product, of its own.
+
+    Products with few rows go faster over a sample than over all of them at once, and
+    need not be put in order afterwards: LeNet's first convolution takes 0.17 ms instead
+    of 0.31, its weight's gradient 0.16 instead of 0.36. But a sample must have enough
+    columns, and more than the kernels whose gradients of each sample are to be summed.
+    """
+    return size >= max(ENOUGH, out) and samples > 1
 
 
 def _is_pointwise(window: Window) -> bool:
@@ -66,6 +80,14 @@ def forward(
     kernels = weight.reshape(groups, out // groups, depth)
     blocks = _blocks(samples, groups * depth * size)
     lay_out = kept.make if keep and len(blocks) == 1 else columns
+    if _by_sample(samples, out // groups, size):
+        made = found.reshape(samples, groups, out // groups, size)
+        for block in blocks:
+            seen = lay_out(xp, _in_a_row(input[block]), window, outputs)
+            xp.matmul(kernels, seen.reshape(-1, groups, depth, size), made[block])
+        if bias is not None:
+            xp.add(found, bias[:, None], found)
+        return found.reshape(samples, out, *outputs)
     for block in blocks:
         seen = lay_out(xp, input[block], window, outputs)
         seen = seen.reshape(groups, depth, -1)
@@ -76,6 +98,11 @@ def forward(
         else:
             xp.add(made, bias[:, None], found[block])
     return found.reshape(samples, out, *outputs)
+
+
+def _in_a_row(input: Any) -> Any:
+    """Turn samples into channels of one: so each gets columns of its own."""
+    return input.reshape(1, -1, *input.shape[2:])
 
 
 def _by_channel(xp: Any, grad: Any, size: int) -> Any:
@@ -122,16 +149,12 @@ def gradients(
     found = xp.empty((samples, channels, *spatial), grad.dtype) if into_input else None
     total: Any = None
     for block in _blocks(samples, groups * depth * size):
-        part = _by_channel(xp, grad[block], size).reshape(groups, out // groups, -1)
         if input is not None:
-            seen = kept.take(xp, input[block], window, outputs)
-            seen = seen.reshape(groups, depth, -1)
-            made = _by_group(xp, seen, part.swapaxes(1, 2))  # so BLAS is quicker
+            made = _seen_by(xp, grad[block], input[block], kernels, window)
             total = made if total is None else xp.add(total, made, total)
         if found is not None:
-            found[block] = _spread(
-                xp, grad[block], part, kernels, spatial, window
-            ).swapaxes(0, 1)
+            made = _spread(xp, grad[block], kernels, spatial, window)
+            found[block] = made.swapaxes(0, 1)
     if input is not None:
         total = (
             xp.zeros(weight.shape, grad.dtype)
@@ -141,12 +164,25 @@ def gradients(
     return found, total
 
 
-def _spread(
-    xp: Any, grad: Any, part: Any, kernels: Any, spatial: Sizes, window: Window
-) -> Any:
+def _seen_by(xp: Any, grad: Any, input: Any, kernels: Any, window: Window) -> Any:
+    """Send one block's gradient to the kernels: (groups, C * kernel, out)."""
+    groups, depth, out = kernels.shape
+    samples, outputs = grad.shape[0], grad.shape[2:]
+    size = volume(outputs)
+    if _by_sample(samples, out, size):
+        seen = kept.take(xp, _in_a_row(input), window, outputs)
+        part = xp.ascontiguousarray(grad).reshape(samples, groups, out, size)
+        seen = seen.reshape(samples, groups, depth, size)
+        return xp.matmul(seen, part.swapaxes(2, 3)).sum(0)
+    part = _by_channel(xp, grad, size).reshape(groups, out, -1)
+    seen = kept.take(xp, input, window, outputs).reshape(groups, depth, -1)
+    return _by_group(xp, seen, part.swapaxes(1, 2))  # so BLAS is quicker
+
+
+def _spread(xp: Any, grad: Any, kernels: Any, spatial: Sizes, window: Window) -> Any:
     """Send one block's gradient back: (C, n, *spatial).
 
-    ``part`` is the gradient by channel, ``kernels`` is (groups, C * kernel, out).
+    ``kernels`` is (groups, C * kernel, out).
     """
     groups, depth = kernels.shape[:2]
     channels = groups * depth // volume(window.kernel)
@@ -169,6 +205,7 @@ def _spread(
         cols = _by_group(xp, kernels, part, "spread")
         cols = cols.reshape(channels, -1, volume(shape))
         return fold_runs(xp, cols, count, spatial, full, window)
+    part = _by_channel(xp, grad, volume(outputs)).reshape(groups, kernels.shape[2], -1)
     cols = _by_group(xp, kernels, part, "spread")
     cols = cols.reshape(channels, *window.kernel, count, *outputs)
     return fold(xp, cols, spatial, window, outputs)

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import functools
 import itertools
 from typing import Any
+
+import numpy as np
 
 from ._windows import Sizes, Window, padded, volume
 
@@ -33,9 +36,11 @@ def largest(xp: Any, array: Any, window: Window, ceil_mode: bool) -> tuple[Any, 
     small = xp.uint8 if len(taps) < 256 else xp.int32
     best = chosen = None
     for number, (_, seen) in enumerate(taps):
-        values = wide[(slice(None), slice(None), *seen)]
+        # Three passes over values in one piece, and the copy, are faster than two over
+        # values that are apart.
+        values = wide[(slice(None), slice(None), *seen)].copy()
         if best is None:
-            best = values.copy()
+            best = values
             chosen = xp.zeros(best.shape, small)
             continue
         # Taps are numbered upwards, so the largest number is the last that won.
@@ -54,10 +59,18 @@ def _indices(
     xp: Any, chosen: Any, window: Window, spatial: Sizes, outputs: Sizes
 ) -> Any:
     """Turn tap numbers into flat indices of the plane without its border."""
+    origin, offsets = _places(window, spatial, outputs)
+    found = xp.take(xp.asarray(offsets), chosen)
+    return xp.add(found, xp.asarray(origin), found)
+
+
+@functools.lru_cache(256)
+def _places(window: Window, spatial: Sizes, outputs: Sizes) -> tuple[Any, Any]:
+    """Return the flat index where each window begins, and from there to each tap."""
     steps = [volume(spatial[i + 1 :]) for i in range(len(spatial))]
-    origin = xp.zeros((1,) * len(spatial), xp.int64)
+    origin = np.zeros((1,) * len(spatial), np.int64)
     for dim, step in enumerate(steps):
-        begins = xp.arange(outputs[dim]) * window.stride[dim] - window.padding[dim]
+        begins = np.arange(outputs[dim]) * window.stride[dim] - window.padding[dim]
         shape = [1] * len(spatial)
         shape[dim] = -1
         origin = origin + (begins * step).reshape(shape)
@@ -65,8 +78,7 @@ def _indices(
         sum(p * d * s for p, d, s in zip(place, window.dilation, steps, strict=True))
         for place in itertools.product(*(range(k) for k in window.kernel))
     ]
-    found = xp.take(xp.asarray(offsets, xp.int64), chosen)
-    return xp.add(found, origin, found)
+    return origin, np.asarray(offsets, np.int64)
 
 
 def _linear(xp: Any, indices: Any, plane: int, dims: int) -> Any:
