@@ -51,7 +51,9 @@ def part_names() -> None:
     """Make functions of several names several functions."""
     for name, function in FUNCTIONS.items():
         own = getattr(function, "__name__", name)
+        if type(function) is not FunctionType:
+            continue  # a class may have several names
         if own != name and FUNCTIONS.get(own) is function:
-            twin = twin_of(function)  # pyright: ignore[reportArgumentType]
+            twin = twin_of(function)
             twin.__name__ = name
             FUNCTIONS[name] = twin
