@@ -1,6 +1,7 @@
-"""Names of the modules that the user's code calls itself, by the names of their leaves.
+"""Names of module calls.
 
-Such a module has no attribute path, and several of one class would only differ by a
+A module that another one calls has its attribute path from there ("layers.0"). One that
+the user's code calls itself has none, and several of one class would only differ by a
 number: a generator and a discriminator, both Sequential. Where the names of parameters
 begin with a variable ("G.0.weight"), their module is called that.
 """
@@ -8,8 +9,30 @@ begin with a variable ("G.0.weight"), their module is called that.
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Mapping
 
 from gradviz._capture._raw import RawNode, RawScope
+from gradviz.program.records import Module
+
+
+def path_below(modules: Mapping[int, Module], above: int, wanted: int) -> str:
+    """Return the attribute path from one module to another; "" where there is none.
+
+    >>> rows = {1: Module(1, "Net", children={"body": 2})}
+    >>> rows[2] = Module(2, "ModuleList", children={"0": 3})
+    >>> path_below(rows, 1, 3)
+    'body.0'
+    """
+    waiting, seen = [("", above)], {above}
+    for path, key in waiting:
+        module = modules.get(key)
+        for name, child in () if module is None else module.children.items():
+            if child == wanted:
+                return path + name
+            if child not in seen:
+                seen.add(child)
+                waiting.append((f"{path}{name}.", child))
+    return ""
 
 
 def name_tops(nodes: list[RawNode]) -> None:

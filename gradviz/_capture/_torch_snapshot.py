@@ -15,6 +15,7 @@ from gradviz._capture._raw import (
     RawTensor,
     Recording,
 )
+from gradviz._capture._scope_names import path_below
 from gradviz._capture._torch_facts import arguments_of, backward_source, op_name
 from gradviz._capture._torch_timeline import timeline
 from gradviz._capture._torch_views import Layout, contiguous, numbers, view_layouts
@@ -59,6 +60,7 @@ class TorchSnapshot:
         self._scopes: dict[int, RawScope] = {}
         self.bare = 0  # tensors that gave no memory to look at
         self._calls: dict[str, int] = {}  # of outermost modules, by name
+        self._paths: dict[tuple[int, int], str] = {}  # of modules, from their callers
         self._events: dict[int, Event] = {}
 
     def recording(
@@ -250,12 +252,21 @@ class TorchSnapshot:
             above = self.scope(event.parent)
             module = self.program.modules.get(event.module)
             kind = "" if module is None else module.kind
-            path = "" if module is None else module.name
-            name = path.rpartition(".")[2] if above is not None and path else kind
+            name = kind if above is None else self._name_below(event) or kind
             calls = self._calls if above is None else above.calls
             calls[name] = calls.get(name, 0) + 1
             raw = self._scopes[index] = RawScope(name, kind, above, calls[name])
         return raw
+
+    def _name_below(self, call: ModuleCall) -> str:
+        """Return the attribute path of a module below the one that called it."""
+        caller = self._events.get(-1 if call.parent is None else call.parent)
+        if not isinstance(caller, ModuleCall):
+            return ""
+        pair = caller.module, call.module
+        if pair not in self._paths:
+            self._paths[pair] = path_below(self.program.modules, *pair)
+        return self._paths[pair]
 
 
 def statistics_of(summary: Summary | None) -> ir.Statistics | None:

@@ -62,12 +62,12 @@ class Builder {
 }
 
 /** net: embed, 12 blocks of linear (with a weight) and relu, head. */
-function blocks(): Snapshot {
+function blocks(list = ""): Snapshot {
   const b = new Builder();
   const net = b.scope("net", "Net", null);
   b.op("embedding", net);
   for (let i = 0; i < 12; i++) {
-    const block = b.scope(`${i}`, "Block", net);
+    const block = b.scope(`${list}${i}`, "Block", net);
     b.op("linear", block);
     b.weight(block);
     b.op("relu", block);
@@ -113,6 +113,10 @@ test("runs are found with their period, and the longest first", () => {
     { start: 4, period: 2, times: 3, end: 10 },
   ]);
   expect(findRuns(words(""))).toEqual([]);
+});
+
+test("blocks in a list of modules fold under the name of their class", () => {
+  expect(folds(foldRepeats(blocks("layers.")))).toEqual(["Block ×12"]);
 });
 
 test("equal blocks in a row become one box that says how many", () => {

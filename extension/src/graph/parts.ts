@@ -23,7 +23,7 @@ export interface Parts {
   inside(scope: number): Items;
   /** Whether a backward pass began at it, or in it: what is made later is another pass. */
   endsPass(item: number): boolean;
-  /** "cell" of "cell#17"; for a node its call. */
+  /** "cell" of "cell#17", the class of "layers.3"; for a node its call. */
   nameOf(item: number): string;
 }
 
@@ -76,7 +76,8 @@ export function partsOf(snapshot: Snapshot): Parts {
     nameOf(item) {
       if (item < 0) {
         const { name = "", kind = "" } = scopes[-1 - item] ?? {};
-        return /^\d+$/.test(name) ? kind || name : baseName(name) || kind;
+        const own = baseName(name);
+        return /(^|\.)\d+$/.test(own) ? kind || own : own || kind;
       }
       return nodes[item]?.call || nodes[item]?.name || "";
     },
