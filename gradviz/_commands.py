@@ -40,7 +40,7 @@ def add_commands(commands: Any) -> None:
         nargs=2,
         metavar=("I", "J"),
         help="which backward pass of each, from 0, or from the end with -1, -2, …; "
-        "default: the last of both, or the first and the last of A",
+        "default: the last of both; of A alone, the last and the first from its line",
     )
     diff.add_argument(
         "--factor",

@@ -7,9 +7,11 @@ from functools import cached_property
 
 from gradviz import ir
 from gradviz._compare import FACTOR, DiffRow, compare, distance
+from gradviz._passes import Pass
 from gradviz._passes import passes as passes_of
 from gradviz._subgraph import joined, subgraph
 from gradviz.errors import GradvizError
+from gradviz.render import _words as words
 
 
 @dataclass(frozen=True)
@@ -21,6 +23,7 @@ class Diff:
     labels: tuple[str, str]
     rows: tuple[DiffRow, ...]  # in the order of the forward pass
     factor: float = FACTOR
+    compared: str = ""  # which graphs of how many: "pass 1 → pass 3 of 3, both from …"
 
     @property
     def added(self) -> tuple[DiffRow, ...]:
@@ -96,7 +99,8 @@ def diff(
 
     ``a`` and ``b`` are snapshots, recorders or tensors with a graph. Of a recording
     with several backward passes the last one is compared; with ``b`` left out, the
-    first and the last pass of ``a``. ``passes`` chooses others, counted from 0, or
+    last pass of ``a`` with the first that came from the same line, so that each loss
+    of a step is compared with its own. ``passes`` chooses others, counted from 0, or
     from the end with negative numbers. Nodes correspond by module, call and order.
     A gradient's norm is a change where it grew or shrank by ``factor`` or more.
     ``gradviz.show(gradviz.diff(a, b))`` draws both graphs, with marks.
@@ -113,12 +117,43 @@ def diff(
 
     first = as_snapshot(a)
     second = first if b is None else as_snapshot(b)
-    at = passes or ((0, -1) if b is None else (-1, -1))
+    at = passes or (_like_last(first) if b is None else (-1, -1))
     sides = [_choose(each, i) for each, i in zip((first, second), at, strict=True)]
+    compared = "" if b is not None or first.parts else _compared(first, at)
     labels = [label for label, _ in sides] if b is None else ["before", "after"]
     before, after = (side for _, side in sides)
     rows = tuple(compare(before, after, factor))
-    return Diff(before, after, (labels[0], labels[1]), rows, factor)
+    return Diff(before, after, (labels[0], labels[1]), rows, factor, compared)
+
+
+def _like_last(snapshot: ir.Snapshot) -> tuple[int, int]:
+    """Choose the last pass, and the first other one that ended at the same line."""
+    found = passes_of(snapshot)
+    sites = [_end_of(snapshot, each).site if each.nodes else -1 for each in found]
+    alike = [at for at, site in enumerate(sites[:-1]) if site == sites[-1]]
+    return (alike[0] if alike else 0, -1)
+
+
+def _compared(snapshot: ir.Snapshot, at: tuple[int, int]) -> str:
+    """Say which passes are compared, of how many, and where they came from."""
+    found = passes_of(snapshot)
+    before, after = (found[each] for each in at)
+    lines = [
+        words.place(snapshot, _end_of(snapshot, each)) if each.nodes else ""
+        for each in (before, after)
+    ]
+    if lines[0] == lines[1]:
+        text = f"{before.label} → {after.label} of {len(found)}"
+        return f"{text}, both from {lines[0]}" if lines[0] else text
+    named = (
+        f"{each.label} ({line or 'line not known'})"
+        for each, line in zip((before, after), lines, strict=True)
+    )
+    return f"{' → '.join(named)} of {len(found)}"
+
+
+def _end_of(snapshot: ir.Snapshot, one: Pass) -> ir.OpNode:
+    return snapshot.nodes[one.nodes[-1]]
 
 
 def _choose(snapshot: ir.Snapshot, at: int) -> tuple[str, ir.Snapshot]:

@@ -20,6 +20,7 @@ from gradviz._capture._loop_base import (
 )
 from gradviz._capture._loop_check import LARGEST, check_derivative
 from gradviz._capture._loop_pure import is_repeatable
+from gradviz._capture._own import probing
 from gradviz.program.events import Call
 from gradviz.program.values import ContextTensor, CustomFunction, Value
 
@@ -51,7 +52,7 @@ class FunctionPart(Part):
         self._checking = False
         function = self.lib.autograd.function
         base, context = function.Function, function.FunctionCtx
-        self._once = function.once_differentiable(_nothing).__code__
+        self._once = function.once_differentiable(lambda ctx: None).__code__
         apply = self._wrap_apply(vars(base)["apply"].__func__)
         self.patches.set(base, "apply", classmethod(apply))
         mark = self._wrap_mark_dirty(context.mark_dirty)
@@ -282,7 +283,7 @@ class FunctionPart(Part):
             return
         kind.checked = True
         if is_repeatable(self.lib, cls):
-            with self.lib.no_grad():
+            with probing(), self.lib.no_grad():
                 copies = [
                     each.detach().clone() if isinstance(each, tensor) else each
                     for each in args
@@ -304,6 +305,7 @@ class FunctionPart(Part):
             self._checking = False
             self.log.resume()
 
+    @probing()
     def _check(self, cls: Any, kind: _Kind) -> None:
         assert kind.waiting is not None
         (copies, needs), kind.waiting = kind.waiting, None
@@ -324,7 +326,3 @@ def _version(value: Any) -> int | None:
 
 def _code_of(function: Any) -> CodeType | None:
     return getattr(inspect.unwrap(function), "__code__", None)
-
-
-def _nothing(ctx: Any) -> None:
-    return None

@@ -26,11 +26,11 @@ _probing = _Probing()
 @contextmanager
 def probing() -> Generator[None, None, None]:
     """Keep what is computed inside out of recordings: the user did not ask for it."""
-    _probing.on = True
+    before, _probing.on = _probing.on, True
     try:
         yield
     finally:
-        _probing.on = False
+        _probing.on = before
 
 
 def is_probing() -> bool:

@@ -142,7 +142,7 @@ class Recorder:
 
     def _listen(self, event: events.Event) -> None:
         handler = _HANDLERS.get(type(event))
-        if handler is None:
+        if handler is None or is_probing():
             return
         with self.lock:
             try:
@@ -171,8 +171,6 @@ class Recorder:
         return raw
 
     def _on_op(self, event: events.OpCalled) -> None:
-        if is_probing():
-            return
         outputs = tuple([self._reader.tensor(t) for t in event.outputs])
         if self.values:
             for raw, tensor in zip(outputs, event.outputs, strict=True):
@@ -226,8 +224,6 @@ class Recorder:
         self._add("write", storage=storage, **facts)
 
     def _on_mode(self, event: events.GradModeSwitched) -> None:
-        if is_probing():
-            return
         self._add("grad_mode", site=event.site, text="on" if event.enabled else "off")
 
     def _on_begin(self, event: events.BackwardBegan) -> None:

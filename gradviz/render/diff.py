@@ -41,7 +41,8 @@ def summary(diff: Diff) -> str:
     same = len(diff.rows) - len(diff.added) - len(diff.removed) - len(diff.changed)
     before, after = (words.clean(label, 60) for label in diff.labels)
     counts = f"{len(diff.added):,} added, {len(diff.removed):,} removed"
-    return f"{before} → {after}: {counts}, {len(diff.changed):,} changed, {same:,} same"
+    compared = words.clean(diff.compared, 200) or f"{before} → {after}"
+    return f"{compared}: {counts}, {len(diff.changed):,} changed, {same:,} same"
 
 
 def _largest(diff: Diff) -> list[str]:

@@ -139,3 +139,27 @@ def test_a_stepped_pass_can_be_checked_too(lib: Any):
 def test_an_input_that_is_no_contiguous_memory_is_checked(lib: Any):
     report = gradviz.check_derivative(lib.exp, lib.rand(2, 3).t())
     assert report
+
+
+def test_a_recording_is_free_of_what_was_computed_to_check_a_function(lib: Any):
+    class Square(lib.autograd.Function):
+        @staticmethod
+        def forward(ctx: Any, a: Any) -> Any:
+            ctx.save_for_backward(a)
+            return a * a
+
+        @staticmethod
+        def backward(ctx: Any, g: Any) -> Any:
+            (a,) = ctx.saved_tensors
+            return 2 * a * g
+
+    w = lib.ones(4, requires_grad=True)
+    engine = "gradtape" if lib.__name__ == "gradtape" else "torch"
+    with gradviz.record(engine=engine) as rec:
+        Square.apply(w).sum().backward()
+    snapshot = rec.snapshot()
+    names = [node.name for node in snapshot.nodes]
+    assert names == ["AccumulateGrad", "SquareBackward", "SumBackward0"]
+    begun = [event for event in snapshot.events if event.kind == "backward_begin"]
+    assert len(begun) == 1
+    assert not [event for event in snapshot.events if event.kind == "write"]

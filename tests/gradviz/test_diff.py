@@ -93,6 +93,22 @@ def test_two_steps_of_one_recording(torch: Any):
     assert again.labels == ("pass 2", "pass 2")
 
 
+def test_of_two_losses_a_step_each_is_compared_with_its_own(torch: Any):
+    w = torch.ones(3, requires_grad=True)
+    engine = "gradtape" if torch.__name__ == "gradtape" else "torch"
+    with gradviz.record(engine=engine) as rec:
+        for _ in range(2):
+            w.exp().sum().backward()
+            w.tanh().sum().backward()
+    found = gradviz.diff(rec)
+    assert found.labels == ("pass 2", "pass 4")
+    assert not found
+    assert "pass 2 → pass 4 of 4, both from test_diff.py:" in repr(found)
+    across = gradviz.diff(rec, passes=(0, 1))
+    assert [row.label for row in across.removed] == ["exp"]
+    assert repr(across).startswith("pass 1 (test_diff.py:")
+
+
 def test_a_gradient_that_vanished_is_a_change():
     mlp = samples.mlp()
     small = tuple(

@@ -1,17 +1,37 @@
 // What the colours of the nodes mean now, over a corner of the graph; it folds away.
+import { useLayoutEffect, useRef } from "preact/hooks";
 import { legendOf } from "../render/legend.js";
 import { countSharing } from "../scene/links.js";
+import { reportLegend } from "../state/actions.js";
 import { formatPlural } from "../state/format.js";
 import { useStore } from "./context.js";
 import { Name } from "./text.js";
 
 export function Legend() {
-  const { ui, derived } = useStore();
+  const store = useStore();
+  const { ui, derived } = store;
+  const element = useRef<HTMLDetailsElement>(null);
+  const measure = () => {
+    const { offsetLeft = 0, offsetWidth = 0, offsetHeight = 0 } = element.current ?? {};
+    // Beyond it the corner goes on: the margin below is as wide as the one beside.
+    reportLegend(
+      store,
+      offsetWidth && offsetLeft + offsetWidth,
+      offsetHeight + offsetLeft,
+    );
+  };
+  useLayoutEffect(measure);
   const graph = derived.graph.value;
   if (graph === null || graph.nodeCount === 0) return null;
   const { caption, entries } = legendOf(graph, ui.colorBy.value, derived.theme.value);
   return (
-    <details class="legend" open={!ui.narrow.value} data-testid="legend">
+    <details
+      ref={element}
+      class="legend"
+      open={!ui.narrow.value}
+      onToggle={measure}
+      data-testid="legend"
+    >
       <summary>Legend</summary>
       {caption !== null && <p class="caption">{caption}</p>}
       <ul>

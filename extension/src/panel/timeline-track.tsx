@@ -86,7 +86,8 @@ function Phases({ phases, length }: { phases: readonly Phase[]; length: number }
           key={phase.from}
           style={{ left: percent(phase.from), width: percent(phase.to - phase.from) }}
         >
-          {phase.kind === "update" ? "" : phaseName(phase)}
+          {phase.kind !== "update" && <b class="name">{phaseName(phase)}</b>}
+          {phase.kind !== "update" && <b class="number">{phase.number}</b>}
         </span>
       ))}
     </div>

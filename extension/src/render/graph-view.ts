@@ -113,6 +113,7 @@ class CanvasGraphView implements GraphView {
 
   setState(state: GraphViewState): void {
     this.picture.setState(state);
+    if (this.camera.cover(state.legend)) this.lookFirst();
   }
 
   fit(): void {
