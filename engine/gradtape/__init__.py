@@ -44,6 +44,7 @@ from . import overrides as overrides
 from . import package as package
 from . import profiler as profiler
 from . import quantization as quantization
+from . import quasirandom as quasirandom
 from . import random as random
 from . import serialization as serialization
 from . import signal as signal
