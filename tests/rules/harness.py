@@ -44,7 +44,7 @@ class Case:
     source: str
     slug: str | None
     engines: tuple[str, ...]
-    says: tuple[str, ...]  # parts that the first finding's message must have
+    says: tuple[str, ...]  # parts that the first finding's text must have
     related: tuple[str, ...]  # roles that it must have
 
     @property
@@ -101,8 +101,9 @@ def check(case: Case, engine: str) -> None:
     assert (first.slug, _line(diagnosis, first)) in [
         (case.slug, line) for line in case.lines
     ], f"expected {case.slug} in line {case.lines}, got:\n{report}"
+    text = f"{first.message} {first.fix}"
     for part in case.says:
-        assert part in first.message, f"{part!r} is missing in {first.message!r}"
+        assert part in text, f"{part!r} is missing in {text!r}"
     for role in case.related:
         assert role in first.roles, f"{role!r} is missing in {first.roles}"
 

@@ -6,6 +6,25 @@ from tests.rules.harness import case
 
 WRONG = [
     case(
+        "loss_of_what_the_model_returns",
+        """
+        import torch
+        from types import SimpleNamespace
+        class Model(torch.nn.Linear):
+            def forward(self, x):
+                return SimpleNamespace(loss=super().forward(x).pow(2).mean())
+        net = Model(2, 1)
+        total = 0.0
+        for step in range(3):
+            out = net(torch.randn(3, 2))
+            out.loss.backward()
+            total = total + out.loss  # CULPRIT
+        print(float(total))
+        """,
+        "loss-accumulation-leak",
+        says=["`total`", "`out.loss.item()`"],
+    ),
+    case(
         "two_sums_of_one_square",
         """
         import torch

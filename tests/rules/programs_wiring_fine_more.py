@@ -199,4 +199,35 @@ MORE_FINE: list[Case] = [
             opt.step()
         """,
     ),
+    case(
+        "part_of_an_installed_model_left_unused",
+        """
+        import torch
+        from torch import nn
+
+        library = '''
+        from torch import nn
+        class Encoder(nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.body = nn.Linear(4, 4)
+                self.pooler = nn.Linear(4, 4)
+            def forward(self, x):
+                hidden = self.body(x)
+                return hidden, self.pooler(hidden)
+        '''
+        names = {"__name__": "models"}
+        file = "/env/lib/python3/site-packages/models.py"
+        exec(compile(library, file, "exec"), names)
+
+        encoder, head = names["Encoder"](), nn.Linear(4, 2)
+        optimizer = torch.optim.AdamW([*encoder.parameters(), *head.parameters()])
+        for step in range(3):
+            hidden, _ = encoder(torch.randn(5, 4))
+            loss = head(hidden).pow(2).mean()
+            optimizer.zero_grad()
+            loss.backward()
+            optimizer.step()
+        """,
+    ),
 ]

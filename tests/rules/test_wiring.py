@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from tests.rules.harness import Case, check, programs
+import pytest
+
+from gradviz.diagnosis.diagnose import diagnose
+from tests.rules.harness import ENGINES, Case, case, check, programs, run
 from tests.rules.programs_wiring import LOSSES
 from tests.rules.programs_wiring_fine import FINE
 from tests.rules.programs_wiring_fine_losses import FINE_LOSSES
@@ -27,3 +30,28 @@ def test_the_line_out_of_order_is_named(case: Case, engine: str) -> None:
 @programs(FINE + FINE_LOSSES + MORE_FINE + RARER_FINE)
 def test_what_fits_stays_quiet(case: Case, engine: str) -> None:
     check(case, engine)
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_buffers_are_not_frozen_parameters(engine: str) -> None:
+    source = """
+        import torch
+        from torch import nn
+
+        class Net(nn.Linear):
+            def __init__(self):
+                super().__init__(4, 3)
+                self.places = nn.Buffer(torch.arange(4))
+                self.scale = nn.Buffer(torch.ones(4))
+
+            def forward(self, x):
+                return super().forward(x * self.scale + self.places)
+
+        net = Net()
+        loss = net(torch.randn(2, 4)).argmax(-1).float().mean()
+        loss.backward()
+    """
+    found = diagnose(run(case("buffers", source), engine)).findings
+    slugs = {each.slug for each in found}
+    assert "forgotten-unfreeze" not in slugs
+    assert found[0].severity == "error"

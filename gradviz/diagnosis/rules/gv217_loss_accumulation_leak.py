@@ -34,6 +34,7 @@ References
 
 from __future__ import annotations
 
+import ast
 from collections import defaultdict
 from collections.abc import Iterator
 from itertools import pairwise
@@ -50,7 +51,7 @@ from gradviz.diagnosis.rules._lifetime import (
 )
 from gradviz.program.events import Call
 from gradviz.program.history import History
-from gradviz.program.values import Value
+from gradviz.program.values import RawSite, Value
 
 _NUMBERS = frozenset(
     [
@@ -160,7 +161,9 @@ def _hit(history: History, chain: list[Call]) -> Hit:
     targets = history.places.targets(site)
     name = f"`{targets[0]}`" if targets else "This tensor"
     other = _other(history, chain)
-    code = "value" if other is None else name_of(history, other, "value").strip("`")
+    code = _added(history, site) or (
+        "value" if other is None else name_of(history, other, "value").strip("`")
+    )
     source = None if other is None else made_at(history, other)
     return Hit(
         f"{name} holds the graphs of all turns of the loop, {len(chain)} so far and "
@@ -177,6 +180,22 @@ def _hit(history: History, chain: list[Call]) -> Hit:
         ),
         nodes=chain[-1].nodes,
     )
+
+
+def _added(history: History, site: RawSite | None) -> str:
+    """Return what the line adds as it is written there; "" for more than a name."""
+    statement = history.places.statement(site)
+    terms: list[ast.expr] = []
+    if isinstance(statement, ast.AugAssign):
+        terms = [statement.value]
+    elif isinstance(statement, ast.Assign) and isinstance(statement.value, ast.BinOp):
+        terms = [statement.value.right, statement.value.left]
+    targets = history.places.targets(site)
+    for term in terms:
+        text = ast.unparse(term)
+        if isinstance(term, ast.Name | ast.Attribute) and text not in targets:
+            return text
+    return ""
 
 
 def _other(history: History, chain: list[Call]) -> Value | None:

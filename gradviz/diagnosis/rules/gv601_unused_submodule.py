@@ -27,7 +27,8 @@ Use instead
 When it stays quiet
     Heads that are trained in turns, experts and layers picked from a list while others
     of the list are used, frozen parts, parts that no optimizer steps. Before a second
-    step of an optimizer it is an information only.
+    step of an optimizer, and of a part of an installed package's module, whose results
+    one may leave unused, it is an information only.
 
 References
     https://github.com/pytorch/pytorch/issues/43259
@@ -36,6 +37,7 @@ References
 from __future__ import annotations
 
 from collections.abc import Iterator
+from pathlib import PurePath
 
 from gradviz.diagnosis.rule import Hit, Related, Rule
 from gradviz.diagnosis.rules import _leaves
@@ -117,7 +119,7 @@ def _hit(history: History, module: Module, tensors: set[int], optional: bool) ->
         symptom=_last_pass(history),
         related=related,
         tensors=tuple(sorted(tensors)),
-        severity=_severity(history, optional),
+        severity=_severity(history, optional or _is_installed(module.site)),
         certainty=0.7,
     )
 
@@ -146,13 +148,19 @@ def _lone(history: History, module: Module, name: str, tensor: int) -> Hit:
         "Use it in `forward`, or remove it.",
         symptom=_last_pass(history),
         tensors=(tensor,),
-        severity=_severity(history, False),
+        severity=_severity(history, _is_installed(module.site)),
         certainty=0.7,
     )
 
 
 def _last_pass(history: History) -> RawSite | None:
     return history.backwards[-1].site if history.backwards else None
+
+
+def _is_installed(site: RawSite | None) -> bool:
+    """Tell whether a line belongs to a package that was installed, not written here."""
+    parts = () if site is None else PurePath(site[0].co_filename).parts
+    return "site-packages" in parts or "dist-packages" in parts
 
 
 def _severity(history: History, optional: bool):

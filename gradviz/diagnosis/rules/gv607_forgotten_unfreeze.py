@@ -96,12 +96,22 @@ def _by_freeze(history: History, tensors: set[int]) -> dict[RawSite, set[int]]:
 
 
 def _freeze(history: History, tensor: int) -> Call | None:
-    """Return the last call that switched requires_grad of a tensor off."""
+    """Return the last call that switched requires_grad of a tensor off.
+
+    Of a parameter that was frozen before the recording began, one that says so again.
+    """
+    again = None
     for call in reversed(history.uses(tensor)):
         if call.op in ("requires_grad_", "requires_grad.set"):
             after = [each for each in call.outputs if each.tensor == tensor]
-            return call if not (after and after[0].requires_grad) else None
-    return None
+            if after and after[0].requires_grad:
+                return None
+            before = [each for each in call.inputs if each.tensor == tensor]
+            if before and before[0].requires_grad:
+                return call
+            if again is None and before and before[0].is_parameter:
+                again = call
+    return again
 
 
 def _dead_passes(history: History) -> Iterator[Hit]:
