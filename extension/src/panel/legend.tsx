@@ -1,5 +1,5 @@
 // What the colours of the nodes mean now, over a corner of the graph; it folds away.
-import { useLayoutEffect, useRef } from "preact/hooks";
+import { useLayoutEffect, useRef, useState } from "preact/hooks";
 import { legendOf } from "../render/legend.js";
 import { countSharing } from "../scene/links.js";
 import { reportLegend } from "../state/actions.js";
@@ -7,18 +7,22 @@ import { formatPlural } from "../state/format.js";
 import { useStore } from "./context.js";
 import { Name } from "./text.js";
 
+/** In a graph narrower than this the legend begins folded: nothing could lie beside it. */
+const ROOMY = 560;
+
+const FOLDED = { offsetLeft: 0, offsetWidth: 0, offsetHeight: 0, open: false };
+
 export function Legend() {
   const store = useStore();
   const { ui, derived } = store;
   const element = useRef<HTMLDetailsElement>(null);
+  const [isRoomy, setRoomy] = useState(true);
   const measure = () => {
-    const { offsetLeft = 0, offsetWidth = 0, offsetHeight = 0 } = element.current ?? {};
-    // Beyond it the corner goes on: the margin below is as wide as the one beside.
-    reportLegend(
-      store,
-      offsetWidth && offsetLeft + offsetWidth,
-      offsetHeight + offsetLeft,
-    );
+    setRoomy((element.current?.parentElement?.clientWidth || ROOMY) >= ROOMY);
+    const { offsetLeft, offsetWidth, offsetHeight, open } = element.current ?? FOLDED;
+    // The margin below is as wide as the one beside. Folded, it covers next to nothing.
+    if (open) reportLegend(store, offsetLeft + offsetWidth, offsetLeft + offsetHeight);
+    else reportLegend(store, 0, 0);
   };
   useLayoutEffect(measure);
   const graph = derived.graph.value;
@@ -28,7 +32,7 @@ export function Legend() {
     <details
       ref={element}
       class="legend"
-      open={!ui.narrow.value}
+      open={isRoomy && !ui.narrow.value}
       onToggle={measure}
       data-testid="legend"
     >

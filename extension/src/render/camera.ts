@@ -163,7 +163,8 @@ export class Camera {
     return this.move !== null;
   }
 
-  private glide(to: Transform): void {
+  /** Move there, at once where no motion is wanted. */
+  glide(to: Transform): void {
     if (this.options.prefersReducedMotion()) {
       this.jump(to);
       return;

@@ -122,6 +122,23 @@ describe("the graph view", () => {
     expect(words).not.toContain("relu");
   });
 
+  test("the second column goes as it came: what was in view before is again", async () => {
+    view.dispose();
+    window.matchMedia = (() => ({ matches: true })) as unknown as typeof matchMedia;
+    view = createGraphView(host, events);
+    Reflect.deleteProperty(window, "matchMedia");
+    const both = { ...idle, drawing: { ...FIRST_DRAWING, flow: "both" as const } };
+    const gazes = [];
+    view.setSnapshot(twoLayers());
+    for (const state of [idle, both, idle]) {
+      view.setState(state);
+      await nextFrame();
+      gazes.push(vi.mocked(events.onGaze).mock.lastCall?.[0]);
+    }
+    expect(gazes[1]).not.toEqual(gazes[0]);
+    expect(gazes[2]).toEqual(gazes[0]);
+  });
+
   test("a click selects the node under it", async () => {
     view.setSnapshot(bare(1, []));
     view.setState(idle);

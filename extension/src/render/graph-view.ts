@@ -1,6 +1,6 @@
 // The graph on a canvas: the one entry that the rest of the app uses to draw.
 import { type Rect, union } from "../geometry/rect.js";
-import { type Point, rectToWorld } from "../geometry/transform.js";
+import { type Point, rectToWorld, type Transform } from "../geometry/transform.js";
 import { graphOf, hasSameTables } from "../graph/build.js";
 import { cycleSentence } from "../graph/cycle.js";
 import { SnapshotError } from "../ir/errors.js";
@@ -53,7 +53,8 @@ class CanvasGraphView implements GraphView {
   private hasMoved = false;
   private pendingReveal: readonly number[] | null = null;
   private isDragging = false;
-  private hadTwins = false;
+  /** What was in view before the second column came. */
+  private beforeTwins: Transform | null = null;
   /** The scene was not painted yet. */
   private isNew = false;
   private readonly marked = new Set<string>();
@@ -229,11 +230,14 @@ class CanvasGraphView implements GraphView {
     this.surface.say("");
     this.isNew = true;
     // The picture stays in place once someone has opened or closed a part of it.
-    if (shift === "anew") this.hasMoved = false;
-    else if (toggled !== null) this.hasMoved = true;
+    const { view: before } = this.camera;
+    if (shift === "anew") {
+      this.hasMoved = false;
+      this.beforeTwins = null;
+    } else if (toggled !== null) this.hasMoved = true;
     if (shift !== null && shift !== "anew" && this.hasMoved) this.keepInPlace(shift);
     this.lookFirst();
-    this.lookAtColumns();
+    this.lookAtColumns(before);
     this.gazing.arrive();
     if (this.pendingReveal !== null) this.reveal(this.pendingReveal);
     this.surface.requestFrame();
@@ -260,15 +264,18 @@ class CanvasGraphView implements GraphView {
     if (marked !== null) this.camera.reveal(marked);
   }
 
-  /** When a second column comes, both are shown. */
-  private lookAtColumns(): void {
+  /** When a second column comes, both are shown; when it goes, the first as it was. */
+  private lookAtColumns(before: Transform): void {
     const { scene } = this.picture;
     const hasTwins = scene !== null && scene.half < scene.boxes.length;
-    if (scene !== null && hasTwins && !this.hadTwins) {
+    if (scene !== null && hasTwins && this.beforeTwins === null) {
       this.hasMoved = true;
+      this.beforeTwins = before;
       this.camera.lookAtWidth(scene.bounds);
+    } else if (!hasTwins && this.beforeTwins !== null) {
+      this.camera.glide(this.beforeTwins);
+      this.beforeTwins = null;
     }
-    this.hadTwins = hasTwins;
   }
 
   private zoom(factor: number, at: Point): void {

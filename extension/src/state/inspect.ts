@@ -192,7 +192,7 @@ export function storageUse(
     write,
     place: placeOf(snapshot, write.site),
   }));
-  return { id, storage, roles, writes };
+  return { id, storage, roles: [...new Set(roles)], writes };
 }
 
 function neighbours(
