@@ -11,6 +11,7 @@ from . import _errors
 from ._backend import META
 from ._dtypes import get_default_dtype, result_type_of
 from ._op import Op
+from ._sparse import KEEP_ZERO, SparseArray
 from ._tensor import Tensor
 from ._type_name import type_name
 
@@ -153,6 +154,9 @@ def compute(op: Op, xp: Any, arrays: Sequence[Any], params: tuple[Any, ...]) -> 
 
     They are rounded once, at the end.
     """
+    if op.name in KEEP_ZERO and type(arrays[0]) is SparseArray:
+        x = arrays[0].coalesce()
+        return x.with_values(compute(op, xp, (x.values, *arrays[1:]), params))
     alone = op.pointwise or op.family.startswith("activation") or op.family in _WIDENED
     if alone and op.name not in _OWN_WIDTH and _any_half(arrays):
         dtypes = {a.dtype for a in arrays if hasattr(a, "dtype")}

@@ -54,6 +54,13 @@ FUNCTIONS: dict[str, Any] = {}
 """By NumPy function: the same, ``rule(*args, **options)``."""
 
 
+KEEP_ZERO = {
+    *("erf", "erfinv", "isneginf", "isposinf", "log1p", "nan_to_num"),
+    *("sgn", "sign", "signbit"),
+}
+"""Ops that make zeros of zeros in several calls of NumPy: computed on the values."""
+
+
 class SparseArray(SparseParts, NDArrayOperatorsMixin):
     """Coordinates and values that take part in computations as an array does."""
 

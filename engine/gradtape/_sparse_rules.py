@@ -110,6 +110,11 @@ def _product(ufunc: Any, x: Any, y: Any) -> Any:
     if isinstance(x, SparseArray) and np.ndim(_plain(y)) == 0:
         return x.with_values(ufunc(x.values, y))
     if ufunc is not np.multiply:
+        if isinstance(x, SparseArray):
+            raise RuntimeError(
+                "Sparse division requires a scalar or zero-dim dense tensor divisor "
+                f"(got shape {list(y.shape)} for divisor)"
+            )
         raise refused("div")
     if not isinstance(x, SparseArray):
         return _product(ufunc, y, x)
@@ -212,6 +217,7 @@ UFUNCS.update(
     }
 )
 REDUCTIONS["add"] = _total
+REDUCTIONS["logical_or"] = lambda x, axis=None, **_: x.any()
 INTO_DENSE.update({"add": _scatter_add, "subtract": _scatter_add})
 FUNCTIONS.update(
     {

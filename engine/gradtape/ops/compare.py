@@ -17,6 +17,7 @@ from ._operand import (
     aliases,
     in_place_by_operand,
     leaves_out,
+    refuses,
 )
 
 
@@ -60,12 +61,15 @@ for _name in ("logical_and", "logical_or", "logical_xor"):
 
 for _name in ("isnan", "isinf", "isfinite"):
     pointwise(_name, _name, {}, promotion="compare", out=False)
+_REFUSED = {"signbit": "c", "logical_not": ""}
+_NO_COMPLEX = "{name} is not implemented for complex tensors."
 for _name, _ufunc in {"signbit": "signbit", "logical_not": "logical_not"}.items():
     pointwise(
         _name,
         _ufunc,
         {},
         promotion="compare",
+        check=refuses(_REFUSED[_name], _NO_COMPLEX, NotImplementedError),
         out_rule="signbit does not support non-boolean outputs." * (_name == "signbit"),
     )
 inplace("logical_not")

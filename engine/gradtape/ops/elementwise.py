@@ -146,6 +146,7 @@ _BOOL_ONLY = "{name} does not support non-boolean outputs."
 
 @op(
     {},
+    check=refuses("c", "{name} does not support complex inputs."),
     pointwise=True,
     out=True,
     out_rule="{name} does not support non-boolean outputs.",
@@ -157,6 +158,7 @@ def isposinf(xp: Any, self: Array) -> Any:
 
 @op(
     {},
+    check=refuses("c", "{name} does not support complex inputs."),
     pointwise=True,
     out=True,
     out_rule="{name} does not support non-boolean outputs.",
