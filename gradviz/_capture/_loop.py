@@ -14,6 +14,7 @@ from gradviz._capture._loop_hooks import HookPart
 from gradviz._capture._loop_modules import ModulePart
 from gradviz._capture._loop_names import NamePart
 from gradviz._capture._loop_optim import OptimizerPart
+from gradviz._capture._loop_schedules import SchedulePart
 from gradviz.program.log import Log
 from gradviz.program.values import RawSite
 
@@ -28,6 +29,7 @@ class LoopLog:
 
     - OptimizerCall and the table of optimizers; one Call ``step`` with the writes of a
       library's step; Call of the optimizer's name with ``error`` where it was refused;
+    - ScheduleCall and ScalerCall, of schedulers and scalers that are enabled;
     - ModuleCall, TrainingSwitched, the table of modules, ``TensorFacts`` of parameters;
     - HookRegistered ``module_*``, with numbers below zero;
     - a Call of the class's name for every ``Function.apply`` of the user's, added as it
@@ -56,6 +58,8 @@ class LoopLog:
     def __init__(self, lib: Any, log: Log) -> None:
         self.here = here = Here()
         self.optimizers = OptimizerPart(lib, log, here)
+        self.schedules = SchedulePart(lib, log, here)
+        self.schedules.optimizers = self.optimizers
         self.modules = ModulePart(lib, log, here)
         self.hooks = HookPart(lib, log, here)
         self.hooks.modules = self.modules
@@ -68,6 +72,7 @@ class LoopLog:
         self.census.names = self.names
         self._parts: list[Part] = [
             self.optimizers,
+            self.schedules,
             self.modules,
             self.hooks,
             self.functions,

@@ -11,6 +11,7 @@ from threading import get_ident
 from typing import Any, Literal, TypeAlias
 
 from gradviz._capture._loop_base import Anything, Part, unseen
+from gradviz._capture._loop_unwrapped import UnwrappedSteps
 from gradviz._capture._own import probing
 from gradviz.program.events import Call, OptimizerCall
 from gradviz.program.noted import Glance
@@ -60,6 +61,15 @@ class OptimizerPart(Part):
             waiting += cls.__subclasses__()
             if getattr(vars(cls).get("step"), "hooked", False):
                 self._wrap_step_of(cls)
+        self.unwrapped = UnwrappedSteps(self)
+
+    def remove(self) -> None:
+        super().remove()
+        self.unwrapped.remove()
+
+    def key(self, optimizer: Any) -> int:
+        """Return the number of an optimizer."""
+        return self._of(optimizer).row.key
 
     def call(self, optimizer: Any, name: str) -> None:
         """Note the name that the program has for an optimizer."""
@@ -215,15 +225,8 @@ class OptimizerPart(Part):
             if not self.on or here.now.stepping is not None:
                 return original(optimizer, *args, **kwargs)
             alone = theirs and not args and not kwargs  # no closure runs in between
-            seen, before = None, None
             log.pause()
-            try:
-                seen = self._of(optimizer)
-                self.step_site = site = log.site()
-                here.now.stepping = self._note("step", site, seen, self._states(seen))
-                before = log.versions(seen.params) if theirs else None
-            except Exception as error:
-                self.failed(error)
+            begun = self.try_(self.begin_step, optimizer, theirs)
             if not alone:
                 log.resume()
             try:
@@ -232,14 +235,23 @@ class OptimizerPart(Part):
                 here.now.stepping = None
                 if not alone:
                     log.pause()
-                if seen is not None and before is not None:
-                    self.try_(self._end_step, seen, before)
+                if begun is not None:
+                    self.try_(self.end_step, *begun)
                 log.resume()
 
         step.gradviz = True  # type: ignore[attr-defined]
         self.patches.set(cls, "step", step)
 
-    def _end_step(self, seen: _Seen, before: list[int]) -> None:
+    def begin_step(
+        self, optimizer: Any, theirs: bool
+    ) -> tuple[_Seen, list[int]] | None:
+        """Log that a step begins; return what its end needs to log the writes."""
+        seen = self._of(optimizer)
+        self.step_site = site = self.log.site()
+        self.here.now.stepping = self._note("step", site, seen, self._states(seen))
+        return (seen, self.log.versions(seen.params)) if theirs else None
+
+    def end_step(self, seen: _Seen, before: list[int]) -> None:
         """Log the writes of a library's step as one call, at the user's line."""
         now = self.log.versions(seen.params)
         written = list(map(ne, now, before))

@@ -94,6 +94,27 @@ class OptimizerCall(Event):
 
 
 @dataclass(slots=True, eq=False, kw_only=True)
+class ScheduleCall(Event):
+    """A scheduler of learning rates was made or stepped; ``rates`` are those after."""
+
+    what: Literal["init", "step"]
+    scheduler: int
+    kind: str  # "StepLR"
+    optimizer: int
+    rates: tuple[float, ...] = ()  # of the optimizer's groups
+
+
+@dataclass(slots=True, eq=False, kw_only=True)
+class ScalerCall(Event):
+    """A GradScaler that is enabled scaled losses, unscaled gradients or stepped."""
+
+    what: Literal["scale", "unscale", "step"]
+    scale: float | None = None  # None also where asking would wait for a GPU
+    optimizer: int | None = None
+    scaled: tuple[Value, ...] = ()  # what scale() returned
+
+
+@dataclass(slots=True, eq=False, kw_only=True)
 class ModuleCall(Event):
     """A module's forward; ``left`` is the index of the event after its last."""
 

@@ -15,6 +15,8 @@ from tests.rules.programs_wiring_loops import LOOPS
 from tests.rules.programs_wiring_more import MORE_WRONG
 from tests.rules.programs_wiring_rarer import FINE as RARER_FINE
 from tests.rules.programs_wiring_rarer import WRONG as RARER_WRONG
+from tests.rules.programs_wiring_schedules import FINE as FINE_SCHEDULES
+from tests.rules.programs_wiring_schedules import WRONG as SCHEDULES
 
 
 @programs(LOSSES + LAYERS)
@@ -22,12 +24,12 @@ def test_parts_that_do_not_fit_are_named(case: Case, engine: str) -> None:
     check(case, engine)
 
 
-@programs(LOOPS + MORE_WRONG + RARER_WRONG)
+@programs(LOOPS + MORE_WRONG + RARER_WRONG + SCHEDULES)
 def test_the_line_out_of_order_is_named(case: Case, engine: str) -> None:
     check(case, engine)
 
 
-@programs(FINE + FINE_LOSSES + MORE_FINE + RARER_FINE)
+@programs(FINE + FINE_LOSSES + MORE_FINE + RARER_FINE + FINE_SCHEDULES)
 def test_what_fits_stays_quiet(case: Case, engine: str) -> None:
     check(case, engine)
 

@@ -1,0 +1,45 @@
+"""Optimizers with their schedulers and scalers: who stepped, and with what."""
+
+from __future__ import annotations
+
+from gradviz.diagnosis.rules import _leaves
+from gradviz.program.events import Event, OptimizerCall, ScalerCall, ScheduleCall
+from gradviz.program.history import History
+
+
+@_leaves.once
+def moves(history: History) -> dict[int, list[Event]]:
+    """Return the steps of each optimizer, those that a scaler skipped included."""
+    found: dict[int, list[Event]] = {}
+    for event in history.program.events:
+        if isinstance(event, OptimizerCall | ScalerCall) and event.what == "step":
+            assert event.optimizer is not None
+            found.setdefault(event.optimizer, []).append(event)
+    return found
+
+
+@_leaves.once
+def schedules(history: History) -> dict[int, list[ScheduleCall]]:
+    """Return what each scheduler did, in order."""
+    found: dict[int, list[ScheduleCall]] = {}
+    for event in history.of(ScheduleCall):
+        found.setdefault(event.scheduler, []).append(event)
+    return found
+
+
+def rate_words(rates: tuple[float, ...]) -> str:
+    """Return "0.1", or "0.1 and 0.01" of several groups.
+
+    >>> rate_words((0.1, 0.1)), rate_words((0.1, 0.01))
+    ('0.1', '0.1 and 0.01')
+    """
+    return _leaves.joined(dict.fromkeys(f"{rate:.3g}" for rate in rates))
+
+
+def optimizer_words(history: History, key: int) -> str:
+    """Return "`opt` (line 7)", or "the SGD (line 7)" of one without a name."""
+    row = history.program.optimizers.get(key)
+    if row is None:
+        return "the optimizer"
+    name = f"`{row.name}`" if row.name else f"the {row.kind}"
+    return f"{name} ({history.line(row.site)})" if row.site else name

@@ -1,0 +1,111 @@
+"""Gradients are computed and cleared again and again, and no optimizer steps.
+
+What it does
+    Finds optimizers whose gradients are cleared after at least two passes, in a run
+    without a single step.
+
+Why is this bad
+    Nothing is trained. ``optimizer.step`` without parentheses does not step either,
+    nor does ``scheduler.step()``, and neither says a word.
+
+Example
+    ::
+
+        optimizer.zero_grad()
+        loss.backward()
+        scheduler.step()
+
+Use instead
+    ::
+
+        optimizer.zero_grad()
+        loss.backward()
+        optimizer.step()
+        scheduler.step()
+
+When it stays quiet
+    Any optimizer or gradient scaler steps, or the program reads the gradients or
+    updates the parameters itself.
+
+References
+    https://pytorch.org/docs/stable/optim.html#taking-an-optimization-step
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from gradviz.diagnosis.rule import Hit, Related, Rule
+from gradviz.diagnosis.rules._gradients import by_hand, is_failed
+from gradviz.diagnosis.rules._loop_helpers import moves
+from gradviz.program.events import Backward, OptimizerCall, ScheduleCall
+from gradviz.program.history import History
+from gradviz.program.records import Optimizer
+
+
+def _check(history: History) -> Iterator[Hit]:
+    if moves(history) or not history.backwards:
+        return
+    reads = [each for each in history.calls if each.op == "grad.get" and each.inputs]
+    read = {each.inputs[0].tensor for each in reads}
+    for optimizer in history.program.optimizers.values():
+        mine = set(optimizer.tensors)
+        if mine & read or mine & by_hand(history):
+            continue
+        passes = _wasted(history, optimizer, whole=not reads)
+        if len(passes) >= 2:
+            yield _hit(history, optimizer, passes[0])
+
+
+def _wasted(history: History, optimizer: Optimizer, whole: bool) -> list[Backward]:
+    """Return the passes whose gradients were cleared, or met a scheduler, unused.
+
+    ``whole``: also by ``Module.zero_grad()``, as programs do that read others.
+    """
+    keys = (optimizer.key, 0) if whole else (optimizer.key,)
+    found: list[Backward] = []
+    fresh: Backward | None = None
+    for event in history.program.events:
+        if isinstance(event, Backward) and not is_failed(event):
+            if event.api == "backward" and set(event.leaves) & set(optimizer.tensors):
+                fresh = event
+        elif (
+            isinstance(event, OptimizerCall | ScheduleCall)
+            and event.optimizer in keys
+            and event.what != "init"
+            and fresh is not None
+        ):
+            found.append(fresh)
+            fresh = None
+    return found
+
+
+def _hit(history: History, optimizer: Optimizer, made: Backward) -> Hit:
+    name = f"`{optimizer.name}`" if optimizer.name else f"the {optimizer.kind}"
+    step = f"{optimizer.name or 'optimizer'}.step()"
+    scheduled = [
+        each
+        for each in history.of(ScheduleCall)
+        if each.what == "step" and each.optimizer == optimizer.key
+    ]
+    culprit = scheduled[0].site if scheduled else made.site
+    only = (
+        f" Only its scheduler steps (`{history.text(culprit)}`), which changes the "
+        "learning rate and nothing else."
+        if scheduled
+        else ""
+    )
+    return Hit(
+        f"The gradients that {history.line(made.site)} computes are thrown away "
+        f"unused, turn after turn: {name} never steps, and nothing is trained.{only}",
+        culprit,
+        f"Call `{step}` after `backward()`, with its parentheses.",
+        symptom=made.site,
+        related=(
+            Related("optimizer made here", optimizer.site),
+            Related("gradients computed here", made.site),
+        ),
+    )
+
+
+RULE = Rule("GV622", "gradients-never-applied", "warning", _check)

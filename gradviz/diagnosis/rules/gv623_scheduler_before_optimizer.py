@@ -1,0 +1,82 @@
+"""The scheduler steps before its optimizer does.
+
+What it does
+    Finds schedulers whose first step comes before the first step of their optimizer,
+    in every turn of a loop.
+
+Why is this bad
+    A scheduler sets its first rate as it is made. Stepping it first replaces that rate
+    before anything has used it, and the whole schedule runs one turn early.
+
+Example
+    ::
+
+        for epoch in range(10):
+            scheduler.step()
+            train(net, optimizer)
+
+Use instead
+    ::
+
+        for epoch in range(10):
+            train(net, optimizer)
+            scheduler.step()
+
+When it stays quiet
+    The optimizer steps first; the schedule is wound forward before the training, to go
+    on where another run had ended; or the scheduler was made before the recording. A
+    scheduler that watches a metric (``ReduceLROnPlateau``) may step when it likes.
+
+References
+    https://pytorch.org/docs/stable/optim.html#how-to-adjust-learning-rate
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from gradviz.diagnosis.rule import Hit, Related, Rule
+from gradviz.diagnosis.rules._loop_helpers import moves, rate_words, schedules
+from gradviz.program.events import Event, ScheduleCall
+from gradviz.program.history import History
+
+
+def _check(history: History) -> Iterator[Hit]:
+    for events in schedules(history).values():
+        made, steps = events[0], events[1:]
+        moved = moves(history).get(made.optimizer, [])
+        if made.what != "init" or made.kind == "ReduceLROnPlateau":
+            continue
+        if not steps or not moved or steps[0].index > moved[0].index:
+            continue
+        early = [each for each in steps if each.index < moved[0].index]
+        again = any(each.site == early[0].site for each in steps[len(early) :])
+        if again or len(early) == 1:
+            yield _hit(history, made, early[0], moved[0], again)
+
+
+def _hit(
+    history: History, made: ScheduleCall, early: ScheduleCall, move: Event, again: bool
+) -> Hit:
+    first, then = rate_words(made.rates), rate_words(early.rates)
+    effect = (
+        f"its learning rate begins with {then}, and {first}, the first of the "
+        "schedule, is never used"
+        if first != then
+        else "the schedule runs one turn ahead of the training"
+    )
+    return Hit(
+        f"`{history.text(early.site)}` comes before {history.line(move.site)} lets the "
+        f"optimizer step for the first time: {effect}.",
+        early.site,
+        "Step the scheduler after the optimizer, at the end of the turn.",
+        symptom=move.site,
+        related=(
+            Related("scheduler made here", made.site),
+            Related("the optimizer steps here", move.site),
+        ),
+        severity="warning" if again else "info",
+    )
+
+
+RULE = Rule("GV623", "scheduler-before-optimizer", "warning", _check)

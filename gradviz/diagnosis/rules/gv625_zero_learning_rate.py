@@ -1,0 +1,68 @@
+"""A scheduler has set the learning rate to zero, and the optimizer goes on stepping.
+
+What it does
+    Finds at least three steps in a row that an optimizer takes while a scheduler has
+    set all of its learning rates to exactly 0.
+
+Why is this bad
+    Such steps change no parameter, and look like any other in a log.
+
+Example
+    ``LambdaLR(optimizer, lambda epoch: epoch / 10)``, stepped once per epoch: the
+    whole first epoch is trained with a rate of 0.
+
+Use instead
+    ``LambdaLR(optimizer, lambda epoch: (epoch + 1) / 10)``
+
+When it stays quiet
+    One or two steps, as at the start of a warm-up that counts batches; a rate that the
+    program itself gave to the optimizer.
+
+References
+    https://pytorch.org/docs/stable/optim.html#how-to-adjust-learning-rate
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from gradviz.diagnosis.rule import Hit, Related, Rule
+from gradviz.program.events import OptimizerCall, ScheduleCall
+from gradviz.program.history import History
+
+_MANY = 3
+
+
+def _check(history: History) -> Iterator[Hit]:
+    zero: dict[int, ScheduleCall] = {}  # optimizer -> who set its rates to 0
+    steps: dict[int, int] = {}
+    for event in history.program.events:
+        if isinstance(event, ScheduleCall):
+            if event.rates and not any(event.rates):
+                zero.setdefault(event.optimizer, event)
+            else:
+                zero.pop(event.optimizer, None)
+                steps.pop(event.optimizer, None)
+        elif isinstance(event, OptimizerCall) and event.what == "step":
+            cause = zero.get(event.optimizer)
+            if cause is not None:
+                steps[event.optimizer] = steps.get(event.optimizer, 0) + 1
+                if steps[event.optimizer] == _MANY:
+                    yield _hit(history, cause, event)
+
+
+def _hit(history: History, cause: ScheduleCall, step: OptimizerCall) -> Hit:
+    begins = "begins with" if cause.what == "init" else "has come to"
+    return Hit(
+        f"The {cause.kind} {begins} a learning rate of 0 ({history.line(cause.site)}), "
+        f"and {history.line(step.site)} goes on stepping: these steps change no "
+        "parameter.",
+        cause.site,
+        "Begin the schedule above 0 (`epoch + 1`, `start_factor`), step it once per "
+        "batch, or end the training with the schedule.",
+        symptom=step.site,
+        related=(Related("steps without effect", step.site),),
+    )
+
+
+RULE = Rule("GV625", "zero-learning-rate", "warning", _check)

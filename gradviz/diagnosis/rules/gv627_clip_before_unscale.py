@@ -1,0 +1,64 @@
+"""Gradients are clipped while a gradient scaler's factor is still in them.
+
+What it does
+    Finds ``clip_grad_norm_`` and ``clip_grad_value_`` after
+    ``scaler.scale(loss).backward()`` and before the gradients were unscaled.
+
+Why is this bad
+    The limit meets gradients that are 65,536 times too large: it cuts all of them, and
+    once unscaled they are far smaller than it says. The training crawls.
+
+Example
+    ::
+
+        scaler.scale(loss).backward()
+        torch.nn.utils.clip_grad_norm_(net.parameters(), 1.0)
+        scaler.step(optimizer)
+
+Use instead
+    ::
+
+        scaler.scale(loss).backward()
+        scaler.unscale_(optimizer)
+        torch.nn.utils.clip_grad_norm_(net.parameters(), 1.0)
+        scaler.step(optimizer)
+
+When it stays quiet
+    The gradients were unscaled before, or the limit is infinity, which only asks for
+    the norm; a scaler that is not enabled.
+
+References
+    https://pytorch.org/docs/stable/notes/amp_examples.html#gradient-clipping
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from math import inf
+
+from gradviz.diagnosis.rule import Hit, Related, Rule
+from gradviz.diagnosis.rules._scaled_gradients import meetings
+from gradviz.program.events import Call
+from gradviz.program.history import History
+
+
+def _check(history: History) -> Iterator[Hit]:
+    for met in meetings(history):
+        call = met.event
+        if not isinstance(call, Call):
+            continue
+        if inf in (*call.arguments[1:], *call.keywords.values()):
+            continue
+        yield Hit(
+            f"`{history.text(call.site)}` clips gradients that are still {met.times} "
+            f"too large: the loss was scaled in {history.line(met.scale.site)}. Once "
+            "they are unscaled, they are far below the limit.",
+            call.site,
+            "Call `scaler.unscale_(optimizer)` before clipping.",
+            symptom=call.site,
+            related=(Related("loss scaled here", met.scale.site),),
+        )
+        return
+
+
+RULE = Rule("GV627", "clip-before-unscale", "warning", _check)

@@ -1,0 +1,89 @@
+"""An optimizer steps with gradients that a step has applied already.
+
+What it does
+    Finds steps whose gradients have all been used by a step before, with no pass in
+    between that added to them.
+
+Why is this bad
+    The same gradients move the parameters twice, along a direction that belongs to
+    where they were before. Two optimizers over the same parameters do so in each turn.
+
+Example
+    ::
+
+        loss.backward()
+        encoder_optimizer.step()
+        optimizer.step()  # has the encoder's parameters as well
+
+Use instead
+    Give each parameter to one optimizer, and step once after each ``backward()``.
+
+When it stays quiet
+    A pass, or the program itself, has changed or read any of the gradients since; the
+    gradients were cleared; the step runs passes of its own (a closure).
+
+References
+    https://pytorch.org/docs/stable/optim.html#taking-an-optimization-step
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from gradviz.diagnosis.rule import Hit, Related, Rule
+from gradviz.diagnosis.rules import _leaves
+from gradviz.diagnosis.rules._gradients import Leaf, Moment, moments
+from gradviz.program.events import OptimizerCall
+from gradviz.program.history import History
+from gradviz.program.values import RawSite
+
+
+def _check(history: History) -> Iterator[Hit]:
+    closures = {site for each in history.backwards for site in each.stack}
+    told: set[RawSite | None] = set()
+    for moment in moments(history):
+        event = moment.event
+        if not isinstance(event, OptimizerCall) or event.site in closures | told:
+            continue
+        used = _used(moment, event)
+        if used:
+            told.add(event.site)
+            yield _hit(history, event, used)
+
+
+def _used(moment: Moment, step: OptimizerCall) -> dict[int, Leaf]:
+    """Return the leaves with gradients, if a step has used every one of them."""
+    given = {each.tensor for each in step.states if each.has_grad and not each.zero}
+    if not given or given - moment.leaves.keys():
+        return {}
+    leaves = {key: moment.leaves[key] for key in given}
+    stale = all(leaf.state == "used" and not leaf.read for leaf in leaves.values())
+    return leaves if stale else {}
+
+
+def _hit(history: History, step: OptimizerCall, used: dict[int, Leaf]) -> Hit:
+    leaf = next(iter(used.values()))
+    assert leaf.step is not None
+    assert leaf.backward is not None
+    before = leaf.step
+    other = isinstance(before, OptimizerCall) and before.optimizer != step.optimizer
+    names = _leaves.listed(history, used)
+    who = "another optimizer has applied" if other else "a step has applied"
+    return Hit(
+        f"`{history.text(step.site)}` applies gradients of {names} that {who} "
+        f"already ({history.line(before.site)}): no pass has computed new ones since "
+        f"{history.line(leaf.backward.site)}.",
+        step.site,
+        "Give each parameter to one optimizer only."
+        if other
+        else "Step once after each `backward()`.",
+        symptom=step.site,
+        related=(
+            Related("applied first here", before.site),
+            Related("computed here", leaf.backward.site),
+        ),
+        tensors=tuple(used),
+    )
+
+
+RULE = Rule("GV628", "gradients-applied-twice", "warning", _check)

@@ -1,0 +1,344 @@
+"""Schedulers, scalers and steps that do not act together, and some that do."""
+
+from __future__ import annotations
+
+from tests.rules.harness import case
+
+WRONG = [
+    case(
+        "step_without_parentheses",
+        """
+        import torch
+        import torch.nn as nn
+        net = nn.Linear(3, 1)
+        opt = torch.optim.SGD(net.parameters(), lr=0.1)
+        for x in torch.randn(4, 2, 3):
+            opt.zero_grad()
+            loss = net(x).pow(2).mean()
+            loss.backward()  # CULPRIT
+            opt.step
+        """,
+        "gradients-never-applied",
+        says=["`opt` never steps"],
+    ),
+    case(
+        "only_the_scheduler_steps",
+        """
+        import torch
+        import torch.nn as nn
+        net = nn.Linear(3, 1)
+        opt = torch.optim.Adam(net.parameters(), lr=0.1)
+        sched = torch.optim.lr_scheduler.ExponentialLR(opt, 0.9)
+        for epoch in range(3):
+            opt.zero_grad()
+            net(torch.ones(2, 3)).pow(2).mean().backward()
+            sched.step()  # CULPRIT
+        """,
+        "gradients-never-applied",
+        says=["Only its scheduler steps"],
+    ),
+    case(
+        "scheduler_first_in_each_epoch",
+        """
+        import torch
+        import torch.nn as nn
+        net = nn.Linear(3, 1)
+        opt = torch.optim.SGD(net.parameters(), lr=0.1)
+        sched = torch.optim.lr_scheduler.StepLR(opt, step_size=1, gamma=0.5)
+        for epoch in range(3):
+            sched.step()  # CULPRIT
+            for batch in range(2):
+                opt.zero_grad()
+                net(torch.ones(2, 3)).pow(2).mean().backward()
+                opt.step()
+        """,
+        "scheduler-before-optimizer",
+        says=["begins with 0.05, and 0.1"],
+    ),
+    case(
+        "scheduler_before_step_in_a_trainer",
+        """
+        import torch
+        import torch.nn as nn
+
+        class Trainer:
+            def __init__(self, net):
+                self.net = net
+                self.opt = torch.optim.AdamW(net.parameters(), lr=1e-3)
+                schedules = torch.optim.lr_scheduler
+                self.sched = schedules.CosineAnnealingLR(self.opt, T_max=10)
+
+            def update(self, loss):
+                self.opt.zero_grad()
+                loss.backward()
+                self.sched.step()  # CULPRIT
+                self.opt.step()
+
+        trainer = Trainer(nn.Linear(3, 1))
+        for step in range(3):
+            trainer.update(trainer.net(torch.ones(2, 3)).pow(2).mean())
+        """,
+        "scheduler-before-optimizer",
+    ),
+    case(
+        "scheduler_keeps_the_old_optimizer",
+        """
+        import torch
+        import torch.nn as nn
+        net = nn.Linear(3, 1)
+        opt = torch.optim.SGD(net.parameters(), lr=0.1)
+        sched = torch.optim.lr_scheduler.StepLR(opt, 1)  # CULPRIT
+        opt = torch.optim.Adam(net.parameters(), lr=0.01)
+        for epoch in range(3):
+            opt.zero_grad()
+            net(torch.ones(2, 3)).pow(2).mean().backward()
+            opt.step()
+            sched.step()
+        """,
+        "scheduler-of-another-optimizer",
+        related=["optimizer in use"],
+    ),
+    case(
+        "warm_up_from_zero_by_epochs",
+        """
+        import torch
+        import torch.nn as nn
+        net = nn.Linear(3, 1)
+        opt = torch.optim.SGD(net.parameters(), lr=0.1)
+        warm = lambda epoch: epoch / 5
+        sched = torch.optim.lr_scheduler.LambdaLR(opt, warm)  # CULPRIT
+        for epoch in range(2):
+            for batch in range(4):
+                opt.zero_grad()
+                net(torch.ones(2, 3)).pow(2).mean().backward()
+                opt.step()
+            sched.step()
+        """,
+        "zero-learning-rate",
+        says=["begins with a learning rate of 0"],
+    ),
+    case(
+        "optimizer_steps_past_the_scaler",
+        """
+        import torch
+        import torch.nn as nn
+        net = nn.Linear(3, 1)
+        opt = torch.optim.SGD(net.parameters(), lr=0.1)
+        scaler = torch.amp.GradScaler("cpu", init_scale=1024.0)
+        for step in range(2):
+            opt.zero_grad()
+            loss = net(torch.ones(2, 3)).pow(2).mean() * 1e-6
+            scaler.scale(loss).backward()
+            opt.step()  # CULPRIT
+        """,
+        "scaled-gradients-applied",
+        says=["1,024 times too large"],
+    ),
+    case(
+        "clipping_forgets_the_scale",
+        """
+        import torch
+        import torch.nn as nn
+        net = nn.Sequential(nn.Linear(3, 4), nn.ReLU(), nn.Linear(4, 1))
+        opt = torch.optim.SGD(net.parameters(), lr=0.1)
+        scaler = torch.amp.GradScaler("cpu", init_scale=1024.0)
+        for step in range(2):
+            opt.zero_grad()
+            loss = net(torch.ones(2, 3)).pow(2).mean()
+            scaler.scale(loss / 2).backward()
+            nn.utils.clip_grad_norm_(net.parameters(), 1.0)  # CULPRIT
+            scaler.step(opt)
+            scaler.update()
+        """,
+        "clip-before-unscale",
+    ),
+    case(
+        "two_optimizers_share_the_encoder",
+        """
+        import torch
+        import torch.nn as nn
+        enc, head = nn.Linear(3, 2), nn.Linear(2, 1)
+        both = [*enc.parameters(), *head.parameters()]
+        main = torch.optim.SGD(both, lr=0.1)
+        slow = torch.optim.SGD(enc.parameters(), lr=0.01)
+        for step in range(2):
+            main.zero_grad()
+            head(enc(torch.ones(4, 3))).pow(2).mean().backward()
+            main.step()
+            slow.step()  # CULPRIT
+        """,
+        "gradients-applied-twice",
+        says=["another optimizer has applied"],
+    ),
+    case(
+        "step_once_more_after_the_loop",
+        """
+        import torch
+        import torch.nn as nn
+        net = nn.Linear(3, 1)
+        opt = torch.optim.SGD(net.parameters(), lr=0.1)
+        for step in range(3):
+            opt.zero_grad()
+            net(torch.ones(4, 3)).pow(2).mean().backward()
+            opt.step()
+        opt.step()  # CULPRIT
+        """,
+        "gradients-applied-twice",
+        says=["a step has applied"],
+    ),
+]
+
+FINE = [
+    case(
+        "schedulers_of_all_kinds_in_their_places",
+        """
+        import torch
+        import torch.nn as nn
+        net = nn.Linear(3, 1)
+        opt = torch.optim.SGD(net.parameters(), lr=0.1)
+        s = torch.optim.lr_scheduler
+        warm = s.LinearLR(opt, start_factor=0.1, total_iters=2)
+        cosine = s.CosineAnnealingLR(opt, T_max=4)
+        both = s.SequentialLR(opt, [warm, cosine], milestones=[2])
+        watch = s.ReduceLROnPlateau(opt, patience=1)
+        for epoch in range(5):
+            total = 0.0
+            for batch in range(2):
+                opt.zero_grad()
+                loss = net(torch.ones(2, 3)).pow(2).mean()
+                loss.backward()
+                opt.step()
+                total += loss.item()
+            both.step()
+            watch.step(total)
+        """,
+    ),
+    case(
+        "warm_up_from_zero_by_batches",
+        """
+        import torch
+        import torch.nn as nn
+        net = nn.Linear(3, 1)
+        opt = torch.optim.AdamW(net.parameters(), lr=0.1)
+        warm = lambda step: min(1.0, step / 5)
+        sched = torch.optim.lr_scheduler.LambdaLR(opt, warm)
+        for step in range(8):
+            opt.zero_grad()
+            net(torch.ones(2, 3)).pow(2).mean().backward()
+            opt.step()
+            sched.step()
+        """,
+    ),
+    case(
+        "schedule_wound_forward_to_resume",
+        """
+        import torch
+        import torch.nn as nn
+        net = nn.Linear(3, 1)
+        opt = torch.optim.SGD(net.parameters(), lr=0.1)
+        sched = torch.optim.lr_scheduler.StepLR(opt, 2)
+        for epoch in range(5):
+            sched.step()
+        for epoch in range(5, 8):
+            opt.zero_grad()
+            net(torch.ones(2, 3)).pow(2).mean().backward()
+            opt.step()
+            sched.step()
+        """,
+    ),
+    case(
+        "scaler_with_clipping_and_accumulation",
+        """
+        import torch
+        import torch.nn as nn
+        net = nn.Sequential(nn.Linear(3, 4), nn.ReLU(), nn.Linear(4, 1))
+        opt = torch.optim.SGD(net.parameters(), lr=0.1)
+        scaler = torch.amp.GradScaler("cpu", init_scale=256.0)
+        for step in range(4):
+            loss = net(torch.ones(2, 3)).pow(2).mean() / 2
+            scaler.scale(loss).backward()
+            if step % 2:
+                scaler.unscale_(opt)
+                nn.utils.clip_grad_norm_(net.parameters(), 1.0)
+                scaler.step(opt)
+                scaler.update()
+                opt.zero_grad()
+        """,
+    ),
+    case(
+        "scaler_that_is_switched_off",
+        """
+        import torch
+        import torch.nn as nn
+        net = nn.Linear(3, 1)
+        opt = torch.optim.SGD(net.parameters(), lr=0.1)
+        scaler = torch.amp.GradScaler("cpu", enabled=False)
+        for step in range(3):
+            opt.zero_grad()
+            scaler.scale(net(torch.ones(2, 3)).pow(2).mean()).backward()
+            nn.utils.clip_grad_norm_(net.parameters(), 1.0)
+            opt.step()
+        """,
+    ),
+    case(
+        "closure_computes_the_gradients",
+        """
+        import torch
+        x = torch.tensor([1.0, -1.0], requires_grad=True)
+        opt = torch.optim.LBFGS([x], max_iter=3)
+
+        def closure():
+            opt.zero_grad()
+            loss = (x - 3).pow(4).sum()
+            loss.backward()
+            return loss
+
+        for step in range(3):
+            opt.step(closure)
+        """,
+    ),
+    case(
+        "gradients_changed_between_two_steps",
+        """
+        import torch
+        w = torch.tensor([1.0, -1.0], requires_grad=True)
+        opt = torch.optim.SGD([w], lr=0.1)
+        (w - 3).pow(2).sum().backward()
+        opt.step()
+        w.grad.mul_(-0.5)
+        opt.step()
+        """,
+    ),
+    case(
+        "two_optimizers_for_two_halves",
+        """
+        import torch
+        import torch.nn as nn
+        enc, head = nn.Linear(3, 2), nn.Linear(2, 1)
+        a = torch.optim.SGD(enc.parameters(), lr=0.1)
+        b = torch.optim.Adam(head.parameters(), lr=0.01)
+        for step in range(3):
+            a.zero_grad()
+            b.zero_grad()
+            head(enc(torch.ones(4, 3))).pow(2).mean().backward()
+            a.step()
+            b.step()
+        """,
+    ),
+    case(
+        "input_gradients_beside_an_idle_optimizer",
+        """
+        import torch
+        import torch.nn as nn
+        net = nn.Linear(3, 1)
+        opt = torch.optim.SGD(net.parameters(), lr=0.1)
+        x = torch.ones(2, 3, requires_grad=True)
+        maps = []
+        for turn in range(3):
+            net.zero_grad()
+            net(x).sum().backward()
+            maps.append(x.grad.clone())
+            x.grad = None
+        """,
+    ),
+]
