@@ -93,8 +93,8 @@ def _check_column(
             if not lowest <= number < limit:
                 where = f"{field.name}[{place}]" if many else field.name
                 _damaged(
-                    f"{owner(row)}{where} is {number}, but there are only "
-                    f"{limit} {field.refers}"
+                    f"{owner(row)}{where} is {number}, but {field.refers} has "
+                    f"length {limit}"
                 )
 
 

@@ -137,7 +137,7 @@ describe("JSON", () => {
     [
       "a row that does not exist",
       { ...minimal, roots: [3] },
-      "The snapshot is damaged: roots[0] is 3, but there are only 0 nodes.",
+      "The snapshot is damaged: roots[0] is 3, but nodes has length 0.",
     ],
     [
       "a scope inside itself",

@@ -103,7 +103,7 @@ function checkWord(
 }
 
 function dangling(where: string, value: number, table: TableName, count: number) {
-  return damaged(`${where} is ${value}, but there are only ${count} ${table}`);
+  return damaged(`${where} is ${value}, but ${table} has length ${count}`);
 }
 
 function checkScopes(snapshot: Snapshot): void {

@@ -197,20 +197,22 @@ function useKeys(app: AppContext, root: { current: HTMLElement | null }): void {
 
 /** Everything but the card. */
 function Whole() {
-  const { graphless } = useStore().derived;
+  const { derived, data } = useStore();
+  // Without a snapshot there is one sentence to read, and nothing to do.
+  const isBroken = data.problem.value !== null && data.snapshot.value === null;
   return (
     <>
-      <Toolbar />
-      <Breadcrumb />
-      <Hint />
+      {!isBroken && (
+        <>
+          <Toolbar />
+          <Breadcrumb />
+          <Hint />
+        </>
+      )}
       <div class="middle">
-        {!graphless.value && (
-          <>
-            <Stage />
-            <Splitter />
-          </>
-        )}
-        <Pane />
+        {!derived.graphless.value && <Stage />}
+        {!derived.graphless.value && !isBroken && <Splitter />}
+        {!isBroken && <Pane />}
       </div>
       <Docks />
       <StatusLine />

@@ -126,6 +126,7 @@ function createCanvas(page: Document): HTMLCanvasElement {
 
 function createMessage(page: Document): HTMLElement {
   const message = page.createElement("p");
+  message.className = "says";
   message.setAttribute("role", "alert");
   Object.assign(message.style, {
     position: "absolute",
