@@ -55,7 +55,9 @@ class TorchFinished:
             rows = {number: row for row, number in enumerate(order(seen))}
             made = {
                 (sequence, cls.name): rows[number]
-                for number, (cls, sequence, *_) in enumerate(seen.nodes)
+                for number, (cls, sequence) in enumerate(
+                    zip(seen.classes, seen.sequences, strict=True)
+                )
             }
             return rows, made
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable
 
-from gradviz._capture._torch_look import Look
+from gradviz._capture._torch_seen import Look
 
 NOT_RECORDED = (
     "The graph was built without gradviz.record(): gradients, forward values, inputs "
@@ -42,7 +42,7 @@ _REGIONS = {
 
 def notes_of(seen: Look) -> list[str]:
     """Return what is to be said about a graph that nobody recorded."""
-    names = {node[0].name for node in seen.nodes}
+    names = {cls.name for cls in seen.classes}
     bare = sum(not facts[5] for facts in seen.tensors)
     return [
         ANOMALY_MODE if seen.stacks else NOT_RECORDED,

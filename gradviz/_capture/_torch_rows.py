@@ -11,8 +11,8 @@ from gradviz import ir
 from gradviz._capture._quick import quick
 from gradviz._capture._sources import SiteTable
 from gradviz._capture._torch_facts import op_name
-from gradviz._capture._torch_look import Kept, Look, Result
 from gradviz._capture._torch_node_classes import NodeClass
+from gradviz._capture._torch_seen import Kept, Look, Result
 from gradviz._capture._torch_slots import NO_SEQUENCE
 from gradviz._capture._torch_snapshot import VIEWS
 from gradviz._capture._torch_stacks import users_lines
@@ -67,8 +67,8 @@ class TorchRows:
 
     def _node(self, number: int) -> ir.OpNode:
         seen = self.seen
-        cls, sequence, _, results, saved = seen.nodes[number]
-        outputs, stacks = self._outputs(number, results), seen.stacks
+        cls, sequence = seen.classes[number], seen.sequences[number]
+        outputs, stacks = self._outputs(number, seen.results[number]), seen.stacks
         site, stack, iteration = None, (), None
         if number in stacks:
             lines = [self._sites.line(*each) for each in users_lines(stacks[number])]
@@ -92,8 +92,13 @@ class TorchRows:
             formula=cls.formula,
             hooks=tuple([hook.name for hook in hooks]),
             hook_sites=self._sites.definitions(hooks),
-            flags=("freed",) if number in seen.freed else _modified(saved),
+            flags=self._flags(number),
         )
+
+    def _flags(self, number: int) -> tuple[str, ...]:
+        if number in self.seen.freed:
+            return ("freed",)
+        return _modified(self.seen.kept_by(number)) if self.seen.odd else ()
 
     def _edges(self) -> tuple[ir.Edge, ...]:
         rows, results = self.rows, self._results
@@ -101,7 +106,7 @@ class TorchRows:
             [
                 _edge(rows[edge[0]], edge[1], target, place, results.get(edge))
                 for target, number in enumerate(self.order)
-                for place, edge in enumerate(self.seen.nodes[number][2])
+                for place, edge in enumerate(self.seen.edges_of(number))
                 if edge is not None
             ]
         )
@@ -111,7 +116,7 @@ class TorchRows:
             [
                 _saved_row(row, slot, self._tensor(place), version, now, False, hooked)
                 for row, number in enumerate(self.order)
-                for slot, place, version, now, hooked in self.seen.nodes[number][4]
+                for slot, place, version, now, hooked in self.seen.kept_by(number)
             ]
         )
 
@@ -146,14 +151,15 @@ class TorchRows:
 
     def _meta(self, place: int) -> ir.TensorMeta:
         facts = self.seen.tensors[place]
+        shape, strides, offset, dtype, device, storage, version, *_ = facts
         return _tensor_meta(
-            numbers(facts[0]),
-            numbers(facts[1]),
-            facts[2],
-            self._word(facts[3]),
-            self._word(facts[4]),
-            self._storages.get(facts[5]),
-            facts[6],
+            numbers(shape),
+            numbers(strides),
+            offset,
+            self._word(dtype),
+            self._word(device),
+            self._storages.get(storage),
+            version,
             facts[7],
             facts[8],
             facts[9],
@@ -181,8 +187,8 @@ class TorchRows:
         arguments = self.seen.views.get(number)
         if arguments is None:
             return []
-        cls, _, edges, results, _ = self.seen.nodes[number]
-        edge = edges[0]
+        cls, results = self.seen.classes[number], self.seen.results[number]
+        edge = self.seen.edges_of(number)[0]
         at = None if edge is None else self._results.get(edge)
         if at is None:
             return []
@@ -227,9 +233,7 @@ class TorchRows:
                 aliases[at].append(row)
                 devices[at] = tensor.device
                 versions[at] = max(versions[at], tensor.version)
-        for _, place, version, now, _ in (
-            k for node in self.seen.nodes for k in node[4]
-        ):
+        for _, place, version, now, _ in self.seen.odd.values():
             at = tensors[self._places[place]].storage
             if now != version and at is not None:
                 versions[at] = max(versions[at], now)
@@ -246,16 +250,16 @@ class TorchRows:
 
 def order(seen: Look) -> list[int]:
     """Return the nodes as the forward pass made them, leaves as it used them."""
-    nodes = seen.nodes
-    made = [number for number, node in enumerate(nodes) if not node[0].leaf]
-    made.sort(key=lambda number: nodes[number][1])
+    is_leaf = [cls.leaf for cls in seen.classes]
+    made = [number for number, leaf in enumerate(is_leaf) if not leaf]
+    made.sort(key=seen.sequences.__getitem__)
     leaves: dict[int, None] = {}
     for number in made:
-        for edge in nodes[number][2]:
-            if edge is not None and nodes[edge[0]][0].leaf:
+        for edge in seen.edges_of(number):
+            if edge is not None and is_leaf[edge[0]]:
                 leaves.setdefault(edge[0])
     for number in range(seen.roots):
-        if nodes[number][0].leaf:
+        if is_leaf[number]:
             leaves.setdefault(number)
     return [*leaves, *made]
 

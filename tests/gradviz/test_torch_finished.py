@@ -185,11 +185,15 @@ def test_a_leaf_alone_is_a_graph():
     assert snapshot.roots == (0,)
 
 
-@pytest.mark.parametrize("layout", ["sparse", "nested"])
+@pytest.mark.filterwarnings("ignore:The PyTorch API of nested tensors")
+@pytest.mark.parametrize("layout", ["sparse", "nested", "nested of old"])
 def test_tensors_without_strides_are_captured(layout: str):
     if layout == "sparse":
         x = torch.eye(3).to_sparse().requires_grad_()
         loss = torch.sparse.sum(x)
+    elif layout == "nested of old":  # without as much as a shape
+        x = torch.nested.nested_tensor([torch.ones(2)], requires_grad=True)
+        loss = torch.nested.to_padded_tensor(x * x, 0.0).sum()
     else:
         rows = [torch.ones(2), torch.ones(3)]
         x = torch.nested.nested_tensor(rows, layout=torch.jagged, requires_grad=True)
