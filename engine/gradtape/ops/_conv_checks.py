@@ -2,8 +2,14 @@
 
 from __future__ import annotations
 
+import functools
+
 from .._dtypes import CPP_TYPE
 from .._tensor import Tensor
+
+Sizes = tuple[int, ...]
+Shapes = tuple[Sizes, Sizes, Sizes | None]
+"""Of input, weight and bias."""
 
 _KERNEL_TOO_BIG = (
     "Calculated padded input size per channel: ({padded}). Kernel size: ({kernel}). "
@@ -11,16 +17,7 @@ _KERNEL_TOO_BIG = (
 )
 
 
-def _common(
-    input: Tensor,
-    weight: Tensor,
-    bias: Tensor | None,
-    stride: tuple[int, ...],
-    padding: tuple[int, ...],
-    dilation: tuple[int, ...],
-    groups: int,
-    outputs: int,
-) -> None:
+def _check_types(input: Tensor, weight: Tensor, bias: Tensor | None) -> None:
     if bias is not None and bias.dtype is not input.dtype:
         raise RuntimeError(
             f"Input type ({CPP_TYPE[input.dtype]}) and bias type "
@@ -31,6 +28,17 @@ def _common(
             f"expected scalar type {input.dtype.cpp_name} but found "
             f"{weight.dtype.cpp_name}"
         )
+
+
+def _check_options(
+    shapes: Shapes,
+    stride: Sizes,
+    padding: Sizes,
+    dilation: Sizes,
+    groups: int,
+    outputs: int,
+) -> None:
+    input, weight, bias = shapes
     if any(p < 0 for p in padding):
         raise RuntimeError("negative padding is not supported")
     if any(s <= 0 for s in stride):
@@ -39,29 +47,25 @@ def _common(
         raise RuntimeError("dilation should be greater than zero")
     if groups <= 0:
         raise RuntimeError("non-positive groups is not supported")
-    if weight.dim() < 3:
+    if len(weight) < 3:
         raise RuntimeError("weight should have at least three dimensions")
-    if weight.dim() != input.dim():
+    if len(weight) != len(input):
         raise RuntimeError(
-            f"Expected {weight.dim()}-dimensional input for "
-            f"{weight.dim()}-dimensional weight {list(weight.shape)}, but got "
-            f"{input.dim()}-dimensional input of size {list(input.shape)} instead"
+            f"Expected {len(weight)}-dimensional input for "
+            f"{len(weight)}-dimensional weight {list(weight)}, but got "
+            f"{len(input)}-dimensional input of size {list(input)} instead"
         )
-    if bias is not None and (bias.dim() != 1 or bias.shape[0] != outputs):
-        kind = "transposed=1, weight" if outputs != weight.shape[0] else "weight"
+    if bias is not None and (len(bias) != 1 or bias[0] != outputs):
+        kind = "transposed=1, weight" if outputs != weight[0] else "weight"
         raise RuntimeError(
-            f"Given {kind} of size {list(weight.shape)}, expected bias to be "
+            f"Given {kind} of size {list(weight)}, expected bias to be "
             f"1-dimensional with {outputs} elements, but got bias of size "
-            f"{list(bias.shape)} instead"
+            f"{list(bias)} instead"
         )
-
-
-def _check_groups(weight: Tensor, groups: int) -> None:
-    sizes = list(weight.shape)
-    if sizes[0] < groups or sizes[0] % groups:
-        words, told = "at least", f"{sizes}"
-        if sizes[0] >= groups:
-            words, told = "divisible by", f"[{sizes}]"
+    if weight[0] < groups or weight[0] % groups:
+        words, told = "at least", f"{list(weight)}"
+        if weight[0] >= groups:
+            words, told = "divisible by", f"[{list(weight)}]"
         raise RuntimeError(
             f"Given groups={groups}, expected weight to be {words} {groups} at "
             f"dimension 0, but got weight of size {told} instead"
@@ -72,25 +76,41 @@ def check_convolution(
     input: Tensor,
     weight: Tensor,
     bias: Tensor | None,
-    stride: tuple[int, ...],
-    padding: tuple[int, ...],
-    dilation: tuple[int, ...],
+    stride: Sizes,
+    padding: Sizes,
+    dilation: Sizes,
     groups: int,
 ) -> None:
     """Refuse sizes, types and options that do not fit together."""
-    how = (stride, padding, dilation, groups)
-    _common(input, weight, bias, *how, weight.shape[0] if weight.dim() else 0)
-    _check_groups(weight, groups)
-    sizes = list(weight.shape)
-    channels = sizes[1] * groups
-    if input.shape[1] != channels:
+    _check_types(input, weight, bias)
+    shapes = _shapes_of(input, weight, bias)
+    _check_sizes(shapes, stride, padding, dilation, groups)
+
+
+def _shapes_of(input: Tensor, weight: Tensor, bias: Tensor | None) -> Shapes:
+    return (
+        input._data.shape,
+        weight._data.shape,
+        None if bias is None else bias._data.shape,
+    )
+
+
+@functools.lru_cache(1024)  # what fits, fits in every step of a program
+def _check_sizes(
+    shapes: Shapes, stride: Sizes, padding: Sizes, dilation: Sizes, groups: int
+) -> None:
+    input, weight, _ = shapes
+    outputs = weight[0] if weight else 0
+    _check_options(shapes, stride, padding, dilation, groups, outputs)
+    channels = weight[1] * groups
+    if input[1] != channels:
         raise RuntimeError(
-            f"Given groups={groups}, weight of size {sizes}, expected "
-            f"input{list(input.shape)} to have {channels} channels, but got "
-            f"{input.shape[1]} channels instead"
+            f"Given groups={groups}, weight of size {list(weight)}, expected "
+            f"input{list(input)} to have {channels} channels, but got "
+            f"{input[1]} channels instead"
         )
-    padded = [n + 2 * p for n, p in zip(input.shape[2:], padding, strict=True)]
-    reach = [d * (k - 1) + 1 for k, d in zip(sizes[2:], dilation, strict=True)]
+    padded = [n + 2 * p for n, p in zip(input[2:], padding, strict=True)]
+    reach = [d * (k - 1) + 1 for k, d in zip(weight[2:], dilation, strict=True)]
     if any(p < r for p, r in zip(padded, reach, strict=True)):
         raise RuntimeError(
             _KERNEL_TOO_BIG.format(
@@ -111,8 +131,9 @@ def check_transposed(
 ) -> None:
     """Refuse a transposed convolution whose parts do not fit together."""
     outputs = weight.shape[1] * groups if weight.dim() > 1 else 0
-    _common(input, weight, bias, stride, padding, dilation, groups, outputs)
-    _check_groups(weight, groups)
+    _check_types(input, weight, bias)
+    shapes = _shapes_of(input, weight, bias)
+    _check_options(shapes, stride, padding, dilation, groups, outputs)
     if input.shape[1] != weight.shape[0]:
         raise RuntimeError(
             f"Given transposed=1, weight of size {list(weight.shape)}, expected "

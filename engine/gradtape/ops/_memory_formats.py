@@ -104,8 +104,12 @@ def suggested_by(array: Any) -> memory_format:
     """Return the format that new arrays after this one take."""
     if array.ndim not in (4, 5):
         return contiguous_format
-    item = array.itemsize
-    return suggested(array.shape, tuple(s // item for s in array.strides))
+    return _suggested(array.shape, array.strides, array.itemsize)
+
+
+@functools.lru_cache(1024)
+def _suggested(size: Sizes, strides: Sizes, item: int) -> memory_format:
+    return suggested(size, tuple(s // item for s in strides))
 
 
 def channels_innermost(array: Any) -> bool:

@@ -32,7 +32,7 @@ def largest(xp: Any, array: Any, window: Window, ceil_mode: bool) -> tuple[Any, 
     outputs = window.outputs(spatial, ceil_mode)
     after = trailing(window, spatial, outputs)
     wide = padded(xp, array, window.padding, after, _lowest(xp, array.dtype))
-    taps = list(window.taps(outputs))
+    taps = window.taps(outputs)
     small = xp.uint8 if len(taps) < 256 else xp.int32
     best = chosen = None
     for number, (_, seen) in enumerate(taps):

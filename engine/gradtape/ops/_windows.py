@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import functools
 import itertools
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from .._backend import backend_of
@@ -29,29 +30,43 @@ class Window(NamedTuple):
 
     def outputs(self, spatial: Sizes, ceil_mode: bool = False) -> Sizes:
         """Return how many windows fit along each dimension."""
-        found: list[int] = []
-        for size, reach, step, pad in zip(
-            spatial, self.reach, self.stride, self.padding, strict=True
-        ):
-            room = size + 2 * pad - reach
-            count = (-(-room // step) if ceil_mode else room // step) + 1
-            if ceil_mode and (count - 1) * step >= size + pad:
-                count -= 1  # the last window must begin inside
-            found.append(count)
-        return tuple(found)
+        return _outputs(self, spatial, ceil_mode)
 
-    def taps(self, outputs: Sizes) -> Iterator[tuple[Sizes, tuple[slice, ...]]]:
-        """Yield (place in the kernel, what all windows see there), row by row."""
-        for place in itertools.product(*(range(k) for k in self.kernel)):
-            yield (
-                place,
-                tuple(
-                    slice(p * d, p * d + (n - 1) * s + 1, s)
-                    for p, d, s, n in zip(
-                        place, self.dilation, self.stride, outputs, strict=True
-                    )
-                ),
-            )
+    def taps(self, outputs: Sizes) -> Taps:
+        """List (place in the kernel, what all windows see there), row by row."""
+        return _taps(self, outputs)
+
+
+Taps = tuple[tuple[Sizes, tuple[slice, ...]], ...]
+
+
+@functools.lru_cache(1024)  # a program has few windows, and meets them in every step
+def _outputs(window: Window, spatial: Sizes, ceil_mode: bool) -> Sizes:
+    found: list[int] = []
+    for size, reach, step, pad in zip(
+        spatial, window.reach, window.stride, window.padding, strict=True
+    ):
+        room = size + 2 * pad - reach
+        count = (-(-room // step) if ceil_mode else room // step) + 1
+        if ceil_mode and (count - 1) * step >= size + pad:
+            count -= 1  # the last window must begin inside
+        found.append(count)
+    return tuple(found)
+
+
+@functools.lru_cache(64)
+def _taps(window: Window, outputs: Sizes) -> Taps:
+    each = list(zip(window.dilation, window.stride, outputs, strict=True))
+    return tuple(
+        (
+            place,
+            tuple(
+                slice(p * d, p * d + (n - 1) * s + 1, s)
+                for p, (d, s, n) in zip(place, each, strict=True)
+            ),
+        )
+        for place in itertools.product(*(range(k) for k in window.kernel))
+    )
 
 
 def padded(
