@@ -133,12 +133,20 @@ def operands(history: History, call: Call | None) -> str:
     """Say between which values the operands of a call lie."""
     if call is None:
         return ""
+    count = len({value.tensor for value in call.inputs})
     parts = [
-        f"{history.name(value, 'its operand')} {found}"
-        for value in call.inputs
+        f"{history.name(value, _operand(number, count))} {found}"
+        for number, value in enumerate(call.inputs)
         if (found := extent(value))
     ]
     return "; ".join(dict.fromkeys(parts))
+
+
+def _operand(number: int, count: int) -> str:
+    """Return what to call an operand without a name."""
+    ordinals = ("first", "second", "third")
+    known = count > 1 and number < len(ordinals)
+    return f"its {ordinals[number]} operand" if known else "its operand"
 
 
 def extent(value: Value) -> str:

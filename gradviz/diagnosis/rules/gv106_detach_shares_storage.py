@@ -30,16 +30,21 @@ from collections.abc import Iterator
 from gradviz.diagnosis._overwrite_words import hits, saved_words, write_words
 from gradviz.diagnosis._saved_writes import Overwrite, written_tensor
 from gradviz.diagnosis._views import through
-from gradviz.diagnosis._words import place, tensor_words
+from gradviz.diagnosis._words import code, place, tensor_words
 from gradviz.diagnosis.rule import Hit, Rule
+from gradviz.program.events import Call
 from gradviz.program.history import History
 
 
 def _detached(history: History, found: Overwrite) -> str:
+    call = _detach(history, found)
+    return place(history, None if call is None else call.site)
+
+
+def _detach(history: History, found: Overwrite) -> Call | None:
     assert found.call is not None
     assert found.write is not None
-    call = through(history, written_tensor(found.call, found.write), "detach")
-    return place(history, None if call is None else call.site)
+    return through(history, written_tensor(found.call, found.write), "detach")
 
 
 def _message(history: History, found: Overwrite) -> str:
@@ -55,10 +60,16 @@ def _message(history: History, found: Overwrite) -> str:
 
 
 def _fix(history: History, found: Overwrite) -> str:
-    return (
-        "Copy what is going to be written: `.detach().clone()` in place of "
-        f"{_detached(history, found)}."
-    )
+    call = _detach(history, found)
+    site = None if call is None else call.site
+    line = code(history, site)
+    copied = line.replace(".detach()", ".detach().clone()")
+    if line.count(".detach()") != 1 or line.endswith("…"):
+        return (
+            "Copy what is going to be written: `.detach().clone()` in place of "
+            f"{_detached(history, found)}."
+        )
+    return f"Copy what is going to be written: `{copied}` in {history.line(site)}."
 
 
 def _check(history: History) -> Iterator[Hit]:

@@ -45,10 +45,8 @@ def check(history: History) -> Iterator[Hit]:
             call.site,
         )
         put = birth.site if birth.site != call.site else None
-        yield replace(
-            found,
-            related=(Related("-inf comes from here", put), *found.related),
-        )
+        others = [each for each in found.related if each.site != put]
+        yield replace(found, related=(Related("-inf comes from here", put), *others))
 
 
 def _where(history: History, index: int) -> str:

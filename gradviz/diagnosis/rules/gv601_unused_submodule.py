@@ -110,10 +110,11 @@ def _hit(history: History, module: Module, tensors: set[int], optional: bool) ->
         culprit = called[-1].site
     if called:
         related = (Related("constructed here", module.site),)
+    count = len(history.backwards)
+    passes = f"any of {count} backward passes" if count > 1 else "the backward pass"
     return Hit(
         f"{name} ({module.kind}) {why}: {_leaves.listed(history, tensors)} "
-        f"{_leaves.plural(len(tensors), 'gets', 'get')} no gradient in any of "
-        f"{len(history.backwards)} backward passes.",
+        f"{_leaves.plural(len(tensors), 'gets', 'get')} no gradient in {passes}.",
         culprit or module.site,
         "Use it in `forward`, or remove it.",
         symptom=_last_pass(history),

@@ -40,6 +40,7 @@ from collections.abc import Iterator
 from gradviz.diagnosis.rule import Hit, Related, Rule
 from gradviz.diagnosis.rules import _leaves
 from gradviz.diagnosis.rules._gradients import Leaf, Moment, moments
+from gradviz.program.events import OptimizerCall
 from gradviz.program.history import History
 from gradviz.program.values import RawSite
 
@@ -69,13 +70,20 @@ def _hit(history: History, moment: Moment, mixed: dict[int, Leaf]) -> Hit:
         f"that {history.line(leaf.step.site)} has already applied: nothing clears "
         "them between two steps.",
         leaf.backward.site,
-        "Call `optimizer.zero_grad()` once per step, before `backward()`."
+        f"Call `{_optimizer(history, moment)}.zero_grad()` once per step, before "
+        "`backward()`."
         if moment.what == "step"
         else "Set `.grad` to None (or zero it) after each update.",
         symptom=moment.event.site,
         related=(Related("applied here, and kept", leaf.step.site),),
         tensors=tuple(mixed),
     )
+
+
+def _optimizer(history: History, moment: Moment) -> str:
+    key = moment.event.optimizer if isinstance(moment.event, OptimizerCall) else 0
+    row = history.program.optimizers.get(key)
+    return row.name if row is not None and row.name else "optimizer"
 
 
 RULE = Rule("GV610", "gradients-not-zeroed", "warning", _check)

@@ -79,7 +79,7 @@ def _alike(old: Value, new: Value) -> bool:
 
 
 def _hit(history: History, call: Call, again: Call, before: Call, after: Call) -> Hit:
-    site, line, why = _blame(history, call, before)
+    site, line, why, fix = _blame(history, call, before)
     failed = [
         event
         for event in history.backwards
@@ -96,8 +96,7 @@ def _hit(history: History, call: Call, again: Call, before: Call, after: Call) -
         f"`{history.text(before.site)}` ({history.line(before.site)}) differ. {why}",
         culprit=site,
         line=line,
-        fix="Leave preserve_rng_state at True and draw from PyTorch's default "
-        "generator inside of the function, or draw the noise outside and hand it in.",
+        fix=fix,
         symptom=again.site,
         related=(
             Related("checkpointed here", call.site),
@@ -144,22 +143,33 @@ def _again(history: History, backward: CodeType | None, draw: Call) -> RawSite |
     return None
 
 
+_DRAW = (
+    "Leave preserve_rng_state at True and draw from PyTorch's default generator inside "
+    "of the function, or draw the noise outside and hand it in."
+)
+_SAME = (
+    "Let the function do the same whenever it is called: hand in what decides about "
+    "its way, instead of reading a counter, a list or an attribute that changes."
+)
+
+
 def _blame(
     history: History, call: Call, before: Call
-) -> tuple[RawSite | None, int | None, str]:
-    """Return the place to change, and why."""
+) -> tuple[RawSite | None, int | None, str, str]:
+    """Return the place to change, why, and what to write instead."""
     if draws(before) and call.keywords.get("preserve_rng_state") is False:
         why = "It draws random numbers, and preserve_rng_state=False does not restore"
-        return call.site, None, f"{why} the generator."
+        return call.site, None, f"{why} the generator.", _DRAW
     if draws(before):
         why = "It draws from a generator whose state checkpoint does not restore."
-        return before.site, None, why
+        return before.site, None, why, _DRAW
     code = before.site[0] if before.site is not None else function_of_call(call)
     site, line = foreign_draw(history, code)
     if site is not None:
         why = f"Line {line} draws from a generator of Python or NumPy, which checkpoint"
-        return site, line, f"{why} does not restore."
-    return before.site, None, "It depends on something that changed in between."
+        return site, line, f"{why} does not restore.", _DRAW
+    why = "It depends on something that changed in between."
+    return before.site, None, why, _SAME
 
 
 RULE = Rule("GV812", "checkpoint-rng-mismatch", "error", check)
