@@ -38,7 +38,9 @@ FACTORIES: Final = _words(
 SILENT: Final = _words(
     """
     are_deterministic_algorithms_enabled as_subclass autocast broadcast_shapes
-    boolean_dispatch calculate_gain cond clear_autocast_cache compile dtype
+    boolean_dispatch handle_torch_function has_torch_function
+    has_torch_function_unary has_torch_function_variadic calculate_gain cond
+    clear_autocast_cache compile dtype
     export fork get_autocast_dtype get_default_device get_default_dtype
     get_device_module get_deterministic_debug_mode get_float32_matmul_precision
     get_num_interop_threads get_num_threads get_rng_state initial_seed

@@ -23,8 +23,14 @@ from collections.abc import Callable, Generator, Iterable
 from contextlib import contextmanager
 from typing import Any, TypeVar
 
+from ._function_ask import handle_torch_function as handle_torch_function
+from ._function_ask import has_torch_function as has_torch_function
+from ._function_ask import has_torch_function_unary as has_torch_function_unary
+from ._function_ask import (
+    has_torch_function_variadic as has_torch_function_variadic,
+)
 from ._function_guard import arm, entries
-from ._function_modes import EnableTorchFunction, hand_over, takers, without_innermost
+from ._function_modes import EnableTorchFunction, without_innermost
 from ._function_modes import is_tensor_like as is_tensor_like
 from ._function_names import get_ignored_functions as get_ignored_functions
 from ._function_names import get_overridable_functions as get_overridable_functions
@@ -56,42 +62,6 @@ __all__ = [
 ]
 
 F = TypeVar("F", bound=Callable[..., Any])
-
-
-def has_torch_function(relevant_args: Iterable[Any]) -> bool:
-    """Tell whether a mode, or the class of one of the arguments, has a say.
-
-    Raises TypeError for what is no sequence.
-    """
-    if not isinstance(relevant_args, list | tuple):
-        raise TypeError("expected a sequence")
-    return has_torch_function_variadic(*relevant_args)
-
-
-def has_torch_function_unary(arg: Any) -> bool:
-    """Tell the same of a single argument."""
-    return has_torch_function_variadic(arg)
-
-
-def has_torch_function_variadic(*args: Any) -> bool:
-    """Tell the same of arguments that are written out."""
-    arm()
-    now = mode.now
-    return bool(now.functions) or bool(takers(args))
-
-
-def handle_torch_function(
-    public_api: Callable[..., Any],
-    relevant_args: Iterable[Any],
-    *args: Any,
-    **kwargs: Any,
-) -> Any:
-    """Let modes, and the classes of the relevant arguments, answer a call.
-
-    Raises TypeError where each of them answers NotImplemented.
-    """
-    arm()
-    return hand_over(public_api, takers(relevant_args), args, kwargs)
 
 
 def wrap_torch_function(dispatcher: Callable[..., Iterable[Any]]) -> Callable[[F], F]:

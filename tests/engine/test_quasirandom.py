@@ -1,33 +1,75 @@
-"""Sobol sequences are PyTorch's, scrambled ones too."""
+"""Sobol points are PyTorch's, scrambled or not."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import Any
+
 import pytest
 
-from .lines import check_line
+import gradtape
+import gradtape.quasirandom
 
-SETUP = "S = t.quasirandom.SobolEngine"
-LINES = """
-S(1).draw() * 1
-S(5).draw(0)
-e = S(5); [e.draw() * 1, e.draw(3), e.draw(), e.draw(130), e.num_generated, e.quasi]
-e = S(300); [e.draw(9)[:, ::50], e.sobolstate[::50]]
-e = S(3); [e.fast_forward(7) is e, e.draw(2), e.fast_forward(1), e.draw(4)][1::2]
-e = S(3); e.fast_forward(1); e.draw(3)
-e = S(3); e.draw(5); [e.reset() is e, e.draw(3)]
-e = S(4, scramble=True, seed=3); [e.shift, e.sobolstate, e.draw(9), repr(e)]
-e = S(2, scramble=True); [e.draw(3, dtype=t.float64), e.reset().draw(3), t.rand(2)]
-e = S(2); o = t.empty(7); [e.draw(3, out=o) is o, o]
-e = S(3); [e.draw_base2(2), e.draw_base2(2), e.num_generated]
-e = S(3); e.draw(3); e.draw_base2(3)
-S(21201).draw(3)[:, -3:]
-S(0)
-S(21202)
-[S.MAXBIT, S.MAXDIM, repr(S(2)), repr(S(2, True, 5))]
-S(2).draw(2, dtype=t.float16)
-"""
+torch = pytest.importorskip("torch")
+
+ENGINES = (gradtape, torch)
 
 
-@pytest.mark.parametrize("line", LINES.strip().splitlines())
-def test_sobol_sequences_are_those_of_pytorch(line: str):
-    check_line(line, SETUP)
+def both(program: Callable[[Any], Any]) -> None:
+    """Check that a program gives the same under both engines."""
+    mine, theirs = (program(t) for t in ENGINES)
+    assert mine == theirs
+
+
+@pytest.mark.parametrize(
+    ("dimension", "scramble", "seed"),
+    [(1, False, None), (5, False, None), (7, True, 3), (40, True, 9), (3, True, None)],
+)
+def test_points_and_states(dimension: int, scramble: bool, seed: int | None):
+    def program(t: Any) -> Any:
+        t.manual_seed(5)
+        engine = t.quasirandom.SobolEngine(dimension, scramble=scramble, seed=seed)
+        drawn = [engine.draw(1).tolist(), engine.draw(6).tolist()]
+        drawn.append(engine.fast_forward(3).draw(4, dtype=t.float64).tolist())
+        count = engine.num_generated
+        drawn.append(engine.reset().draw(2).tolist())
+        return (
+            drawn,
+            count,
+            engine.quasi.tolist(),
+            repr(engine),
+            str(engine.draw().dtype),
+        )
+
+    both(program)
+
+
+def test_leaving_points_out_and_drawing_into_a_tensor():
+    def program(t: Any) -> Any:
+        out = t.empty(0)
+        engine = t.quasirandom.SobolEngine(2).fast_forward(5)
+        assert engine.draw(3, out=out) is out
+        return out.tolist()
+
+    both(program)
+
+
+def test_balanced_draws():
+    def program(t: Any) -> Any:
+        engine = t.quasirandom.SobolEngine(2)
+        first = engine.draw_base2(2).tolist(), engine.draw_base2(2).tolist()
+        with pytest.raises(ValueError, match="balance") as caught:
+            engine.draw_base2(2)
+        return first, " ".join(str(caught.value).split())
+
+    both(program)
+
+
+@pytest.mark.parametrize("dimension", [0, 21202])
+def test_dimensions_without_direction_numbers_are_refused(dimension: int):
+    def program(t: Any) -> Any:
+        with pytest.raises(ValueError, match="Supported range") as caught:
+            t.quasirandom.SobolEngine(dimension)
+        return str(caught.value)
+
+    both(program)

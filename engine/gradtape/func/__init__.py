@@ -4,6 +4,10 @@ from ._forward import jvp as jvp
 from ._jacobians import hessian as hessian
 from ._jacobians import jacfwd as jacfwd
 from ._jacobians import jacrev as jacrev
+from ._mutations import functionalize as functionalize
+from ._mutations import (
+    replace_all_batch_norm_modules_ as replace_all_batch_norm_modules_,
+)
 from ._reverse import grad as grad
 from ._reverse import grad_and_value as grad_and_value
 from ._reverse import linearize as linearize

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from . import attention as attention
+from . import common_types as common_types
 from . import functional as functional
 from . import grad as grad
 from . import init as init
@@ -41,6 +42,7 @@ from .modules import CircularPad3d as CircularPad3d
 from .modules import ConstantPad1d as ConstantPad1d
 from .modules import ConstantPad2d as ConstantPad2d
 from .modules import ConstantPad3d as ConstantPad3d
+from .modules import Container as Container
 from .modules import Conv1d as Conv1d
 from .modules import Conv2d as Conv2d
 from .modules import Conv3d as Conv3d
@@ -50,6 +52,7 @@ from .modules import ConvTranspose3d as ConvTranspose3d
 from .modules import CosineEmbeddingLoss as CosineEmbeddingLoss
 from .modules import CosineSimilarity as CosineSimilarity
 from .modules import CrossEntropyLoss as CrossEntropyLoss
+from .modules import CrossMapLRN2d as CrossMapLRN2d
 from .modules import CTCLoss as CTCLoss
 from .modules import DataParallel as DataParallel
 from .modules import Dropout as Dropout
@@ -169,6 +172,7 @@ from .modules import UpsamplingNearest2d as UpsamplingNearest2d
 from .modules import ZeroPad1d as ZeroPad1d
 from .modules import ZeroPad2d as ZeroPad2d
 from .modules import ZeroPad3d as ZeroPad3d
+from .modules import factory_kwargs as factory_kwargs
 from .parameter import Buffer as Buffer
 from .parameter import Parameter as Parameter
 from .parameter import UninitializedBuffer as UninitializedBuffer

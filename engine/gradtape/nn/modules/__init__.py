@@ -129,6 +129,9 @@ from ._norm import GroupNorm as GroupNorm
 from ._norm import LayerNorm as LayerNorm
 from ._norm import LocalResponseNorm as LocalResponseNorm
 from ._norm import RMSNorm as RMSNorm
+from ._older import Container as Container
+from ._older import CrossMapLRN2d as CrossMapLRN2d
+from ._older import factory_kwargs as factory_kwargs
 from ._pad import CircularPad1d as CircularPad1d
 from ._pad import CircularPad2d as CircularPad2d
 from ._pad import CircularPad3d as CircularPad3d

@@ -1,0 +1,61 @@
+"""``torch.types``: what signatures are written with."""
+
+from __future__ import annotations
+
+import builtins
+import os
+from collections.abc import Sequence
+from typing import IO, Any, TypeAlias
+
+from ._device import device as _device
+from ._dtypes import dtype as _dtype
+from ._size import Size as Size
+from ._tensor import Tensor as Tensor
+from .autograd.graph import GradientEdge
+from .ops.formats import layout as _layout
+
+__all__ = ["Device", "FileLike", "Number", "Storage"]
+
+_bool, _bytes, _complex = builtins.bool, builtins.bytes, builtins.complex
+_float, _int, _str = builtins.float, builtins.int, builtins.str
+
+Number: TypeAlias = builtins.int | builtins.float | builtins.bool
+_Number = (builtins.int, builtins.float, builtins.bool)
+Device: TypeAlias = _device | builtins.str | builtins.int | None
+FileLike: TypeAlias = builtins.str | os.PathLike[builtins.str] | IO[builtins.bytes]
+
+_size: TypeAlias = Size | list[builtins.int] | tuple[builtins.int, ...]
+_symsize: TypeAlias = Size | Sequence[builtins.int]
+_TensorOrTensors: TypeAlias = Tensor | Sequence[Tensor]
+_TensorOrOptionalTensors: TypeAlias = Tensor | Sequence[Tensor | None]
+_TensorOrTensorsOrGradEdge: TypeAlias = (
+    Tensor | Sequence[Tensor] | GradientEdge | Sequence[GradientEdge]
+)
+
+IntLikeType: TypeAlias = builtins.int
+FloatLikeType: TypeAlias = builtins.float
+BoolLikeType: TypeAlias = builtins.bool
+py_sym_types: tuple[type, ...] = ()  # no sizes stand for others here
+_also = (_dtype, _layout)
+
+
+class Storage:
+    """What a storage is like: its memory's device and dtype."""
+
+    device: _device
+    dtype: _dtype
+
+    def __deepcopy__(self, memo: dict[builtins.int, Any]) -> Storage:
+        raise NotImplementedError
+
+    def element_size(self) -> builtins.int:
+        """Return the bytes of one element."""
+        raise NotImplementedError
+
+    def nbytes(self) -> builtins.int:
+        """Return the bytes of all elements."""
+        raise NotImplementedError
+
+    def data_ptr(self) -> builtins.int:
+        """Return the address of the memory."""
+        raise NotImplementedError
