@@ -26,7 +26,7 @@ from ._dtypes import (
 )
 from ._dtypes import dtype as DType
 from ._storage import new_storage
-from ._untyped_storage import UntypedStorage, listing
+from ._untyped_storage import UntypedStorage, check_source, listing
 
 _DEPRECATED = (
     "TypedStorage is deprecated. It will be removed in the future and UntypedStorage "
@@ -44,6 +44,11 @@ def warn_deprecated(stacklevel: int = 3) -> None:
 
 
 _said: list[bool] = []
+
+
+def _on_device(array: Any, device: Any) -> UntypedStorage:
+    found = UntypedStorage(new_storage(array))
+    return found if device is None else found.to(device=device)
 
 
 class TypedStorage:
@@ -75,10 +80,10 @@ class TypedStorage:
             self._untyped_storage = content
         elif isinstance(content, int):
             array = np.zeros(content, self.dtype.numpy)
-            self._untyped_storage = UntypedStorage(new_storage(array))
+            self._untyped_storage = _on_device(array, device)
         else:
             array = np.array(list(content), dtype=self.dtype.numpy)
-            self._untyped_storage = UntypedStorage(new_storage(array))
+            self._untyped_storage = _on_device(array, device)
 
     def _numbers(self) -> Any:
         return self._untyped_storage._storage.flat_as(self.dtype.numpy)
@@ -132,6 +137,7 @@ class TypedStorage:
             )
         if not isinstance(index, int):
             raise RuntimeError(f"can't index a {type(self)} with {type(index)}")
+        self._untyped_storage.check_readable()
         count = self.size()
         if not -count <= index < count:
             raise IndexError(f"index {index} out of range for storage of size {count}")
@@ -148,6 +154,7 @@ class TypedStorage:
 
     def tolist(self) -> list[Any]:
         """Return the numbers as a list."""
+        self._untyped_storage.check_readable()
         return self._numbers().tolist()
 
     def fill_(self, value: Any) -> TypedStorage:
@@ -159,6 +166,7 @@ class TypedStorage:
         self, source: TypedStorage, non_blocking: bool | None = None
     ) -> TypedStorage:
         """Take over the numbers of another storage, cast to this dtype."""
+        check_source(source, self)
         self._numbers()[...] = source._numbers()
         return self
 
@@ -231,7 +239,7 @@ class TypedStorage:
 
     def __repr__(self) -> str:
         kind = f"torch.storage.TypedStorage(dtype={self.dtype}, device={self.device})"
-        return listing(self.tolist(), kind)
+        return listing(self, kind)
 
 
 def _restored(content: bytes, dtype: DType) -> TypedStorage:

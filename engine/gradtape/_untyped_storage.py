@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from ._backend import META, backend_of
+from ._backend._meta import NO_DATA
 from ._device import device as Device
 from ._dtypes import dtype as DType
 from ._dtypes import uint8
@@ -48,6 +49,8 @@ class UntypedStorage:
         else:
             array = np.array([_as_byte(item, content) for item in content], np.uint8)
         self._storage = new_storage(array)
+        if device is not None and Device(device).type != "cpu":
+            self._storage = self.to(device=device)._storage
 
     def _bytes(self) -> Any:
         return self._storage.flat().view("uint8")
@@ -95,11 +98,17 @@ class UntypedStorage:
         """Return one byte, or a storage over a range of them."""
         if isinstance(index, slice):
             return UntypedStorage(new_storage(self._bytes()[index]))
+        self.check_readable()
         return int(self._bytes()[self._place(index)])
 
     def __setitem__(self, index: Any, value: Any) -> None:
         where = index if isinstance(index, slice) else self._place(index)
         self._bytes()[where] = value
+
+    def check_readable(self) -> None:
+        """Raise NotImplementedError for the storage of a tensor without values."""
+        if self.device.type == "meta":
+            raise NotImplementedError("Not available for 'meta' device type")
 
     def _place(self, index: int) -> int:
         count = self.nbytes()
@@ -115,6 +124,7 @@ class UntypedStorage:
 
     def tolist(self) -> list[int]:
         """Return the bytes as a list of ints."""
+        self.check_readable()
         return list(self.__bytes__())
 
     def clone(self) -> UntypedStorage:
@@ -142,6 +152,7 @@ class UntypedStorage:
         """Take over the bytes of another storage of the same size."""
         if source.nbytes() != self.nbytes():
             raise RuntimeError("size does not match")
+        check_source(source, self)
         self._bytes()[...] = source.untyped()._bytes()
         return self
 
@@ -257,9 +268,8 @@ class UntypedStorage:
         return storage
 
     def __repr__(self) -> str:
-        return listing(
-            self.tolist(), f"torch.storage.UntypedStorage(device={self.device})"
-        )
+        title = f"torch.storage.UntypedStorage(device={self.device})"
+        return listing(self, title)
 
 
 def _as_byte(item: Any, content: Sequence[Any]) -> int:
@@ -299,9 +309,17 @@ def _restored(content: bytes) -> UntypedStorage:
     return UntypedStorage.from_buffer(content)
 
 
-def listing(items: list[Any], title: str) -> str:
+def check_source(source: Any, target: Any) -> None:
+    """Refuse to copy out of a storage without values."""
+    if source.device.type == "meta" != target.device.type:
+        raise NotImplementedError(NO_DATA)
+
+
+def listing(storage: Any, title: str) -> str:
     """Write a storage as PyTorch does: an element a line, then what it is."""
-    return " " + "\n ".join(map(str, items)) + f"\n[{title} of size {len(items)}]"
+    hidden = storage.device.type == "meta"
+    lines = "..." if hidden else " " + "\n ".join(map(str, storage.tolist()))
+    return f"{lines}\n[{title} of size {storage.size()}]"
 
 
 def face_of(storage: Storage) -> UntypedStorage:

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import pytest
 
+from ._sparse_programs import settle
 from .lines import check_line
+
+settle()
 
 SETUP = """
 x = t.tensor([[0.0, -0.5], [0.25, 0.0]]).to_sparse()

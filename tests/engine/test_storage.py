@@ -7,6 +7,7 @@ import pytest
 
 import gradtape as gt
 
+from .lines import check_line
 from .oracle import assert_same
 
 
@@ -348,3 +349,24 @@ def test_growing_memory_leaves_other_tensors_alone():
     x.resize_(100)
     assert other.tolist() == [1, 1, 1]
     assert x[:3].tolist() == [0, 1, 2]
+
+
+ON_META = """
+s = kind([1, 2, 3], device="meta"); [s.device, s.nbytes(), s.size(), s.data_ptr()]
+[kind(n, device="meta").nbytes() for n in (0, 5)]
+[kind(device="meta").nbytes(), repr(kind([1, 2], device="meta"))]
+kind([1, 2], device="meta")[0]
+kind([1, 2], device="meta").tolist()
+kind([1, 2], device="meta").cpu()
+kind([1, 2], device="meta").fill_(1).device
+kind([1, 2], device="meta").copy_(kind([3, 4])).device
+kind([1, 2]).copy_(kind([3, 4], device="meta"))
+kind([1, 2], device="meta").clone().device
+t.ones(2, device="meta").untyped_storage()[0]
+"""
+
+
+@pytest.mark.parametrize("kind", ["t.UntypedStorage", "t.TypedStorage"])
+@pytest.mark.parametrize("line", ON_META.strip().splitlines())
+def test_storages_on_the_meta_device_have_no_values(line: str, kind: str):
+    check_line(line, f"import warnings; warnings.simplefilter('ignore'); kind = {kind}")

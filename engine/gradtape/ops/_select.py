@@ -92,9 +92,9 @@ def choose(xp: Any, mask: Any, first: Any, second: Any) -> Any:
     return found
 
 
-def check_floating(array: Any, name: str) -> None:
-    """Refuse integers in PyTorch's words for a kernel that has no version for them."""
-    if array.dtype.kind in "iub":
+def check_floating(array: Any, name: str, refused: str = "iubc") -> None:
+    """Refuse other kinds in PyTorch's words for a kernel that has real ones alone."""
+    if array.dtype.kind in refused:
         raise NotImplementedError(
             f"\"{name}\" not implemented for '{scalar_name(array)}'"
         )

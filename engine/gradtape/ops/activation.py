@@ -10,7 +10,7 @@ from .._inplace import inplace
 from .._node_layout import LARGE
 from ._operand import HIDDEN, POINTWISE, kind_of
 from ._over_gradient import above_zero_only, alike
-from ._select import above_zero, choose, keep
+from ._select import above_zero, check_floating, choose, keep
 from .create import in_range
 
 
@@ -63,6 +63,7 @@ relu = pointwise(
 )
 def threshold(xp: Any, self: Array, threshold: float, value: float) -> Any:
     """Keep what is above the threshold; put ``value`` in the place of the rest."""
+    check_floating(self, "threshold_cpu", "bc")
     kind = DTYPE_OF[self.dtype]
     limit, value = (self.dtype.type(in_range(v, kind)) for v in (threshold, value))
     return choose(xp, self <= limit, value, self)

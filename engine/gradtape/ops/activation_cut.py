@@ -14,6 +14,17 @@ from ._select import check_floating, keep
 # ---- hardtanh, hardsigmoid, hardswish: cut on both sides ----
 
 
+def _check_cut(array: Any, least: float) -> None:
+    if array.dtype.kind == "b":
+        raise RuntimeError("Bool inputs not supported for hardtanh")
+    if array.dtype.kind == "c":
+        raise NotImplementedError("clamp is not supported for complex types")
+    if least < 0:
+        raise RuntimeError(
+            "cannot do hardtanh on an unsigned type with negative limits"
+        )
+
+
 @op(
     {
         "self": lambda F, grad, self, min_val, max_val: F.hardtanh_backward(
@@ -25,6 +36,8 @@ from ._select import check_floating, keep
 )
 def hardtanh(xp: Any, self: Array, min_val: float = -1.0, max_val: float = 1.0) -> Any:
     """Cut to the range from ``min_val`` to ``max_val``."""
+    if self.dtype.kind in "ubc":
+        _check_cut(self, min_val)
     kind = self.dtype.type
     return xp.minimum(xp.maximum(self, kind(min_val)), kind(max_val))
 
@@ -116,7 +129,7 @@ def hardshrink(xp: Any, self: Array, lambd: float = 0.5) -> Any:
 )
 def softshrink(xp: Any, self: Array, lambd: float = 0.5) -> Any:
     """Move values towards zero by lambd, not past it."""
-    check_floating(self, "softshrink_cpu")
+    check_floating(self, "softshrink_check")
     kind = DTYPE_OF[self.dtype]
     top = finfo(kind).max
     if not 0 <= lambd <= top:

@@ -113,7 +113,7 @@ def gelu_backward(
 )
 def silu(xp: Any, self: Array) -> Any:
     """Return ``x * sigmoid(x)``."""
-    check_floating(self, "silu_cpu")
+    check_floating(self, "silu_cpu", "iub")
     found = _sigmoid(xp, self)
     found *= self
     return found
@@ -294,6 +294,7 @@ def _glu_derivative(F: Any, grad: Any, self: Any, dim: int) -> Any:
 @op({"self": _glu_derivative}, method=False, function=False)
 def glu(xp: Any, self: Array, dim: int = -1) -> Any:
     """Multiply one half along a dimension by the sigmoid of the other."""
+    check_floating(self, "glu_cpu")
     if self.ndim == 0:
         raise RuntimeError("glu does not support 0-dimensional tensors")
     size = self.shape[dim]
@@ -317,6 +318,7 @@ def glu(xp: Any, self: Array, dim: int = -1) -> Any:
 )
 def _prelu_kernel(xp: Any, self: Array, weight: Array) -> Any:
     """Multiply what is negative by a weight that has the input's rank."""
+    check_floating(self, "prelu_cpu")
     return choose(xp, self > 0, self, weight * self)
 
 
@@ -343,6 +345,7 @@ def rrelu_with_noise(
     training: bool = False,
 ) -> Any:
     """Multiply by slopes that were drawn where the input is negative, 1 elsewhere."""
+    check_floating(self, "rrelu_with_noise_out_cpu")
     return self * noise
 
 

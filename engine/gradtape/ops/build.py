@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from .._define import method, public
-from .._dtypes import DTYPE_OF, get_default_dtype, int64, parse_dtype
+from .._dtypes import DTYPE_OF, bool_, get_default_dtype, int64, parse_dtype
 from .._dtypes import dtype as DType
 from .._mode import mode
 from .._site import user_stacklevel
@@ -216,6 +216,9 @@ def _filled(leaves: list[Any], shape: tuple[int, ...], kind: DType | None) -> An
             kind = special
     if kind is None:
         kind = _common_kind(kinds)
+    if kind is bool_ and kinds <= _PLAIN:
+        leaves = [bool(value) for value in leaves]
+        kinds = {bool}
     if complex in kinds and not kind.is_complex:
         raise TypeError(
             "must be real number, not complex"

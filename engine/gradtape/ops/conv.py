@@ -8,6 +8,7 @@ from .._define import Array, op
 from .._mode import mode
 from . import _conv_kernels as conv
 from ._memory_formats import keeps_format
+from ._select import check_floating
 from ._windows import Sizes, Window, columns, fold, volume
 
 
@@ -241,6 +242,7 @@ def im2col(
     stride: Sizes,
 ) -> Any:
     """List the windows of images: (N, C * kernel, windows)."""
+    check_floating(self, "im2col_out_cpu", "iu")
     window = Window(kernel_size, stride, padding, dilation)
     images = self if self.ndim == 4 else self[None]
     outputs = window.outputs(images.shape[2:])
@@ -271,6 +273,7 @@ def col2im(
     stride: Sizes,
 ) -> Any:
     """Add up windows where they overlap: (N, C, height, width)."""
+    check_floating(self, "col2im_out_cpu", "iu")
     window = Window(kernel_size, stride, padding, dilation)
     outputs = window.outputs(output_size)
     cols = self if self.ndim == 3 else self[None]

@@ -127,7 +127,7 @@ def complex_logaddexp(xp: Any, self: Any, other: Any) -> Any:
         "self": lambda F, grad, self, other: grad / (1 + F.exp2(other - self)),
         "other": lambda F, grad, self, other: grad / (1 + F.exp2(self - other)),
     },
-    check=leaves_out("biu", "logaddexp2_cpu"),
+    check=leaves_out("biuc", "logaddexp2_cpu"),
     **POINTWISE,
 )
 def logaddexp2(xp: Any, self: Array, other: Array) -> Any:

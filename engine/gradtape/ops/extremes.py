@@ -18,6 +18,7 @@ from ._operand import (
     not_implemented,
     refuses,
 )
+from ._select import check_floating
 
 _NO_BOUNDS = "torch.clamp: At least one of 'min' or 'max' must not be None"
 
@@ -102,10 +103,13 @@ def fmin(xp: Any, self: Array, other: Array) -> Any:
 # ---- clamp ----
 
 
+_NO_CLAMP = "clamp is not supported for complex types"
+
+
 def _check_clamp(_name: str, self: Any, *bounds: Any) -> None:
     kinds = kind_of(self, *bounds)
     if kinds == "c":
-        raise NotImplementedError("clamp is not supported for complex types")
+        raise NotImplementedError(_NO_CLAMP)
     if kinds == "b":
         raise not_implemented("clamp_cpu", self)
 
@@ -189,6 +193,8 @@ def _clamp_tensors(
     **HIDDEN,
 )
 def _clamp_min_number(xp: Any, self: Array, min: Operand) -> Any:
+    if self.dtype.kind == "c":
+        raise NotImplementedError(_NO_CLAMP)
     return xp.maximum(self, min)
 
 
@@ -204,6 +210,7 @@ def _clamp_min_number(xp: Any, self: Array, min: Operand) -> Any:
     **HIDDEN,
 )
 def _clamp_min_tensor(xp: Any, self: Array, min: Array) -> Any:
+    check_floating(self, "maximum_cpu", "c")
     return xp.maximum(self, min)
 
 
@@ -216,6 +223,8 @@ def _clamp_min_tensor(xp: Any, self: Array, min: Array) -> Any:
     **HIDDEN,
 )
 def _clamp_max_number(xp: Any, self: Array, max: Operand) -> Any:
+    if self.dtype.kind == "c":
+        raise NotImplementedError(_NO_CLAMP)
     return xp.minimum(self, max)
 
 
@@ -231,6 +240,7 @@ def _clamp_max_number(xp: Any, self: Array, max: Operand) -> Any:
     **HIDDEN,
 )
 def _clamp_max_tensor(xp: Any, self: Array, max: Array) -> Any:
+    check_floating(self, "minimum_cpu", "c")
     return xp.minimum(self, max)
 
 

@@ -85,6 +85,11 @@ def _check_device(named: dict[str, Any]) -> None:
 
 
 def _new_tensor(cls: type[Tensor], *given: Any, **named: Any) -> Tensor:
+    if named.get("device") is not None and given and isinstance(given[0], Tensor):
+        raise RuntimeError(
+            "Legacy tensor constructor of the form torch.Tensor(tensor, device=device) "
+            "is not supported.  Use torch.tensor(...) or torch.as_tensor(...) instead."
+        )
     _check_device(named)
     found = legacy_new(given or tuple(named.values()), get_default_dtype())
     if cls is Tensor:
@@ -106,6 +111,11 @@ def new(self: Tensor, *given: Any, size: Any = None, device: Any = None) -> Tens
     Raises TypeError for a tensor of another dtype.
     """
     _check_device({"device": device})
+    if device is not None and given and isinstance(given[0], Tensor):
+        raise RuntimeError(
+            "Legacy tensor new of the form tensor.new(tensor, device=device) is not "
+            "supported.  Use torch.as_tensor(...) instead."
+        )
     if size is not None:
         return empty(sizes(size, "new"), dtype=self.dtype)
     if len(given) == 1 and isinstance(given[0], Tensor):

@@ -176,6 +176,8 @@ def _check_samples(name: str, y: Any, x: Any, dx: Any) -> None:
     if dx is not ABSENT and (x is not None or not number):
         given = "" if x is None else "Tensor, "
         raise TypeError(_FORMS.format(name=name, x=given, kind=type_name(dx)))
+    if isinstance(dx, complex | np.complexfloating):
+        raise RuntimeError(f"{name}: Currently, we only support dx as a real number.")
     for label, given in (("y", y), ("x", x)):
         if given is not None and given._data.dtype.kind == "b":
             raise RuntimeError(

@@ -6,6 +6,7 @@ from typing import Any
 
 from .._define import Array, op
 from ._product import scalar_name
+from ._select import check_floating
 from ._softplus import softplus
 from .loss import MEAN, _count, reduced
 
@@ -44,6 +45,7 @@ def binary_cross_entropy(
 
     Raises RuntimeError for probabilities outside [0, 1].
     """
+    check_floating(self, "binary_cross_entropy")
     if self.dtype != target.dtype:
         raise RuntimeError(
             f"Found dtype {scalar_name(target)} but expected {scalar_name(self)}"
@@ -141,6 +143,7 @@ def binary_cross_entropy_with_logits(
     reduction: int = MEAN,
 ) -> Any:
     """Compare logits with bits, without overflow."""
+    check_floating(self, "log_sigmoid_cpu")
     log_off = softplus(xp, self)  # -log(1 - sigmoid)
     if pos_weight is None:
         losses = log_off - self * target

@@ -7,6 +7,7 @@ from typing import Any
 from .._define import Array, op
 from .._dtypes import DTYPE_OF, int64, uint8
 from ._operand import UNDERIVED, underived
+from ._select import check_floating
 from .loss import MEAN, NONE, reduced
 
 
@@ -252,6 +253,7 @@ def multi_margin_loss(
     reduction: int = MEAN,
 ) -> Any:
     """Punish classes that come within a margin of the right one."""
+    check_floating(self, "multi_margin_loss_cpu_kernel")
     rows, index, gap = _margins(xp, self, target, margin)
     if weight is not None and weight.size != rows.shape[1]:
         raise RuntimeError(
@@ -331,6 +333,7 @@ def multilabel_margin_loss(
     xp: Any, self: Array, target: Array, reduction: int = MEAN
 ) -> Any:
     """Punish classes that come within 1 of a target class; return loss and targets."""
+    check_floating(self, "multilabel_margin_loss_forward_out_frame")
     rows, listed, chosen = _labels(xp, self, target)
     losses = xp.zeros(rows.shape[0], self.dtype)
     for place in range(rows.shape[1]):

@@ -219,7 +219,7 @@ def vdot(xp: Any, self: Array, other: Array) -> Any:
     """Return the sum of products of two vectors, the first one conjugated."""
     check_vectors("dot", self, other)
     left = self.conj() if self.dtype.kind == "c" else self
-    return product(xp, left, other, "vdot")
+    return product(xp, left, other, "dot")
 
 
 def _batch_adjoint(F: Any, matrices: Any) -> Any:
@@ -305,7 +305,9 @@ def addbmm(
         raise RuntimeError(
             _SUM_DTYPE.format(out=_plain_name(self), result=_plain_name(batch2))
         )
-    found = product(xp, batch1, batch2, "addbmm").sum(0)
+    if batch1.dtype.kind == "b":
+        raise NotImplementedError("\"addmm_impl_cpu_\" not implemented for 'Bool'")
+    found = product(xp, batch1, batch2, "addbmm").sum(0, dtype=batch1.dtype)
     return added(xp, self, found, beta, alpha)
 
 

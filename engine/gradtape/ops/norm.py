@@ -21,6 +21,7 @@ from ._norm_kernels import (
     layer_backward,
     layer_forward,
 )
+from ._select import check_floating
 
 Shape = tuple[int, ...]
 
@@ -127,6 +128,7 @@ def _native_batch_norm(
 
     In training the statistics that are ``moving``, arrays or None, are written.
     """
+    check_floating(input, "batch_norm")
     return batch_forward(
         xp,
         input,
@@ -235,6 +237,12 @@ def _layer_derivative(
     return _masked(each, needs)
 
 
+def _check_mixed(input: Any, weight: Any) -> None:
+    """Refuse parameters of another dtype than the input, but float32 beside 16 bits."""
+    if input.dtype.itemsize != 2 or weight.dtype.char != "f":
+        raise RuntimeError("mixed dtype (CPU): all inputs must share same datatype.")
+
+
 @op(
     {("input", "weight", "bias"): _layer_derivative},
     node="NativeLayerNormBackward0",
@@ -250,6 +258,9 @@ def native_layer_norm(
     eps: float,
 ) -> Any:
     """Normalise the last dimensions; return output, mean and inverse deviation."""
+    if weight is not None and weight.dtype != input.dtype:
+        _check_mixed(input, weight)
+    check_floating(input, "LayerNormKernelImpl")
     return layer_forward(xp, input, normalized_shape, weight, bias, eps)
 
 
@@ -332,6 +343,7 @@ def native_group_norm(
     eps: float,
 ) -> Any:
     """Normalise groups of channels; return output, mean and inverse deviation."""
+    check_floating(input, "GroupNormKernelImpl")
     return group_forward(xp, input, weight, bias, group, eps)
 
 

@@ -6,6 +6,7 @@ from typing import Any
 
 from .._define import Array, op
 from ._memory_formats import keeps_format
+from ._select import check_floating
 from ._windows import Sizes
 
 _NEGATIVE = (
@@ -117,14 +118,17 @@ def _border(xp: Any, self: Array, padding: Sizes, reflect: bool) -> Any:
 def _declare(kind: str, dims: int) -> None:
     reflect = kind == "reflection"
 
+    label = f"{kind}_pad{dims}d"
+
     @keeps_format(0)
     def kernel(xp: Any, self: Array, padding: Sizes) -> Any:
+        check_floating(self, label, "b")
         return _take(xp, self, padding, reflect)
 
     def derivative(F: Any, grad: Any, self: Any, padding: Any) -> Any:
         return F._border_backward(grad, tuple(self.shape), padding, reflect)
 
-    kernel.__name__ = f"{kind}_pad{dims}d"
+    kernel.__name__ = label
     kernel.__doc__ = f"Surround the last {dims} dimensions by {kind}."
     op(
         {"self": derivative},

@@ -12,6 +12,7 @@ from ._pool_kernels import (
     largest,
     scatter,
 )
+from ._select import check_floating
 from ._windows import Sizes, Window
 from .formats import channels_last_3d
 
@@ -161,6 +162,7 @@ def _unpool(xp: Any, self: Any, indices: Any, output_size: Sizes) -> Any:
 @keeps_format(0)
 def max_unpool2d(xp: Any, self: Array, indices: Array, output_size: Sizes) -> Any:
     """Put values back where max pooling took them from; zeros elsewhere."""
+    check_floating(self, "max_unpool2d")
     return _unpool(xp, self, indices, output_size)
 
 
@@ -172,6 +174,7 @@ def max_unpool2d(xp: Any, self: Array, indices: Array, output_size: Sizes) -> An
 )
 def max_unpool3d(xp: Any, self: Array, indices: Array, output_size: Sizes) -> Any:
     """Put values back where max pooling took them from; zeros elsewhere."""
+    check_floating(self, "max_unpool3d")
     return _unpool(xp, self, indices, output_size)
 
 

@@ -6,6 +6,7 @@ import itertools
 from typing import Any
 
 from .._define import Array, op
+from ._select import check_floating
 from ._windows import Sizes, volume
 
 _AXES = {2: ("height", "width"), 3: ("time", "height", "width")}
@@ -89,6 +90,7 @@ def fractional_max_pool2d(
     xp: Any, self: Array, kernel_size: Sizes, output_size: Sizes, random_samples: Array
 ) -> Any:
     """Return the largest value of each window, and where in its plane it was."""
+    check_floating(self, "fractional_max_pool2d_out_frame")
     return _pooled(xp, self, kernel_size, output_size, random_samples)
 
 
@@ -103,4 +105,5 @@ def fractional_max_pool3d(
     xp: Any, self: Array, kernel_size: Sizes, output_size: Sizes, random_samples: Array
 ) -> Any:
     """Return the largest value of each window, and where in its volume it was."""
+    check_floating(self, "fractional_max_pool3d_out_frame")
     return _pooled(xp, self, kernel_size, output_size, random_samples)

@@ -19,6 +19,7 @@ from ._reduction import (
     restored,
     values_of,
 )
+from ._select import check_floating
 from ._signature import ABSENT, dim_argument
 from ._ties import shared_by_few
 from ._view import composed
@@ -99,6 +100,7 @@ def _aminmax_backward(
     **HIDDEN,
 )
 def _aminmax(xp: Any, self: Array, dim: int | None, keepdim: bool) -> Any:
+    check_floating(self, "aminmax_cpu", "c")
     axes = axes_of(dim, self.ndim)
     return tuple(
         finish(xp, ufunc.reduce(self, axis=axes), self.shape, axes, keepdim)

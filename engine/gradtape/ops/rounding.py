@@ -17,6 +17,7 @@ from ._operand import (
     aliases,
     kind_of,
     leaves_out,
+    not_implemented,
     underived,
 )
 
@@ -26,6 +27,8 @@ def _check_real(name: str) -> Check:
 
     def check(given: str, *args: Any) -> None:
         if kind_of(args[0]) == "c":
+            if name == "round":
+                raise not_implemented("round_vml_cpu", args[0])
             raise NotImplementedError(f"{name} is not supported for complex inputs")
         no_bool(given, *args)
 
@@ -72,7 +75,9 @@ def _round(xp: Any, self: Array) -> Any:
     key="_round_decimals",
     node="RoundBackward1",
     out_rule=OWN_DTYPE,
-    check=lambda name, self, decimals: leaves_out("biu", "round_cpu")(name, self),
+    check=lambda name, self, decimals: leaves_out(
+        "biuc", "round_cpu" if decimals else "round_vml_cpu"
+    )(name, self),
     **POINTWISE,
     **HIDDEN,
 )

@@ -14,6 +14,7 @@ from .._tensor import Tensor, wrap
 from ._arguments import wrap_dim
 from ._operand import HIDDEN, is_complex
 from ._reduction import in_dtype, values_of, wide
+from ._select import check_floating
 from .exponential import complex_logaddexp
 from .products import on_diagonal
 
@@ -143,6 +144,7 @@ def _reverse_logcumsumexp(xp: Any, self: Array, dim: int) -> Any:
 
 def _running(name: str, ufunc: str, better: str) -> Any:
     def kernel(xp: Any, self: Array, dim: int) -> Any:
+        check_floating(self, f"{name}_cpu", "c")
         axis = wrap_dim(dim, self.ndim)
         if self.ndim == 0:
             return self.copy(), xp.zeros((), "int64")

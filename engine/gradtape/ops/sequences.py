@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from .._define import public
-from .._dtypes import DTYPE_OF, float64, get_default_dtype, int64, parse_dtype
+from .._dtypes import DTYPE_OF, bool_, float64, get_default_dtype, int64, parse_dtype
 from .._dtypes import dtype as DType
 from .._mode import mode
 from .._random_math import fma32, fma64
@@ -62,6 +62,12 @@ def arange(
             f"\"arange_cpu\" not implemented for '{kind.cpp_name}'"
         )
     warn_of_count(out, count)
+    if count >= 2**59:
+        raise RuntimeError(
+            f"Storage size calculation overflowed with sizes=[{count}]"
+            if count < 2**63
+            else "invalid size, possible overflow?"
+        )
     array = _spaced(module_on(device), first, by, count, kind)
     return deliver(array, out, requires_grad, row=True)
 
@@ -89,9 +95,9 @@ def _spaced(xp: Any, start: Any, step: Any, count: int, kind: DType) -> Any:
     It computes the first number of each vector of 32 bytes, then adds to that; numbers
     left over at the end of the loop, which takes two vectors at once, come alone.
     """
-    number = kind.numpy.type
-    if not kind.is_floating_point:
-        return xp.arange(count, dtype=kind.numpy) * number(step) + number(start)
+    if not kind.is_floating_point:  # unsigned ones wrap
+        first, by = (xp.asarray(n).astype(kind.numpy) for n in (start, step))
+        return xp.arange(count, dtype=kind.numpy) * by + first
     places = xp.arange(count, dtype="float64")
     if xp is not np or kind.itemsize == 2:
         return mode.run((start + places * step).astype, kind.numpy)
@@ -161,6 +167,8 @@ def linspace(
     first, last = _number(start), _number(end)
     check_out(out, dtype, layout, device)
     kind = _between_kind((first, last), dtype, out, "linspace")
+    if kind is bool_:
+        raise NotImplementedError("\"linspace_cpu\" not implemented for 'Bool'")
     array = mode.run(between, module_on(device), first, last, steps, kind)
     return deliver(array, out, requires_grad, row=True)
 
@@ -224,6 +232,8 @@ def logspace(
     first, last = _number(start), _number(end)
     check_out(out, dtype, layout, device)
     kind = _between_kind((first, last), dtype, out, "logspace")
+    if kind is bool_:
+        raise NotImplementedError("\"logspace_cpu\" not implemented for 'Bool'")
     xp = module_on(device)
     work = kind if kind.is_floating_point or kind.is_complex else get_default_dtype()
     powers = xp.power(

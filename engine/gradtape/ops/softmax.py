@@ -17,7 +17,7 @@ from ._sums import inner_sums
 
 def _shifted(xp: Any, self: Any, dim: int, name: str) -> tuple[Any, int]:
     """Subtract the largest value along the dimension, so that exp stays finite."""
-    if self.dtype.kind in "iub":
+    if self.dtype.kind in "iubc":
         last = wrap_dim(dim, self.ndim) == self.ndim - 1
         kernel = f"{name}_lastdim_kernel_impl" if last else f"{name}_kernel_impl"
         raise NotImplementedError(

@@ -12,6 +12,7 @@ from ._arguments import as_integer, wrap_dim
 from ._into import SAME_DTYPE, with_out
 from ._operand import HIDDEN, leaves_out, refuses
 from ._reduction import finish, values_of
+from ._select import check_floating
 from .reduce_extremes import picked_backward
 
 _NAMES = ("values", "indices")
@@ -106,6 +107,12 @@ def msort(input: Tensor) -> Tensor:
 # ---- topk, kthvalue ----
 
 
+_NO_TOPK = {
+    "b": "topk does not support bool dtypes on CPU",
+    "c": " topk does not support complex dtypes on CPU",
+}
+
+
 @op(
     _PICKED,
     name="topk",
@@ -117,6 +124,8 @@ def msort(input: Tensor) -> Tensor:
     **HIDDEN,
 )
 def _topk(xp: Any, self: Array, k: int, dim: int, largest: bool) -> Any:
+    if self.dtype.kind in "bc":
+        raise RuntimeError(_NO_TOPK[self.dtype.kind])
     axis = wrap_dim(dim, self.ndim)
     if not 0 <= k <= (self.shape[axis] if self.ndim else 1):
         raise RuntimeError("selected index k out of range")
@@ -169,6 +178,7 @@ def _one(xp: Any, self: Any, places: Any, axis: int, keepdim: bool) -> Any:
     **HIDDEN,
 )
 def _kthvalue(xp: Any, self: Array, k: int, dim: int, keepdim: bool) -> Any:
+    check_floating(self, "kthvalue_cpu", "b")
     axis = wrap_dim(dim, self.ndim)
     if not 1 <= k <= (self.shape[axis] if self.ndim else 1):
         raise RuntimeError(

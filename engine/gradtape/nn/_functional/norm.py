@@ -12,6 +12,7 @@ from ..._mode import mode
 from ..._tensor import Tensor
 from ...ops import norm as ops
 from ...ops._memory_formats import suggested
+from ...ops._operand import not_implemented
 from ...ops.scalar import add_number
 from .pool import avg_pool2d, avg_pool3d
 
@@ -175,11 +176,15 @@ def rms_norm(
     """Divide each sample by the root of its mean square over the last dimensions."""
     shape = tuple(normalized_shape)
     _check_normalized(input, shape, weight=weight)
+    if not (input.is_floating_point() or input.is_complex()):
+        raise not_implemented("rms_norm", input)
     dims = tuple(range(input.dim() - len(shape), input.dim()))
-    floor = finfo(input.dtype).eps if eps is None else eps
-    square = input.pow(2).mean(dims, keepdim=True)
-    found = input * add_number(square, floor).rsqrt()
-    found = found if weight is None else found * weight
+    # The squares of 16-bit numbers overflow in 16 bits.
+    wide = input.float() if input.dtype.itemsize == 2 else input
+    floor = finfo(wide.dtype).eps if eps is None else eps
+    square = wide.pow(2).mean(dims, keepdim=True)
+    found = wide * add_number(square, floor).rsqrt()
+    found = (found if weight is None else found * weight).to(input.dtype)
     return found.contiguous(memory_format=suggested(found.shape, found.stride()))
 
 
