@@ -1,6 +1,6 @@
 // The keyboard and mouse, on one page; opened with "?" and closed with Esc.
 import type { JSX } from "preact";
-import { useEffect, useRef } from "preact/hooks";
+import { useLayoutEffect, useRef } from "preact/hooks";
 import { setHelp } from "../state/actions.js";
 import { useStore } from "./context.js";
 import { CloseIcon } from "./icons.js";
@@ -48,11 +48,23 @@ const QUERIES: readonly (readonly [query: string, what: string])[] = [
 ];
 
 /** Show the dialog above everything, where the browser has such a layer. */
-function present(dialog: HTMLDialogElement | null, open: boolean): void {
-  if (dialog === null || dialog.open === open) return;
-  if (!open) dialog.close();
-  else if (typeof dialog.showModal === "function") dialog.showModal();
+function present(dialog: HTMLDialogElement): void {
+  if (typeof dialog.showModal === "function") dialog.showModal();
   else dialog.setAttribute("open", "");
+}
+
+/** Open a dialog; the answer gives the focus back to where it was, or to the graph. */
+function openOver(dialog: HTMLDialogElement | null): (() => void) | undefined {
+  if (dialog === null) return undefined;
+  const root = dialog.getRootNode() as Document | ShadowRoot;
+  const before = root.activeElement;
+  present(dialog);
+  return () => {
+    const target = before?.isConnected
+      ? before
+      : root.querySelector("[data-gv-canvas]");
+    if (target instanceof HTMLElement) target.focus({ preventScroll: true });
+  };
 }
 
 function Definitions({ rows }: { rows: readonly (readonly [JSX.Element, string])[] }) {
@@ -82,7 +94,7 @@ export function Help() {
   const store = useStore();
   const dialog = useRef<HTMLDialogElement>(null);
   const open = store.ui.helpOpen.value;
-  useEffect(() => present(dialog.current, open), [open]);
+  useLayoutEffect(() => (open ? openOver(dialog.current) : undefined), [open]);
   if (!open) return null;
   const close = () => setHelp(store, false);
   return (

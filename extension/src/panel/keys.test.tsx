@@ -67,6 +67,18 @@ describe("keys and search", () => {
     expect(app.root.querySelector("dialog")).toBeNull();
   });
 
+  test("what had the focus has it again when the help is closed", async () => {
+    const app = await show(convolution());
+    app.find("graph").focus();
+    await app.press("?");
+    app.root.querySelector<HTMLElement>("dialog button")?.focus();
+    await app.press(
+      "Escape",
+      app.root.querySelector<HTMLElement>("dialog button") ?? undefined,
+    );
+    expect(app.root.activeElement).toBe(app.find("graph"));
+  });
+
   test("keys pressed outside count only where the page is ours", async () => {
     const guest = await show(convolution());
     await guest.press("f", document.body);

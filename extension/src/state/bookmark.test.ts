@@ -6,6 +6,7 @@ import {
   setQuery,
   toggleScope,
 } from "./actions.js";
+import { setFlow, toggleLinks } from "./actions-drawing.js";
 import {
   followHistory,
   redo,
@@ -32,6 +33,8 @@ describe("a bookmark", () => {
     selectNode(store, 2);
     setQuery(store, "grad>1 & ünï,x=%");
     setColorBy(store, "dtype");
+    setFlow(store, "both");
+    toggleLinks(store);
     reportGaze(store, gaze);
     const text = writeBookmark(store);
     expect(text).toMatch(/^[\w=&.,%~-]+$/);
@@ -43,13 +46,14 @@ describe("a bookmark", () => {
     expect([...ui.collapsed.value]).toEqual([...store.ui.collapsed.value]);
     expect(ui.query.value).toBe("grad>1 & ünï,x=%");
     expect(ui.colorBy.value).toBe("dtype");
+    expect(ui.drawing.value).toEqual({ flow: "both", links: true });
     expect(ui.lookRequest.value).toEqual({ scale: 0.8123, x: 120, y: -30 });
     ui.gaze.value = ui.lookRequest.value;
     expect(writeBookmark(other)).toBe(text);
   });
 
   test.each([
-    "at=n9999&closed=88.1x-&look=a,b,c&colour=pink&view=cube",
+    "at=n9999&closed=88.1x-&look=a,b,c&colour=pink&view=cube&arrows=up&links=2",
     "look=1e9,0,0&at=z1",
     "look=1,2&find=%E0%A4%A",
     "&&&=",

@@ -1,8 +1,10 @@
 // What the user looks at as a short text for an address, and back; damaged ones mean less.
 import { batch } from "@preact/signals-core";
 import { COLOR_BY } from "../graph/color-by.js";
+import { FLOWS } from "../graph/drawing.js";
 import type { Snapshot } from "../ir/types.js";
 import { setColorBy, setQuery } from "./actions.js";
+import { setFlow, toggleLinks } from "./actions-drawing.js";
 import type { Gaze } from "./gaze.js";
 import type { Store } from "./store.js";
 import type { Selection, ViewMode } from "./ui.js";
@@ -14,6 +16,8 @@ const KEYS = {
   gaze: "look",
   query: "find",
   colour: "colour",
+  arrows: "arrows",
+  links: "links",
   mode: "view",
 } as const;
 const LONGEST = 2000; // letters of an address that closed modules may take
@@ -33,6 +37,9 @@ export function writeBookmark({ data, ui }: Store): string {
   add("gaze", ui.gaze.value && gazeText(ui.gaze.value));
   add("query", ui.query.value);
   add("colour", ui.colorBy.value === "family" ? null : ui.colorBy.value);
+  const { flow, links } = ui.drawing.value;
+  add("arrows", flow === "forward" ? null : flow);
+  add("links", links ? "on" : null);
   add("mode", ui.viewMode.value === "graph" ? null : ui.viewMode.value);
   return parts.join("&");
 }
@@ -86,11 +93,14 @@ export function applyBookmark(store: Store, text: string): void {
   const closed = /^([\d.~]*)-$/.exec(of("closed"))?.[1];
   const colour = COLOR_BY.find((name) => name === of("colour"));
   const mode = (["table", "graph"] satisfies ViewMode[]).find((m) => m === of("mode"));
+  const flow = FLOWS.find((name) => name === of("arrows"));
   const gaze = readGaze(of("gaze"));
   const selection = readSelection(of("selection"), snapshot);
   batch(() => {
     if (closed !== undefined) ui.collapsed.value = readScopes(closed, snapshot);
     if (colour !== undefined) setColorBy(store, colour);
+    if (flow !== undefined) setFlow(store, flow);
+    if (of("links") === "on" && !ui.drawing.value.links) toggleLinks(store);
     if (mode !== undefined) ui.viewMode.value = mode;
     if (parts.has(KEYS.query)) setQuery(store, of("query"));
     if (selection !== null) {
