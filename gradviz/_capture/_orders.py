@@ -19,7 +19,7 @@ class _Pass:
 
     root: RawNode
     after: int  # the largest sequence number before it
-    before: int | None = None  # the smallest one after it; None: nothing came after
+    next: RawNode | None = None  # of the first op after it; None: nothing came after
     made: list[RawNode] = field(default_factory=list[RawNode])
 
 
@@ -56,7 +56,7 @@ def _passes(events: Iterable[RawEvent]) -> list[_Pass]:
                 running[-1].made.append(raw)
                 continue
             for each in waiting:
-                each.before = raw.sequence
+                each.next = raw
             waiting.clear()
     return passes
 
@@ -73,12 +73,21 @@ def _add_unlogged(nodes: list[RawNode], passes: list[_Pass]) -> None:
     for each in passes:
         while at < len(numbered) and (numbered[at].sequence or 0) <= each.after:
             at += 1
-        while at < len(numbered):
-            sequence = numbered[at].sequence or 0
-            if each.before is not None and sequence >= each.before:
-                break
+        while at < len(numbered) and not _of_call(numbered[at], each.next):
             each.made.append(numbered[at])
             at += 1
+
+
+def _of_call(raw: RawNode, following: RawNode | None) -> bool:
+    """Tell whether the call of an op made a node: its own, or one for it before.
+
+    One call of PyTorch may make several, as ``linear`` makes one that transposes.
+    """
+    if following is None:
+        return False
+    if (raw.sequence or 0) >= (following.sequence or 0):
+        return True
+    return raw.site is not None and raw.site == following.site
 
 
 def _largest(root: RawNode, found: dict[int, int]) -> int:

@@ -45,6 +45,14 @@ def test_a_plain_backward_makes_no_nodes_of_higher_order(lib: Any) -> None:
     assert set(orders(recorder.snapshot())) == {0}
 
 
+def test_a_call_of_several_nodes_after_a_pass_was_not_made_by_it(lib: Any) -> None:
+    net = lib.nn.Linear(3, 1)
+    with gradviz.record() as recorder:
+        for _ in range(3):
+            net(lib.ones(2, 3)).pow(2).mean().backward()
+    assert set(orders(recorder.snapshot())) == {0}
+
+
 def test_each_pass_over_the_same_graph_counts_from_that_graph(lib: Any) -> None:
     x = lib.tensor([1.0, 2.0], requires_grad=True)
     with gradviz.record() as recorder:

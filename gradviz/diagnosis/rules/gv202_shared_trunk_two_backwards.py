@@ -53,8 +53,12 @@ def check(history: History) -> Iterator[Hit]:
         other = name_of(history, found.second.roots[0], "another")
         if one == other or same_line(culprit, found.second.site):
             one, other = "The result before", "this one"
+        roots = found.first.roots[0], found.second.roots[0]
         names = [one, other] if one[:1] == other[:1] == "`" else ["loss_a", "loss_b"]
         added = " + ".join(each.strip("`") for each in names)
+        once = f"Add the results and call backward() once: `({added}).backward()`."
+        if roots[0].tensor in history.behind([roots[1]], found.second.index):
+            once = f"Call backward() once, on {other}: {one} is in it already."
         trunk = found.freed if found.crossing is None else found.crossing.node
         yield Hit(
             f"{one} and {other} share a part of the graph, down from "
@@ -62,9 +66,8 @@ def check(history: History) -> Iterator[Hit]:
             f"{history.line(culprit)} freed it, so the one in "
             f"{history.line(found.second.site)} fails.",
             culprit,
-            f"Add the results and call backward() once: `({added}).backward()`. "
-            "Or give this first call `retain_graph=True`, with no optimizer step "
-            "before the last one; or detach() the shared tensor for one of them.",
+            f"{once} Or give this first call `retain_graph=True`, with no optimizer "
+            "step before the last one; or detach() the shared tensor for one of them.",
             symptom=found.second.site,
             related=(
                 Related("second pass", found.second.site),
