@@ -7,19 +7,20 @@ import math
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
-from ._resize_kernels import cubic_slopes, cubic_weights
+from ._resize_kernels import cubic_bends, cubic_slopes, cubic_weights
 
 BILINEAR, NEAREST, BICUBIC = range(3)
 ZEROS, BORDER, REFLECTION = range(3)
 
 
-class _Axis(NamedTuple):
+class Axis(NamedTuple):
     """What one dimension adds: places (N, P, taps), weights, and their slopes."""
 
     places: Any
     inside: Any  # None: all
     weights: Any
     slopes: Any
+    bends: Any = None  # the slopes' slopes; None: all zero
 
 
 def sampled(
@@ -27,7 +28,7 @@ def sampled(
 ) -> Any:
     """Return (N, C, *out) of ``input`` (N, C, *in) at ``grid`` (N, *out, dims)."""
     batch, channels = input.shape[:2]
-    axes = _axes(xp, input, grid, mode, padding, align)
+    axes = axes_of(xp, input, grid, mode, padding, align)
     flat = input.reshape(batch, channels, math.prod(input.shape[2:]))
     found: Any = xp.zeros((batch, channels, axes[0].places.shape[1]), input.dtype)
     for at, weight, _ in _taps(xp, axes, input.shape[2:]):
@@ -48,7 +49,7 @@ def sampled_back(
 ) -> tuple[Any, Any]:
     """Return the gradients of input and grid; None for what is not needed."""
     batch, channels = input.shape[:2]
-    axes = _axes(xp, input, grid, mode, padding, align)
+    axes = axes_of(xp, input, grid, mode, padding, align)
     flat = input.reshape(batch, channels, math.prod(input.shape[2:]))
     rows = grad.reshape(batch, channels, math.prod(grad.shape[2:]))
     size = flat.shape[2]
@@ -70,7 +71,7 @@ def sampled_back(
 
 
 def _taps(
-    xp: Any, axes: list[_Axis], sizes: tuple[int, ...]
+    xp: Any, axes: list[Axis], sizes: tuple[int, ...]
 ) -> Iterator[tuple[Any, Any, list[Any]]]:
     """Yield for each neighbour: place in the flat image, weight, slope per axis."""
     for combination in itertools.product(*(range(a.places.shape[2]) for a in axes)):
@@ -92,9 +93,9 @@ def _taps(
         yield at, weight if inside is None else xp.where(inside, weight, 0), slopes
 
 
-def _axes(
+def axes_of(
     xp: Any, input: Any, grid: Any, mode: int, padding: int, align: bool
-) -> list[_Axis]:
+) -> list[Axis]:
     """Read the grid, whose last dimension counts from the image's last."""
     dims = grid.shape[-1]
     flat = grid.reshape(grid.shape[0], math.prod(grid.shape[1:-1]), dims)
@@ -105,7 +106,7 @@ def _axes(
     ]
 
 
-def _axis(xp: Any, x: Any, size: int, mode: int, padding: int, align: bool) -> _Axis:
+def _axis(xp: Any, x: Any, size: int, mode: int, padding: int, align: bool) -> Axis:
     kind = x.dtype
     factor = kind.type((size - 1) / 2 if align else size / 2)
     x = (x + 1) * factor - (0 if align else kind.type(0.5))
@@ -129,14 +130,16 @@ def _axis(xp: Any, x: Any, size: int, mode: int, padding: int, align: bool) -> _
     places, _ = _kept(xp, places, size, padding, align)
     weights = cubic_weights(xp, part)
     slopes = cubic_slopes(xp, part) * slope[..., None]
+    bends = cubic_bends(xp, part) * (slope * slope)[..., None]
     # What reflects into the image may lie between pixels: PyTorch cuts it off.
-    return _bounded(xp, xp.trunc(places), size, weights, slopes)
+    found = _bounded(xp, xp.trunc(places), size, weights, slopes)
+    return found._replace(bends=bends)
 
 
-def _bounded(xp: Any, places: Any, size: int, weights: Any, slopes: Any) -> _Axis:
+def _bounded(xp: Any, places: Any, size: int, weights: Any, slopes: Any) -> Axis:
     inside = (places >= 0) & (places <= size - 1)
     at = xp.clip(places, 0, size - 1).astype("int64")
-    return _Axis(at, None if inside.all() else inside, weights, slopes)
+    return Axis(at, None if inside.all() else inside, weights, slopes)
 
 
 def _kept(xp: Any, x: Any, size: int, padding: int, align: bool) -> tuple[Any, Any]:

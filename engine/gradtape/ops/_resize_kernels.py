@@ -168,6 +168,18 @@ def cubic_slopes(xp: Any, t: Any, a: float = -0.75) -> Any:
     return xp.stack([far(t + 1), near(t), -near(1 - t), -far(2 - t)], -1)
 
 
+def cubic_bends(xp: Any, t: Any, a: float = -0.75) -> Any:
+    """Return the second derivatives of :func:`cubic_weights` by the place."""
+
+    def near(x: Any) -> Any:
+        return 6 * (a + 2) * x - 2 * (a + 3)
+
+    def far(x: Any) -> Any:
+        return 6 * a * x - 10 * a
+
+    return xp.stack([far(t + 1), near(t), near(1 - t), far(2 - t)], -1)
+
+
 # ---- smoothed, for making images smaller ----
 
 

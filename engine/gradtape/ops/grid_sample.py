@@ -8,6 +8,8 @@ from .._define import Array, op, public
 from .._dtypes import DTYPE_OF
 from .._tensor import Tensor
 from ._grid_kernels import BICUBIC, sampled, sampled_back
+from ._grid_twice import sampled_twice
+from ._operand import HIDDEN, UNDERIVED, underived
 from ._product import scalar_name
 from .sequences import between
 
@@ -29,7 +31,56 @@ def _derivative(
     return tuple(g if need else None for g, need in zip(found, needs, strict=True))
 
 
-@op({}, outputs=2, differentiable=(), method=False, function=False)
+def _second_derivative(
+    F: Any,
+    grad: Any,
+    grad_output: Any,
+    input: Any,
+    grid: Any,
+    interpolation_mode: int,
+    padding_mode: int,
+    align_corners: bool,
+) -> Any:
+    into = [
+        F.zeros_like(each) if g is None else g
+        for g, each in zip(grad, (input, grid), strict=True)
+    ]
+    how = (interpolation_mode, padding_mode, align_corners)
+    return F._grid_sampler_backward_backward(*into, grad_output, input, grid, *how)
+
+
+@op(
+    underived(
+        "grid_sampler_backward_backward",
+        *("into_input", "into_grid", "grad_output", "input", "grid"),
+    ),
+    node=UNDERIVED,
+    outputs=3,
+    differentiable=(0, 1, 2),
+    **HIDDEN,
+)
+def _grid_sampler_backward_backward(
+    xp: Any,
+    into_input: Array,
+    into_grid: Array,
+    grad_output: Array,
+    input: Array,
+    grid: Array,
+    interpolation_mode: int,
+    padding_mode: int,
+    align_corners: bool,
+) -> Any:
+    how = (interpolation_mode, padding_mode, align_corners)
+    return sampled_twice(xp, into_input, into_grid, grad_output, input, grid, *how)
+
+
+@op(
+    {("grad_output", "input", "grid"): _second_derivative},
+    node="GridSampler2DBackwardBackward0",
+    outputs=2,
+    differentiable=(0, 1),
+    **HIDDEN,
+)
 def _grid_sampler_backward(
     xp: Any,
     grad_output: Array,
