@@ -47,7 +47,8 @@ def swap_tensors(t1: Tensor, t2: Tensor) -> None:
 
 
 def _slots_of(tensor: Tensor) -> set[str]:
-    return set(copyreg._slotnames(type(tensor)))  # type: ignore[attr-defined]
+    slots = set(copyreg._slotnames(type(tensor)))  # type: ignore[attr-defined]
+    return slots - {"_noted"}  # which is about the object, whatever it holds
 
 
 def _exchange(t1: Tensor, t2: Tensor, slot: str) -> None:

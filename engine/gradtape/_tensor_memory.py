@@ -30,7 +30,11 @@ def device_of(array: Any) -> device:
 class TensorMemory:
     """What can be read off a tensor's array and its place in the storage."""
 
-    __slots__ = ()
+    # What a log knew of the tensor at its last look. It is unset until then, and it
+    # stays with the object when tensors are swapped; the engine itself never reads it.
+    __slots__ = ("_noted",)
+
+    _noted: tuple[Any, ...]
 
     if TYPE_CHECKING:
         _data: Any

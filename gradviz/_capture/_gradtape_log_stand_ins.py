@@ -57,11 +57,12 @@ def stand_in(
             if kwargs or in_full or doing.given or type(result) is not Tensor:
                 finish(doing, result)
             else:
-                first, doing.opened = doing.opened[3], None
                 try:
-                    simply(doing, op, args, first, result)
+                    if not simply(doing, op, args, doing.opened[3], result):
+                        finish(doing, result)
                 except Exception as error:
                     log.give_up(f"after {name}", error)
+                doing.opened = None
             return result
         finally:
             doing.busy -= 1

@@ -11,7 +11,6 @@ import weakref
 from bisect import bisect_left
 from collections.abc import Sequence
 from operator import itemgetter
-from types import FunctionType
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -20,6 +19,7 @@ from gradtape._node import AccumulateGrad, Node, SavedTensor, next_sequence_nr
 from gradtape._tensor import Tensor
 from gradtape.nn.parameter import Parameter
 from gradviz._capture._facts import device_of
+from gradviz._capture._gradtape_log_layouts import known_layouts, new_layout
 from gradviz._capture._gradtape_log_scan import Scan
 from gradviz._capture._gradtape_log_slots import Slots, slots_of
 from gradviz.program.events import Call
@@ -28,24 +28,6 @@ from gradviz.program.noted import Glance
 from gradviz.program.records import Program
 from gradviz.program.values import Node as NodeRow
 from gradviz.program.values import Saved, Value
-
-_MOST_LAYOUTS = 4_096
-
-Layout: TypeAlias = tuple[tuple[int, ...], tuple[int, ...], str, Any]
-"""Shape, strides in elements, the dtype's name, and the dtype."""
-
-_layouts: dict[tuple[tuple[int, ...], tuple[int, ...], int], Layout] = {}
-"""By shape, strides in bytes and the id of the dtype, which NumPy is slow to hash."""
-
-
-def _new_layout(array: Any) -> Layout:
-    dtype = array.dtype
-    strides = tuple([step // array.itemsize for step in array.strides])
-    known = array.shape, strides, str(dtype.name), dtype
-    if len(_layouts) < _MOST_LAYOUTS:
-        _layouts[array.shape, array.strides, id(dtype)] = known
-    return known
-
 
 Row: TypeAlias = tuple[weakref.ref[Tensor], int, Glance, int | None, int, int]
 """A tensor, its number, the glance at it, and what is another once that is outdated:
@@ -66,14 +48,15 @@ class Reader:
 
     def __init__(self, program: Program, tensors: Identities, scan: Scan) -> None:
         self.program = program
+        self.token = object()  # no other log has it
         self.makers: list[_Maker] = []
         self._scan = scan
         self.eager = scan.on  # whether nodes are read as soon as they are made
         self.tensors = tensors
         self.number = tensors.of
         self._rows: dict[int, Any] = tensors.rows  # a Row of each that was looked at
-        self._storages = Identities()
-        self._stored = self._storages.rows
+        self.storages = Identities()
+        self._stored = self.storages.rows
         self._changes: dict[int, int] = {}  # of each storage, whoever counts them
 
     # ---- tensors --------------------------------------------------------------------
@@ -97,7 +80,7 @@ class Reader:
 
     def storage(self, array: Any) -> int:
         """Return the number of the memory that an array looks into."""
-        return self._storages.of(root_of(array))
+        return self.storages.of(root_of(array))
 
     def look(self, tensor: Tensor) -> Glance:
         """Return a tensor as it is now in short, the last glance where that holds.
@@ -128,9 +111,6 @@ class Reader:
                 return glance
         return self._look_anew(tensor, row)
 
-    # Python makes reading attributes quick for one class at each place in the code.
-    look_at_parameter = FunctionType(look.__code__.replace(), globals(), "look")
-
     def _look_anew(self, tensor: Tensor, row: Any) -> Glance:
         """Describe a tensor that is new, or other than at the last glance."""
         data, view, tensors = tensor._data, tensor._view, self.tensors
@@ -146,10 +126,10 @@ class Reader:
             reference, number = row[:2]
         if type(data) is np.ndarray:
             key = data.shape, data.strides, id(data.dtype)
-            layout = _layouts.get(key)
-            shape, strides, dtype, _ = _new_layout(data) if layout is None else layout
+            layout = known_layouts.get(key)
+            shape, strides, dtype, _ = new_layout(data) if layout is None else layout
             root = data if data.base is None else root_of(data)
-            storages, place = self._storages, id(root)
+            storages, place = self.storages, id(root)
             stored = self._stored.get(place)
             if stored is not None and stored[0]() is root:
                 storage = stored[1]

@@ -93,6 +93,44 @@ def _op(
     return _call(value, index, begun, outputs, (), writes, result)
 
 
+def _brief(
+    value: AsValue,
+    index: int,
+    op: str,
+    code: Any,
+    lasti: int,
+    thread: int,
+    grad_enabled: bool,
+    inference: bool,
+    module: int | None,
+    within: int | None,
+    output: Glance,
+    *given: Any,  # arguments; after a glance comes the version it does not know of
+) -> Call:
+    inputs: list[Value] = []
+    arguments: list[Any] = []
+    rest = iter(given)
+    for each in rest:
+        if type(each) is tuple:
+            inputs.append(value(each, Value, next(rest)))
+            arguments.append(inputs[-1])
+        else:
+            arguments.append(each)
+    return Call(
+        index=index,
+        site=None if code is None else (code, lasti),
+        thread=thread,
+        op=op,
+        inputs=tuple(inputs),
+        outputs=(value(output),),
+        arguments=tuple(arguments),
+        grad_enabled=grad_enabled,
+        inference=inference,
+        module=module,
+        within=within,
+    )
+
+
 def _full(thing: Any, known: dict[int, Value]) -> Any:
     """Return an argument with values in place of glances, told by identity."""
     if type(thing) is tuple:
@@ -218,6 +256,7 @@ def _backward(
 
 _KINDS: dict[str, Callable[..., Event]] = {
     "backward": _backward,
+    "brief": _brief,
     "call": _call,
     "module": _module,
     "op": _op,

@@ -99,9 +99,9 @@ class Program:
     lock: Any = field(default_factory=threading.RLock)  # of whoever changes ``raw``
     _settled: int = 0  # so many entries of ``raw``, from the first, are events
     _open: list[ModuleCall] = field(default_factory=list[ModuleCall])  # had not ended
-    _values: dict[int, tuple[Glance, Any]] = field(
-        default_factory=dict[int, tuple[Glance, Any]]
-    )  # by id of the glance, which lives as long
+    _values: dict[Any, tuple[Glance, Any]] = field(
+        default_factory=dict[Any, tuple[Glance, Any]]
+    )  # by id of the glance, which lives as long, and with a version if it has none
 
     @property
     def events(self) -> list[Event]:
@@ -137,14 +137,20 @@ class Program:
                 return None
             return self._settle(place)
 
-    def value(self, glance: Glance, kind: Callable[..., Any] = Value) -> Any:
+    def value(
+        self, glance: Glance, kind: Callable[..., Any] = Value, version: int = 0
+    ) -> Any:
         """Return the value that a glance stands for, the same one each time.
 
-        Other fields stand for what ``kind`` makes of them.
+        Other fields stand for what ``kind`` makes of them. With a ``version`` the value
+        has that one, whatever the glance says.
         """
-        known = self._values.get(id(glance))
+        key = (id(glance), version) if version else id(glance)
+        known = self._values.get(key)
         if known is None:
-            known = self._values[id(glance)] = glance, kind(*glance)
+            known = self._values[key] = glance, kind(*glance)
+            if version:
+                known[1].version = version
         return known[1]
 
     def drop(self, count: int, but: Sequence[Any] = ()) -> int:
