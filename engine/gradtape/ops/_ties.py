@@ -23,7 +23,7 @@ def shared_by_few(grad: Any, mask: Any) -> Any:
         return None
     if not mask.flags.c_contiguous or mask.size < _FEW * grad.size:
         return None
-    at = np.flatnonzero(mask)
+    at = _where(mask)
     if at.size * _FEW > mask.size:
         return None
     places = np.unravel_index(at, mask.shape)
@@ -36,3 +36,13 @@ def shared_by_few(grad: Any, mask: Any) -> Any:
     share = grad.reshape(-1) / count.astype(grad.dtype)
     found.reshape(-1)[at] = share[cell]
     return found
+
+
+def _where(mask: Any) -> Any:
+    """Do what flatnonzero does, eight elements at a glance: few of them hold any."""
+    flat = mask.reshape(-1)
+    whole = flat.size // 8 * 8
+    rows = np.flatnonzero(flat[:whole].view(np.uint64) != 0)
+    row, column = np.nonzero(flat[:whole].reshape(-1, 8)[rows])
+    rest = np.flatnonzero(flat[whole:]) + whole
+    return np.concatenate((rows[row] * 8 + column, rest))

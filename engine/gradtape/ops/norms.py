@@ -171,7 +171,8 @@ def _logsumexp(xp: Any, self: Array, dim: Any, keepdim: bool) -> Any:
         top = xp.where(xp.isfinite(top), top, 0)
     else:
         top = self.dtype.type(0)
-    total = xp.asarray(xp.log(sums(xp, xp.exp(self - top), axes)))
+    parts = xp.asarray(self - top)
+    total = xp.asarray(xp.log(sums(xp, xp.exp(parts, parts), axes)))
     total = total.reshape(kept_shape(self.shape, axes))
     found = xp.asarray(total + top).astype(self.dtype, copy=False)
     return finish(xp, found.squeeze(axes), self.shape, axes, keepdim)
