@@ -18,6 +18,7 @@ order of derivative follows. Broadcasting is undone by the backward loop, never 
 
 from __future__ import annotations
 
+import ast
 import inspect
 import linecache
 from collections.abc import Callable, Mapping
@@ -239,6 +240,28 @@ def formula_text(formula: Formula) -> str:
     body[-1] = body[-1][:end_column]
     body[0] = body[0][column:]
     text = " ".join(b"".join(body).decode().split())
-    if " if F.owns" in text:  # the same again, over the gradient's memory
-        text = text.rpartition(" else ")[2]
-    return text.replace("F.", "").replace("( ", "(").replace(", )", ")")
+    return _keeping(text).replace("F.", "").replace("( ", "(").replace(", )", ")")
+
+
+def _keeping(text: str) -> str:
+    """Leave out of an expression what it does over the memory of the gradient.
+
+    ``a if F.owns else b`` is b: both are the same derivative.
+    """
+    try:
+        found = ast.walk(ast.parse(text, mode="eval"))
+    except SyntaxError:
+        return text
+    for each in found:
+        if isinstance(each, ast.IfExp) and _asks_who_owns(each.test):
+            whole, rest = (
+                ast.get_source_segment(text, part) or "" for part in (each, each.orelse)
+            )
+            return _keeping(text.replace(whole, rest, 1))
+    return text
+
+
+def _asks_who_owns(test: ast.expr) -> bool:
+    return any(
+        isinstance(e, ast.Attribute) and e.attr == "owns" for e in ast.walk(test)
+    )
