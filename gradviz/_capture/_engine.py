@@ -20,6 +20,7 @@ from gradtape.autograd._custom_node import CustomNode
 from gradviz._capture._facts import (
     arguments_of,
     backward_source,
+    device_behind,
     device_of,
     formula_of,
     hooks_of,
@@ -127,7 +128,8 @@ class EngineReader:
         raw.outputs = outputs
         if raw.keeps or len(outputs) < len(node.layouts):
             pairs = zip(node.layouts, storage_ids(node), strict=False)
-            made = [self._output(layout, storage) for layout, storage in pairs]
+            device = device_behind(inner)
+            made = [self._output(layout, at, device) for layout, at in pairs]
             raw.outputs = (*outputs, *made[len(outputs) :])
             raw.saved = self._saved(inner, made)
         return raw
@@ -223,17 +225,18 @@ class EngineReader:
             version,
         )
 
-    def _output(self, layout: Layout, storage_id: int) -> RawTensor:
+    def _output(self, layout: Layout, storage_id: int, device: str) -> RawTensor:
         """Describe an output from what its node remembers; the tensor may be gone."""
         item = layout.dtype.itemsize
         strides = tuple(s // item for s in layout.strides)
+        memory = self._storage_of(storage_id, layout, device)
         return RawTensor(
             shape=layout.shape,
             strides=strides,
             offset=0,
             dtype=name_of(layout.dtype),
-            device="cpu",
-            storage=self._storage_of(storage_id, layout),
+            device=memory.device if storage_id else device,
+            storage=memory,
             requires_grad=True,
         )
 
@@ -254,14 +257,14 @@ class EngineReader:
         look_at(storage, raw)
         return raw
 
-    def _storage_of(self, key: int, layout: Layout) -> RawStorage:
+    def _storage_of(self, key: int, layout: Layout, device: str) -> RawStorage:
         """Return the record of memory that may be gone."""
         raw = self._storages.get(key)
         if raw is None:
             item = layout.dtype.itemsize
             pairs = zip(layout.shape, layout.strides, strict=True)
             reach = item + sum((n - 1) * stride for n, stride in pairs)
-            raw = RawStorage(0 if 0 in layout.shape else reach, "cpu", item)
+            raw = RawStorage(0 if 0 in layout.shape else reach, device, item)
             self._storages[key] = raw
         raw.seen = self._steps
         return raw

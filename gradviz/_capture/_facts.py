@@ -29,6 +29,7 @@ from gradviz._capture._own import is_host_file, is_own_file
 from gradviz._capture._raw import RawSite, RawStorage, RawWrite
 
 _LONGEST_ARGUMENT = 80
+_FAR = 16  # nodes that are passed on the way to one that knows its device
 
 
 def tensors_in(values: Iterable[Any]) -> list[Tensor]:
@@ -64,6 +65,21 @@ def storage_ids(node: Node) -> tuple[int, ...]:
 def device_of(array: Any) -> str:
     """Return the device of an array, as PyTorch writes it."""
     return "cpu" if isinstance(array, np.ndarray | np.generic) else str(where(array))
+
+
+def device_behind(node: Node) -> str:
+    """Return the device that a node computes on, by what it or those behind it hold."""
+    following: Node | None = node
+    for _ in range(_FAR):
+        if following is None:
+            break
+        if isinstance(following, AccumulateGrad):
+            return device_of(following.variable._data)
+        for _, _, saved in saved_slots(following):
+            if not is_packed(saved):
+                return device_of(saved.array)
+        following = next((each for each in following.nodes if each is not None), None)
+    return "cpu"
 
 
 @cache

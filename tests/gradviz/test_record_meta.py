@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+import gradtape as torch
 import gradviz
 
 
@@ -21,3 +22,10 @@ def test_models_without_values_are_recorded(engine: str) -> None:
     assert {tensor.device for tensor in leaves} == {"meta"}
     assert (8, 4) in [tensor.shape for tensor in leaves]
     assert not recorder.diagnose()
+
+
+def test_results_that_nobody_saw_are_on_the_device_of_what_they_came_from() -> None:
+    x = torch.ones(2, 3, device="meta", requires_grad=True)
+    snapshot = gradviz.capture(((x + 1) + 2).exp().sum())
+    assert {tensor.device for tensor in snapshot.tensors} == {"meta"}
+    assert {storage.device for storage in snapshot.storages} == {"meta"}
