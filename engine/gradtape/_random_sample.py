@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from . import _dtypes as dt
+from ._errors import CAST_REFUSED
 from ._generator import Generator, default_generator
 from ._random_fill import bernoulli_, exponential_, normal_, uniform_
 from ._random_integers import random_
@@ -67,12 +68,17 @@ def dropout_mask(like: Array, p: float, generator: Generator | None = None) -> A
     """Return what dropout multiplies by: 0 with probability p, else 1 / (1 - p).
 
     The mask has the shape, type and memory order of `like`. Raises ValueError where
-    `p` is not in [0, 1].
+    `p` is not in [0, 1], and RuntimeError for integers, which cannot be scaled.
     """
     if not 0.0 <= p <= 1.0:
         raise ValueError(f"dropout probability has to be between 0 and 1, but got {p}")
     if p == 1.0:
         return np.zeros_like(like)
+    if like.dtype.kind in "iub":  # which hold no 1 / (1 - p)
+        result, output = (dt.get_default_dtype(), dt.DTYPE_OF[like.dtype])
+        raise RuntimeError(
+            CAST_REFUSED.format(result=result.cpp_name, output=output.cpp_name)
+        )
     mask = bernoulli_(np.empty_like(like), 1 - p, generator)
     kept = np.float32(1 - p) if mask.dtype.itemsize == 2 else mask.dtype.type(1 - p)
     # The only values are 0 and 1, so one division serves for all of them.

@@ -39,6 +39,15 @@ F.rms_norm({}, (3,)) if {}.dtype is not t.complex64 else 0
 F.multi_margin_loss({}, labels)
 F.multilabel_margin_loss({}, t.tensor([[0, -1, 0]] * 2))
 F.rrelu({}, training=True)
+F.nll_loss({}, labels) if {}.dtype is not t.complex64 else 0
+F.smooth_l1_loss({}, {})
+F.huber_loss({}, {})
+F.mse_loss({}, {})
+F.dropout({}) if {}.dtype is not t.complex64 else 0
+F.dropout({}, 1.0)
+t.logcumsumexp({}, 0)
+t.trace({}[:, :2])
+t.tensordot({}[:, :1], {}[:1], 1) if {}.dtype is not t.bool else 0
 F.pad({}, (1, 1), mode="reflect")
 F.pad({}, (1, 1), mode="replicate")
 t.clamp_min({}, {})
@@ -52,6 +61,8 @@ t.addbmm({}[:, :2], {}[None, :, :2], {}[None, :2, :2])
 """
 LINES = """
 F.unfold(images[0], 2)
+F.smooth_l1_loss(i, t.ones(2, 3))
+F.grid_sample(images[0], t.zeros(1, 1, 1, 2, dtype=t.int64), align_corners=True)
 F.fold(i.reshape(1, 2, 3)[:, :, :1], 2, (2, 1))
 F.max_unpool2d(images[0], images[0], 1)
 F.fractional_max_pool2d(images[2], 1, output_size=2)

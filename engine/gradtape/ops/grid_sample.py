@@ -11,6 +11,7 @@ from ._grid_kernels import BICUBIC, sampled, sampled_back
 from ._grid_twice import sampled_twice
 from ._operand import HIDDEN, UNDERIVED, underived
 from ._product import scalar_name
+from ._select import check_floating
 from .sequences import between
 
 Sizes = tuple[int, ...]
@@ -114,6 +115,7 @@ def grid_sampler_2d(
     align_corners: bool,
 ) -> Any:
     """Sample images, (N, C, H, W), at a grid, (N, out H, out W, 2)."""
+    check_floating(input, "grid_sampler_2d_cpu_kernel_impl")
     _check(input, grid)
     _same_type(input, grid)
     return sampled(xp, input, grid, interpolation_mode, padding_mode, align_corners)
@@ -133,6 +135,7 @@ def grid_sampler_3d(
     align_corners: bool,
 ) -> Any:
     """Sample volumes, (N, C, D, H, W), at a grid, (N, out D, out H, out W, 3)."""
+    check_floating(input, "grid_sampler3d_cpu")
     _check(input, grid)
     _same_type(input, grid)
     return sampled(xp, input, grid, interpolation_mode, padding_mode, align_corners)

@@ -220,9 +220,9 @@ def tensordot(a: Tensor, b: Tensor, dims: Any = 2) -> Tensor:
     over_b = [d % b.dim() for d in over_b]
     for da, db in zip(over_a, over_b, strict=True):
         if b.shape[db] == 1 != a.shape[da]:
-            a = a.sum(da, True)
+            a = a.sum(da, True, dtype=a.dtype)
         elif a.shape[da] == 1 != b.shape[db]:
-            b = b.sum(db, True)
+            b = b.sum(db, True, dtype=b.dtype)
         elif a.shape[da] != b.shape[db]:
             raise RuntimeError(
                 "contracted dimensions need to match, but first has size "

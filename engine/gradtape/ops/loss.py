@@ -49,6 +49,8 @@ def _mse_derivative(
 @op({("self", "target"): _mse_derivative}, method=False, function=False)
 def mse_loss(xp: Any, self: Array, target: Array, reduction: int = MEAN) -> Any:
     """Square the differences."""
+    if self.dtype.kind == "b":  # which has no difference
+        check_floating(self, "mse_cpu")
     difference = xp.asarray(xp.subtract(self, target))
     check_floating(difference, "mse_cpu")
     if reduction == NONE:
@@ -108,6 +110,7 @@ def smooth_l1_loss(
     xp: Any, self: Array, target: Array, reduction: int = MEAN, beta: float = 1.0
 ) -> Any:
     """Square differences below beta, take larger ones as they are."""
+    check_floating(self, "smooth_l1_cpu")
     size = xp.abs(xp.subtract(self, target))
     near = size * size * (0.5 / beta)
     return reduced(xp, choose(xp, size < beta, near, size - 0.5 * beta), reduction)
@@ -158,6 +161,7 @@ def huber_loss(
     xp: Any, self: Array, target: Array, reduction: int = MEAN, delta: float = 1.0
 ) -> Any:
     """Square differences below delta, take larger ones times delta."""
+    check_floating(self, "huber_cpu")
     if delta <= 0:
         raise RuntimeError("huber_loss does not support non-positive values for delta.")
     size = xp.abs(xp.subtract(self, target))

@@ -148,6 +148,7 @@ def nll_loss(
 
     Raises IndexError for a class that does not exist.
     """
+    check_floating(self, "nll_loss_out_frame", "iub")
     return _nll_loss(xp, self, target, weight, reduction, ignore_index)
 
 

@@ -7,6 +7,7 @@ from typing import Any
 from .._define import Array, op
 from ._arguments import wrap_dim
 from ._into import SAME_DTYPE
+from ._select import check_floating
 
 Index = tuple[Any, ...]
 
@@ -103,6 +104,7 @@ def diagonal_scatter(
 )
 def trace(xp: Any, self: Array) -> Any:
     """Add up the diagonal of a matrix."""
+    check_floating(self, "trace", "b")
     if self.ndim != 2:
         raise RuntimeError(
             "trace: expected a matrix, but got tensor with dim " + str(self.ndim)

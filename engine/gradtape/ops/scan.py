@@ -114,6 +114,7 @@ def _logcumsumexp_backward(F: Any, grad: Any, self: Any, result: Any, dim: int) 
 @op({"self": _logcumsumexp_backward}, out=True, out_rule=_SCALAR_TYPE)
 def logcumsumexp(xp: Any, self: Array, dim: int) -> Any:
     """Return the logarithm of the running sum of exponentials."""
+    check_floating(self, "logcumsumexp_out_cpu", "iub")
     if self.dtype.kind == "c":
         return _complex_scan(xp, self, dim)
     return _scanned(xp.logaddexp, self, dim)

@@ -157,6 +157,7 @@ def smooth_l1_loss(
         raise RuntimeError("smooth_l1_loss does not support negative values for beta.")
     if beta == 0.0:
         return reduce_losses((left - right).abs(), reduction)
+    left, right = _promoted(left, right)
     return kernels.smooth_l1_loss(left, right, reduction_number(reduction), beta)
 
 
