@@ -72,10 +72,12 @@ class Entry:
                 kwargs or self._no_options(),
                 self.fills,
             )
-        except NoAnswerError as error:
-            if self.defers:
+        except TypeError as error:
+            if self.defers:  # also what a class itself raises, as in PyTorch
                 return NotImplemented
-            raise TypeError(str(error)) from None
+            if isinstance(error, NoAnswerError):
+                raise TypeError(str(error)) from None
+            raise
 
     def _no_options(self) -> dict[str, Any] | None:
         return {} if self.fills else None

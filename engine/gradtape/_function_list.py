@@ -133,6 +133,16 @@ _BUILT_IN_LAYERS: Final = _words(
 """Of ``nn.functional``, what PyTorch writes in C++: nobody is told its defaults."""
 
 
+SHARED_LAYERS: Final = _words(
+    """
+    adaptive_avg_pool1d avg_pool1d bilinear celu_ channel_shuffle conv1d conv2d conv3d
+    conv_tbc conv_transpose1d conv_transpose2d conv_transpose3d cosine_similarity
+    hardshrink native_channel_shuffle pairwise_distance pdist pixel_shuffle
+    pixel_unshuffle prelu relu_ rrelu_ selu_ threshold_
+    """
+)
+"""Of these, what PyTorch offers as the same object twice; the longer name counts."""
+
 _PYTHON_METHODS: Final = _words(
     """
     __array__ __contains__ __deepcopy__ __dir__ __dlpack__ __dlpack_device__

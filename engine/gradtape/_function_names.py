@@ -10,7 +10,7 @@ from functools import cache
 from typing import Any
 
 from ._function_guard import arm, entries
-from ._function_list import FACTORIES, SILENT
+from ._function_list import FACTORIES, SHARED_LAYERS, SILENT
 from ._tensor import Tensor
 
 _OWNERS = (
@@ -48,7 +48,8 @@ def _named() -> tuple[dict[Any, list[Any]], dict[Any, str]]:
             if type(found) is property:
                 _add_property(path, owner, name, found, by_owner, names)
             elif type(found) is types.FunctionType:
-                names.setdefault(found, f"{path}.{name}")
+                if name in SHARED_LAYERS or found not in names:
+                    names[found] = f"{path}.{name}"
                 private = name.startswith("_") and owner is not Tensor
                 if found in entries and not private and name not in FACTORIES:
                     by_owner.setdefault(owner, []).append(found)

@@ -154,3 +154,52 @@ def test_classes_are_left_aside_where_that_is_asked_for():
         return inside, type(a + 1).__name__
 
     both(program)
+
+
+def test_functions_that_return_their_input_keep_its_class():
+    def program(t: Any) -> Any:
+        class Same(t.autograd.Function):
+            @staticmethod
+            def forward(ctx: Any, x: Any) -> Any:
+                return x
+
+            @staticmethod
+            def backward(ctx: Any, grad: Any) -> Any:
+                return grad
+
+        a = t.ones(2).as_subclass(marked(t))
+        return [type(Same.apply(x)).__name__ for x in (a, a.requires_grad_())]
+
+    both(program)
+
+
+def test_parameters_of_users_classes_show_the_class():
+    def program(t: Any) -> Any:
+        class Own(t.nn.Parameter):
+            pass
+
+        of_marked = t.nn.Parameter(t.ones(2).as_subclass(marked(t)))
+        return repr(Own(t.ones(2))), repr(of_marked), repr(t.nn.Parameter(t.ones(1)))
+
+    both(program)
+
+
+def test_a_class_that_raises_a_type_error_leaves_operators_to_the_other():
+    def program(t: Any) -> Any:
+        class Picky(t.Tensor):
+            @classmethod
+            def __torch_function__(
+                cls, func: Any, types: Any, args: Any = (), kwargs: Any = None
+            ) -> Any:
+                if func in (t.add, t.Tensor.add):
+                    raise TypeError("not these")
+                return super().__torch_function__(func, types, args, kwargs)
+
+        a = t.ones(2).as_subclass(Picky)
+        with pytest.raises(TypeError, match="unsupported operand") as operator:
+            print(a + a)
+        with pytest.raises(TypeError, match="not these"):
+            t.add(a, a)
+        return str(operator.value)
+
+    both(program)

@@ -12,7 +12,7 @@ from .._node import Node, SavedTensor, save_input, save_output
 from .._node_layout import Layout, layout_of
 from .._packing import pack
 from .._site import user_stacklevel
-from .._tensor import Tensor, wrap_alias, wrap_view
+from .._tensor import Tensor, plain_types, wrap_alias, wrap_view
 from .._views import check_inplace, keep_retaining, rebase_history
 from ._custom_node import CustomNode, set_saved
 
@@ -171,7 +171,10 @@ class Settling:
         """Return a view of an input that is returned as it is."""
         if id(tensor) in self.kept:
             raise RuntimeError(_SAVED_AS_IS)
-        return wrap_view(tensor._data, tensor)
+        found = wrap_view(tensor._data, tensor)
+        if type(tensor) not in plain_types:
+            found.__class__ = type(tensor)
+        return found
 
     def _written(self, tensor: Tensor, number: int, is_input: bool, count: int) -> None:
         """Make the node the history of an input that forward wrote to."""

@@ -11,6 +11,8 @@ from .._printing import contents_str, is_default, tensor_str
 from .._sparse import SparseArray
 from .._tensor import Tensor, plain_types
 
+_PACKAGE = __name__.partition(".")[0]
+
 
 @method("__repr__")
 def _repr(self: Tensor, *, tensor_contents: str | None = None) -> str:
@@ -18,8 +20,9 @@ def _repr(self: Tensor, *, tensor_contents: str | None = None) -> str:
         return _sparse_repr(self)
     tangent = None if mode.now.duals is None else mode.now.duals.tangent_of(self)
     # Parameter writes its own start.
-    plain = type(self) in plain_types
-    return tensor_str(
+    kind = type(self)
+    plain = kind in plain_types and kind.__module__.startswith(_PACKAGE)
+    shown = tensor_str(
         None if self.is_meta else backend_of(self._data).to_host(self._data),
         self.dtype,
         size=self._data.shape,
@@ -28,8 +31,10 @@ def _repr(self: Tensor, *, tensor_contents: str | None = None) -> str:
         device=self.device,
         contents=tensor_contents,
         tangent=None if tangent is None else repr(tangent),
-        prefix="tensor(" if plain else f"{type(self).__name__}(",
+        prefix="tensor(" if plain else f"{kind.__name__}(",
     )
+    is_parameter = kind in plain_types or getattr(self, "_is_param", False)
+    return f"Parameter({shown})" if is_parameter and not plain else shown
 
 
 def _sparse_repr(self: Tensor) -> str:
