@@ -18,10 +18,10 @@ from gradtape._node import Node
 from gradtape._storage import Storage
 from gradtape._tensor import Tensor
 from gradtape.nn.parameter import Parameter
-from gradviz._capture._gradtape_log_arguments import ATOMS
+from gradviz._capture._gradtape_log_arguments import ATOMS, plain
 from gradviz._capture._gradtape_log_layouts import engine_layouts, new_engine_layout
 from gradviz._capture._gradtape_log_values import VERSION, at_version
-from gradviz.program.noted import Glance
+from gradviz.program.noted import AS_IT_IS, Glance
 
 if TYPE_CHECKING:
     from gradviz._capture._gradtape_log_values import Reader
@@ -33,7 +33,8 @@ def bind_in_brief(reader: Reader) -> Callable[[tuple[Any, ...]], list[Any] | Non
     What that returns has for each tensor a glance, whatever version that says, and then
     the version.
     """
-    token, look_briefly = reader.token, functools.partial(_look_briefly, reader)
+    token, look = reader.token, reader.look
+    look_briefly = functools.partial(_look_briefly, reader)
 
     def in_brief(args: tuple[Any, ...]) -> list[Any] | None:
         given: list[Any] = []
@@ -72,7 +73,12 @@ def bind_in_brief(reader: Reader) -> Callable[[tuple[Any, ...]], list[Any] | Non
                 add(each)
                 continue
             else:
-                return None
+                found: list[Glance] = []
+                described = plain(each, look, [], found)
+                if found:  # tensors within, which are told from tuples by a full note
+                    return None
+                given += AS_IT_IS, described
+                continue
             add(glance)
             if memory is None:
                 add(0)

@@ -19,6 +19,9 @@ Glance: TypeAlias = tuple[Any, ...]
 Noted: TypeAlias = tuple[Any, ...]
 """An event in short: its kind, its index and what :func:`event_of` takes further."""
 
+AS_IT_IS: Any = object()
+"""In a brief note: what comes next is an argument, though it may look like a glance."""
+
 AsValue: TypeAlias = Callable[..., Any]
 """Makes a Value of a glance, or what a second argument makes of other fields."""
 
@@ -114,6 +117,8 @@ def _brief(
         if type(each) is tuple:
             inputs.append(value(each, Value, next(rest)))
             arguments.append(inputs[-1])
+        elif each is AS_IT_IS:
+            arguments.append(next(rest))
         else:
             arguments.append(each)
     return Call(

@@ -38,6 +38,8 @@ def _views() -> None:
     x = torch.ones(2, 3, requires_grad=True)
     rows = x.view(3, 2).transpose(0, 1)
     _ = rows + rows[0]
+    _ = nn.functional.layer_norm(rows.reshape((2, 3)), (3,))
+    _ = torch.cat([x, x], 0)
     base = torch.zeros(4)
     part = base[:2]
     _ = part * 2
