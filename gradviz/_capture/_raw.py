@@ -192,6 +192,13 @@ class EventList:
         facts = kind, time_ns, node, tensor, storage, statistics, site, scope, text
         self._cells += (*facts, version, grad)
 
+    def forget(self, count: int) -> None:
+        """Drop the oldest events."""
+        del self._cells[: count * _EVENT_FIELDS]
+
+    def __len__(self) -> int:
+        return len(self._cells) // _EVENT_FIELDS
+
     def __iter__(self) -> Iterator[RawEvent]:
         for at in range(0, len(self._cells), _EVENT_FIELDS):
             yield RawEvent(*self._cells[at : at + _EVENT_FIELDS])

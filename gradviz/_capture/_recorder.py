@@ -179,6 +179,8 @@ class Recorder:
         raw_node = None
         if event.node is not None:
             raw_node = self._read_op(event, outputs)
+        elif self.kept.shorten():
+            self._reader.end_step(self.kept.most + 1)  # forget what is gone
         tensor = outputs[0] if outputs else None
         self._add("op", node=raw_node, tensor=tensor, text=event.name)
 

@@ -7,6 +7,8 @@ from dataclasses import dataclass, field
 from gradviz._capture._raw import EventList, RawNode
 
 _LONGEST = 10  # times the most nodes, before a step without backward is cut
+_MOST_EVENTS = 20_000  # that no node stands for: ops under no_grad, modules
+_PER_NODE = 8  # further events, for each node of the step
 
 
 @dataclass(slots=True, eq=False)
@@ -29,12 +31,25 @@ class Steps:
         self.finished: list[RawStep] = []
         self.open = RawStep()
         self.forgotten = 0
+        self._events_forgotten = 0
         self._max_nodes = max_nodes
 
     @property
     def is_too_long(self) -> bool:
         """Whether the open step has more nodes than any that is to be kept whole."""
         return len(self.open.nodes) > self._max_nodes * _LONGEST
+
+    def shorten(self) -> bool:
+        """Forget old events of the open step, if it has too many; tell whether it had.
+
+        A long stretch without a graph, an evaluation for example, ends in no backward.
+        """
+        events = self.open.events
+        if len(events) <= _MOST_EVENTS + _PER_NODE * len(self.open.nodes):
+            return False
+        self._events_forgotten += len(events) // 2
+        events.forget(len(events) // 2)
+        return True
 
     def all(self) -> list[RawStep]:
         """Return the kept steps, the open one last."""
@@ -59,9 +74,15 @@ class Steps:
                 raw.behind = raw.numbers = ()  # newer nodes may refer to this one alone
 
     def summary(self) -> str:
-        """Say how many steps are missing; "" where none is."""
-        if not self.forgotten:
-            return ""
-        kept = len(self.finished) + bool(self.open.nodes)
-        recorded = self.forgotten + kept
-        return f"{recorded} steps were recorded; the last {kept} are kept."
+        """Say how many steps and events are missing; "" where none is."""
+        said: list[str] = []
+        if self.forgotten:
+            kept = len(self.finished) + bool(self.open.nodes)
+            recorded = self.forgotten + kept
+            said.append(f"{recorded} steps were recorded; the last {kept} are kept.")
+        if self._events_forgotten:
+            said.append(
+                f"The oldest {self._events_forgotten} events of a long stretch without "
+                "gradients were forgotten."
+            )
+        return " ".join(said)
