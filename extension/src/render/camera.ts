@@ -94,6 +94,13 @@ export class Camera {
     this.glide(this.whole(world));
   }
 
+  /** Fit a picture again that has become small: many modules were closed at once. */
+  fitIfSmall(world: Rect): void {
+    const { width, height } = rectToScreen(this.view, world);
+    const isSmall = width < this.size.width / 2 && height < this.size.height / 2;
+    if (isSmall && this.view.scale < READABLE_SCALE) this.fit(world);
+  }
+
   /** The whole graph if its names can be read then, else its top, around the entry: as
    * near to it as leaves no room empty beside the graph. */
   firstLook(world: Rect, entry: Rect): void {

@@ -53,6 +53,7 @@ class CanvasGraphView implements GraphView {
   private hasMoved = false;
   private pendingReveal: readonly number[] | null = null;
   private isDragging = false;
+  private boxes = 0; // of the scene before
   /** What was in view before the second column came. */
   private beforeTwins: Transform | null = null;
   /** The scene was not painted yet. */
@@ -238,6 +239,9 @@ class CanvasGraphView implements GraphView {
     if (shift !== null && shift !== "anew" && this.hasMoved) this.keepInPlace(shift);
     this.lookFirst();
     this.lookAtColumns(before);
+    if (boxes < this.boxes / 2 && toggled === null && this.picture.scene !== null)
+      this.camera.fitIfSmall(this.picture.scene.bounds);
+    this.boxes = boxes;
     this.gazing.arrive();
     if (this.pendingReveal !== null) this.reveal(this.pendingReveal);
     this.surface.requestFrame();

@@ -199,6 +199,18 @@ describe("camera", () => {
     expect(made.view.x + 300 * made.view.scale).toBeCloseTo(400);
   });
 
+  test("what was seen from afar is fitted again once it is small", () => {
+    const { made } = camera();
+    made.jump({ scale: 0.3, x: 0, y: 0 });
+    made.fitIfSmall({ ...world, height: 3000 });
+    expect(made.view.scale).toBe(0.3);
+    made.fitIfSmall(world);
+    expect(made.view.scale).toBe(1.15);
+    made.jump({ scale: 0.9, x: 0, y: 0 });
+    made.fitIfSmall(world);
+    expect(made.view.scale).toBe(0.9);
+  });
+
   test("a move takes its time, and none where motion is not wanted", () => {
     const { made, tick } = camera(false);
     made.fit(world);
