@@ -146,5 +146,10 @@ def test_forty_characters_of_width_are_enough(
         page.keyboard.type("Backward")
         page.keyboard.press("Enter")
         assert page.evaluate(SCROLLED) == 0  # nothing can scroll the view itself away
+        page.get_by_test_id("search").fill("")
+        page.get_by_role("button", name="Table of the nodes").click()
+        table = page.locator(".node-table")
+        table_width, room = table.evaluate("(e) => [e.scrollWidth, e.clientWidth]")
+        assert table_width <= room + 1
     page.screenshot(path=tmp_path / f"{sample}.png")
     assert watched.errors == []
