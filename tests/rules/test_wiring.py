@@ -11,6 +11,8 @@ from tests.rules.programs_wiring_fine import FINE
 from tests.rules.programs_wiring_fine_losses import FINE_LOSSES
 from tests.rules.programs_wiring_fine_more import MORE_FINE
 from tests.rules.programs_wiring_layers import LAYERS
+from tests.rules.programs_wiring_log_losses import FINE as FINE_LOG_LOSSES
+from tests.rules.programs_wiring_log_losses import WRONG as LOG_LOSSES
 from tests.rules.programs_wiring_loops import LOOPS
 from tests.rules.programs_wiring_more import MORE_WRONG
 from tests.rules.programs_wiring_rarer import FINE as RARER_FINE
@@ -19,7 +21,7 @@ from tests.rules.programs_wiring_schedules import FINE as FINE_SCHEDULES
 from tests.rules.programs_wiring_schedules import WRONG as SCHEDULES
 
 
-@programs(LOSSES + LAYERS)
+@programs(LOSSES + LAYERS + LOG_LOSSES)
 def test_parts_that_do_not_fit_are_named(case: Case, engine: str) -> None:
     check(case, engine)
 
@@ -29,7 +31,9 @@ def test_the_line_out_of_order_is_named(case: Case, engine: str) -> None:
     check(case, engine)
 
 
-@programs(FINE + FINE_LOSSES + MORE_FINE + RARER_FINE + FINE_SCHEDULES)
+@programs(
+    FINE + FINE_LOSSES + MORE_FINE + RARER_FINE + FINE_SCHEDULES + FINE_LOG_LOSSES
+)
 def test_what_fits_stays_quiet(case: Case, engine: str) -> None:
     check(case, engine)
 

@@ -1,0 +1,77 @@
+"""A loss that needs log-probabilities is given something else.
+
+What it does
+    Finds ``nll_loss`` and ``kl_div`` whose first argument has values above 0, or comes
+    straight from ``softmax`` or ``sigmoid``.
+
+Why is this bad
+    The logarithm of a probability is never above 0. Without it the loss is no distance
+    at all: it falls without bound as the outputs grow, or hardly moves, and no error
+    is raised.
+
+Example
+    ``F.nll_loss(net(x), target)``, ``F.kl_div(F.softmax(out, 1), target)``
+
+Use instead
+    ``F.cross_entropy(net(x), target)``, ``F.kl_div(F.log_softmax(out, 1), target)``
+
+When it stays quiet
+    No value is above 0, but for what rounding adds, and no softmax is seen.
+
+References
+    https://pytorch.org/docs/stable/generated/torch.nn.NLLLoss.html
+    https://pytorch.org/docs/stable/generated/torch.nn.KLDivLoss.html
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from gradviz.diagnosis.rule import Hit, Related, Rule
+from gradviz.diagnosis.rules._flow import words
+from gradviz.program.events import Call
+from gradviz.program.history import History
+from gradviz.program.values import RawSite
+
+_LOSSES = words("nll_loss nll_loss_nd nll_loss2d kl_div")
+_PROBABILITIES = words("softmax sigmoid softmin")
+_ROUNDING = 1e-3
+
+
+def _check(history: History) -> Iterator[Hit]:
+    told: set[RawSite | None] = set()
+    for call in history.calls:
+        if call.op not in _LOSSES or not call.inputs or call.site in told:
+            continue
+        maker = history.producer(call.inputs[0], call.index)
+        made = maker if maker is not None and maker.op in _PROBABILITIES else None
+        summary = call.inputs[0].summary
+        highest = None if summary is None else summary.maximum
+        above = highest is not None and highest > _ROUNDING
+        if made is not None or above:
+            told.add(call.site)
+            yield _hit(history, call, made, highest)
+
+
+def _hit(history: History, call: Call, made: Call | None, highest: float | None) -> Hit:
+    given = history.name(call.inputs[0], "its input")
+    reason = (
+        f"but {given} has values up to {highest:.3g}"
+        if made is None
+        else f"but {given} holds probabilities, of `{history.text(made.site)}` "
+        f"({history.line(made.site)})"
+    )
+    instead = "F.cross_entropy(logits, target)"
+    other = "`log_softmax` in place of `softmax`" if made else "`log_softmax` first"
+    return Hit(
+        f"`{history.text(call.site)}` needs log-probabilities, which are never above "
+        f"0, {reason}: this is no distance to the target.",
+        call.site if made is None else made.site,
+        f"Use {other}" + ("." if call.op == "kl_div" else f", or `{instead}`."),
+        symptom=call.site,
+        related=(Related("the loss", call.site),) if made is not None else (),
+        tensors=(call.inputs[0].tensor,),
+    )
+
+
+RULE = Rule("GV629", "not-log-probabilities", "warning", _check)
