@@ -20,7 +20,7 @@ from gradtape._tensor import Tensor
 from gradtape.nn.parameter import Parameter
 from gradviz._capture._gradtape_log_arguments import ATOMS, plain
 from gradviz._capture._gradtape_log_layouts import engine_layouts, new_engine_layout
-from gradviz._capture._gradtape_log_values import VERSION, at_version
+from gradviz._capture._gradtape_log_values import STORAGE, VERSION, at_version
 from gradviz.program.noted import AS_IT_IS, Glance
 
 if TYPE_CHECKING:
@@ -116,44 +116,69 @@ def bind_fresh(reader: Reader) -> Callable[[Tensor, Node], Glance]:
     reference, array_type = weakref.ref, np.ndarray
 
     def look_at_fresh(tensor: Tensor, node: Node) -> Glance:
-        data, memory, layout = tensor._data, tensor._memory, node.layout
+        data, memory, view = tensor._data, tensor._memory, tensor._view
+        layout, old = node.layout, None
         if (
             layout is None  # one of several
             or (memory is not None and memory.version)
             or type(data) is not array_type
-            or data.base is not None
-            or tensor._view is not None
         ):
+            return look(tensor)
+        if view is not None:
+            old = _of_base(view.base, token)
+            if old is None:
+                glance = look(tensor)
+                if view.base is not None:  # its needs are unknown: see _of_base alone
+                    base_at = id(view.base._data)
+                    view.base._noted = token, glance, None, base_at, None
+                    tensor._noted = token, glance, node.seq, id(data), True
+                return glance
+        elif data.base is not None:
             return look(tensor)
         shape, strides, dtype, _ = known_as(id(layout)) or new_engine_layout(layout)
         number = tensors.count = tensors.count + 1
-        storage = storages.count = storages.count + 1
-        key = (seq := node.seq) + 1
+        if old is None:
+            storage = storages.count = storages.count + 1
+            stored[id(data)] = reference(data), storage
+        else:
+            storage = old[STORAGE]
+        seq = node.seq
         glance: Glance = (
             number,
             storage,
             0,
             shape,
             strides,
-            0,
+            0 if view is None else view.offset,
             dtype,
             "cpu",
             True,
             False,
-            False,
-            key,
+            view is not None,
+            seq + 1,
             tensor._nr,
             False,
         )
         tensor._noted = token, glance, seq, id(data), True
         rows[id(tensor)] = reference(tensor), number
-        stored[id(data)] = reference(data), storage
         if len(rows) > tensors.room:
             tensors.prune()
             storages.prune()
         return glance
 
     return look_at_fresh
+
+
+def _of_base(base: Tensor | None, token: object) -> Glance | None:
+    """Return what a view's base keeps, if it still has that memory.
+
+    It may be the glance at another view of the same memory, good for no more than that.
+    """
+    try:
+        owner, glance, _, place, _ = base._noted  # type: ignore[union-attr]
+    except AttributeError:
+        return None
+    return glance if owner is token and place == id(base._data) else None  # type: ignore[union-attr]
 
 
 def version_of(memory: Storage) -> int:
