@@ -1,5 +1,6 @@
 """What files call to rebuild tensors, and tools ask, under names that they know."""
 
+from . import _flat
 from ._dtypes import dtype as _DType
 from .ops.rebuild import (
     _rebuild_device_tensor_from_cpu_tensor as _rebuild_device_tensor_from_cpu_tensor,
@@ -29,3 +30,5 @@ def element_size(dtype: _DType) -> int:
 
 
 _element_size = element_size
+_flatten_dense_tensors = _flat.flatten_dense_tensors
+_unflatten_dense_tensors = _flat.unflatten_dense_tensors
