@@ -131,3 +131,12 @@ def test_the_input_and_its_mask_are_combined():
         )
     )
     check_same(lambda e: e.module.masked._input_mask(e.tensor(VALUES)))
+
+
+@pytest.mark.parametrize("name", ["amax", "prod", "sum"])
+def test_a_number_is_reduced_along_its_only_dim(name: str):
+    def run(e: Engine) -> Any:
+        x, m = (e.tensor(np.asarray(a)).to_sparse() for a in (3.0, True))
+        return e.function(f"masked.{name}")(x, 0, mask=m)
+
+    check_same(run)

@@ -61,6 +61,7 @@ def reduced(
     The result is a COO tensor too.
     """
     count = inside.sparse_dim()
+    dims = tuple(d for d in dims if d < inside.dim())  # a number has none
     values: Any = inside._values()
     values = values.to(kind)
     dense = tuple(d + 1 - count for d in dims if d >= count)
