@@ -25,8 +25,8 @@ def validate(snapshot: ir.Snapshot) -> None:
     >>> validate(ir.Snapshot("demo", nodes=(ir.OpNode("AddBackward0", "op"),)))
     >>> validate(ir.Snapshot("demo", roots=(3,)))
     Traceback (most recent call last):
-    gradviz.errors.SnapshotError: The snapshot is damaged: roots[0] is 3, but there \
-are only 0 nodes.
+    gradviz.errors.SnapshotError: The snapshot is damaged: roots[0] is 3, but nodes \
+has length 0.
     """
     check_schema(snapshot.schema)
     counts: dict[str, int] = {}

@@ -23,9 +23,8 @@ class Topic(NamedTuple):
 
 TOPICS: Final = (
     Topic(
-        "jit.script jit.trace jit.trace_module jit.load jit.save jit.freeze jit.fork "
-        "jit.wait jit.optimize_for_inference jit.ScriptModule jit.ScriptFunction "
-        "jit.CompilationUnit jit.Attribute",
+        "jit.load jit.save jit.freeze jit.optimize_for_inference jit.ScriptFunction "
+        "jit.CompilationUnit",
         "there is no TorchScript",
         "call the function or module itself, and torch.onnx.export to hand it on",
     ),

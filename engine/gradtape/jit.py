@@ -1,4 +1,8 @@
-"""gradtape.jit: out of reach, see docs/out-of-reach.md; marks on code are kept."""
+"""gradtape.jit: all stays Python, as PyTorch does it with ``PYTORCH_JIT=0``.
+
+What is compiled there is returned unchanged. What needs a compiled program is out of
+reach, see docs/out-of-reach.md.
+"""
 
 from __future__ import annotations
 
@@ -6,20 +10,30 @@ from collections.abc import Callable
 from typing import Any, Final, TypeVar
 
 from ._refusals import refused_names
+from .futures import Future
+from .nn.modules import Module
 
 globals().update(refused_names("jit"))
 
 __all__ = [
+    "Attribute",
     "Final",
+    "ScriptModule",
     "annotate",
     "export",
+    "fork",
     "ignore",
     "interface",
     "is_scripting",
     "is_tracing",
     "isinstance",
+    "script",
     "script_if_tracing",
+    "script_method",
+    "trace",
+    "trace_module",
     "unused",
+    "wait",
 ]
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -40,6 +54,53 @@ def is_scripting() -> bool:
 def is_tracing() -> bool:
     """Tell whether the code is being traced: never."""
     return False
+
+
+def script(obj: F, *args: Any, **kwargs: Any) -> F:
+    """Return the function, class or module unchanged; examples are not run.
+
+    >>> import gradtape as torch
+    >>> @torch.jit.script
+    ... def double(x):
+    ...     return 2 * x
+    >>> double(torch.ones(2))
+    tensor([2., 2.])
+    """
+    return obj
+
+
+def trace(func: F, *args: Any, **kwargs: Any) -> F:
+    """Return the function or module unchanged; it is not called."""
+    return func
+
+
+def trace_module(mod: F, *args: Any, **kwargs: Any) -> F:
+    """Return the module unchanged; none of its methods is called."""
+    return mod
+
+
+def script_method(fn: F) -> F:
+    """Mark a method of a ScriptModule: nothing happens."""
+    return fn
+
+
+class ScriptModule(Module):
+    """A module like any other, for classes that inherit from it."""
+
+    def __init__(self, arg: Any = None) -> None:
+        super().__init__()
+
+
+def fork(func: Callable[..., Any], *args: Any, **kwargs: Any) -> Future[Any]:
+    """Call the function at once; return the future of its result."""
+    future: Future[Any] = Future()
+    future.set_result(func(*args, **kwargs))
+    return future
+
+
+def wait(future: Future[Any]) -> Any:
+    """Return the result of a future."""
+    return future.wait()
 
 
 def ignore(drop: Any = False, **kwargs: Any) -> Any:
@@ -65,6 +126,11 @@ def interface(obj: Any) -> Any:
 def script_if_tracing(fn: F) -> F:
     """Mark a function that is compiled while code is traced: nothing happens."""
     return fn
+
+
+def Attribute(value: Any, type: Any) -> Any:  # noqa: N802
+    """Name the type of an attribute for the compiler; return its value."""
+    return value
 
 
 def annotate(the_type: Any, the_value: Any) -> Any:

@@ -5,12 +5,13 @@ from __future__ import annotations
 import builtins
 import os
 from collections.abc import Sequence
-from typing import IO, Any, TypeAlias
+from typing import IO, TypeAlias
 
 from ._device import device as _device
 from ._dtypes import dtype as _dtype
 from ._size import Size as Size
 from ._tensor import Tensor as Tensor
+from ._untyped_storage import UntypedStorage
 from .autograd.graph import GradientEdge
 from .ops.formats import layout as _layout
 
@@ -35,27 +36,6 @@ _TensorOrTensorsOrGradEdge: TypeAlias = (
 IntLikeType: TypeAlias = builtins.int
 FloatLikeType: TypeAlias = builtins.float
 BoolLikeType: TypeAlias = builtins.bool
+Storage: TypeAlias = UntypedStorage
 py_sym_types: tuple[type, ...] = ()  # no sizes stand for others here
 _also = (_dtype, _layout)
-
-
-class Storage:
-    """What a storage is like: its memory's device and dtype."""
-
-    device: _device
-    dtype: _dtype
-
-    def __deepcopy__(self, memo: dict[builtins.int, Any]) -> Storage:
-        raise NotImplementedError
-
-    def element_size(self) -> builtins.int:
-        """Return the bytes of one element."""
-        raise NotImplementedError
-
-    def nbytes(self) -> builtins.int:
-        """Return the bytes of all elements."""
-        raise NotImplementedError
-
-    def data_ptr(self) -> builtins.int:
-        """Return the address of the memory."""
-        raise NotImplementedError

@@ -36,7 +36,7 @@ def test_a_refused_name_says_what_to_use(name: str) -> None:
 
 
 def test_refused_classes_have_no_instances_and_no_children() -> None:
-    assert not isinstance(gt.ones(1), gt.jit.ScriptModule)
+    assert not isinstance(gt.ones(1), gt.jit.ScriptFunction)
     with pytest.raises(OutOfReachError, match=r"torch\.fx\.Tracer is out of reach"):
 
         class Own(gt.fx.Tracer):

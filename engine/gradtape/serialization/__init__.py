@@ -2,6 +2,7 @@
 
 from ..ops.formats import _get_layout as _get_layout
 from ._load import load as load
+from ._location import MAP_LOCATION as MAP_LOCATION
 from ._location import default_restore_location as default_restore_location
 from ._location import location_tag as location_tag
 from ._location import register_package as register_package

@@ -12,6 +12,7 @@ from .._device import device as Device
 from ..utils.serialization import config
 from ._archive import load_archive
 from ._legacy_load import legacy_load
+from ._location import MAP_LOCATION
 from ._options import check_dill
 from ._refusals import UNSAFE, BrokenPickleError, advised
 from ._unpickler import Reading
@@ -44,7 +45,7 @@ _MMAP_FORMAT = (
 
 def load(
     f: Any,
-    map_location: Any = None,
+    map_location: MAP_LOCATION = None,
     pickle_module: Any = None,
     *,
     weights_only: bool | None = None,
@@ -146,7 +147,7 @@ def _check_seekable(f: Any) -> None:
         raise type(error)(_SEEKABLE.format(error)) from None
 
 
-def _load_safetensors(path: str, map_location: Any) -> Any:
+def _load_safetensors(path: str, map_location: MAP_LOCATION) -> Any:
     if map_location is not None and not isinstance(map_location, str | bytes | Device):
         kind = "dict" if isinstance(map_location, dict) else "callable"
         raise RuntimeError(

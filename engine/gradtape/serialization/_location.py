@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from typing import Any
+from typing import Any, TypeAlias
 
 from .._device import device as Device
 from .._untyped_storage import UntypedStorage
@@ -12,6 +12,9 @@ from .._untyped_storage import UntypedStorage
 Tagger = Callable[[Any], str | None]
 Deserializer = Callable[[Any, str], Any]
 Restore = Callable[[UntypedStorage, str], UntypedStorage]
+MAP_LOCATION: TypeAlias = (
+    Callable[[Any, str], Any] | Device | str | bytes | dict[str, str] | None
+)
 
 _NO_CUDA = (
     "Attempting to deserialize object on a CUDA device but torch.cuda.is_available() "
@@ -72,7 +75,7 @@ def _kind(storage: Any) -> str:
     )
 
 
-def restorer(map_location: Any) -> Restore:
+def restorer(map_location: MAP_LOCATION) -> Restore:
     """Return the function that brings storages to where ``map_location`` says."""
     if map_location is None:
         return default_restore_location

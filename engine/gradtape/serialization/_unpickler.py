@@ -6,7 +6,7 @@ import io
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
-from ._location import Restore, restorer
+from ._location import MAP_LOCATION, Restore, restorer
 from ._names import find
 from ._safe_unpickler import SafeUnpickler
 
@@ -14,7 +14,7 @@ from ._safe_unpickler import SafeUnpickler
 class Reading(NamedTuple):
     """What the caller of ``load`` asked for."""
 
-    map_location: Any
+    map_location: MAP_LOCATION
     module: Any
     """The pickle module, or None for the safe unpickler."""
     options: dict[str, Any]
