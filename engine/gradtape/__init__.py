@@ -113,6 +113,7 @@ from .autograd.anomaly_mode import set_anomaly_enabled as set_anomaly_enabled
 from .cuda import AcceleratorError as AcceleratorError
 from .cuda import OutOfMemoryError as OutOfMemoryError
 from .func import vmap as vmap
+from .futures import Future as Future
 from .ops.formats import channels_last as channels_last
 from .ops.formats import channels_last_3d as channels_last_3d
 from .ops.formats import contiguous_format as contiguous_format

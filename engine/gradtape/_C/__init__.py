@@ -81,6 +81,10 @@ class WeakTensorRef:
 _WeakTensorRef = WeakTensorRef
 
 
+def _log_api_usage_once(event: str) -> None:
+    """Count the use of an API: nothing is counted here."""
+
+
 def is_inference_mode_enabled() -> bool:
     """Tell whether this thread is in inference mode."""
     return mode.now.inference

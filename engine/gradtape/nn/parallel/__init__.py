@@ -2,3 +2,5 @@
 
 from ..modules import DataParallel as DataParallel
 from .distributed import DistributedDataParallel as DistributedDataParallel
+from .scatter_gather import gather as gather
+from .scatter_gather import scatter as scatter
