@@ -81,7 +81,7 @@ class WeakTensorRef:
 _WeakTensorRef = WeakTensorRef
 
 
-def _log_api_usage_once(event: str) -> None:
+def _log_api_usage_once(event: str) -> None:  # pyright: ignore[reportUnusedFunction]
     """Count the use of an API: nothing is counted here."""
 
 
