@@ -23,38 +23,41 @@ class UnwrappedSteps:
         # What the end of the step that runs needs, and whether the log is paused.
         self._running: list[tuple[Any, bool]] = []
         optim = importlib.import_module(f"{part.lib.__name__}.optim.optimizer")
+        here, running = part.here, self._running
+
+        # Each step of each optimizer comes by: those that are logged already go first.
+        @unseen
+        def before(optimizer: Any, args: Any, kwargs: Any) -> None:
+            if running:
+                self._unwind()
+            if here.now.stepping is None and part.on:
+                self._before(optimizer, _is_given(args, kwargs))
+
+        @unseen
+        def after(optimizer: Any, args: Any, kwargs: Any) -> None:
+            if running:
+                self._after()
+
         self._handles = [
-            optim.register_optimizer_step_pre_hook(unseen(self._hook(self._before))),
-            optim.register_optimizer_step_post_hook(unseen(self._hook(self._after))),
+            optim.register_optimizer_step_pre_hook(before),
+            optim.register_optimizer_step_post_hook(after),
         ]
 
     def remove(self) -> None:
         """Take the hooks off."""
         for handle in self._handles:
             handle.remove()
-        self._unwind()
-
-    @staticmethod
-    def _hook(do: Any) -> Any:
-        def hook(optimizer: Any, args: Any, kwargs: Any) -> None:
-            given = [*args[1:], *kwargs.values()]  # the first is the optimizer
-            do(optimizer, any(each is not None for each in given))
-
-        return hook
+        if self._running:
+            self._unwind()
 
     def _before(self, optimizer: Any, closure: bool) -> None:
         part = self._part
-        self._unwind()
-        if not part.on or part.here.now.stepping is not None:
-            return
         part.log.pause()
         self._running.append((part.try_(part.begin_step, optimizer, True), not closure))
         if closure:  # which runs in between
             part.log.resume()
 
-    def _after(self, _optimizer: Any, _closure: bool) -> None:
-        if not self._running:
-            return
+    def _after(self) -> None:
         part, (begun, paused) = self._part, self._running.pop()
         part.here.now.stepping = None
         if not paused:
@@ -65,8 +68,12 @@ class UnwrappedSteps:
 
     def _unwind(self) -> None:
         """End a step that raised: nobody said so."""
-        if self._running:
-            _, paused = self._running.pop()
-            self._part.here.now.stepping = None
-            if paused:
-                self._part.log.resume()
+        _, paused = self._running.pop()
+        self._part.here.now.stepping = None
+        if paused:
+            self._part.log.resume()
+
+
+def _is_given(args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:
+    """Tell whether a step was given a closure; the first argument is the optimizer."""
+    return any(each is not None for each in (*args[1:], *kwargs.values()))
