@@ -17,7 +17,7 @@ from ._override import (
     NO_ANSWER,
     SILENT_TYPES,
     NoAnswerError,
-    disabled,
+    has_say,
 )
 from ._site import user_stacklevel
 from ._tensor import plain_types
@@ -61,11 +61,6 @@ def takers(values: Iterable[Any], found: list[Any] | None = None) -> list[Any]:
             ]
             found.insert(wider[0] if wider else len(found), value)
     return found
-
-
-def has_say(kind: type) -> bool:
-    """Tell whether a class defines ``__torch_function__``, and not as a no."""
-    return getattr(kind, "__torch_function__", disabled) is not disabled
 
 
 def is_tensor_like(inp: Any) -> bool:

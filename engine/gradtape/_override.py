@@ -7,12 +7,14 @@ general way, which asks here. Without such a class nothing is looked at.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from types import BuiltinFunctionType, MethodDescriptorType
 from typing import Any
 
 from ._dtype_table import dtype as DType
 from ._mode import mode
 from ._op import Op
 from ._tensor import Tensor, plain_types
+from ._type_name import is_pytorchs
 
 SILENT_TYPES = frozenset(
     (bool, bytes, complex, dict, float, int, slice, str, type(None), type(...), DType)
@@ -54,6 +56,22 @@ class Call:
         return f"<built-in method {self.__name__}>"
 
 
+def has_say(kind: type) -> bool:
+    """Tell whether a class defines ``__torch_function__``, and not as a no.
+
+    PyTorch's tensors have no say: they would hand the call back for ever.
+    """
+    say = getattr(kind, "__torch_function__", disabled)
+    return say is not disabled and not is_pytorchs(kind)
+
+
+def _is_function_of_pytorch(func: Any) -> bool:
+    if isinstance(func, BuiltinFunctionType | MethodDescriptorType):
+        return True  # ours are written in Python
+    module = getattr(func, "__module__", None)
+    return isinstance(module, str) and module.partition(".")[0] == "torch"
+
+
 def overriding(args: Sequence[Any]) -> list[type]:
     """Return the classes among the operands that have a say, subclasses first."""
     found: list[type] = []
@@ -64,7 +82,7 @@ def overriding(args: Sequence[Any]) -> list[type]:
             kind = type(each)
             if kind in plain_types or kind in SILENT_TYPES or kind in found:
                 continue
-            if not hasattr(kind, "__torch_function__"):
+            if not has_say(kind):
                 continue
             above = [i for i, known in enumerate(found) if issubclass(kind, known)]
             found.insert(above[0] if above else len(found), kind)
@@ -117,6 +135,8 @@ def _torch_function(
 ) -> Any:
     """Run the op on plain tensors and give the result the class, as PyTorch does."""
     if not all(issubclass(cls, kind) for kind in types):
+        return NotImplemented
+    if _is_function_of_pytorch(func):  # which cannot compute with our tensors
         return NotImplemented
     with DisableTorchFunctionSubclass():
         found = func(*args, **(kwargs or {}))

@@ -65,7 +65,7 @@ def reduce_losses(losses: Tensor, reduction: str) -> Tensor:
 
 
 def _warn_sizes(input: Tensor, target: Tensor) -> None:
-    if input._data.shape != target._data.shape:
+    if target.size() != input.size():
         warnings.warn(
             _SIZES.format(target=target.size(), input=input.size()),
             UserWarning,
@@ -76,7 +76,7 @@ def _warn_sizes(input: Tensor, target: Tensor) -> None:
 def _paired(input: Tensor, target: Tensor) -> tuple[Any, ...]:
     """Warn about unlike sizes and broadcast the operands to one shape."""
     _warn_sizes(input, target)
-    if input._data.shape == target._data.shape:
+    if target.size() == input.size():
         return input, target
     return FUNCTIONS["broadcast_tensors"](input, target)
 
