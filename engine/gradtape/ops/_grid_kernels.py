@@ -75,13 +75,7 @@ def _taps(
 ) -> Iterator[tuple[Any, Any, list[Any]]]:
     """Yield for each neighbour: place in the flat image, weight, slope per axis."""
     for combination in itertools.product(*(range(a.places.shape[2]) for a in axes)):
-        at: Any = 0
-        inside: Any = None
-        for axis, tap, size in zip(axes, combination, sizes, strict=True):
-            at = at * size + axis.places[..., tap]
-            if axis.inside is not None:
-                own = axis.inside[..., tap]
-                inside = own if inside is None else inside & own
+        at, inside = place_of(axes, combination, sizes)
         picked = [a.weights[..., tap] for a, tap in zip(axes, combination, strict=True)]
         weight = math.prod(picked[1:], start=picked[0])
         slopes: list[Any] = []
@@ -91,6 +85,20 @@ def _taps(
             slope = math.prod(rest, start=slope)
             slopes.append(slope if inside is None else xp.where(inside, slope, 0))
         yield at, weight if inside is None else xp.where(inside, weight, 0), slopes
+
+
+def place_of(
+    axes: list[Axis], taps: tuple[int, ...], sizes: tuple[int, ...]
+) -> tuple[Any, Any]:
+    """Return a neighbour's place in the flat image, and if it is inside (None: all)."""
+    at: Any = 0
+    inside: Any = None
+    for axis, tap, size in zip(axes, taps, sizes, strict=True):
+        at = at * size + axis.places[..., tap]
+        if axis.inside is not None:
+            own = axis.inside[..., tap]
+            inside = own if inside is None else inside & own
+    return at, inside
 
 
 def axes_of(

@@ -6,7 +6,7 @@ import itertools
 import math
 from typing import Any
 
-from ._grid_kernels import Axis, axes_of
+from ._grid_kernels import Axis, axes_of, place_of
 
 
 def sampled_twice(
@@ -35,8 +35,8 @@ def sampled_twice(
     for_grid = xp.zeros(turns.shape, grad.dtype)
     first = xp.arange(batch * channels).reshape(batch, channels, 1) * size
     for taps in itertools.product(*(range(a.places.shape[2]) for a in axes)):
-        at = _place(axes, taps, input.shape[2:])
-        kept = _inside(axes, taps)
+        at, inside = place_of(axes, taps, input.shape[2:])
+        kept = 1 if inside is None else inside
         weight, slopes, bends = _weights(axes, taps, kept)
         turn: Any = sum(s * turns[..., i] for i, s in enumerate(slopes))
         pixel, change = (xp.take_along_axis(a, at[:, None], 2) for a in (seen, given))
@@ -52,23 +52,6 @@ def sampled_twice(
         for_input.reshape(input.shape),
         for_grid[..., ::-1].reshape(grid.shape),
     )
-
-
-def _place(axes: list[Axis], taps: tuple[int, ...], sizes: tuple[int, ...]) -> Any:
-    at: Any = 0
-    for axis, tap, size in zip(axes, taps, sizes, strict=True):
-        at = at * size + axis.places[..., tap]
-    return at
-
-
-def _inside(axes: list[Axis], taps: tuple[int, ...]) -> Any:
-    """Return 1 where a neighbour is inside of the image, else 0."""
-    known = [
-        a.inside[..., t]
-        for a, t in zip(axes, taps, strict=True)
-        if a.inside is not None
-    ]
-    return math.prod(known[1:], start=known[0]) if known else 1
 
 
 def _weights(
