@@ -228,26 +228,6 @@ class _Eyes:
 
     def _describe(self, tensor: Any, leaf: bool, version: int = -1) -> int:
         seen = self.seen
-        try:
-            shape = tensor.shape
-            if version < 0:
-                version = tensor._version
-            storage = tensor.untyped_storage()
-            key = storage._cdata
-            if key not in seen.storages:
-                seen.storages[key] = storage.nbytes(), tensor.element_size()
-            strides, offset = tensor.stride(), tensor.storage_offset()
-        except (RuntimeError, NotImplementedError):
-            shape, strides, offset, key, version = self._odd(tensor, version)
-        needs, view = not leaf or tensor.requires_grad, tensor._is_view()
-        dtype, device = tensor.dtype, tensor.device
-        seen.tensors.append(
-            (shape, strides, offset, dtype, device, key, version, needs, leaf, view)
-        )
-        return len(seen.tensors) - 1
-
-    def _odd(self, tensor: Any, version: int) -> tuple[Any, Any, int, int, int]:
-        """Return what can be had of a tensor that does not tell everything."""
         shape, strides, offset, key = (), (), 0, 0
         if version < 0:
             version = _version(tensor)
@@ -255,12 +235,17 @@ class _Eyes:
             shape = tensor.shape
             storage = tensor.untyped_storage()
             key = storage._cdata
-            sizes = storage.nbytes(), tensor.element_size()
-            self.seen.storages.setdefault(key, sizes)
+            if key not in seen.storages:
+                seen.storages[key] = storage.nbytes(), tensor.element_size()
             strides, offset = tensor.stride(), tensor.storage_offset()
         except (RuntimeError, NotImplementedError):
-            pass  # nested, sparse, or wrapped by functorch
-        return shape, strides, offset, key, version
+            pass  # nested, sparse, or wrapped by functorch: what was read stays
+        needs, view = not leaf or tensor.requires_grad, tensor._is_view()
+        dtype, device = tensor.dtype, tensor.device
+        seen.tensors.append(
+            (shape, strides, offset, dtype, device, key, version, needs, leaf, view)
+        )
+        return len(seen.tensors) - 1
 
 
 def _version(tensor: Any) -> int:
