@@ -34,6 +34,7 @@ from ._overlap import (
 )
 from ._packing import pack_outputs
 from ._site import caller_site
+from ._sparse import SparseArray
 from ._tensor import Tensor, wrap
 from ._views import check_inplace, rebase_history
 
@@ -87,6 +88,8 @@ def write(op: Op, args: tuple[Any, ...], params: tuple[Any, ...]) -> Tensor:
             shapes = [getattr(a, "shape", ()) for a in arrays]
             raise broadcast_error(*shapes) from None
         raise
+    if type(found) is SparseArray and type(target._data) is not SparseArray:
+        found = found.todense()
     _check_fits(op, target, found)
     if op.pointwise and meets_cells_twice(target._data):
         found = _in_order(op, args, arrays, params, xp)

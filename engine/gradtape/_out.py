@@ -25,6 +25,10 @@ _NO_TANGENT = (
     "Trying to use forward AD with {name}_out that does not support it because it is "
     "an out= function"
 )
+CASTABLE = (
+    "{name}: Expected {slot} to be safely castable from {result} dtype, but got {slot} "
+    "with dtype {out}"
+)
 _RESIZED = (
     "An output with one or more elements was resized since it had shape {old}, which "
     "does not match the required output shape {new}. This behavior is deprecated, and "
@@ -92,10 +96,12 @@ def store(target: Tensor, value: Any, op: Op) -> None:
         if target.dtype not in (bool_, uint8):
             raise RuntimeError(_TRUTHS[op.name].format(target.dtype.cpp_name))
         result = target.dtype
-    if op.out_rule and result is not target.dtype:
+    castable = op.out_rule == CASTABLE and can_cast(result, target.dtype)
+    if op.out_rule and result is not target.dtype and not castable:
         raise RuntimeError(
             op.out_rule.format(
                 name=op.name,
+                slot="result",
                 result=result.cpp_name,
                 out=target.dtype.cpp_name,
                 wanted=CPP_TYPE[result],

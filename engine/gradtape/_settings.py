@@ -88,6 +88,8 @@ def set_num_interop_threads(int: Any) -> None:
 def _check_threads(name: str, number: Any) -> None:
     if not isinstance(number, int) or isinstance(number, bool):
         raise RuntimeError(f"{name} expects an int, but got {type(number).__name__}")
+    if not -(2**63) <= number < 2**63:
+        raise ValueError("Overflow when unpacking long long")
     if number <= 0:
         raise RuntimeError(f"{name} expects a positive integer")
 

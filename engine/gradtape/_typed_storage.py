@@ -78,7 +78,7 @@ class TypedStorage:
             self._untyped_storage = wrap_storage
         elif isinstance(content, UntypedStorage):
             self._untyped_storage = content
-        elif isinstance(content, int):
+        elif isinstance(content, int | np.integer):
             array = np.zeros(content, self.dtype.numpy)
             self._untyped_storage = _on_device(array, device)
         else:

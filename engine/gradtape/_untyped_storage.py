@@ -44,7 +44,7 @@ class UntypedStorage:
         if isinstance(content, Storage):
             self._storage = content
             return
-        if isinstance(content, int):
+        if isinstance(content, int | np.integer):
             array = np.zeros(content, np.uint8)
         else:
             array = np.array([_as_byte(item, content) for item in content], np.uint8)

@@ -29,6 +29,7 @@ from . import (
     embedding_bag,
     exponential,
     extremes,
+    files,
     foreach,
     gather,
     grid_sample,

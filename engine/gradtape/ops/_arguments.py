@@ -38,12 +38,18 @@ def as_integer(value: Any, function: str, name: str, position: int) -> int:
 
 
 def float_argument(value: Any, function: str, name: str, position: int) -> float:
-    """Return a number argument, which may come as a tensor with one element.
+    """Return a number argument, which may come as a tensor without dimensions.
 
     Raises PyTorch's TypeError for anything else, a tensor that requires grad included.
     """
-    if isinstance(value, Tensor) and value.numel() == 1 and not value.requires_grad:
+    if type(value) is float:
+        return value
+    if isinstance(value, Tensor) and not value.dim() and not value.requires_grad:
         value = value.item()
+        if isinstance(value, complex):
+            raise RuntimeError(
+                "value cannot be converted to type double without overflow"
+            )
     if not isinstance(value, int | float | np.floating | np.integer):
         raise TypeError(
             f"{function}(): argument '{name}' (position {position}) must be float, not "

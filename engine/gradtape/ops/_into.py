@@ -8,7 +8,9 @@ from collections.abc import Callable, Sequence
 from typing import Any, TypeVar
 
 from .._dtypes import can_cast
+from .._errors import CAST_REFUSED
 from .._mode import mode, no_grad
+from .._out import CASTABLE as CASTABLE
 from .._out import store
 from .._tensor import Tensor, wrap
 from ._arguments import check_tensor
@@ -21,10 +23,7 @@ _NO_DERIVATIVE = (
     "differentiation, but one of the arguments requires grad."
 )
 SAME_DTYPE = "Expected out tensor to have dtype {wanted}, but got {given} instead"
-CASTABLE = (
-    "{name}: Expected {slot} to be safely castable from {result} dtype, but got {slot} "
-    "with dtype {out}"
-)
+PLAIN = CAST_REFUSED
 STRICT = "castable first, then the same"
 
 
@@ -53,8 +52,9 @@ def into(
     """Return what ``compute`` returns, stored in ``out`` where that is given.
 
     ``rule`` is the sentence for an ``out=`` of another dtype. With :data:`CASTABLE`
-    any dtype will do that the result can be cast to; with :data:`STRICT` only the
-    result's own will do, but PyTorch complains of what cannot be cast first.
+    or :data:`PLAIN` any dtype will do that the result can be cast to; with
+    :data:`STRICT` only the result's own will do, but PyTorch complains of what cannot
+    be cast first.
     """
     if out is None:
         return compute()
@@ -89,8 +89,9 @@ def handed_over(name: str, array: Any, out: Tensor | None, rule: str = "") -> Te
 def _check_dtype(name: str, target: Any, result: Any, rule: str, slot: str) -> None:
     if target.dtype is result.dtype:
         return
-    if rule in (CASTABLE, STRICT) and can_cast(result.dtype, target.dtype):
-        if rule == CASTABLE:
+    castable = rule in (CASTABLE, PLAIN, STRICT)
+    if castable and can_cast(result.dtype, target.dtype):
+        if rule != STRICT:
             return
         rule = SAME_DTYPE
     raise RuntimeError(
@@ -99,6 +100,7 @@ def _check_dtype(name: str, target: Any, result: Any, rule: str, slot: str) -> N
             slot=slot,
             result=result.dtype.cpp_name,
             out=target.dtype.cpp_name,
+            output=target.dtype.cpp_name,
             wanted=c_name(result._data),
             given=c_name(target._data),
         )

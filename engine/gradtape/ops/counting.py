@@ -12,7 +12,7 @@ from .._define import FUNCTIONS, method, public
 from .._dtypes import DTYPE_OF
 from .._mode import mode
 from .._tensor import Tensor, wrap
-from ._arguments import check_tensor, is_integer
+from ._arguments import as_integer, check_tensor, is_integer
 from ._into import handed_over
 from ._operand import c_name, not_implemented
 
@@ -95,6 +95,8 @@ def histc(
     tensor([0., 2., 1., 0.])
     """
     values = check_tensor(input, "histc")._data
+    bins = as_integer(bins, "histc", "bins", 2)
+    min, max = (v.item() if isinstance(v, Tensor) else v for v in (min, max))
     if values.dtype.kind not in "fV":
         raise not_implemented("histogram_cpu", input)
     _check_bins(bins)

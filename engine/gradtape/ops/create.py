@@ -37,6 +37,8 @@ def checked_size(given: tuple[Any, ...], function: str, named: Any = None) -> Si
     for length in size:
         if length < 0:
             raise RuntimeError(negative_size(size, length, function))
+    if math.prod(max(n, 1) for n in size[1:]) >= 2**63:
+        raise RuntimeError("Stride calculation overflowed")
     if math.prod(size) >= _TOO_MANY:
         raise RuntimeError(f"{_OVERFLOW} with sizes={list(size)}")
     return size

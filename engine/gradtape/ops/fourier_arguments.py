@@ -8,7 +8,7 @@ from .._define import FUNCTIONS
 from .._dtypes import get_default_dtype
 from .._mode import mode
 from .._tensor import Tensor
-from ._arguments import Sizes, check_tensor, is_integer
+from ._arguments import Sizes, as_integer, check_tensor, is_integer
 from ._arguments import wrap_dim as _wrapped
 from ._into import handed_over
 
@@ -52,6 +52,12 @@ def one_dim(dim: int, ndim: int) -> int:
     if not ndim:
         raise IndexError(f"Dimension specified as {dim} but tensor has no dimensions")
     return _wrapped(dim, ndim)
+
+
+def line_arguments(name: str, n: Any, dim: Any) -> tuple[int | None, int]:
+    """Return length and dimension of a transform along one dimension, as ints."""
+    length = None if n is None else as_integer(n, f"fft_{name}", "n", 2)
+    return length, as_integer(dim, f"fft_{name}", "dim", 3)
 
 
 def points(n: int) -> int:

@@ -11,6 +11,7 @@ from .fourier import _fft_c2c, _fft_c2r, _fft_r2c
 from .fourier_arguments import (
     checked,
     given_back,
+    line_arguments,
     norm_of,
     one_dim,
     points,
@@ -25,6 +26,7 @@ def _complex_spectrum(
     """Transform real or complex values to a whole spectrum."""
     forward = name == "fft"
     tensor = checked(input, name, out)
+    n, dim = line_arguments(name, n, dim)
     if tensor.dtype.is_complex:
         axis = one_dim(dim, tensor.dim())
         length = points(tensor.shape[axis] if n is None else n)
@@ -60,6 +62,7 @@ def _half_spectrum(
         raise RuntimeError(
             f"{name} expects a real input tensor, but got {tensor.dtype.cpp_name}"
         )
+    n, dim = line_arguments(name, n, dim)
     return given_back(_spectrum(tensor, n, dim, norm, name == "rfft", True), out)
 
 
@@ -67,6 +70,7 @@ def _real_values(
     name: str, input: Any, n: int | None, dim: int, norm: str | None, out: Any
 ) -> Tensor:
     tensor = promoted(checked(input, name, out, real=True), True)
+    n, dim = line_arguments(name, n, dim)
     axis = one_dim(dim, tensor.dim())
     length = points(2 * (tensor.shape[axis] - 1) if n is None else n)
     if n is not None:

@@ -60,12 +60,18 @@ def _moved(
     return self
 
 
-@method("transpose_", "swapaxes_", "swapdims_")
+@method("transpose_", "swapdims_")
 def transpose_(self: Tensor, dim0: int, dim1: int) -> Tensor:
     """In-place version of transpose()."""
     check_inplace(self, mode.grad and self.requires_grad)
     where = at.transposed(geometry_of(self), dim0, dim1)
     return _moved(self, "transpose", where, (dim0, dim1))
+
+
+@method()
+def swapaxes_(self: Tensor, axis0: int, axis1: int) -> Tensor:
+    """In-place version of swapaxes()."""
+    return transpose_(self, axis0, axis1)
 
 
 @method()

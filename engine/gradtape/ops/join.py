@@ -7,7 +7,7 @@ from typing import Any
 
 from .._define import FUNCTIONS, OPS, Arrays, op, public, tensor_ops
 from .._direct import bind_apply
-from .._dtypes import DTYPE_OF, promote_types
+from .._dtypes import DTYPE_OF, can_cast, promote_types
 from .._out import write_out
 from .._sparse import SparseArray
 from .._tensor import Tensor
@@ -98,6 +98,7 @@ def cat(
     dim = dim if axis is None else axis
     _check_cat(given, dim)
     if out is not None:
+        _check_cast(given, out)
         return write_out(OPS["cat"], (given,), (dim,), out)
     return _apply_cat(OPS["cat"], (given,), (dim,))
 
@@ -107,6 +108,15 @@ _apply_cat = bind_apply(OPS["cat"])
 
 tensor_ops.cat = cat
 FUNCTIONS["concat"] = FUNCTIONS["concatenate"] = cat
+
+
+def _check_cast(tensors: list[Tensor], out: Any) -> None:
+    found = DTYPE_OF[_common_dtype([t._data for t in tensors])]
+    if isinstance(out, Tensor) and not can_cast(found, out.dtype):
+        raise TypeError(
+            "torch.cat(): input types can't be cast to the desired output type "
+            f"{out.dtype.cpp_name}"
+        )
 
 
 def _check_cat(tensors: list[Tensor], dim: int) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -25,6 +26,7 @@ from .._dtypes import (
 from .._dtypes import dtype as DType
 from .._errors import legacy_type_name
 from .._tensor import Tensor
+from .._type_name import type_name
 from .._typed_storage import TypedStorage
 from .._untyped_storage import UntypedStorage
 from ._arguments import is_integer, sizes
@@ -61,7 +63,19 @@ def legacy_new(given: tuple[Any, ...], kind: DType) -> Tensor:
                 f"new(): data must be a sequence (got {type(data).__name__})"
             )
         return made(array_from(data, kind))
+    if len(given) > 1 and isinstance(data, Sequence):
+        raise TypeError(_NO_FORM.format(", ".join(map(type_name, given))))
     return empty(sizes(given, "new", "size"), dtype=kind)
+
+
+_NO_FORM = """\
+new() received an invalid combination of arguments - got ({}), but expected one of:
+ * (*, torch.device device = None)
+ * (torch.Storage storage)
+ * (Tensor other)
+ * (tuple of ints size, *, torch.device device = None)
+ * (object data, *, torch.device device = None)
+"""
 
 
 def _over_storage(storage: Any, kind: DType) -> Tensor:

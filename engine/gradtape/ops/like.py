@@ -9,6 +9,7 @@ from .._determinism import unwritten
 from .._dtypes import DTYPE_OF, parse_dtype
 from .._mode import mode
 from .._override import of_class
+from .._sparse import SparseArray
 from .._tensor import Tensor
 from ._arguments import check_tensor
 from ._memory_formats import array_in, checked_format
@@ -98,6 +99,8 @@ def empty_like(
     memory_format: Any = None,
 ) -> Tensor:
     """Return a tensor without values, of the tensor's shape, dtype and device."""
+    if memory_format is not None and type(input._data) is SparseArray:
+        raise RuntimeError("memory format option is only supported by strided tensors")
     found = new_like(input, "empty_like", dtype, device, None, memory_format)
     return of_class(input, made(unwritten(found), requires_grad))
 

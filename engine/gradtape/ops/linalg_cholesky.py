@@ -179,7 +179,7 @@ def _inverse_backward(F: Any, grad: Any, self: Any, result: Any, upper: bool) ->
     return -F.matmul(product, self)
 
 
-@op({"self": _inverse_backward}, out=True)
+@op({"self": _inverse_backward}, out=True, out_rule=CASTABLE)
 def cholesky_inverse(xp: Any, self: Array, upper: bool = False) -> Any:
     """Return the inverse of the matrix whose Cholesky factor is given."""
     square("cholesky_inverse", self)
@@ -204,7 +204,7 @@ def _solve_backward(
     return into_self, -F.matmul(common, input2)
 
 
-@op({("self", "input2"): _solve_backward}, out=True)
+@op({("self", "input2"): _solve_backward}, out=True, out_rule=CASTABLE)
 def cholesky_solve(xp: Any, self: Array, input2: Array, upper: bool = False) -> Any:
     """Solve AX = self, where ``input2`` is the Cholesky factor of A."""
     for name, array in (("b", self), ("u", input2)):

@@ -13,7 +13,7 @@ from .._autocast import autocasts
 from .._define import OPS, Array, method, op, public
 from .._operands import argument_error, broadcast_error
 from .._tensor import Tensor
-from ._into import SAME_DTYPE, with_out
+from ._into import PLAIN, SAME_DTYPE, with_out
 from ._view import composed
 from .matmul import addmm, bmm, dot, mm, mv
 from .movement import _unsafe_view, reshape, unsqueeze, view
@@ -172,7 +172,7 @@ def linear(input: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
 
 @public
 @method("outer")
-@with_out()
+@with_out(PLAIN)
 def outer(input: Tensor, vec2: Tensor) -> Tensor:
     """Multiply each element of one vector with each of another."""
     for name, tensor in (("self", input), ("vec2", vec2)):

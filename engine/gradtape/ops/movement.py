@@ -9,7 +9,7 @@ from .._dtypes import dtype as DType
 from .._strided import geometry_of
 from .._tensor import Tensor
 from . import _geometry as at
-from ._arguments import check_tensor, spread, wrap_dim
+from ._arguments import as_integer, check_tensor, spread, wrap_dim
 from ._view import composed, view_op
 from .formats import contiguous_format
 
@@ -152,7 +152,7 @@ def ravel(input: Tensor) -> Tensor:
 def unflatten(input: Tensor, dim: int, sizes: Any) -> Tensor:
     """Divide one dimension into several, one of which may be -1."""
     shape = check_tensor(input, "unflatten")._data.shape
-    d = wrap_dim(dim, len(shape))
+    d = wrap_dim(as_integer(dim, "unflatten", "dim", 1), len(shape))
     parts = spread((sizes,), "unflatten", "sizes")
     if not parts:
         raise RuntimeError("unflatten: sizes must be non-empty")

@@ -8,7 +8,7 @@ from typing import Any
 from .._define import FUNCTIONS, Array, op, public, tensor_ops
 from .._dtypes import bool_, get_default_dtype, uint8
 from .._tensor import Tensor
-from ._arguments import sizes, wrap_dim
+from ._arguments import float_argument, sizes, wrap_dim
 from ._into import into, with_out
 from ._operand import HIDDEN
 from .norm import native_batch_norm
@@ -55,6 +55,7 @@ def native_dropout(input: Tensor, p: float, train: bool | None) -> tuple[Tensor,
 
     ``train=False`` keeps everything; None is as True.
     """
+    p = float_argument(p, "native_dropout", "p", 2)
     mask = FUNCTIONS["ones_like"](input, dtype=bool_)
     if train is False:
         return input.clone(), mask

@@ -28,8 +28,13 @@ def transpose(xp: Any, self: Array, dim0: int, dim1: int) -> Any:
     return self.swapaxes(dim0, dim1) if self.ndim else self
 
 
-for _name in ("swapaxes", "swapdims"):
-    method(_name, function=True)(transpose)
+method("swapdims", function=True)(transpose)
+
+
+@method(function=True)
+def swapaxes(input: Tensor, axis0: int, axis1: int) -> Tensor:
+    """Swap two dimensions: transpose() by NumPy's name."""
+    return transpose(input, axis0, axis1)
 
 
 @view_op(at.matrix_transposed, {"self": lambda F, grad: F.t(grad)})

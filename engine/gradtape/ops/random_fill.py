@@ -13,6 +13,8 @@ from .._backend import META, backend_of
 from .._define import Array, method, node_name, op
 from .._generator import Generator
 from .._tensor import Tensor
+from .._type_name import type_name
+from ._arguments import as_integer, float_argument, is_integer
 from ._writing import written
 
 
@@ -59,6 +61,25 @@ _declare_fill("bernoulli", 1)
 _declare_fill("bernoulli", 2)
 
 
+_RANDOM_FORMS = ("", "int from, int to, ", "int to, ")
+_BERNOULLI_FORMS = ("Tensor p, ", "float p = 0.5, ")
+
+
+def _combination(name: str, given: list[Any], forms: tuple[str, ...]) -> TypeError:
+    """Build PyTorch's TypeError for arguments that fit none of a fill's forms."""
+    got = ", ".join("Tensor" if isinstance(v, Tensor) else type_name(v) for v in given)
+    lines = [f" * ({form}*, torch.Generator generator = None)\n" for form in forms]
+    return TypeError(
+        f"{name}() received an invalid combination of arguments - got ({got}), but "
+        f"expected one of:\n{''.join(lines)}"
+    )
+
+
+def _check_names(left: dict[str, Any], function: str) -> None:
+    for name in left:
+        raise TypeError(f"{function}() got an unexpected keyword argument '{name}'")
+
+
 @method()
 def uniform_(
     self: Tensor,
@@ -69,7 +90,9 @@ def uniform_(
     **named: float,
 ) -> Tensor:
     """Fill with uniform numbers in [from, to)."""
-    low = named.pop("from", from_)
+    low = float_argument(named.pop("from", from_), "uniform_", "from", 1)
+    _check_names(named, "uniform_")
+    to = float_argument(to, "uniform_", "to", 2)
     return _fill_random(self, "uniform", lambda a: fill.uniform_(a, low, to, generator))
 
 
@@ -82,6 +105,8 @@ def normal_(
     generator: Generator | None = None,
 ) -> Tensor:
     """Fill with normal numbers."""
+    mean = float_argument(mean, "normal_", "mean", 1)
+    std = float_argument(std, "normal_", "std", 2)
     return _fill_random(self, "normal", lambda a: fill.normal_(a, mean, std, generator))
 
 
@@ -96,14 +121,20 @@ def random_(
 ) -> Tensor:
     """Fill with uniform integers: ``random_(to)``, ``random_(from, to)``, or all."""
     first = named.pop("from", from_)
+    _check_names(named, "random_")
+    given = [bound for bound in (first, to) if bound is not None and bound is not ...]
+    if not all(map(is_integer, given)):
+        raise _combination("random_", given, _RANDOM_FORMS)
     if to is ...:
         first, to = (0, first) if from_ is not None else (first, None)
     whole = first is None and to is None
+    low = 0 if first is None else as_integer(first, "random_", "from", 1)
+    high = None if to is None else as_integer(to, "random_", "to", 2)
     return _fill_random(
         self,
         "random",
-        lambda a: integers.random_(a, first or 0, to, generator, whole_range=whole),
-        2 if whole else "" if first else 1,
+        lambda a: integers.random_(a, low, high, generator, whole_range=whole),
+        2 if whole else "" if low else 1,
     )
 
 
@@ -112,6 +143,7 @@ def exponential_(
     self: Tensor, lambd: float = 1.0, *, generator: Generator | None = None
 ) -> Tensor:
     """Fill with exponential numbers of rate ``lambd``."""
+    lambd = float_argument(lambd, "exponential_", "lambd", 1)
     return _fill_random(
         self, "exponential", lambda a: fill.exponential_(a, lambd, generator)
     )
@@ -120,6 +152,7 @@ def exponential_(
 @method()
 def geometric_(self: Tensor, p: float, *, generator: Generator | None = None) -> Tensor:
     """Fill with the number of trials up to the first success."""
+    p = float_argument(p, "geometric_", "p", 1)
     return _fill_random(self, "geometric", lambda a: fill.geometric_(a, p, generator))
 
 
@@ -132,6 +165,8 @@ def cauchy_(
     generator: Generator | None = None,
 ) -> Tensor:
     """Fill with Cauchy numbers."""
+    median = float_argument(median, "cauchy_", "median", 1)
+    sigma = float_argument(sigma, "cauchy_", "sigma", 2)
     return _fill_random(
         self, "cauchy", lambda a: fill.cauchy_(a, median, sigma, generator)
     )
@@ -146,6 +181,8 @@ def log_normal_(
     generator: Generator | None = None,
 ) -> Tensor:
     """Fill with numbers whose logarithm is normal."""
+    mean = float_argument(mean, "log_normal_", "mean", 1)
+    std = float_argument(std, "log_normal_", "std", 2)
     return _fill_random(
         self, "log_normal", lambda a: fill.log_normal_(a, mean, std, generator)
     )
@@ -156,7 +193,11 @@ def bernoulli_(
     self: Tensor, p: Any = 0.5, *, generator: Generator | None = None
 ) -> Tensor:
     """Fill with ones with probability ``p``, a number or a tensor of them."""
-    chance = p._data if isinstance(p, Tensor) else p
+    chance: Any = p
+    if isinstance(p, Tensor):
+        chance = p._data
+    elif not isinstance(p, int | float | np.number):
+        raise _combination("bernoulli_", [p], _BERNOULLI_FORMS)
     return _fill_random(
         self,
         "bernoulli",

@@ -7,7 +7,7 @@ from typing import Any
 from .._define import Array, method, op, public
 from .._tensor import Tensor
 from ._arguments import check_tensor, is_integer, spread, wrap_dim, wrap_dims
-from ._into import with_out
+from ._into import PLAIN, with_out
 from ._memory_formats import moved_into, suggested_by
 from ._place import array_like, made, module_on
 from .broadcast import expand
@@ -277,7 +277,7 @@ def rot90(input: Tensor, k: int = 1, dims: Any = (0, 1)) -> Tensor:
 
 
 @method(function=True)
-@with_out()
+@with_out(PLAIN)
 def kron(input: Tensor, other: Tensor) -> Tensor:
     """Return the Kronecker product: every element of one times the whole other."""
     ndim = max(input.dim(), other.dim())

@@ -12,6 +12,7 @@ from .._dtypes import parse_dtype
 from .._inplace import in_place
 from .._tensor import Tensor, wrap
 from ._arguments import wrap_dim
+from ._into import SAME_DTYPE
 from ._operand import HIDDEN, is_complex
 from ._reduction import in_dtype, values_of, wide
 from ._select import check_floating
@@ -55,6 +56,7 @@ def _scanned_back(xp: Any, ufunc: Any, self: Any, dim: int) -> Any:
     name="cumsum",
     key="_cumsum",
     out=True,
+    out_rule=SAME_DTYPE,
     **HIDDEN,
 )
 def _cumsum(xp: Any, self: Array, dim: int, *, dtype: DType | None = None) -> Any:
@@ -93,7 +95,14 @@ def _cumprod_backward(F: Any, grad: Any, self: Any, result: Any, dim: int) -> An
     return F.transpose(F.sum(parts, -1, False), dim, -1)
 
 
-@op({"self": _cumprod_backward}, name="cumprod", key="_cumprod", out=True, **HIDDEN)
+@op(
+    {"self": _cumprod_backward},
+    name="cumprod",
+    key="_cumprod",
+    out=True,
+    out_rule=SAME_DTYPE,
+    **HIDDEN,
+)
 def _cumprod(xp: Any, self: Array, dim: int, *, dtype: DType | None = None) -> Any:
     _check_scanned("cumprod", dtype)
     return _scanned(xp.multiply, in_dtype(self, dtype), dim, dtype is not None)
@@ -228,6 +237,8 @@ def _public(name: str, form: Any, says: str) -> None:
     ) -> Tensor:
         dim = dim if axis is ABSENT else axis
         kind = None if dtype is None else parse_dtype(dtype, name)
+        if kind is None and isinstance(out, Tensor):
+            kind = out.dtype  # which the scan then computes in
         return form(input, dim, dtype=kind, out=out)
 
     scan.__name__ = scan.__qualname__ = name

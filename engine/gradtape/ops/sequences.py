@@ -15,7 +15,7 @@ from .._mode import mode
 from .._random_math import fma32, fma64
 from .._site import user_stacklevel
 from .._tensor import Tensor
-from ._arguments import float_dtype
+from ._arguments import as_integer, float_argument, float_dtype
 from ._place import check_out, deliver, module_on, warn_of_count
 
 
@@ -162,6 +162,7 @@ def linspace(
     >>> torch.linspace(0, 1, 3)
     tensor([0.0000, 0.5000, 1.0000])
     """
+    steps = as_integer(steps, "linspace", "steps", 3)
     if steps < 0:
         raise RuntimeError("number of steps must be non-negative")
     first, last = _number(start), _number(end)
@@ -227,6 +228,8 @@ def logspace(
     requires_grad: bool = False,
 ) -> Tensor:
     """Return ``steps`` powers of ``base``, whose exponents are evenly spaced."""
+    steps = as_integer(steps, "logspace", "steps", 3)
+    base = float_argument(base, "logspace", "base", 4)
     if steps < 0:
         raise RuntimeError("number of steps must be non-negative")
     first, last = _number(start), _number(end)

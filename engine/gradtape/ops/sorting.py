@@ -155,7 +155,9 @@ def topk(
 ) -> Any:
     """Return (values, indices) of the ``k`` largest or smallest, in order."""
     dim = as_integer(dim, "topk", "dim", 2)
-    return return_types.topk(_topk(input, int(k), dim, bool(largest), out=out))
+    return return_types.topk(
+        _topk(input, as_integer(k, "topk", "k", 1), dim, bool(largest), out=out)
+    )
 
 
 def _one(xp: Any, self: Any, places: Any, axis: int, keepdim: bool) -> Any:
@@ -195,7 +197,8 @@ def kthvalue(
     input: Tensor, k: int, dim: int = -1, keepdim: bool = False, *, out: Any = None
 ) -> Any:
     """Return (value, index) of the k-th smallest element along a dimension."""
-    return return_types.kthvalue(_kthvalue(input, int(k), dim, keepdim, out=out))
+    k = as_integer(k, "kthvalue", "k", 1)
+    return return_types.kthvalue(_kthvalue(input, k, dim, keepdim, out=out))
 
 
 # ---- median ----

@@ -24,6 +24,7 @@ from .._dtypes import dtype as DType
 from .._tensor import Tensor
 from .._typed_storage import TypedStorage, legacy_name, typed, warn_deprecated
 from .._untyped_storage import UntypedStorage, face_of
+from .files import numbers_from_file
 
 # ---- casts, and classes that are named after a dtype ----
 
@@ -78,6 +79,10 @@ class LegacyStorage(type):
     def from_buffer(cls, *given: Any, **options: Any) -> TypedStorage:
         """Return a copy of a buffer's numbers."""
         return TypedStorage.from_buffer(*given, **{**options, "dtype": cls.dtype})
+
+    def from_file(cls, filename: str, shared: bool, size: int) -> TypedStorage:
+        """Return the first numbers of a file; writes reach it where ``shared``."""
+        return numbers_from_file(filename, shared, size, cls.dtype)
 
     def __repr__(cls) -> str:
         return f"<class 'torch.{cls.__name__}'>"

@@ -7,6 +7,7 @@ from typing import Any
 from .._define import method
 from .._override import DisableTorchFunctionSubclass
 from .._tensor import Tensor
+from .._type_name import type_name
 from .order import _alias
 
 
@@ -34,8 +35,13 @@ Tensor._make_subclass = staticmethod(_make_subclass)  # type: ignore[attr-define
 
 def retyped(tensor: Tensor, cls: type) -> Any:
     """Return a leaf over the same memory that is an instance of a subclass."""
+    if not isinstance(cls, type):
+        raise TypeError(f"cls must be a type (got {type_name(cls)})")
     if not issubclass(cls, Tensor):
-        raise RuntimeError(f"{cls.__name__} is no class of tensors")
+        raise TypeError(
+            "Creating a Tensor subclass from a class that does not inherit from Tensor "
+            "is not possible. Make sure your class inherits from Tensor."
+        )
     twin = object.__new__(cls)
     for name in Tensor.__slots__:
         if not name.startswith("__"):

@@ -15,7 +15,11 @@ from ._place import made, module_on, row_major
 Sizes = tuple[int, ...]
 
 
-@op({"self": lambda F, grad, diagonal: F.tril(grad, diagonal)}, out=True)
+@op(
+    {"self": lambda F, grad, diagonal: F.tril(grad, diagonal)},
+    out=True,
+    out_rule=SAME_DTYPE,
+)
 def tril(xp: Any, self: Array, diagonal: int = 0) -> Any:
     """Keep the elements of matrices on and below a diagonal; zero the others.
 
@@ -28,7 +32,11 @@ def tril(xp: Any, self: Array, diagonal: int = 0) -> Any:
     return row_major(xp, xp.tril(self, diagonal))
 
 
-@op({"self": lambda F, grad, diagonal: F.triu(grad, diagonal)}, out=True)
+@op(
+    {"self": lambda F, grad, diagonal: F.triu(grad, diagonal)},
+    out=True,
+    out_rule=SAME_DTYPE,
+)
 def triu(xp: Any, self: Array, diagonal: int = 0) -> Any:
     """Keep the elements of matrices on and above a diagonal; zero the others."""
     _check_matrix(self, "triu")

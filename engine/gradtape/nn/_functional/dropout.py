@@ -14,6 +14,7 @@ from ..._random_fill import bernoulli_
 from ..._random_sample import dropout_mask
 from ..._site import user_stacklevel
 from ..._tensor import Tensor, wrap
+from ...ops._arguments import float_argument
 
 _SELU_LIMIT = 1.7580993408473766
 
@@ -42,6 +43,7 @@ def dropout(
 ) -> Tensor:
     """Set elements to zero with probability ``p`` and scale the others up."""
     _check(p)
+    p = float_argument(p, "dropout_" if inplace else "dropout", "p", 2)
     if p == 0 or not training or not input.numel():
         return input
     mask = dropout_mask(_host_like(input), p)
@@ -53,6 +55,7 @@ def alpha_dropout(
 ) -> Tensor:
     """Drop elements to the lower limit of selu, keeping mean and variance."""
     _check(p)
+    p = float_argument(p, "alpha_dropout_" if inplace else "alpha_dropout", "p", 2)
     return _alpha(input, p, training, inplace, tuple(input.shape))
 
 
@@ -61,6 +64,7 @@ def feature_alpha_dropout(
 ) -> Tensor:
     """Drop whole channels as alpha_dropout drops elements."""
     _check(p)
+    p = float_argument(p, "feature_alpha_dropout", "p", 2)
     if p == 0 or not training or not input.numel():
         return input
     return _alpha(input, p, training, inplace, _per_channel(input))
@@ -93,6 +97,7 @@ def _per_channel(input: Tensor) -> tuple[int, ...]:
 
 
 def _feature(input: Tensor, p: float, training: bool, inplace: bool) -> Tensor:
+    p = float_argument(p, "feature_dropout_" if inplace else "feature_dropout", "p", 2)
     if p == 0 or not training or not input.numel():
         return input
     if p == 1:
@@ -176,6 +181,7 @@ def dropout3d(
 
 def _public_dropout(input: Tensor, p: float, train: bool) -> Tensor:
     """Drop elements in training: ``torch.dropout``."""
+    p = float_argument(p, "dropout", "p", 2)
     if not 0 <= p <= 1:
         raise RuntimeError(
             f"dropout probability has to be between 0 and 1, but got {p:g}"

@@ -11,6 +11,8 @@ from typing import Any
 
 from ..._define import FUNCTIONS, method, public
 from ..._tensor import Tensor
+from ..._type_name import type_name
+from ...ops._arguments import float_argument
 from . import (
     activation,
     distance,
@@ -88,6 +90,12 @@ def _feature_dropout(input: Tensor, p: float, training: bool, inplace: bool) -> 
 
 def _drop(name: str, function: Callable[..., Tensor], inplace: bool) -> None:
     def drop(input: Tensor, p: float, train: bool) -> Tensor:
+        p = float_argument(p, name, "p", 2)
+        if not isinstance(train, bool):
+            raise TypeError(
+                f"{name}(): argument 'train' (position 3) must be bool, not "
+                f"{type_name(train)}"
+            )
         if not 0 <= p <= 1:
             raise RuntimeError(
                 f"dropout probability has to be between 0 and 1, but got {p:g}"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from operator import index
 
 from ..._autocast import autocasts
 from ..._define import FUNCTIONS
@@ -161,7 +162,7 @@ def layer_norm(
     eps: float = 1e-5,
 ) -> Tensor:
     """Normalise each sample over its last dimensions."""
-    shape = tuple(normalized_shape)
+    shape = tuple(map(index, normalized_shape))
     _check_normalized(input, shape, weight=weight, bias=bias)
     return ops.native_layer_norm(input, shape, weight, bias, eps)[0]
 

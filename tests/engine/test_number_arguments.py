@@ -1,0 +1,107 @@
+"""Numbers that come as tensors without dimensions, or as what is no number."""
+
+from __future__ import annotations
+
+import pytest
+
+from .lines import check_line
+
+SETUP = """
+T = t.tensor
+x = t.ones(4)
+z = lambda: t.zeros(3)
+F = t.nn.functional
+"""
+
+LINES = """
+z().uniform_(T(0.0), T(2))
+z().uniform_(**{"from": T(0.0)})
+z().uniform_(a=0.0)
+z().uniform_("a", 3)
+z().uniform_(None)
+z().uniform_(T(0.0, requires_grad=True), 3)
+z().uniform_(T([0.0]), 3)
+z().uniform_(0, T(2j))
+z().normal_(T(0.0), T(1.0))
+z().normal_(T([0.0, 1.0]), T(1.0))
+z().exponential_(T(2.0))
+z().exponential_("x")
+z().cauchy_(T(2.0), T(1))
+z().cauchy_(1, "x")
+z().log_normal_(T(2.0), T(1))
+z().log_normal_(1, "x")
+z().geometric_(T(0.5))
+z().geometric_("x")
+z().bernoulli_(T(0.5))
+z().bernoulli_("x")
+z().random_(T(2), T(9))
+z().random_("x")
+z().random_(1.5)
+t.fft.fft(x, n=T(2)).shape
+t.fft.fft(x, T(2.0))
+t.fft.fft(x, 2.0)
+t.fft.fft(x, True)
+t.fft.rfft(x, 2, T(0)).shape
+t.fft.irfft(x, T(3)).shape
+F.dropout(x, T(0.5))
+F.dropout(x, T(2.0))
+F.dropout(x, T([0.5]))
+F.dropout(x, T(0.5, requires_grad=True))
+t.nn.Dropout(T(0.5))(x)
+t.dropout(x, T(0.5), True)
+t.dropout(x, "a", True)
+t.dropout(x, 0, 1)
+t.dropout_(x, T(0.5), True)
+t.alpha_dropout(x, T(0.5), True)
+t.feature_dropout(t.ones(3, 3), T(0.5), True)
+t.feature_alpha_dropout(x, "a", True)
+t.native_dropout(x, T(0.5), True)
+t.linspace(T(0.0), T(3.0), T(4))
+t.logspace(T(0.0), T(3.0), T(4), T(2.0))
+x.histc(T(2), T(0.0), T(3.0))
+x.topk(T(2.0))
+x.kthvalue(T(2.0))
+F.layer_norm(t.arange(4.0), (T(4),), eps=T(0.5))
+t.Storage(np.int64(3)).size()
+t.UntypedStorage(np.int64(3)).size()
+t.set_num_threads(2**65)
+x.unflatten("a", (2, 2))
+t.LongTensor((6, 0), 1, 1, 0)
+t.empty([0, 4, 2305843009213693952])
+x.as_subclass(int)
+x.as_subclass(3)
+t.swapaxes(t.ones(2, 3), axis0=0, axis1=1)
+t.ones(2, 3).swapaxes_(axis0=0, axis1=1)
+t.empty_like(x.to_sparse(), memory_format=t.preserve_format)
+t.ones(2, 2).mul_(t.eye(2).to_sparse())
+t.ones(2, 2).mul_(t.eye(2).double().to_sparse())
+t.eye(2).to_sparse().mul_(t.ones(2, 2)).to_dense()
+"""
+
+
+@pytest.mark.filterwarnings("ignore:TypedStorage is deprecated")
+@pytest.mark.parametrize("line", LINES.strip().splitlines())
+def test_a_number_is_read_as_in_pytorch(line: str) -> None:
+    check_line(line, SETUP)
+
+
+OUT_LINES = """
+t.kron(e, e, out=t.ones(4, 4, dtype=t.int32))
+t.kron(e, e, out=t.ones(4, 4, dtype=t.float64))
+t.outer(e[0], e[0], out=t.ones(2, 2, dtype=t.int32))
+t.cholesky_inverse(e, out=t.ones(2, 2, dtype=t.int32))
+t.cholesky_solve(e, e, out=t.ones(2, 2, dtype=t.int32))
+t.cholesky_solve(e, e, out=t.ones(2, 2, dtype=t.float64))
+t.triu(e, out=t.ones(2, 2, dtype=t.int32))
+t.tril(e, out=t.ones(2, 2, dtype=t.float64))
+t.cat([e, e], out=t.ones(4, 2, dtype=t.int32))
+t.cat([e, e], out=t.ones(4, 2, dtype=t.float64))
+t.cumsum(e * 0.6, 0, out=t.ones(2, 2, dtype=t.int32))
+t.cumprod(e + 0.6, 0, out=t.ones(2, 2, dtype=t.float64))
+t.cumsum(e, 0, dtype=t.float64, out=t.ones(2, 2))
+"""
+
+
+@pytest.mark.parametrize("line", OUT_LINES.strip().splitlines())
+def test_out_of_another_dtype(line: str) -> None:
+    check_line(line, "e = t.eye(2)")
