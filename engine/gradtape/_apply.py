@@ -88,6 +88,7 @@ def apply(op: Op, args: tuple[Any, ...], params: tuple[Any, ...]) -> Any:
     arrays, xp = arrays_of(op, args)
     if op.check is not None:
         op.check(op.name, *args, *params)
+    given = arrays
     if op.promotion != "none":
         arrays = now.run(promote, op, args, arrays)
     known = None if now.keeping is None else now.keeping.recall(op, args)
@@ -100,7 +101,7 @@ def apply(op: Op, args: tuple[Any, ...], params: tuple[Any, ...]) -> Any:
     if xp is not np and known is None:
         found = placed_results(xp, found)
     if op.pointwise and known is None:
-        found = laid_out(xp, as_array(found), arrays)
+        found = laid_out(xp, as_array(found), given)
     outputs = wrap_outputs(op, args, found)
     if now.checks:
         check_outputs(op, op.name, (*args, *params), outputs)

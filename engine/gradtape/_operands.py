@@ -11,6 +11,7 @@ from . import _errors
 from ._backend import META
 from ._dtypes import get_default_dtype, result_type_of
 from ._op import Op
+from ._overloads import OVERLOADS, combination_error
 from ._sparse import KEEP_ZERO, SparseArray
 from ._tensor import Tensor
 from ._type_name import type_name
@@ -19,43 +20,6 @@ _ndarray = np.ndarray
 _NUMBERS = (float, int, bool, complex, np.generic)
 _OF_NUMBERS = frozenset(("add", "sub", "mul", "div", "floor_divide"))
 """Ops that PyTorch lets compute on nothing but Python's numbers."""
-
-
-_POLYNOMIALS = (
-    *("chebyshev_polynomial_t", "chebyshev_polynomial_u", "chebyshev_polynomial_v"),
-    *("chebyshev_polynomial_w", "hermite_polynomial_h", "hermite_polynomial_he"),
-    *("laguerre_polynomial_l", "legendre_polynomial_p"),
-    *("shifted_chebyshev_polynomial_t", "shifted_chebyshev_polynomial_u"),
-    *("shifted_chebyshev_polynomial_v", "shifted_chebyshev_polynomial_w"),
-)
-_OVERLOADS: dict[str, tuple[str, bool]] = {
-    **dict.fromkeys(("eq", "ne", "lt", "le", "gt", "ge"), ("other", False)),
-    **dict.fromkeys(("copysign", "fmod", "rsub"), ("other", False)),
-    **dict.fromkeys(("remainder", "xlogy"), ("other", True)),
-    **dict.fromkeys(("special_xlog1py", "special_zeta"), ("other", True)),
-    **dict.fromkeys(("pow", "float_power"), ("exponent", True)),
-    **{f"special_{name}": ("n", True) for name in _POLYNOMIALS},
-    "clamp_max": ("max", False),
-    "clamp_min": ("min", False),
-}
-"""Ops with several signatures: the second operand, and whether the first may be a
-number. PyTorch refuses other operands with a list of the signatures."""
-
-
-def combination_error(name: str, args: Sequence[Any]) -> TypeError:
-    """Build PyTorch's TypeError for operands that fit none of an op's signatures."""
-    second, either = _OVERLOADS[name]
-    got = ", ".join(
-        "Tensor" if isinstance(arg, Tensor) else type_name(arg) for arg in args
-    )
-    lines = [f"(Tensor input, Tensor {second}", f"(Tensor input, Number {second}"]
-    if either:
-        lines.insert(1, f"(Number self, Tensor {second}")
-    return TypeError(
-        f"{name}() received an invalid combination of arguments - got ({got}), but "
-        "expected one of:\n"
-        + "".join(f" * {line}, *, Tensor out = None)\n" for line in lines)
-    )
 
 
 def arrays_of(op: Op, args: Sequence[Any]) -> tuple[list[Any], Any]:
@@ -72,10 +36,10 @@ def arrays_of(op: Op, args: Sequence[Any]) -> tuple[list[Any], Any]:
         elif (position in op.numbers and isinstance(arg, _NUMBERS)) or (
             arg is None and position in op.optional
         ):
-            if not position and not _OVERLOADS.get(op.name, ("", True))[1]:
+            if not position and not OVERLOADS.get(op.name, ("", True))[1]:
                 raise combination_error(op.name, args)
             arrays.append(arg)
-        elif op.name in _OVERLOADS:
+        elif op.name in OVERLOADS:
             raise combination_error(op.name, args)
         else:
             raise argument_error(op, op.tensors[position], position + 1, arg)
@@ -84,7 +48,7 @@ def arrays_of(op: Op, args: Sequence[Any]) -> tuple[list[Any], Any]:
             return arrays, np
         if op.name in _OF_NUMBERS:
             return [np.asarray(array) for array in arrays], np
-        if op.name in _OVERLOADS:
+        if op.name in OVERLOADS:
             raise combination_error(op.name, args)
         raise argument_error(op, op.tensors[0], 1, args[0])
     if type(first._data) is _ndarray:

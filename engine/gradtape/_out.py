@@ -49,7 +49,8 @@ def write_out(op: Op, args: tuple[Any, ...], options: tuple[Any, ...], out: Any)
             raise TypeError(
                 f"{op.name}(): argument 'out' must be Tensor, not {type_name(target)}"
             )
-    tensors = [t for t in (*_flat(args), *targets) if isinstance(t, Tensor)]
+    given = _flat(args)
+    tensors = [t for t in (*given, *targets) if isinstance(t, Tensor)]
     if mode.grad and any(t.requires_grad for t in tensors):
         raise RuntimeError(_NO_DERIVATIVE.format(name=op.name))
     if mode.now.duals is not None and mode.now.duals.any_dual(tensors):
@@ -59,7 +60,7 @@ def write_out(op: Op, args: tuple[Any, ...], options: tuple[Any, ...], out: Any)
     elif op.name in _APART:
         for target in targets:
             check_overlap(target, op.name)
-            check_apart(target, args)
+            check_apart(target, tuple(given))
     results = _uncast(op, args, options)
     for target, result in zip(
         targets, (results,) if op.outputs == 1 else results, strict=True
@@ -78,9 +79,12 @@ def _uncast(op: Op, args: tuple[Any, ...], options: tuple[Any, ...]) -> Any:
         now.casting = casting
 
 
-_APART = {"gather", "index_select", "kthvalue", "masked_select", "take"}
+_APART = {"cat", "gather", "index_select", "kthvalue", "masked_select", "take"}
 """Ops that read their operands in another order than they write."""
 
+
+_JOINED = {"cat", "stack", "hstack", "vstack", "dstack", "column_stack", "_chunk_cat"}
+_NOT_JOINED = "torch.cat(): input types can't be cast to the desired output type {}"
 
 _TRUTHS = {
     name: f"{name} only supports bool tensor for result, got: {{}}"
@@ -109,6 +113,8 @@ def store(target: Tensor, value: Any, op: Op) -> None:
             )
         )
     if not can_cast(result, target.dtype):
+        if op.name in _JOINED:
+            raise TypeError(_NOT_JOINED.format(target.dtype.cpp_name))
         raise RuntimeError(
             _errors.CAST_REFUSED.format(
                 result=result.cpp_name, output=target.dtype.cpp_name
@@ -116,7 +122,8 @@ def store(target: Tensor, value: Any, op: Op) -> None:
         )
     if target._data.shape != value.shape:
         _resize(target, value)
-        if op.pointwise and not value.flags.c_contiguous:  # it lies as without out=
+        as_alone = op.pointwise or op.name == "cat"
+        if as_alone and not value.flags.c_contiguous:  # it lies as without out=
             steps = [step // value.itemsize for step in value.strides]
             target.as_strided_(value.shape, steps)  # type: ignore[attr-defined]
     elif not op.family.startswith("reduce"):

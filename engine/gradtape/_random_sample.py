@@ -26,6 +26,7 @@ _EXACT_INTEGERS: Final = {
 }
 
 _BAD_PROBABILITIES = "probability tensor contains either `inf`, `nan` or element < 0"
+_BAD_ENTRY = "invalid multinomial distribution (encountering probability entry {})"
 _ZERO_SUM = "invalid multinomial distribution (sum of probabilities <= 0)"
 
 
@@ -183,6 +184,12 @@ def _check_multinomial(p: Array, num_samples: int, replacement: bool) -> None:
     if p.shape[-1] > _MAX_CATEGORIES:
         raise RuntimeError("number of categories cannot exceed 2^24")
     if p.size:
+        if replacement and num_samples > 1:  # by another kernel, row by row
+            bad = p[~((p >= 0) & np.isfinite(p))]
+            if bad.size:
+                raise RuntimeError(
+                    _BAD_ENTRY.format("= infinity or NaN" if bad[0] > 0 else "< 0")
+                )
         if not ((p >= 0).all() and np.isfinite(p).all()):
             raise RuntimeError(_BAD_PROBABILITIES)
         if not (p.sum(-1) > 0).all():
@@ -197,7 +204,8 @@ def _without_replacement(
     race = rows / exponential_(np.empty_like(rows, order=order), 1.0, source)
     if num_samples == 1:
         return np.argmax(race, -1, keepdims=True)
-    return np.argsort(-race, -1, kind="stable")[:, :num_samples]
+    order = np.argsort(-race, -1, kind="stable")
+    return np.ascontiguousarray(order[:, :num_samples])
 
 
 def _with_replacement(

@@ -100,9 +100,11 @@ def needs_elements(
     error: type[Exception] = RuntimeError,
     advice: str = " Specify the reduction dim with the 'dim' argument.",
     lacks: str = "",
+    call: str = "",
 ) -> Check:
     """Return a check that refuses to pick an element where there is none.
 
+    ``call`` is what PyTorch calls it when a dimension is named.
     ``lacks`` names PyTorch's kernel, which has no order of complex numbers.
     """
 
@@ -120,7 +122,8 @@ def needs_elements(
         for axis in (dim,) if is_integer(dim) else dim:
             if data.ndim and data.shape[wrap_dim(axis, data.ndim)] == 0:
                 raise IndexError(
-                    f"{label}(): Expected reduction dim {wrap_dim(axis, data.ndim)} "
+                    f"{call or label + '()'}: Expected reduction dim "
+                    f"{wrap_dim(axis, data.ndim)} "
                     "to have non-zero size."
                 )
 

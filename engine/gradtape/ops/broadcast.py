@@ -134,6 +134,8 @@ def sum_to_size(self: Tensor, *size: Any) -> Tensor:
         raise RuntimeError(
             f"size {{{list(wanted)}}} is not expandable to size {{{list(mine)}}}."
         )
+    if not wanted:
+        return self.sum()
     kept = [d + lead for d, n in enumerate(wanted) if n == 1 != mine[d + lead]]
     dims = [*range(lead), *kept]
     summed = self.sum(dims, True) if dims else self

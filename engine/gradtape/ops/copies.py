@@ -24,6 +24,16 @@ _NARROW_DTYPE = (
     "error message be improved?  If so, please report an enhancement request to "
     "PyTorch.)"
 )
+_NO_DIM = (
+    "Expected dim < static_cast<int64_t>(self_sizes.size()) to be true, but got false."
+    "  (Could this error message be improved?  If so, please report an enhancement "
+    "request to PyTorch.)"
+)
+_OUT_OF_BOUNDS = (
+    "setStorage: sizes {sizes}, strides {strides}, storage offset {offset}, and "
+    "itemsize {item} requiring a storage size of {needed} are out of bounds for "
+    "storage of size {there}"
+)
 
 
 @cache
@@ -157,10 +167,16 @@ def narrow_copy(
     """Return a copy of a range of a dimension."""
     if not input.dim():
         raise RuntimeError("narrow() cannot be applied to a 0-dim tensor.")
-    axis = wrap_dim(dim, input.dim())
-    size = input.shape[axis]
+    if dim >= input.dim():
+        raise RuntimeError(_NO_DIM)
+    size = input.shape[wrap_dim(dim, input.dim())]
+    if not -size <= start <= size:
+        raise IndexError(
+            f"start out of range (expected to be in range of [{-size}, {size}], but "
+            f"got {start})"
+        )
     begin = start + size if start < 0 else start
-    if length < 0 or not 0 <= begin <= size - length:
+    if length < 0 or begin > size - length:
         raise RuntimeError(
             f"start ({begin}) + length ({length}) exceeds dimension size ({size})."
         )
@@ -233,7 +249,21 @@ def as_strided_scatter(
             f"{list(src.shape)}, slice size = {list(shape)}"
         )
     at = input.storage_offset() if storage_offset is None else storage_offset
-    return _as_strided_scatter(input, src, shape, tuple(stride), at)
+    steps = sizes(stride, "as_strided_scatter")
+    item, there = input.element_size(), input.numel() * input.element_size()
+    reach = sum((n - 1) * step for n, step in zip(shape, steps, strict=True))
+    if 0 not in shape and (needed := (at + reach + 1) * item) > there:
+        raise RuntimeError(
+            _OUT_OF_BOUNDS.format(
+                sizes=list(shape),
+                strides=list(steps),
+                offset=at,
+                item=item,
+                needed=needed,
+                there=there,
+            )
+        )
+    return _as_strided_scatter(input, src, shape, steps, at)
 
 
 @public

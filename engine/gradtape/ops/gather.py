@@ -30,7 +30,10 @@ def _check_index(xp: Any, name: str, index: Any, length: int, dim: int) -> None:
 def _box(
     xp: Any, name: str, self: Any, dim: int, index: Any, src: Any = None
 ) -> tuple[int, Any]:
-    """Return the dimension and the part of ``self`` that ``index`` lies over."""
+    """Return the dimension and the part of ``self`` that ``index`` lies over.
+
+    Sizes are checked before the places that ``index`` names.
+    """
     d = wrap_dim(dim, self.ndim)
     if max(index.ndim, 1) != max(self.ndim, 1):
         raise RuntimeError(
@@ -40,6 +43,8 @@ def _box(
     for i, (n, m) in enumerate(zip(index.shape, self.shape, strict=False)):
         if i != d and n > m:
             raise RuntimeError(_size_error(name, i, index.shape, self.shape, d, src))
+    if src is not None:
+        _check_source(index, src, d, self)
     _check_index(xp, name, index, self.shape[d] if self.ndim else 1, d)
     box = tuple(
         slice(None) if i == d else slice(0, n) for i, n in enumerate(index.shape)
@@ -101,7 +106,6 @@ def check_places(
     """Return where a scatter writes, and the part of ``src`` it takes."""
     d, _ = _box(xp, "scatter", self, dim, index, src)
     index = index.reshape(index.shape or (1,))
-    _check_source(index, src, d, self)
     part = src.reshape(src.shape or (1,))[tuple(slice(0, n) for n in index.shape)]
     return _places(xp, index, d), part
 
@@ -150,7 +154,6 @@ def _scattered(xp: Any, name: str, self: Any, dim: int, index: Any, src: Any) ->
     if not index.ndim:
         index = index.reshape(1)
     if hasattr(src, "shape"):
-        _check_source(index, src, d, self)
         src = src.reshape(src.shape or (1,))[tuple(slice(0, n) for n in index.shape)]
     result[_places(xp, index, d)] = src
     return result

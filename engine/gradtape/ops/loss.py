@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import Any
 
 from .._define import Array, op
+from .._operands import broadcast_error
 from ._select import check_floating, choose
 
 NONE, MEAN, SUM = 0, 1, 2
@@ -215,6 +216,10 @@ def huber_loss_backward(
 )
 def soft_margin_loss(xp: Any, self: Array, target: Array, reduction: int = MEAN) -> Any:
     """Return ``log(1 + exp(-target * self))``."""
+    try:
+        xp.broadcast_shapes(self.shape, target.shape)
+    except ValueError:
+        raise broadcast_error(self.shape, target.shape) from None
     return reduced(xp, xp.log1p(xp.exp(-target * self)), reduction)
 
 

@@ -213,8 +213,9 @@ def _check_rows(self: Any) -> None:
         )
 
 
-def _margins(xp: Any, self: Any, target: Any, margin: float) -> tuple[Any, Any, Any]:
-    _check_long(target)
+def _margins(
+    xp: Any, self: Any, target: Any, margin: float, weight: Any
+) -> tuple[Any, Any, Any]:
     _check_rows(self)
     rows = self.reshape(1, -1) if self.ndim < 2 else self
     if target.ndim > 1 or target.size != rows.shape[0]:
@@ -224,6 +225,12 @@ def _margins(xp: Any, self: Any, target: Any, margin: float) -> tuple[Any, Any, 
             f"[{rows.shape[0]}], but got {list(target.shape)}. Input has shape "
             f"{list(self.shape)}."
         )
+    if weight is not None and weight.size != rows.shape[1]:
+        raise RuntimeError(
+            f"inconsistent weight size, expected {rows.shape[1]} but got "
+            f"{list(weight.shape)}"
+        )
+    _check_long(target)
     if ((target < 0) | (target >= rows.shape[1])).any():
         raise RuntimeError("target out of range")
     index = target.reshape(-1, 1)
@@ -255,12 +262,7 @@ def multi_margin_loss(
 ) -> Any:
     """Punish classes that come within a margin of the right one."""
     check_floating(self, "multi_margin_loss_cpu_kernel")
-    rows, index, gap = _margins(xp, self, target, margin)
-    if weight is not None and weight.size != rows.shape[1]:
-        raise RuntimeError(
-            f"inconsistent weight size, expected {rows.shape[1]} but got "
-            f"{list(weight.shape)}"
-        )
+    rows, index, gap = _margins(xp, self, target, margin, weight)
     losses = gap if p == 1 else gap * gap
     if weight is not None:
         losses = losses * weight[index]
@@ -285,7 +287,7 @@ def _multi_margin_loss_backward(
     reduction: int,
 ) -> Any:
     """Pull the right class up and those within the margin down."""
-    rows, index, gap = _margins(xp, self, target, margin)
+    rows, index, gap = _margins(xp, self, target, margin, weight)
     slope = (gap > 0).astype(self.dtype) if p == 1 else 2 * gap
     if weight is not None:
         slope = slope * weight[index]
@@ -299,7 +301,6 @@ def _multi_margin_loss_backward(
 
 def _labels(xp: Any, self: Any, target: Any) -> tuple[Any, Any, Any]:
     """Return rows, the labels before the first -1, and the set of them."""
-    _check_long(target)
     _check_rows(self)
     rows = self.reshape(1, -1) if self.ndim < 2 else self
     if target.shape != self.shape and (self.ndim or target.size != 1):
@@ -307,6 +308,7 @@ def _labels(xp: Any, self: Any, target: Any) -> tuple[Any, Any, Any]:
             f"inconsistent target size: {list(target.shape)} for input of size: "
             f"{list(self.shape)}"
         )
+    _check_long(target)
     if ((target < -1) | (target >= rows.shape[1])).any():
         raise RuntimeError("argument #2 'target' is out of range")
     listed = target.reshape(rows.shape)

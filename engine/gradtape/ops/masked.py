@@ -32,10 +32,11 @@ _SAME_TYPE = "{name}(): self and result must have the same scalar type"
 
 def _check_mask(xp: Any, name: str, mask: Any) -> None:
     if mask.dtype != bool:
-        if name == "masked_fill":
+        kind = DTYPE_OF[mask.dtype]
+        if name != "masked_select":
             raise RuntimeError(
-                "masked_fill_ only supports boolean masks, but got mask with dtype "
-                f"{CPP_TYPE[DTYPE_OF[mask.dtype]]}"
+                f"{name}_ only supports boolean masks, but got mask with dtype "
+                f"{kind.cpp_name if name == 'masked_scatter' else CPP_TYPE[kind]}"
             )
         raise RuntimeError(f"{name}: expected BoolTensor for mask")
 
@@ -88,6 +89,8 @@ def _masked_fill_call(self: Tensor, mask: Tensor, value: Any) -> tuple[Any, ...]
                 "masked_fill_ only supports a 0-dimensional value tensor, but got "
                 f"tensor with {value.dim()} dimension(s)."
             )
+        if value.dtype is not self.dtype and value.device.type != "meta":
+            in_range(value.item(), self.dtype)
         return OPS["_masked_fill_tensor"], (self, mask, value), ()
     return OPS["_masked_fill_value"], (self, mask), (in_range(value, self.dtype),)
 

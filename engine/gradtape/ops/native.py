@@ -205,6 +205,8 @@ def _chunk_cat(
         raise RuntimeError("_chunk_cat expects all input tensors with the same dtype")
     if any(not t.numel() for t in tensors):
         raise RuntimeError("_chunk_cat expects non-empty tensor")
+    if any(dim >= t.dim() for t in tensors):
+        raise RuntimeError("_chunk_cat expects dim < ndim for all input tensors")
     if dim < 0 and len({t.dim() for t in tensors}) > 1:
         raise RuntimeError(
             "_chunk_cat expects non-negative dim when input tensors have different "
@@ -216,8 +218,7 @@ def _chunk_cat(
             "_chunk_cat expects same sizes of 0,...,dim-1 dimensions for all tensors"
         )
     parts = [_chunked(t, axis, num_chunks) for t in tensors]
-    found = FUNCTIONS["cat"](parts, axis + 1)
-    return found if out is None else out.resize_(found.shape).copy_(found)
+    return FUNCTIONS["cat"](parts, axis + 1, out=out)
 
 
 def _chunked(tensor: Tensor, axis: int, num_chunks: int) -> Tensor:

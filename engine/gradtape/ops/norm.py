@@ -13,6 +13,7 @@ from .._define import Array, op, public
 from .._tensor import Tensor
 from ._into import with_out
 from ._memory_formats import keeps_format
+from ._norm_checks import check_normalized
 from ._norm_kernels import (
     batch_backward,
     batch_forward,
@@ -243,11 +244,18 @@ def _check_mixed(input: Any, weight: Any) -> None:
         raise RuntimeError("mixed dtype (CPU): all inputs must share same datatype.")
 
 
+def _check_layer(
+    _name: str, input: Any, weight: Any, bias: Any, shape: Any, *_: Any
+) -> None:
+    check_normalized(input, tuple(shape), weight=weight, bias=bias)
+
+
 @op(
     {("input", "weight", "bias"): _layer_derivative},
     node="NativeLayerNormBackward0",
     outputs=3,
     method=False,
+    check=_check_layer,
 )
 def native_layer_norm(
     xp: Any,
@@ -261,7 +269,10 @@ def native_layer_norm(
     if weight is not None and weight.dtype != input.dtype:
         _check_mixed(input, weight)
     check_floating(input, "LayerNormKernelImpl")
-    return layer_forward(xp, input, normalized_shape, weight, bias, eps)
+    found, *moments = layer_forward(xp, input, normalized_shape, weight, bias, eps)
+    if weight is None or weight.dtype == input.dtype:
+        moments = [each.astype(input.dtype, copy=False) for each in moments]
+    return found, *moments
 
 
 @op({}, method=False, function=False)

@@ -273,6 +273,19 @@ def _as_places(given: Tensor) -> Any:
     return given.tolist()
 
 
+def _fixed_forms(name: str, where: Any) -> str:
+    kind = type_name(where)
+    misfit = (
+        "      didn't match because some of the arguments have invalid types: "
+        f"(Tensor, !{kind}!)\n"
+    )
+    return (
+        f"{name}() received an invalid combination of arguments - got (Tensor, "
+        f"{kind}), but expected one of:\n * (Tensor input, int sections)\n{misfit}"
+        f" * (Tensor input, tuple of ints indices)\n{misfit}"
+    )
+
+
 def _split_along(name: str, least: int, dims: tuple[int, int]) -> None:
     """Declare hsplit, vsplit or dsplit: tensor_split along a fixed dimension."""
 
@@ -284,6 +297,9 @@ def _split_along(name: str, least: int, dims: tuple[int, int]) -> None:
                 f"got a tensor with {ndim} dimensions!"
             )
         where = given[0] if given else next(iter(named.values()))
+        known = isinstance(where, list | tuple | Tensor)
+        if not is_integer(where) and not known:
+            raise TypeError(_fixed_forms(name, where))
         dim = dims[0] if ndim == 1 else dims[1]
         if isinstance(where, int) and (where == 0 or input.size(dim) % where):
             raise RuntimeError(

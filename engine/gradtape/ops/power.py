@@ -8,7 +8,7 @@ from typing import Any
 
 from .._define import Array, Operand, method, op, pointwise
 from .._dtypes import complex128, float64
-from .._operands import combination_error
+from .._overloads import combination_error
 from .._tensor import Tensor
 from ._into import with_out
 from ._operand import (

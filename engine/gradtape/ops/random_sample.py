@@ -11,6 +11,7 @@ from .. import _random_sample as draw
 from .._apply import apply
 from .._backend import backend_of
 from .._define import OPS, Array, method, op, public, tensor_ops
+from .._dtypes import int64
 from .._generator import Generator
 from .._mode import no_grad
 from .._operands import broadcast_error
@@ -67,6 +68,10 @@ def multinomial(
     out: Tensor | None = None,
 ) -> Tensor:
     """Draw category numbers with the weights in each row."""
+    if out is not None and out.dtype is not int64:
+        raise RuntimeError(
+            f"multinomial expects Long tensor out, got: {out.dtype.cpp_name}"
+        )
     host = backend_of(input._data).to_host(input._data)
     found = draw.multinomial(host, num_samples, replacement, generator)
     return deliver(on_device(found, input.device), out)

@@ -78,6 +78,15 @@ amax = _extreme("amax", "maximum")
 amin = _extreme("amin", "minimum")
 
 
+def _check_aminmax(_name: str, self: Any, dim: Any = None, *_: Any) -> None:
+    if dim is None and not self._data.size:
+        raise RuntimeError(
+            "aminmax(): cannot compute aminmax over an empty dimension as the "
+            "operation has no identity."
+        )
+    needs_elements("aminmax", call="aminmax")("aminmax", self, dim)
+
+
 def _aminmax_backward(
     F: Any, grad: Any, self: Any, result0: Any, result1: Any, dim: Any, keepdim: bool
 ) -> Any:
@@ -96,7 +105,7 @@ def _aminmax_backward(
     outputs=2,
     output_names=("min", "max"),
     differentiable=(0, 1),
-    check=needs_elements("aminmax"),
+    check=_check_aminmax,
     **HIDDEN,
 )
 def _aminmax(xp: Any, self: Array, dim: int | None, keepdim: bool) -> Any:

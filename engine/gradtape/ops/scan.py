@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+
 from .. import return_types
 from .._backend import backend_of
 from .._define import ABSENT, OPS, Array, method, op
@@ -80,7 +82,7 @@ def _upto(F: Any, like: Any, n: int) -> Any:
 
 
 def _cumprod_backward(F: Any, grad: Any, self: Any, result: Any, dim: int) -> Any:
-    if not tuple(self.shape) or not values_of(self).size:
+    if values_of(self).size <= 1:
         return grad
     if not (values_of(self) == 0).any():
         weighted = grad * F.conj(result)
@@ -112,12 +114,22 @@ def _cumprod(xp: Any, self: Array, dim: int, *, dtype: DType | None = None) -> A
 
 
 def _logcumsumexp_backward(F: Any, grad: Any, self: Any, result: Any, dim: int) -> Any:
+    if not tuple(self.shape) or not values_of(self).size:
+        return grad
     if is_complex(self):
-        weighted = F.flip(grad * F.conj(F.exp(-result)), (dim,))
-        return F.conj(F.exp(self)) * F.flip(F._cumsum(weighted, dim), (dim,))
-    up = F._reverse_logcumsumexp(F.log(F._clamp_min_number(grad, 0.0)) - result, dim)
-    down = F._reverse_logcumsumexp(F.log(F._clamp_min_number(-grad, 0.0)) - result, dim)
-    return F.exp(up + self) - F.exp(down + self)
+        sums = _log_sums_from_end(F, F.log(F.conj(grad)) - result, dim)
+        return F.conj(F.exp(sums + self))
+    # The least float in place of log(0): its slope is 0, where that of log is not.
+    least, size = float(np.finfo(values_of(self).dtype).min), F.log(F.abs(grad))
+    ups, downs = (
+        _log_sums_from_end(F, F.where(part, size, least) - result, dim)
+        for part in (grad > 0, grad < 0)
+    )
+    return F.exp(ups + self) - F.exp(downs + self)
+
+
+def _log_sums_from_end(F: Any, values: Any, dim: int) -> Any:
+    return F.flip(F.logcumsumexp(F.flip(values, (dim,)), dim), (dim,))
 
 
 @op({"self": _logcumsumexp_backward}, out=True, out_rule=_SCALAR_TYPE)
@@ -125,8 +137,10 @@ def logcumsumexp(xp: Any, self: Array, dim: int) -> Any:
     """Return the logarithm of the running sum of exponentials."""
     check_floating(self, "logcumsumexp_out_cpu", "iub")
     if self.dtype.kind == "c":
-        return _complex_scan(xp, self, dim)
-    return _scanned(xp.logaddexp, self, dim)
+        found = _complex_scan(xp, self.astype("complex128", copy=False), dim)
+    else:  # added up in double, as PyTorch does
+        found = _scanned(xp.logaddexp, self.astype("float64", copy=False), dim)
+    return found.astype(self.dtype, copy=False)
 
 
 def _complex_scan(xp: Any, self: Any, dim: int) -> Any:
@@ -140,16 +154,6 @@ def _complex_scan(xp: Any, self: Any, dim: int) -> Any:
     lost = xp.logical_or.accumulate(xp.isnan(self), axis=wrap_dim(dim, self.ndim))
     found[lost] = complex("nan+nanj")
     return found
-
-
-def _reverse_backward(F: Any, grad: Any, self: Any, result: Any, dim: int) -> Any:
-    weighted = F._cumsum(grad * F.exp(-result), dim)
-    return F.where(F.isinf(self), 0.0, weighted * F.exp(self))
-
-
-@op({"self": _reverse_backward}, **HIDDEN)
-def _reverse_logcumsumexp(xp: Any, self: Array, dim: int) -> Any:
-    return _scanned_back(xp, xp.logaddexp, self, dim)
 
 
 def _running(name: str, ufunc: str, better: str) -> Any:

@@ -15,7 +15,8 @@ from .._mode import mode
 from .._random_math import fma32, fma64
 from .._site import user_stacklevel
 from .._tensor import Tensor
-from ._arguments import as_integer, float_argument, float_dtype
+from .._type_name import type_name
+from ._arguments import as_integer, float_argument, float_dtype, is_integer
 from ._place import check_out, deliver, module_on, warn_of_count
 
 
@@ -53,6 +54,8 @@ def arange(
     if not kind.is_floating_point:
         if kind is int64 and not int(by):
             raise ValueError("step must be nonzero")
+        if kind is int64:  # PyTorch counts whole numbers here, and only here
+            first, last, by = int(first), int(last), int(by)
         count = max(0, math.ceil((last - first) / by))
         first, last, by = int(first), int(last), int(by)
     else:
@@ -162,16 +165,51 @@ def linspace(
     >>> torch.linspace(0, 1, 3)
     tensor([0.0000, 0.5000, 1.0000])
     """
-    steps = as_integer(steps, "linspace", "steps", 3)
-    if steps < 0:
-        raise RuntimeError("number of steps must be non-negative")
-    first, last = _number(start), _number(end)
+    first, last, steps = _ends("linspace", start, end, steps)
     check_out(out, dtype, layout, device)
     kind = _between_kind((first, last), dtype, out, "linspace")
     if kind is bool_:
         raise NotImplementedError("\"linspace_cpu\" not implemented for 'Bool'")
     array = mode.run(between, module_on(device), first, last, steps, kind)
     return deliver(array, out, requires_grad, row=True)
+
+
+def _ends(name: str, start: Any, end: Any, steps: Any) -> tuple[Any, Any, int]:
+    """Return both ends and the count as numbers; raises for several elements."""
+    if not is_integer(steps):
+        raise TypeError(_forms(name, start, end, steps))
+    ranks = {
+        word: each.dim()
+        for word, each in (("start", start), ("end", end))
+        if isinstance(each, Tensor)
+    }
+    if any(ranks.values()):
+        told = " and ".join(f"{w} with {n} dimension(s)" for w, n in ranks.items())
+        raise RuntimeError(
+            f"{name} only supports 0-dimensional start and end tensors, but got {told}."
+        )
+    count = as_integer(steps, name, "steps", 3)
+    if count < 0:
+        raise RuntimeError("number of steps must be non-negative")
+    return _number(start), _number(end), count
+
+
+def _forms(name: str, *given: Any) -> str:
+    got = ", ".join("Tensor" if isinstance(g, Tensor) else type_name(g) for g in given)
+    base = ", float base = 10.0" if name == "logspace" else ""
+    rest = (
+        f"int steps{base}, *, Tensor out = None, torch.dtype dtype = None, "
+        "torch.layout layout = None, torch.device device = None, bool pin_memory = "
+        "False, bool requires_grad = False)\n"
+    )
+    kinds = ("Tensor", "Tensor"), ("Number", "Tensor"), ("Tensor", "Number")
+    return (
+        f"{name}() received an invalid combination of arguments - got ({got}), but "
+        "expected one of:\n"
+        + "".join(
+            f" * ({a} start, {b} end, {rest}" for a, b in (*kinds, ("Number", "Number"))
+        )
+    )
 
 
 def _between_kind(numbers: Any, dtype: Any, out: Any, function: str) -> DType:
@@ -193,6 +231,8 @@ def between(xp: Any, start: Any, end: Any, steps: int, kind: DType) -> Any:
     """Count from both ends towards the middle, so that both ends are exact."""
     if steps <= 1:
         return xp.full((steps,), start, kind.numpy)
+    if not _is_inexact(kind):
+        start, end = int(start), int(end)
     work = xp.dtype("float64") if not _is_inexact(kind) else kind.numpy
     if work.itemsize == 2:
         work = xp.dtype("float32")
@@ -228,17 +268,16 @@ def logspace(
     requires_grad: bool = False,
 ) -> Tensor:
     """Return ``steps`` powers of ``base``, whose exponents are evenly spaced."""
-    steps = as_integer(steps, "logspace", "steps", 3)
+    first, last, steps = _ends("logspace", start, end, steps)
     base = float_argument(base, "logspace", "base", 4)
-    if steps < 0:
-        raise RuntimeError("number of steps must be non-negative")
-    first, last = _number(start), _number(end)
     check_out(out, dtype, layout, device)
     kind = _between_kind((first, last), dtype, out, "logspace")
     if kind is bool_:
         raise NotImplementedError("\"logspace_cpu\" not implemented for 'Bool'")
     xp = module_on(device)
-    work = kind if kind.is_floating_point or kind.is_complex else get_default_dtype()
+    work = kind if _is_inexact(kind) else get_default_dtype()
+    if not _is_inexact(kind):
+        first, last = int(first), int(last)
     powers = xp.power(
         work.numpy.type(base), mode.run(between, xp, first, last, steps, work)
     )

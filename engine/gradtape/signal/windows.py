@@ -149,8 +149,9 @@ def kaiser(
         return made.full(1)
     # Rounding may bring the last point past beta, where the root is of a negative.
     limit = FUNCTIONS["tensor"](beta, dtype=made.facts["dtype"])
-    last = min(limit.item(), -beta + (M - 1) * (2.0 * beta / made.period))
-    under = beta * beta - made.line(-beta, last) ** 2
+    last = -limit.item() + (M - 1) * (2.0 * limit.item() / made.period)
+    line = FUNCTIONS["minimum"](limit, made.line(-limit.item(), last))
+    under = limit * limit - line**2
     return FUNCTIONS["i0"](under.sqrt()) / FUNCTIONS["i0"](limit)
 
 

@@ -30,8 +30,12 @@ def check(
     name: str,
     window: Window,
     ceil_mode: bool,
+    rows: bool = False,
 ) -> None:
-    """Refuse windows that do not fit, in PyTorch's words."""
+    """Refuse windows that do not fit, in PyTorch's words.
+
+    ``rows``: in those of its max_pool1d, which looks at rows itself.
+    """
     kernel, stride, padding, dilation = window
     if input.dim() not in (dims + 1, dims + 2):
         raise _rank_error(input, dims, name)
@@ -40,8 +44,10 @@ def check(
             raise RuntimeError(
                 f"{name}() kernel_size must be greater than zero, but got {kernel[0]}"
             )
-        if not input.shape[-2]:
+        if 0 in input.shape[-2:]:
             raise _rank_error(input, dims, name)
+        if rows:
+            _check_row(name, window)
     if any(s <= 0 for s in stride):
         raise RuntimeError(
             "stride should not be zero"
@@ -68,12 +74,33 @@ def check(
     _check_channels(input, dims, name)
     outputs = window.outputs(tuple(input.shape[-dims:]), ceil_mode)
     if any(n < 1 for n in outputs):
+        if rows:
+            raise RuntimeError(f"{name}() Invalid computed output size: {outputs[0]}")
         before = "x".join(map(str, input.shape[-dims - 1 :]))
         after = "x".join(map(str, (input.shape[-dims - 1], *outputs)))
         raise RuntimeError(
             f"Given input size: ({before}). Calculated output size: ({after}). Output "
             "size is too small"
         )
+
+
+def _check_row(name: str, window: Window) -> None:
+    """Refuse numbers for max_pool1d, which has sentences of its own."""
+    (size,), (stride,), (padding,), (dilation,) = window
+    fault = ""
+    if stride <= 0:
+        fault = f"stride must be greater than zero, but got {stride}"
+    elif padding < 0:
+        fault = f"padding must be non-negative, but got {padding}"
+    elif padding > size // 2:
+        fault = (
+            f"padding should be at most half of kernel size, but got padding={padding} "
+            f"and kernel_size={size}"
+        )
+    elif dilation <= 0:
+        fault = f"dilation must be greater than zero, but got {dilation}"
+    if fault:
+        raise RuntimeError(f"{name}() {fault}")
 
 
 def _check_channels(input: Tensor, dims: int, name: str) -> None:

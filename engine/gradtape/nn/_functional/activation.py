@@ -178,6 +178,8 @@ def prelu(input: Tensor, weight: Tensor) -> Tensor:
             "prelu: Expected `weight` to be a scalar or 1D tensor, but got: ndim = "
             f"{weight.dim()}"
         )
+    if weight.numel() != 1 and not input.dim():
+        raise RuntimeError("Not allow zero-dim input tensor.")
     if weight.numel() not in (1, channels):
         raise RuntimeError(
             "Mismatch of parameter numbers and input channel size. Found parameter "

@@ -79,6 +79,14 @@ def _named_padding(
         raise RuntimeError(f"Invalid padding string: '{padding}'")
     if any(s != 1 for s in stride):
         raise RuntimeError(_SAME_STRIDED)
+    if weight.dim() < 3:
+        raise RuntimeError("weight should have at least three dimensions")
+    if weight.dim() != batch.dim():
+        raise RuntimeError(
+            f"Expected {weight.dim()}-dimensional input for {weight.dim()}-dimensional "
+            f"weight{list(weight.shape)}, but got {batch.dim()}-dimensional input of "
+            f"size {list(batch.shape)} instead"
+        )
     totals = [d * (k - 1) for d, k in zip(dilation, weight.shape[2:], strict=True)]
     border = tuple(total // 2 for total in totals)
     if any(total % 2 for total in totals):

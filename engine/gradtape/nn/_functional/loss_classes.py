@@ -155,6 +155,8 @@ def _check_linear(
             f"batched input, (N, {shape[-1]}), got unbatched input with shape "
             f"{tuple(input.shape)}"
         )
+    elif bias is not None and tuple(bias.shape) != shape[:-1]:
+        fault = f"expected linear_bias shape {shape[:-1]}, got {tuple(bias.shape)}"
     elif ignore_index is not None and target.dtype.is_floating_point:
         fault = "ignore_index cannot be specified when target contains probabilities"
     if fault:

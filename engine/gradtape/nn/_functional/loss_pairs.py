@@ -16,6 +16,11 @@ from ...ops.scalar import (
 from .distance import pairwise_distance
 from .loss import legacy_reduction, reduce_losses
 
+_RANKS = (
+    "The anchor, positive, and negative tensors are expected to have the same number "
+    "of dimensions, but got: anchor {}D, positive {}D, and negative {}D inputs"
+)
+
 # ---- pairs and triples ----
 
 
@@ -144,6 +149,9 @@ def triplet_margin_with_distance_loss(
     if margin <= 0:
         raise ValueError(f"margin must be greater than 0, got {margin}")
     distance = pairwise_distance if distance_function is None else distance_function
+    ranks = [each.dim() for each in (anchor, positive, negative)]
+    if len(set(ranks)) > 1:
+        raise RuntimeError(_RANKS.format(*ranks))
     return _triplet(anchor, positive, negative, distance, margin, swap, reduction)
 
 

@@ -13,6 +13,7 @@ from ..._mode import mode
 from ..._tensor import Tensor
 from ...ops import norm as ops
 from ...ops._memory_formats import suggested
+from ...ops._norm_checks import check_normalized
 from ...ops._operand import not_implemented
 from ...ops.scalar import add_number
 from .pool import avg_pool2d, avg_pool3d
@@ -130,29 +131,6 @@ def _verify_instance_size(shape: Sequence[int]) -> None:
         )
 
 
-def _check_normalized(
-    input: Tensor, shape: tuple[int, ...], **scales: Tensor | None
-) -> None:
-    if not shape:
-        raise RuntimeError(
-            "Expected normalized_shape to be at least 1-dimensional, i.e., containing "
-            "at least one element, but got normalized_shape = []"
-        )
-    for name, tensor in scales.items():
-        if tensor is not None and tuple(tensor.shape) != shape:
-            raise RuntimeError(
-                f"Expected {name} to be of same shape as normalized_shape, but got "
-                f"{name} of shape {list(tensor.shape)} and normalized_shape = "
-                f"{list(shape)}"
-            )
-    if tuple(input.shape[input.dim() - len(shape) :]) != shape:
-        stars = "".join(f", {n}" for n in shape)
-        raise RuntimeError(
-            f"Given normalized_shape={list(shape)}, expected input with shape "
-            f"[*{stars}], but got input of size{list(input.shape)}"
-        )
-
-
 @autocasts("layer_norm")
 def layer_norm(
     input: Tensor,
@@ -163,7 +141,7 @@ def layer_norm(
 ) -> Tensor:
     """Normalise each sample over its last dimensions."""
     shape = tuple(map(index, normalized_shape))
-    _check_normalized(input, shape, weight=weight, bias=bias)
+    check_normalized(input, shape, weight=weight, bias=bias)
     return ops.native_layer_norm(input, shape, weight, bias, eps)[0]
 
 
@@ -176,7 +154,7 @@ def rms_norm(
 ) -> Tensor:
     """Divide each sample by the root of its mean square over the last dimensions."""
     shape = tuple(normalized_shape)
-    _check_normalized(input, shape, weight=weight)
+    check_normalized(input, shape, "", weight=weight)
     if not (input.is_floating_point() or input.is_complex()):
         raise not_implemented("rms_norm", input)
     dims = tuple(range(input.dim() - len(shape), input.dim()))

@@ -30,6 +30,7 @@ def _max(
     padding: Any,
     dilation: Any,
     ceil_mode: bool,
+    rows: bool = False,
 ) -> Indices:
     name = f"max_pool{dims}d"
     same = stride is None or (isinstance(stride, (list, tuple)) and not stride)
@@ -43,7 +44,7 @@ def _max(
         padding=padding,
         dilation=dilation,
     )
-    check(input, dims, name, Window._make(given), ceil_mode)
+    check(input, dims, name, Window._make(given), ceil_mode, rows)
     if same and dims > 1:
         given[1] = ()  # a node says that no stride was given
     if dims == 1 and not input.requires_grad:
@@ -73,7 +74,8 @@ def max_pool1d(
     return_indices: bool = False,
 ) -> Any:
     """Return the largest value of each window; with ``return_indices`` also where."""
-    found = _max(1, input, kernel_size, stride, padding, dilation, ceil_mode)
+    rows = not return_indices
+    found = _max(1, input, kernel_size, stride, padding, dilation, ceil_mode, rows)
     return found if return_indices else found[0]
 
 

@@ -93,7 +93,9 @@ def _negative(dims: int, name: str, input: Tensor, given: list[Any]) -> RuntimeE
         return RuntimeError(
             f"Trying to create tensor with negative dimension {low}: {shape}"
         )
-    shown = ", ".join(map(str, wanted))
+    shown = ", ".join(map(str, wanted[:2]))
+    if dims == 3:  # PyTorch forgets a space
+        shown += f",{wanted[2]}"
     return RuntimeError(
         f"{name.replace('1d', '2d')}: elements of output_size must be greater than or "
         f"equal to 0 but received {{{shown}}}"

@@ -1,0 +1,102 @@
+"""Calls at the edge of what operators take: values and refusals next to PyTorch's."""
+
+from __future__ import annotations
+
+import pytest
+
+from .lines import check_line
+
+VALUES = """
+t.arange(1.0,5.000001,2.0,dtype=t.int64)
+t.arange(1.0,5.000001,2.0,dtype=t.int32)
+t.arange(5.9,1.1,-1.5,dtype=t.int64)
+t.linspace(4.3,0,50,dtype=t.int64)
+t.linspace(4.3,t.tensor(-3.7),7,dtype=t.int32)
+t.logspace(2,1.2,2,dtype=t.int64)
+t.logspace(4.3,1.2,4,2.0,dtype=t.uint8)
+t.signal.windows.kaiser(128,beta=41.2,sym=False)[:3].isnan()
+t.signal.windows.kaiser(9,beta=3.3)
+t.ones((),dtype=t.int32).sum_to_size(()).dtype
+t.ones(2,3,dtype=t.int32).sum_to_size(()).dtype
+t.multinomial(t.ones(3,10),3).stride()
+t.arange(90).view(9,5,2)[:1].expand(9,5,2).transpose(1,2).sqrt().stride()
+t.ones(9,2,5,dtype=t.int64).transpose(1,2).div(t.ones(9,5,2,dtype=t.int64)).stride()
+t.native_layer_norm(t.ones(2,3,dtype=t.half),[3],None,None,1e-5)[1].dtype
+t.native_layer_norm(t.ones(2,3,dtype=t.half),[3],t.ones(3),None,1e-5)[1].dtype
+t.logcumsumexp(t.arange(40.)*1.7-60,0).double().round(decimals=4)
+y=t.zeros(0);t.cat([t.ones(2,3,4,2).to(memory_format=t.channels_last)],1,out=y);y.stride()
+t._chunk_cat([t.ones(2,3)],0,2,out=t.zeros(0))
+"""
+
+REFUSED = """
+t.as_strided_scatter(t.zeros(4,4),t.zeros(2,2),[2,2],[200,200],5)
+t.nn.functional.adaptive_avg_pool3d(t.zeros(1,1,1,1,1),(-1,0,2))
+t.nn.functional.adaptive_avg_pool2d(t.zeros(1,1,1,1),(-1,0))
+t.nn.functional.conv2d(t.zeros(1,1,4,3),t.zeros(1,2,2),padding='same')
+t.nn.functional.conv1d(t.zeros(1,1,4),t.zeros(1,2),padding='same')
+F=t.nn.functional;F.triplet_margin_with_distance_loss(t.zeros(3),t.zeros(3,4),t.zeros(3,4))
+t.aminmax(t.zeros(5,0,5))
+t.aminmax(t.zeros(5,0,5),dim=1)
+t.nn.functional.prelu(t.tensor(1.),t.zeros(2))
+t.narrow_copy(t.zeros(10,5,20),3,0,0)
+t.narrow_copy(t.zeros(20,10,5),1,-11,0)
+t.narrow_copy(t.zeros(20,10,5),1,0,11)
+t.hsplit(t.zeros(5,5,5),'abc')
+t.vsplit(t.zeros(5,5,5),1.5)
+t.bitwise_and(2,3)
+t.bitwise_left_shift(2,3)
+t.linspace(0,3,1.0)
+t.logspace(t.tensor(0),t.tensor(3),1.0)
+t.linspace(t.zeros(2),t.zeros(2),1)
+t.logspace(t.zeros(2),3,1)
+t.nn.functional.multi_margin_loss(t.zeros(5,0),t.zeros(5))
+t.nn.functional.multi_margin_loss(t.zeros(5,4),t.zeros(5),weight=t.zeros(5))
+t.nn.functional.multilabel_margin_loss(t.zeros(5,4),t.zeros(4))
+t.nn.functional.max_pool1d(t.zeros(3,3,3),1,1,0,0)
+t.nn.functional.max_pool1d(t.zeros(3,3,3),1,0)
+t.nn.functional.max_pool1d(t.zeros(3,3,3),1,1,2)
+t.nn.functional.max_pool1d(t.zeros(3,3,3),2,1,2,return_indices=True)
+t.nn.functional.max_pool1d(t.zeros(1,10,0),1)
+t.nn.functional.max_pool1d(t.zeros(1,10,1),4)
+t.masked_fill(t.zeros(2,dtype=t.int64),t.tensor(True),t.tensor(1+1j))
+t.masked_scatter(t.zeros(1,3),t.zeros(1,3),t.zeros(3,4))
+t._chunk_cat([t.zeros(2,3),t.zeros(4)],1,3)
+t.nn.functional.rms_norm(t.zeros(2,2,3),(2,2))
+t.nn.functional.layer_norm(t.zeros(2,2,3),(2,2))
+t.native_layer_norm(t.zeros(2,3),[],None,None,1e-5)
+t.native_layer_norm(t.zeros(2,3),[3],t.zeros(2),None,1e-5)
+F=t.nn.functional;x=t.zeros(2,3);F.linear_cross_entropy(x,x,t.zeros(2),linear_bias=x[0])
+t.multinomial(t.tensor([-1.,1.,1.]),2,True)
+t.multinomial(t.tensor([float('inf'),1.,1.]),2,True)
+t.multinomial(t.tensor([-1.,1.,1.]),2)
+t.multinomial(t.ones(1,2),2,out=t.zeros(1,2))
+t.nn.functional.soft_margin_loss(t.ones(5,4),t.ones(5))
+t.scatter(t.ones(3,5),0,t.full((2,2),34),t.ones(2,5,2))
+t.scatter_add(t.ones(3,5),0,t.full((2,2),34),t.ones(2,5,2))
+x=t.ones(4,6);t.cat([t.zeros(0),x],out=x)
+t.cat([t.ones(2)],out=t.zeros(2,dtype=t.int64))
+t.stack([t.ones(2)],out=t.zeros(2,dtype=t.int64))
+t.hstack([t.ones(2)],out=t.zeros(2,dtype=t.int64))
+"""
+
+GRADIENTS = """
+x=t.tensor([[0.3,-2.,1.],[0.,1.,5.]],dtype=t.float64,requires_grad=True)
+y=x.logcumsumexp(1);w=t.tensor([[1.,-2.,0.5],[0.,3.,-1.]],dtype=t.float64)
+g,=t.autograd.grad(y,x,w,create_graph=True);h,=t.autograd.grad((g*w).sum(),x)
+"""
+
+
+@pytest.mark.parametrize("line", VALUES.strip().splitlines())
+def test_odd_calls_give_what_pytorch_gives(line: str):
+    check_line(line)
+
+
+@pytest.mark.parametrize("line", REFUSED.strip().splitlines())
+def test_refused_calls_are_worded_alike(line: str):
+    check_line(line)
+
+
+@pytest.mark.parametrize("kind", ["float64", "complex128"])
+def test_logcumsumexp_has_the_same_slopes_twice(kind: str):
+    program = GRADIENTS.strip().replace("float64", kind).replace("\n", ";")
+    check_line(f"{program};[t.view_as_real(e+0j).tolist() for e in (g,h)]")
