@@ -105,3 +105,11 @@ def test_containers_refuse_other_methods_alike() -> None:
         return other, len(container), [type(m).__name__ for m in container]
 
     assert_same(program)
+
+
+def test_a_mask_of_another_shape_is_refused() -> None:
+    def program(t: Any) -> Any:
+        layer = t.nn.Linear(4, 3)
+        t.nn.utils.prune.custom_from_mask(layer, "weight", t.ones(2, 2))
+
+    assert_same(program)

@@ -8,6 +8,7 @@ from typing import Any
 from .._dtypes import dtype as DType
 from .._dtypes import get_default_dtype
 from .._tensor import Tensor
+from ..ops._arguments import sizes
 from ..ops._place import made, module_on
 from .parameter import Parameter
 
@@ -17,8 +18,8 @@ def empty(
 ) -> Tensor:
     """Return a tensor whose values are whatever was in memory."""
     kind = get_default_dtype() if dtype is None else dtype
-    size = tuple(shape) if isinstance(shape, Sequence) else (shape,)
-    return made(module_on(device).empty(size, kind.numpy))
+    given: Any = (shape,) if isinstance(shape, int) else shape
+    return made(module_on(device).empty(sizes(given, "empty"), kind.numpy))
 
 
 def parameter(

@@ -37,14 +37,22 @@ def _check_options(
     dilation: Sizes,
     groups: int,
     outputs: int,
+    transposed: bool = False,
 ) -> None:
     input, weight, bias = shapes
+    dims = len(weight) - 2
+    if dims > 0 and len(stride) not in (1, dims):
+        raise RuntimeError(
+            f"expected stride to be a single integer value or a list of {dims} values "
+            f"to match the convolution dimensions, but got stride={list(stride)}"
+        )
     if any(p < 0 for p in padding):
         raise RuntimeError("negative padding is not supported")
     if any(s <= 0 for s in stride):
         raise RuntimeError("non-positive stride is not supported")
     if any(d <= 0 for d in dilation):
-        raise RuntimeError("dilation should be greater than zero")
+        given = "" if transposed else f", but got {list(dilation)}"
+        raise RuntimeError(f"dilation should be greater than zero{given}")
     if groups <= 0:
         raise RuntimeError("non-positive groups is not supported")
     if len(weight) < 3:
@@ -133,7 +141,7 @@ def check_transposed(
     outputs = weight.shape[1] * groups if weight.dim() > 1 else 0
     _check_types(input, weight, bias)
     shapes = _shapes_of(input, weight, bias)
-    _check_options(shapes, stride, padding, dilation, groups, outputs)
+    _check_options(shapes, stride, padding, dilation, groups, outputs, transposed=True)
     if input.shape[1] != weight.shape[0]:
         raise RuntimeError(
             f"Given transposed=1, weight of size {list(weight.shape)}, expected "

@@ -1,8 +1,11 @@
-"""Refusing shapes over which nothing can be normalised, in PyTorch's words."""
+"""Refusing shapes and parameters that normalisation cannot use, as PyTorch says it."""
 
 from __future__ import annotations
 
+from typing import Any
+
 from .._tensor import Tensor
+from ._product import scalar_name
 
 
 def check_normalized(
@@ -30,3 +33,24 @@ def check_normalized(
             f"Given normalized_shape={list(shape)}, expected input with shape "
             f"[*{ends}], but got input of size{list(input.shape)}"
         )
+
+
+def check_mixed(input: Any, *parameters: Any) -> None:
+    """Refuse parameters of another dtype than the input, but float32 beside 16 bits.
+
+    The first that is given decides which sentence PyTorch has for the others.
+    """
+    given = [each.dtype for each in parameters if each is not None]
+    if all(dtype == input.dtype for dtype in given):
+        return
+    if given[0] == input.dtype:
+        other = next(p for p in parameters if p is not None and p.dtype != input.dtype)
+        raise RuntimeError(
+            f"expected scalar type {scalar_name(input)} but found {scalar_name(other)}"
+        )
+    if any(dtype.char != "f" for dtype in given):
+        raise RuntimeError(
+            "mixed dtype (CPU): expect parameter to have scalar type of Float"
+        )
+    if input.dtype.itemsize != 2:
+        raise RuntimeError("mixed dtype (CPU): all inputs must share same datatype.")

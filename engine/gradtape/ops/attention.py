@@ -13,6 +13,7 @@ from .._autocast import autocasts
 from .._define import FUNCTIONS, OPS, Array, op, public
 from .._mode import no_grad
 from .._tensor import Tensor
+from ._operand import c_name
 from .linear import matmul
 from .scalar import mul_number
 
@@ -103,8 +104,8 @@ def _check(q: Tensor, k: Tensor, v: Tensor, mask: Tensor | None) -> None:
     if kind not in ("torch.bool", "torch.float32") and mask.dtype != q.dtype:
         raise RuntimeError(
             "Expected attn_mask dtype to be bool or float or to match query dtype, but "
-            f"got attn_mask.dtype: {mask.dtype.cpp_name.lower()} and  query.dtype: "
-            f"{q.dtype.cpp_name.lower()} instead."
+            f"got attn_mask.dtype: {c_name(mask)} and  query.dtype: {c_name(q)} "
+            "instead."
         )
 
 

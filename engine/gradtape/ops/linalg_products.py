@@ -8,6 +8,7 @@ from typing import Any
 
 from .._autocast import autocasts
 from .._define import FUNCTIONS, OPS, Array, method, op, public
+from .._dtypes import CPP_TYPE
 from .._inplace import in_place
 from .._older_forms import call_older
 from .._tensor import Tensor
@@ -152,6 +153,11 @@ def bilinear(
 
 
 def _check_bilinear(input1: Any, input2: Any, weight: Any, bias: Any) -> None:
+    given = {"input1": input1, "input2": input2, "weight": weight, "bias": bias}
+    kinds = {name: each.dtype for name, each in given.items() if each is not None}
+    if len(set(kinds.values())) > 1:
+        told = ", ".join(f"{name}: {CPP_TYPE[kind]}" for name, kind in kinds.items())
+        raise RuntimeError(f"All tensors must have the same dtype, got {told}")
     if input1.dim() != input2.dim():
         raise RuntimeError(
             f"bilinear(): input dimensions do not match: got {input1.dim()} and "

@@ -161,6 +161,8 @@ def linear(input: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
     array = input._data
     if bias is None:
         return matmul(input, t(weight))
+    if weight.dim() == 1 and bias.dim():
+        raise RuntimeError("mat2 must be a matrix, got 1-D tensor")
     if array.ndim == 2:
         return addmm(bias, input, t(weight))
     if array.flags.c_contiguous and weight.dim() == 2:

@@ -8,7 +8,10 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+
 from .._define import Array, op
+from .._errors import BROADCAST_OUTPUT
 from .._operands import broadcast_error
 from ._select import check_floating, choose
 
@@ -20,6 +23,24 @@ def reduced(xp: Any, losses: Any, reduction: int) -> Any:
     if reduction == NONE:
         return losses
     return xp.mean(losses) if reduction == MEAN else xp.sum(losses)
+
+
+def check_broadcast(first: Any, second: Any) -> tuple[int, ...]:
+    """Return the shape of two operands; refuse those that do not fit together."""
+    try:
+        return np.broadcast_shapes(first.shape, second.shape)
+    except ValueError:
+        raise broadcast_error(first.shape, second.shape) from None
+
+
+def check_written(into: Any, *factors: Any) -> None:
+    """Refuse factors that do not fit the memory PyTorch would multiply in place."""
+    for each in factors:
+        shape = check_broadcast(into, each)
+        if shape != into.shape:
+            raise RuntimeError(
+                BROADCAST_OUTPUT.format(output=list(into.shape), broadcast=list(shape))
+            )
 
 
 def _share(grad: Any, like: Any, reduction: int) -> Any:
@@ -216,10 +237,7 @@ def huber_loss_backward(
 )
 def soft_margin_loss(xp: Any, self: Array, target: Array, reduction: int = MEAN) -> Any:
     """Return ``log(1 + exp(-target * self))``."""
-    try:
-        xp.broadcast_shapes(self.shape, target.shape)
-    except ValueError:
-        raise broadcast_error(self.shape, target.shape) from None
+    check_written(self, target)
     return reduced(xp, xp.log1p(xp.exp(-target * self)), reduction)
 
 

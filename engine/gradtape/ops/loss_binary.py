@@ -8,7 +8,7 @@ from .._define import Array, op
 from ._product import scalar_name
 from ._select import check_floating
 from ._softplus import softplus
-from .loss import MEAN, _count, reduced
+from .loss import MEAN, _count, check_broadcast, check_written, reduced
 
 _EPSILON = 1e-12
 
@@ -144,6 +144,11 @@ def binary_cross_entropy_with_logits(
 ) -> Any:
     """Compare logits with bits, without overflow."""
     check_floating(self, "log_sigmoid_cpu")
+    if pos_weight is not None:
+        check_broadcast(pos_weight, target)
+        check_written(self, pos_weight)
+    if weight is not None:
+        check_written(self, weight)
     log_off = softplus(xp, self)  # -log(1 - sigmoid)
     if pos_weight is None:
         losses = log_off - self * target

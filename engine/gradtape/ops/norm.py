@@ -13,7 +13,7 @@ from .._define import Array, op, public
 from .._tensor import Tensor
 from ._into import with_out
 from ._memory_formats import keeps_format
-from ._norm_checks import check_normalized
+from ._norm_checks import check_mixed, check_normalized
 from ._norm_kernels import (
     batch_backward,
     batch_forward,
@@ -160,6 +160,10 @@ def native_batch_norm(
 
     Returns the output, and the mean and inverse deviation that were used.
     """
+    arrays = [None if t is None else t._data for t in (running_mean, running_var)]
+    scales = [None if t is None else t._data for t in (weight, bias)]
+    if input.is_floating_point():
+        check_mixed(input._data, *scales, *arrays)
     if not training:
         return _native_batch_norm(
             input, weight, bias, running_mean, running_var, training, eps
@@ -167,11 +171,8 @@ def native_batch_norm(
     # The running statistics are written, not read: nothing to save. As in PyTorch this
     # counts as no new version: a graph that evaluated with the old ones may still be
     # differentiated.
-    moving = tuple(
-        [None if each is None else each._data for each in (running_mean, running_var)]
-    )
     return _native_batch_norm(
-        input, weight, bias, None, None, training, eps, moving, momentum
+        input, weight, bias, None, None, training, eps, tuple(arrays), momentum
     )
 
 
@@ -238,12 +239,6 @@ def _layer_derivative(
     return _masked(each, needs)
 
 
-def _check_mixed(input: Any, weight: Any) -> None:
-    """Refuse parameters of another dtype than the input, but float32 beside 16 bits."""
-    if input.dtype.itemsize != 2 or weight.dtype.char != "f":
-        raise RuntimeError("mixed dtype (CPU): all inputs must share same datatype.")
-
-
 def _check_layer(
     _name: str, input: Any, weight: Any, bias: Any, shape: Any, *_: Any
 ) -> None:
@@ -266,8 +261,7 @@ def native_layer_norm(
     eps: float,
 ) -> Any:
     """Normalise the last dimensions; return output, mean and inverse deviation."""
-    if weight is not None and weight.dtype != input.dtype:
-        _check_mixed(input, weight)
+    check_mixed(input, weight, bias)
     check_floating(input, "LayerNormKernelImpl")
     found, *moments = layer_forward(xp, input, normalized_shape, weight, bias, eps)
     if weight is None or weight.dtype == input.dtype:
@@ -354,6 +348,7 @@ def native_group_norm(
     eps: float,
 ) -> Any:
     """Normalise groups of channels; return output, mean and inverse deviation."""
+    check_mixed(input, weight, bias)
     check_floating(input, "GroupNormKernelImpl")
     return group_forward(xp, input, weight, bias, group, eps)
 

@@ -9,9 +9,10 @@ from ._memory_formats import keeps_format
 from ._select import check_floating
 from ._windows import Sizes
 
-_NEGATIVE = (
-    "The input size {size}, plus negative padding {begin} and {end} resulted in a "
-    "negative output size, which is invalid. Check dimension {dim} of your input."
+_NEGATIVE = "narrow(): length must be non-negative."
+_TOO_LONG = (
+    "Length of pad should be no more than twice the number of dimensions of the input. "
+    "Pad length is {pad}while the input has {ndim}dimensions."
 )
 
 
@@ -28,22 +29,20 @@ def _pairs(pad: Sizes) -> list[tuple[int, int]]:
 @keeps_format(0)
 def constant_pad_nd(xp: Any, self: Array, pad: Sizes, value: float = 0) -> Any:
     """Surround the last dimensions with a value; negative widths cut."""
-    if len(pad) % 2 or len(pad) > 2 * self.ndim:
+    if len(pad) % 2:
         raise RuntimeError(
-            "Length of pad should be no more than twice the number of dimensions of "
-            f"the input. Pad length is {len(pad)} while the input has {self.ndim} "
-            "dimensions."
+            f"Length of pad must be even but instead it equals {len(pad)}"
         )
+    if len(pad) > 2 * self.ndim:
+        raise RuntimeError(_TOO_LONG.format(pad=len(pad), ndim=self.ndim))
     shape = list(self.shape)
     source, target = [slice(None)] * self.ndim, [slice(None)] * self.ndim
     for back, (begin, end) in enumerate(_pairs(pad)):
         dim = self.ndim - 1 - back
         size = shape[dim]
         shape[dim] = size + begin + end
-        if shape[dim] < 0:
-            raise RuntimeError(
-                _NEGATIVE.format(size=size, begin=begin, end=end, dim=dim)
-            )
+        if size + min(begin, 0) + min(end, 0) < 0:
+            raise RuntimeError(_NEGATIVE)
         source[dim] = slice(max(-begin, 0), size - max(-end, 0))
         target[dim] = slice(max(begin, 0), shape[dim] - max(end, 0))
     found = xp.full(tuple(shape), value, self.dtype)

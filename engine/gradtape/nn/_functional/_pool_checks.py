@@ -156,8 +156,8 @@ def check_unpool(
     flat = max(dims, 2)  # one dimension is unpooled as a plane of width 1
     if input.dim() not in (dims + 1, dims + 2):
         raise RuntimeError(
-            f"Input to max_unpooling{flat}d should be a {dims + 1}d or {dims + 2}d "
-            f"Tensor, but got a tensor with {input.dim()} dimensions."
+            f"Input to max_unpooling{flat}d should be a {flat + 1}d or {flat + 2}d "
+            f"Tensor, but got a tensor with {input.dim() + flat - dims} dimensions."
         )
     for d in range(input.dim() - dims - 1, input.dim()):
         if not input.size(d):

@@ -17,6 +17,7 @@ from ..._tensor import Tensor, wrap
 from ...ops import activation_cut as cutting
 from ...ops import activation_pieces as straight
 from ...ops import activation_smooth as smooth
+from ...ops._arguments import wrap_dim
 from ...ops.softmax import log_softmax as _log_softmax
 from ...ops.softmax import softmax as _softmax
 
@@ -166,6 +167,7 @@ def glu(input: Tensor, dim: int = -1) -> Tensor:
         raise RuntimeError(
             "glu does not support scalars because halving size must be even"
         )
+    wrap_dim(dim, input.dim())  # refuses one that is not there
     return smooth.glu(input, dim)
 
 
@@ -180,6 +182,11 @@ def prelu(input: Tensor, weight: Tensor) -> Tensor:
         )
     if weight.numel() != 1 and not input.dim():
         raise RuntimeError("Not allow zero-dim input tensor.")
+    if weight.dtype is not input.dtype:
+        raise RuntimeError(
+            "prelu: Type promoting not supported. Got "
+            f"{input.dtype.cpp_name} and {weight.dtype.cpp_name}"
+        )
     if weight.numel() not in (1, channels):
         raise RuntimeError(
             "Mismatch of parameter numbers and input channel size. Found parameter "

@@ -9,6 +9,7 @@ from ..._autocast import autocasts
 from ..._define import FUNCTIONS, OPS
 from ..._operands import argument_error
 from ..._tensor import Tensor
+from ..._type_name import type_name
 from ...ops._conv_checks import check_convolution, check_transposed
 from ...ops._windows import Window, spread
 from ...ops.conv import col2im, convolution, im2col
@@ -22,6 +23,11 @@ from ._window_checks import (
     pair,
 )
 
+_PAD_VALUE = "pad(): argument 'value' (position 4) must be float, not {}"
+_TOO_WIDE = (
+    "Padding length should be less than or equal to two times the input dimension but "
+    "got padding length {pad} and input of dimension {ndim}"
+)
 _SAME_STRIDED = "padding='same' is not supported for strided convolutions"
 
 
@@ -277,6 +283,10 @@ def pad(
     if len(widths) % 2:
         raise RuntimeError("Padding length must be divisible by 2")
     if mode == "constant":
+        if len(widths) > 2 * input.dim():
+            raise RuntimeError(_TOO_WIDE.format(pad=len(widths), ndim=input.dim()))
+        if value is not None and not isinstance(value, (int, float, Tensor)):
+            raise TypeError(_PAD_VALUE.format(type_name(value)))
         return constant_pad_nd(input, widths, 0 if value is None else value)
     if value is not None and value != 0:
         raise RuntimeError(f'Padding mode "{mode}" doesn\'t take in value argument')

@@ -24,7 +24,7 @@ def _verify_batch_size(shape: Sequence[int]) -> None:
     if count == 1:
         raise ValueError(
             "Expected more than 1 value per channel when training, got input size "
-            f"torch.Size({list(shape)})"
+            f"{shape}"
         )
 
 
@@ -182,12 +182,12 @@ def group_norm(
             f"{input.dim()}"
         )
     samples, channels, *spatial = input.shape
+    _verify_batch_size([samples * channels // num_groups, num_groups, *spatial])
     if channels % num_groups:
         raise RuntimeError(
             "Expected number of channels in input to be divisible by num_groups, but "
             f"got input of shape {list(input.shape)} and num_groups={num_groups}"
         )
-    _verify_batch_size([samples * channels // num_groups, num_groups, *spatial])
     size = math.prod(spatial)
     order = suggested(input.shape, input.stride())
     dense = [None if t is None else t.contiguous() for t in (weight, bias)]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import Any
 
@@ -264,6 +265,13 @@ def _lp(
     stride: Any,
     ceil_mode: bool,
 ) -> Tensor:
+    if norm_type in (math.inf, -math.inf):
+        # The smallest size is found as the largest of the sizes below zero.
+        sign = 1 if norm_type > 0 else -1
+        largest = (max_pool1d, max_pool2d, max_pool3d)[dims - 1]
+        return sign * largest(
+            sign * input.abs(), kernel_size, stride, ceil_mode=ceil_mode
+        )
     kernel = spread(kernel_size, dims, "kernel_size", "lp_pool")
     count = 1
     for size in kernel:

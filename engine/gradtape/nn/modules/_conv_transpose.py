@@ -75,7 +75,7 @@ class _ConvTransposeNd(_ConvNd):
         if output_size is None:
             return self.output_padding
         dims = self.dims
-        wanted = list(output_size)
+        wanted = output_size
         if len(wanted) == input.dim():
             wanted = wanted[input.dim() - dims :]
         if len(wanted) != dims:
@@ -99,7 +99,7 @@ class _ConvTransposeNd(_ConvNd):
         if any(not low <= size <= high for low, size, high in fits):
             raise ValueError(
                 f"requested an output size of {wanted}, but valid sizes range from "
-                f"{smallest} to {largest} (for an input of {list(input.shape)[2:]})"
+                f"{smallest} to {largest} (for an input of {input.shape[2:]})"
             )
         return tuple(w - m for w, m in zip(wanted, smallest, strict=True))
 

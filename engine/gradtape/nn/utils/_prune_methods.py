@@ -78,6 +78,10 @@ class CustomFromMask(BasePruningMethod):
         self.mask = mask
 
     def compute_mask(self, t: Tensor, default_mask: Tensor) -> Tensor:
+        assert default_mask.shape == self.mask.shape, (
+            f"default_mask shape {default_mask.shape} must match self.mask shape "
+            f"{self.mask.shape}"
+        )
         return default_mask * self.mask.to(dtype=default_mask.dtype)
 
 
