@@ -1,0 +1,25 @@
+"""Timing statements, warmed up and with statistics."""
+
+from ._measurement import (
+    Measurement,
+    TaskSpec,
+    ordered_unique,
+    select_unit,
+    set_torch_threads,
+    trim_sigfig,
+    unit_to_english,
+)
+from ._timer import Language, Timer, timer
+
+__all__ = [
+    "Language",
+    "Measurement",
+    "TaskSpec",
+    "Timer",
+    "ordered_unique",
+    "select_unit",
+    "set_torch_threads",
+    "timer",
+    "trim_sigfig",
+    "unit_to_english",
+]
