@@ -280,6 +280,20 @@ def tree_any(pred: Callable[[Any], bool], tree: PyTree, is_leaf: IsLeaf = None) 
     return any(map(pred, tree_leaves(tree, is_leaf)))
 
 
+def tree_all_only(
+    kinds: Any, pred: Callable[[Any], bool], tree: PyTree, is_leaf: IsLeaf = None
+) -> bool:
+    """Tell whether every leaf of some type or types satisfies ``pred``."""
+    return tree_all(lambda x: not isinstance(x, kinds) or pred(x), tree, is_leaf)
+
+
+def tree_any_only(
+    kinds: Any, pred: Callable[[Any], bool], tree: PyTree, is_leaf: IsLeaf = None
+) -> bool:
+    """Tell whether some leaf of some type or types satisfies ``pred``."""
+    return tree_any(lambda x: isinstance(x, kinds) and pred(x), tree, is_leaf)
+
+
 def broadcast_to_leaves(tree: PyTree, treespec: TreeSpec) -> list[Any] | None:
     """Spread the leaves of a tree over a deeper one; None where it does not fit.
 

@@ -23,7 +23,7 @@ _UNITS = {
     "ns": (1e-9, "nanosecond"),
     "us": (1e-6, "microsecond"),
     "ms": (1e-3, "millisecond"),
-    "s": (1.0, "second"),
+    "s": (1, "second"),
 }
 
 

@@ -71,7 +71,8 @@ class Timer:
             raise OutOfReachError(_C_PLUS_PLUS)
         if global_setup:
             raise ValueError(
-                "global_setup is C++ only, most likely you wanted to use `setup`"
+                f"global_setup is C++ only, got `{global_setup}`. Most likely this "
+                "code can simply be moved to `setup`."
             )
         stmt, setup = _dedented(stmt), _dedented(setup)
         root = import_module(__name__.split(".", 1)[0])
