@@ -20,11 +20,12 @@ class WeakIdRef(weakref.ref[Any]):
 
     __slots__ = ("_id",)
 
-    def __init__(
-        self, key: Any, callback: Callable[[Any], object] | None = None
-    ) -> None:
-        super().__init__(key, callback)
+    def __new__(
+        cls, key: Any, callback: Callable[[Any], object] | None = None
+    ) -> WeakIdRef:
+        self = super().__new__(cls, key, callback)
         self._id = id(key)
+        return self
 
     def __hash__(self) -> int:
         return self._id

@@ -7,7 +7,7 @@ import dataclasses
 import math
 import statistics
 import textwrap
-from collections.abc import Iterable, Iterator
+from collections.abc import Generator, Iterable
 from typing import Any
 
 import numpy as np
@@ -208,7 +208,7 @@ def ordered_unique(elements: Iterable[Any]) -> list[Any]:
 
 
 @contextlib.contextmanager
-def set_torch_threads(n: int) -> Iterator[None]:
+def set_torch_threads(n: int) -> Generator[None]:
     """Compute in ``n`` threads inside the block."""
     before = get_num_threads()
     try:
