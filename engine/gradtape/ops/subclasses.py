@@ -25,6 +25,21 @@ def as_subclass(self: Tensor, cls: type) -> Any:
         return retyped(_alias(self), cls)
 
 
+@method()
+def module_load(self: Tensor, other: Any, assign: bool = False) -> Any:
+    """Return what ``load_state_dict`` puts here where parameters are swapped.
+
+    That is a copy in this tensor's memory, or ``other`` itself with ``assign``; in
+    either case a tensor object of its own. Subclasses say it otherwise by
+    ``__torch_function__``.
+
+    >>> import gradtape as torch
+    >>> torch.zeros(2).module_load(torch.ones(2))
+    tensor([1., 1.])
+    """
+    return (other if assign else self.copy_(other)).detach()  # type: ignore[attr-defined]
+
+
 def _make_subclass(cls: type, data: Tensor, require_grad: bool = False) -> Any:
     """Return a leaf of a subclass over the memory of a tensor."""
     return retyped(data.detach(), cls).requires_grad_(require_grad)  # type: ignore[attr-defined]

@@ -8,9 +8,8 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from ..._hooks import Registry, RemovableHandle, register
-from ..._mode import no_grad
 from ..._tensor import Tensor
-from ..parameter import Parameter, is_lazy
+from ._loading import load_one
 from ._state_types import IncompatibleKeys, WrappedHook
 from ._tree import Tree
 
@@ -26,11 +25,6 @@ _POSITIONAL = (
     "Positional args are being deprecated, use kwargs instead. Refer to "
     "https://pytorch.org/docs/main/generated/torch.nn.Module.html"
     "#torch.nn.Module.state_dict for details."
-)
-_COPY_FAILED = (
-    'While copying the parameter named "{key}", whose dimensions in the model are '
-    "{own} and whose dimensions in the checkpoint are {given}, an exception occurred "
-    ": {args}."
 )
 _POST_HOOK_RETURNED = (
     "Hooks registered with ``register_load_state_dict_post_hook`` are not expected to "
@@ -172,7 +166,7 @@ class State(Tree):
         for name, tensor in own.items():
             key = prefix + name
             if key in state_dict:
-                problem = self._load_one(name, tensor, key, state_dict[key], assign)
+                problem = load_one(self, name, tensor, key, state_dict[key], assign)
                 if problem:
                     error_msgs.append(problem)
             elif strict:
@@ -200,35 +194,6 @@ class State(Tree):
         }
         held = {**self._parameters, **buffers}
         return {name: tensor for name, tensor in held.items() if tensor is not None}
-
-    def _load_one(
-        self, name: str, own: Tensor, key: str, given: Any, assign: bool
-    ) -> str:
-        """Load one tensor; return what was wrong, or ""."""
-        if not isinstance(given, Tensor):
-            return (
-                f'While copying the parameter named "{key}", expected torch.Tensor or '
-                f"Tensor-like object from checkpoint but received {type(given)}"
-            )
-        lazy = is_lazy(own)  # then both wait for a shape
-        if not lazy and own.dim() == 0 and tuple(given.shape) == (1,):
-            given = given[0]  # files from before 0-d tensors
-        if not lazy and given.shape != own.shape:
-            return (
-                f"size mismatch for {key}: copying a param with shape {given.shape} "
-                f"from checkpoint, the shape in current model is {own.shape}."
-            )
-        try:
-            with no_grad():
-                if not assign:
-                    own.copy_(given)
-                else:
-                    setattr(self, name, _as_kept(own, given))
-        except Exception as error:
-            return _COPY_FAILED.format(
-                key=key, own=own.size(), given=given.size(), args=error.args
-            )
-        return ""
 
     # ---- hooks ----
 
@@ -300,12 +265,3 @@ def _load(
     for hook in module._load_state_dict_post_hooks.values():
         if hook(module, found) is not None:
             raise AssertionError(_POST_HOOK_RETURNED)
-
-
-def _as_kept(own: Tensor, given: Tensor) -> Tensor:
-    """Return ``given`` in the role that ``own`` has: a parameter stays one."""
-    if not isinstance(own, Parameter):
-        return given
-    if isinstance(given, Parameter):
-        return given.requires_grad_(own.requires_grad)
-    return Parameter(given, requires_grad=own.requires_grad)
