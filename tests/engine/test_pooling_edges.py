@@ -155,3 +155,14 @@ def test_circular_layers_say_which_ranks_they_take(dims: int) -> None:
             return getattr(t.nn, f"CircularPad{dims}d")(1)(t.ones((3,) * rank))
 
         assert_same(program)
+
+
+@pytest.mark.parametrize("kind", ["avg", "max"])
+@pytest.mark.parametrize("dims", [1, 2, 3])
+def test_no_cells_have_no_gradient(kind: str, dims: int) -> None:
+    def program(t: Any) -> Any:
+        pool = getattr(t.nn.functional, f"adaptive_{kind}_pool{dims}d")
+        x = t.ones(1, 2, *[4] * dims, requires_grad=True)
+        pool(x, 0).sum().backward()
+
+    assert_same(program)

@@ -29,3 +29,8 @@ def grouped(
 def other_backend() -> str:
     """Return the name of the backend that a program may bring itself."""
     return "privateuseone"
+
+
+def fused_devices() -> list[str]:
+    """Return the kinds of devices on which optimizers may be fused."""
+    return ["mps", "cuda", "xpu", "hpu", "cpu", "mtia", other_backend()]

@@ -173,6 +173,17 @@ def share_cells(xp: Any, grad: Any, spatial: Sizes) -> Any:
     return xp.ascontiguousarray(grad)
 
 
+def check_cells(name: str, shape: Sizes) -> None:
+    """Refuse the gradient of no cells, as PyTorch's backward kernels do."""
+    for dim, size in enumerate(shape[1:], 1):
+        if not size:
+            raise RuntimeError(
+                f"{name}_backward(): Expected grad_output to have non-zero size for "
+                f"non-batch dimensions, but grad_output has sizes {list(shape)} with "
+                f"dimension {dim} being empty"
+            )
+
+
 def adaptive_cells(xp: Any, array: Any, outputs: Sizes) -> tuple[Any, Any]:
     """Return each cell's largest value and its flat index in the plane."""
     dims = len(outputs)

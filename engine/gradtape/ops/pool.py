@@ -8,6 +8,7 @@ from .._define import Array, op
 from ._memory_formats import channels_innermost, keeps_format, moved_into
 from ._pool_kernels import (
     adaptive_cells,
+    check_cells,
     gather,
     largest,
     scatter,
@@ -182,10 +183,15 @@ def _adaptive_max(xp: Any, self: Any, output_size: Sizes) -> tuple[Any, Any]:
     return adaptive_cells(xp, self, output_size)
 
 
+def _adaptive_backward(F: Any, grad: Any, self: Any, indices: Any, dims: int) -> Any:
+    check_cells(f"adaptive_max_pool{dims}d", grad.shape)
+    return F._max_pool_backward(grad, self, indices, dims, True)
+
+
 @op(
     {
-        "self": lambda F, grad, self, result1: F._max_pool_backward(
-            grad[0], self, result1, 2, True
+        "self": lambda F, grad, self, result1: _adaptive_backward(
+            F, grad[0], self, result1, 2
         )
     },
     node="AdaptiveMaxPool2DBackward0",
@@ -201,8 +207,8 @@ def adaptive_max_pool2d(xp: Any, self: Array, output_size: Sizes) -> Any:
 
 @op(
     {
-        "self": lambda F, grad, self, result1: F._max_pool_backward(
-            grad[0], self, result1, 3, True
+        "self": lambda F, grad, self, result1: _adaptive_backward(
+            F, grad[0], self, result1, 3
         )
     },
     node="AdaptiveMaxPool3DBackward0",

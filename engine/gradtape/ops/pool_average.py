@@ -8,6 +8,7 @@ from .._define import Array, op
 from ._memory_formats import keeps_format
 from ._pool_kernels import (
     cell_means,
+    check_cells,
     divisors,
     share_cells,
     trailing,
@@ -138,7 +139,9 @@ def _avg_pool_backward(
 
 
 def _adaptive_derivative(F: Any, grad: Any, self: Any, output_size: Any) -> Any:
-    return F._adaptive_avg_pool_backward(grad, self, len(output_size))
+    dims = len(output_size)
+    check_cells(f"adaptive_avg_pool{dims}d", grad.shape)
+    return F._adaptive_avg_pool_backward(grad, self, dims)
 
 
 @op(

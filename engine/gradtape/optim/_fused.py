@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from .._C._groups import fused_devices
 from .._tensor import Tensor
 
 
@@ -15,9 +16,9 @@ def check_fused(foreach: bool | None, differentiable: bool) -> None:
 
 def check_fused_member(param: Tensor) -> None:
     """Refuse a parameter that no fused kernel of PyTorch takes."""
-    if not param.dtype.is_floating_point:
+    supported = fused_devices()
+    if not (param.dtype.is_floating_point and param.device.type in supported):
         raise RuntimeError(
             "`fused=True` requires all the params to be floating point Tensors of "
-            "supported devices: ['cuda', 'xpu', 'hpu', 'mps', 'cpu', 'mtia'] but "
-            f"{param.dtype} and {param.device.type}"
+            f"supported devices: {supported} but {param.dtype} and {param.device.type}"
         )

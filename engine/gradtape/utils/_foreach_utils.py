@@ -5,20 +5,16 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from .._C._groups import grouped, other_backend
+from .._C._groups import fused_devices, grouped, other_backend
 from .._tensor import Tensor
 
 _foreach_supported_types = [Tensor]
 _group_tensors_by_device_and_dtype = grouped
+_get_fused_kernels_supported_devices = fused_devices
 
 
 def _get_foreach_kernels_supported_devices() -> list[str]:
     return ["cuda", "xpu", "mtia", other_backend()]
-
-
-def _get_fused_kernels_supported_devices() -> list[str]:  # pyright: ignore[reportUnusedFunction]
-    found = ["mps", "cuda", "xpu", "hpu", "cpu", "mtia"]
-    return [*found, other_backend()]
 
 
 def _device_has_foreach_support(device: Any) -> bool:
