@@ -145,6 +145,7 @@ def _explained(
     version_now: int,
 ) -> Overwrite:
     writes = guarded_writes(history, value, backward.index)
+    writes = [each for each in writes if numel(each[1].value)] or writes
     call, write = writes[0] if writes else (None, None)
     step = _step_of(history, backward, node, value, call)
     if step is not None:
@@ -277,17 +278,21 @@ def _ran_before(history: History, found: Overwrite) -> bool:
 
 
 def _in_loop(history: History, found: Overwrite) -> bool:
-    """Did the same line write parts of this storage again and again?"""
+    """Did a line write parts of this storage again and again, as others saved it?"""
     assert found.call is not None
     assert found.write is not None
     storage = found.write.storage
     alike = [
-        write
-        for call, write in history.writes(storage, before=found.backward.index)
+        call
+        for call, _ in history.writes(storage, before=found.backward.index)
         if call.site == found.call.site
     ]
+    between = any(
+        value.storage == storage and (node.call or -1) > alike[0].index
+        for node, _, value, _ in _stale(history, found.backward)
+    )
     size = max(
         (numel(each) for each in _tensors_of(history, storage)),
         default=0,
     )
-    return len(alike) > 1 and numel(found.write.value) < size
+    return between and len(alike) > 1 and numel(found.write.value) < size

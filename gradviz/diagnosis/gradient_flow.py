@@ -12,6 +12,8 @@ from gradviz.program.events import Backward, Call, ModuleCall
 from gradviz.program.history import History
 from gradviz.program.values import Node, NodeRun, RawSite, Summary, Value
 
+_REPEATED = 3  # weights that one line must have written, to be their cause
+
 TINY = 1e-45
 """Stands for a norm of 0: the least number above it in float32."""
 
@@ -163,6 +165,29 @@ def magnitude(summary: Summary | None) -> float | None:
     if summary is None or summary.minimum is None or summary.maximum is None:
         return None
     return max(abs(summary.minimum), abs(summary.maximum))
+
+
+def initialised(history: History, chain: Chain) -> RawSite | None:
+    """Return the one line that gave the weights of a chain their first values.
+
+    None where it is not one for most of them, and for the values that modules of the
+    library choose themselves.
+    """
+    own = {each.site for each in history.program.modules.values()}
+    found: dict[int, RawSite | None] = {}
+    for node in chain.nodes:
+        call = history.maker(node)
+        for value in () if call is None else call.inputs:
+            weight = value.is_leaf and value.requires_grad and len(value.shape) > 1
+            if weight and call is not None and value.tensor not in found:
+                before = history.writes(value.storage, before=call.index)
+                writers = [each.site for each, _ in before if each.op != "step"]
+                at = writers[-1] if writers else None
+                found[value.tensor] = None if at in own else at
+    sites = list(found.values())
+    site = max(sites, key=sites.count, default=None)
+    usual = len(sites) >= _REPEATED and sites.count(site) > 0.75 * len(sites)
+    return site if usual else None
 
 
 def user_place(history: History, node: Node) -> RawSite | None:

@@ -181,7 +181,8 @@ class _Walk:
             if self.bad(root):
                 source = self.source(root, _as_call(event))
                 source.open.pop(root.tensor, None)
-                source.root = source.root or event
+                if source.poisoned is None:  # later losses are bad by the parameters
+                    source.root = source.root or event
                 self.in_gradients = source
         if self.in_gradients is None and _spoils(event, self.history):
             self.in_gradients = self.derivatives(event)

@@ -51,8 +51,12 @@ def _severity(birth: Birth) -> Severity:
 
 
 def _certainty(birth: Birth) -> float:
-    """Order births by time: what came first may have caused the others."""
-    event = birth.backward or birth.call or birth.root
+    """Order births by time: what came first may have caused the others.
+
+    What no loss showed began to matter in the backward pass that met it.
+    """
+    hidden = birth.gradient if birth.root is None else None
+    event = birth.backward or hidden or birth.call or birth.root
     return 1.0 - min(event.index if event is not None else 0, 10**7) / 10**8
 
 

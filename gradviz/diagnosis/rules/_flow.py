@@ -238,7 +238,11 @@ class Flow:
         }
         if name_of(call) in ENTRIES and not found and not call.inputs:
             recent = self._recent(call) if _foreign(given) else []
-            return [Detour(export, call, seen=False) for export in recent]
+            return [
+                Detour(export, call, seen=False)
+                for export in recent
+                if any("float" in each.dtype for each in export.inputs)
+            ]
         return [Detour(export, call) for export in found.values()]
 
     def _recent(self, call: Call) -> list[Call]:

@@ -194,7 +194,9 @@ def carried_at(
     if _binds_attribute(history, maker.site):
         return maker.site
     readers = frames(crossing.bridge)
-    for site in frames(maker):
+    around = {site[0] for site in frames(second)}
+    # A local name lives from turn to turn only in a function that the passes ran in.
+    for site in sorted(frames(maker), key=lambda each: each[0] not in around):
         read = {
             name
             for reader in readers

@@ -39,6 +39,19 @@ def trained(history: History) -> set[int]:
 
 
 @once
+def given_gradients(history: History) -> set[int]:
+    """Return the leaves that a pass gave a gradient, not only walked by.
+
+    ``autograd.grad`` reaches all leaves of a graph and gives only what it is asked for.
+    """
+    found = {call.inputs[0].tensor for call in history.calls if call.op == "grad.set"}
+    for each in history.backwards:
+        asked = {value.tensor for value in each.inputs}
+        found |= asked or set(each.leaves)
+    return found
+
+
+@once
 def wanted(history: History) -> set[int] | None:
     """Return the tensors that optimizers step, or None where there is no optimizer.
 

@@ -28,6 +28,7 @@ References
 
 from __future__ import annotations
 
+import ast
 from collections.abc import Iterator
 
 from gradviz.diagnosis._memory import numel
@@ -42,14 +43,15 @@ from gradviz.diagnosis._views import ancestors
 from gradviz.diagnosis._words import place, tensor_words
 from gradviz.diagnosis.rule import Hit, Rule
 from gradviz.program.history import History
+from gradviz.program.values import RawSite
 
 
 def _message(history: History, found: Overwrite) -> str:
     assert found.call is not None
     assert found.write is not None
     written = written_tensor(found.call, found.write)
-    views = [call for call, _ in ancestors(history, written)]
-    since = f" since {place(history, views[0].site)}" if views else ""
+    site = _view_site(history, found)
+    since = f" since {place(history, site)}" if site else ""
     return (
         f"{saved_words(history, found)}. {write_words(history, found)}, through "
         f"{tensor_words(history, written)}: the two names are one memory{since} "
@@ -57,11 +59,42 @@ def _message(history: History, found: Overwrite) -> str:
     )
 
 
+def _view_site(history: History, found: Overwrite) -> RawSite | None:
+    assert found.call is not None
+    assert found.write is not None
+    written = written_tensor(found.call, found.write)
+    views = [call for call, _ in ancestors(history, written)]
+    return views[0].site if views else None
+
+
 def _fix(history: History, found: Overwrite) -> str:
-    return (
-        f"{rewrite_words(history, found)} Or separate the two names: clone() where the "
-        "view is made."
-    )
+    again = rewrite_words(history, found)
+    if again.startswith("Write `"):
+        again = f"{again[:-1]} and use this result from there on."
+    site = _view_site(history, found)
+    name = viewed(history.text(site))
+    if name is None:
+        return f"{again} Or separate the two names: clone() where the view is made."
+    apart = f"`{name} = {name}.clone()` before the view is made in {history.line(site)}"
+    if again.startswith("Write `"):
+        return f"{again} Or separate the two names: {apart}."
+    return f"Separate the two names: {apart}."
+
+
+def viewed(text: str) -> str | None:
+    """Return the name that an expression makes a view of.
+
+    >>> viewed("t.view(4, -1)"), viewed("t[1:]"), viewed("f(t)")
+    ('t', 't', None)
+    """
+    try:
+        made = ast.parse(text, mode="eval").body
+    except SyntaxError:
+        return None
+    if isinstance(made, ast.Call):
+        made = made.func
+    inner = made.value if isinstance(made, ast.Attribute | ast.Subscript) else None
+    return inner.id if isinstance(inner, ast.Name) else None
 
 
 def _check(history: History) -> Iterator[Hit]:

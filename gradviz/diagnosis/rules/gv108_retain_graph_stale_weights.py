@@ -36,7 +36,10 @@ from gradviz.diagnosis._overwrite_words import hits, saved_words
 from gradviz.diagnosis._saved_writes import Overwrite
 from gradviz.diagnosis._words import place
 from gradviz.diagnosis.rule import Hit, Rule
+from gradviz.diagnosis.rules._freed import built_at, made_again
+from gradviz.diagnosis.rules._lifetime import repeats
 from gradviz.program.history import History
+from gradviz.program.values import RawSite
 
 
 def _message(history: History, found: Overwrite) -> str:
@@ -49,11 +52,33 @@ def _message(history: History, found: Overwrite) -> str:
 
 
 def _fix(history: History, found: Overwrite) -> str:
+    built = _built_once(history, found)
+    if built is not None:
+        return (
+            f"Move {place(history, built)} into the loop, so that it runs again after "
+            "each step, and drop retain_graph=True. If it is not to be trained, put "
+            "it under `torch.no_grad()` instead."
+        )
     return (
         "Run the forward pass again after each step and drop retain_graph=True. A "
         "state that is carried from step to step is to be detached: "
         "`state = state.detach()`."
     )
+
+
+def _built_once(history: History, found: Overwrite) -> RawSite | None:
+    """Return the line before a loop that built what its turns walk again."""
+    walked = [
+        each
+        for each in history.backwards
+        if each.index < found.backward.index and found.node.key in each.nodes
+    ]
+    looped = bool(walked) and repeats(walked[0], found.backward)
+    if not looped or made_again(history, found.node, walked[0], found.backward):
+        return None
+    maker = history.maker(found.node)
+    site = None if maker is None else built_at(history, found.node, found.backward)
+    return None if site == walked[0].site else site
 
 
 def _check(history: History) -> Iterator[Hit]:

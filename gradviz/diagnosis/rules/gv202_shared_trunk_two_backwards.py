@@ -34,13 +34,19 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from gradviz.diagnosis.rule import Hit, Related, Rule
-from gradviz.diagnosis.rules._freed import first_difference, second_passes
+from gradviz.diagnosis.rules import _leaves
+from gradviz.diagnosis.rules._freed import (
+    SecondPass,
+    first_difference,
+    second_passes,
+)
 from gradviz.diagnosis.rules._lifetime import (
     describe,
     name_of,
     same_line,
 )
 from gradviz.program.history import History
+from gradviz.program.values import Node
 
 
 def check(history: History) -> Iterator[Hit]:
@@ -66,8 +72,7 @@ def check(history: History) -> Iterator[Hit]:
             f"{history.line(culprit)} freed it, so the one in "
             f"{history.line(found.second.site)} fails.",
             culprit,
-            f"{once} Or give this first call `retain_graph=True`, with no optimizer "
-            "step before the last one; or detach() the shared tensor for one of them.",
+            _fix(history, found, trunk, once),
             symptom=found.second.site,
             related=(
                 Related("second pass", found.second.site),
@@ -77,6 +82,33 @@ def check(history: History) -> Iterator[Hit]:
             nodes=(trunk.key, found.freed.key),
             explains=history.ended_by(found.second),
         )
+
+
+def _fix(history: History, found: SecondPass, trunk: Node, once: str) -> str:
+    """Return how to part the graphs, or how to walk them together.
+
+    With an optimizer step in between they are two losses for two sets of parameters,
+    and adding them would train both sets with both.
+    """
+    maker = history.maker(trunk)
+    made = () if maker is None else maker.outputs
+    names = [name_of(history, each, "") for each in made if each.node == trunk.key]
+    shared = names[0].strip("`") if names and names[0] else ""
+    steps = any(
+        found.first.index < step.index < found.second.index
+        for step in _leaves.steps(history)
+    )
+    if not steps:
+        return (
+            f"{once} Or give this first call `retain_graph=True`, with no optimizer "
+            "step before the last one; or detach() the shared tensor for one of them."
+        )
+    detached = f"`{shared}.detach()`" if shared else "a detach() of what they share"
+    return (
+        "An optimizer steps between the two passes, so each needs a graph of its own: "
+        f"compute the loss that is not to train the shared part from {detached}. If "
+        f"both are to train it: {once[0].lower()}{once[1:]}"
+    )
 
 
 RULE = Rule("GV202", "shared-trunk-two-backwards", "error", check)

@@ -33,8 +33,18 @@ from collections.abc import Iterator
 
 from gradviz.diagnosis.rule import Hit, Related, Rule
 from gradviz.diagnosis.rules._cuts import Cut
+from gradviz.diagnosis.rules._flow import name_of
 from gradviz.diagnosis.rules._report import Words, hits
 from gradviz.program.history import History
+
+_FIX = (
+    "Keep tensors: `torch.stack(values)` for a list of them. Use `.item()` only for "
+    "what is printed or logged."
+)
+_FIXES = {
+    "tolist": "Use the tensor itself, and `.clone()` for a copy of it. Use `.tolist()` "
+    "only for what is printed or logged."
+}
 
 
 def _check(history: History) -> Iterator[Hit]:
@@ -51,8 +61,7 @@ def _words(history: History, cut: Cut) -> Words:
     return Words(
         f"`{history.text(export.site)}` turns values with a graph into Python numbers, "
         f"and {back} as constants.",
-        "Keep tensors: `torch.stack(values)` for a list of them. Use `.item()` only "
-        "for what is printed or logged.",
+        _FIXES.get(name_of(export), _FIX),
         export.site,
         related=(Related("comes back as a constant", entry.site),),
     )

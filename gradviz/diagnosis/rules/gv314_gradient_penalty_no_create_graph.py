@@ -4,7 +4,7 @@ What it does
     Follows the results of ``torch.autograd.grad(...)``, and ``.grad`` after a
     ``backward()``, without ``create_graph=True`` into a term that is added to a loss,
     or is the loss, or into a sum with what they are the derivative of (that is an
-    information only).
+    information only), or into a loss that depends on parameters by them alone.
 
 Why is this bad
     The term changes the number that is printed, not a single gradient.
@@ -36,8 +36,9 @@ from dataclasses import replace
 from math import prod
 
 from gradviz.diagnosis.rule import Hit, Related, Rule
+from gradviz.diagnosis.rules import _leaves
 from gradviz.diagnosis.rules._cuts import is_dead, sampled
-from gradviz.diagnosis.rules._flow import name_of
+from gradviz.diagnosis.rules._flow import Flow, name_of
 from gradviz.program.events import Backward, Call
 from gradviz.program.history import History
 from gradviz.program.values import Value
@@ -64,6 +65,7 @@ def _check(history: History) -> Iterator[Hit]:
                 break
         else:  # no term of its own
             yield from _beside(history, grad, constant, later)
+            yield from _learned(history, grad, constant, later)
         for root in after[:1]:
             dead = is_dead(root) and root.error is not None
             if dead and _reaches(history, constant, root):
@@ -144,6 +146,37 @@ def _beside(
                 return
 
 
+def _learned(
+    history: History, grad: Backward, constant: list[Value], later: list[Backward]
+) -> Iterator[Hit]:
+    """Yield a hit where leaves of an optimizer act on a loss by the gradient alone.
+
+    As the network of a learned loss does, by the step that is made with its gradient.
+    """
+    wanted = _leaves.wanted(history)
+    if grad.api != "grad" or wanted is None:
+        return
+    idle = wanted - _leaves.given_gradients(history) - _leaves.copies(history)
+    flow = history.once(Flow)
+    lost = idle & {
+        leaf for root in grad.roots for leaf in flow.leaves(root, grad.index)
+    }
+    made = {each.tensor for each in constant}
+    for root in later if lost else ():
+        if made & history.behind(root.roots, before=root.index):
+            hit = _hit(history, grad, root, None)
+            names = _leaves.listed(history, lost)
+            yield replace(
+                hit,
+                message=f"`{_API[grad.api]}` in {history.line(grad.site)} ran without "
+                f"create_graph, so its result is a constant: the backward pass in "
+                f"{history.line(root.site)} depends on {names} by it alone, and cannot "
+                "reach them.",
+                tensors=tuple(sorted(lost)),
+            )
+            return
+
+
 def _pass_with(join: Call, later: list[Backward]) -> Backward | None:
     nodes = {each.node for each in join.outputs}
     for backward in later:
@@ -153,7 +186,8 @@ def _pass_with(join: Call, later: list[Backward]) -> Backward | None:
 
 
 def _reaches(history: History, constant: list[Value], root: Backward) -> bool:
-    made = {value.tensor for _, value in _derived(history, constant, root.index)}
+    made = {each.tensor for each in constant}
+    made |= {value.tensor for _, value in _derived(history, constant, root.index)}
     return any(each.tensor in made for each in root.roots)
 
 

@@ -21,7 +21,8 @@ Use instead
             out.sum().backward()
 
 When it stays quiet
-    Where the log saw the tensor being made: GV301 to GV317 name the line that cut it.
+    Where the log saw the tensor being made: GV301 to GV317 name the line that cut it,
+    and GV314 the ``autograd.grad`` that gave it.
 
 References
     https://pytorch.org/docs/stable/notes/autograd.html
@@ -38,9 +39,11 @@ from gradviz.program.history import History
 
 def check(history: History) -> Iterator[Hit]:
     """Yield a hit for each pass from a tensor of unknown origin without a graph."""
+    results: set[int] = set()
     for backward in history.backwards:
         for root in backward.roots:
-            if root.requires_grad or history.producer(root) is not None:
+            known = history.producer(root) is not None or root.tensor in results
+            if root.requires_grad or known:
                 continue
             name = name_of(history, root, "the tensor")
             yield Hit(
@@ -55,6 +58,7 @@ def check(history: History) -> Iterator[Hit]:
                 explains=history.ended_by(backward),
                 certainty=0.6,
             )
+        results |= {each.tensor for each in backward.results if each}
 
 
 RULE = Rule("GV319", "root-without-graph", "error", check)

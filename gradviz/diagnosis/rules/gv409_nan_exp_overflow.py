@@ -51,7 +51,9 @@ def check(history: History) -> Iterator[Hit]:
             birth,
             f"{what} ({detail}{dtype} holds exp up to {limit}).",
             "Use the function that is safe by itself (torch.softmax, logsumexp, "
-            "sigmoid, softplus), or subtract the maximum before exp.",
+            "sigmoid, softplus), or keep its operand small: subtract the maximum of "
+            "weights that are normalised afterwards, clamp a learned logarithm "
+            "(`log_scale.clamp(max=10)`).",
         )
 
 

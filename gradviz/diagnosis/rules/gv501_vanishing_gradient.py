@@ -22,7 +22,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from gradviz.diagnosis.gradient_flow import Chain, chains, leaf_norms, user_place
+from gradviz.diagnosis.gradient_flow import (
+    Chain,
+    chains,
+    initialised,
+    leaf_norms,
+    user_place,
+)
 from gradviz.diagnosis.rule import Hit, Rule
 from gradviz.program.history import History
 
@@ -61,15 +67,22 @@ def _starves(history: History, chain: Chain) -> bool:
 
 def _hit(history: History, chain: Chain) -> Hit:
     node = chain.blamed(history, -1)
-    site = user_place(history, node)
+    place = user_place(history, node)
+    site = initialised(history, chain)
+    weights = ""
+    if site is not None:
+        weights = (
+            f" Their weights were made so small in `{history.text(site)}` "
+            f"({history.line(site)})."
+        )
     count = len(chain.nodes)
     factor = chain.ratio ** (1 / (count - 1))
     return Hit(
         f"The gradient shrinks on its way through {count} runs of {node.name}, most of "
-        f"it in `{history.text(site)}` ({history.line(site)}): its norm falls from "
+        f"it in `{history.text(place)}` ({history.line(place)}): its norm falls from "
         f"{chain.norms[0]:.2g} to {chain.norms[-1]:.2g}, about {factor:.2g} times per "
-        f"run, so that the earliest layers or steps hardly learn.",
-        culprit=site,
+        f"run, so that the earliest layers or steps hardly learn.{weights}",
+        culprit=site or place,
         fix="Use an activation that keeps the gradient (relu, gelu), weights "
         "initialised for it, normalisation or residual connections; over time steps "
         "use a gated cell.",

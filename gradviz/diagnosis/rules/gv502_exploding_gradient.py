@@ -22,7 +22,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from gradviz.diagnosis import nonfinite_words as words
-from gradviz.diagnosis.gradient_flow import Chain, chains, user_place
+from gradviz.diagnosis.gradient_flow import (
+    Chain,
+    chains,
+    initialised,
+    user_place,
+)
 from gradviz.diagnosis.nonfinite_kinds import of_kind
 from gradviz.diagnosis.rule import Hit, Rule
 from gradviz.program.history import History
@@ -65,15 +70,22 @@ def _extent(text: str) -> str:
 
 def _hit(history: History, chain: Chain) -> Hit:
     node = chain.blamed(history, 1)
-    site = user_place(history, node)
+    place = user_place(history, node)
+    site = initialised(history, chain)
+    weights = ""
+    if site is not None:
+        weights = (
+            f" Their weights were made so large in `{history.text(site)}` "
+            f"({history.line(site)})."
+        )
     count = len(chain.nodes)
     factor = chain.ratio ** (1 / (count - 1))
     return Hit(
         f"The gradient grows on its way through {count} runs of {node.name}, most of "
-        f"it in `{history.text(site)}` ({history.line(site)}): its norm rises from "
+        f"it in `{history.text(place)}` ({history.line(place)}): its norm rises from "
         f"{chain.norms[0]:.2g} to {chain.norms[-1]:.2g}, about {factor:.2g} times per "
-        f"run.",
-        culprit=site,
+        f"run.{weights}",
+        culprit=site or place,
         fix=_FIX,
         symptom=chain.backward.site,
         nodes=(node.key,),

@@ -42,6 +42,7 @@ from pathlib import PurePath
 from gradviz.diagnosis.rule import Hit, Related, Rule
 from gradviz.diagnosis.rules import _leaves
 from gradviz.diagnosis.rules._cuts import cuts, ends_graph
+from gradviz.diagnosis.rules._rewrapped import rewraps
 from gradviz.program.events import Call, ModuleCall
 from gradviz.program.history import History
 from gradviz.program.records import Module
@@ -67,6 +68,7 @@ def _idle(history: History) -> set[int]:
     wanted = _leaves.wanted(history)
     last = _leaves.last_seen(history)
     cut_off = {leaf for cut in cuts(history) for leaf in cut.lost}
+    cut_off |= {leaf for each in rewraps(history) for leaf in each.lost}
     needed = {
         key
         for key in _leaves.parameters(history)

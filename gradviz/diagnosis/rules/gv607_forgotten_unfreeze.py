@@ -122,6 +122,10 @@ def _dead_passes(history: History) -> Iterator[Hit]:
 
 def _explained(history: History, backward: Backward) -> Iterator[Hit]:
     behind = history.behind(backward.roots, backward.index)
+    seen = _leaves.last_seen(history)
+    used = [seen[each] for each in behind if each in seen]
+    if any(each.is_leaf and each.requires_grad for each in used):
+        return  # one that could learn was used, so the graph was cut elsewhere
     for site, tensors in _by_freeze(history, behind).items():
         yield Hit(
             f"The loss was computed from frozen parameters alone: "

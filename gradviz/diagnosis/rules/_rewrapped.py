@@ -1,0 +1,88 @@
+"""Results that were wrapped in a parameter, and what lost its gradient by it."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+
+from gradviz.diagnosis.rules import _leaves
+from gradviz.diagnosis.rules._flow import Flow
+from gradviz.diagnosis.rules._leaves import once
+from gradviz.diagnosis.rules._lifetime import frames
+from gradviz.program.events import Call
+from gradviz.program.history import History
+from gradviz.program.values import RawSite, Value
+
+
+@dataclass(frozen=True, slots=True)
+class Rewrap:
+    """A new parameter over the memory of a result whose leaves learn nothing."""
+
+    site: RawSite | None  # the line that wrapped the result
+    source: Call  # gave the result
+    use: Call  # took the parameter first
+    lost: frozenset[int]  # leaves behind the result that no pass reaches
+
+
+@once
+def rewraps(history: History) -> list[Rewrap]:
+    """Return the first parameter of each line that costs leaves their gradient."""
+    wanted = _leaves.wanted(history)
+    reached = _leaves.trained(history)
+    flow = Flow(history)
+    found: dict[RawSite | None, Rewrap] = {}
+    for use, made, source, value in _wrapped(history):
+        if made.tensor not in reached or made.tensor in (wanted or ()):
+            continue
+        behind = flow.leaves(value, source.index + 1)
+        lost = behind - reached - _leaves.copies(history)
+        if wanted is not None:
+            lost &= wanted
+        if lost:
+            site = _wrapping(history, use, made, source)
+            first = found.get(site, Rewrap(site, source, use, frozenset()))
+            found[site] = replace(first, lost=first.lost | lost)
+    return list(found.values())
+
+
+def _wrapped(history: History) -> Iterator[tuple[Call, Value, Call, Value]]:
+    """Yield first uses of parameters that share the memory of a result with a graph.
+
+    With the use and the parameter come the call that gave the result, and the result.
+    """
+    results: dict[int, tuple[Call, Value]] = {}
+    met: set[int] = set()
+    for call in history.calls:
+        for value in call.inputs:
+            if not (value.is_parameter and value.is_leaf and value.requires_grad):
+                continue
+            if value.tensor not in met and value.storage in results:
+                yield call, value, *results[value.storage]
+            met.add(value.tensor)
+        for value in call.outputs:
+            if value.requires_grad and not value.is_leaf:
+                results[value.storage] = call, value
+            elif not value.is_parameter:
+                results.pop(value.storage, None)
+
+
+def _wrapping(history: History, use: Call, made: Value, source: Call) -> RawSite | None:
+    """Return the line that wrapped the result, from the log or the program's text."""
+    maker = history.producer(made)
+    if maker is not None and maker.index < use.index:
+        return maker.site
+    facts = history.program.tensors.get(made.tensor)
+    if facts is not None and facts.made is not None:
+        return facts.made
+    for site in (*frames(source), *frames(use)):
+        if _names_parameter(history.places.statement(site)):
+            return site
+    return source.site
+
+
+def _names_parameter(statement: ast.stmt | None) -> bool:
+    return statement is not None and any(
+        isinstance(each, ast.Call) and ast.unparse(each.func).endswith("Parameter")
+        for each in ast.walk(statement)
+    )

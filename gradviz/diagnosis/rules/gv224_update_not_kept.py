@@ -1,0 +1,146 @@
+"""An update of a leaf is computed, bound to a name, and never used.
+
+What it does
+    Finds ``p = p - rate * p.grad`` in a loop over parameters, or in a function that was
+    given one: the local name moves to the result, and the parameter keeps its values.
+
+Why is this bad
+    Nothing is trained, and nothing says so: every pass differentiates with respect to
+    the values that the parameters were initialised with.
+
+Example
+    ::
+
+        with torch.no_grad():
+            for p in net.parameters():
+                p = p - 0.1 * p.grad
+
+Use instead
+    ::
+
+        with torch.no_grad():
+            for p in net.parameters():
+                p -= 0.1 * p.grad
+
+When it stays quiet
+    Where the result is used in any way, the parameter is written later, or an optimizer
+    steps it.
+
+References
+    https://docs.python.org/3/faq/programming.html#how-do-i-write-a-function-with-output-parameters-call-by-reference
+"""
+
+from __future__ import annotations
+
+import ast
+from collections import defaultdict
+from collections.abc import Iterator
+
+from gradviz.diagnosis.rule import Hit, Related, Rule
+from gradviz.diagnosis.rules import _leaves
+from gradviz.diagnosis.rules._lifetime import rebound, same_line
+from gradviz.program.events import Backward, Call
+from gradviz.program.history import History
+from gradviz.program.values import RawSite, Value
+
+_NEAR = 20  # calls of one statement that are looked at
+
+
+def _check(history: History) -> Iterator[Hit]:
+    gradients = _gradients(history)
+    told: set[RawSite | None] = set()
+    for number, call in enumerate(history.calls if gradients else ()):
+        if call.site in told or not call.outputs or not _is_unused(history, call):
+            continue
+        name = rebound(history, call.site)
+        if name is None or not name.isidentifier():
+            continue
+        for leaf in _updated(history, number, gradients):
+            again = _still_used(history, leaf, call)
+            if again is not None:
+                told.add(call.site)
+                yield _hit(history, call, name, leaf, again)
+                break
+
+
+def _gradients(history: History) -> dict[int, set[int]]:
+    """Return the gradients of each leaf: as ``.grad``, and from ``autograd.grad``."""
+    found: dict[int, set[int]] = defaultdict(set)
+    for call in history.calls:
+        if call.op == "grad.get" and call.inputs:
+            found[call.inputs[0].tensor] |= {each.tensor for each in call.outputs}
+    for backward in history.backwards:
+        for value, result in zip(backward.inputs, backward.results, strict=False):
+            if result is not None:
+                found[value.tensor].add(result.tensor)
+    return found
+
+
+def _is_unused(history: History, call: Call) -> bool:
+    return not call.writes and not any(
+        use.index > call.index
+        for each in call.outputs
+        for use in history.uses(each.tensor)
+    )
+
+
+def _updated(
+    history: History, number: int, gradients: dict[int, set[int]]
+) -> Iterator[Value]:
+    """Yield the leaves that a statement computes with, and with gradients of."""
+    last = history.calls[number]
+    behind = history.behind(last.inputs, before=last.index)
+    for call in history.calls[max(0, number - _NEAR) : number + 1]:
+        if not same_line(call.site, last.site):
+            continue
+        for value in call.inputs if call.outputs and call.op != "grad.get" else ():
+            learns = value.is_leaf and value.requires_grad
+            if learns and gradients.get(value.tensor, set[int]()) & behind:
+                yield value
+
+
+def _still_used(history: History, leaf: Value, update: Call) -> Backward | None:
+    """Return a later pass to a leaf that has kept the values from before the update."""
+    wanted = _leaves.wanted(history)
+    if wanted is not None and leaf.tensor in wanted:
+        return None
+    if history.writes(leaf.storage, after=update.index):
+        return None
+    for backward in history.backwards:
+        if backward.index > update.index and leaf.tensor in backward.leaves:
+            return backward
+    return None
+
+
+def _hit(
+    history: History, update: Call, name: str, leaf: Value, again: Backward
+) -> Hit:
+    kept = history.name(leaf, "the leaf")
+    return Hit(
+        f"{history.line(update.site).capitalize()} binds the name `{name}` to the "
+        f"result of its update, and nothing uses the result: {kept} keeps its values, "
+        f"and the backward pass in {history.line(again.site)} meets the old ones.",
+        update.site,
+        _fix(history, name, update.site),
+        symptom=again.site,
+        related=(Related("differentiates the old values", again.site),),
+        tensors=(leaf.tensor,),
+        certainty=0.9,
+    )
+
+
+def _fix(history: History, name: str, site: RawSite | None) -> str:
+    statement = history.places.statement(site)
+    step = f"{name} -= step"
+    value = statement.value if isinstance(statement, ast.Assign) else None
+    if isinstance(value, ast.BinOp) and ast.unparse(value.left) == name:
+        sign = {"Sub": "-=", "Add": "+="}.get(type(value.op).__name__)
+        if sign is not None:
+            step = f"{name} {sign} {ast.unparse(value.right)}"
+    return (
+        f"Write the new values into the tensor itself: `{step}` under "
+        "`torch.no_grad()`, or give the parameters to an optimizer."
+    )
+
+
+RULE = Rule("GV224", "update-not-kept", "warning", _check)

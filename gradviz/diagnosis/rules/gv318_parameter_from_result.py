@@ -1,0 +1,66 @@
+"""A result is wrapped in ``nn.Parameter``, which forgets the graph behind it.
+
+What it does
+    Finds parameters that a loss reaches and that were made of a result, where the
+    leaves behind the result get no gradient in the whole run.
+
+Why is this bad
+    ``nn.Parameter(t)`` is a new leaf over the memory of ``t``. The gradient ends there,
+    in a tensor that is thrown away with the forward pass; what ``t`` was computed from
+    stays as it was initialised.
+
+Example
+    ::
+
+        def forward(self, x):
+            scale = nn.Parameter(self.log_scale.exp())
+            return scale * self.layer(x)
+
+Use instead
+    ::
+
+        def forward(self, x):
+            scale = self.log_scale.exp()
+            return scale * self.layer(x)
+
+When it stays quiet
+    Where an optimizer steps the new parameter, as after a change of basis, or where the
+    leaves behind it learn by another path.
+
+References
+    https://pytorch.org/docs/stable/generated/torch.nn.parameter.Parameter.html
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from gradviz.diagnosis.rule import Hit, Related, Rule
+from gradviz.diagnosis.rules import _leaves
+from gradviz.diagnosis.rules._rewrapped import rewraps
+from gradviz.program.history import History
+
+
+def _check(history: History) -> Iterator[Hit]:
+    for found in rewraps(history):
+        names = _leaves.listed(history, found.lost)
+        count = len(history.backwards)
+        passes = f"none of {count} backward passes" if count > 1 else "no backward pass"
+        yield Hit(
+            f"`nn.Parameter` in {history.line(found.site)} makes a new leaf of a "
+            f"result: the graph behind it ends there, and {passes} can reach {names}. "
+            "The gradient goes to the new leaf, which no optimizer knows.",
+            found.site,
+            "Use the result itself, without `nn.Parameter`. Parameters are made once, "
+            "in `__init__`.",
+            symptom=history.backwards[-1].site,
+            related=(
+                Related("still had a graph here", found.source.site),
+                Related("used here", found.use.site),
+            ),
+            tensors=tuple(sorted(found.lost)),
+            certainty=0.9,
+        )
+
+
+RULE = Rule("GV318", "parameter-from-result", "warning", _check)

@@ -1,0 +1,111 @@
+"""GV506: two weights that are all 0, one behind the other, never begin to learn.
+
+What it does
+    Finds weights that are 0 in every element and get a gradient of exactly 0 in every
+    pass, because the result of one is multiplied with the other.
+Why is this bad
+    The gradient of each is a product with the other. Both are 0, so both gradients are
+    0, and no step ever changes that: the branch is dead without a word.
+Example
+    ``self.down = nn.Parameter(torch.zeros(d, r))`` and
+    ``self.up = nn.Parameter(torch.zeros(r, d))``, used as ``x @ self.down @ self.up``
+Use instead
+    Random values in one of them, as in LoRA: ``torch.randn(d, r) * 0.02`` in ``down``.
+When it stays quiet
+    One of the two is not 0, or any gradient is not 0, or there was one pass only.
+References
+    Hu et al., 2021, LoRA; Goodfellow et al., 2016, Deep Learning, section 8.4.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from gradviz.diagnosis.gradient_flow import leaf_norms, magnitude, origin
+from gradviz.diagnosis.op_families import of_op, plain
+from gradviz.diagnosis.rule import Hit, Related, Rule
+from gradviz.diagnosis.rules import _leaves
+from gradviz.program.events import Call
+from gradviz.program.history import History
+from gradviz.program.values import RawSite, Value
+
+_LEAST = 2  # passes that must agree
+
+
+def check(history: History) -> Iterator[Hit]:
+    """Yield the first pair of weights of each line that hold each other at 0."""
+    still = _without_gradient(history)
+    uses = _zero_weights(history, still) if len(still) > 1 else []
+    told: set[RawSite | None] = set()
+    for number, (call, value) in enumerate(uses):
+        behind = history.behind([call.inputs[0]], before=call.index)
+        for before, other in uses[:number]:
+            site = _made(history, other, before)
+            if other.tensor in behind and site not in told:
+                told |= {site, _made(history, value, call)}
+                yield _hit(history, site, (before, other), (call, value))
+                break
+
+
+def _without_gradient(history: History) -> set[int]:
+    """Return the leaves whose gradient was exactly 0 in each of several passes."""
+    norms: dict[int, list[float]] = {}
+    for backward in history.backwards:
+        for leaf, norm in leaf_norms(history, backward).items():
+            norms.setdefault(leaf, []).append(norm)
+    return {
+        leaf for leaf, found in norms.items() if len(found) >= _LEAST and not any(found)
+    }
+
+
+def _zero_weights(history: History, still: set[int]) -> list[tuple[Call, Value]]:
+    """Return the first product of each of these leaves that are all 0 there."""
+    wanted = _leaves.wanted(history)
+    found: dict[int, tuple[Call, Value]] = {}
+    for call in history.calls:
+        if not call.inputs or not _is_product(call):
+            continue
+        for value in call.inputs[1:]:
+            mine = value.tensor in still and (wanted is None or value.tensor in wanted)
+            if mine and len(value.shape) > 1 and magnitude(value.summary) == 0.0:
+                found.setdefault(value.tensor, (call, value))
+    return list(found.values())
+
+
+def _is_product(call: Call) -> bool:
+    op = plain(call.op)
+    return op.startswith("conv") or (of_op(call.op) == "product" and "add" not in op)
+
+
+def _made(history: History, value: Value, use: Call) -> RawSite | None:
+    maker = origin(history, value, use.index)
+    if maker is not None:
+        return maker.site
+    facts = history.program.tensors.get(value.tensor)
+    return None if facts is None else facts.made
+
+
+def _hit(
+    history: History,
+    site: RawSite | None,
+    first: tuple[Call, Value],
+    second: tuple[Call, Value],
+) -> Hit:
+    names = [history.name(value, "a weight") for _, value in (first, second)]
+    other = _made(history, second[1], second[0])
+    return Hit(
+        f"{names[0]} and {names[1]} are 0 in every element, and "
+        f"{history.line(second[0].site)} multiplies the result of one with the other: "
+        "the gradient of each is 0 as long as the other is. So it was in all "
+        f"{len(history.backwards)} backward passes, and neither can begin to learn.",
+        culprit=site or first[0].site,
+        fix="Initialise one of the two with random values; where the branch is to "
+        "begin at 0, leave the other one 0.",
+        symptom=history.backwards[-1].site,
+        related=(Related("0 as well", other), Related("multiplied", second[0].site)),
+        tensors=(first[1].tensor, second[1].tensor),
+        certainty=0.8,
+    )
+
+
+RULE = Rule("GV506", "zero-factors", "warning", check)
