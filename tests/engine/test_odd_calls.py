@@ -100,3 +100,24 @@ def test_refused_calls_are_worded_alike(line: str):
 def test_logcumsumexp_has_the_same_slopes_twice(kind: str):
     program = GRADIENTS.strip().replace("float64", kind).replace("\n", ";")
     check_line(f"{program};[t.view_as_real(e+0j).tolist() for e in (g,h)]")
+
+
+NODES = """
+x=t.tensor([1.,-2.],requires_grad=True);y=t.polar(x,x)
+x=t.tensor([[1.,2.],[3.,4.]],requires_grad=True);y=t.block_diag(x[0],x,x[0,0],t.ones(0))
+x=t.tensor([1.,-2.5],requires_grad=True);y=x.round(decimals=0)
+x=t.tensor([1.,-2.5],requires_grad=True);y=x.clone().round_(decimals=0)
+x=t.tensor([1.,-2.5],requires_grad=True);y=t.block_diag(x,t.ones(1,2,dtype=t.complex64))
+"""
+
+
+@pytest.mark.parametrize("line", NODES.strip().splitlines())
+def test_nodes_and_slopes_are_pytorchs(line: str):
+    check_line(f"{line};type(y.grad_fn).__name__")
+    check_line(f"{line};t.view_as_real(y+0j).tolist()")
+    weighed = "(y*t.arange(1,y.numel()+1).view(y.shape)*(1-2j)).real.sum()"
+    check_line(f"{line};t.autograd.grad({weighed},x)[0].tolist()")
+
+
+def test_conjugating_in_place_is_a_write():
+    check_line("x=t.ones(2);x.conj_physical_();x._version")

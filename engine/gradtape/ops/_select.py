@@ -92,6 +92,12 @@ def choose(xp: Any, mask: Any, first: Any, second: Any) -> Any:
     return found
 
 
+def check_wide(array: Any, name: str, refused: str = "iubc") -> None:
+    """Refuse floats of 16 bits as well, where PyTorch's kernel leaves them out."""
+    floats = array.dtype.kind in "fV" and array.dtype.itemsize == 2
+    check_floating(array, name, array.dtype.kind if floats else refused)
+
+
 def check_floating(array: Any, name: str, refused: str = "iubc") -> None:
     """Refuse other kinds in PyTorch's words for a kernel that has real ones alone."""
     if array.dtype.kind in refused:

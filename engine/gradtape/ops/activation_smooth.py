@@ -345,7 +345,8 @@ def rrelu_with_noise(
     training: bool = False,
 ) -> Any:
     """Multiply by slopes that were drawn where the input is negative, 1 elsewhere."""
-    check_floating(self, "rrelu_with_noise_out_cpu")
+    kernel = "rrelu_with_noise_out_cpu" if training else "leaky_relu_cpu"
+    check_floating(self, kernel)
     return self * noise
 
 

@@ -22,7 +22,7 @@ from ._operand import (
 )
 from ._over_gradient import times
 
-_NO_BOOL_MINUS = (
+NO_BOOL_MINUS = (
     "Subtraction, the `-` operator, with two bool tensors is not supported. Use the "
     "`^` or `logical_xor()` operator instead."
 )
@@ -57,7 +57,7 @@ def _check_alpha(_name: str, self: Any, other: Any, alpha: Any = 1) -> None:
 def _check_minus(name: str, self: Any, other: Any, alpha: Any = 1) -> None:
     kinds = kind_of(self) + kind_of(other)
     if kinds == "bb":
-        raise RuntimeError(_NO_BOOL_MINUS)
+        raise RuntimeError(NO_BOOL_MINUS)
     if "b" in kinds:
         raise RuntimeError(_NO_MIXED_MINUS)
     _check_alpha(name, self, other, alpha)

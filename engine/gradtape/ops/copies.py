@@ -284,4 +284,4 @@ def conj_physical_(input: Tensor) -> Tensor:
     """In-place version of conj_physical()."""
     from .._inplace import in_place
 
-    return in_place(OPS["_conj_physical"])(input) if input.dtype.is_complex else input
+    return in_place(OPS["_conj_physical"])(input)

@@ -142,7 +142,10 @@ def histogram(
             f"input with shape {list(flat.shape)} and weight with shape "
             f"{list(weight.shape)}"
         )
-    given = [bins] if isinstance(bins, Tensor) else [int(bins)]
+    edged = isinstance(bins, Tensor)
+    if edged and input._data.dtype.kind in "biuc":
+        raise not_implemented("histogram_cpu", input)
+    given = [bins] if edged else [int(bins)]
     hist, edges = histogramdd(flat, given, range=range, weight=wide, density=density)
     if out is not None:
         pairs = zip((hist, edges[0]), out, strict=True)
@@ -165,7 +168,8 @@ def histogramdd(
     ``bins`` is one number, a number per dimension, or a tensor of edges for each.
     """
     points = input._data
-    if points.dtype.kind != "f":
+    spaced = is_integer(bins) or not isinstance(next(iter(bins), None), Tensor)
+    if points.dtype.kind not in "fV" or (spaced and points.dtype.itemsize == 2):
         raise not_implemented("histogramdd", input)
     count = points.shape[-1]
     wanted: Sequence[Any] = [int(bins)] * count if is_integer(bins) else list(bins)

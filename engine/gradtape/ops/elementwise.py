@@ -65,7 +65,7 @@ def _logit_backward(F: Any, grad: Any, self: Any, eps: float | None) -> Any:
     return F.where(inside, grad / (self * (1 - self)), outside)
 
 
-@op({"self": _logit_backward}, **_FLOAT)
+@op({"self": _logit_backward}, check=leaves_out("c", "logit_cpu", 1), **_FLOAT)
 def logit(xp: Any, self: Array, eps: float | None = None) -> Any:
     """Return the logarithm of the odds; ``eps`` keeps away from 0 and 1."""
     x = self if eps is None else xp.clip(self, eps, 1 - eps)

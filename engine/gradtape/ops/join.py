@@ -300,6 +300,43 @@ def column_stack(tensors: Any, *, out: Tensor | None = None) -> Tensor:
     )
 
 
+def _as_blocks(shapes: Sequence[Sizes]) -> list[Sizes]:
+    """Return (rows, columns) of each block; vectors are rows, numbers one element."""
+    return [(1, 1, *shape)[-2:] for shape in shapes]
+
+
+def _block_diag_backward(F: Any, grad: Any, tensors_shape: Sequence[Sizes]) -> Any:
+    found: list[Any] = []
+    row = column = 0
+    for shape, (height, width) in zip(
+        tensors_shape, _as_blocks(tensors_shape), strict=True
+    ):
+        block = F.slice(grad, 0, row, row + height, 1)
+        block = F.slice(block, 1, column, column + width, 1)
+        for _ in range(2 - len(shape)):
+            block = F.select(block, 0, 0)
+        found.append(block)
+        row, column = row + height, column + width
+    return found
+
+
+@op(
+    {"tensors": _block_diag_backward},
+    name="block_diag",
+    method=False,
+    function=False,
+)
+def _block_diag(xp: Any, tensors: Arrays) -> Any:
+    blocks = _as_blocks([t.shape for t in tensors])
+    shape = tuple(map(sum, zip(*blocks, strict=True)))
+    whole = xp.zeros(shape, _common_dtype(tensors))
+    row = column = 0
+    for tensor, (height, width) in zip(tensors, blocks, strict=True):
+        whole[row : row + height, column : column + width] = tensor
+        row, column = row + height, column + width
+    return whole
+
+
 @public
 def block_diag(*tensors: Tensor) -> Tensor:
     """Put matrices along the diagonal of a matrix of zeros."""
@@ -310,16 +347,4 @@ def block_diag(*tensors: Tensor) -> Tensor:
                 "torch.block_diag: Input tensors must have 2 or fewer dimensions. "
                 f"Input {at} has {each.dim()} dimensions"
             )
-    blocks = [atleast_2d(t) for t in given]
-    if not blocks:
-        return FUNCTIONS["empty"](1, 0)
-    width = sum(b.size(1) for b in blocks)
-    rows: list[Tensor] = []
-    left = 0
-    for block in blocks:
-        height, own = block.shape
-        before = block.new_zeros(height, left)
-        after = block.new_zeros(height, width - left - own)
-        rows.append(cat([before, block, after], 1))
-        left += own
-    return cat(rows, 0)
+    return _block_diag(given) if given else FUNCTIONS["empty"](1, 0)

@@ -7,7 +7,7 @@ from typing import Any
 from .._define import Array, op
 from .._dtypes import DTYPE_OF, int64, uint8
 from ._operand import UNDERIVED, underived
-from ._select import check_floating
+from ._select import check_floating, check_wide
 from .loss import MEAN, NONE, reduced
 
 
@@ -148,7 +148,7 @@ def nll_loss(
 
     Raises IndexError for a class that does not exist.
     """
-    check_floating(self, "nll_loss_out_frame", "iub")
+    check_floating(self, "nll_loss_out_frame")
     return _nll_loss(xp, self, target, weight, reduction, ignore_index)
 
 
@@ -169,6 +169,7 @@ def nll_loss2d(
     ignore_index: int = -100,
 ) -> Any:
     """Pick each pixel's value at its class; return loss and total weight."""
+    check_floating(self, "nll_loss2d_forward_out_frame")
     return _nll_loss(xp, self, target, weight, reduction, ignore_index)
 
 
@@ -261,7 +262,7 @@ def multi_margin_loss(
     reduction: int = MEAN,
 ) -> Any:
     """Punish classes that come within a margin of the right one."""
-    check_floating(self, "multi_margin_loss_cpu_kernel")
+    check_wide(self, "multi_margin_loss_cpu_kernel")
     rows, index, gap = _margins(xp, self, target, margin, weight)
     losses = gap if p == 1 else gap * gap
     if weight is not None:
@@ -336,7 +337,7 @@ def multilabel_margin_loss(
     xp: Any, self: Array, target: Array, reduction: int = MEAN
 ) -> Any:
     """Punish classes that come within 1 of a target class; return loss and targets."""
-    check_floating(self, "multilabel_margin_loss_forward_out_frame")
+    check_wide(self, "multilabel_margin_loss_forward_out_frame")
     rows, listed, chosen = _labels(xp, self, target)
     losses = xp.zeros(rows.shape[0], self.dtype)
     for place in range(rows.shape[1]):

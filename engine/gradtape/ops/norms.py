@@ -14,9 +14,11 @@ from .._dtypes import dtype as DType
 from .._node_layout import LARGE
 from .._tensor import Tensor
 from ._operand import HIDDEN
+from ._product import scalar_name
 from ._reduction import as_dims, axes_of, finish, in_dtype, kept_shape, restored, wide
 from ._signature import ABSENT, dim_argument
 from ._sums import sums, total_of_squares
+from .arithmetic import NO_BOOL_MINUS
 
 
 def norm_backward(
@@ -131,7 +133,14 @@ def linalg_vector_norm(
 )
 def dist(xp: Any, self: Array, other: Array, p: float = 2) -> Any:
     """Return the p-norm of the difference of two tensors."""
+    if self.dtype.kind == "b":
+        raise RuntimeError(NO_BOOL_MINUS)
     apart = self - other
+    if apart.dtype.kind in "iu":
+        raise RuntimeError(
+            "norm(): input dtype should be either floating point or complex. Got "
+            f"{scalar_name(apart)} instead."
+        )
     found = xp.asarray(_norm_of(xp, apart, p, tuple(range(apart.ndim))))
     return found.astype(apart.real.dtype)
 

@@ -234,6 +234,28 @@ def complex_of(xp: Any, real: Array, imag: Array) -> Any:
     return whole
 
 
+def _polar_backward(F: Any, grad: Any, result: Any) -> Any:
+    conjugate = F.conj(grad)
+    return F.real(conjugate * F.sgn(result)), F.real(conjugate * (result * 1j))
+
+
+@op(
+    {("abs", "angle"): _polar_backward},
+    name="polar",
+    out=True,
+    out_rule=_SAME_OUT,
+    method=False,
+    function=False,
+)
+def _polar(xp: Any, abs: Array, angle: Array) -> Any:
+    check_parts(abs.dtype, angle.dtype)
+    kind = DTYPE_OF[abs.dtype].to_complex().numpy
+    parts = abs * xp.cos(angle), abs * xp.sin(angle)
+    whole = xp.empty(parts[0].shape, kind)
+    whole.real, whole.imag = parts
+    return whole
+
+
 @public
 @autocasts("polar")
 def polar(abs: Tensor, angle: Tensor, *, out: Tensor | None = None) -> Tensor:
@@ -245,5 +267,4 @@ def polar(abs: Tensor, angle: Tensor, *, out: Tensor | None = None) -> Tensor:
     """
     check_tensor(abs, "polar", "abs")
     check_tensor(angle, "polar", "angle", 2)
-    check_parts(abs._data.dtype, angle._data.dtype)
-    return complex_of(abs * angle.cos(), abs * angle.sin(), out=out)
+    return _polar(abs, angle, out=out)

@@ -14,7 +14,8 @@ from ._resize_kernels import Sizes, resized, spread_back
 _LETTERS = ("W", "H", "D")
 
 
-def _check(name: str, self: Any, dims: int, sizes: Sizes) -> None:
+def _check(name: str, kind: str, self: Any, sizes: Sizes) -> None:
+    dims = self.ndim - 2
     spatial = self.shape[2:]
     if len(sizes) != dims:
         raise RuntimeError(
@@ -36,11 +37,23 @@ def _check(name: str, self: Any, dims: int, sizes: Sizes) -> None:
         raise RuntimeError(
             f"Storage size calculation overflowed with sizes={list(whole)}"
         )
-    kind = self.dtype.kind
-    if kind == "b" or (kind in "iu" and self.dtype.name != "uint8"):
+    bytes_too = kind.startswith("nearest") or dims == 2
+    whole = self.dtype.kind in "biuc" and not (bytes_too and self.dtype.char == "B")
+    if whole or (kind.endswith("_aa") and self.dtype.itemsize == 2):
         raise NotImplementedError(
-            f"\"{name}_channels_last\" not implemented for '{scalar_name(self)}'"
+            f'"{_kernel(name, kind, dims, sizes)}" not implemented for '
+            f"'{scalar_name(self)}'"
         )
+
+
+def _kernel(name: str, kind: str, dims: int, sizes: Sizes) -> str:
+    """Return what PyTorch calls the kernel that a call comes to."""
+    if kind.endswith("_aa"):
+        return "compute_index_ranges_weights"
+    if dims == 2 and kind != "cubic" and sum(sizes) <= 128:
+        plain = name.replace("_upsample_nearest_exact", "upsample_nearest")
+        return f"{plain}_channels_last"
+    return f"compute_indices_weights_{kind.partition('-')[0]}"
 
 
 def _backward(kind: str) -> Callable[..., Any]:
@@ -100,7 +113,7 @@ def _one(name: str, kind: str, node: str) -> Callable[..., Any]:
         def plain(
             xp: Any, self: Array, output_size: Sizes, scales: float | None = None
         ) -> Any:
-            _check(name, self, 1, output_size)
+            _check(name, kind, self, output_size)
             return resized(xp, self, kind, output_size, False, (scales,))
 
         how: Any = lambda F, grad, self_shape, output_size, scales: back(  # noqa: E731
@@ -115,7 +128,7 @@ def _one(name: str, kind: str, node: str) -> Callable[..., Any]:
         align_corners: bool,
         scales: float | None = None,
     ) -> Any:
-        _check(name, self, 1, output_size)
+        _check(name, kind, self, output_size)
         return resized(xp, self, kind, output_size, align_corners, (scales,))
 
     def gradient(
@@ -143,7 +156,7 @@ def _two(name: str, kind: str, node: str) -> Callable[..., Any]:
             scales_h: float | None = None,
             scales_w: float | None = None,
         ) -> Any:
-            _check(name, self, 2, output_size)
+            _check(name, kind, self, output_size)
             scales = (scales_h, scales_w)
             return resized(xp, self, kind, output_size, False, scales)
 
@@ -167,7 +180,7 @@ def _two(name: str, kind: str, node: str) -> Callable[..., Any]:
         scales_h: float | None = None,
         scales_w: float | None = None,
     ) -> Any:
-        _check(name, self, 2, output_size)
+        _check(name, kind, self, output_size)
         scales = (scales_h, scales_w)
         return resized(xp, self, kind, output_size, align_corners, scales)
 
@@ -199,7 +212,7 @@ def _three(name: str, kind: str, node: str) -> Callable[..., Any]:
             scales_h: float | None = None,
             scales_w: float | None = None,
         ) -> Any:
-            _check(name, self, 3, output_size)
+            _check(name, kind, self, output_size)
             scales = (scales_d, scales_h, scales_w)
             return resized(xp, self, kind, output_size, False, scales)
 
@@ -226,7 +239,7 @@ def _three(name: str, kind: str, node: str) -> Callable[..., Any]:
         scales_h: float | None = None,
         scales_w: float | None = None,
     ) -> Any:
-        _check(name, self, 3, output_size)
+        _check(name, kind, self, output_size)
         scales = (scales_d, scales_h, scales_w)
         return resized(xp, self, kind, output_size, align_corners, scales)
 

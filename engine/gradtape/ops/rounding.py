@@ -90,17 +90,19 @@ def _round_decimals(xp: Any, self: Array, *, decimals: int) -> Any:
 
 
 @method(function=True)
-def round(input: Tensor, *, decimals: int = 0, out: Tensor | None = None) -> Tensor:
+def round(
+    input: Tensor, *, decimals: int | None = None, out: Tensor | None = None
+) -> Tensor:
     """Round half to even, to ``decimals`` digits after the point."""
-    if decimals == 0:
+    if decimals is None:
         return _round(input, out=out)
     return _round_decimals(input, decimals=decimals, out=out)
 
 
 @method()
-def round_(self: Tensor, *, decimals: int = 0) -> Tensor:
+def round_(self: Tensor, *, decimals: int | None = None) -> Tensor:
     """In-place version of round()."""
-    if decimals == 0:
+    if decimals is None:
         return _round_in_place(self)
     return _round_decimals_in_place(self, decimals=decimals)
 

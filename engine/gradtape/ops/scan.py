@@ -158,10 +158,10 @@ def _complex_scan(xp: Any, self: Any, dim: int) -> Any:
 
 def _running(name: str, ufunc: str, better: str) -> Any:
     def kernel(xp: Any, self: Array, dim: int) -> Any:
-        check_floating(self, f"{name}_cpu", "c")
         axis = wrap_dim(dim, self.ndim)
         if self.ndim == 0:
             return self.copy(), xp.zeros((), "int64")
+        check_floating(self, f"{name}_cpu", "c")
         values = getattr(xp, ufunc).accumulate(self, axis=axis)
         # A new place wherever an element equals the extreme so far: the last of ties.
         same = self == values

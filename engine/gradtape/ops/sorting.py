@@ -180,7 +180,6 @@ def _one(xp: Any, self: Any, places: Any, axis: int, keepdim: bool) -> Any:
     **HIDDEN,
 )
 def _kthvalue(xp: Any, self: Array, k: int, dim: int, keepdim: bool) -> Any:
-    check_floating(self, "kthvalue_cpu", "b")
     axis = wrap_dim(dim, self.ndim)
     if not 1 <= k <= (self.shape[axis] if self.ndim else 1):
         raise RuntimeError(
@@ -188,6 +187,7 @@ def _kthvalue(xp: Any, self: Array, k: int, dim: int, keepdim: bool) -> Any:
         )
     if self.ndim == 0:
         return self.copy(), xp.zeros((), "int64")
+    check_floating(self, "kthvalue_cpu", "bc")
     places = _sorted_places(xp, self, axis, False)
     return _one(xp, self, xp.take(places, [k - 1], axis), axis, keepdim)
 

@@ -13,6 +13,7 @@ from .._inplace import inplace
 from .._tensor import Tensor
 from . import _normal_kernels as normal
 from ._operand import HIDDEN, POINTWISE, in_place_by_operand, leaves_out
+from ._select import check_floating
 
 _TWO_OVER_ROOT_PI = 2.0 / sqrt(pi)
 
@@ -116,6 +117,8 @@ def _trigamma(xp: Any, self: Any) -> Any:
     **HIDDEN,
 )
 def _polygamma(xp: Any, self: Array, n: int) -> Any:
+    kernels = "digamma", "trigamma"
+    check_floating(self, kernels[n] if n < 2 else "polygamma", "c")
     special = _library(xp)
     if n == 0:
         found = special.psi(self)

@@ -10,6 +10,7 @@ from .._tensor import Tensor
 from ._arguments import wrap_dim
 from ._operand import HIDDEN
 from ._reduction import finish
+from ._select import check_floating
 from .reduce_extremes import picked_backward
 
 _VALUES_DTYPE = "expected scalar type '{result}' but got '{out}' for values output"
@@ -33,6 +34,7 @@ def _mode(xp: Any, self: Array, dim: int, keepdim: bool) -> Any:
     axis = wrap_dim(dim, self.ndim)
     if self.ndim == 0:
         return self.copy(), xp.zeros((), "int64")
+    check_floating(self, "mode_cpu", "c")
     order = xp.argsort(self, axis=axis, kind="stable")
     lines = xp.take_along_axis(self, order, axis)
     n = self.shape[axis]

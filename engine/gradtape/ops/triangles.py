@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from .._define import Array, method, op, public
-from .._dtypes import int64, parse_dtype
+from .._dtypes import int32, int64, parse_dtype
 from .._inplace import inplace
 from .._tensor import Tensor
 from ._arguments import check_tensor, wrap_dim
@@ -143,4 +143,8 @@ def _triangle(
     xp = module_on(device)
     find = getattr(xp, function)
     kind = int64 if dtype is None else parse_dtype(dtype, function)
+    if kind not in (int32, int64):
+        raise NotImplementedError(
+            f"\"{function}\" not implemented for '{kind.cpp_name}'"
+        )
     return made(xp.stack(find(row, offset, col)).astype(kind.numpy))

@@ -18,6 +18,7 @@ from ...ops import activation_cut as cutting
 from ...ops import activation_pieces as straight
 from ...ops import activation_smooth as smooth
 from ...ops._arguments import wrap_dim
+from ...ops._operand import not_implemented
 from ...ops.softmax import log_softmax as _log_softmax
 from ...ops.softmax import softmax as _softmax
 
@@ -213,6 +214,8 @@ def rrelu(
             "Lower bound should be less than or equal to the upper bound"
         )
     array = input._data
+    if training and array.dtype.char == "e":
+        raise not_implemented("rrelu_with_noise_out_cpu", input)
     noise = np.ones_like(array)
     negative = array <= 0
     if training:

@@ -48,7 +48,7 @@ def _max(
     check(input, dims, name, Window._make(given), ceil_mode, rows)
     if same and dims > 1:
         given[1] = ()  # a node says that no stride was given
-    if dims == 1 and not input.requires_grad:
+    if dims == 1 and rows and not input.requires_grad:
         check_kind(input, "max_pool1d_impl", "iubc")
     else:
         check_kind(input, f"max_pool{max(dims, 2)}d", "bc")
@@ -205,7 +205,8 @@ def _average(
         given[1] = ()
     if input.dtype is not int64:
         label = "avg_pool3d_out_frame" if dims == 3 else "avg_pool2d"
-        check_kind(input, label, "iubc")
+        halves = dims == 3 and input.element_size() == 2
+        check_kind(input, label, "iubcfV" if halves else "iubc")
     if dims == 3:
         return averages.avg_pool3d(input, *given, *options)
     if dims == 2:
