@@ -61,3 +61,51 @@ def test_antialiasing_refuses_halves(kind: str):
         f"x=t.ones(1,1,4,4,dtype=t.{kind});t.nn.functional."
         "interpolate(x,size=(3,3),mode='bilinear',antialias=True).shape"
     )
+
+
+MET = """
+t.clamp_min(b,True)
+t.clamp_max(b,True)
+t.clamp(b,True,True)
+t.clamp(b,True)
+t.clamp(b,None,True)
+t.clamp(b,b,b)
+b.clone().clamp_min_(True)
+t.clamp_min(b,0)
+t.pow(True,b)
+t.pow(2,b)
+t.special.zeta(b,h)
+t.special.zeta(b.long(),h)
+t.special.zeta(t.tensor(2.),h)
+t.special.zeta(h,t.ones(3))
+t.special.zeta(h,h.double()[0])
+t.special.zeta(h.bfloat16(),h)
+t.special.hermite_polynomial_h(b,h)
+t.special.hermite_polynomial_h(2,h)
+t.max(h,True)
+t.max(h,0.)
+t.min(h,0.)
+t.max(h,b)
+"""
+
+
+@pytest.mark.parametrize("line", MET.strip().splitlines())
+def test_kinds_that_meet_give_what_pytorch_gives(line: str):
+    check_line(f"b=t.ones(3,dtype=t.bool);h=t.ones(3,dtype=t.half);{line}")
+
+
+AT_EDGES = """
+t.softmax(t.ones((),dtype=k),0)
+t.softmax(t.ones(2,3,dtype=k),0).shape
+t.softmax(t.ones(2,0,dtype=k),1).shape
+t.log_softmax(t.ones((),dtype=k),0)
+t.ldexp(t.ones(3,dtype=k),t.ones(3,dtype=t.bool))
+t.median(t.ones(2,3,dtype=k),1)[0]
+t.nanmedian(t.ones(2,3,dtype=k),1)[0]
+"""
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("line", AT_EDGES.strip().splitlines())
+def test_edges_take_and_refuse_kinds_as_in_pytorch(line: str, kind: str):
+    check_line(f"k=t.{kind};{line}")

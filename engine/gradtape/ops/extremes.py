@@ -15,6 +15,7 @@ from ._operand import (
     aliases,
     in_place_by_operand,
     kind_of,
+    leaves_out,
     not_implemented,
     refuses,
 )
@@ -111,7 +112,11 @@ def _check_clamp(_name: str, self: Any, *bounds: Any) -> None:
     if kinds == "c":
         raise NotImplementedError(_NO_CLAMP)
     if kinds == "b":
-        raise not_implemented("clamp_cpu", self)
+        if any(isinstance(each, Tensor) for each in bounds):
+            raise not_implemented("clamp_cpu", self)
+        low, high = (*bounds, None)[:2]
+        one = "" if None not in (low, high) else "_max" if low is None else "_min"
+        raise not_implemented(f"clamp{one}_scalar_cpu", self)
 
 
 def _clamped(xp: Any, self: Any, low: Any, high: Any) -> Any:
@@ -188,6 +193,7 @@ def _clamp_tensors(
     {"self": lambda F, grad, self, min: F.where(self >= min, grad, 0.0)},
     name="clamp_min",
     key="_clamp_min_number",
+    check=leaves_out("b", "clamp_min_scalar_cpu"),
     out_rule=OWN_DTYPE,
     **POINTWISE,
     **HIDDEN,
@@ -218,6 +224,7 @@ def _clamp_min_tensor(xp: Any, self: Array, min: Array) -> Any:
     {"self": lambda F, grad, self, max: F.where(self <= max, grad, 0.0)},
     name="clamp_max",
     key="_clamp_max_number",
+    check=leaves_out("b", "clamp_max_scalar_cpu"),
     out_rule=OWN_DTYPE,
     **POINTWISE,
     **HIDDEN,

@@ -7,7 +7,7 @@ from typing import Any
 
 from .. import return_types
 from .._define import Array, method, op
-from .._dtypes import int32
+from .._dtypes import bool_, int32
 from .._inplace import inplace
 from .._tensor import Tensor
 from ._arguments import check_tensor
@@ -18,6 +18,11 @@ from ._reduction import axes_of, finish
 _LOG_2 = log(2.0)
 
 
+def _check_exponents(_name: str, self: Any, other: Any) -> None:
+    if self.dtype.is_floating_point and other.dtype is bool_:
+        raise NotImplementedError("\"ldexp_cpu_exp\" not implemented for 'Bool'")
+
+
 @op(
     {
         "self": lambda F, grad, other: grad * F.conj(F.exp(other * _LOG_2)),
@@ -26,6 +31,7 @@ _LOG_2 = log(2.0)
     promotion="float",
     pointwise=True,
     out=True,
+    check=_check_exponents,
 )
 def ldexp(xp: Any, self: Array, other: Array) -> Any:
     """Return ``self * 2 ** other``.

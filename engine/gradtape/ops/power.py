@@ -119,6 +119,7 @@ def _pow_tensors(xp: Any, self: Array, exponent: Array) -> Any:
     {"exponent": _pow_backward_number},
     key="_pow_of_number",
     node="PowBackward2",
+    check=leaves_out("b", "pow"),
     **{**_FACTS, "pointwise": False},
 )
 def _pow_of_number(xp: Any, self: Operand, exponent: Array) -> Any:

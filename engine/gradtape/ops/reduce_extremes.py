@@ -253,7 +253,8 @@ def _picking(name: str) -> Any:
         axis: Any = ABSENT,
         keepdims: Any = ABSENT,
     ) -> Any:
-        if not isinstance(input, Tensor):
+        odd = isinstance(dim, bool | float | complex)  # NumPy's own floats too
+        if odd or not isinstance(input, Tensor):
             given = [input] if dim is ABSENT else [input, dim]
             raise TypeError(
                 _SIGNATURES.format(

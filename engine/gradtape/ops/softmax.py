@@ -17,15 +17,15 @@ from ._sums import inner_sums
 
 def _shifted(xp: Any, self: Any, dim: int, name: str) -> tuple[Any, int]:
     """Subtract the largest value along the dimension, so that exp stays finite."""
+    axis = wrap_dim(dim, self.ndim)
+    if not self.size:
+        return xp.empty(self.shape, self.dtype), axis
     if self.dtype.kind in "iubc":
-        last = wrap_dim(dim, self.ndim) == self.ndim - 1
+        last = axis >= self.ndim - 1
         kernel = f"{name}_lastdim_kernel_impl" if last else f"{name}_kernel_impl"
         raise NotImplementedError(
             f"\"{kernel}\" not implemented for '{scalar_name(self)}'"
         )
-    axis = wrap_dim(dim, self.ndim)
-    if not self.size:
-        return xp.empty(self.shape, self.dtype), axis
     highest = self.max(axis=axis, keepdims=True) if self.ndim else self
     return xp.subtract(self, highest, xp.empty(self.shape, self.dtype)), axis
 
@@ -48,6 +48,8 @@ def _total(xp: Any, array: Any, axis: int) -> Any:
 @rounded_once
 def _softmax(xp: Any, self: Array, dim: int) -> Any:
     found, axis = _shifted(xp, self, dim, "softmax")
+    if not found.size:
+        return found
     xp.exp(found, found)
     return xp.divide(found, _total(xp, found, axis), found)
 
@@ -90,6 +92,8 @@ def _softmax_backward_data(xp: Any, grad_output: Array, output: Array, dim: int)
 @rounded_once
 def _log_softmax(xp: Any, self: Array, dim: int) -> Any:
     found, axis = _shifted(xp, self, dim, "log_softmax")
+    if not found.size:
+        return found
     total = _total(xp, xp.exp(found), axis)
     return xp.subtract(found, xp.log(total), found)
 

@@ -244,9 +244,11 @@ def _declare_median(name: str, skip_nan: bool) -> Any:
             )
         return _one(xp, self, _middle(xp, self, axis, skip_nan), axis, keepdim)
 
-    check = leaves_out("bc", "median_cpu", 1)
-    facts: dict[str, Any] = {"name": name, "check": check, **HIDDEN}
-    whole = op({"self": _even}, key=f"_{name}_all", **facts)(of_all)
+    facts: dict[str, Any] = {"name": name, **HIDDEN}
+    whole_check, check = (
+        leaves_out("bc", label, 1) for label in ("median_cpu", "median_out")
+    )
+    whole = op({"self": _even}, key=f"_{name}_all", check=whole_check, **facts)(of_all)
     by_dim = op(
         _PICKED_ONE,
         key=f"_{name}_dim",
@@ -254,6 +256,7 @@ def _declare_median(name: str, skip_nan: bool) -> Any:
         outputs=2,
         output_names=_NAMES,
         out=True,
+        check=check,
         **facts,
     )(along)
     kind = getattr(return_types, name)

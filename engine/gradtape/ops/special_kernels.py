@@ -7,10 +7,10 @@ from typing import Any
 
 import numpy as np
 
+from .._dtypes import result_type_of
 from .._op import Check
-from .._tensor import Tensor
 from ._lapack import host
-from ._operand import HIDDEN, POINTWISE, kind_of, not_implemented
+from ._operand import HIDDEN, POINTWISE, kind_of, not_implemented, operand_of
 
 
 def library(xp: Any) -> Any:
@@ -54,9 +54,11 @@ def lacks(label: str, half: bool = False, integers: bool = False) -> Check:
 
     def check(_name: str, *args: Any) -> None:
         operands = args[:2]
-        tensors = [a for a in operands if isinstance(a, Tensor)]
         kind = kind_of(*operands)
-        small = half and kind == "f" and all(t._data.itemsize == 2 for t in tensors)
+        small = False
+        if half and kind == "f":
+            met = result_type_of([operand_of(a) for a in operands])
+            small = met.itemsize == 2
         if kind == "c" or small or (integers and kind in "biu"):
             raise not_implemented(label, *operands)
 
