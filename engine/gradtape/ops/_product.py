@@ -6,6 +6,7 @@ from typing import Any
 
 from .._dtypes import CPP_TYPE, DTYPE_OF
 from .._errors import legacy_type_name
+from ._faint import multiply
 
 _EXPANDED = (
     "The expanded size of the tensor ({wanted}) must match the existing size ({given}) "
@@ -25,9 +26,11 @@ def product(xp: Any, left: Any, right: Any, name: str) -> Any:
     if left.dtype.itemsize == 2 and kind in "fV":
         wide = xp.matmul(left.astype("float32"), right.astype("float32"))
         return wide.astype(left.dtype)
+    if left.ndim == right.ndim == 2:
+        return multiply(xp.dot, left, right)
     if left.ndim <= 2:
         return xp.dot(left, right)
-    return xp.matmul(_blas_ready(xp, left), _blas_ready(xp, right))
+    return multiply(xp.matmul, _blas_ready(xp, left), _blas_ready(xp, right))
 
 
 def suit_blas(left: Any, right: Any) -> bool:

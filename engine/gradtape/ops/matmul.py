@@ -12,6 +12,7 @@ from .._define import FUNCTIONS, Array, op
 from .._dtypes import CPP_TYPE, DTYPE_OF
 from .._errors import legacy_type_name
 from .._inplace import inplace
+from ._faint import multiply
 from ._into import SAME_DTYPE
 from ._product import (
     adjoint,
@@ -71,7 +72,7 @@ def mm(xp: Any, self: Array, mat2: Array) -> Any:
             [3.]])
     """
     if suit_blas(self, mat2):
-        return xp.dot(self, mat2)
+        return multiply(xp.dot, self, mat2)
     for name, matrix in (("self", self), ("mat2", mat2)):
         if matrix.ndim != 2:
             raise RuntimeError(f"{name} must be a matrix")
@@ -102,7 +103,7 @@ def addmm(
     """Return ``beta * self + alpha * mat1 @ mat2``; ``self`` is broadcast."""
     is_bias = self.shape == mat2.shape[1:] and self.dtype is mat1.dtype
     if is_bias and beta == alpha == 1 and suit_blas(mat1, mat2):
-        found = xp.dot(mat1, mat2)
+        found = multiply(xp.dot, mat1, mat2)
         return xp.add(found, self, found)
     for name, matrix in (("mat1", mat1), ("mat2", mat2)):
         if matrix.ndim != 2:
