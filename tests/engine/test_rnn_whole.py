@@ -62,8 +62,8 @@ def test_long_runs_are_computed_in_pieces() -> None:
 
     def program(t: Any) -> Any:
         t.manual_seed(5)
-        layer, x = t.nn.LSTM(3, 32), t.randn(70, 16, 3, requires_grad=True)
-        assert _lstm_kernels.CHUNK < 70 * 4 * 32 * 16
+        layer, x = t.nn.LSTM(3, 32), t.randn(140, 16, 3, requires_grad=True)
+        assert _lstm_kernels.CHUNK < 140 * 4 * 32 * 16
         return gradients(t, layer, [layer(x)[0].sin()], x)
 
     assert_same(program, rtol=5e-3)

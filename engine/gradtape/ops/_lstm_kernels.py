@@ -1,9 +1,10 @@
 """One LSTM layer over a whole sequence on arrays, forward and backward.
 
-A step is one matrix product and ten passes over blocks that lie in one piece: states
-are kept as (features, batch), so that each gate is a run of memory, and what enters a
-step is one column of input, state and a one for the biases. With 200 steps, 64 inputs,
-128 units and a batch of 32 this is 5 times as fast as recording every op of a step.
+A step is one batch of matrix products and ten passes over blocks that lie in one piece:
+what enters a step is one row of input, state and a one for the biases, and each gate
+is a run of memory over all steps, so that weights take in theirs in one product. With
+200 steps, 64 inputs, 128 units and a batch of 32 this is 5 times as fast as recording
+every op of a step.
 
 Hochreiter and Schmidhuber, "Long Short-Term Memory", 1997, with the forget gate of
 Gers et al., 2000: ``c' = f * c + i * g`` and ``h' = o * tanh(c')``.
@@ -11,10 +12,20 @@ Gers et al., 2000: ``c' = f * c + i * g`` and ``h' = o * tanh(c')``.
 
 from __future__ import annotations
 
+from math import prod
 from typing import Any, NamedTuple
 
-CHUNK = 1 << 17
+from ._faint import FAINT, multiply
+
+CHUNK = 1 << 18
 """Elements of gates whose slopes are computed at once: they stay in the cache."""
+
+PIECE, SMALL = 32, 10**6
+"""Units of a gate in one product, where that has no more terms than ``SMALL``.
+
+OpenBLAS reads small matrices where they lie; larger ones it first copies into panels,
+which took a third of the time of a step.
+"""
 
 # PyTorch's gates come as i, f, g, o. Here the three sigmoids are neighbours, and so
 # are the three gates that the cell's gradient goes to.
@@ -24,25 +35,25 @@ _ORDER = (3, 0, 1, 2)
 class Tape(NamedTuple):
     """What one run leaves for its backward; all of it lies in one block of memory."""
 
-    entered: Any  # (steps + 1, inputs + units + 1, batch): input, state, one
-    gates: Any  # (steps, 4, units, batch): o, i, f, g after their functions
-    cells: Any  # (steps + 1, units, batch)
-    bent: Any  # (steps, units, batch): tanh of the cells
+    entered: Any  # (steps + 1, batch, inputs + units + 1): input, state, one
+    gates: Any  # (4, steps, batch, units): o, i, f, g after their functions
+    cells: Any  # (steps + 1, batch, units)
+    bent: Any  # (steps, batch, units): tanh of the cells
 
 
 def tape_of(block: Any, sizes: tuple[int, int, int, int]) -> Tape:
     """Cut a block into its parts; ``sizes``: steps, batch, inputs, units."""
     steps, batch, inputs, units = sizes
     shapes = (
-        (steps + 1, inputs + units + 1, batch),
-        (steps, 4, units, batch),
-        (steps + 1, units, batch),
-        (steps, units, batch),
+        (steps + 1, batch, inputs + units + 1),
+        (4, steps, batch, units),
+        (steps + 1, batch, units),
+        (steps, batch, units),
     )
     parts: list[Any] = []
     begin = 0
     for shape in shapes:
-        end = begin + _volume(shape)
+        end = begin + prod(shape)
         parts.append(block[begin:end].reshape(shape))
         begin = end
     return Tape(*parts)
@@ -54,23 +65,34 @@ def block_size(sizes: tuple[int, int, int, int]) -> int:
     return batch * ((steps + 1) * (inputs + 2 * units + 1) + 5 * steps * units)
 
 
-def _volume(shape: tuple[int, ...]) -> int:
-    size = 1
-    for length in shape:
-        size *= length
-    return size
+def _joined(xp: Any, weights: tuple[Any, ...]) -> Any:
+    """Return the weights as (4, inputs + units + 1, units), gates in our order.
 
-
-def _joined(xp: Any, by_input: Any, by_state: Any, biases: Any) -> Any:
-    """Return the weights as (4 * units, inputs + units + 1), gates in our order."""
+    The three sigmoids' are negative, for sigmoid(x) = 1 / (1 + exp(-x)).
+    """
+    by_input, by_state, *biases = weights
     units, inputs = by_state.shape[0] // 4, by_input.shape[1]
-    found = xp.empty((4, units, inputs + units + 1), by_input.dtype)
+    found = xp.empty((4, inputs + units + 1, units), by_input.dtype)
     for gate, theirs in enumerate(_ORDER):
         rows = slice(theirs * units, (theirs + 1) * units)
-        found[gate, :, :inputs] = by_input[rows]
-        found[gate, :, inputs:-1] = by_state[rows]
-        found[gate, :, -1] = biases[rows]
+        found[gate, :inputs] = by_input[rows].T
+        found[gate, inputs:-1] = by_state[rows].T
+        xp.add(biases[0][rows], biases[1][rows], found[gate, -1])
+    xp.negative(found[:3], found[:3])
     return found
+
+
+def _in_pieces(xp: Any, joined: Any, gates: Any) -> tuple[Any, Any]:
+    """Return weights and, for each step, gates as batches of narrow matrices.
+
+    They are (4, pieces, inputs + units + 1, width) and (4, pieces, batch, width).
+    """
+    _, entering, units = joined.shape
+    small = units % PIECE == 0 and gates.shape[2] * entering * PIECE <= SMALL
+    width = PIECE if small else units
+    cut = joined.reshape(4, entering, -1, width).swapaxes(1, 2)
+    pieces = gates.reshape(*gates.shape[:3], -1, width).transpose(1, 0, 3, 2, 4)
+    return xp.ascontiguousarray(cut), pieces
 
 
 def forward(
@@ -81,42 +103,37 @@ def forward(
     ``weights`` are of input and state, then their biases; the tape goes to ``block``.
     """
     steps, batch, inputs = input.shape
-    units = hidden.shape[1]
-    tape = tape_of(block, (steps, batch, inputs, units))
-    entered, gates = tape.entered, tape.gates
-    entered[:steps, :inputs] = input.swapaxes(1, 2)
-    entered[:, -1] = 1
-    states = entered[:, inputs:-1]
-    states[0] = hidden.T
-    tape.cells[0] = cell.T
-    joined = _joined(xp, weights[0], weights[1], weights[2] + weights[3])
-    xp.negative(joined[:3], joined[:3])  # for sigmoid(x) = 1 / (1 + exp(-x))
-    joined = joined.reshape(4 * units, -1)
-    one = xp.ones((), input.dtype)
-    added = xp.empty((units, batch), input.dtype)
-    for column, raw, gate, before, after, bent, state in zip(
+    tape = tape_of(block, (steps, batch, inputs, hidden.shape[1]))
+    entered, cells = tape.entered, tape.cells
+    entered[:steps, :, :inputs] = input
+    entered[:, :, -1] = 1
+    states = entered[:, :, inputs:-1]
+    states[0], cells[0] = hidden, cell
+    joined, pieces = _in_pieces(xp, _joined(xp, weights), tape.gates)
+    rising = tape.gates[:3].swapaxes(0, 1)
+    following = cells[1:], tape.bent, states[1:]
+    one, added = xp.ones((), input.dtype), xp.empty_like(cells[0])
+    for row, raw, three, leave, enter, forget, fresh, before, after, bent, state in zip(
         entered[:steps],
-        gates.reshape(steps, 4 * units, batch),
-        gates,
-        tape.cells[:steps],
-        tape.cells[1:],
-        tape.bent,
-        states[1:],
+        pieces,
+        rising,
+        *tape.gates,
+        cells[:-1],
+        *following,
         strict=True,
     ):
-        xp.dot(joined, column, raw)
-        rising, (leave, enter, forget, fresh) = gate[:3], gate
-        xp.exp(rising, rising)
-        xp.add(rising, one, rising)
-        xp.divide(one, rising, rising)  # twice as fast as reciprocal
+        xp.matmul(row, joined, raw)
+        xp.exp(three, three)
+        xp.add(three, one, three)
+        xp.divide(one, three, three)  # twice as fast as reciprocal
         xp.tanh(fresh, fresh)
         xp.multiply(forget, before, after)
         xp.multiply(enter, fresh, added)
         xp.add(after, added, after)
         xp.tanh(after, bent)
         xp.multiply(leave, bent, state)
-    outputs = xp.ascontiguousarray(states[1:].swapaxes(1, 2))
-    return outputs, outputs[-1].copy(), xp.ascontiguousarray(tape.cells[-1].T)
+    outputs = xp.ascontiguousarray(states[1:])
+    return outputs, outputs[-1].copy(), cells[-1].copy()
 
 
 class Incoming(NamedTuple):
@@ -127,14 +144,6 @@ class Incoming(NamedTuple):
     cell: Any
 
 
-class _Moving(NamedTuple):
-    """Gradients that a backward run moves along, step by step, in place."""
-
-    state: Any  # (inputs + units, batch): of the input, then of h; or of h alone
-    cell: Any  # (units, batch)
-    inputs: Any  # (steps, inputs, batch), filled as the steps are done; or None
-
-
 def backward(
     xp: Any,
     incoming: Incoming,
@@ -143,45 +152,35 @@ def backward(
     into_input: bool = True,
 ) -> tuple[Any, ...]:
     """Return the gradients of input, the four weights, and the first h and c."""
-    steps, _, units, batch = tape.gates.shape
-    inputs = tape.entered.shape[1] - units - 1
+    _, steps, batch, units = tape.gates.shape
+    inputs = tape.entered.shape[2] - units - 1
     dtype = tape.gates.dtype
-    joined = _joined(xp, *weights[:3]).reshape(4 * units, -1)
-    back = xp.ascontiguousarray(joined[:, 0 if into_input else inputs : -1].T)
-    moving = _Moving(
-        xp.zeros((back.shape[0], batch), dtype),
-        xp.zeros((units, batch), dtype),
-        xp.empty((steps, inputs, batch), dtype) if into_input else None,
-    )
-    if incoming.hidden is not None:
-        moving.state[-units:] = incoming.hidden.T
-    if incoming.cell is not None:
-        moving.cell[...] = incoming.cell.T
-    total = xp.zeros((4 * units, inputs + units + 1), dtype)
+    by_input, by_state = (w.reshape(4, units, -1)[list(_ORDER)] for w in weights[:2])
+    moving = [xp.zeros((batch, units), dtype) for _ in range(2)]  # of h and of c
+    for into, given in zip(moving, incoming[1:], strict=True):
+        if given is not None:
+            into[...] = given
+    into_inputs = xp.empty((steps, batch, inputs), dtype) if into_input else None
+    total = xp.zeros((4, units, inputs + units + 1), dtype)
     length = max(1, CHUNK // max(1, 4 * units * batch))
     for end in range(steps, 0, -length):
         span = slice(max(0, end - length), end)
-        given = None
-        if incoming.outputs is not None:
-            given = xp.ascontiguousarray(incoming.outputs[span].swapaxes(1, 2))
-        slopes = _steps_back(xp, given, tape, span, back, moving)
-        slopes = slopes.reshape(-1, 4 * units, batch).swapaxes(0, 1)
-        seen = tape.entered[span].swapaxes(0, 1).reshape(total.shape[1], -1)
-        total += xp.dot(slopes.reshape(4 * units, -1), seen.T)
-    return (
-        xp.ascontiguousarray(moving.inputs.swapaxes(1, 2)) if into_input else None,
-        *_parted(xp, total, inputs),
-        xp.ascontiguousarray(moving.state[-units:].T),
-        xp.ascontiguousarray(moving.cell.T),
-    )
+        given = None if incoming.outputs is None else incoming.outputs[span]
+        slopes = _steps_back(xp, given, tape, span, by_state, moving)
+        slopes = slopes.reshape(4, -1, units)
+        seen = tape.entered[span].reshape(-1, total.shape[2])
+        total += multiply(xp.matmul, slopes.swapaxes(1, 2), seen)
+        if into_inputs is not None:
+            by_gate = multiply(xp.matmul, slopes, by_input)
+            xp.add.reduce(by_gate, 0, out=into_inputs[span].reshape(-1, inputs))
+    return (into_inputs, *_parted(xp, total, inputs), *moving)
 
 
 def _parted(xp: Any, total: Any, inputs: int) -> tuple[Any, Any, Any, Any]:
     """Undo :func:`_joined` for a gradient, which both biases share."""
-    by_gate = total.reshape(4, total.shape[0] // 4, -1)
-    theirs = xp.empty_like(by_gate)
-    theirs[list(_ORDER)] = by_gate
-    rows = theirs.reshape(total.shape)
+    theirs = xp.empty_like(total)
+    theirs[list(_ORDER)] = total
+    rows = theirs.reshape(-1, total.shape[2])
     bias = rows[:, -1].copy()
     return rows[:, :inputs].copy(), rows[:, inputs:-1].copy(), bias, bias.copy()
 
@@ -189,18 +188,17 @@ def _parted(xp: Any, total: Any, inputs: int) -> tuple[Any, Any, Any, Any]:
 def _slopes(xp: Any, tape: Tape, span: slice) -> tuple[Any, Any]:
     """Return what the gradients of h and c are multiplied by, for some steps.
 
-    First (n, 4, units, batch): from h to the gate o, from c to i, f and g. Second
-    (n, units, batch): from h to c.
+    First (4, n, batch, units): from h to the gate o, from c to i, f and g. Second
+    (n, batch, units): from h to c.
     """
-    gates, bent = tape.gates[span], tape.bent[span]
-    leave, enter, fresh = gates[:, 0], gates[:, 1], gates[:, 3]
+    gates, bent = tape.gates[:, span], tape.bent[span]
+    leave, enter, _, fresh = gates
     found = xp.multiply(gates, gates)
-    rising = found[:, :3]
-    xp.subtract(gates[:, :3], rising, rising)  # s * (1 - s)
-    rising[:, 0] *= bent
-    rising[:, 1] *= fresh
-    rising[:, 2] *= tape.cells[span]
-    falling = found[:, 3]
+    rising, falling = found[:3], found[3]
+    xp.subtract(gates[:3], rising, rising)  # s * (1 - s)
+    rising[0] *= bent
+    rising[1] *= fresh
+    rising[2] *= tape.cells[span]
     xp.subtract(1, falling, falling)  # 1 - tanh ** 2
     falling *= enter
     through = xp.multiply(bent, bent)
@@ -210,29 +208,27 @@ def _slopes(xp: Any, tape: Tape, span: slice) -> tuple[Any, Any]:
 
 
 def _steps_back(
-    xp: Any, given: Any, tape: Tape, span: slice, back: Any, moving: _Moving
+    xp: Any, given: Any, tape: Tape, span: slice, by_state: Any, moving: list[Any]
 ) -> Any:
     """Go back over some steps; return the gradients of gates before their functions."""
     found, through = _slopes(xp, tape, span)
-    count, _, units, batch = found.shape
-    flat = found.reshape(count, 4 * units, batch)
-    forgets = tape.gates[span][:, 2]
-    hidden, into_input = moving.state[-units:], moving.state[:-units]
-    into_cell, into_inputs = moving.cell, moving.inputs
-    if into_inputs is not None:
-        into_inputs = into_inputs[span]
-    moved = xp.empty((units, batch), found.dtype)
-    for at in range(count - 1, -1, -1):
-        slope = found[at]
+    forgets = tape.gates[2, span]
+    into_hidden, into_cell = moving
+    by_gate = xp.empty((4, *into_hidden.shape), found.dtype)
+    moved, middle = by_gate[0], into_hidden.size // 2
+    for at in range(found.shape[1] - 1, -1, -1):
+        slope = found[:, at]
         leave, rest = slope[0], slope[1:]
         if given is not None:
-            xp.add(hidden, given[at], hidden)
-        xp.multiply(leave, hidden, leave)
-        xp.multiply(through[at], hidden, moved)
+            xp.add(into_hidden, given[at], into_hidden)
+        xp.multiply(leave, into_hidden, leave)
+        xp.multiply(through[at], into_hidden, moved)
         xp.add(into_cell, moved, into_cell)
         xp.multiply(rest, into_cell, rest)
         xp.multiply(into_cell, forgets[at], into_cell)
-        xp.dot(back, flat[at], moving.state)
-        if into_inputs is not None:
-            into_inputs[at] = into_input
+        if 0 < abs(into_hidden.item(middle)) < FAINT:
+            parts = xp.matmul(slope.astype("d"), by_state.astype("d"))
+        else:
+            parts = xp.matmul(slope, by_state, by_gate)
+        xp.add.reduce(parts, 0, out=into_hidden)
     return found
