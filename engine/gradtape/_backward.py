@@ -219,6 +219,7 @@ def _walk(task: GraphTask, incoming: list[Any]) -> None:
                         if not left:
                             ready.append(following)
                     continue
+            old = None  # which place() may add to, if nobody else refers to it
             place(following, number, out, node)
             if following.accumulates:
                 left = waiting[following] = waiting[following] - 1

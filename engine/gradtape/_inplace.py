@@ -6,6 +6,8 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
+import numpy as np
+
 from . import _errors
 from ._anomaly_report import check_outputs
 from ._apply import make_node, numbers_of
@@ -16,6 +18,7 @@ from ._dtypes import DTYPE_OF, can_cast
 from ._errors import legacy_type_name
 from ._mode import mode
 from ._node import Node, SavedTensor, save_output
+from ._node_layout import LARGE
 from ._observe import OpCalled, StorageWritten, notify, observers
 from ._op import Op
 from ._operands import (
@@ -32,6 +35,7 @@ from ._overlap import (
     meets_cells_twice,
     warn_shared,
 )
+from ._ownership import fits
 from ._packing import pack_outputs
 from ._site import caller_site
 from ._sparse import SparseArray
@@ -81,13 +85,10 @@ def write(op: Op, args: tuple[Any, ...], params: tuple[Any, ...]) -> Tensor:
     promoted = arrays
     if op.promotion != "none":
         promoted = mode.now.run(promote, op, args, arrays)
-    try:
-        found = as_array(mode.run(compute, op, xp, promoted, params))
-    except ValueError as error:
-        if op.pointwise and "broadcast" in str(error):
-            shapes = [getattr(a, "shape", ()) for a in arrays]
-            raise broadcast_error(*shapes) from None
-        raise
+    if not repeated and _may_write_straight(op, target._data, promoted, params, needs):
+        found = mode.run(_STRAIGHT[op.key], *promoted, target._data)
+    else:
+        found = _computed(op, xp, promoted, params)
     if type(found) is SparseArray and type(target._data) is not SparseArray:
         found = found.todense()
     _check_fits(op, target, found)
@@ -106,6 +107,48 @@ def write(op: Op, args: tuple[Any, ...], params: tuple[Any, ...]) -> Tensor:
     if duals is not None and old is not None:
         duals.wrote(op, old, params, target)
     return target
+
+
+_STRAIGHT: dict[str, Any] = {
+    "add_scaled": np.add,
+    "div": np.true_divide,
+    "mul": np.multiply,
+    "sub_scaled": np.subtract,
+}
+
+
+def _may_write_straight(
+    op: Op, data: Any, arrays: list[Any], params: Any, needs: bool
+) -> bool:
+    """Tell whether NumPy's function may write over ``data``, the first operand.
+
+    Where it may, ``x.add_(bias)`` on 400,000 elements takes a third of the time.
+    """
+    if op.key not in _STRAIGHT or params not in ((), (1,)):
+        return False
+    if needs and op.tensors[0] in op.saves:
+        return False  # the old values are still to be copied
+    now, (first, other) = mode.now, arrays
+    return (
+        first is data
+        and type(data) is np.ndarray
+        and data.size > LARGE
+        and data.dtype.char in "fd"
+        and bool(data.flags.c_contiguous)
+        and fits(data, other)
+        and not now.checks
+        and now.duals is None
+    )
+
+
+def _computed(op: Op, xp: Any, arrays: list[Any], params: tuple[Any, ...]) -> Any:
+    try:
+        return as_array(mode.run(compute, op, xp, arrays, params))
+    except ValueError as error:
+        if op.pointwise and "broadcast" in str(error):
+            shapes = [getattr(a, "shape", ()) for a in arrays]
+            raise broadcast_error(*shapes) from None
+        raise
 
 
 def _store_changes(data: Any, found: Any) -> Any:

@@ -42,3 +42,16 @@ def may_overwrite(array: Any) -> bool:
     """Tell whether an array can take in a result of its own shape, by its memory."""
     flags = array.flags
     return flags.c_contiguous and flags.writeable and type(array) is np.ndarray
+
+
+def fits(array: Any, operand: Any) -> bool:
+    """Tell whether a result of both has the shape and dtype of the array."""
+    if type(operand) is not np.ndarray:
+        return type(operand) is float or type(operand) is int
+    if operand.dtype is not array.dtype:
+        return False
+    mine, theirs = array.shape, operand.shape
+    return mine == theirs or (
+        len(theirs) <= len(mine)
+        and all(n in (1, m) for n, m in zip(theirs[::-1], mine[::-1], strict=False))
+    )

@@ -1,6 +1,6 @@
 """Time gradtape against PyTorch on the same programs, interleaved in one process.
 
-    python -m tests.benchmarks.bench_engine [--threads N] [--scale X]
+    python -m tests.benchmarks.bench_engine [--threads N] [--scale X] [--only TEXT]
 
 gradtape records everything it always records: nodes, sites, layouts, versions, write
 logs. PyTorch runs without any debugging. A ratio below 1 means gradtape is faster. The
@@ -157,13 +157,15 @@ def main(workloads: Sequence[Workload], description: str | None, name: str) -> N
     parser = argparse.ArgumentParser(description=description)
     parser.add_argument("--threads", type=int, default=1)
     parser.add_argument("--scale", type=float, default=1.0, help="more or fewer rounds")
+    parser.add_argument("--only", default="", help="workloads with this in their name")
     options = parser.parse_args()
     # BLAS libraries read these when they load, so start over with them set.
     wanted = str(options.threads)
     if os.environ.get("OPENBLAS_NUM_THREADS") != wanted:
         os.environ["OPENBLAS_NUM_THREADS"] = os.environ["OMP_NUM_THREADS"] = wanted
         os.execv(sys.executable, [sys.executable, "-m", name, *sys.argv[1:]])
-    report(workloads, options.threads, options.scale)
+    chosen = [each for each in workloads if options.only in each.name]
+    report(chosen, options.threads, options.scale)
 
 
 if __name__ == "__main__":

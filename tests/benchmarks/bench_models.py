@@ -1,6 +1,6 @@
 """Time gradtape against PyTorch on large arrays and on whole models, in one process.
 
-    python -m tests.benchmarks.bench_models [--threads N] [--scale X]
+    python -m tests.benchmarks.bench_models [--threads N] [--scale X] [--only TEXT]
 
 Chains over a million and ten million elements, LeNet, a transformer block, and LSTMs of
 200 steps: the layer, and a cell written by hand, every op of which is recorded. Both

@@ -174,6 +174,8 @@ def test_operands_that_do_not_fit() -> None:
         ("div", "grad / conj(other)"),
         ("exp", "grad * conj(result)"),
         ("relu", "threshold_backward(grad, result, 0)"),
+        ("sigmoid", "sigmoid_backward(grad, result)"),
+        ("tanh", "tanh_backward(grad, result)"),
     ],
 )
 def test_the_formula_shown_is_the_derivative(name: str, shown: str) -> None:

@@ -12,6 +12,24 @@ BLOCK = 1 << 16
 0.50 ms in such blocks, 0.64 at once, and over ten millions 10 and 45."""
 
 
+def want_blocks(xp: Any, first: Any, *others: Any) -> bool:
+    """Tell whether arrays are so large, and lie so, that several passes want blocks."""
+    return (
+        xp is np
+        and type(first) is np.ndarray
+        and first.size > BLOCK
+        and first.dtype.char in "fd"
+        and bool(first.flags.c_contiguous)
+        and all(
+            type(each) is np.ndarray
+            and each.shape == first.shape
+            and each.dtype is first.dtype
+            and each.flags.c_contiguous
+            for each in others
+        )
+    )
+
+
 def in_blocks(xp: Any, compute: Callable[..., None], found: Any, *arrays: Any) -> Any:
     """Fill ``found`` by calls of ``compute(xp, part of found, *parts of arrays)``.
 

@@ -11,6 +11,9 @@ from typing import Any
 
 import numpy as np
 
+from .._ownership import fits
+from ._blocks import BLOCK, in_blocks
+
 
 def times(grad: Any, factor: Any) -> Any:
     """Return ``grad * factor``, over the gradient if the result fits in there."""
@@ -20,19 +23,6 @@ def times(grad: Any, factor: Any) -> Any:
 def over(grad: Any, divisor: Any) -> Any:
     """Return ``grad / divisor``, over the gradient if the result fits in there."""
     return np.divide(grad, divisor, grad if fits(grad, divisor) else None)
-
-
-def fits(grad: Any, operand: Any) -> bool:
-    """Tell whether a result of both has the shape and dtype of the gradient."""
-    if type(operand) is not np.ndarray:
-        return type(operand) is float or type(operand) is int
-    if operand.dtype is not grad.dtype:
-        return False
-    mine, theirs = grad.shape, operand.shape
-    return mine == theirs or (
-        len(theirs) <= len(mine)
-        and all(n in (1, m) for n, m in zip(theirs[::-1], mine[::-1], strict=False))
-    )
 
 
 def alike(grad: Any, *arrays: Any) -> bool:
@@ -47,7 +37,13 @@ def alike(grad: Any, *arrays: Any) -> bool:
 
 def above_zero_only(grad: Any, result: Any) -> Any:
     """Put 0 where ``result`` is not above 0, nor NaN, over the gradient."""
+    if grad.size > BLOCK:
+        return in_blocks(np, _zero_unless_above, grad, result)
+    _zero_unless_above(np, grad, result)
+    return grad
+
+
+def _zero_unless_above(xp: Any, grad: Any, result: Any) -> None:
     bits = grad.view("int32" if grad.itemsize == 4 else "int64")
     mask = (~(result <= 0)).view(np.int8)
-    np.bitwise_and(bits, np.negative(mask, mask), bits)  # all ones, or none
-    return grad
+    xp.bitwise_and(bits, xp.negative(mask, mask), bits)  # all ones, or none

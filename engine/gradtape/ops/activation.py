@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+
 from .._define import Array, op, pointwise
 from .._dtypes import DTYPE_OF
 from .._inplace import inplace
 from .._node_layout import LARGE
+from ._blocks import in_blocks, want_blocks
 from ._operand import HIDDEN, POINTWISE, kind_of
 from ._over_gradient import above_zero_only, alike
 from ._select import above_zero, check_floating, choose, keep
@@ -70,7 +73,18 @@ def threshold(xp: Any, self: Array, threshold: float, value: float) -> Any:
 
 
 def _sigmoid(xp: Any, self: Any) -> Any:
+    if want_blocks(xp, self):
+        return in_blocks(xp, _sigmoid_into, xp.empty(self.shape, self.dtype), self)
     found = xp.asarray(xp.negative(self))
+    return _over_one_plus_exp(xp, found)
+
+
+def _sigmoid_into(xp: Any, found: Any, x: Any) -> None:
+    _over_one_plus_exp(xp, xp.negative(x, found))
+
+
+def _over_one_plus_exp(xp: Any, found: Any) -> Any:
+    """Write ``1 / (1 + exp(found))`` over ``found``."""
     xp.exp(found, found)
     found += 1
     if found.dtype.char in "fd":  # NumPy divides twice as fast
@@ -81,7 +95,13 @@ def _sigmoid(xp: Any, self: Any) -> Any:
 sigmoid = pointwise(
     "sigmoid",
     _sigmoid,
-    {"self": lambda F, grad, result: F.sigmoid_backward(grad, result)},
+    {
+        "self": lambda F, grad, result: (
+            in_blocks(np, _times_slope, grad, grad, result)
+            if F.owns and want_blocks(np, grad, result)
+            else F.sigmoid_backward(grad, result)
+        )
+    },
     promotion="float",
 )
 
@@ -89,12 +109,21 @@ sigmoid = pointwise(
 def _sigmoid_backward(xp: Any, grad: Any, output: Any) -> Any:
     if output.dtype.kind == "c":
         return grad * xp.conj((1 - output) * output)
+    if want_blocks(xp, output, grad):
+        return in_blocks(xp, _times_slope, xp.empty_like(output), grad, output)
     slope = 1 - output
     if output.size < LARGE or grad.shape != output.shape:  # out= slows small ones
         return grad * (slope * output)
     slope *= output
     slope *= grad
     return slope
+
+
+def _times_slope(xp: Any, found: Any, grad: Any, output: Any) -> None:
+    """Multiply a gradient by the slope of sigmoid; ``found`` may be the gradient."""
+    slope = xp.subtract(1, output)
+    slope *= output
+    xp.multiply(grad, slope, found)
 
 
 pointwise(

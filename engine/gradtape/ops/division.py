@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+
 from .._define import OPS, Array, Operand, method, op, pointwise
 from .._fast import Option
 from .._inplace import in_place
 from .._node_layout import LARGE
 from .._tensor import Tensor
+from ._blocks import in_blocks, want_blocks
 from ._operand import (
     HIDDEN,
     POINTWISE,
@@ -77,6 +80,9 @@ def _div_rounded(xp: Any, self: Operand, other: Operand, *, rounding_mode: Any) 
 
 
 def _into_divisor(F: Any, grad: Any, self: Any, other: Any) -> Any:
+    if F.raw and want_blocks(np, grad, self, other):
+        found = np.empty(grad.shape, grad.dtype)
+        return in_blocks(np, _into_divisor_block, found, grad, self, other)
     found = self / other
     if not F.raw or grad.size < LARGE or grad.dtype.kind != "f":
         return -grad * F.conj(found / other)
@@ -90,6 +96,13 @@ def _into_divisor(F: Any, grad: Any, self: Any, other: Any) -> Any:
     found *= grad
     found *= -1
     return found
+
+
+def _into_divisor_block(xp: Any, found: Any, grad: Any, self: Any, other: Any) -> None:
+    xp.divide(self, other, found)
+    found /= other
+    found *= grad
+    xp.negative(found, found)
 
 
 @op(

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+
 from .._define import Array, op, pointwise
 from .._inplace import inplace
 from .._node_layout import LARGE
+from ._blocks import in_blocks, want_blocks
 from ._operand import POINTWISE, aliases, is_complex, leaves_out
 
 # ---- circular ----
@@ -102,7 +105,13 @@ cosh = pointwise(
 tanh = pointwise(
     "tanh",
     "tanh",
-    {"self": lambda F, grad, result: F.tanh_backward(grad, result)},
+    {
+        "self": lambda F, grad, result: (
+            in_blocks(np, _times_slope, grad, grad, result)
+            if F.owns and want_blocks(np, grad, result)
+            else F.tanh_backward(grad, result)
+        )
+    },
     promotion="float",
 )
 asinh = pointwise(
@@ -134,6 +143,8 @@ atanh = pointwise(
 
 
 def _tanh_backward(xp: Any, grad: Any, output: Any) -> Any:
+    if want_blocks(xp, output, grad):
+        return in_blocks(xp, _times_slope, xp.empty_like(output), grad, output)
     square = output * output
     if output.dtype.kind == "c":
         return grad * (1 - xp.conj(square))
@@ -142,6 +153,13 @@ def _tanh_backward(xp: Any, grad: Any, output: Any) -> Any:
     slope = xp.subtract(1, square, square)
     slope *= grad
     return slope
+
+
+def _times_slope(xp: Any, found: Any, grad: Any, output: Any) -> None:
+    """Multiply a gradient by the slope of tanh; ``found`` may be the gradient."""
+    slope = output * output
+    xp.subtract(1, slope, slope)
+    xp.multiply(grad, slope, found)
 
 
 pointwise(
