@@ -32,6 +32,8 @@ F.bilinear(t.ones(2,2),t.ones(2,2),t.ones(2,2,2),t.ones(2).half())
 F.scaled_dot_product_attention(*[t.ones(2,3)]*3,attn_mask=t.ones(2,2).long())
 F.scaled_dot_product_attention(*[t.ones(2,3).half()]*3,attn_mask=t.ones(2,2).byte())
 F.pad(t.ones(1,2),(1,1),value='x')
+F.linear(t.ones(2),None)
+F.linear(t.ones(2),t.ones(2,2),3)
 nn.Linear(2.5,2)
 nn.Embedding(2.5,2)
 nn.LayerNorm('a')
@@ -39,7 +41,24 @@ nn.BatchNorm1d('a')
 nn.Conv2d(1,2,3.5)
 """
 
+LOSSES = """
+F.nll_loss(t.ones(2,3),t.ones(2).long(),weight=t.ones(3).double())
+F.nll_loss(t.ones(2,3,4,4),t.ones(2,4,4).long(),weight=t.ones(3).half())
+F.nll_loss(t.ones(2,3).bfloat16(),t.ones(2).long(),weight=t.ones(3))
+F.cross_entropy(t.ones(2,3),t.ones(2).long(),weight=t.ones(3).double())
+F.cross_entropy(t.ones(2,3),t.ones(2,3),weight=t.ones(3).double())
+F.multi_margin_loss(t.ones(2,3),t.ones(2).long(),weight=t.ones(3).double())
+F.binary_cross_entropy_with_logits(t.ones(2),t.ones(2).long())
+F.binary_cross_entropy_with_logits(t.ones(2).double(),t.ones(2),reduction='none')
+F.soft_margin_loss(t.ones(2),t.ones(2).double(),reduction='none')
+F.soft_margin_loss(t.ones(2).long(),t.ones(2))
+F.huber_loss(t.ones(2),t.zeros(2).double(),reduction='none')
+F.huber_loss(t.ones(2).long(),t.ones(2).double())
+F.huber_loss(t.ones(2).long(),t.ones(2).long())
+"""
+
 SIZES = """
+nn.Unflatten('a',(('x',2),))
 nn.ConvTranspose2d(3,4,3,stride=2)(t.ones(1,3,5,5),output_size=(11,13))
 F.max_unpool1d(t.ones(2), t.ones(2).long(), 2)
 F.group_norm(t.ones(1,6),4)
@@ -73,6 +92,11 @@ F.conv_transpose2d(t.ones(1,2,3,3),t.ones(2,2,2,2),dilation=-1)
 
 @pytest.mark.parametrize("line", DTYPES.strip().splitlines())
 def test_dtypes(line: str) -> None:
+    check_line(line, SETUP)
+
+
+@pytest.mark.parametrize("line", LOSSES.strip().splitlines())
+def test_dtypes_of_losses(line: str) -> None:
     check_line(line, SETUP)
 
 

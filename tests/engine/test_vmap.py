@@ -11,6 +11,7 @@ import pytest
 
 import gradtape as gt
 
+from .oracle import assert_same
 from .test_func import Point, data, same
 
 GOOD: dict[str, Callable[[Any, Any], Any]] = {
@@ -222,3 +223,16 @@ def _pytree(m: Any) -> Any:
     import importlib
 
     return importlib.import_module(f"{m.__name__}.utils._pytree")
+
+
+@pytest.mark.parametrize("out_dims", [0, 1, 2, -1])
+def test_examples_lie_as_in_pytorch(out_dims: int) -> None:
+    def program(t: Any) -> Any:
+        outputs = t.vmap(lambda x: x * 2, out_dims=out_dims)(t.ones(4, 2, 3))
+        return outputs, outputs.is_contiguous()
+
+    assert_same(program)
+
+
+def test_a_cotangent_that_is_no_tensor_is_refused() -> None:
+    assert_same(lambda t: t.func.vjp(lambda x: x * 2, t.ones(2))[1](3))

@@ -135,6 +135,12 @@ def vjp_of(
                 f"{treespec_pprint(spec)}, primal output: "
                 f"{treespec_pprint(output_spec)}"
             )
+        for each in given:
+            if not isinstance(each, Tensor):
+                raise TypeError(
+                    "gradients can be either Tensors or None, but got "
+                    f"{type(each).__name__}"
+                )
         records = is_grad_enabled() if create_graph is None else create_graph
         needed = records and level.leads_outside([*flat_output, *given])
         found = gradients(

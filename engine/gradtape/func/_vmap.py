@@ -248,8 +248,10 @@ def _joined(name: str, outputs: list[Any], dim: int | None, size: int) -> Any:
             f"vmap({name}, ...): `{name}` must only return Tensors, got type "
             f"{type(first)}. Did you mean to set out_dims= to None for output?"
         )
-    whole = FUNCTIONS["stack"](outputs, dim)
-    return whole if size else whole.narrow(dim, 0, 0).clone()
+    whole = FUNCTIONS["stack"](outputs)
+    if not size:
+        whole = whole.narrow(0, 0, 0).clone()
+    return whole.movedim(0, dim) if dim else whole
 
 
 def _differ(outputs: Sequence[Tensor]) -> bool:

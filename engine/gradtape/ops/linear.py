@@ -66,11 +66,15 @@ def matmul(input: Tensor, other: Tensor) -> Tensor:
     return _batched(input, other)
 
 
-def _check_operands(name: str, first: Any, second: Any) -> None:
-    for place, tensor in (("input", first), ("other", second)):
+def _refusal(name: str, place: str, position: int, given: Any) -> TypeError:
+    error = argument_error(OPS["mm"], place, position, given)
+    return TypeError(str(error).replace("mm()", f"{name}()", 1))
+
+
+def _check_operands(name: str, first: Any, second: Any, last: str = "other") -> None:
+    for position, (place, tensor) in enumerate((("input", first), (last, second)), 1):
         if not isinstance(tensor, Tensor):
-            error = argument_error(OPS["mm"], place, 1 + (place == "other"), tensor)
-            raise TypeError(str(error).replace("mm()", f"{name}()", 1))
+            raise _refusal(name, place, position, tensor)
     if first.dim() == 0 or second.dim() == 0:
         raise RuntimeError(
             f"both arguments to {name} need to be at least 1D, but they are "
@@ -157,10 +161,12 @@ def linear(input: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
 
     ``weight`` is (out, in). Raises RuntimeError where sizes do not meet.
     """
-    _check_operands("linear", input, weight)
+    _check_operands("linear", input, weight, "weight")
     array = input._data
     if bias is None:
         return matmul(input, t(weight))
+    if not isinstance(bias, Tensor):
+        raise _refusal("linear", "bias", 3, bias)
     if weight.dim() == 1 and bias.dim():
         raise RuntimeError("mat2 must be a matrix, got 1-D tensor")
     if array.ndim == 2:

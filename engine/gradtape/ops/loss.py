@@ -11,8 +11,9 @@ from typing import Any
 import numpy as np
 
 from .._define import Array, op
-from .._errors import BROADCAST_OUTPUT
+from .._errors import BROADCAST_OUTPUT, CAST_REFUSED
 from .._operands import broadcast_error
+from ._product import scalar_name
 from ._select import check_floating, choose
 
 NONE, MEAN, SUM = 0, 1, 2
@@ -36,6 +37,10 @@ def check_broadcast(first: Any, second: Any) -> tuple[int, ...]:
 def check_written(into: Any, *factors: Any) -> None:
     """Refuse factors that do not fit the memory PyTorch would multiply in place."""
     for each in factors:
+        if into.dtype.kind in "iub" and each.dtype.kind not in "iub":
+            raise RuntimeError(
+                CAST_REFUSED.format(result=scalar_name(each), output=scalar_name(into))
+            )
         shape = check_broadcast(into, each)
         if shape != into.shape:
             raise RuntimeError(
@@ -183,14 +188,14 @@ def huber_loss(
     xp: Any, self: Array, target: Array, reduction: int = MEAN, delta: float = 1.0
 ) -> Any:
     """Square differences below delta, take larger ones times delta."""
+    check_written(self, target)
     check_floating(self, "huber_cpu")
     if delta <= 0:
         raise RuntimeError("huber_loss does not support non-positive values for delta.")
     size = xp.abs(xp.subtract(self, target))
     near = size * size * 0.5
-    return reduced(
-        xp, choose(xp, size <= delta, near, delta * (size - 0.5 * delta)), reduction
-    )
+    losses = choose(xp, size <= delta, near, delta * (size - 0.5 * delta))
+    return reduced(xp, losses.astype(self.dtype, copy=False), reduction)
 
 
 @op(
@@ -238,7 +243,8 @@ def huber_loss_backward(
 def soft_margin_loss(xp: Any, self: Array, target: Array, reduction: int = MEAN) -> Any:
     """Return ``log(1 + exp(-target * self))``."""
     check_written(self, target)
-    return reduced(xp, xp.log1p(xp.exp(-target * self)), reduction)
+    losses = xp.log1p(xp.exp(-target * self))
+    return reduced(xp, losses.astype(self.dtype, copy=False), reduction)
 
 
 def _soft_margin_derivative(

@@ -143,6 +143,7 @@ def binary_cross_entropy_with_logits(
     reduction: int = MEAN,
 ) -> Any:
     """Compare logits with bits, without overflow."""
+    check_written(target, self)
     check_floating(self, "log_sigmoid_cpu")
     if pos_weight is not None:
         check_broadcast(pos_weight, target)
@@ -157,4 +158,4 @@ def binary_cross_entropy_with_logits(
         losses = (1 - target) * self + share * (log_off - self)
     if weight is not None:
         losses = losses * weight
-    return reduced(xp, losses, reduction)
+    return reduced(xp, losses.astype(target.dtype, copy=False), reduction)

@@ -7,6 +7,7 @@ from typing import Any
 from .._define import Array, op
 from .._dtypes import DTYPE_OF, int64, uint8
 from ._operand import UNDERIVED, underived
+from ._product import scalar_name
 from ._select import check_floating, check_wide
 from .loss import MEAN, NONE, reduced
 
@@ -107,6 +108,14 @@ def _derivative(
     )
 
 
+def _check_weight(self: Any, weight: Any) -> None:
+    """Refuse weights of another dtype than what they weigh."""
+    if weight is not None and weight.dtype != self.dtype:
+        raise RuntimeError(
+            f"expected scalar type {scalar_name(self)} but found {scalar_name(weight)}"
+        )
+
+
 def _nll_loss(
     xp: Any, self: Any, target: Any, weight: Any, reduction: int, ignore_index: int
 ) -> tuple[Any, Any]:
@@ -116,6 +125,7 @@ def _nll_loss(
         total = self.dtype.type(target.size)
         found = -rows[_at_classes(xp, rows, target)].sum(dtype=self.dtype)
         return (found / total if reduction == MEAN else found), total
+    _check_weight(self, weight)
     shares, index = _shares(xp, target, weight, ignore_index, self.dtype)
     rows = _classes_last(xp, self)
     picked = rows[_at_classes(xp, rows, index)]
@@ -234,6 +244,7 @@ def _margins(
     _check_long(target)
     if ((target < 0) | (target >= rows.shape[1])).any():
         raise RuntimeError("target out of range")
+    _check_weight(self, weight)
     index = target.reshape(-1, 1)
     own = xp.take_along_axis(rows, index, 1)
     gap = xp.maximum(margin - own + rows, 0)

@@ -146,10 +146,7 @@ class Unflatten(Module):
 
     def __init__(self, dim: int | str, unflattened_size: Any) -> None:
         super().__init__()
-        if isinstance(dim, int):
-            _require_ints(unflattened_size)
-        elif not isinstance(dim, str):
-            raise TypeError("invalid argument type for dim parameter")
+        _require_ints(unflattened_size)
         self.dim = dim
         self.unflattened_size = unflattened_size
 
