@@ -34,7 +34,7 @@ class ModuleTracker:
     >>> layer = torch.nn.Linear(2, 2)
     >>> seen = []
     >>> with ModuleTracker() as tracker:
-    ...     hook = layer.register_forward_hook(
+    ...     hook = layer.register_forward_pre_hook(
     ...         lambda *_: seen.append(sorted(tracker.parents))
     ...     )
     ...     _ = layer(torch.ones(1, 2))
