@@ -18,7 +18,7 @@ def empty(
 ) -> Tensor:
     """Return a tensor whose values are whatever was in memory."""
     kind = get_default_dtype() if dtype is None else dtype
-    given: Any = (shape,) if isinstance(shape, int) else shape
+    given: Any = (shape,) if hasattr(shape, "__index__") else shape
     return made(module_on(device).empty(sizes(given, "empty"), kind.numpy))
 
 
