@@ -20,6 +20,13 @@ from ._uninitialized import without_shape
 
 __all__ = ["Buffer", "Parameter", "UninitializedBuffer", "UninitializedParameter"]
 
+_OTHER_CLASS = (
+    "Creating a Parameter from an instance of type {} requires that detach() returns "
+    "an instance of the same type, but return type {} was found instead. To use the "
+    "type as a Parameter, please correct the detach() semantics defined by its "
+    "__torch_dispatch__() implementation."
+)
+
 
 class _MarkedMeta(type):
     """Let ``isinstance`` accept tensors that carry the class's mark."""
@@ -56,7 +63,11 @@ class Parameter(Tensor, metaclass=_MarkedMeta):
         if data is None:
             data = _empty()
         if type(data) is not Tensor and not issubclass(type(data), Parameter):
-            other: Any = data.detach().requires_grad_(requires_grad)
+            detached = data.detach()
+            if type(detached) is not type(data):
+                names = type(data).__name__, type(detached).__name__
+                raise RuntimeError(_OTHER_CLASS.format(*names))
+            other: Any = detached.requires_grad_(requires_grad)
             other._is_param = True
             return other
         return _alias(cls, data, requires_grad)

@@ -25,6 +25,7 @@ from .._dtypes import (
 )
 from .._dtypes import dtype as DType
 from .._errors import legacy_type_name
+from .._override import DisableTorchFunctionSubclass
 from .._tensor import Tensor
 from .._type_name import type_name
 from .._typed_storage import TypedStorage
@@ -50,7 +51,8 @@ def legacy_new(given: tuple[Any, ...], kind: DType) -> Tensor:
         return empty(0, dtype=kind)
     data = given[0]
     if len(given) == 1 and isinstance(data, Tensor):
-        return data.detach()
+        with DisableTorchFunctionSubclass():  # the class asked for is the one to get
+            return data.detach()
     if len(given) == 1 and isinstance(data, UntypedStorage | TypedStorage):
         return _over_storage(data, kind)
     if len(given) == 1 and isinstance(data, str):

@@ -1,0 +1,49 @@
+"""Making tensors and parameters of tensors of users' classes, beside PyTorch's."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from .oracle import assert_same
+
+
+def silent(t: Any) -> Any:
+    """Return a subclass without a mind of its own."""
+    return type("Silent", (t.Tensor,), {})
+
+
+def shy(t: Any) -> Any:
+    """Return a subclass of which every call makes plain tensors."""
+
+    class Shy(t.Tensor):
+        @classmethod
+        def __torch_function__(
+            cls, func: Any, types: Any, args: Any = (), kwargs: Any = None
+        ) -> Any:
+            with t._C.DisableTorchFunctionSubclass():
+                return func(*args, **(kwargs or {}))
+
+    return Shy
+
+
+@pytest.mark.parametrize("kind", [silent, shy])
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda t, s, x: t.Tensor(x),
+        lambda t, s, x: s(x),
+        lambda t, s, x: s(t.ones(2)),
+        lambda t, s, x: t.nn.Parameter(x),
+        lambda t, s, x: t.nn.Parameter(x, requires_grad=False),
+    ],
+)
+def test_the_class_asked_for_is_the_class_made(kind: Any, make: Any) -> None:
+    def program(t: Any) -> Any:
+        subclass = kind(t)
+        found = make(t, subclass, t.ones(2).as_subclass(subclass))
+        parameter = isinstance(found, t.nn.Parameter)
+        return type(found).__name__, parameter, found.requires_grad, found.tolist()
+
+    assert_same(program)
