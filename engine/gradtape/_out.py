@@ -17,7 +17,7 @@ from ._site import caller_site, user_stacklevel
 from ._tensor import Tensor
 from ._type_name import type_name
 
-_NO_DERIVATIVE = (
+NO_DERIVATIVE = (
     "{name}(): functions with out=... arguments don't support automatic "
     "differentiation, but one of the arguments requires grad."
 )
@@ -52,7 +52,7 @@ def write_out(op: Op, args: tuple[Any, ...], options: tuple[Any, ...], out: Any)
     given = _flat(args)
     tensors = [t for t in (*given, *targets) if isinstance(t, Tensor)]
     if mode.grad and any(t.requires_grad for t in tensors):
-        raise RuntimeError(_NO_DERIVATIVE.format(name=op.name))
+        raise RuntimeError(NO_DERIVATIVE.format(name=op.name))
     if mode.now.duals is not None and mode.now.duals.any_dual(tensors):
         raise NotImplementedError(_NO_TANGENT.format(name=op.name))
     if op.pointwise and op.outputs == 1:

@@ -26,6 +26,7 @@ t.native_layer_norm(t.ones(2,3,dtype=t.half),[3],t.ones(3),None,1e-5)[1].dtype
 t.logcumsumexp(t.arange(40.)*1.7-60,0).double().round(decimals=4)
 y=t.zeros(0);t.cat([t.ones(2,3,4,2).to(memory_format=t.channels_last)],1,out=y);y.stride()
 t._chunk_cat([t.ones(2,3)],0,2,out=t.zeros(0))
+t.mvlgamma(t.tensor([float('inf'),float('-inf'),2.5]),3)
 """
 
 REFUSED = """
@@ -77,6 +78,18 @@ x=t.ones(4,6);t.cat([t.zeros(0),x],out=x)
 t.cat([t.ones(2)],out=t.zeros(2,dtype=t.int64))
 t.stack([t.ones(2)],out=t.zeros(2,dtype=t.int64))
 t.hstack([t.ones(2)],out=t.zeros(2,dtype=t.int64))
+t.zeros(3,out=t.zeros(3,requires_grad=True))
+t.full((3,),2.,out=t.zeros(3,requires_grad=True))
+t.arange(3.,out=t.zeros(3,requires_grad=True))
+t.linspace(0,1,3,out=t.zeros(3,requires_grad=True))
+t.rand(3,out=t.zeros(3,requires_grad=True))
+t.randn(3,out=t.zeros(3,requires_grad=True))
+t.fft.fftfreq(3,out=t.zeros(3,requires_grad=True))
+t.normal(0.,1.,(3,),out=t.zeros(3,requires_grad=True))
+t.normal(t.zeros(3),1.,out=t.zeros(3,requires_grad=True))
+t.bernoulli(t.ones(3),out=t.zeros(3,requires_grad=True))
+t.ones(3).cumsum_(0,dtype=t.float64)
+t.ones(3,dtype=t.int64).cumprod_(0,dtype=t.float64)
 """
 
 GRADIENTS = """
@@ -121,3 +134,15 @@ def test_nodes_and_slopes_are_pytorchs(line: str):
 
 def test_conjugating_in_place_is_a_write():
     check_line("x=t.ones(2);x.conj_physical_();x._version")
+
+
+MEANS = ("x.mean()", "x.mean(0)", "x.mean(1,keepdim=True)", "x.mean((0,1))")
+
+
+@pytest.mark.parametrize("line", [*MEANS, "x.clone().mean()"])
+@pytest.mark.parametrize("again", [False, True])
+def test_gradients_of_means_may_be_written(line: str, again: bool):
+    setup = f"x=t.ones(2,3,requires_grad=True);y={line}.sum()"
+    grad = f"g,=t.autograd.grad(y,x,create_graph={again})"
+    check_line(f"{setup};{grad};g.stride()")
+    check_line(f"{setup};{grad};g.detach().add_(1)")

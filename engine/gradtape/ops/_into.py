@@ -11,17 +11,13 @@ from .._dtypes import can_cast
 from .._errors import CAST_REFUSED
 from .._mode import mode, no_grad
 from .._out import CASTABLE as CASTABLE
-from .._out import store
+from .._out import NO_DERIVATIVE, store
 from .._tensor import Tensor, wrap
 from ._arguments import check_tensor
 from ._product import c_name
 
 K = TypeVar("K", bound=Callable[..., Any])
 
-_NO_DERIVATIVE = (
-    "{name}(): functions with out=... arguments don't support automatic "
-    "differentiation, but one of the arguments requires grad."
-)
 SAME_DTYPE = "Expected out tensor to have dtype {wanted}, but got {given} instead"
 PLAIN = CAST_REFUSED
 STRICT = "castable first, then the same"
@@ -64,7 +60,7 @@ def into(
         check_tensor(target, name, "out", len(tensors) + 1)
     given = [t for t in (*tensors, *targets) if isinstance(t, Tensor)]
     if mode.grad and any(t.requires_grad for t in given):
-        raise RuntimeError(_NO_DERIVATIVE.format(name=name))
+        raise RuntimeError(NO_DERIVATIVE.format(name=name))
     with no_grad():
         results = compute()
         each = list(results) if several else [results]

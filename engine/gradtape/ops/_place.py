@@ -16,6 +16,7 @@ from .._dtypes import dtype as DType
 from .._errors import CAST_REFUSED, NEW_LEAF_DTYPE
 from .._inplace import note_write
 from .._mode import mode
+from .._out import NO_DERIVATIVE
 from .._overlap import check_overlap
 from .._site import user_stacklevel
 from .._sparse import SparseArray
@@ -98,10 +99,16 @@ def warn_of_count(out: Tensor | None, count: int) -> None:
 
 
 def deliver(
-    array: Any, out: Tensor | None, requires_grad: bool = False, *, row: bool = False
+    array: Any,
+    out: Tensor | None,
+    requires_grad: bool = False,
+    *,
+    row: bool = False,
+    name: str = "",
 ) -> Tensor:
     """Return a new leaf over ``array``, or ``out`` after writing into it.
 
+    An ``out`` that requires grad is refused, under the ``name`` of PyTorch's function.
     A ``row`` fills an ``out`` of as many elements in whatever shape that has. Raises
     RuntimeError where elements of such an ``out`` share a cell.
     """
@@ -109,6 +116,12 @@ def deliver(
         return made(array, requires_grad)
     if not isinstance(out, Tensor):  # pyright: ignore[reportUnnecessaryIsInstance]
         raise TypeError(f"argument 'out' must be Tensor, not {type_name(out)}")
+    if out.requires_grad and mode.grad:
+        raise RuntimeError(
+            NO_DERIVATIVE.format(name=f"aten::{name}")
+            if name
+            else "cannot resize variables that require grad"
+        )
     if row and out._data.size == array.size:
         array = array.reshape(out._data.shape)
     if out._data.shape != array.shape:

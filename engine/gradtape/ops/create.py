@@ -78,7 +78,9 @@ def zeros(
     kind = _kind(dtype, out, "zeros")
     if layout is sparse_coo:
         return made(no_elements(shape, kind), requires_grad)
-    return deliver(module_on(device).zeros(shape, kind), out, requires_grad)
+    return deliver(
+        module_on(device).zeros(shape, kind), out, requires_grad, name="zeros"
+    )
 
 
 @public
@@ -96,7 +98,7 @@ def ones(
     shape = checked_size(given, "ones", size)
     check_out(out, dtype, layout, device)
     kind = _kind(dtype, out, "ones")
-    return deliver(module_on(device).ones(shape, kind), out, requires_grad)
+    return deliver(module_on(device).ones(shape, kind), out, requires_grad, name="ones")
 
 
 @public
@@ -197,7 +199,7 @@ def full(
         kind = DTYPE_OF[out._data.dtype] if out is not None else kind_of_number(value)
     xp = module_on(device)
     array = mode.run(xp.full, shape, in_range(value, kind), kind.numpy)
-    return deliver(array, out, requires_grad)
+    return deliver(array, out, requires_grad, name="full")
 
 
 def kind_of_number(value: Any) -> DType:
@@ -283,4 +285,4 @@ def eye(
         if length < 0:
             raise RuntimeError(f"{name} must be greater or equal to 0, got {length}")
     array = module_on(device).eye(n, columns, dtype=_kind(dtype, out, "eye"))
-    return deliver(array, out, requires_grad)
+    return deliver(array, out, requires_grad, name="eye")

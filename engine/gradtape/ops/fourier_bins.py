@@ -33,7 +33,7 @@ def _frequencies(
         1.0 / (count * d) if count else 0.0
     )
     warn_of_count(out, size)
-    return deliver(array, out, facts["requires_grad"])
+    return deliver(array, out, facts["requires_grad"], name=f"fft_{name}")
 
 
 def fftfreq(

@@ -94,7 +94,7 @@ def rand(
     """Return uniform numbers in [0, 1)."""
     shape = checked_size(given, "rand", size)
     array = draw.rand(shape, draw_kind(dtype, out, "rand"), generator)
-    return deliver(on_device(array, device), out, requires_grad)
+    return deliver(on_device(array, device), out, requires_grad, name="rand")
 
 
 @public
@@ -139,7 +139,7 @@ def randint(
     if dtype is None and out is not None:
         kind = out.dtype
     array = draw.randint(first, last, shape, kind, generator)
-    return deliver(on_device(array, device), out, requires_grad)
+    return deliver(on_device(array, device), out, requires_grad, name="randint")
 
 
 def _bounds_and_size(
@@ -184,7 +184,7 @@ def randperm(
     if dtype is not None:
         kind = parse_dtype(dtype, "randperm")
     array = draw.randperm(n, kind, generator)
-    return deliver(on_device(array, device), out, requires_grad)
+    return deliver(on_device(array, device), out, requires_grad, name="randperm")
 
 
 def _like(input: Any, function: str, dtype: Any, device: Any, order: Any) -> Any:

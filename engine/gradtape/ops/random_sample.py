@@ -13,8 +13,9 @@ from .._backend import backend_of
 from .._define import OPS, Array, method, op, public, tensor_ops
 from .._dtypes import int64
 from .._generator import Generator
-from .._mode import no_grad
+from .._mode import mode, no_grad
 from .._operands import broadcast_error
+from .._out import NO_DERIVATIVE
 from .._tensor import Tensor, wrap
 from ._into import handed_over
 from ._place import array_like, deliver
@@ -47,6 +48,8 @@ def bernoulli(
     if p is not None:
         return empty_of(input).bernoulli_(p, generator=generator)
     if out is not None:  # of any dtype, unlike others
+        if mode.grad and (input.requires_grad or out.requires_grad):
+            raise RuntimeError(NO_DERIVATIVE.format(name="bernoulli"))
         with no_grad():
             return out.resize_(input.shape).bernoulli_(input, generator=generator)
     return apply(OPS["bernoulli"], (input,), (generator,))
@@ -137,7 +140,7 @@ def normal(
         shape = () if size is None else checked_size((size,), "normal")
         kind = draw_kind(dtype, out, "normal")
         array = fill.normal_(np.empty(shape, kind.numpy), mean, std, generator)
-        return deliver(on_device(array, device), out, requires_grad)
+        return deliver(on_device(array, device), out, requires_grad, name="normal")
     if isinstance(std, Tensor):
         if std._data.size and (std._data < 0).any():
             raise RuntimeError("normal expects all elements of std >= 0.0")
@@ -152,6 +155,8 @@ def normal(
     fill.normal_(standard, 0.0, 1.0, generator)
     drawn = on_device(standard, tensors[0].device)
     if out is not None:
+        if mode.grad and any(t.requires_grad for t in (*tensors, out)):
+            raise RuntimeError(NO_DERIVATIVE.format(name="normal"))
         with no_grad():
             return handed_over("normal", (wrap(drawn) * std + mean)._data, out)
     if not isinstance(std, Tensor):

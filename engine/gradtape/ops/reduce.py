@@ -132,10 +132,8 @@ def _mean_kernel(xp: Any, self: Array, dim: Any = None, keepdim: bool = False) -
 
 
 def _mean_backward(F: Any, grad: Any, shape: Any, dim: Any, keepdim: bool) -> Any:
-    count = count_in(shape, dim)
-    if F.raw:  # the same quotients, each worked out once
-        return spread_back(F, grad / count, shape, dim, keepdim)
-    return spread_back(F, grad, shape, dim, keepdim) / count
+    # Spread, then divided: the quotients have memory of their own, and may be written.
+    return spread_back(F, grad, shape, dim, keepdim) / count_in(shape, dim)
 
 
 def _check_mean(name: str, self: Tensor, *options: Any) -> None:
@@ -163,8 +161,8 @@ _mean_plain = pointwise(
     "mean",
     _fast_mean,
     {
-        "self": lambda F, grad, self_shape: F.expand(
-            grad / max(prod_of(self_shape), 1), self_shape
+        "self": lambda F, grad, self_shape: (
+            F.expand(grad, self_shape) / max(prod_of(self_shape), 1)
         )
     },
     key="_mean_plain",

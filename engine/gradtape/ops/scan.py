@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from typing import Any
 
 import numpy as np
@@ -9,8 +10,8 @@ import numpy as np
 from .. import return_types
 from .._backend import backend_of
 from .._define import ABSENT, OPS, Array, method, op
+from .._dtypes import CPP_TYPE, parse_dtype
 from .._dtypes import dtype as DType
-from .._dtypes import parse_dtype
 from .._inplace import in_place
 from .._tensor import Tensor, wrap
 from ._arguments import wrap_dim
@@ -248,7 +249,23 @@ def _public(name: str, form: Any, says: str) -> None:
     scan.__name__ = scan.__qualname__ = name
     scan.__doc__ = says
     method(name, function=True)(scan)
-    method(f"{name}_")(in_place(OPS[f"_{name}"]))
+    method(f"{name}_")(_written(in_place(OPS[f"_{name}"])))
+
+
+def _written(form: Any) -> Any:
+    """Return an in-place form that refuses to compute in another dtype."""
+
+    @functools.wraps(form)
+    def scan(self: Tensor, dim: Any, *, dtype: Any = None) -> Tensor:
+        kind = None if dtype is None else parse_dtype(dtype, form.__name__)
+        if kind is not None and kind is not self.dtype:
+            raise RuntimeError(
+                f"Bad in-place call: input tensor dtype {CPP_TYPE[self.dtype]} and "
+                f"output tensor dtype {CPP_TYPE[kind]} should match"
+            )
+        return form(self, dim, dtype=kind)
+
+    return scan
 
 
 _public("cumsum", _cumsum, "Add up step by step along a dimension.")

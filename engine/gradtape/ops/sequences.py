@@ -72,7 +72,7 @@ def arange(
             else "invalid size, possible overflow?"
         )
     array = _spaced(module_on(device), first, by, count, kind)
-    return deliver(array, out, requires_grad, row=True)
+    return deliver(array, out, requires_grad, row=True, name="arange")
 
 
 def _sequence_kind(numbers: Any, dtype: Any, out: Any, function: str) -> DType:
@@ -143,7 +143,7 @@ def range(
     _check_range(first, last, by)
     count = math.floor((last - first) / by) + 1
     array = _spaced(module_on(device), first, by, count, kind)
-    return deliver(array, out, requires_grad, row=True)
+    return deliver(array, out, requires_grad, row=True, name="range")
 
 
 @public
@@ -171,7 +171,7 @@ def linspace(
     if kind is bool_:
         raise NotImplementedError("\"linspace_cpu\" not implemented for 'Bool'")
     array = mode.run(between, module_on(device), first, last, steps, kind)
-    return deliver(array, out, requires_grad, row=True)
+    return deliver(array, out, requires_grad, row=True, name="linspace")
 
 
 def _ends(name: str, start: Any, end: Any, steps: Any) -> tuple[Any, Any, int]:
@@ -282,4 +282,4 @@ def logspace(
         work.numpy.type(base), mode.run(between, xp, first, last, steps, work)
     )
     array = mode.run(powers.astype, kind.numpy)
-    return deliver(array, out, requires_grad, row=True)
+    return deliver(array, out, requires_grad, row=True, name="logspace")

@@ -73,7 +73,7 @@ erfinv = pointwise(
 )
 
 
-def _lgamma(xp: Any, self: Array) -> Any:
+def log_gamma(xp: Any, self: Array) -> Any:
     found = xp.asarray(_special("gammaln")(xp, self))
     xp.copyto(found, xp.inf, where=xp.isinf(self))
     return found
@@ -81,7 +81,7 @@ def _lgamma(xp: Any, self: Array) -> Any:
 
 lgamma = pointwise(
     "lgamma",
-    _lgamma,
+    log_gamma,
     {"self": lambda F, grad, self: grad * F.digamma(self)},
     promotion="float",
     check=leaves_out("c", "lgamma_vml_cpu"),

@@ -10,7 +10,8 @@ from .._inplace import in_place, inplace
 from .._tensor import Tensor
 from ._operand import HIDDEN, POINTWISE
 from ._place import row_major
-from .special_kernels import facts, from_library, lacks, library, widened
+from .special import log_gamma
+from .special_kernels import facts, from_library, lacks, widened
 
 _FLOAT: dict[str, Any] = {**POINTWISE, "promotion": "float"}
 
@@ -86,9 +87,9 @@ def _mvlgamma_backward(F: Any, grad: Any, self: Any, p: int) -> Any:
 )
 def _mvlgamma(xp: Any, self: Array, p: int) -> Any:
     wide = row_major(xp, widened(self))
-    found = wide * 0 + p * (p - 1) / 4 * log(pi)
+    found = xp.full(wide.shape, p * (p - 1) / 4 * log(pi), wide.dtype)
     for i in range(p):
-        found = found + library(xp).gammaln(wide - i / 2)
+        found = found + log_gamma(xp, wide - i / 2)
     return found.astype(self.dtype, copy=False)
 
 
