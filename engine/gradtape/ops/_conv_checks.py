@@ -51,7 +51,9 @@ def _check_options(
     if any(s <= 0 for s in stride):
         raise RuntimeError("non-positive stride is not supported")
     if any(d <= 0 for d in dilation):
-        given = "" if transposed else f", but got {list(dilation)}"
+        plain = transposed or min(dilation) < 0
+        shown = [1, *dilation] if len(dilation) == 1 else list(dilation)  # as planes
+        given = "" if plain else f", but got {shown}"
         raise RuntimeError(f"dilation should be greater than zero{given}")
     if groups <= 0:
         raise RuntimeError("non-positive groups is not supported")
