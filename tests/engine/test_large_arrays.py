@@ -11,6 +11,7 @@ import pytest
 import gradtape
 from gradtape import _graph_task, _inplace
 from gradtape.ops import _blocks
+from gradtape.ops._highest import highest
 
 torch = pytest.importorskip("torch")
 
@@ -22,11 +23,11 @@ def values(count: int, *shape: int) -> list[Any]:
     return list(rng.normal(0, 3, (count, *(shape or SIZE))).astype("float32"))
 
 
-def both(program: Callable[[Any], list[Any]]) -> None:
+def both(program: Callable[[Any], list[Any]], atol: float = 2e-6) -> None:
     """Compare all that a program returns, run on either engine."""
     for ours, theirs in zip(*map(program, (gradtape, torch)), strict=True):
         mine, yours = ours.detach().numpy(), theirs.detach().numpy()
-        np.testing.assert_allclose(mine, yours, rtol=2e-5, atol=2e-6)
+        np.testing.assert_allclose(mine, yours, rtol=2e-5, atol=atol)
 
 
 UNARY = [
@@ -158,3 +159,32 @@ def test_a_target_keeps_its_dtype_and_counts_its_writes() -> None:
         x.add_(gradtape.ones(2, *SIZE))
     with pytest.raises(RuntimeError, match="must match the size"):
         x.add_(gradtape.ones(5))
+
+
+# ---- the largest of every row ----
+
+
+@pytest.mark.parametrize("length", [1, 10, 16, 17, 64, 300])
+@pytest.mark.parametrize("name", ["softmax", "log_softmax", "_safe_softmax"])
+def test_softmax_of_many_rows(length: int, name: str) -> None:
+    def program(t: Any) -> list[Any]:
+        scores = values(1, 5000 // length + 1, length)[0]
+        scores[0, 0], scores[1, -1], scores[2], scores[3] = np.nan, np.inf, -np.inf, 200
+        scores[4, length // 2 :] = -np.inf
+        x = t.tensor(scores, requires_grad=True)
+        y = getattr(t, name)(x, -1)
+        y[3:].square().sum().backward()
+        return [y, x.grad[4 + (length == 1) :]]
+
+    both(program, atol=2e-5)  # slopes of log_softmax are differences
+
+
+def test_the_largest_along_any_dimension() -> None:
+    (array,) = values(1, 40, 12, 30)
+    array[3, 4, 5] = np.nan
+    for axis in range(3):
+        found = highest(np, array, axis)
+        np.testing.assert_array_equal(found, array.max(axis, keepdims=True))
+    turned = array.transpose(2, 0, 1)
+    found = highest(np, turned, 2)
+    np.testing.assert_array_equal(found, turned.max(2, keepdims=True))

@@ -7,31 +7,15 @@ own composition for all other inputs, every product and the softmax show.
 from __future__ import annotations
 
 import math
-from typing import Any
 
 from .._autocast import autocasts
-from .._define import FUNCTIONS, OPS, Array, op, public
+from .._define import FUNCTIONS, public
 from .._mode import no_grad
 from .._tensor import Tensor
 from ._operand import c_name
 from .linear import matmul
 from .scalar import mul_number
-
-
-@op(
-    {"self": lambda F, grad, result, dim: F._softmax_backward_data(grad, result, dim)},
-    method=False,
-)
-def _safe_softmax(xp: Any, self: Array, dim: int, dtype: Any = None) -> Any:
-    """Return softmax, where a row of nothing but -inf becomes zeros."""
-    del dtype
-    if not self.size:
-        return xp.zeros(self.shape, self.dtype)
-    masked = xp.all(self == -math.inf, axis=dim, keepdims=True)
-    if not masked.any():
-        return OPS["_softmax"].kernel(xp, self, dim)
-    found = OPS["_softmax"].kernel(xp, xp.where(masked, 0, self), dim)
-    return xp.where(masked, xp.zeros((), found.dtype), found)
+from .softmax import _safe_softmax
 
 
 @public

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from math import inf
 from typing import Any
 
 from .._autocast import autocasts
@@ -9,14 +10,20 @@ from .._define import Array, method, op
 from .._dtypes import dtype as DType
 from .._tensor import Tensor
 from ._arguments import as_integer, check_tensor, wrap_dim
+from ._highest import highest
 from ._into import SAME_DTYPE, with_out
 from ._once import rounded_once
 from ._product import scalar_name
 from ._sums import inner_sums
 
 
-def _shifted(xp: Any, self: Any, dim: int, name: str) -> tuple[Any, int]:
-    """Subtract the largest value along the dimension, so that exp stays finite."""
+def _shifted(
+    xp: Any, self: Any, dim: int, name: str, empty: float = -inf
+) -> tuple[Any, int]:
+    """Subtract the largest value along the dimension, so that exp stays finite.
+
+    Where that is -inf, subtract ``empty``.
+    """
     axis = wrap_dim(dim, self.ndim)
     if not self.size:
         return xp.empty(self.shape, self.dtype), axis
@@ -26,8 +33,10 @@ def _shifted(xp: Any, self: Any, dim: int, name: str) -> tuple[Any, int]:
         raise NotImplementedError(
             f"\"{kernel}\" not implemented for '{scalar_name(self)}'"
         )
-    highest = self.max(axis=axis, keepdims=True) if self.ndim else self
-    return xp.subtract(self, highest, xp.empty(self.shape, self.dtype)), axis
+    largest = highest(xp, self, axis) if self.ndim else self
+    if empty != -inf:
+        largest = xp.where(largest == -inf, self.dtype.type(empty), largest)
+    return xp.subtract(self, largest, xp.empty(self.shape, self.dtype)), axis
 
 
 def _total(xp: Any, array: Any, axis: int) -> Any:
@@ -52,6 +61,20 @@ def _softmax(xp: Any, self: Array, dim: int) -> Any:
         return found
     xp.exp(found, found)
     return xp.divide(found, _total(xp, found, axis), found)
+
+
+@op(
+    {"self": lambda F, grad, result, dim: F._softmax_backward_data(grad, result, dim)},
+    method=False,
+)
+@rounded_once
+def _safe_softmax(xp: Any, self: Array, dim: int, dtype: Any = None) -> Any:
+    """Return softmax, where a row of nothing but -inf becomes zeros."""
+    del dtype
+    found, axis = _shifted(xp, self, dim, "softmax", empty=0.0)
+    xp.exp(found, found)
+    total = _total(xp, found, axis)
+    return xp.divide(found, xp.where(total == 0, 1, total), found)
 
 
 @op(
