@@ -8,11 +8,13 @@ from typing import TYPE_CHECKING as _TYPE_CHECKING
 from typing import Any as _Any
 
 from . import _C as _C
+from . import _VF as _VF
 from . import __config__ as __config__
 from . import __future__ as __future__
 from . import _determinism as _determinism
 from . import _dynamo as _dynamo
 from . import _settings as _settings
+from . import _vmap_internals as _vmap_internals
 from . import accelerator as accelerator
 from . import amp as amp
 from . import ao as ao

@@ -38,7 +38,7 @@ from ._overlap import (
 from ._ownership import fits
 from ._packing import pack_outputs
 from ._site import caller_site
-from ._sparse import SparseArray
+from ._sparse import SparseArray, check_sums
 from ._tensor import Tensor, wrap
 from ._views import check_inplace, rebase_history
 
@@ -91,6 +91,8 @@ def write(op: Op, args: tuple[Any, ...], params: tuple[Any, ...]) -> Tensor:
         found = _computed(op, xp, promoted, params)
     if type(found) is SparseArray and type(target._data) is not SparseArray:
         found = found.todense()
+    if type(target._data) is SparseArray and not target._data.coalesced:
+        check_sums(op.name)
     _check_fits(op, target, found)
     if op.pointwise and meets_cells_twice(target._data):
         found = _in_order(op, args, arrays, params, xp)

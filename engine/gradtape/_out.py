@@ -62,10 +62,12 @@ def write_out(op: Op, args: tuple[Any, ...], options: tuple[Any, ...], out: Any)
             check_overlap(target, op.name)
             check_apart(target, tuple(given))
     results = _uncast(op, args, options)
-    for target, result in zip(
-        targets, (results,) if op.outputs == 1 else results, strict=True
-    ):
-        store(target, result._data, op)
+    if op.outputs == 1:
+        store(out, results._data, op)
+        return out
+    slots = op.output_names or ("result",) * len(targets)
+    for target, result, slot in zip(targets, results, slots, strict=True):
+        store(target, result._data, op, slot)
     return out
 
 
@@ -93,7 +95,7 @@ _TRUTHS = {
 """Ops that tell yes or no, in bool or in uint8."""
 
 
-def store(target: Tensor, value: Any, op: Op) -> None:
+def store(target: Tensor, value: Any, op: Op, slot: str = "result") -> None:
     """Copy a result into an ``out=`` tensor, which takes the result's shape."""
     result = DTYPE_OF[value.dtype]
     if op.name in _TRUTHS:
@@ -105,7 +107,7 @@ def store(target: Tensor, value: Any, op: Op) -> None:
         raise RuntimeError(
             op.out_rule.format(
                 name=op.name,
-                slot="result",
+                slot=slot,
                 result=result.cpp_name,
                 out=target.dtype.cpp_name,
                 wanted=CPP_TYPE[result],

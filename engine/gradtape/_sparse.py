@@ -116,6 +116,23 @@ class SparseArray(SparseParts, NDArrayOperatorsMixin):
             tuple(self.shape[d] for d in order),
         )
 
+    def taken(self, places: Any, dim: int) -> SparseArray:
+        """Return some positions of a dimension, in the order of ``places``."""
+        shape = (*self.shape[:dim], len(places), *self.shape[dim + 1 :])
+        if dim >= self.sparse_dim:
+            values = np.take(self.values, places, dim - self.sparse_dim + 1)
+            return SparseArray(self.indices, values, shape, self.coalesced)
+        source = self.coalesce()
+        here, chosen = np.nonzero(places[:, None] == source.indices[dim])
+        indices = source.indices[:, chosen]
+        indices[dim] = here
+        return SparseArray(indices, source.values[chosen], shape)
+
+    def rearranged(self, other: SparseArray) -> None:
+        """Become another array, of another shape."""
+        self.indices, self.values = other.indices, other.values
+        self.shape, self.coalesced = other.shape, other.coalesced
+
     # ---- arithmetic ----------------------------------------------------------------
 
     def __add__(self, other: Any) -> Any:
@@ -212,6 +229,20 @@ class SparseArray(SparseParts, NDArrayOperatorsMixin):
 
 class RefusedAttributeError(NotImplementedError, AttributeError):
     """What arrays have and sparse ones have not: hasattr() says no, calls refuse."""
+
+
+_OF_SUMS = {
+    *("abs", "asin", "asinh", "atan", "atanh", "ceil", "deg2rad", "erf", "erfinv"),
+    *("expm1", "floor", "log1p", "nan_to_num", "rad2deg", "relu", "round", "sgn"),
+    *("sign", "sin", "sinh", "sqrt", "tan", "tanh", "trunc"),
+}
+"""Ops of the sums of repeated places, which cannot be written in place of the terms."""
+
+
+def check_sums(name: str) -> None:
+    """Refuse to write an op of sums to a tensor whose places may repeat."""
+    if name in _OF_SUMS:
+        raise RuntimeError(f"{name}_ requires coalesced input")
 
 
 def no_elements(shape: tuple[int, ...], dtype: Any) -> SparseArray:

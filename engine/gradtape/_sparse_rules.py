@@ -15,6 +15,7 @@ from ._sparse import (
     SparseArray,
     refused,
 )
+from ._sparse_products import product
 
 _KEEP_ZERO = {
     *("absolute", "arcsin", "arcsinh", "arctan", "arctanh", "ceil", "deg2rad", "expm1"),
@@ -105,28 +106,6 @@ def _scatter_add(ufunc: Any, target: Any, x: Any, y: Any) -> Any:
     return target
 
 
-def _product(ufunc: Any, x: Any, y: Any) -> Any:
-    """Multiply or divide by a number, or multiply place by place."""
-    if isinstance(x, SparseArray) and np.ndim(_plain(y)) == 0:
-        return x.with_values(ufunc(x.values, y))
-    if ufunc is not np.multiply:
-        if isinstance(x, SparseArray):
-            raise RuntimeError(
-                "Sparse division requires a scalar or zero-dim dense tensor divisor "
-                f"(got shape {list(y.shape)} for divisor)"
-            )
-        raise refused("div")
-    if not isinstance(x, SparseArray):
-        return _product(ufunc, y, x)
-    known = None
-    if isinstance(y, SparseArray):
-        y, known = y.todense(), False
-        there = y[x.places] != 0
-        kept = there.any(tuple(range(1, there.ndim)))
-        x = SparseArray(x.indices[:, kept], x.values[kept], x.shape)
-    return x.with_values(x.values * y[x.places], known)
-
-
 def _not_below(ufunc: Any, x: Any, y: Any) -> Any:
     """Cut negative elements off: the one maximum that keeps zeros."""
     if not isinstance(x, SparseArray) or np.ndim(_plain(y)) or y != 0:
@@ -141,6 +120,11 @@ def _plain(value: Any) -> Any:
 def _power(ufunc: Any, x: Any, y: Any) -> Any:
     if not isinstance(x, SparseArray) or np.ndim(_plain(y)):
         raise refused("pow")
+    if y == 0:
+        raise RuntimeError(
+            "pow: cannot raise to zeroth power on sparse tensor; it would make the "
+            "result tensor dense"
+        )
     found = x.coalesce()
     return found.with_values(ufunc(found.values, y))
 
@@ -155,7 +139,7 @@ def _joined(arrays: Any, axis: int = 0, **_: Any) -> SparseArray:
             )
     dim = axis % arrays[0].ndim
     if dim >= arrays[0].sparse_dim:
-        raise refused("cat")
+        return _joined_inside(arrays, dim)
     shape, moved, start = list(arrays[0].shape), [], 0
     for each in arrays:
         indices = each.indices.copy()
@@ -165,6 +149,21 @@ def _joined(arrays: Any, axis: int = 0, **_: Any) -> SparseArray:
     shape[dim] = start
     values = np.concatenate([a.values for a in arrays])
     return SparseArray(np.concatenate(moved, 1), values, tuple(shape))
+
+
+def _joined_inside(arrays: Any, dim: int) -> SparseArray:
+    """Join along a dense dimension: each array has zeros where the others are."""
+    axis = dim - arrays[0].sparse_dim + 1
+    whole, start, values = sum(a.shape[dim] for a in arrays), 0, []
+    for each in arrays:
+        room = [(0, 0)] * each.values.ndim
+        room[axis] = (start, whole - start - each.shape[dim])
+        values.append(np.pad(each.values, room))
+        start += each.shape[dim]
+    first = arrays[0].shape
+    shape = (*first[:dim], whole, *first[dim + 1 :])
+    indices = np.concatenate([a.indices for a in arrays], 1)
+    return SparseArray(indices, np.concatenate(values), shape)
 
 
 def _matmul(ufunc: Any, x: Any, y: Any) -> Any:
@@ -210,7 +209,7 @@ UFUNCS.update(
         **dict.fromkeys(_KEEP_ZERO, _on_sums),
         **dict.fromkeys(_LINEAR, _on_values),
         **dict.fromkeys(("add", "subtract"), _sum),
-        **dict.fromkeys(("multiply", "divide", "true_divide"), _product),
+        **dict.fromkeys(("multiply", "divide", "true_divide"), product),
         "matmul": _matmul,
         "maximum": _not_below,
         "power": _power,

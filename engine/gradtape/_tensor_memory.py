@@ -41,6 +41,11 @@ class TensorMemory:
         _memory: Any
         _view: ViewInfo | None
 
+    def __dir__(self) -> list[str]:
+        """Name what can be read of the tensor."""
+        hidden = () if hasattr(self, "_noted") else ("_noted",)
+        return [name for name in super().__dir__() if name not in hidden]
+
     @property
     def shape(self) -> Size:
         """The sizes of the dimensions."""

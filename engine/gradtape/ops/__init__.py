@@ -39,6 +39,7 @@ from . import (
     index_reduce,
     index_write,
     inplace_views,
+    integer_mm,
     join,
     legacy,
     like,

@@ -43,14 +43,14 @@ def into(
     tensors: Sequence[Any],
     compute: Callable[[], Any],
     rule: str = SAME_DTYPE,
-    slot: str = "result",
+    slot: str | Sequence[str] = "result",
 ) -> Any:
     """Return what ``compute`` returns, stored in ``out`` where that is given.
 
     ``rule`` is the sentence for an ``out=`` of another dtype. With :data:`CASTABLE`
     or :data:`PLAIN` any dtype will do that the result can be cast to; with
     :data:`STRICT` only the result's own will do, but PyTorch complains of what cannot
-    be cast first.
+    be cast first. ``slot`` is what the sentence calls the result, or each of several.
     """
     if out is None:
         return compute()
@@ -64,8 +64,9 @@ def into(
     with no_grad():
         results = compute()
         each = list(results) if several else [results]
-        for target, result in zip(targets, each, strict=True):
-            _check_dtype(name, target, result, rule, slot)
+        slots = [slot] * len(each) if isinstance(slot, str) else slot
+        for target, result, called in zip(targets, each, slots, strict=True):
+            _check_dtype(name, target, result, rule, called)
         for target, result in zip(targets, each, strict=True):
             _store(target, result, name)
     return type(results)(targets) if several else out

@@ -7,9 +7,10 @@ from typing import Any
 
 import numpy as np
 
-from .._dtypes import DTYPE_OF, get_default_dtype, promote_types
+from .._dtypes import DTYPE_OF, bfloat16, get_default_dtype, promote_types
 from .._dtypes import dtype as DType
 from .._tensor import Tensor
+from .._type_name import is_pytorchs
 from .create import kind_of_number
 
 _ONE_ELEMENT = "only one element tensors can be converted to Python scalars"
@@ -27,6 +28,16 @@ def plain_numbers(leaves: Sequence[Any]) -> tuple[list[Any], DType]:
     return numbers, common or get_default_dtype()
 
 
+def borrowed(data: Any) -> Any:
+    """Return the values of another library's array, PyTorch's tensors included."""
+    if not is_pytorchs(type(data)):
+        return np.from_dlpack(data)
+    data = data.detach().cpu()
+    if str(data.dtype) == "torch.bfloat16":  # NumPy and DLPack do not share this type
+        return data.float().numpy().astype(bfloat16.numpy)
+    return data.numpy()
+
+
 def _number(leaf: Any) -> tuple[Any, DType]:
     if isinstance(leaf, Tensor):
         if leaf.numel() != 1:
@@ -36,6 +47,8 @@ def _number(leaf: Any) -> tuple[Any, DType]:
         return leaf.item(), DTYPE_OF[leaf.dtype]
     if isinstance(leaf, bool | int | float | complex):
         return leaf, kind_of_number(leaf)
+    if hasattr(leaf, "__dlpack__"):
+        return _number(np.asarray(borrowed(leaf)))
     if isinstance(leaf, list) and id(leaf) in map(id, leaf):
         raise TypeError(SELF_REFERENCE)
     if isinstance(leaf, list | tuple):

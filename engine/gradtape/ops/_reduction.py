@@ -63,6 +63,15 @@ def as_dims(dim: Any) -> Any:
     return (int(dim),) if is_integer(dim) else tuple(int(d) for d in dim)
 
 
+def check_dims(function: str, dim: Any) -> None:
+    """Refuse dimensions that are no whole numbers, in PyTorch's words."""
+    several = dim if isinstance(dim, list | tuple) else (dim,)
+    if dim is not None and not all(map(is_integer, several)):
+        raise TypeError(
+            f"{function}(): argument 'dim' must be tuple of ints, not {type_name(dim)}"
+        )
+
+
 def check_dim(function: str, dim: Any) -> None:
     """Refuse a dimension that is no whole number, in PyTorch's words."""
     if dim is not None and not is_integer(dim):

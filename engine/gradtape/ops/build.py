@@ -19,7 +19,7 @@ from .._tensor import Tensor, wrap, wrap_shared
 from .._typed_storage import TypedStorage
 from .._untyped_storage import UntypedStorage
 from .._warn import warn_once
-from ._leaves import plain_numbers
+from ._leaves import borrowed, plain_numbers
 from ._place import made, module_on
 from .create import in_range, kind_of_number
 
@@ -130,11 +130,11 @@ def array_from(data: Any, kind: DType | None) -> Any:
         return mode.run(np.full, (), _fits(data, found), found.numpy)
     if isinstance(data, str | bytes):
         raise TypeError(f"new(): invalid data type '{type(data).__name__}'")
+    if hasattr(data, "__dlpack__") and not isinstance(data, Tensor):
+        return array_from(borrowed(data), kind)
     if not _is_sequence(data):
         if hasattr(data, "__array__"):
             return array_from(np.asarray(data), kind)
-        if hasattr(data, "__dlpack__"):
-            return array_from(np.from_dlpack(data), kind)
         raise RuntimeError(f"Could not infer dtype of {type(data).__name__}")
     leaves, shape = _flattened(data)
     return _filled(leaves, shape, kind)
@@ -167,7 +167,8 @@ def _is_sequence(data: Any) -> bool:
         return data.ndim > 0
     if isinstance(data, str | bytes | dict | set):
         return False
-    return hasattr(data, "__getitem__") and hasattr(data, "__len__")
+    found = hasattr(data, "__getitem__") and hasattr(data, "__len__")
+    return found and getattr(data, "ndim", 1) > 0
 
 
 def _flattened(data: Any) -> tuple[list[Any], tuple[int, ...]]:

@@ -20,6 +20,10 @@ _HIST_DTYPE = (
     "torch.histogram: input tensor and hist tensor should have the same dtype, but got "
     "input {wanted} and hist {given}"
 )
+_EDGES_DTYPE = (
+    "torch.histogram: input tensor and bin_edges tensor should have the same dtype, "
+    "but got input {wanted} and bin_edges {given} for dimension 0"
+)
 
 
 @method(function=True)
@@ -97,11 +101,12 @@ def histc(
     values = check_tensor(input, "histc")._data
     bins = as_integer(bins, "histc", "bins", 2)
     min, max = (v.item() if isinstance(v, Tensor) else v for v in (min, max))
-    if values.dtype.kind not in "fV":
-        raise not_implemented("histogram_cpu", input)
     _check_bins(bins)
     if min > max:
         raise RuntimeError("torch.histc: max must be larger than min")
+    if values.dtype.kind not in "fV":
+        lacks = "linspace_cpu" if values.dtype.kind == "b" else "histogram_cpu"
+        raise not_implemented(lacks, input)
     xp = backend_of(values).xp
     ends = mode.run(_span, "torch.histc", xp, values, float(min), float(max))
     found = mode.run(_counted, xp, values.reshape(-1), bins, ends)
@@ -148,9 +153,9 @@ def histogram(
     given = [bins] if edged else [int(bins)]
     hist, edges = histogramdd(flat, given, range=range, weight=wide, density=density)
     if out is not None:
-        pairs = zip((hist, edges[0]), out, strict=True)
+        triples = zip((hist, edges[0]), out, (_HIST_DTYPE, _EDGES_DTYPE), strict=True)
         return return_types.histogram(
-            handed_over("histogram", t._data, o, _HIST_DTYPE) for t, o in pairs
+            handed_over("histogram", t._data, o, rule) for t, o, rule in triples
         )
     return return_types.histogram((hist, edges[0]))
 
@@ -185,6 +190,9 @@ def histogramdd(
             f"weight({c_name(weight)})"
         )
     xp = backend_of(points).xp
+    if not count:
+        nothing = wrap(xp.zeros((), points.dtype))
+        return return_types.histogramdd((nothing, ()))
     flat = points.reshape(-1, count)
     edges = [
         _edges(input, flat[:, i], each, i, range, count)

@@ -9,9 +9,11 @@ from .._define import FUNCTIONS, method
 from .._tensor import Tensor
 from ._arguments import check_tensor, is_integer, wrap_dim, wrap_dims
 from ._into import CASTABLE, into
+from ._signature import numpy_names
 
 
 @method(function=True)
+@numpy_names
 def diff(
     input: Tensor,
     n: int = 1,

@@ -10,6 +10,8 @@ from .._define import OPS, Array, Operand, method, op, pointwise
 from .._fast import Option
 from .._inplace import in_place
 from .._node_layout import LARGE
+from .._sparse import SparseArray
+from .._sparse_products import floored
 from .._tensor import Tensor
 from ._blocks import in_blocks, want_blocks
 from ._operand import (
@@ -161,11 +163,15 @@ def _floor_divide(key: str, *derived: str) -> Any:
 
 @_floor_divide("_floor_divide_number", "self")
 def _floor_divide_number(xp: Any, self: Operand, other: Operand) -> Any:
+    if SparseArray in (type(self), type(other)):
+        return floored(self, other)
     return floor_quotient(xp, self, other)
 
 
 @_floor_divide("_floor_divide_tensor", "self", "other")
 def _floor_divide_tensor(xp: Any, self: Operand, other: Operand) -> Any:
+    if SparseArray in (type(self), type(other)):
+        return floored(self, other)
     return floor_quotient(xp, self, other)
 
 

@@ -14,6 +14,7 @@ from typing import Any
 from .._autocast import autocasts
 from .._define import public
 from .._tensor import Tensor
+from ._arguments import tensor_list
 from .matmul import bmm
 
 _ELLIPSIS = "..."
@@ -46,16 +47,20 @@ def einsum(*args: Any) -> Tensor:
 
 
 def _arguments(args: tuple[Any, ...]) -> tuple[str, list[Tensor]]:
-    if not args:
+    rest = args[1:]
+    if (
+        len(rest) == 1
+        and isinstance(args[0], str)
+        and isinstance(rest[0], list | tuple)
+    ):
+        rest = tuple(rest[0])
+    if not rest:
         raise ValueError(
             "einsum(): must specify the equation string and at least one operand, or "
             "at least one operand and its subscripts list"
         )
     if isinstance(args[0], str):
-        rest = args[1:]
-        if len(rest) == 1 and isinstance(rest[0], (list, tuple)):
-            rest = tuple(rest[0])
-        return args[0], list(rest)
+        return args[0], tensor_list(rest, "einsum")
     # operands alternate with lists of numbers
     operands = list(args[: len(args) // 2 * 2 : 2])
     lists = [_subscripts(each) for each in args[1 : len(args) // 2 * 2 : 2]]
@@ -66,6 +71,11 @@ def _arguments(args: tuple[Any, ...]) -> tuple[str, list[Tensor]]:
 
 
 def _subscripts(numbers: Sequence[Any]) -> str:
+    if any(n is not Ellipsis and not 0 <= n < 52 for n in numbers):
+        raise ValueError(
+            "einsum(): subscript in subscript list is not within the valid range "
+            "[0, 52)"
+        )
     return "".join(
         _ELLIPSIS if n is Ellipsis else chr((65 if n < 26 else 71) + n) for n in numbers
     )
@@ -75,17 +85,13 @@ def _parse(
     equation: str, operands: list[Tensor]
 ) -> tuple[list[Tensor], list[_Labels], _Labels | None]:
     """Return operands with all dimensions that ``...`` means, and their labels."""
-    left, arrow, right = equation.replace(" ", "").partition("->")
-    terms = left.split(",")
-    if len(terms) != len(operands):
-        words = "fewer" if len(operands) < len(terms) else "more"
-        raise RuntimeError(
-            f"einsum(): {words} operands were provided than specified in the equation"
-        )
+    left, arrow, right = equation.partition("->")
+    terms = _read_inputs(left, len(operands))
     hidden = [
         _hidden_dims(term, operand.dim(), number)
         for number, (term, operand) in enumerate(zip(terms, operands, strict=True))
     ]
+    right = _read_output(right, len(left) + 2)
     widest = max(hidden, default=0)
     inputs = [_labels(term, widest) for term in terms]
     full: list[Tensor] = []
@@ -97,6 +103,71 @@ def _parse(
     return full, inputs, _labels(right, widest) if arrow else None
 
 
+def _read_inputs(left: str, count: int) -> list[str]:
+    """Return the subscripts of each operand without spaces."""
+    terms = [""]
+    rest = iter(enumerate(left))
+    for at, sign in rest:
+        if sign == ",":
+            terms.append("")
+            if len(terms) > count:
+                raise RuntimeError(_COUNT.format("fewer"))
+        elif sign == ".":
+            _check_dots(left[at : at + 3], terms[-1], f"operand {len(terms) - 1}")
+            terms[-1] += _ELLIPSIS
+            next(rest)
+            next(rest)
+        elif sign != " ":
+            terms[-1] += _letter(sign, at)
+    if len(terms) < count:
+        raise RuntimeError(_COUNT.format("more"))
+    return terms
+
+
+def _read_output(right: str, offset: int) -> str:
+    """Return the output's subscripts, which begin at ``offset``, without spaces."""
+    found = ""
+    rest = iter(enumerate(right))
+    for at, sign in rest:
+        if sign == ".":
+            _check_dots(right[at : at + 3], found, "output")
+            found += _ELLIPSIS
+            next(rest)
+            next(rest)
+        elif sign != " ":
+            found += _letter(sign, at + offset)
+    return found
+
+
+_HIDDEN_SIZE = (
+    "einsum(): dimension {} covered by ellipsis in operand {}has size {} which does "
+    "not broadcast with previously seen ellipsis with size {} for the respective "
+    "dimension"
+)
+_COUNT = "einsum(): {} operands were provided than specified in the equation"
+
+
+def _check_dots(three: str, before: str, what: str) -> None:
+    output = what == "output"
+    if _ELLIPSIS in before:
+        seen = "but an ellipsis (...)" if output else "for which an ellipsis"
+        raise RuntimeError(f"einsum(): found '.' for {what} {seen} was already found")
+    if three != _ELLIPSIS:
+        end = " (...)" * output
+        raise RuntimeError(
+            f"einsum(): found '.' for {what} that is not part of any ellipsis{end}"
+        )
+
+
+def _letter(sign: str, at: int) -> str:
+    if not re.fullmatch("[A-Za-z]", sign):
+        raise RuntimeError(
+            f"einsum(): invalid subscript given at index {at} in the equation string, "
+            "subscripts must be in [a-zA-Z]"
+        )
+    return sign
+
+
 def _labels(term: str, widest: int) -> _Labels:
     before, dots, after = term.partition(_ELLIPSIS)
     hidden = [str(i) for i in reversed(range(widest))]
@@ -106,12 +177,6 @@ def _labels(term: str, widest: int) -> _Labels:
 def _hidden_dims(term: str, ndim: int, operand: int) -> int:
     """Return how many dimensions ``...`` stands for; refuse what does not fit."""
     before, dots, after = term.partition(_ELLIPSIS)
-    for letter in before + after:
-        if not re.fullmatch("[A-Za-z]", letter):
-            raise RuntimeError(
-                f"einsum(): invalid subscript given at index {term.index(letter)} in "
-                "the equation string, subscripts must be in [a-zA-Z]"
-            )
     named = len(before) + len(after)
     if (not dots and named != ndim) or named > ndim:
         raise RuntimeError(
@@ -155,9 +220,17 @@ def _check_output(
 def _check_sizes(inputs: list[_Labels], operands: list[Tensor]) -> None:
     sizes: dict[str, int] = {}
     for number, (labels, operand) in enumerate(zip(inputs, operands, strict=True)):
-        for label, size in zip(labels, operand.shape, strict=True):
+        own: dict[str, int] = {}
+        for dim, (label, size) in enumerate(zip(labels, operand.shape, strict=True)):
+            if own.setdefault(label, size) != size:
+                raise RuntimeError(
+                    f"einsum(): subscript {label} is repeated for operand {number} but "
+                    f"the sizes don't match, {size} != {own[label]}"
+                )
             seen = sizes.get(label, 1)
             if seen not in (1, size) and size != 1:
+                if label.isdigit():
+                    raise RuntimeError(_HIDDEN_SIZE.format(dim, number, size, seen))
                 raise RuntimeError(
                     f"einsum(): subscript {label} has size {size} for operand {number} "
                     f"which does not broadcast with previously seen size {seen}"

@@ -10,11 +10,12 @@ from .._backend import backend_of
 from .._define import OPS, make_node_type, method
 from .._inplace import note_write
 from .._mode import mode
+from .._sparse import SparseArray
 from .._strided import Geometry, geometry_of
 from .._tensor import Tensor, view_info
 from .._views import check_inplace
 from . import _geometry as at
-from ._arguments import spread
+from ._arguments import spread, wrap_dim
 
 
 def _declare(name: str, node: str) -> None:
@@ -64,6 +65,10 @@ def _moved(
 def transpose_(self: Tensor, dim0: int, dim1: int) -> Tensor:
     """In-place version of transpose()."""
     check_inplace(self, mode.grad and self.requires_grad)
+    if type(self._data) is SparseArray:
+        first, second = (wrap_dim(d, self.dim()) for d in (dim0, dim1))
+        self._data.rearranged(self._data.swapaxes(first, second))
+        return self
     where = at.transposed(geometry_of(self), dim0, dim1)
     return _moved(self, "transpose", where, (dim0, dim1))
 
@@ -78,6 +83,9 @@ def swapaxes_(self: Tensor, axis0: int, axis1: int) -> Tensor:
 def t_(self: Tensor) -> Tensor:
     """In-place version of t()."""
     check_inplace(self, mode.grad and self.requires_grad)
+    if type(self._data) is SparseArray:
+        self._data.rearranged(self._data.T)
+        return self
     if self.dim() > 2:
         raise RuntimeError(
             f"t_() expects a tensor with <= 2 dimensions, but self is {self.dim()}D"

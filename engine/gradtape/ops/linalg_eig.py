@@ -185,7 +185,10 @@ def eig(input: Tensor, *, out: Any = None) -> Any:
         return return_types.linalg_eig(_linalg_eig(input, "linalg.eig"))
 
     name = "torch.linalg.eig"
-    return into(name, out, (input,), compute, CASTABLE, "eigenvalues")
+    return into(name, out, (input,), compute, CASTABLE, _EIG)
+
+
+_EIG = ("eigenvalues", "eigenvectors")
 
 
 @autocasts("linalg_eigvals")

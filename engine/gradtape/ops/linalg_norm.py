@@ -12,7 +12,8 @@ from .._tensor import Tensor
 from ._arguments import check_tensor, is_integer, wrap_dim
 from ._linalg import at_least_matrix, inexact, into
 from ._operand import number
-from ._reduction import as_dims, axes_of
+from ._reduction import as_dims, axes_of, check_dims
+from ._signature import numpy_names
 from .linalg_svd import singular_values
 from .norms import linalg_vector_norm
 from .order import permute
@@ -24,6 +25,7 @@ _NOTHING = "linalg.vector_norm cannot compute the {ord} norm on {what}"
 # ---- vectors -----------------------------------------------------------------------
 
 
+@numpy_names
 def vector_norm(
     input: Tensor,
     ord: float = 2,
@@ -44,6 +46,7 @@ def vector_norm(
     """
     check_tensor(input, "linalg_vector_norm")
     order = _order(ord)
+    check_dims("linalg_vector_norm", dim)
     axes = as_dims(dim)
 
     def compute() -> Tensor:
@@ -112,6 +115,7 @@ def _has_norm(tensor: Tensor, ord: Any, axes: Any) -> None:
 # ---- matrices ----------------------------------------------------------------------
 
 
+@numpy_names
 @autocasts("linalg_matrix_norm")
 def matrix_norm(
     input: Tensor,
@@ -143,6 +147,10 @@ def matrix_norm(
 def _matrix_norm(input: Tensor, ord: Any, dim: Any, keep: bool, dtype: Any) -> Tensor:
     name = "linalg.matrix_norm"
     spectral = ord in (2, -2, "nuc")
+    if isinstance(ord, complex):
+        raise RuntimeError(
+            f"{name}: Expected a non-complex scalar as the order of norm."
+        )
     if not (isinstance(ord, str) or abs(ord) in (1, 2, inf)) or (
         isinstance(ord, str) and ord not in ("fro", "nuc")
     ):
@@ -198,6 +206,7 @@ def _spectral(tensor: Tensor, ord: Any, rows: int, columns: int, keep: bool) -> 
     return permute(FUNCTIONS["unsqueeze"](found, -1), back)
 
 
+@numpy_names
 def norm(
     input: Tensor,
     ord: Any = None,
@@ -226,6 +235,7 @@ def norm(
 
 
 def _norm(input: Tensor, ord: Any, dim: Any, keep: bool, dtype: Any) -> Tensor:
+    check_dims("linalg_norm", dim)
     dims = as_dims(dim)
     if dims is not None and len(dims) not in (1, 2):
         raise RuntimeError(

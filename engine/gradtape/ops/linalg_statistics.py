@@ -13,6 +13,7 @@ from .._site import user_stacklevel
 from .._tensor import Tensor
 from .._type_name import type_name
 from ._arguments import check_tensor, wrap_dim
+from ._signature import numpy_names
 from .matmul import mm
 from .scalar import div_number, mul_number
 
@@ -187,6 +188,7 @@ def _check_samples(name: str, y: Any, x: Any, dx: Any) -> None:
 
 
 @public
+@numpy_names
 def trapezoid(
     y: Tensor, x: Tensor | None = None, *, dx: Any = ABSENT, dim: int = -1
 ) -> Tensor:
@@ -233,6 +235,7 @@ def trapz(
 
 
 @public
+@numpy_names
 def cumulative_trapezoid(
     y: Tensor, x: Tensor | None = None, *, dx: Any = ABSENT, dim: int = -1
 ) -> Tensor:

@@ -16,6 +16,7 @@ from ._arguments import check_tensor, wrap_dim
 from ._linalg import inexact, into, kind_name
 from ._operand import HIDDEN
 from ._product import scalar_name
+from ._signature import numpy_names
 from .linear import matmul as product
 from .matmul import vdot
 
@@ -114,6 +115,7 @@ def _linalg_cross(xp: Any, self: Array, other: Array, dim: int) -> Any:
     return found
 
 
+@numpy_names
 @autocasts("cross")
 def cross(
     input: Tensor, other: Tensor, *, dim: int = -1, out: Tensor | None = None

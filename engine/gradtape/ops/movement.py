@@ -6,10 +6,12 @@ from typing import Any
 
 from .._define import Array, method, op
 from .._dtypes import dtype as DType
+from .._sparse import SparseArray
 from .._strided import geometry_of
 from .._tensor import Tensor
 from . import _geometry as at
 from ._arguments import as_integer, check_tensor, spread, wrap_dim
+from ._signature import numpy_names
 from ._view import composed, view_op
 from .formats import contiguous_format
 
@@ -149,6 +151,7 @@ def ravel(input: Tensor) -> Tensor:
 
 
 @method(function=True)
+@numpy_names
 def unflatten(input: Tensor, dim: int, sizes: Any) -> Tensor:
     """Divide one dimension into several, one of which may be -1."""
     shape = check_tensor(input, "unflatten")._data.shape
@@ -180,6 +183,8 @@ def unsqueeze(xp: Any, self: Array, dim: int) -> Any:
     torch.Size([3, 1])
     """
     d = wrap_dim(dim, self.ndim + 1)
+    if type(self) is SparseArray:
+        return self.expanded(d)
     return self.reshape((*self.shape[:d], 1, *self.shape[d:]))
 
 
@@ -228,6 +233,7 @@ def _squeeze_dims(xp: Any, self: Array, dim: Sizes) -> Any:
 
 
 @method(function=True)
+@numpy_names
 def squeeze(input: Tensor, dim: Any = None) -> Tensor:
     """Drop dimensions of size 1: all of them, or those named.
 

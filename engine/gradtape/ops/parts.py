@@ -12,6 +12,7 @@ from .._define import Array, method, op
 from .._tensor import Tensor
 from . import _geometry as at
 from ._arguments import as_integer, check_tensor, wrap_dim
+from ._signature import numpy_names
 from ._view import view_op
 
 Sizes = tuple[int, ...]
@@ -102,6 +103,7 @@ def slice_backward(
 
 
 @method(function=True)
+@numpy_names
 def narrow(input: Tensor, dim: int, start: Any, length: int) -> Tensor:
     """Take ``length`` positions of a dimension, beginning at ``start``.
 

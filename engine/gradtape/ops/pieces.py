@@ -19,6 +19,7 @@ from .._tensor import Tensor, view_info, wrap_shared
 from .._type_name import type_name
 from . import _geometry as at
 from ._arguments import as_integer, check_tensor, is_integer, wrap_dim
+from ._signature import numpy_names
 from ._view import look, look_at_parts, recorded
 from .parts import slice_view
 
@@ -196,6 +197,7 @@ def _unbind(input: Tensor, dim: int = 0) -> tuple[Tensor, ...]:
 
 
 @method(function=True)
+@numpy_names
 def chunk(input: Tensor, chunks: int, dim: int = 0) -> tuple[Tensor, ...]:
     """Cut a dimension into at most ``chunks`` pieces of one size."""
     if not input.dim():

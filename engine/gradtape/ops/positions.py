@@ -7,12 +7,25 @@ from typing import Any
 from .._define import Array, op
 from .._dtypes import DTYPE_OF
 from .._inplace import inplace
+from .._sparse import SparseArray
 from ._arguments import wrap_dim
 from ._into import SAME_DTYPE
 from ._operand import number
 from ._place import dense_copy
 
 Sizes = tuple[int, ...]
+
+
+def _counted(places: Any, shape: tuple[int, ...], dim: int) -> Any:
+    """Return places counted from the front; refuse those that are not there."""
+    length = shape[dim]
+    wrong = (places < -length) | (places >= length)
+    if wrong.any():
+        raise IndexError(
+            f"index_select(): index contains {places[wrong][0]} that is out of range "
+            f"for tensor of size {list(shape)} at dimension {dim}"
+        )
+    return places % max(length, 1)
 
 
 def _vector(xp: Any, name: str, index: Any) -> Any:
@@ -51,6 +64,8 @@ def index_select(xp: Any, self: Array, dim: int, index: Array) -> Any:
     """
     d = wrap_dim(dim, self.ndim)
     places = _vector(xp, "index_select", index)
+    if type(self) is SparseArray:
+        return self.taken(_counted(places, self.shape, d), d)
     length = self.shape[d] if self.ndim else 1
     wrong = (places < 0) | (places >= length)
     if wrong.any():

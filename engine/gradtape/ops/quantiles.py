@@ -10,6 +10,7 @@ from .._tensor import Tensor
 from .._type_name import type_name
 from ._arguments import wrap_dim
 from ._into import handed_over
+from ._signature import numpy_names
 from .build import tensor as make_tensor
 
 _WAYS = ("linear", "lower", "higher", "midpoint", "nearest")
@@ -19,6 +20,7 @@ _OUT_DTYPE = "{name}() out tensor must be same dtype as the input tensor"
 
 
 @method(function=True)
+@numpy_names
 @autocasts("quantile")
 def quantile(
     input: Tensor,
@@ -42,6 +44,7 @@ def quantile(
 
 
 @method(function=True)
+@numpy_names
 @autocasts("nanquantile")
 def nanquantile(
     input: Tensor,

@@ -31,11 +31,18 @@ def addr(
     xp: Any, self: Array, vec1: Array, vec2: Array, *, beta: Any = 1, alpha: Any = 1
 ) -> Any:
     """Return ``beta * self + alpha * outer(vec1, vec2)``; ``self`` is broadcast."""
+    for name, vector in (("vec1", vec1), ("vec2", vec2)):
+        if vector.ndim != 1:
+            raise RuntimeError(
+                f"addr: Expected 1-D argument {name}, but got {vector.ndim}-D"
+            )
     size = (vec1.shape[0], vec2.shape[0])
     check_expandable(self, size)
     kind = result_type_of([(DTYPE_OF[a.dtype], 1) for a in (self, vec1, vec2)])
     for name, factor in (("beta", beta), ("alpha", alpha)):
-        if isinstance(factor, float) and kind.numpy.kind in "biu":
+        if isinstance(factor, bool) and kind.numpy.kind != "b":
+            raise RuntimeError(f"Boolean {name} only supported for Boolean results.")
+        if isinstance(factor, float | complex) and kind.numpy.kind in "biu":
             raise RuntimeError(_NOT_INTEGRAL.format(name))
     beta, alpha = in_range(beta, kind), in_range(alpha, kind)
     self, vec1, vec2 = (a.astype(kind.numpy, copy=False) for a in (self, vec1, vec2))

@@ -10,6 +10,7 @@ from ._arguments import check_tensor, is_integer, spread, wrap_dim, wrap_dims
 from ._into import PLAIN, with_out
 from ._memory_formats import moved_into, suggested_by
 from ._place import array_like, made, module_on
+from ._signature import numpy_names
 from .broadcast import expand
 from .formats import contiguous_format
 from .movement import _unsafe_view as unsafe_view
@@ -94,6 +95,7 @@ def tile(input: Tensor, *dims: Any, **named: Any) -> Tensor:
 
 
 @method(function=True)
+@numpy_names
 def repeat_interleave(
     input: Tensor,
     repeats: Any = None,

@@ -5,9 +5,10 @@ from __future__ import annotations
 from math import prod as prod_of
 from typing import Any
 
-from .._define import Array, method, op, pointwise
+from .._define import FUNCTIONS, Array, method, op, pointwise
 from .._dtypes import DTYPE_OF, parse_dtype
 from .._dtypes import dtype as DType
+from .._sparse import SparseArray
 from .._tensor import Tensor
 from ._operand import HIDDEN
 from ._reduction import (
@@ -116,6 +117,8 @@ def sum(
         return _sum_plain(input)
     dim, keepdim = dim_argument(dim, axis, keepdim, keepdims)
     kind = None if dtype is None else parse_dtype(dtype, "sum")
+    if dim is not ABSENT and type(getattr(input, "_data", None)) is SparseArray:
+        return FUNCTIONS["_sparse_sum"](input, dim, kind, keepdim)
     if dim is ABSENT:
         return _sum_all(input, dtype=kind, out=out)
     return _sum_dims(input, as_dims(dim), keepdim, dtype=kind, out=out)

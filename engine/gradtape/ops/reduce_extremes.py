@@ -20,7 +20,7 @@ from ._reduction import (
     values_of,
 )
 from ._select import check_floating
-from ._signature import ABSENT, dim_argument
+from ._signature import ABSENT, dim_argument, numpy_names
 from ._ties import shared_by_few
 from ._view import composed
 
@@ -118,6 +118,7 @@ def _aminmax(xp: Any, self: Array, dim: int | None, keepdim: bool) -> Any:
 
 
 @method(function=True)
+@numpy_names
 @with_out(SAME_DTYPE)
 def aminmax(input: Tensor, *, dim: int | None = None, keepdim: bool = False) -> Any:
     """Return (min, max) over everything or along a dimension."""

@@ -13,6 +13,7 @@ from .._warn import warn_once
 from . import gather as gather  # declares what is called here
 from ._arguments import wrap_dim
 from ._into import SAME_DTYPE, into, with_out
+from ._signature import numpy_names
 from .broadcast import broadcast_shapes, expand
 from .create import in_range
 
@@ -48,6 +49,7 @@ def _scatter_call(
 
 
 @method(function=True)
+@numpy_names
 @with_out(SAME_DTYPE)
 def scatter(
     input: Tensor,
@@ -100,6 +102,7 @@ def _index_fill_call(input: Tensor, dim: int, index: Tensor, value: Any) -> Call
 
 
 @method(function=True)
+@numpy_names
 def index_fill(input: Tensor, dim: int, index: Tensor, value: Any) -> Tensor:
     """Write one number at the positions of a dimension that ``index`` names."""
     name, tensors, options = _index_fill_call(input, dim, index, value)
@@ -114,6 +117,7 @@ def index_fill_(self: Tensor, dim: int, index: Tensor, value: Any) -> Tensor:
 
 
 @method(function=True)
+@numpy_names
 def take_along_dim(
     input: Tensor,
     indices: Tensor,

@@ -14,6 +14,7 @@ from ._highest import highest
 from ._into import SAME_DTYPE, with_out
 from ._once import rounded_once
 from ._product import scalar_name
+from ._signature import numpy_names
 from ._sums import inner_sums
 
 
@@ -157,6 +158,7 @@ def _cast(name: str, input: Any, dim: Any, dtype: DType | None) -> Tensor:
 
 
 @method("softmax", function=True)
+@numpy_names
 @autocasts("softmax")
 @with_out(SAME_DTYPE)
 def softmax(input: Tensor, dim: int, dtype: DType | None = None) -> Tensor:
@@ -170,6 +172,7 @@ def softmax(input: Tensor, dim: int, dtype: DType | None = None) -> Tensor:
 
 
 @method("log_softmax", function=True)
+@numpy_names
 @autocasts("log_softmax")
 @with_out(SAME_DTYPE)
 def log_softmax(input: Tensor, dim: int, dtype: DType | None = None) -> Tensor:

@@ -13,6 +13,7 @@ from ._into import SAME_DTYPE, with_out
 from ._operand import HIDDEN, leaves_out, refuses
 from ._reduction import finish, values_of
 from ._select import check_floating
+from ._signature import numpy_names
 from .reduce_extremes import picked_backward
 
 _NAMES = ("values", "indices")
@@ -73,6 +74,7 @@ _sort_stable = op(_PICKED, key="_sort_stable", node="SortBackward1", **_SORT)(
 
 
 @method(function=True)
+@numpy_names
 def sort(
     input: Tensor,
     dim: int = -1,
@@ -90,6 +92,7 @@ def sort(
 
 
 @method(function=True)
+@numpy_names
 def argsort(
     input: Tensor, dim: int = -1, descending: bool = False, *, stable: bool = False
 ) -> Tensor:
@@ -144,6 +147,7 @@ def _topk(xp: Any, self: Array, k: int, dim: int, largest: bool) -> Any:
 
 
 @method(function=True)
+@numpy_names
 def topk(
     input: Tensor,
     k: int,
@@ -181,6 +185,10 @@ def _one(xp: Any, self: Any, places: Any, axis: int, keepdim: bool) -> Any:
 )
 def _kthvalue(xp: Any, self: Array, k: int, dim: int, keepdim: bool) -> Any:
     axis = wrap_dim(dim, self.ndim)
+    if self.ndim and not self.shape[axis]:
+        raise IndexError(
+            f"kthvalue(): Expected reduction dim {axis} to have non-zero size."
+        )
     if not 1 <= k <= (self.shape[axis] if self.ndim else 1):
         raise RuntimeError(
             f"kthvalue(): selected number k out of range for dimension {axis}"
@@ -193,6 +201,7 @@ def _kthvalue(xp: Any, self: Array, k: int, dim: int, keepdim: bool) -> Any:
 
 
 @method(function=True)
+@numpy_names
 def kthvalue(
     input: Tensor, k: int, dim: int = -1, keepdim: bool = False, *, out: Any = None
 ) -> Any:
@@ -271,7 +280,7 @@ def _declare_median(name: str, skip_nan: bool) -> Any:
     median.__name__ = median.__qualname__ = name
     median.__doc__ = "Return the median, the lower of two; along a dimension, with its "
     median.__doc__ += "place. NaN is stepped over." if skip_nan else "place. NaN wins."
-    return method(name, function=True)(median)
+    return method(name, function=True)(numpy_names(median))
 
 
 median = _declare_median("median", skip_nan=False)

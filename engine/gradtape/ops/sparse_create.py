@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from .._define import public
-from .._dtypes import parse_dtype
+from .._dtypes import int64, parse_dtype
 from .._errors import NEW_LEAF_DTYPE
 from .._tensor import Tensor, wrap
 from .build import as_tensor
@@ -139,3 +139,60 @@ def check_range(rows: Any, shape: tuple[int, ...]) -> None:
                 f"size is inconsistent with indices: for dim {dim}, size is "
                 f"{shape[dim]} but found index {high}"
             )
+
+
+def spdiags(
+    diagonals: Tensor, offsets: Tensor, shape: tuple[int, int], layout: Any = None
+) -> Tensor:
+    """Return a sparse matrix whose diagonals are the rows of ``diagonals``.
+
+    The element in column ``j`` of a row with offset ``k`` goes to column ``j``, row
+    ``j - k``; those outside the matrix are left out. Gradients flow back.
+
+    >>> import gradtape as torch
+    >>> rows = torch.tensor([[1.0, 2.0], [3.0, 4.0]])
+    >>> torch.sparse.spdiags(rows, torch.tensor([0, 1]), (2, 2)).to_dense()
+    tensor([[1., 4.],
+            [0., 2.]])
+    """
+    rows = diagonals.unsqueeze(0) if diagonals.dim() == 1 else diagonals
+    steps = offsets.unsqueeze(0) if not offsets.dim() else offsets
+    _check_diagonals(rows, steps, shape, layout)
+    height, width = shape
+    columns, chosen, places = [], [], []
+    for row, step in enumerate(steps.tolist()):
+        for column in range(max(0, step), min(rows.shape[1], width, height + step)):
+            chosen.append(row)
+            columns.append(column)
+            places.append(column - step)
+    values = rows[as_tensor(chosen, int64), as_tensor(columns, int64)]
+    return _sparse_coo(values, as_tensor([places, columns], int64), shape, False)
+
+
+def _check_diagonals(rows: Tensor, steps: Tensor, shape: Any, layout: Any) -> None:
+    """Refuse what makes no matrix, in PyTorch's words and order."""
+    wrong = {
+        "Diagonals must be vector or matrix": rows.dim() != 2,
+        "Output shape must be 2d": len(shape) != 2,
+        "Offsets must be scalar or vector": steps.dim() != 1,
+    }
+    for sentence, holds in wrong.items():
+        if holds:
+            raise RuntimeError(sentence)
+    count = steps.shape[0]
+    if rows.shape[0] != count:
+        raise RuntimeError(
+            f"Number of diagonals ({rows.shape[0]}) does not match the number of "
+            f"offsets ({count})"
+        )
+    if steps.dtype is not int64:
+        raise RuntimeError(
+            f"Offset Tensor must have dtype Long but got {steps.dtype.cpp_name}"
+        )
+    if len(set(steps.tolist())) != count:
+        raise RuntimeError("Offset tensor contains duplicate values")
+    if layout not in (None, sparse_coo):
+        raise RuntimeError(
+            "Only output layouts (Sparse, SparseCsc, SparseCsr) are supported, got "
+            "Strided"
+        )

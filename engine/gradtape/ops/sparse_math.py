@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from .._define import FUNCTIONS, Array, op
+from .._define import FUNCTIONS, Array, op, public
 from .._sparse import SparseArray
 from .._tensor import Tensor
-from ._arguments import wrap_dim
+from ._arguments import wrap_dim, wrap_dims
 from ._operand import HIDDEN
 from .sparse import _coalesce, _sparse_coo, _values, is_sparse, wrap
 
@@ -88,6 +88,23 @@ def addmm(
 
 def sum(input: Tensor, dim: Any = None, dtype: Any = None) -> Tensor:
     """Add up a sparse tensor's elements; along dimensions the result is sparse."""
+    return _sparse_sum(input, dim, dtype)
+
+
+@public
+def _sparse_sum(
+    input: Tensor, dim: Any = None, dtype: Any = None, keepdim: bool = False
+) -> Tensor:
+    """Add up a sparse tensor's elements, and keep the dimensions where asked to."""
+    found = _summed(input, dim, dtype)
+    if keepdim:
+        dims = range(input.dim()) if dim is None else wrap_dims(dim, input.dim())
+        for d in sorted(dims):
+            found = found.unsqueeze(d)
+    return found
+
+
+def _summed(input: Tensor, dim: Any, dtype: Any) -> Tensor:
     if dtype is not None:
         input = input.to(dtype)
     if not is_sparse(input):

@@ -11,9 +11,10 @@ from ._arguments import wrap_dim
 from ._operand import HIDDEN
 from ._reduction import finish
 from ._select import check_floating
+from ._signature import numpy_names
 from .reduce_extremes import picked_backward
 
-_VALUES_DTYPE = "expected scalar type '{result}' but got '{out}' for values output"
+_VALUES_DTYPE = "expected scalar type '{result}' but got '{out}' for {slot} output"
 
 
 @op(
@@ -27,7 +28,7 @@ _VALUES_DTYPE = "expected scalar type '{result}' but got '{out}' for values outp
     outputs=2,
     output_names=("values", "indices"),
     out=True,
-    out_rule="expected scalar type '{result}' but got '{out}' for values output",
+    out_rule="expected scalar type '{result}' but got '{out}' for {slot} output",
     **HIDDEN,
 )
 def _mode(xp: Any, self: Array, dim: int, keepdim: bool) -> Any:
@@ -56,6 +57,7 @@ def _mode(xp: Any, self: Array, dim: int, keepdim: bool) -> Any:
 
 
 @method(function=True)
+@numpy_names
 def mode(
     input: Tensor, dim: int = -1, keepdim: bool = False, *, out: Any = None
 ) -> Any:

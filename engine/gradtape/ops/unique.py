@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from .._define import Array, method, op
+from .._define import FUNCTIONS, Array, method, op, public
 from .._tensor import Tensor
 from ._arguments import check_tensor, wrap_dim
 from ._operand import HIDDEN, not_implemented
@@ -111,6 +111,45 @@ def _chosen(found: Any, inverse: bool, counts: bool) -> Any:
     if not (inverse or counts):
         return values
     return (values, *([places] if inverse else []), *([many] if counts else []))
+
+
+def _asked_for(found: Any, inverse: bool, counts: bool) -> tuple[Any, ...]:
+    """Return all three, but empty what nobody asked for."""
+    values, places, many = found
+    empty = places.new_empty(0)
+    return values, places if inverse else empty, many if counts else empty
+
+
+@public
+def _unique(input: Tensor, sorted: bool = True, return_inverse: bool = False) -> Any:
+    """Return the different elements, and which of them each element is."""
+    return _asked_for(_unique2(input), return_inverse, False)[:2]
+
+
+def _counted(
+    input: Tensor,
+    sorted: bool = True,
+    return_inverse: bool = False,
+    return_counts: bool = False,
+) -> Any:
+    """Return the different elements, which each element is, and how many of each."""
+    return _asked_for(_unique2(input), return_inverse, return_counts)
+
+
+FUNCTIONS["_unique2"] = _counted
+
+
+def unique_dim(
+    input: Tensor,
+    dim: int,
+    sorted: bool = True,
+    return_inverse: bool = False,
+    return_counts: bool = False,
+) -> Any:
+    """Return the different slices, which of them each is, and how many of each."""
+    axis = _checked(input, dim, "unique_dim")
+    assert axis is not None
+    return tuple(_unique_dim(input, axis))
 
 
 @method(function=True)

@@ -11,6 +11,7 @@ from .. import _errors
 from .._backend import NO_ITEM, backend_of
 from .._define import method
 from .._mode import mode
+from .._sparse import SparseArray
 from .._storage_moves import fix
 from .._tensor import Tensor
 from .._warn import warn_once
@@ -117,6 +118,8 @@ def _truth(self: Tensor) -> bool:
         raise RuntimeError(_errors.BOOL_AMBIGUOUS.format(what=what))
     if self.is_meta:
         raise RuntimeError(NO_ITEM)
+    if type(self._data) is SparseArray:
+        return self._data.any()
     return bool(self._data.reshape(-1)[0] != 0)
 
 

@@ -1,0 +1,62 @@
+"""``_int_mm``: matrices of int8, multiplied in int32."""
+
+from __future__ import annotations
+
+from .._backend import backend_of
+from .._define import public
+from .._dtypes import int8, int32, uint8
+from .._tensor import Tensor
+from ._into import handed_over
+from ._operand import c_name
+
+
+@public
+def _int_mm(input: Tensor, mat2: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """Multiply a matrix of int8 or uint8 with one of int8, in int32.
+
+    >>> import gradtape as torch
+    >>> a = torch.full((1, 2), 100, dtype=torch.int8)
+    >>> torch._int_mm(a, a.t())
+    tensor([[20000]], dtype=torch.int32)
+    """
+    for name, tensor in (("self", input), ("mat2", mat2)):
+        _check(
+            tensor.dim() == 2,
+            f"Expected {name} to be of dimension 2 but got {tensor.dim()}",
+        )
+    rows, inner = input.shape
+    _check(
+        inner == mat2.shape[0],
+        f"self.size(1) needs to match mat2.size(0) but got {inner} and {mat2.shape[0]}",
+    )
+    _check(
+        input.dtype in (int8, uint8),
+        f"Expected self dtype to be int8 or uint8 but got {c_name(input)}",
+    )
+    _check(
+        mat2.dtype is int8,
+        f"Expected mat2 dtype to be of type int8 but got {c_name(mat2)}",
+    )
+    if out is not None:
+        _check_out(out, rows, mat2.shape[1])
+    xp = backend_of(input._data).xp
+    wide = (each._data.astype(int32.numpy) for each in (input, mat2))
+    return handed_over("_int_mm", xp.matmul(*wide), out)
+
+
+def _check_out(out: Tensor, rows: int, columns: int) -> None:
+    _check(
+        out.dtype is int32,
+        f"Expected result dtype to be of type kInt but got {c_name(out)}",
+    )
+    for dim, wanted in enumerate((rows, columns)):
+        _check(
+            out.shape[dim] == wanted,
+            f"Expected result.size({dim}) to be {wanted} but got {out.shape[dim]}",
+        )
+    _check(out.is_contiguous(), "Expected result to be contiguous.")
+
+
+def _check(holds: bool, sentence: str) -> None:
+    if not holds:
+        raise RuntimeError(f"int_mm_out_cpu: {sentence}")

@@ -1,0 +1,105 @@
+"""Arguments at the edges of products, norms, histograms and einsum, a line each."""
+
+from __future__ import annotations
+
+import pytest
+
+import gradtape
+
+from .lines import check_line
+
+PRODUCTS = """
+t.addr(m, a, b, beta=True)
+t.addr(m, a, b, alpha=True)
+t.addr(m.bool(), a.bool(), b.bool(), beta=True, alpha=True)
+t.addr(m.int(), a.int(), b.int(), beta=1j)
+t.addr(m, a, t.tensor(6.0))
+t.addr(m, m, a)
+t._int_mm(i, i.t())
+t._int_mm(i.view(t.uint8), i.t())
+t._int_mm(i, i.t().int())
+t._int_mm(i.int(), i.t())
+t._int_mm(i, i)
+t._int_mm(i[0], i)
+t._int_mm(i, i.t(), out=t.empty(2, 2, dtype=t.int32))
+t._int_mm(i, i.t(), out=t.empty(2, 2))
+t._int_mm(i, i.t(), out=t.empty(1, 2, dtype=t.int32))
+"""
+
+NORMS = """
+t.linalg.norm(m, axis=0)
+t.linalg.norm(m, dim=0, keepdims=True)
+t.linalg.vector_norm(m, axis=0)
+t.linalg.matrix_norm(m, axis=(0, 1))
+t.linalg.cross(t.ones(3), t.arange(3.0), axis=0)
+t.linalg.matrix_norm(m, ord=1 + 2j)
+t.linalg.vector_norm(m, dim=(0.5,))
+t.linalg.vector_norm(m, dim=("a",))
+t.linalg.eig(m, out=(t.empty(0, dtype=t.complex128), t.empty(0)))
+t.linalg.eig(m, out=(t.empty(0), t.empty(0)))
+"""
+
+EINSUM = """
+t.einsum(". ..", x)
+t.einsum("... .", x)
+t.einsum("a..->a", x)
+t.einsum("...a...", x)
+t.einsum("1", x)
+t.einsum("a->1", x)
+t.einsum("a->..", x)
+t.einsum("ab->1", x)
+t.einsum("a->...->", x)
+t.einsum("a,a,a", x, x)
+t.einsum("a", x, x)
+t.einsum("ii", y)
+t.einsum("...,...->", x, y)
+t.einsum("a b -> b a", y)
+t.einsum("...", y)
+t.einsum("a")
+t.einsum("", [])
+t.einsum("a,a", [])
+t.einsum(x, [55])
+t.einsum(y, [0, 1], [1])
+"""
+
+COUNTS = """
+t.ones(2, 0, 4).kthvalue(1, 1)
+t.ones(0).kthvalue(1)
+t.histogramdd(t.ones(3, 0), bins=[])
+t.histogramdd(t.ones(0, 2), bins=[2, 3])
+t.histc(t.tensor([1, 0]), 4, 5, 1)
+t.histc(t.tensor([1, 0]), 4)
+t.histc(t.tensor([True, False]), 4)
+t.histogram(x, 2, out=(t.empty(2), t.empty(3, dtype=t.float64)))
+t.mode(x, 0, out=(t.empty(0), t.empty(0, dtype=t.int8)))
+t.mode(x, 0, out=(t.empty(0, dtype=t.int8), t.empty(0, dtype=t.int64)))
+t._unique(t.tensor([3, 1, 3]), return_inverse=True)
+t._unique2(t.tensor([3, 1, 3]), return_counts=True)
+t._VF.unique_dim(t.tensor([3, 1, 3]), 0)
+t._VF.relu(x - 1)
+"""
+
+SETUP = """
+x = t.arange(2.0)
+y = t.arange(6.0).view(2, 3)
+m, a, b = t.ones(2, 2), t.arange(2.0), t.ones(2)
+i = t.tensor([[1, 100, 3], [5, 6, 127]], dtype=t.int8)
+"""
+
+
+@pytest.mark.parametrize(
+    "line",
+    f"{PRODUCTS}{NORMS}{EINSUM}{COUNTS}".replace("\n\n", "\n").strip().split("\n"),
+)
+def test_arguments_at_the_edges(line: str) -> None:
+    check_line(line, SETUP)
+
+
+def test_every_name_in_dir_can_be_read() -> None:
+    x = gradtape.ones(2, 2)
+    assert [n for n in dir(x) if n != "imag" and not hasattr(x, n)] == []
+
+
+def test_names_that_are_no_op_are_refused() -> None:
+    with pytest.raises(AttributeError, match=r"module 'torch._VF' has no attribute"):
+        gradtape._VF.nonsense  # noqa: B018 - the look-up is what is tested
