@@ -33,6 +33,7 @@ class ModulePart(Part):
 
     subject = "Modules"
     call_code: CodeType | None = None  # of the wrapper that stands for __call__
+    quick: Any = None  # what knows a quicker way into modules, where an engine has one
 
     def install(self) -> None:
         self.on = True
@@ -44,7 +45,10 @@ class ModulePart(Part):
         base = self._base = nn.Module
         self._plain = set(vars(base()))
         self.patches.set(base, "__init__", self._wrap_init(base.__init__))
-        self.patches.set(base, "__call__", wrap_call(self, base.__call__))
+        call = wrap_call(self, base.__call__)
+        if self.quick is not None:
+            call = self.quick.wrap(self, base.__call__, call)
+        self.patches.set(base, "__call__", call)
         self.patches.set(base, "train", self._wrap_train(base.train))
         self.patches.set(base, "__setattr__", self._wrap_setattr(base.__setattr__))
         register = nn.modules.module.register_module_parameter_registration_hook
@@ -250,7 +254,7 @@ class ModulePart(Part):
     # ---- attributes ------------------------------------------------------------------
 
     def _wrap_setattr(self, original: Anything) -> Anything:
-        here = self.here
+        here, quick = self.here, self.quick
 
         @unseen
         @functools.wraps(original)
@@ -263,6 +267,8 @@ class ModulePart(Part):
             ):
                 self.try_(self._attribute, module, name, value, sys._getframe(1))
             original(module, name, value)
+            if quick is not None:
+                quick.forget(module)
 
         return set_attribute
 

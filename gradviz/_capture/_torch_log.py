@@ -20,6 +20,7 @@ from gradviz._capture._torch_exports import Exports
 from gradviz._capture._torch_frames import TorchFrames
 from gradviz._capture._torch_graph import TorchGraph
 from gradviz._capture._torch_hooks import TorchHooks
+from gradviz._capture._torch_leaves import TorchLeaves
 from gradviz._capture._torch_modes import TorchModes
 from gradviz._capture._torch_traceback import naming_users, without_our_frames
 from gradviz._capture._torch_values import IS_LEAF, TorchValues
@@ -57,6 +58,7 @@ class TorchLog(TorchFrames):
         self.graph = TorchGraph(torch, self)
         self.exports = Exports(torch, self)
         self.calls = TorchCalls(torch, self)
+        self.loop.modules.quick = TorchLeaves(torch, self)
         self.modes = TorchModes(torch, self)
         self.hooks = TorchHooks(torch, self)
         self.passes = TorchBackward(torch, self)

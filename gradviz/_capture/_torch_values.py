@@ -13,9 +13,10 @@ from gradviz.program.values import Opaque, Summary, Value
 
 _MOST_SHAPES = 250  # that are shared
 _GLANCE = 2  # where rows of the table of tensors keep the last glance
+_LENT = 3  # longer rows are of results whose storage nobody has looked at
 
 STORAGE, VERSION, NEEDS, NODE = 1, 2, 8, 11
-IS_LEAF, _IS_VIEW, _SUMMARY = 9, 10, 14
+IS_LEAF, IS_VIEW, _SUMMARY = 9, 10, 14
 """Places of fields in a glance; output comes after node, a summary may be missing."""
 
 _PLAIN = (int, float, bool, str, complex, type(None), type(Ellipsis), slice)
@@ -77,6 +78,8 @@ class TorchValues:
         row = self._rows.get(id(tensor))
         if row is not None and len(row) > _GLANCE and row[0]() is tensor:
             known = row[_GLANCE]
+            if len(row) > _LENT:
+                self._settle(tensor, row)
             try:
                 version = tensor._version
             except RuntimeError:  # of inference mode
@@ -86,7 +89,7 @@ class TorchValues:
             ):
                 if known[VERSION] == version:
                     return known
-                if known[IS_LEAF] and not known[_IS_VIEW] and not self.scan:
+                if known[IS_LEAF] and not known[IS_VIEW] and not self.scan:
                     # An optimizer wrote to a leaf: nothing else has changed.
                     renewed = _renewed(known, version)
                     self._rows[id(tensor)] = row[0], row[1], renewed
@@ -118,14 +121,38 @@ class TorchValues:
             reference = weakref.ref(tensor)
         glance = self._describe(tensor, number, version, scan, node)
         rows[key] = reference, number, glance
-        if len(rows) > tensors.room:
-            tensors.prune()
+        self._keep(glance)
+        return glance
+
+    def _keep(self, glance: Glance) -> None:
+        """Make room in the tables for a new result."""
+        if len(self._rows) > self._tensors.room:
+            self._tensors.prune()
         if glance[NODE] is not None:
             fresh = self._fresh
             fresh.append(glance)
             if len(fresh) > self._most:
                 del fresh[: self._most // 2]
+
+    def made_like(self, tensor: Any, known: Glance, node: int) -> Glance:
+        """Describe a new tensor that is as another one was, in memory of its own.
+
+        Its storage has a number but is looked at only when the tensor is met again.
+        """
+        tensors, storages = self._tensors, self.storages
+        tensors.count = number = tensors.count + 1
+        storages.count = storage = storages.count + 1
+        _, _, _, a, b, c, d, e, f, g, h, _, i, j = known
+        version = tensor._version
+        glance = number, storage, version, a, b, c, d, e, f, g, h, node, i, j
+        self._rows[id(tensor)] = weakref.ref(tensor), number, glance, True
+        self._keep(glance)
         return glance
+
+    def _settle(self, tensor: Any, row: tuple[Any, ...]) -> None:
+        """Give a storage the number that was set aside for it."""
+        self._rows[id(tensor)] = row[:_LENT]
+        self.storages.give(tensor.untyped_storage(), row[_GLANCE][STORAGE])
 
     def unseen(self, metadata: Any, node: int, output: int) -> Value:
         """Describe a result that nobody saw from what its node knows of it."""
@@ -164,7 +191,7 @@ class TorchValues:
         """Look at some elements of a tensor, under that tensor's number."""
         found = self._describe(part, whole[0], whole[VERSION])
         place, graph = found[:NEEDS], whole[NEEDS : IS_LEAF + 1]
-        return *place, *graph, found[_IS_VIEW], *whole[NODE : NODE + 2], *found[13:]
+        return *place, *graph, found[IS_VIEW], *whole[NODE : NODE + 2], *found[13:]
 
     def _describe(
         self,

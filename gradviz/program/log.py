@@ -54,6 +54,11 @@ class Identities:
             self.prune()
         return count
 
+    def give(self, thing: Any, number: int) -> None:
+        """Number an object that has none yet by one that was set aside for it."""
+        if self.known(thing) is None:
+            self.rows[id(thing)] = weakref.ref(thing), number
+
     def prune(self) -> None:
         """Forget the objects that are gone."""
         rows = self.rows

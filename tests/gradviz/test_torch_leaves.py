@@ -1,0 +1,254 @@
+"""Modules that a log knows by heart: it says of them what a closer look says."""
+
+from __future__ import annotations
+
+import gc
+import re
+import weakref
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pytest
+
+from gradviz._capture._torch_log import TorchLog
+from gradviz.program.events import Call, ModuleCall
+
+torch = pytest.importorskip("torch")
+nn = torch.nn
+
+_STEPS = 8  # the first of a kind are looked at closely
+
+
+def _log(quick: bool = True) -> TorchLog:
+    log = TorchLog(scan=False)
+    if not quick:
+        log.loop.modules.quick = None
+    return log
+
+
+def _calls(log: TorchLog) -> list[Call]:
+    return [each for each in log.program.events if isinstance(each, Call)]
+
+
+def _told(log: TorchLog, first: int) -> list[str]:
+    """Return all events in words, with nodes counted from the first of the run."""
+
+    def number(found: re.Match[str]) -> str:
+        return re.sub(r"(?<![-\d])\d+", lambda key: str(int(key[0]) - first), found[0])
+
+    nodes = re.compile(r"\bnode=\d+|\bnodes=\([^)]*\)")
+    return [nodes.sub(number, repr(each)) for each in log.program.events]
+
+
+def _mlp(x: Any, y: Any) -> Iterator[Any]:
+    net = nn.Sequential(nn.Linear(4, 8), nn.ReLU(), nn.Dropout(0.5), nn.Linear(8, 3))
+    optimizer = torch.optim.SGD(net.parameters(), lr=0.1, momentum=0.9)
+    loss = nn.CrossEntropyLoss()
+    while True:
+        optimizer.zero_grad()
+        yield loss(net(x), y)
+        optimizer.step()
+
+
+def _images(x: Any, y: Any) -> Iterator[Any]:
+    body = nn.Sequential(
+        nn.Conv2d(1, 4, 3, padding=1),
+        nn.BatchNorm2d(4),
+        nn.ReLU(inplace=True),
+        nn.MaxPool2d(2),
+        nn.Flatten(),
+        nn.LayerNorm(16),
+        nn.GELU(),
+        nn.Linear(16, 3),
+    )
+    loss = nn.MSELoss()
+    for step in range(_STEPS):
+        body.train(step % 3 > 0)
+        rows = 6 if step % 2 else 4  # the last batch of an epoch is smaller
+        images = x.repeat(1, 4)[:rows].reshape(rows, 1, 4, 4)
+        yield loss(body(images), torch.eye(3)[y][:rows])
+
+
+def _words(x: Any, y: Any) -> Iterator[Any]:
+    table, layer = nn.Embedding(5, 6), nn.Bilinear(6, 6, 3)
+    positions = nn.Parameter(torch.zeros(6))
+    while True:
+        words = table(y) + positions
+        with torch.no_grad():
+            table(y)
+        yield nn.functional.nll_loss(layer(words, words).log_softmax(-1), y)
+
+
+def _run(
+    quick: bool, steps: Callable[[Any, Any], Iterator[Any]]
+) -> tuple[TorchLog, int]:
+    torch.manual_seed(0)
+    first = torch._C._autograd._get_sequence_nr()
+    x, y = torch.randn(6, 4), torch.arange(6) % 3
+    with _log(quick) as log:
+        for _, loss in zip(range(_STEPS), steps(x, y), strict=False):
+            loss.backward()
+    assert not log.program.notes
+    return log, first
+
+
+@pytest.mark.parametrize("steps", [_mlp, _images, _words])
+def test_known_modules_are_told_as_any_others(
+    steps: Callable[[Any, Any], Iterator[Any]],
+) -> None:
+    quick, close = [_told(*_run(quick, steps)) for quick in (True, False)]
+    assert len(quick) == len(close)
+    for ours, theirs in zip(quick, close, strict=True):
+        assert ours == theirs
+
+
+def test_most_modules_of_a_loop_pass_without_the_mode(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    begun: list[str] = []
+    original = TorchLog(scan=False).calls.begin.__func__
+
+    def begin(self: Any, op: Any, *rest: Any) -> Any:
+        begun.append(op.name)
+        return original(self, op, *rest)
+
+    monkeypatch.setattr("gradviz._capture._torch_calls.TorchCalls.begin", begin)
+    log, _ = _run(True, _mlp)
+    assert len([call for call in _calls(log) if call.op == "linear"]) == 2 * _STEPS
+    assert begun.count("linear") < _STEPS
+
+
+class _Late:
+    """A linear layer and a ReLU, run until both are known."""
+
+    def __init__(self) -> None:
+        self.linear, self.relu = nn.Linear(3, 3), nn.ReLU()
+        self.x = torch.ones(2, 3)
+
+    def step(self) -> Any:
+        hidden = self.relu(self.linear(self.x))
+        hidden.sum().backward()
+        return hidden
+
+    def until_known(self) -> None:
+        for _ in range(_STEPS):
+            self.step()
+
+
+def test_an_attribute_that_was_set_is_noted() -> None:
+    late = _Late()
+    late.relu = nn.LeakyReLU(0.1)
+    with _log() as log:
+        late.until_known()
+        late.relu.negative_slope = 0.25
+        late.step()
+        late.relu.inplace = True
+        late.linear.weight = nn.Parameter(torch.eye(3))
+        hidden = late.relu(late.linear(late.x))
+    slopes = [
+        call.keywords["negative_slope"]
+        for call in _calls(log)
+        if call.op == "leaky_relu"
+    ]
+    assert slopes[-3:] == [0.1, 0.25, 0.25]
+    last = [call for call in _calls(log) if call.op == "leaky_relu"][-1]
+    assert last.writes
+    assert hidden is not None
+
+
+def test_hooks_on_a_known_module_are_seen() -> None:
+    late = _Late()
+    with _log() as log:
+        late.until_known()
+        late.relu.register_forward_hook(lambda module, args, output: output * 3)
+        late.step()
+    assert [call.op for call in _calls(log)][-4:-1] == ["linear", "relu", "mul"]
+
+
+def test_a_hook_for_all_modules_is_seen() -> None:
+    late = _Late()
+    with _log() as log:
+        late.until_known()
+        register = nn.modules.module.register_module_forward_hook
+        handle = register(lambda module, args, output: output * 3)
+        late.step()
+        handle.remove()
+    assert [call.op for call in _calls(log)].count("mul") == 2
+
+
+def test_autocast_around_a_known_module_is_seen() -> None:
+    late = _Late()
+    with _log() as log:
+        late.until_known()
+        with torch.autocast("cpu", dtype=torch.bfloat16):
+            late.step()
+    outputs = [call.outputs[0] for call in _calls(log) if call.op == "linear"]
+    assert [each.dtype for each in outputs[-2:]] == ["float32", "bfloat16"]
+
+
+def test_a_known_module_that_raises_is_logged() -> None:
+    loss, scores = nn.CrossEntropyLoss(), nn.Linear(3, 4)
+    x, y = torch.ones(2, 3), torch.tensor([0, 1])
+    with _log() as log:
+        for _ in range(_STEPS):
+            loss(scores(x), y).backward()
+        with pytest.raises(IndexError, match="Target 9 is out of bounds"):
+            loss(scores(x), torch.tensor([0, 9]))
+        late = loss(scores(x), y)
+    failed = [call for call in _calls(log) if call.error]
+    assert [call.op for call in failed] == ["cross_entropy"]
+    assert failed[0].inputs[1].shape == (2,)
+    assert _calls(log)[-1].outputs[0].shape == late.shape == ()
+
+
+def test_views_of_a_known_result_share_its_storage() -> None:
+    late = _Late()
+    with _log() as log:
+        late.until_known()
+        hidden = late.step()
+        hidden.detach()[0].mul_(2)
+    linear, relu = [call for call in _calls(log) if call.op in ("linear", "relu")][-2:]
+    write = _calls(log)[-1].writes[0]
+    assert write.storage == relu.outputs[0].storage != linear.outputs[0].storage
+
+
+def test_a_write_to_a_known_result_is_found() -> None:
+    late = _Late()
+    with _log() as log:
+        late.until_known()
+        hidden = late.relu(late.linear(late.x))
+        hidden += 1
+        with pytest.raises(RuntimeError, match="modified by an inplace operation"):
+            hidden.sum().backward()
+    event = log.program.events[-1]
+    assert "inplace" in event.error
+    assert [each.slot for each in event.stale] == ["_saved_result"]
+
+
+def test_a_replaced_forward_is_run_and_seen(monkeypatch: pytest.MonkeyPatch) -> None:
+    late = _Late()
+    with _log() as log:
+        late.until_known()
+        monkeypatch.setattr(nn.ReLU, "forward", lambda self, x: x.relu() * 2)
+        late.step()
+    assert [call.op for call in _calls(log)][-3:-1] == ["relu", "mul"]
+
+
+def test_calls_inside_known_modules_keep_their_module_call() -> None:
+    log, _ = _run(True, _mlp)
+    modules = {
+        each.index: each for each in log.program.events if type(each) is ModuleCall
+    }
+    for call in _calls(log):
+        if call.op == "linear":
+            assert modules[call.module].parent in modules
+
+
+def test_nothing_of_a_known_module_stays_alive() -> None:
+    late = _Late()
+    with _log():
+        late.until_known()
+        gone = [weakref.ref(each) for each in (late.linear, late.linear.weight, late.x)]
+        del late
+        gc.collect()
+        assert [each() for each in gone] == [None] * 3
