@@ -183,7 +183,8 @@ class _Walk:
                 source.open.pop(root.tensor, None)
                 if source.poisoned is None:  # later losses are bad by the parameters
                     source.root = source.root or event
-                self.in_gradients = source
+                if _spoils(event, self.history):  # the log of -1 is NaN, not its slope
+                    self.in_gradients = source
         if self.in_gradients is None and _spoils(event, self.history):
             self.in_gradients = self.derivatives(event)
         if self.in_gradients is not None:

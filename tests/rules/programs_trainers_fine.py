@@ -1,8 +1,123 @@
-"""Trainers, agents and meta-learners that look suspicious and are right."""
+"""More faults of trainers, and trainers that look suspicious and are right."""
 
 from __future__ import annotations
 
 from tests.rules.harness import case
+
+MORE_WRONG = [
+    case(
+        "features_stored_with_their_graph",
+        """
+        import torch
+        import torch.nn as nn
+        bank, encoder = [], nn.Sequential(nn.Linear(4, 5), nn.Tanh(), nn.Linear(5, 3))
+        opt = torch.optim.SGD(encoder.parameters(), 0.05)
+        for _ in range(3):
+            x = torch.randn(4, 4)
+            z = torch.tanh(encoder(x))
+            old = torch.cat(bank) if bank else torch.zeros(1, 3)
+            loss = (z @ old.t()).logsumexp(1).mean()
+            opt.zero_grad()
+            loss.backward()
+            opt.step()
+            bank.append(z)  # CULPRIT
+        """,
+        "hidden-state-not-detached",
+        says=["`z.detach()` in line 13"],
+    ),
+    case(
+        "target_network_rebound",
+        """
+        import copy
+        import torch
+        import torch.nn as nn
+        online = nn.Linear(3, 2)
+        target = copy.deepcopy(online).requires_grad_(False)
+        opt = torch.optim.Adam(online.parameters())
+        for _ in range(3):
+            x = torch.randn(5, 3)
+            loss = (online(x) - target(x)).square().mean()
+            opt.zero_grad()
+            loss.backward()
+            opt.step()
+            with torch.no_grad():
+                for old, new in zip(target.parameters(), online.parameters()):
+                    old = 0.9 * old + 0.1 * new  # CULPRIT
+        """,
+        "update-not-kept",
+        says=["`old.copy_(0.9 * old + 0.1 * new)`"],
+    ),
+    case(
+        "generated_weights_set_as_data",
+        """
+        import torch
+        import torch.nn as nn
+        make, main = nn.Linear(4, 6), nn.Linear(3, 2)
+        opt = torch.optim.Adam(make.parameters())
+        for _ in range(3):
+            main.weight.data = make(torch.ones(4)).view(2, 3)  # CULPRIT
+            loss = main(torch.randn(5, 3)).square().mean()
+            opt.zero_grad()
+            loss.backward()
+            opt.step()
+        """,
+        "parameter-from-result",
+        says=["functional_call"],
+    ),
+    case(
+        "generated_weights_copied",
+        """
+        import torch
+        import torch.nn as nn
+        make, main = nn.Linear(4, 6), nn.Linear(3, 2)
+        opt = torch.optim.Adam(make.parameters())
+        for _ in range(3):
+            with torch.no_grad():
+                main.weight.copy_(make(torch.ones(4)).view(2, 3))  # CULPRIT
+            loss = main(torch.randn(5, 3)).square().mean()
+            opt.zero_grad()
+            loss.backward()
+            opt.step()
+        """,
+        "parameter-from-result",
+    ),
+    case(
+        "logarithm_of_a_raw_variance",
+        """
+        import torch
+        import torch.nn as nn
+        net = nn.Linear(2, 2)
+        net.bias.data = torch.tensor([0.0, -3.0])
+        opt = torch.optim.SGD(net.parameters(), 0.01)
+        for _ in range(2):
+            mean, var = net(torch.rand(4, 2)).chunk(2, dim=1)
+            loss = (torch.log(var) + (1 - mean) ** 2 / var).mean()  # CULPRIT
+            opt.zero_grad()
+            loss.backward()
+            opt.step()
+        """,
+        "nan-log-of-zero",
+        says=["softplus"],
+    ),
+    case(
+        "tanh_layers_drawn_too_small",
+        """
+        import torch
+        import torch.nn as nn
+        torch.manual_seed(0)
+        layers = nn.ModuleList(nn.Linear(12, 12) for _ in range(9))
+        for layer in layers:
+            nn.init.normal_(layer.weight, std=0.01)  # CULPRIT
+            nn.init.zeros_(layer.bias)
+        x = torch.randn(8, 12)
+        for layer in layers:
+            x = torch.tanh(layer(x))
+        (x - 1).square().mean().backward()
+        """,
+        "vanishing-gradient",
+        says=["made so small"],
+    ),
+]
 
 FINE = [
     case(
@@ -110,6 +225,41 @@ FINE = [
         opt = torch.optim.SGD([*body.parameters(), *last.parameters()], 0.1)
         for _ in range(3):
             loss = (last(torch.tanh(body(torch.randn(5, 3)))) - 1).square().mean()
+            opt.zero_grad()
+            loss.backward()
+            opt.step()
+        """,
+    ),
+    case(
+        "blocks_that_begin_as_the_identity",
+        """
+        import torch
+        import torch.nn as nn
+        body, close = nn.Linear(4, 4), nn.Linear(4, 4)
+        for p in close.parameters():
+            nn.init.zeros_(p)
+        opt = torch.optim.SGD([*body.parameters(), *close.parameters()], 0.1)
+        for _ in range(3):
+            x = torch.randn(6, 4)
+            loss = (x + close(torch.relu(body(x))) - 1).square().mean()
+            opt.zero_grad()
+            loss.backward()
+            opt.step()
+        """,
+    ),
+    case(
+        "loop_over_parameters_that_only_measures",
+        """
+        import torch
+        import torch.nn as nn
+        net = nn.Linear(3, 2)
+        opt = torch.optim.SGD(net.parameters(), lr=0.1)
+        for _ in range(3):
+            norms = []
+            for p in net.parameters():
+                p = p.detach() * 1.0
+                norms.append(p.norm().item())
+            loss = net(torch.randn(4, 3)).square().mean()
             opt.zero_grad()
             loss.backward()
             opt.step()

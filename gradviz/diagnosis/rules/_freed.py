@@ -10,6 +10,7 @@ from typing import Literal
 from gradviz.diagnosis.rules._lifetime import (
     failed_backwards,
     frames,
+    line_of,
     loads,
     repeats,
     same_line,
@@ -206,6 +207,39 @@ def carried_at(
         if read.intersection(history.places.targets(site)):
             return site
     return _out_of_function(history, maker, second)
+
+
+_STORING = ["add", "append", "appendleft", "enqueue", "extend", "insert", "push", "put"]
+
+
+def stored_at(
+    history: History, site: RawSite | None, bridge: Call, second: Backward
+) -> int | None:
+    """Return the line that puts a carried tensor into a container after the pass.
+
+    None where the next turn reads it under its own name, and where it is put in before
+    the pass, which needs its graph: then something else is to change.
+    """
+    names = set(history.places.targets(site))
+    passed = [each for each in frames(second) if site and each[0] is site[0]]
+    if site is None or not passed or _binds_attribute(history, site):
+        return None
+    for reader in frames(bridge):
+        if reader[0] is site[0] and names & loads(history.places.statement(reader)):
+            return None
+    places = history.places
+    around = places.function(site[0]) or places.tree(site[0].co_filename)
+    for each in () if around is None else ast.walk(around):
+        if (
+            isinstance(each, ast.Expr)
+            and isinstance(each.value, ast.Call)
+            and isinstance(each.value.func, ast.Attribute)
+            and each.value.func.attr in _STORING
+            and each.lineno > line_of(passed[0])[1]
+            and names & {ast.unparse(given) for given in each.value.args}
+        ):
+            return each.lineno
+    return None
 
 
 def built_at(history: History, node: Node, second: Backward) -> RawSite | None:

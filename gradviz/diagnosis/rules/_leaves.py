@@ -123,13 +123,20 @@ def all_parameters(history: History, module: Module) -> set[int]:
 
 @once
 def births(history: History) -> dict[int, Call]:
-    """Return, for tensors, the first call that met their memory."""
+    """Return, for tensors, the first call that met them or their memory.
+
+    Memory that was set later, as ``.data = …`` does, is younger than its tensor.
+    """
     first: dict[int, Call] = {}
+    met: dict[int, Call] = {}
     for call in history.calls:
         for value in (*call.inputs, *call.outputs):
             first.setdefault(value.storage, call)
-    seen = last_seen(history)
-    return {key: first[value.storage] for key, value in seen.items()}
+            met.setdefault(value.tensor, call)
+    return {
+        key: min(first[value.storage], met[key], key=lambda each: each.index)
+        for key, value in last_seen(history).items()
+    }
 
 
 def listed(history: History, tensors: Collection[int], limit: int = 4) -> str:

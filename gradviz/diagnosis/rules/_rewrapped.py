@@ -1,4 +1,4 @@
-"""Results that were wrapped in a parameter, and what lost its gradient by it."""
+"""Results that became the values of a parameter, and what lost its gradient by it."""
 
 from __future__ import annotations
 
@@ -17,9 +17,10 @@ from gradviz.program.values import RawSite, Value
 
 @dataclass(frozen=True, slots=True)
 class Rewrap:
-    """A new parameter over the memory of a result whose leaves learn nothing."""
+    """A parameter with the values of a result whose leaves learn nothing."""
 
-    site: RawSite | None  # the line that wrapped the result
+    site: RawSite | None  # the line that wrapped the result, or wrote it
+    write: Call | None  # wrote it into a parameter that was there before
     source: Call  # gave the result
     use: Call  # took the parameter first
     lost: frozenset[int]  # leaves behind the result that no pass reaches
@@ -41,9 +42,29 @@ def rewraps(history: History) -> list[Rewrap]:
             lost &= wanted
         if lost:
             site = _wrapping(history, use, made, source)
-            first = found.get(site, Rewrap(site, source, use, frozenset()))
+            first = found.get(site, Rewrap(site, None, source, use, frozenset()))
             found[site] = replace(first, lost=first.lost | lost)
-    return list(found.values())
+    return [*found.values(), *_written(history)]
+
+
+_WRITES = ("copy_", "data.set", "set_")
+
+
+def _written(history: History) -> Iterator[Rewrap]:
+    """Yield the lines that write what leaves of an optimizer gave into a parameter."""
+    wanted = _leaves.wanted(history) or set[int]()
+    reached = _leaves.trained(history)
+    idle = wanted - reached - _leaves.copies(history)
+    told: set[RawSite | None] = set()
+    for call in history.calls if idle else ():
+        if call.op not in _WRITES or len(call.inputs) < 2 or call.site in told:
+            continue
+        target, *given = call.inputs
+        uses = [each for each in history.uses(target.tensor) if each.index > call.index]
+        lost = idle & history.behind(given, before=call.index)
+        if target.is_parameter and target.tensor in reached and uses and lost:
+            told.add(call.site)
+            yield Rewrap(call.site, call, call, uses[0], frozenset(lost))
 
 
 def _wrapped(history: History) -> Iterator[tuple[Call, Value, Call, Value]]:

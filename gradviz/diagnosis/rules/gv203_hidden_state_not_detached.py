@@ -34,7 +34,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from gradviz.diagnosis.rule import Hit, Related, Rule
-from gradviz.diagnosis.rules._freed import carried_at, second_passes
+from gradviz.diagnosis.rules._freed import carried_at, second_passes, stored_at
 from gradviz.diagnosis.rules._lifetime import describe
 from gradviz.program.history import History
 
@@ -51,14 +51,24 @@ def check(history: History) -> Iterator[Hit]:
         code = targets[-1] if targets else "state"
         bridge = None if crossing.bridge is None else crossing.bridge.site
         again = "The next turn" if bridge is None else history.line(bridge).capitalize()
+        bridged = crossing.bridge
+        stored = bridged and stored_at(history, culprit, bridged, found.second)
+        fix = (
+            f"Cut the graph where one turn ends: `{code} = {code}.detach()`, before "
+            "the next turn uses it (of a tuple, each tensor in it)."
+        )
+        if stored:
+            fix = (
+                f"Keep `{code}.detach()` in line {stored}: what is stored for later "
+                "turns is to be without its graph."
+            )
         yield Hit(
             f"{name} comes from an earlier turn of the loop with its graph, which the "
             f"backward pass in {history.line(found.first.site)} had freed. "
             f"{again} used it, so this pass walked "
             f"on into {describe(history, found.freed)} of the turn before.",
             culprit,
-            f"Cut the graph where one turn ends: `{code} = {code}.detach()`, before "
-            "the next turn uses it (of a tuple, each tensor in it).",
+            fix,
             symptom=found.second.site,
             related=(
                 Related("used in the next turn", bridge),
@@ -67,6 +77,7 @@ def check(history: History) -> Iterator[Hit]:
             ),
             nodes=(crossing.node.key, found.freed.key),
             explains=history.ended_by(found.second),
+            line=stored or None,
         )
 
 

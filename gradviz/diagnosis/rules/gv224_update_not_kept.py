@@ -3,6 +3,7 @@
 What it does
     Finds ``p = p - rate * p.grad`` in a loop over parameters, or in a function that was
     given one: the local name moves to the result, and the parameter keeps its values.
+    So does a target network with ``t = 0.99 * t + 0.01 * p``.
 
 Why is this bad
     Nothing is trained, and nothing says so: every pass differentiates with respect to
@@ -39,7 +40,7 @@ from collections.abc import Iterator
 from gradviz.diagnosis.rule import Hit, Related, Rule
 from gradviz.diagnosis.rules import _leaves
 from gradviz.diagnosis.rules._lifetime import rebound, same_line
-from gradviz.program.events import Backward, Call
+from gradviz.program.events import Backward, Call, Event
 from gradviz.program.history import History
 from gradviz.program.values import RawSite, Value
 
@@ -49,7 +50,7 @@ _NEAR = 20  # calls of one statement that are looked at
 def _check(history: History) -> Iterator[Hit]:
     gradients = _gradients(history)
     told: set[RawSite | None] = set()
-    for number, call in enumerate(history.calls if gradients else ()):
+    for number, call in enumerate(history.calls):
         if call.site in told or not call.outputs or not _is_unused(history, call):
             continue
         name = rebound(history, call.site)
@@ -95,12 +96,35 @@ def _updated(
             continue
         for value in call.inputs if call.outputs and call.op != "grad.get" else ():
             learns = value.is_leaf and value.requires_grad
-            if learns and gradients.get(value.tensor, set[int]()) & behind:
+            mine = gradients.get(value.tensor, set[int]()) if learns else set[int]()
+            looped = value.is_parameter and _is_loop_variable(history, last.site)
+            if mine & behind or looped:
                 yield value
 
 
-def _still_used(history: History, leaf: Value, update: Call) -> Backward | None:
-    """Return a later pass to a leaf that has kept the values from before the update."""
+def _is_loop_variable(history: History, site: RawSite | None) -> bool:
+    """Tell whether a statement of a loop binds the loop's own variable anew."""
+    statement = history.places.statement(site)
+    bound = set(history.places.targets(site))
+    if site is None or statement is None:
+        return False
+    places = history.places
+    around = places.function(site[0]) or places.tree(site[0].co_filename)
+    if around is None:
+        return False
+    return any(
+        isinstance(loop, ast.For)
+        and loop.lineno < statement.lineno <= (loop.end_lineno or 0)
+        and bound & {ast.unparse(each) for each in ast.walk(loop.target)}
+        for loop in ast.walk(around)
+    )
+
+
+def _still_used(history: History, leaf: Value, update: Call) -> Event | None:
+    """Return a later pass to a leaf that has kept the values from before the update.
+
+    Of a leaf that does not learn, such as a target network's, a later use.
+    """
     wanted = _leaves.wanted(history)
     if wanted is not None and leaf.tensor in wanted:
         return None
@@ -109,21 +133,24 @@ def _still_used(history: History, leaf: Value, update: Call) -> Backward | None:
     for backward in history.backwards:
         if backward.index > update.index and leaf.tensor in backward.leaves:
             return backward
-    return None
+    uses = [] if leaf.requires_grad else history.uses(leaf.tensor)
+    later = [use for use in uses if use.index > update.index]
+    again = [use for use in later if same_line(use.site, update.site)]
+    others = [use for use in later if not same_line(use.site, update.site)]
+    return others[0] if others and again else None
 
 
-def _hit(
-    history: History, update: Call, name: str, leaf: Value, again: Backward
-) -> Hit:
+def _hit(history: History, update: Call, name: str, leaf: Value, again: Event) -> Hit:
     kept = history.name(leaf, "the leaf")
+    what = "the backward pass" if isinstance(again, Backward) else "the next use"
     return Hit(
         f"{history.line(update.site).capitalize()} binds the name `{name}` to the "
         f"result of its update, and nothing uses the result: {kept} keeps its values, "
-        f"and the backward pass in {history.line(again.site)} meets the old ones.",
+        f"and {what} in {history.line(again.site)} meets the old ones.",
         update.site,
         _fix(history, name, update.site),
         symptom=again.site,
-        related=(Related("differentiates the old values", again.site),),
+        related=(Related("meets the old values", again.site),),
         tensors=(leaf.tensor,),
         certainty=0.9,
     )
@@ -131,8 +158,10 @@ def _hit(
 
 def _fix(history: History, name: str, site: RawSite | None) -> str:
     statement = history.places.statement(site)
-    step = f"{name} -= step"
     value = statement.value if isinstance(statement, ast.Assign) else None
+    step = f"{name} -= step"
+    if value is not None:
+        step = f"{name}.copy_({ast.unparse(value)})"
     if isinstance(value, ast.BinOp) and ast.unparse(value.left) == name:
         sign = {"Sub": "-=", "Add": "+="}.get(type(value.op).__name__)
         if sign is not None:

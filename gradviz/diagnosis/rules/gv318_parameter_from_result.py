@@ -1,8 +1,8 @@
 """A result is wrapped in ``nn.Parameter``, which forgets the graph behind it.
 
 What it does
-    Finds parameters that a loss reaches and that were made of a result, where the
-    leaves behind the result get no gradient in the whole run.
+    Finds parameters that a loss reaches and that were made of a result, or that one was
+    written into, where the leaves behind the result get no gradient in the whole run.
 
 Why is this bad
     ``nn.Parameter(t)`` is a new leaf over the memory of ``t``. The gradient ends there,
@@ -24,8 +24,8 @@ Use instead
             return scale * self.layer(x)
 
 When it stays quiet
-    Where an optimizer steps the new parameter, as after a change of basis, or where the
-    leaves behind it learn by another path.
+    Where an optimizer steps the new parameter, as after a change of basis, where the
+    leaves behind it learn by another path, and for copies of other parameters.
 
 References
     https://pytorch.org/docs/stable/generated/torch.nn.parameter.Parameter.html
@@ -46,13 +46,30 @@ def _check(history: History) -> Iterator[Hit]:
         names = _leaves.listed(history, found.lost)
         count = len(history.backwards)
         passes = f"none of {count} backward passes" if count > 1 else "no backward pass"
-        yield Hit(
-            f"`nn.Parameter` in {history.line(found.site)} makes a new leaf of a "
-            f"result: the graph behind it ends there, and {passes} can reach {names}. "
-            "The gradient goes to the new leaf, which no optimizer knows.",
-            found.site,
+        where = history.line(found.site)
+        what = (
+            f"`nn.Parameter` in {where} makes a new leaf of a result: the graph behind "
+            f"it ends there, and {passes} can reach {names}. The gradient goes to the "
+            "new leaf, which no optimizer knows."
+        )
+        fix = (
             "Use the result itself, without `nn.Parameter`. Parameters are made once, "
-            "in `__init__`.",
+            "in `__init__`."
+        )
+        if found.write is not None:
+            name = history.name(found.write.inputs[0], "a parameter")
+            what = (
+                f"{where.capitalize()} writes a result into {name} as numbers: the "
+                f"graph behind it ends there, and {passes} can reach {names}."
+            )
+            fix = (
+                "Compute with the result itself: `F.linear(x, weight)`, or "
+                '`torch.func.functional_call(layer, {"weight": weight}, x)`.'
+            )
+        yield Hit(
+            what,
+            found.site,
+            fix,
             symptom=history.backwards[-1].site,
             related=(
                 Related("still had a graph here", found.source.site),

@@ -26,6 +26,17 @@ from gradviz.diagnosis.nonfinite_kinds import lowest_of, of_kind
 from gradviz.diagnosis.rule import Hit, Rule
 from gradviz.program.history import History
 
+_TOGETHER = (
+    "Compute the logarithm together with what underflows (log_softmax, logsigmoid, "
+    "cross_entropy, binary_cross_entropy_with_logits), or clamp its operand: "
+    "`x.clamp(min=1e-12)`."
+)
+_POSITIVE = (
+    "Make the operand positive first: `F.softplus(x) + 1e-6` for what a layer gives, "
+    "or let the layer give the logarithm itself; `x.clamp(min=1e-12)` leaves what is "
+    "below without a gradient."
+)
+
 
 def check(history: History) -> Iterator[Hit]:
     """Yield the logarithms of zero."""
@@ -43,9 +54,7 @@ def check(history: History) -> Iterator[Hit]:
             birth,
             f"{what}{words.kind_of(birth)}{words.place(birth)}: it takes the "
             f"logarithm of {sign}{f' ({extent})' if extent else ''}.",
-            "Compute the logarithm together with what underflows (log_softmax, "
-            "logsigmoid, cross_entropy, binary_cross_entropy_with_logits), or clamp "
-            "its operand: `x.clamp(min=1e-12)`.",
+            _POSITIVE if sign != "0" else _TOGETHER,
         )
 
 

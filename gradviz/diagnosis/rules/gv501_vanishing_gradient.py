@@ -20,6 +20,7 @@ References
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 
 from gradviz.diagnosis.gradient_flow import (
@@ -31,6 +32,7 @@ from gradviz.diagnosis.gradient_flow import (
 )
 from gradviz.diagnosis.rule import Hit, Rule
 from gradviz.program.history import History
+from gradviz.program.values import RawSite
 
 _LEAST = 6  # nodes in a chain
 _LEAVES = 1e-5  # the smallest gradient of a leaf over the largest
@@ -47,7 +49,7 @@ def check(history: History) -> Iterator[Hit]:
         ]
         if found:
             chain = min(found, key=lambda each: each.own)
-            yield _hit(history, chain)
+            yield _hit(history, chain, _drawn_small(history, chain, found))
 
 
 def _matters(history: History, chain: Chain) -> bool:
@@ -65,10 +67,21 @@ def _starves(history: History, chain: Chain) -> bool:
     return len(norms) >= 3 and largest > 0 and smallest < _LEAVES * largest
 
 
-def _hit(history: History, chain: Chain) -> Hit:
+def _drawn_small(history: History, chain: Chain, found: list[Chain]) -> RawSite | None:
+    """Return the line that drew the weights, where they explain most of a decline.
+
+    Those of the chain itself, or of the layers between activations that pass it on.
+    """
+    site = initialised(history, chain)
+    passed_on = chain.own > 0.5 * math.log(chain.ratio)
+    for other in found if site is None and passed_on else ():
+        site = site or initialised(history, other)
+    return site
+
+
+def _hit(history: History, chain: Chain, site: RawSite | None) -> Hit:
     node = chain.blamed(history, -1)
     place = user_place(history, node)
-    site = initialised(history, chain)
     weights = ""
     if site is not None:
         weights = (
