@@ -5,12 +5,10 @@ from __future__ import annotations
 import functools
 from typing import Any
 
-import numpy as np
-
 from .. import return_types
 from .._backend import backend_of
 from .._define import ABSENT, OPS, Array, method, op
-from .._dtypes import CPP_TYPE, parse_dtype
+from .._dtypes import CPP_TYPE, DTYPE_OF, finfo, parse_dtype
 from .._dtypes import dtype as DType
 from .._inplace import in_place
 from .._tensor import Tensor, wrap
@@ -121,7 +119,7 @@ def _logcumsumexp_backward(F: Any, grad: Any, self: Any, result: Any, dim: int) 
         sums = _log_sums_from_end(F, F.log(F.conj(grad)) - result, dim)
         return F.conj(F.exp(sums + self))
     # The least float in place of log(0): its slope is 0, where that of log is not.
-    least, size = float(np.finfo(values_of(self).dtype).min), F.log(F.abs(grad))
+    least, size = finfo(DTYPE_OF[values_of(self).dtype]).min, F.log(F.abs(grad))
     ups, downs = (
         _log_sums_from_end(F, F.where(part, size, least) - result, dim)
         for part in (grad > 0, grad < 0)
