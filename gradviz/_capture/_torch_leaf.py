@@ -9,7 +9,7 @@ from typing import Any
 
 from gradviz._capture._loop_base import Place
 from gradviz._capture._torch_ops import Op
-from gradviz._capture._torch_values import NEEDS, VERSION
+from gradviz._capture._torch_values import IS_VIEW, NEEDS, VERSION
 from gradviz.program.noted import Glance
 
 SHAPE, _STRIDES = 3, 4
@@ -83,7 +83,7 @@ class Leaf:
             or result.shape != self._shape
             or result.stride() != self._strides
             or not result.requires_grad
-            or result._is_view()
+            or result._is_view() is not self.output[IS_VIEW]
         ):
             return False
         for tensor, before in met:

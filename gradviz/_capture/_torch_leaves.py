@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, cast
 from gradviz._capture._loop_base import Anything, unseen
 from gradviz._capture._torch_leaf import SEEN, SHAPE, Known, Leaf
 from gradviz._capture._torch_leaf_runs import UNLIKE, others_of, runner_of
-from gradviz._capture._torch_values import IS_VIEW, NEEDS, NODE, STORAGE
+from gradviz._capture._torch_values import NEEDS, NODE, STORAGE
 from gradviz.program.noted import Glance, Noted
 
 if TYPE_CHECKING:
@@ -131,7 +131,6 @@ class TorchLeaves:
             and begun[10] == event[1]  # inside of this module
             and type(result) is self.torch.Tensor
             and self.log.tensors.rows[id(result)][SEEN - 1] is output
-            and not output[IS_VIEW]
             and output[STORAGE] not in (0, *[each[STORAGE] for each in begun[5]])
             and output[NODE] == nodes[-1]
             and not name.endswith("_")

@@ -79,6 +79,17 @@ def _words(x: Any, y: Any) -> Iterator[Any]:
         yield nn.functional.nll_loss(layer(words, words).log_softmax(-1), y)
 
 
+def _rows(x: Any, y: Any) -> Iterator[Any]:
+    """Make linear layers of three dimensions, whose results are views."""
+    first, second = nn.Linear(4, 4), nn.Linear(4, 2, bias=False)
+    heads = x.reshape(2, 3, 4)
+    while True:
+        hidden = first(heads)
+        parts = second(hidden + heads).chunk(2, dim=-1)
+        hidden.detach()[0].mul_(1)
+        yield (parts[0] * parts[1]).mean() + first(hidden.transpose(0, 1)).mean()
+
+
 def _run(
     quick: bool, steps: Callable[[Any, Any], Iterator[Any]]
 ) -> tuple[TorchLog, int]:
@@ -92,7 +103,7 @@ def _run(
     return log, first
 
 
-@pytest.mark.parametrize("steps", [_mlp, _images, _words])
+@pytest.mark.parametrize("steps", [_mlp, _images, _words, _rows])
 def test_known_modules_are_told_as_any_others(
     steps: Callable[[Any, Any], Iterator[Any]],
 ) -> None:
