@@ -80,7 +80,10 @@ class TorchLeaves:
                 result = run(found, leaf, module, args, kind, sys._getframe(1))
             finally:
                 push(mode)
-            return logged(module, *args) if result is UNLIKE else result
+            if result is not UNLIKE:
+                return result
+            self.forget(module)  # learned from another one, or when it was otherwise
+            return logged(module, *args)
 
         return call
 

@@ -255,6 +255,20 @@ def test_calls_inside_known_modules_keep_their_module_call() -> None:
             assert modules[call.module].parent in modules
 
 
+def test_a_module_in_the_place_of_a_known_one_is_learned_anew() -> None:
+    late = _Late()
+    with _log() as log:
+        late.until_known()
+        quick = log.loop.modules.quick
+        stale = quick._known[id(late.relu)]
+        late.relu = nn.ReLU()
+        quick._known[id(late.relu)] = stale  # as where an address comes again
+        late.until_known()
+        fresh = quick._known[id(late.relu)]
+    assert fresh.reference() is late.relu
+    assert [call.op for call in _calls(log)].count("relu") == 2 * _STEPS
+
+
 def test_nothing_of_a_known_module_stays_alive() -> None:
     late = _Late()
     with _log():
