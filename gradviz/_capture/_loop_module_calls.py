@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import functools
 import sys
+from collections.abc import Callable
+from types import FrameType
 from typing import TYPE_CHECKING, Any
 
-from gradviz._capture._loop_base import Anything, unseen
+from gradviz._capture._loop_base import Anything, Place, unseen
+from gradviz.program.values import RawSite
 
 if TYPE_CHECKING:
     from gradviz._capture._loop_modules import ModulePart
@@ -15,7 +18,7 @@ if TYPE_CHECKING:
 def wrap_call(part: ModulePart, original: Anything) -> Anything:
     """Return ``Module.__call__`` with a note of each call."""
     here, log, known = part.here, part.log, part.rows.get
-    lock, raw, left, users = log.lock, log.program.raw, log.program.left, log.user_files
+    lock, raw, left, find = log.lock, log.program.raw, log.program.left, finder(part)
     grad_enabled, forwards = part.lib.is_grad_enabled, part.forwards
 
     @unseen
@@ -37,17 +40,7 @@ def wrap_call(part: ModulePart, original: Anything) -> Anything:
                 part.describe(module, row)
                 part.note_forward(type(module))
             row.calls += 1
-            frame = sys._getframe(1)
-            while True:
-                code = frame.f_code
-                if around is not None and (code is outside or code is own):
-                    site = around  # nothing of the user's lies between
-                    break
-                if users[code.co_filename] or frame.f_back is None:
-                    site = code, frame.f_lasti
-                    break
-                frame = frame.f_back
-            place.site = code, lasti = site
+            place.site = code, lasti = find(sys._getframe(1), place)
             place.forward = forwards.get(type(module))
             training, grad = module.training, grad_enabled()
             with lock:  # as Log.note() does, which would be another call
@@ -60,7 +53,6 @@ def wrap_call(part: ModulePart, original: Anything) -> Anything:
                 if len(raw) > log.most or log.watchful:
                     log.added(index)
             place.module = index
-            del frame  # nothing of the user's is held while forward runs
         except Exception as error:
             part.failed(error)
             return original(module, *args, **kwargs)
@@ -70,5 +62,22 @@ def wrap_call(part: ModulePart, original: Anything) -> Anything:
             place.module, place.site, place.forward = outer, around, outside
             left[index] = log.next_index
 
-    own = part.call_code = call.__code__
+    part.call_code = call.__code__
     return call
+
+
+def finder(part: ModulePart) -> Callable[[FrameType, Place], RawSite]:
+    """Return what finds the line that calls a module, from a frame outwards."""
+    users = part.log.user_files
+
+    def find(frame: FrameType, place: Place) -> RawSite:
+        around, outside, own = place.site, place.forward, part.call_code
+        while True:
+            code = frame.f_code
+            if around is not None and (code is outside or code is own):
+                return around  # nothing of the user's lies between
+            if users[code.co_filename] or frame.f_back is None:
+                return code, frame.f_lasti
+            frame = frame.f_back
+
+    return find

@@ -7,9 +7,9 @@ from types import FrameType
 from typing import TYPE_CHECKING, Any
 
 from gradviz._capture._loop_base import Anything, unseen
+from gradviz._capture._loop_module_calls import finder
 from gradviz._capture._torch_leaf import LIKE, SEEN, Known, Leaf, Met
 from gradviz._capture._torch_values import NEEDS, VERSION
-from gradviz.program.values import RawSite
 
 if TYPE_CHECKING:
     from gradviz._capture._loop_modules import ModulePart
@@ -134,38 +134,16 @@ def _enterer(
     part: ModulePart, log: TorchLog
 ) -> Callable[..., tuple[int, tuple[Any, ...]]]:
     """Return what logs that a module is called, and tells how its call begins."""
-    here, raw, rows, find = part.here, log.program.raw, part.rows, _finder(part, log)
+    here, rows, find = part.here, part.rows, finder(part)
 
     def enter(
         leaf: Leaf, module: Any, kind: tuple[Any, ...], met: Met, frame: FrameType
     ) -> tuple[int, tuple[Any, ...]]:
-        place, (code, lasti), row = here.now, find(frame), rows[id(module)][1]
-        thread, key, outer = place.thread, row.key, place.module
+        place, row = here.now, rows[id(module)][1]
+        code, lasti = find(frame, place)
         row.calls += 1
-        with log.lock:  # as Log.note() does, which would be another call
-            index = log.next_index
-            log.next_index = index + 1
-            raw.append(("module", index, code, lasti, thread, key, *kind[2:], outer))
-            if len(raw) > log.most or log.watchful:
-                log.added(index)
+        modes, outer = kind[2:], place.module
+        index = log.note("module", code, lasti, place.thread, row.key, *modes, outer)
         return index, leaf.begun(code, lasti, place, index, met)
 
     return enter
-
-
-def _finder(part: ModulePart, log: TorchLog) -> Callable[[FrameType], RawSite]:
-    """Return what finds the user's line from a frame outwards."""
-    here, users, own = part.here, log.user_files, part.call_code
-
-    def find(frame: FrameType) -> RawSite:
-        place = here.now
-        around, outside = place.site, place.forward
-        while True:
-            code = frame.f_code
-            if around is not None and (code is outside or code is own):
-                return around  # nothing of the user's lies between
-            if users[code.co_filename] or frame.f_back is None:
-                return code, frame.f_lasti
-            frame = frame.f_back
-
-    return find
