@@ -190,6 +190,14 @@ def initialised(history: History, chain: Chain) -> RawSite | None:
     return site if usual else None
 
 
+def weights_words(history: History, site: RawSite | None, size: str) -> str:
+    """Say where weights were made so small, or so large; "" where it is not known."""
+    if site is None:
+        return ""
+    made = f"`{history.text(site)}` ({history.line(site)})"
+    return f" Their weights were made so {size} in {made}."
+
+
 def user_place(history: History, node: Node) -> RawSite | None:
     """Return the line to blame for a node: of its call, or of its module's making.
 

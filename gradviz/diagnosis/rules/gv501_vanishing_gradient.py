@@ -29,6 +29,7 @@ from gradviz.diagnosis.gradient_flow import (
     initialised,
     leaf_norms,
     user_place,
+    weights_words,
 )
 from gradviz.diagnosis.rule import Hit, Rule
 from gradviz.program.history import History
@@ -82,12 +83,7 @@ def _drawn_small(history: History, chain: Chain, found: list[Chain]) -> RawSite 
 def _hit(history: History, chain: Chain, site: RawSite | None) -> Hit:
     node = chain.blamed(history, -1)
     place = user_place(history, node)
-    weights = ""
-    if site is not None:
-        weights = (
-            f" Their weights were made so small in `{history.text(site)}` "
-            f"({history.line(site)})."
-        )
+    weights = weights_words(history, site, "small")
     count = len(chain.nodes)
     factor = chain.ratio ** (1 / (count - 1))
     return Hit(

@@ -27,6 +27,7 @@ from gradviz.diagnosis.gradient_flow import (
     chains,
     initialised,
     user_place,
+    weights_words,
 )
 from gradviz.diagnosis.nonfinite_kinds import of_kind
 from gradviz.diagnosis.rule import Hit, Rule
@@ -72,12 +73,7 @@ def _hit(history: History, chain: Chain) -> Hit:
     node = chain.blamed(history, 1)
     place = user_place(history, node)
     site = initialised(history, chain)
-    weights = ""
-    if site is not None:
-        weights = (
-            f" Their weights were made so large in `{history.text(site)}` "
-            f"({history.line(site)})."
-        )
+    weights = weights_words(history, site, "large")
     count = len(chain.nodes)
     factor = chain.ratio ** (1 / (count - 1))
     return Hit(
