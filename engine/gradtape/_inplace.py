@@ -35,7 +35,7 @@ from ._overlap import (
     meets_cells_twice,
     warn_shared,
 )
-from ._ownership import fits
+from ._ownership import fits, may_overwrite
 from ._packing import pack_outputs
 from ._site import caller_site
 from ._sparse import SparseArray, check_sums
@@ -133,10 +133,9 @@ def _may_write_straight(
     now, (first, other) = mode.now, arrays
     return (
         first is data
-        and type(data) is np.ndarray
+        and may_overwrite(data)
         and data.size > LARGE
         and data.dtype.char in "fd"
-        and bool(data.flags.c_contiguous)
         and fits(data, other)
         and not now.checks
         and now.duals is None

@@ -8,6 +8,7 @@ from typing import Any
 
 from .._backend import backend_of
 from .._define import FUNCTIONS, OPS, method, op, public, tensor_ops
+from .._errors import STRIDED_OUT_OF_BOUNDS
 from .._mode import mode
 from .._node import Node
 from .._node_layout import layout_of
@@ -28,11 +29,6 @@ _NO_DIM = (
     "Expected dim < static_cast<int64_t>(self_sizes.size()) to be true, but got false."
     "  (Could this error message be improved?  If so, please report an enhancement "
     "request to PyTorch.)"
-)
-_OUT_OF_BOUNDS = (
-    "setStorage: sizes {sizes}, strides {strides}, storage offset {offset}, and "
-    "itemsize {item} requiring a storage size of {needed} are out of bounds for "
-    "storage of size {there}"
 )
 
 
@@ -254,13 +250,13 @@ def as_strided_scatter(
     reach = sum((n - 1) * step for n, step in zip(shape, steps, strict=True))
     if 0 not in shape and (needed := (at + reach + 1) * item) > there:
         raise RuntimeError(
-            _OUT_OF_BOUNDS.format(
-                sizes=list(shape),
-                strides=list(steps),
+            STRIDED_OUT_OF_BOUNDS.format(
+                size=list(shape),
+                stride=list(steps),
                 offset=at,
                 item=item,
                 needed=needed,
-                there=there,
+                nbytes=there,
             )
         )
     return _as_strided_scatter(input, src, shape, steps, at)

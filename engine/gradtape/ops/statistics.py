@@ -28,7 +28,7 @@ _VALUES_DTYPE = "expected scalar type '{result}' but got '{out}' for {slot} outp
     outputs=2,
     output_names=("values", "indices"),
     out=True,
-    out_rule="expected scalar type '{result}' but got '{out}' for {slot} output",
+    out_rule=_VALUES_DTYPE,
     **HIDDEN,
 )
 def _mode(xp: Any, self: Array, dim: int, keepdim: bool) -> Any:
