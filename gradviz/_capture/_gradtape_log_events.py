@@ -6,6 +6,7 @@ import threading
 from typing import TYPE_CHECKING, Any
 
 from gradtape import _observe as events
+from gradtape._mode import mode
 from gradviz._capture._facts import tensors_in
 from gradviz._capture._gradtape_log_calls import here
 from gradviz.program.events import Backward, Call, HookRan
@@ -93,6 +94,8 @@ class Listener:
             thread=threading.get_ident(),
             inputs=tuple([log.reader.seen(t) for t in tensors_in(event.inputs)]),
             outputs=tuple([log.reader.seen(t) for t in event.outputs]),
+            grad_enabled=mode.now.grad,
+            inference=mode.now.inference,
             module=log.loop.here.now.module,
         )
         log.add(call)

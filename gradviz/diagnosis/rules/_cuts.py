@@ -81,8 +81,8 @@ def is_dead(backward: Backward) -> bool:
 
 
 def _find(history: History) -> Iterator[Cut]:
-    flow = Flow(history)
-    trained = _leaves.trained(history)
+    flow = history.once(Flow)
+    trained = _leaves.trained(history) - _leaves.starved(history)
     copies = _leaves.copies(history)
     derivatives = {each.backward for each in history.program.functions}
     for backward in sampled(history.backwards):
@@ -157,6 +157,12 @@ def _kind(history: History, crossing: Crossing) -> _Found:
     how, place = _modes.unlogged(history, call)
     unknown = how == "library" and call.grad_enabled
     return _Found("other" if unknown else how, place)
+
+
+def blamed(history: History, crossing: Crossing) -> tuple[Kind, RawSite | None]:
+    """Return the kind of a crossing, and the call or switch to blame for it."""
+    found = _kind(history, crossing)
+    return found.kind, found.place
 
 
 def ends_graph(call: Call) -> bool:

@@ -73,6 +73,20 @@ def steps(history: History) -> list[OptimizerCall]:
 
 
 @once
+def starved(history: History) -> set[int]:
+    """Return the tensors that an optimizer steps and that never had a gradient.
+
+    ``autograd.grad`` walks to leaves as well, and gives them none.
+    """
+    seen: dict[int, list[bool]] = {}
+    for step in steps(history):
+        for each in step.states:
+            if each.requires_grad:
+                seen.setdefault(each.tensor, []).append(each.has_grad)
+    return {key for key, had in seen.items() if not any(had)}
+
+
+@once
 def copies(history: History) -> set[int]:
     """Return the parameters that are written from other parameters.
 
