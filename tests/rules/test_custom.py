@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from tests.rules import programs_custom as functions
 from tests.rules import programs_custom_checks as checks
+from tests.rules import programs_custom_hooks as hooks
 from tests.rules.harness import Case, check, programs
 
 
@@ -14,4 +15,9 @@ def test_functions(case: Case, engine: str) -> None:
 
 @programs(checks.WRONG + checks.FINE)
 def test_checks(case: Case, engine: str) -> None:
+    check(case, engine)
+
+
+@programs(hooks.WRONG + hooks.FINE)
+def test_hooks(case: Case, engine: str) -> None:
     check(case, engine)

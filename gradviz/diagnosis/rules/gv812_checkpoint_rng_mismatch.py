@@ -43,7 +43,7 @@ def check(history: History) -> Iterator[Hit]:
         for again in (each for each in runs if each.op == "recompute"):
             pair = _difference(call, first, inside.get(again.index, []))
             if pair is not None:
-                yield _hit(history, call, again, *pair)
+                yield _hit(history, call, again, *pair, _is_new(pair[1], first))
                 break
     yield from _own(history, inside)
 
@@ -67,6 +67,11 @@ def _difference(
     return None
 
 
+def _is_new(call: Call, first: list[Call]) -> bool:
+    """Return whether only the second run makes a call like this."""
+    return (call.op, call.site) not in {(each.op, each.site) for each in first}
+
+
 def _alike(old: Value, new: Value) -> bool:
     if (old.shape, old.dtype) != (new.shape, new.dtype):
         return False
@@ -78,8 +83,12 @@ def _alike(old: Value, new: Value) -> bool:
     )  # fmt: skip
 
 
-def _hit(history: History, call: Call, again: Call, before: Call, after: Call) -> Hit:
+def _hit(
+    history: History, call: Call, again: Call, before: Call, after: Call, new: bool
+) -> Hit:
     site, line, why, fix = _blame(history, call, before)
+    if new and site == before.site:
+        site, why = after.site, "The first run did not do that."
     failed = [
         event
         for event in history.backwards
@@ -89,7 +98,7 @@ def _hit(history: History, call: Call, again: Call, before: Call, after: Call) -
         f"The function checkpointed in {history.line(call.site)} computed something "
         f"else when the backward pass ran it again: `{history.text(before.site)}` "
         f"({history.line(before.site)}) was followed in the second run by "
-        f"`{history.text(after.site)}` with other results. {why}"
+        f"`{history.text(after.site)}` ({history.line(after.site)}). {why}"
         if before.site != after.site
         else f"The function checkpointed in {history.line(call.site)} computed "
         f"something else when the backward pass ran it again: the results of "

@@ -1,0 +1,157 @@
+"""A hook turns the whole gradient of a tensor into zeros.
+
+What it does
+    Compares the gradient that reaches a tensor with what its hooks make of it, in every
+    pass: something came, and nothing but zeros went on.
+
+Why is this bad
+    The parameters behind the tensor have a gradient, so nothing looks missing, and they
+    never learn. A mask of the wrong shape or value, or a factor that has become 0, does
+    this as well as ``grad.zero_()``.
+
+Example
+    ::
+
+        mask = torch.zeros_like(layer.weight)
+        layer.weight.register_hook(lambda grad: grad * mask)
+
+Use instead
+    ::
+
+        layer.weight.requires_grad_(False)  # if it is not meant to learn
+
+When it stays quiet
+    Where some elements are left, in any pass: rows of an embedding that are frozen, a
+    gradient that is masked or clipped.
+
+References
+    https://pytorch.org/docs/stable/generated/torch.Tensor.register_hook.html
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Iterator
+
+from gradviz.diagnosis.custom_functions import return_place
+from gradviz.diagnosis.rule import Hit, Related, Rule
+from gradviz.program.events import Backward, HookRan, HookRegistered, ModuleCall
+from gradviz.program.history import History
+from gradviz.program.values import RawSite, Summary
+
+_OF_MODULE = "module_full_backward"
+_WRAPPER = "BackwardHookFunction"  # the node that a module's hooks sit on
+
+
+def _check(history: History) -> Iterator[Hit]:
+    ran = {each.hook for each in history.of(HookRan) if each.changed or each.returned}
+    hooks: dict[int, list[HookRegistered]] = defaultdict(list)
+    for hook in history.of(HookRegistered):
+        if hook.kind == "tensor" and hook.value is not None and hook.hook in ran:
+            hooks[hook.value.tensor].append(hook)
+    for tensor, mine in hooks.items():
+        passes = [_zeroed(history, each, mine[0]) for each in history.backwards]
+        met = [each for each in passes if each is not None]
+        if met and all(met):
+            yield _hit(history, history.name(tensor, "a tensor"), mine[-1])
+    yield from _of_modules(history)
+
+
+def _zeroed(history: History, backward: Backward, hook: HookRegistered) -> bool | None:
+    """Return whether a pass brought a gradient that the hooks made zero of.
+
+    None where the pass did not come by, or brought zeros.
+    """
+    assert hook.value is not None
+    node, output = _node_of(history, backward, hook), hook.value.output
+    came, left = False, None
+    for run in backward.runs:
+        behind = history.node(run.node)
+        edges = () if behind is None else behind.next
+        for edge, summary in zip(edges, run.outgoing, strict=False):
+            if edge == (node, output) and summary is not None:
+                came |= summary.zeros < summary.count
+        if run.node == node and output < len(run.incoming):
+            left = run.incoming[output]
+    if not came or left is None:
+        return None
+    return left.zeros == left.count
+
+
+def _of_modules(history: History) -> Iterator[Hit]:
+    """Yield a hit for each module whose full backward hook lets only zeros through."""
+    registered = [
+        each for each in history.of(HookRegistered) if each.kind == _OF_MODULE
+    ]
+    hooks = {each.target: each for each in registered if not each.removed}
+    passes: dict[int | None, list[bool]] = defaultdict(list)
+    for run in (run for each in history.backwards for run in each.runs if hooks):
+        node = history.node(run.node)
+        if node is None or not node.name.startswith(_WRAPPER):
+            continue
+        target = next(
+            (key for key in _modules(history, run.node) if key in hooks), None
+        )
+        came, went = (_nonzero(each) for each in (run.incoming, run.outgoing))
+        if target is not None and came:
+            passes[target].append(not went and any(run.outgoing))
+    for target, zeroed in passes.items():
+        if zeroed and sum(zeroed) * 2 >= len(zeroed):  # one before it, one behind it
+            row = history.program.modules.get(target or 0)
+            name = f"`{row.name}`" if row is not None and row.name else "a module"
+            yield _hit(history, name, hooks[target])
+
+
+def _nonzero(gradients: Iterable[Summary | None]) -> bool:
+    return any(each is not None and each.zeros < each.count for each in gradients)
+
+
+def _modules(history: History, node: int) -> Iterator[int]:
+    """Yield the modules around what was computed from a node, innermost first."""
+    for user in history.program.nodes.values():
+        if (node, 0) not in user.next:
+            continue
+        call = history.at(user.module)
+        while isinstance(call, ModuleCall):
+            yield call.module
+            call = history.at(call.parent)
+
+
+def _node_of(history: History, backward: Backward, hook: HookRegistered) -> int | None:
+    """Return the node that a tensor's gradient goes to."""
+    assert hook.value is not None
+    if hook.value.node is not None:
+        return hook.value.node
+    for run in backward.runs:
+        node = history.node(run.node)
+        if node is not None and node.leaf == hook.value.tensor:
+            return run.node
+    return None
+
+
+def _hit(history: History, name: str, hook: HookRegistered) -> Hit:
+    site, line = _place(history, hook)
+    return Hit(
+        f"The hook that {history.line(hook.site)} puts on {name} makes zeros of its "
+        "whole gradient, in every pass: what is behind it never learns.",
+        site,
+        "Let the hook keep what should go on; what is not meant to learn is frozen "
+        "with `requires_grad_(False)`.",
+        line=line,
+        symptom=history.backwards[-1].site,
+        related=(Related("hook registered here", hook.site),),
+        tensors=() if hook.value is None else (hook.value.tensor,),
+        certainty=0.8,
+    )
+
+
+def _place(history: History, hook: HookRegistered) -> tuple[RawSite | None, int | None]:
+    """Return the line of a hook that writes the gradient, or returns another one."""
+    for call in history.calls:
+        if call.writes and call.site is not None and call.site[0] is hook.code:
+            return call.site, None
+    site, line = return_place(history, hook.code)
+    return (hook.site, None) if site is None else (site, line)
+
+
+RULE = Rule("GV840", "hook-zeroes-gradient", "warning", _check)
