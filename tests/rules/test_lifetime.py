@@ -5,6 +5,7 @@ from __future__ import annotations
 from tests.rules import (
     programs_lifetime,
     programs_lifetime_fine,
+    programs_lifetime_kept,
     programs_lifetime_leaves,
     programs_lifetime_loops,
     programs_lifetime_memory,
@@ -16,6 +17,7 @@ from tests.rules.harness import Case, check, programs
 
 _WRONG = [
     *programs_lifetime.WRONG,
+    *programs_lifetime_kept.WRONG,
     *programs_lifetime_leaves.WRONG,
     *programs_lifetime_loops.WRONG,
     *programs_lifetime_memory.WRONG,
@@ -26,6 +28,7 @@ _WRONG = [
 _FINE = [
     *programs_lifetime.FINE,
     *programs_lifetime_fine.FINE,
+    *programs_lifetime_kept.FINE,
     *programs_lifetime_leaves.FINE,
     *programs_lifetime_loops.FINE,
     *programs_lifetime_memory.FINE,
