@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 from gradviz import ir
 from gradviz.diagnosis._words import begun_large
-from gradviz.diagnosis.rule import Hit, Rule, Severity
+from gradviz.diagnosis.rule import LAST_RESORT, Hit, Rule, Severity
 from gradviz.diagnosis.rules import all_rules
 from gradviz.program.events import Raised
 from gradviz.program.history import History
@@ -57,12 +57,18 @@ def diagnose(program: Program, rules: Sequence[Rule] | None = None) -> Diagnosis
                 f"Rule {rule.code} {rule.slug} was skipped: it raised "
                 f"{type(error).__name__}: {error}"
             )
-    ranked = _without_repeats(sorted(found, key=_rank), history)
+    ranked = _without_repeats(_answers(sorted(found, key=_rank)), history)
     findings = tuple(_finding(rule, hit, history) for rule, hit in ranked)
     table = history.places.table
     return Diagnosis(
         findings, tuple(table.rows), table.sources(), tuple(ranked), tuple(notes)
     )
+
+
+def _answers(ranked: list[tuple[Rule, Hit]]) -> list[tuple[Rule, Hit]]:
+    """Leave out the last resorts where another hit explains the exception."""
+    best = [row for row in ranked if row[1].certainty > LAST_RESORT]
+    return best if any(hit.explains for _, hit in best) else ranked
 
 
 def _placed(hit: Hit, history: History) -> Hit:

@@ -9,6 +9,9 @@ from typing import Literal
 from gradviz.program.history import History
 from gradviz.program.values import RawSite
 
+LAST_RESORT = 0.0
+"""The certainty of a hit that is dropped where another one explains the exception."""
+
 Severity = Literal["error", "warning", "info"]
 
 
