@@ -221,8 +221,8 @@ LOOPS: list[Case] = [
 
         net = nn.Sequential(nn.Linear(3, 4), nn.BatchNorm1d(4), nn.Linear(4, 1))
         data = TensorDataset(torch.randn(9, 3), torch.randn(9, 1))
-        loader = DataLoader(data, batch_size=4)
-        for x, y in loader:  # CULPRIT
+        loader = DataLoader(data, batch_size=4)  # CULPRIT
+        for x, y in loader:
             loss = (net(x) - y).pow(2).mean()
             loss.backward()
         """,

@@ -15,6 +15,8 @@ from tests.rules.programs_wiring_log_losses import FINE as FINE_LOG_LOSSES
 from tests.rules.programs_wiring_log_losses import WRONG as LOG_LOSSES
 from tests.rules.programs_wiring_loops import LOOPS
 from tests.rules.programs_wiring_more import MORE_WRONG
+from tests.rules.programs_wiring_optimizers import FINE as FINE_OPTIMIZERS
+from tests.rules.programs_wiring_optimizers import WRONG as OPTIMIZERS
 from tests.rules.programs_wiring_rarer import FINE as RARER_FINE
 from tests.rules.programs_wiring_rarer import WRONG as RARER_WRONG
 from tests.rules.programs_wiring_schedules import FINE as FINE_SCHEDULES
@@ -28,6 +30,11 @@ def test_parts_that_do_not_fit_are_named(case: Case, engine: str) -> None:
 
 @programs(LOOPS + MORE_WRONG + RARER_WRONG + SCHEDULES)
 def test_the_line_out_of_order_is_named(case: Case, engine: str) -> None:
+    check(case, engine)
+
+
+@programs(OPTIMIZERS + FINE_OPTIMIZERS)
+def test_optimizers_and_what_they_are_given(case: Case, engine: str) -> None:
     check(case, engine)
 
 

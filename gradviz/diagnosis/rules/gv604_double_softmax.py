@@ -35,9 +35,10 @@ from math import e, log
 
 from gradviz.diagnosis.rule import Hit, Related, Rule
 from gradviz.diagnosis.rules._flow import name_of, words
-from gradviz.program.events import Call, ModuleCall
+from gradviz.diagnosis.rules._provenance import layer_or_call
+from gradviz.program.events import Call
 from gradviz.program.history import History
-from gradviz.program.values import RawSite, Value
+from gradviz.program.values import Value
 
 _SECOND = {
     "cross_entropy": "softmax",
@@ -98,7 +99,7 @@ def _hit(history: History, first: Call, second: Call) -> Hit:
         f"{history.name(second.inputs[0], 'The input')} of `{second.op}` in "
         f"{history.line(second.site)} is already the result of a {twice}, and "
         f"`{second.op}` applies {_its(second)} itself: {_limit(first)}.",
-        _culprit(history, first),
+        layer_or_call(history, first, _LAYERS),
         f"Remove the {twice} and give the loss the scores themselves (logits).",
         symptom=second.site,
         related=(
@@ -119,16 +120,6 @@ def _limit(first: Call) -> str:
     classes = shape[1] if len(shape) > 1 else (*shape, 2)[0]
     least = log(1 + (classes - 1) / e)
     return f"with {classes} classes the loss cannot fall below {least:.2f}"
-
-
-def _culprit(history: History, first: Call) -> RawSite | None:
-    """Return the line to change: of a layer, where it is constructed."""
-    around = history.at(first.module)
-    if isinstance(around, ModuleCall):
-        module = history.program.modules.get(around.module)
-        if module is not None and module.kind in _LAYERS and module.site is not None:
-            return module.site
-    return first.site
 
 
 RULE = Rule("GV604", "double-softmax", "warning", _check)

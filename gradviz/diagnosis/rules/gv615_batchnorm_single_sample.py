@@ -1,7 +1,8 @@
 """Batch norm in training mode got a batch with one value per channel.
 
 What it does
-    Explains the refusal, and names the line that made the batch so small.
+    Explains the refusal, and names the line that made the batch so small: of a
+    ``DataLoader``, the one that constructs it.
 
 Why is this bad
     The variance of one value is undefined. It is often the last batch of an epoch: the
@@ -31,6 +32,7 @@ from collections.abc import Iterator
 from math import prod
 
 from gradviz.diagnosis.rule import Hit, Related, Rule
+from gradviz.diagnosis.rules._loop_helpers import loader_of
 from gradviz.diagnosis.rules._provenance import origin_call, shape_text
 from gradviz.diagnosis.rules._raised import failing
 from gradviz.program.events import Call, ModuleCall
@@ -47,11 +49,15 @@ def _check(history: History) -> Iterator[Hit]:
         batch = call.inputs[0]
         maker = origin_call(history, batch, _values_per_channel)
         ended = history.ended_by(call)
+        site = maker.site if maker is not None else call.site
+        line = loader_of(history, site)
         yield Hit(
             f"Batch norm is in training mode and got {shape_text(batch)}: "
             f"{_values_per_channel(batch)} value per channel has no variance. "
             f"{_made(history, maker)}",
-            maker.site if maker is not None else call.site,
+            site
+            if line is None or site is None
+            else history.places.at_line(site[0], line),
             "Leave the short last batch out (`drop_last=True`), use larger batches, or "
             "call `.eval()` for single samples.",
             symptom=call.site,
@@ -59,6 +65,7 @@ def _check(history: History) -> Iterator[Hit]:
             tensors=(batch.tensor,),
             severity=None if ended else "info",
             explains=ended,
+            line=line,
         )
 
 

@@ -34,10 +34,12 @@ from collections.abc import Iterator
 
 from gradviz.diagnosis.rule import Hit, Related, Rule
 from gradviz.diagnosis.rules._flow import name_of, words
+from gradviz.diagnosis.rules._provenance import layer_or_call
 from gradviz.program.events import Call
 from gradviz.program.history import History
 
 _SOFTMAX = words("softmax log_softmax")
+_LAYERS = words("Softmax LogSoftmax Softmin")
 _SAME_PLACES = words("log add clamp clamp_min float double clone contiguous")
 _FAR = 6  # calls between the softmax and the loss
 
@@ -81,11 +83,14 @@ def _hit(history: History, made: Call, loss: Call, dim: int, classes: int) -> Hi
         f"`{made.op}` runs over dimension {dim} of shape {shape}, and `{loss.op}` in "
         f"{history.line(loss.site)} takes the classes from dimension {classes}: the "
         "samples of the batch compete with each other, not the classes.",
-        made.site,
+        layer_or_call(history, made, _LAYERS),
         f"Write `dim={classes}`, or give the scores to `cross_entropy`, which does "
         "both.",
         symptom=loss.site,
-        related=(Related("the classes are taken here", loss.site),),
+        related=(
+            Related("the classes are taken here", loss.site),
+            Related("runs here", made.site),
+        ),
     )
 
 

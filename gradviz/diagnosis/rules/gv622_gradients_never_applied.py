@@ -36,9 +36,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from gradviz.diagnosis.rule import Hit, Related, Rule
-from gradviz.diagnosis.rules._gradients import by_hand, is_failed
+from gradviz.diagnosis.rules._gradients import (
+    by_hand,
+    read_gradients,
+    wasted_passes,
+)
 from gradviz.diagnosis.rules._loop_helpers import moves
-from gradviz.program.events import Backward, OptimizerCall, ScheduleCall
+from gradviz.program.events import Backward, ScheduleCall
 from gradviz.program.history import History
 from gradviz.program.records import Optimizer
 
@@ -46,38 +50,16 @@ from gradviz.program.records import Optimizer
 def _check(history: History) -> Iterator[Hit]:
     if moves(history) or not history.backwards:
         return
-    reads = [each for each in history.calls if each.op == "grad.get" and each.inputs]
-    read = {each.inputs[0].tensor for each in reads}
+    read = read_gradients(history)
     for optimizer in history.program.optimizers.values():
         mine = set(optimizer.tensors)
         if mine & read or mine & by_hand(history):
             continue
-        passes = _wasted(history, optimizer, whole=not reads)
+        # Where gradients are read, Module.zero_grad() may clear those of others.
+        keys = (optimizer.key,) if read else (optimizer.key, 0)
+        passes = wasted_passes(history, optimizer, keys)
         if len(passes) >= 2:
             yield _hit(history, optimizer, passes[0])
-
-
-def _wasted(history: History, optimizer: Optimizer, whole: bool) -> list[Backward]:
-    """Return the passes whose gradients were cleared, or met a scheduler, unused.
-
-    ``whole``: also by ``Module.zero_grad()``, as programs do that read others.
-    """
-    keys = (optimizer.key, 0) if whole else (optimizer.key,)
-    found: list[Backward] = []
-    fresh: Backward | None = None
-    for event in history.program.events:
-        if isinstance(event, Backward) and not is_failed(event):
-            if event.api == "backward" and set(event.leaves) & set(optimizer.tensors):
-                fresh = event
-        elif (
-            isinstance(event, OptimizerCall | ScheduleCall)
-            and event.optimizer in keys
-            and event.what != "init"
-            and fresh is not None
-        ):
-            found.append(fresh)
-            fresh = None
-    return found
 
 
 def _hit(history: History, optimizer: Optimizer, made: Backward) -> Hit:

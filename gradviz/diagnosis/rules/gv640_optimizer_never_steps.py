@@ -1,0 +1,102 @@
+"""One of several optimizers never steps, though gradients are made for it.
+
+What it does
+    Finds optimizers that never step in a run in which others do, although at least two
+    backward passes were for their parameters alone, or their gradients were cleared at
+    least twice with nothing done with them.
+
+Why is this bad
+    This part of the model stays as it was initialised, and the parts that depend on it
+    learn from noise. Nothing is said: an optimizer that waits is no error.
+
+Example
+    ::
+
+        critic_optimizer.zero_grad()
+        critic_loss.backward()
+        actor_loss.backward()
+        actor_optimizer.step()
+
+Use instead
+    ::
+
+        critic_optimizer.zero_grad()
+        critic_loss.backward()
+        critic_optimizer.step()
+        actor_loss.backward()
+        actor_optimizer.step()
+
+When it stays quiet
+    Another optimizer or the program itself updates the same parameters, the program
+    reads their gradients, the run was cut short by an exception, or a pass gave them
+    gradients on the way to others, as an adversarial loss does.
+
+References
+    https://pytorch.org/docs/stable/optim.html#taking-an-optimization-step
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from gradviz.diagnosis.rule import Hit, Related, Rule
+from gradviz.diagnosis.rules._gradients import (
+    by_hand,
+    is_failed,
+    read_gradients,
+    wasted_passes,
+)
+from gradviz.diagnosis.rules._loop_helpers import moves, optimizer_words
+from gradviz.program.events import Backward
+from gradviz.program.history import History
+from gradviz.program.records import Optimizer
+
+
+def _check(history: History) -> Iterator[Hit]:
+    stepped = moves(history)
+    if history.raised is not None or not any(
+        len(made) > 1 for made in stepped.values()
+    ):
+        return
+    optimizers = history.program.optimizers
+    busy = {t for key in stepped if key in optimizers for t in optimizers[key].tensors}
+    used = busy | by_hand(history) | read_gradients(history)
+    for optimizer in optimizers.values():
+        mine = set(optimizer.tensors)
+        if optimizer.key in stepped or mine & used:
+            continue
+        passes = wasted_passes(history, optimizer, (optimizer.key,))
+        if len(passes) < 2:
+            passes = _for_it_alone(history, mine, busy)
+        if len(passes) >= 2:
+            yield _hit(history, optimizer, passes[0])
+
+
+def _for_it_alone(history: History, mine: set[int], busy: set[int]) -> list[Backward]:
+    """Return the passes that reach these tensors and none that an optimizer steps."""
+    return [
+        each
+        for each in history.backwards
+        if each.api == "backward"
+        and not is_failed(each)
+        and set(each.leaves) & mine
+        and not set(each.leaves) & busy
+    ]
+
+
+def _hit(history: History, optimizer: Optimizer, made: Backward) -> Hit:
+    step = f"{optimizer.name or 'optimizer'}.step()"
+    return Hit(
+        f"{optimizer_words(history, optimizer.key)} never steps, while another "
+        f"optimizer does: the gradients that {history.line(made.site)} computes for "
+        "its parameters change nothing.",
+        optimizer.site,
+        f"Call `{step}` after that `backward()`.",
+        symptom=made.site,
+        related=(Related("its gradients are computed here", made.site),),
+        tensors=optimizer.tensors,
+        certainty=0.8,
+    )
+
+
+RULE = Rule("GV640", "optimizer-never-steps", "warning", _check)
