@@ -44,8 +44,10 @@ from gradviz.program.events import Backward, Call
 from gradviz.program.history import History
 from gradviz.program.values import Value
 
-_SPLITS = words("chunk split tensor_split unbind unsafe_chunk unsafe_split getitem")
-_SPLITS |= words("narrow select hsplit vsplit iter")
+_SPLITS = words(
+    "chunk split tensor_split unbind unsafe_chunk unsafe_split getitem narrow select "
+    "hsplit vsplit iter"
+)
 _FAR = 12  # calls between a piece and the cut
 
 
