@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable, Iterator
 from gradviz.diagnosis._rewrites import instead
 from gradviz.diagnosis._saved_writes import Kind, Overwrite, overwrites
 from gradviz.diagnosis._words import (
+    layer_or_call,
     module_around,
     module_words,
     node_words,
@@ -15,6 +16,17 @@ from gradviz.diagnosis._words import (
 )
 from gradviz.diagnosis.rule import Hit, Related
 from gradviz.program.history import History
+from gradviz.program.values import RawSite
+
+_ACTIVATIONS = "ReLU ReLU6 RReLU LeakyReLU ELU SELU CELU SiLU Mish Threshold Hardtanh"
+_DROPOUTS = "Dropout Dropout1d Dropout2d Dropout3d AlphaDropout FeatureAlphaDropout"
+_WRITING_LAYERS = {
+    *_ACTIVATIONS.split(),
+    *_DROPOUTS.split(),
+    "Hardswish",
+    "Hardsigmoid",
+}
+"""Layers of the library that write their input if they are made with ``inplace``."""
 
 Sentence = Callable[[History, Overwrite], str]
 
@@ -27,7 +39,7 @@ def hits(
         if found.kind == kind:
             yield Hit(
                 message(history, found),
-                found.site,
+                _culprit(history, found),
                 fix(history, found),
                 symptom=found.backward.site,
                 related=tuple(_related(history, found)),
@@ -36,6 +48,13 @@ def hits(
                 severity="error" if found.ended else "info",
                 explains=found.ended,
             )
+
+
+def _culprit(history: History, found: Overwrite) -> RawSite | None:
+    """Return the line to change: of a layer with ``inplace=True``, its construction."""
+    if found.call is None or found.site != found.call.site:
+        return found.site
+    return layer_or_call(history, found.call, _WRITING_LAYERS)
 
 
 def _related(history: History, found: Overwrite) -> Iterable[Related]:
@@ -47,7 +66,7 @@ def _related(history: History, found: Overwrite) -> Iterable[Related]:
         made = None if facts is None else facts.made
     if made is not None and made != found.node.site:
         yield Related("created here", made)
-    if found.call is not None and found.call.site != found.site:
+    if found.call is not None and found.call.site != _culprit(history, found):
         yield Related("written here", found.call.site)
 
 

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import ast
 import re
+from collections.abc import Collection
 
-from gradviz.program.events import ModuleCall
+from gradviz.program.events import Call, ModuleCall
 from gradviz.program.history import History
 from gradviz.program.records import Module
 from gradviz.program.values import Node, RawSite, Value
@@ -154,3 +155,17 @@ def ast_text(history: History, site: RawSite, node: ast.expr) -> str:
 def versions(before: int, after: int) -> str:
     """Return "from version 0 to version 1"."""
     return f"from version {before} to version {after}"
+
+
+def layer_or_call(
+    history: History, call: Call, kinds: Collection[str]
+) -> RawSite | None:
+    """Return where the layer around a call was constructed, if it is of these kinds.
+
+    A layer does what its constructor said: that is the line to change. Of another call
+    it is its own.
+    """
+    module = module_around(history, call.module)
+    if module is not None and module.kind in kinds and module.site is not None:
+        return module.site
+    return call.site

@@ -56,11 +56,11 @@ OUTPUTS: list[Case] = [
         net = nn.Sequential(
             nn.Linear(4, 4),
             nn.Tanh(),
-            nn.Dropout(0.5, inplace=True),
+            nn.Dropout(0.5, inplace=True),  # CULPRIT
             nn.Linear(4, 1),
         )
         x = torch.randn(8, 4)
-        loss = net(x).sum()  # CULPRIT
+        loss = net(x).sum()
         loss.backward()
         """,
         "inplace-saved-output",

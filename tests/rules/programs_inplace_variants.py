@@ -10,9 +10,9 @@ SAVED: list[Case] = [
         """
         import torch
         import torch.nn as nn
-        act = nn.ReLU(inplace=True)
+        act = nn.ReLU(inplace=True)  # CULPRIT
         net = nn.Sequential(nn.Linear(2, 3), nn.Sigmoid(), act, nn.Linear(3, 1))
-        out = net(torch.ones(4, 2))  # CULPRIT
+        out = net(torch.ones(4, 2))
         out.sum().backward()
         """,
         "inplace-saved-output",

@@ -1,4 +1,4 @@
-"""Losses that the program keeps after their passes."""
+"""Losses and graphs that the program keeps after their passes."""
 
 from __future__ import annotations
 

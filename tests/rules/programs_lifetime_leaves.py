@@ -36,6 +36,18 @@ WRONG = [
         says=["(5, 1)"],
     ),
     case(
+        "mean_over_the_batch_only",
+        """
+        import torch
+        net = torch.nn.Linear(4, 3)
+        def criterion(prediction, target):
+            return (prediction - target).pow(2).mean(dim=0)  # CULPRIT
+        loss = criterion(net(torch.randn(6, 4)), torch.randn(6, 3))
+        loss.backward()
+        """,
+        "non-scalar-backward",
+    ),
+    case(
         "grad_of_a_vector",
         """
         import torch

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import pytest
+
+from gradviz.diagnosis.diagnose import diagnose
 from tests.rules import (
     programs_lifetime,
     programs_lifetime_fine,
@@ -13,7 +16,7 @@ from tests.rules import (
     programs_lifetime_refused,
     programs_lifetime_tensors,
 )
-from tests.rules.harness import Case, check, programs
+from tests.rules.harness import ENGINES, Case, case, check, programs, run
 
 _WRONG = [
     *programs_lifetime.WRONG,
@@ -40,3 +43,37 @@ _FINE = [
 def test_lifetime(case: Case, engine: str) -> None:
     """The first finding names the marked line; fine programs get none."""
     check(case, engine)
+
+
+_CARRIED = """
+    import torch
+    cell, out = torch.nn.RNNCell(3, 4), torch.nn.Linear(4, 1)
+    opt = torch.optim.SGD([*cell.parameters(), *out.parameters()], 0.1)
+    h = torch.zeros(2, 4)
+    for _ in range(3):
+        h = cell(torch.randn(2, 3), h)
+        out(h).pow(2).mean().backward(retain_graph=True)
+        opt.step()
+"""
+_BUILT_ONCE = """
+    import torch
+    layer, out = torch.nn.Linear(4, 4), torch.nn.Linear(4, 1)
+    opt = torch.optim.SGD([*layer.parameters(), *out.parameters()], 0.1)
+    nodes = torch.tanh(layer(torch.ones(2, 4)))
+    for _ in range(3):
+        out(nodes).pow(2).mean().backward(retain_graph=True)
+        opt.step()
+"""
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+@pytest.mark.parametrize(("source", "line"), [(_CARRIED, 6), (_BUILT_ONCE, 4)])
+def test_what_keeps_an_old_graph_is_named_beside_the_step(
+    source: str, line: int, engine: str
+) -> None:
+    diagnosis = diagnose(run(case("kept", source), engine))
+    step, kept = diagnosis.findings[:2]
+    assert step.slug == "retain-graph-stale-weights"
+    assert kept.slug == "graph-kept-past-a-step"
+    assert kept.culprit is not None
+    assert diagnosis.sites[kept.culprit].line == line

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Iterator
 from types import CodeType
 from typing import Literal
 
 from gradviz.diagnosis.rules import _leaves
 from gradviz.diagnosis.rules._flow import words
-from gradviz.program.events import Call, ModuleCall
+from gradviz.program.events import Call
 from gradviz.program.history import History
 from gradviz.program.values import RawSite, Value
 
@@ -71,22 +71,6 @@ def made_at(history: History, parameter: int) -> RawSite | None:
         return facts.made
     call = history.producer(parameter)
     return None if call is None else call.site
-
-
-def layer_or_call(
-    history: History, call: Call, kinds: Collection[str]
-) -> RawSite | None:
-    """Return where the layer around a call was constructed, if it is of these kinds.
-
-    A layer does what its constructor said: that is the line to change. Of another call
-    it is its own.
-    """
-    around = history.at(call.module)
-    if isinstance(around, ModuleCall):
-        module = history.program.modules.get(around.module)
-        if module is not None and module.kind in kinds and module.site is not None:
-            return module.site
-    return call.site
 
 
 def described(history: History, value: Value, fallback: str) -> str:

@@ -32,6 +32,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from gradviz.diagnosis.rule import Hit, Related, Rule
+from gradviz.diagnosis.rules._flow import name_of as name_of_op
+from gradviz.diagnosis.rules._flow import words
 from gradviz.diagnosis.rules._lifetime import (
     failed_backwards,
     frames,
@@ -42,6 +44,7 @@ from gradviz.program.events import Backward
 from gradviz.program.history import History
 from gradviz.program.values import RawSite, Value
 
+_REDUCTIONS = words("mean sum nanmean nansum logsumexp norm amax prod")
 _SENTENCE = "grad can be implicitly created only for"
 
 
@@ -110,11 +113,16 @@ def _culprit_root(backward: Backward) -> Value | None:
 
 
 def _made(history: History, root: Value, backward: Backward) -> RawSite | None:
-    """Return the line that made the root, in the function that calls backward()."""
+    """Return the line that made the root, in the function that calls backward().
+
+    A mean or sum over some dimensions only is the line itself, wherever it is.
+    """
     node = history.node(root.node)
     maker = None if node is None else history.maker(node)
     if maker is None:
         return made_at(history, root)
+    if name_of_op(maker) in _REDUCTIONS:
+        return maker.site
     around = {site[0] for site in frames(backward)}
     for site in frames(maker):
         if site[0] in around:

@@ -33,9 +33,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from math import e, log
 
+from gradviz.diagnosis._words import layer_or_call
 from gradviz.diagnosis.rule import Hit, Related, Rule
 from gradviz.diagnosis.rules._flow import name_of, words
-from gradviz.diagnosis.rules._provenance import layer_or_call
 from gradviz.program.events import Call
 from gradviz.program.history import History
 from gradviz.program.values import Value

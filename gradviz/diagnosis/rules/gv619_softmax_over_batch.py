@@ -32,9 +32,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from gradviz.diagnosis._words import layer_or_call
 from gradviz.diagnosis.rule import Hit, Related, Rule
 from gradviz.diagnosis.rules._flow import name_of, words
-from gradviz.diagnosis.rules._provenance import layer_or_call
 from gradviz.program.events import Call
 from gradviz.program.history import History
 

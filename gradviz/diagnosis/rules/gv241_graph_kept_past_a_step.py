@@ -1,0 +1,92 @@
+"""A loop walks an old graph again, and ``retain_graph`` only hides where it is kept.
+
+What it does
+    For a pass that fails because a step changed weights which an old graph had saved,
+    names the line that keeps this graph from turn to turn: what was computed before the
+    loop, or a state that is carried along.
+
+Why is this bad
+    ``retain_graph=True`` silences the error about a freed graph, and the next one comes
+    with the first step. The step is right; the line that was not run again, or does not
+    detach, is to change.
+
+Example
+    ::
+
+        nodes = encoder(x)
+        for target in targets:
+            loss = (nodes - target).pow(2).mean()
+            loss.backward(retain_graph=True)
+            optimizer.step()
+
+Use instead
+    ::
+
+        for target in targets:
+            loss = (encoder(x) - target).pow(2).mean()
+            loss.backward()
+            optimizer.step()
+
+When it stays quiet
+    Where no pass had walked the graph before: then the order of step and pass is wrong.
+
+References
+    https://github.com/pytorch/pytorch/issues/39141
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from gradviz.diagnosis._saved_writes import Overwrite, overwrites
+from gradviz.diagnosis.rule import Hit, Related, Rule
+from gradviz.diagnosis.rules._freed import (
+    built_at,
+    carried_at,
+    crossing_into,
+    made_again,
+)
+from gradviz.diagnosis.rules._lifetime import passes_through, repeats
+from gradviz.program.history import History
+from gradviz.program.values import RawSite
+
+
+def _check(history: History) -> Iterator[Hit]:
+    for found in overwrites(history):
+        kept, why, fix = _kept(history, found)
+        if kept is None:
+            continue
+        yield Hit(
+            f"{history.line(found.backward.site).capitalize()} walks on into the graph "
+            f"of `{history.text(kept)}` ({history.line(kept)}), {why}. An earlier pass "
+            "has walked it, and a step has changed the weights that it saved.",
+            kept,
+            fix,
+            symptom=found.backward.site,
+            related=(Related("weights changed here", found.site),),
+            nodes=(found.node.key,),
+            severity="error" if found.ended else "info",
+            explains=found.ended,
+            certainty=0.5,  # GV108 names the step
+        )
+
+
+def _kept(history: History, found: Overwrite) -> tuple[RawSite | None, str, str]:
+    """Return the line that keeps an old graph, why, and what to write instead."""
+    second = found.backward
+    walked = passes_through(history, found.node.key)
+    walked = [each for each in walked if each.index < second.index]
+    if found.kind != "stale weights" or not walked or not repeats(walked[0], second):
+        return None, "", ""
+    if not made_again(history, found.node, walked[0], second):
+        built = built_at(history, found.node, second)
+        fix = "Move this line into the loop, and drop retain_graph=True."
+        return built, "which ran once, before the loop", fix
+    crossing = crossing_into(history, walked[-1], second)
+    if crossing is None:
+        return None, "", ""
+    fix = "Detach it where one turn ends, and drop retain_graph=True."
+    return carried_at(history, crossing, second), "of an earlier turn", fix
+
+
+RULE = Rule("GV241", "graph-kept-past-a-step", "error", _check)
