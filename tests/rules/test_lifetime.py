@@ -57,11 +57,11 @@ _CARRIED = """
 """
 _BUILT_ONCE = """
     import torch
-    layer, out = torch.nn.Linear(4, 4), torch.nn.Linear(4, 1)
-    opt = torch.optim.SGD([*layer.parameters(), *out.parameters()], 0.1)
-    nodes = torch.tanh(layer(torch.ones(2, 4)))
+    layers = torch.nn.Sequential(torch.nn.Linear(4, 4), torch.nn.Linear(4, 4))
+    opt = torch.optim.SGD(layers.parameters(), 0.1)
+    nodes = torch.tanh(layers(torch.ones(2, 4)))
     for _ in range(3):
-        out(nodes).pow(2).mean().backward(retain_graph=True)
+        nodes.pow(2).mean().backward(retain_graph=True)
         opt.step()
 """
 
