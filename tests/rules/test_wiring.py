@@ -21,6 +21,7 @@ from tests.rules.programs_wiring_rarer import FINE as RARER_FINE
 from tests.rules.programs_wiring_rarer import WRONG as RARER_WRONG
 from tests.rules.programs_wiring_schedules import FINE as FINE_SCHEDULES
 from tests.rules.programs_wiring_schedules import WRONG as SCHEDULES
+from tests.rules.programs_wiring_uncalled import WRONG as UNCALLED
 
 
 @programs(LOSSES + LAYERS + LOG_LOSSES)
@@ -33,7 +34,7 @@ def test_the_line_out_of_order_is_named(case: Case, engine: str) -> None:
     check(case, engine)
 
 
-@programs(OPTIMIZERS + FINE_OPTIMIZERS)
+@programs(OPTIMIZERS + FINE_OPTIMIZERS + UNCALLED)
 def test_optimizers_and_what_they_are_given(case: Case, engine: str) -> None:
     check(case, engine)
 

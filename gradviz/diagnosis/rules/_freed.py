@@ -186,14 +186,17 @@ def carried_at(
 ) -> RawSite | None:
     """Return the line that binds the tensor which a loop carries along.
 
-    That is ``self.h = …`` inside a module, and ``h = cell(x, h)`` in the loop where the
-    tensor is made inside of ``cell`` and passed back in.
+    That is ``self.h = …`` inside a module, ``cache[key] = …``, and ``h = cell(x, h)``
+    in the loop where the tensor is made inside of ``cell`` and passed back in.
     """
     maker = history.maker(crossing.node)
     if maker is None or crossing.bridge is None:
         return crossing.node.site
     if _binds_attribute(history, maker.site):
         return maker.site
+    for site in frames(maker):  # cache[key] = encode(x)
+        if any(each.endswith("]") for each in history.places.targets(site)):
+            return site
     readers = frames(crossing.bridge)
     around = {site[0] for site in frames(second)}
     # A local name lives from turn to turn only in a function that the passes ran in.

@@ -70,3 +70,26 @@ def loader_of(history: History, site: RawSite | None) -> int | None:
 
 def _makes_loader(node: ast.AST) -> bool:
     return isinstance(node, ast.Call) and ast.unparse(node.func).endswith("DataLoader")
+
+
+def or_uncalled(
+    history: History, site: RawSite | None, method: str
+) -> tuple[RawSite | None, int | None, str]:
+    """Return a site, or else the line that names a method and does not call it.
+
+    With the line comes a sentence about it: ``optimizer.step`` alone does nothing.
+    """
+    tree = None if site is None else history.places.tree(site[0].co_filename)
+    for each in [] if tree is None else ast.walk(tree):
+        if (
+            site is not None
+            and isinstance(each, ast.Expr)
+            and isinstance(each.value, ast.Attribute)
+            and each.value.attr == method
+        ):
+            found = history.places.at_line(site[0], each.lineno)
+            text = (
+                f" `{ast.unparse(each)}` in line {each.lineno} lacks its parentheses."
+            )
+            return found, each.lineno, text
+    return site, None, ""

@@ -40,6 +40,7 @@ from collections.abc import Iterator
 from gradviz.diagnosis.rule import Hit, Related, Rule
 from gradviz.diagnosis.rules import _leaves
 from gradviz.diagnosis.rules._gradients import Leaf, Moment, moments
+from gradviz.diagnosis.rules._loop_helpers import or_uncalled
 from gradviz.program.events import OptimizerCall
 from gradviz.program.history import History
 from gradviz.program.values import RawSite
@@ -65,11 +66,12 @@ def _hit(history: History, moment: Moment, mixed: dict[int, Leaf]) -> Hit:
     assert leaf.backward is not None
     assert leaf.step is not None
     names = _leaves.listed(history, mixed)
+    site, line, slip = or_uncalled(history, leaf.backward.site, "zero_grad")
     return Hit(
         f"The pass in {history.line(leaf.backward.site)} adds to gradients of {names} "
         f"that {history.line(leaf.step.site)} has already applied: nothing clears "
-        "them between two steps.",
-        leaf.backward.site,
+        f"them between two steps.{slip}",
+        site,
         f"Call `{_optimizer(history, moment)}.zero_grad()` once per step, before "
         "`backward()`."
         if moment.what == "step"
@@ -77,6 +79,7 @@ def _hit(history: History, moment: Moment, mixed: dict[int, Leaf]) -> Hit:
         symptom=moment.event.site,
         related=(Related("applied here, and kept", leaf.step.site),),
         tensors=tuple(mixed),
+        line=line,
     )
 
 

@@ -35,6 +35,7 @@ from collections.abc import Iterator
 
 from gradviz.diagnosis.rule import Hit, Related, Rule
 from gradviz.diagnosis.rules._flow import name_of, words
+from gradviz.diagnosis.rules._loop_helpers import or_uncalled
 from gradviz.program.events import Call, ModuleCall, TrainingSwitched
 from gradviz.program.history import History
 
@@ -58,14 +59,17 @@ def _layers(history: History) -> Iterator[Hit]:
             continue
         outer = outermost(history, call)
         name = f"`{module.name}`" if module.name else "a layer"
+        site, line, slip = or_uncalled(history, outer.site, "eval")
         yield Hit(
             f"Dropout {name} is in training mode while gradients are off: it draws a "
-            "new mask in every call.",
-            outer.site,
+            f"new mask in every call.{slip}",
+            site,
             "Call `.eval()` on the model before it is evaluated. For Monte Carlo "
             "dropout this is right.",
+            symptom=outer.site,
             related=(Related("dropout constructed here", module.site),),
-            severity="info",
+            severity="warning" if slip else "info",
+            line=line,
             certainty=0.6,
         )
 

@@ -35,6 +35,7 @@ from collections.abc import Iterator
 
 from gradviz.diagnosis.rule import Hit, Rule
 from gradviz.diagnosis.rules import _leaves
+from gradviz.diagnosis.rules._loop_helpers import or_uncalled
 from gradviz.program.events import OptimizerCall
 from gradviz.program.history import History
 
@@ -56,12 +57,15 @@ def _hit(history: History, key: int, steps: list[OptimizerCall]) -> Hit:
     name = f"`{optimizer.name}`" if optimizer and optimizer.name else "The optimizer"
     several = len(steps) > 1
     times = f"{len(steps)} times" if several else "once"
+    site, line, slip = or_uncalled(history, steps[0].site, "backward")
     return Hit(
         f"{name} steps {times}, and no backward pass ever ran: no parameter has a "
-        "gradient, and the steps change nothing.",
-        steps[0].site,
+        f"gradient, and the steps change nothing.{slip}",
+        site,
         "Call `loss.backward()` before `step()`.",
         severity="warning" if several else "info",
+        symptom=steps[0].site,
+        line=line,
     )
 
 

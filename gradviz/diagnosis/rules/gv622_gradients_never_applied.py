@@ -41,7 +41,7 @@ from gradviz.diagnosis.rules._gradients import (
     read_gradients,
     wasted_passes,
 )
-from gradviz.diagnosis.rules._loop_helpers import moves
+from gradviz.diagnosis.rules._loop_helpers import moves, or_uncalled
 from gradviz.program.events import Backward, ScheduleCall
 from gradviz.program.history import History
 from gradviz.program.records import Optimizer
@@ -77,9 +77,11 @@ def _hit(history: History, optimizer: Optimizer, made: Backward) -> Hit:
         if scheduled
         else ""
     )
+    culprit, line, slip = or_uncalled(history, culprit, "step")
     return Hit(
         f"The gradients that {history.line(made.site)} computes are thrown away "
-        f"unused, turn after turn: {name} never steps, and nothing is trained.{only}",
+        f"unused, turn after turn: {name} never steps, and nothing is trained.{only}"
+        f"{slip}",
         culprit,
         f"Call `{step}` after `backward()`, with its parentheses.",
         symptom=made.site,
@@ -87,6 +89,7 @@ def _hit(history: History, optimizer: Optimizer, made: Backward) -> Hit:
             Related("optimizer made here", optimizer.site),
             Related("gradients computed here", made.site),
         ),
+        line=line,
     )
 
 

@@ -46,7 +46,7 @@ from gradviz.diagnosis.rules._gradients import (
     read_gradients,
     wasted_passes,
 )
-from gradviz.diagnosis.rules._loop_helpers import moves, optimizer_words
+from gradviz.diagnosis.rules._loop_helpers import moves, optimizer_words, or_uncalled
 from gradviz.program.events import Backward
 from gradviz.program.history import History
 from gradviz.program.records import Optimizer
@@ -86,15 +86,17 @@ def _for_it_alone(history: History, mine: set[int], busy: set[int]) -> list[Back
 
 def _hit(history: History, optimizer: Optimizer, made: Backward) -> Hit:
     step = f"{optimizer.name or 'optimizer'}.step()"
+    site, line, slip = or_uncalled(history, optimizer.site, "step")
     return Hit(
         f"{optimizer_words(history, optimizer.key)} never steps, while another "
         f"optimizer does: the gradients that {history.line(made.site)} computes for "
-        "its parameters change nothing.",
-        optimizer.site,
+        f"its parameters change nothing.{slip}",
+        site,
         f"Call `{step}` after that `backward()`.",
         symptom=made.site,
         related=(Related("its gradients are computed here", made.site),),
         tensors=optimizer.tensors,
+        line=line,
         certainty=0.8,
     )
 
