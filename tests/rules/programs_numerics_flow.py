@@ -290,4 +290,23 @@ WRONG = [
         """,
         "saturated-tanh",
     ),
+    case(
+        "killed_by_a_large_step",
+        """
+        import torch
+        from torch import nn
+        torch.manual_seed(0)
+        net = nn.Sequential(nn.Linear(4, 16), nn.ReLU(), nn.Linear(16, 1))
+        opt = torch.optim.SGD(net.parameters(), lr=20.0)  # CULPRIT
+        x = torch.rand(32, 4)
+        y = torch.zeros(32, 1)
+        for _ in range(6):
+            loss = (net(x) - y - 5).pow(2).mean()
+            opt.zero_grad()
+            loss.backward()
+            opt.step()
+        print(net[0].weight.grad.abs().sum())
+        """,
+        "dead-relu",
+    ),
 ]

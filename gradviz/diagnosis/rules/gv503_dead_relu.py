@@ -23,6 +23,7 @@ from collections.abc import Iterator
 from gradviz.diagnosis.gradient_flow import is_activation, origin, user_place
 from gradviz.diagnosis.op_families import of_op, plain
 from gradviz.diagnosis.rule import Hit, Related, Rule
+from gradviz.diagnosis.rules._leaves import steps
 from gradviz.program.events import Call
 from gradviz.program.history import History
 from gradviz.program.values import Node, NodeRun, RawSite, Value
@@ -44,7 +45,8 @@ def check(history: History) -> Iterator[Hit]:
         if all(_dead(run) for _, run in last):
             alive = [at for at, (_, run) in enumerate(found, 1) if not _dead(run)]
             dead = found[alive[-1] if alive else 0 :]
-            yield from _hit(history, [node for node, _ in dead])
+            before = found[alive[-1] - 1][0] if alive else None
+            yield from _hit(history, [node for node, _ in dead], before)
 
 
 def _place(history: History, node: Node) -> object:
@@ -61,7 +63,7 @@ def _dead(run: NodeRun) -> bool:
     )
 
 
-def _hit(history: History, nodes: list[Node]) -> Iterator[Hit]:
+def _hit(history: History, nodes: list[Node], before: Node | None) -> Iterator[Hit]:
     node = nodes[0]
     call = history.maker(node)
     layer = _layer(history, call) if call is not None else None
@@ -74,6 +76,8 @@ def _hit(history: History, nodes: list[Node]) -> Iterator[Hit]:
     if units[0] < _BY_CHANCE and summary.maximum > -1:
         return
     site, what = _cause(history, layer)
+    if site is None and before is not None:
+        site, what = _killed(history, before, node)
     relu = user_place(history, node)
     yield Hit(
         f"`{history.text(relu)}` ({history.line(relu)}) is 0 for all {summary.count} "
@@ -136,6 +140,18 @@ def _cause(history: History, layer: Call) -> tuple[RawSite | None, str]:
         f" {name} was made negative in `{history.text(maker.site)}` "
         f"({history.line(maker.site)})."
     )
+
+
+def _killed(history: History, before: Node, node: Node) -> tuple[RawSite | None, str]:
+    """Return the optimizer whose steps left nothing of a ReLU that was alive."""
+    for step in steps(history):
+        optimizer = history.program.optimizers.get(step.optimizer)
+        if (before.call or 0) < step.index < (node.call or 0) and optimizer is not None:
+            return optimizer.site, (
+                f" It was alive before the step of {history.line(step.site)}: the "
+                f"learning rate in {history.line(optimizer.site)} is too large for it."
+            )
+    return None, ""
 
 
 def _leaves(history: History, layer: Call) -> list[Value]:

@@ -1,0 +1,97 @@
+"""The backward of a custom Function gives zeros, whatever comes.
+
+What it does
+    Finds Functions of the user whose backward got gradients that are not zero and gave
+    nothing but zeros, in every call of the run, to parameters that get no other
+    gradient.
+
+Why is this bad
+    The graph is connected and every parameter has a gradient: zeros. A mask that never
+    fits, the derivative of a step (``round``, ``sign``) or an integer division do this.
+
+Example
+    ::
+
+        @staticmethod
+        def backward(ctx, grad):
+            (x,) = ctx.saved_tensors
+            return grad * (x.abs() < 0)
+
+Use instead
+    ::
+
+        @staticmethod
+        def backward(ctx, grad):
+            (x,) = ctx.saved_tensors
+            return grad * (x.abs() < 1)
+
+When it stays quiet
+    Where any call gave something else than zeros, a single element included, or the
+    parameters behind get a gradient by another way.
+
+References
+    https://pytorch.org/docs/stable/notes/extending.html
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterator
+
+from gradviz.diagnosis.custom_functions import return_place
+from gradviz.diagnosis.rule import Hit, Related, Rule
+from gradviz.diagnosis.rules import _leaves
+from gradviz.program.events import Backward
+from gradviz.program.history import History
+from gradviz.program.values import Node, NodeRun
+
+
+def _check(history: History) -> Iterator[Hit]:
+    turns: dict[str, list[tuple[Backward, Node, NodeRun]]] = defaultdict(list)
+    moved = set[int]()
+    for backward in history.backwards:
+        for run in backward.runs:
+            node = history.node(run.node)
+            if node is not None and node.custom is not None:
+                turns[node.custom.name].append((backward, node, run))
+            elif node is not None and node.leaf is not None and _is_something(run):
+                moved.add(node.leaf)
+    for met in turns.values():
+        met = [each for each in met if _is_something(each[2])]
+        if met and all(_gives_zeros(run) for _, _, run in met):
+            backward, node, _ = met[0]
+            behind = history.reach([node.key]).values()
+            lost = {each.leaf for each in behind if each.leaf is not None} - moved
+            if lost:
+                yield _hit(history, backward, node, lost)
+
+
+def _is_something(run: NodeRun) -> bool:
+    return any(each is not None and each.zeros < each.count for each in run.incoming)
+
+
+def _gives_zeros(run: NodeRun) -> bool:
+    given = [each for each in run.outgoing if each is not None]
+    return bool(given) and all(each.zeros == each.count > 0 for each in given)
+
+
+def _hit(history: History, backward: Backward, node: Node, lost: set[int]) -> Hit:
+    custom = node.custom
+    assert custom is not None
+    site, line = return_place(history, custom.backward)
+    return Hit(
+        f"{custom.name}.backward gives zeros for every gradient that it gets: "
+        f"{_leaves.listed(history, lost)} behind it cannot learn.",
+        site or node.site,
+        "Check the mask or factor; for a step such as round(), pass the gradient on as "
+        "it is (a straight-through estimator).",
+        line=line,
+        symptom=backward.site,
+        related=(Related("applied here", node.site),),
+        nodes=(node.key,),
+        tensors=tuple(sorted(lost)),
+        certainty=0.7,
+    )
+
+
+RULE = Rule("GV841", "custom-fn-zero-gradient", "warning", _check)
