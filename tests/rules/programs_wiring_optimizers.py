@@ -118,29 +118,6 @@ WRONG: list[Case] = [
         "optimizer-of-other-parameters",
     ),
     case(
-        "accumulation_cleared_in_every_turn",
-        """
-        import torch
-        import torch.nn as nn
-
-        torch.manual_seed(0)
-        net = nn.Linear(6, 1)
-        opt = torch.optim.SGD(net.parameters(), lr=0.05)
-        accum = 4
-
-        def run(batches):
-            for i, (x, y) in enumerate(batches):
-                opt.zero_grad()  # CULPRIT
-                loss = nn.functional.mse_loss(net(x), y) / accum
-                loss.backward()
-                if (i + 1) % accum == 0:
-                    opt.step()
-
-        run([(torch.randn(4, 6), torch.randn(4, 1)) for _ in range(8)])
-        """,
-        "gradients-cleared-unused",
-    ),
-    case(
         "inner_step_detached",
         """
         import torch

@@ -3,22 +3,15 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Collection, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Literal
 
 from gradviz.diagnosis.rules._flow import words
 from gradviz.diagnosis.rules._leaves import once
-from gradviz.program.events import (
-    Backward,
-    Call,
-    Event,
-    OptimizerCall,
-    ScheduleCall,
-)
+from gradviz.program.events import Backward, Call, Event, OptimizerCall
 from gradviz.program.history import History
-from gradviz.program.records import Optimizer
 
 State = Literal["clean", "fresh", "used", "mixed", "lost"]
 """Of one leaf's gradient: ``fresh`` is not used yet, ``used`` a step has seen it,
@@ -172,34 +165,3 @@ def is_failed(event: Backward) -> bool:
 def moments(history: History) -> list[Moment]:
     """Return where gradients were used and clipped."""
     return list(Timeline(history).moments())
-
-
-@once
-def read_gradients(history: History) -> set[int]:
-    """Return the leaves whose ``.grad`` the program reads."""
-    reads = (call for call in history.calls if call.op == "grad.get" and call.inputs)
-    return {call.inputs[0].tensor for call in reads}
-
-
-def wasted_passes(
-    history: History, optimizer: Optimizer, keys: Collection[int]
-) -> list[Backward]:
-    """Return the passes whose gradients were cleared, or met a scheduler, unused.
-
-    ``keys`` are the optimizers whose events count; 0 is ``Module.zero_grad()``.
-    """
-    found: list[Backward] = []
-    fresh: Backward | None = None
-    for event in history.program.events:
-        if isinstance(event, Backward) and not is_failed(event):
-            if event.api == "backward" and set(event.leaves) & set(optimizer.tensors):
-                fresh = event
-        elif (
-            isinstance(event, OptimizerCall | ScheduleCall)
-            and event.optimizer in keys
-            and event.what != "init"
-            and fresh is not None
-        ):
-            found.append(fresh)
-            fresh = None
-    return found

@@ -3,10 +3,19 @@
 from __future__ import annotations
 
 import ast
+from collections.abc import Collection
 
 from gradviz.diagnosis.rules import _leaves
-from gradviz.program.events import Event, OptimizerCall, ScalerCall, ScheduleCall
+from gradviz.diagnosis.rules._gradients import is_failed
+from gradviz.program.events import (
+    Backward,
+    Event,
+    OptimizerCall,
+    ScalerCall,
+    ScheduleCall,
+)
 from gradviz.program.history import History
+from gradviz.program.records import Optimizer
 from gradviz.program.values import RawSite
 
 
@@ -46,6 +55,37 @@ def optimizer_words(history: History, key: int) -> str:
         return "the optimizer"
     name = f"`{row.name}`" if row.name else f"the {row.kind}"
     return f"{name} ({history.line(row.site)})" if row.site else name
+
+
+@_leaves.once
+def read_gradients(history: History) -> set[int]:
+    """Return the leaves whose ``.grad`` the program reads."""
+    reads = (call for call in history.calls if call.op == "grad.get" and call.inputs)
+    return {call.inputs[0].tensor for call in reads}
+
+
+def wasted_passes(
+    history: History, optimizer: Optimizer, keys: Collection[int]
+) -> list[Backward]:
+    """Return the passes whose gradients were cleared, or met a scheduler, unused.
+
+    ``keys`` are the optimizers whose events count; 0 is ``Module.zero_grad()``.
+    """
+    found: list[Backward] = []
+    fresh: Backward | None = None
+    for event in history.program.events:
+        if isinstance(event, Backward) and not is_failed(event):
+            if event.api == "backward" and set(event.leaves) & set(optimizer.tensors):
+                fresh = event
+        elif (
+            isinstance(event, OptimizerCall | ScheduleCall)
+            and event.optimizer in keys
+            and event.what != "init"
+            and fresh is not None
+        ):
+            found.append(fresh)
+            fresh = None
+    return found
 
 
 def loader_of(history: History, site: RawSite | None) -> int | None:

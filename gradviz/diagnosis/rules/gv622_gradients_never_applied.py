@@ -36,12 +36,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from gradviz.diagnosis.rule import Hit, Related, Rule
-from gradviz.diagnosis.rules._gradients import (
-    by_hand,
+from gradviz.diagnosis.rules._gradients import by_hand
+from gradviz.diagnosis.rules._loop_helpers import (
+    moves,
+    or_uncalled,
     read_gradients,
     wasted_passes,
 )
-from gradviz.diagnosis.rules._loop_helpers import moves, or_uncalled
 from gradviz.program.events import Backward, ScheduleCall
 from gradviz.program.history import History
 from gradviz.program.records import Optimizer

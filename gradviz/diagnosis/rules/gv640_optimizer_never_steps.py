@@ -40,13 +40,14 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from gradviz.diagnosis.rule import Hit, Related, Rule
-from gradviz.diagnosis.rules._gradients import (
-    by_hand,
-    is_failed,
+from gradviz.diagnosis.rules._gradients import by_hand, is_failed
+from gradviz.diagnosis.rules._loop_helpers import (
+    moves,
+    optimizer_words,
+    or_uncalled,
     read_gradients,
     wasted_passes,
 )
-from gradviz.diagnosis.rules._loop_helpers import moves, optimizer_words, or_uncalled
 from gradviz.program.events import Backward
 from gradviz.program.history import History
 from gradviz.program.records import Optimizer
