@@ -15,8 +15,8 @@ WRONG = [
         for x in torch.randn(4, 2, 3):
             opt.zero_grad()
             loss = net(x).pow(2).mean()
-            loss.backward()  # CULPRIT
-            opt.step
+            loss.backward()
+            opt.step  # CULPRIT
         """,
         "gradients-never-applied",
         says=["`opt` never steps"],
