@@ -6,6 +6,7 @@ import inspect
 import re
 import textwrap
 from functools import cache
+from numbers import Number
 from types import CodeType
 from typing import Any
 
@@ -47,6 +48,13 @@ def _short(value: Any) -> str:
     else:
         text = repr(value)
     return text if len(text) <= _LONGEST_ARGUMENT else text[:_LONGEST_ARGUMENT] + "…"
+
+
+def plain(thing: Any) -> Any:
+    """Return a number of NumPy's as Python's own, and of anything else its kind."""
+    if isinstance(thing, Number) and hasattr(thing, "item"):
+        return thing.item()
+    return Opaque(type(thing).__name__, getattr(thing, "__qualname__", ""))
 
 
 def backward_source(custom: CustomFunction | None) -> str:

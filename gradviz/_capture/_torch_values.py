@@ -5,6 +5,7 @@ from __future__ import annotations
 import weakref
 from typing import Any
 
+from gradviz._capture._torch_facts import plain
 from gradviz._capture._torch_slots import NO_SEQUENCE
 from gradviz._capture._torch_summary import statistics, summarize
 from gradviz.program.log import MAX_EVENTS, MOST_WITHOUT_VALUES, Identities, Log
@@ -300,7 +301,7 @@ class TorchValues:
             return tuple(self.argument(each, met) for each in thing)
         if isinstance(thing, self.torch.dtype | self.torch.device):
             return Opaque(type(thing).__name__, self._word(thing))
-        return Opaque(type(thing).__name__, getattr(thing, "__qualname__", ""))
+        return plain(thing)
 
 
 def _renewed(known: Glance, version: int) -> Glance:

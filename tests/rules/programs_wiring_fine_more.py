@@ -230,4 +230,28 @@ MORE_FINE: list[Case] = [
             optimizer.step()
         """,
     ),
+    case(
+        "averaged_weights_lent_for_evaluation_and_taken_back",
+        """
+        import copy
+        import torch
+        from torch import nn
+
+        net = nn.Linear(4, 2)
+        average = copy.deepcopy(net).requires_grad_(False)
+        opt = torch.optim.SGD(net.parameters(), lr=0.1)
+        for epoch in range(3):
+            opt.zero_grad()
+            net(torch.randn(8, 4)).pow(2).mean().backward()
+            opt.step()
+            own = [p.data for p in net.parameters()]
+            with torch.no_grad():
+                for slow, fast in zip(average.parameters(), net.parameters()):
+                    slow.lerp_(fast, 0.1)
+                    fast.data = slow.data
+                print(net(torch.ones(1, 4)), average(torch.ones(1, 4)))
+                for fast, before in zip(net.parameters(), own):
+                    fast.data = before
+        """,
+    ),
 ]

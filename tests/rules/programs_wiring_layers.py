@@ -263,4 +263,31 @@ LAYERS: list[Case] = [
         """,
         "tied-storage-two-parameters",
     ),
+    case(
+        "target_network_shares_the_memory_of_the_other",
+        """
+        import torch
+        from torch import nn
+
+        online, target = nn.Linear(4, 2), nn.Linear(4, 2)
+        opt = torch.optim.SGD(online.parameters(), lr=0.1)
+
+        def follow():
+            for ours, theirs in zip(target.parameters(), online.parameters()):
+                ours.data = theirs.data  # CULPRIT
+
+        for step in range(4):
+            if step % 2 == 0:
+                follow()
+            state, after = torch.randn(8, 4), torch.randn(8, 4)
+            with torch.no_grad():
+                goal = 1 + 0.9 * target(after).max(1).values
+            loss = (online(state).max(1).values - goal).pow(2).mean()
+            opt.zero_grad()
+            loss.backward()
+            opt.step()
+        """,
+        "tied-storage-two-parameters",
+        says=["target.weight", "online.weight", "copy_"],
+    ),
 ]
