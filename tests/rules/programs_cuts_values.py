@@ -285,4 +285,26 @@ VALUES: list[Case] = [
         """,
         "nothing-requires-grad",
     ),
+    case(
+        "loss_computed_by_numpy",
+        """
+        import numpy as np
+        import torch
+        from torch import nn
+
+        net = nn.Linear(4, 1)
+        opt = torch.optim.SGD(net.parameters(), lr=0.1)
+        x, y = torch.randn(8, 4), torch.randn(8, 1)
+
+        def error(out, target):
+            gap = out.detach().numpy() - target.numpy()  # CULPRIT
+            return torch.tensor(np.sqrt((gap**2).mean()), requires_grad=True)
+
+        for step in range(2):
+            opt.zero_grad()
+            error(net(x), y).backward()
+            opt.step()
+        """,
+        "requires-grad-on-loss-hack",
+    ),
 ]
