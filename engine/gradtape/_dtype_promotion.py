@@ -101,7 +101,7 @@ def result_type_of(operands: Iterable[Operand]) -> dtype:
     number: dtype | None = None
     for operand in operands:
         if not isinstance(operand, tuple):
-            number = _promote_present(number, _dtype_of_number(operand))
+            number = _promote_present(number, dtype_of_number(operand))
         elif operand[1] > 0:
             dimensioned = _promote_present(dimensioned, operand[0])
         else:
@@ -118,7 +118,8 @@ def _promote_present(a: dtype | None, b: dtype | None) -> dtype | None:
     return a if b is None else promote_types(a, b)
 
 
-def _dtype_of_number(value: Number) -> dtype:
+def dtype_of_number(value: Number) -> dtype:
+    """Return the type of a Python number among tensors of a lower kind."""
     if isinstance(value, bool):
         return bool_
     if isinstance(value, int):

@@ -9,7 +9,7 @@ import numpy as np
 
 from . import _errors
 from ._backend import META
-from ._dtypes import get_default_dtype, result_type_of
+from ._dtypes import dtype_of_number, get_default_dtype, result_type_of
 from ._op import Op
 from ._overloads import OVERLOADS, combination_error
 from ._sparse import KEEP_ZERO, SparseArray
@@ -47,7 +47,7 @@ def arrays_of(op: Op, args: Sequence[Any]) -> tuple[list[Any], Any]:
         if not args or op.listed is not None or args[0] is None:
             return arrays, np
         if op.name in _OF_NUMBERS:
-            return [np.asarray(array) for array in arrays], np
+            return [np.asarray(a, dtype_of_number(a).numpy) for a in arrays], np
         if op.name in OVERLOADS:
             raise combination_error(op.name, args)
         raise argument_error(op, op.tensors[0], 1, args[0])

@@ -12,15 +12,12 @@ from ._dtypes import CPP_TYPE, DTYPE_OF, bool_, can_cast, uint8
 from ._errors import shape_text
 from ._mode import mode
 from ._op import Op
+from ._out_history import refusal
 from ._overlap import check_apart, check_overlap, check_partial_overlap
 from ._site import caller_site, user_stacklevel
 from ._tensor import Tensor
 from ._type_name import type_name
 
-NO_DERIVATIVE = (
-    "{name}(): functions with out=... arguments don't support automatic "
-    "differentiation, but one of the arguments requires grad."
-)
 _NO_TANGENT = (
     "Trying to use forward AD with {name}_out that does not support it because it is "
     "an out= function"
@@ -51,8 +48,8 @@ def write_out(op: Op, args: tuple[Any, ...], options: tuple[Any, ...], out: Any)
             )
     given = _flat(args)
     tensors = [t for t in (*given, *targets) if isinstance(t, Tensor)]
-    if mode.grad and any(t.requires_grad for t in tensors):
-        raise RuntimeError(NO_DERIVATIVE.format(name=op.name))
+    if mode.grad and op.edges and any(t.requires_grad for t in tensors):
+        raise refusal(op.name)
     if mode.now.duals is not None and mode.now.duals.any_dual(tensors):
         raise NotImplementedError(_NO_TANGENT.format(name=op.name))
     if op.pointwise and op.outputs == 1:

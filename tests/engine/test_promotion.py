@@ -133,9 +133,11 @@ def test_a_dtype_argument_decides(function: str, wanted: str):
 
 @pytest.mark.parametrize("function", ["add", "sub", "mul", "div", "floor_divide"])
 def test_two_numbers_make_the_tensor_of_pytorch(function: str):
+    pairs = ((7, 2), (2.5, 2), (True, 2), (-4.5, 2.5))
+
     def program(t):
         operate = getattr(t, function)
-        return [operate(a, b) for a, b in ((7, 2), (2.5, 2), (True, 2))]
+        return [operate(a, b) for a, b in pairs]
 
     assert_same(program)
 

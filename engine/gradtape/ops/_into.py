@@ -11,7 +11,8 @@ from .._dtypes import can_cast
 from .._errors import CAST_REFUSED
 from .._mode import mode, no_grad
 from .._out import CASTABLE as CASTABLE
-from .._out import NO_DERIVATIVE, store
+from .._out import store
+from .._out_history import COPIED, refusal
 from .._tensor import Tensor, wrap
 from ._arguments import check_tensor
 from ._product import c_name
@@ -59,8 +60,11 @@ def into(
     for target in targets:
         check_tensor(target, name, "out", len(tensors) + 1)
     given = [t for t in (*tensors, *targets) if isinstance(t, Tensor)]
-    if mode.grad and any(t.requires_grad for t in given):
-        raise RuntimeError(NO_DERIVATIVE.format(name=name))
+    needs = mode.grad and any(t.requires_grad for t in given)
+    if needs and name in COPIED:
+        return copied(name, compute(), out, rule)
+    if needs:
+        raise refusal(name)
     with no_grad():
         results = compute()
         each = list(results) if several else [results]
@@ -70,6 +74,14 @@ def into(
         for target, result in zip(targets, each, strict=True):
             _store(target, result, name)
     return type(results)(targets) if several else out
+
+
+def copied(name: str, result: Tensor, out: Tensor, rule: str) -> Tensor:
+    """Return ``out`` after a result was copied there with its history."""
+    _check_dtype(name, out, result, rule, "result")
+    if out.shape != result.shape:
+        out._resize_output_(result._data.shape)  # type: ignore[attr-defined]
+    return out.copy_(result)
 
 
 def handed_over(name: str, array: Any, out: Tensor | None, rule: str = "") -> Tensor:

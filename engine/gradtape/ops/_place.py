@@ -16,7 +16,7 @@ from .._dtypes import dtype as DType
 from .._errors import CAST_REFUSED, NEW_LEAF_DTYPE
 from .._inplace import note_write
 from .._mode import mode
-from .._out import NO_DERIVATIVE
+from .._out_history import refusal
 from .._overlap import check_overlap
 from .._site import user_stacklevel
 from .._sparse import SparseArray
@@ -117,11 +117,9 @@ def deliver(
     if not isinstance(out, Tensor):  # pyright: ignore[reportUnnecessaryIsInstance]
         raise TypeError(f"argument 'out' must be Tensor, not {type_name(out)}")
     if out.requires_grad and mode.grad:
-        raise RuntimeError(
-            NO_DERIVATIVE.format(name=f"aten::{name}")
-            if name
-            else "cannot resize variables that require grad"
-        )
+        if name:
+            raise refusal(f"aten::{name}")
+        raise RuntimeError("cannot resize variables that require grad")
     if row and out._data.size == array.size:
         array = array.reshape(out._data.shape)
     if out._data.shape != array.shape:

@@ -9,7 +9,7 @@ from typing import Any
 from .._backend import backend_of
 from .._define import FUNCTIONS, OPS, method, op, public, tensor_ops
 from .._errors import STRIDED_OUT_OF_BOUNDS
-from .._mode import mode
+from .._mode import mode, no_grad
 from .._node import Node
 from .._node_layout import layout_of
 from .._op import Array
@@ -71,7 +71,11 @@ def _declare(name: str, view: Callable[..., Any], several: bool) -> None:
             copies = _copied(input, list(found) if several else [found])
             return tuple(copies) if several else copies[0]
 
-        return into(f"{name}_copy", out, (input,), compute, SAME_DTYPE)
+        if not several or out is None:
+            return into(f"{name}_copy", out, (input,), compute, SAME_DTYPE)
+        with no_grad():
+            into(f"{name}_copy", out, (input,), compute, SAME_DTYPE)
+        return None
 
     copy.__name__ = copy.__qualname__ = f"{name}_copy"
     copy.__doc__ = f"Return what {name}() shows, in memory of its own."

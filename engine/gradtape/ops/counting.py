@@ -11,6 +11,7 @@ from .._backend import backend_of
 from .._define import FUNCTIONS, method, public
 from .._dtypes import DTYPE_OF
 from .._mode import mode
+from .._out_history import refusal
 from .._tensor import Tensor, wrap
 from ._arguments import as_integer, check_tensor, is_integer
 from ._into import handed_over
@@ -153,6 +154,8 @@ def histogram(
     given = [bins] if edged else [int(bins)]
     hist, edges = histogramdd(flat, given, range=range, weight=wide, density=density)
     if out is not None:
+        if mode.grad and any(target.requires_grad for target in out):
+            raise refusal("histogram")
         triples = zip((hist, edges[0]), out, (_HIST_DTYPE, _EDGES_DTYPE), strict=True)
         return return_types.histogram(
             handed_over("histogram", t._data, o, rule) for t, o, rule in triples

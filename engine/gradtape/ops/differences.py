@@ -8,7 +8,7 @@ from typing import Any
 from .._define import FUNCTIONS, method
 from .._tensor import Tensor
 from ._arguments import check_tensor, is_integer, wrap_dim, wrap_dims
-from ._into import CASTABLE, into
+from ._into import PLAIN, into
 from ._signature import numpy_names
 
 
@@ -41,11 +41,11 @@ def diff(
         _check_edge(input, edge, axis)
     given = [t for t in (input, prepend, append) if t is not None]
     return into(
-        "diff",
+        "sub" if n else "diff",
         out,
         given,
         lambda: _differences(input, n, axis, prepend, append),
-        CASTABLE if n else "expected scalar_type {result} but found {out}",
+        PLAIN if n else "expected scalar_type {result} but found {out}",
     )
 
 

@@ -7,16 +7,13 @@ from typing import Any
 from .._define import FUNCTIONS
 from .._dtypes import get_default_dtype
 from .._mode import mode
+from .._out_history import refusal
 from .._tensor import Tensor
 from ._arguments import Sizes, as_integer, check_tensor, is_integer
 from ._arguments import wrap_dim as _wrapped
 from ._into import handed_over
 
 _POINTS = "Invalid number of data points ({}) specified"
-_NO_DERIVATIVE = (
-    "fft_{}(): functions with out=... arguments don't support automatic "
-    "differentiation, but one of the arguments requires grad."
-)
 
 
 def promoted(input: Tensor, needs_complex: bool) -> Tensor:
@@ -136,7 +133,7 @@ def checked(input: Any, name: str, out: Tensor | None, real: bool = False) -> Te
     if out is None:
         return tensor
     if mode.grad and (tensor.requires_grad or out.requires_grad):
-        raise RuntimeError(_NO_DERIVATIVE.format(name))
+        raise refusal(f"fft_{name}")
     if real and not out.dtype.is_floating_point:
         raise RuntimeError(
             f"{name} expects a floating point output tensor, but got "

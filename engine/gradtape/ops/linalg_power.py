@@ -87,7 +87,8 @@ def matrix_power(input: Tensor, n: int, *, out: Tensor | None = None) -> Tensor:
     check_tensor(input, "linalg_matrix_power")
     times = as_integer(n, "linalg_matrix_power", "n", 2)
     rule = CASTABLE if times == 0 else STRICT
-    return into("matrix_power", out, (input,), lambda: _power(input, times), rule)
+    name = "linalg_inv_ex" if times < 0 else "matmul" if times > 1 else "matrix_power"
+    return into(name, out, (input,), lambda: _power(input, times), rule)
 
 
 @method("matrix_power", function=True)

@@ -45,7 +45,8 @@ def vecdot(x: Tensor, y: Tensor, *, dim: int = -1, out: Tensor | None = None) ->
         return (x.conj() * y).sum(dim)
 
     rule = "linalg.vecdot: Expected out of dtype{result} but found {out}"
-    return into("linalg_vecdot", out, (x, y), compute, rule)
+    name = "vdot" if x.dim() == y.dim() == 1 else "sum"
+    return into(name, out, (x, y), compute, rule)
 
 
 def vander(x: Tensor, N: int | None = None) -> Tensor:

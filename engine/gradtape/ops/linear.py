@@ -196,7 +196,7 @@ ger = outer
 
 @public
 @method("inner")
-@with_out(_TENSORDOT_DTYPE)
+@with_out(PLAIN)
 def inner(input: Tensor, other: Tensor) -> Tensor:
     """Sum products over the last dimension of both tensors."""
     if input.dim() == 0 or other.dim() == 0:

@@ -9,14 +9,14 @@ from .._define import FUNCTIONS, method
 from .._tensor import Tensor
 from .._type_name import type_name
 from ._arguments import wrap_dim
-from ._into import handed_over
+from ._into import into
 from ._signature import numpy_names
 from .build import tensor as make_tensor
 
 _WAYS = ("linear", "lower", "higher", "midpoint", "nearest")
 
 
-_OUT_DTYPE = "{name}() out tensor must be same dtype as the input tensor"
+_OUT_DTYPE = "quantile() out tensor must be same dtype as the input tensor"
 
 
 @method(function=True)
@@ -70,7 +70,7 @@ def _quantile(
     if shares.dim():
         found = found.unsqueeze_(0).transpose_(0, -1)
     found = found.squeeze_(-1)
-    return found if out is None else handed_over(name, found._data, out, _OUT_DTYPE)
+    return into(name, out, (input, shares), lambda: found, _OUT_DTYPE)
 
 
 def _shares(name: str, input: Tensor, q: Any) -> Tensor:

@@ -15,7 +15,7 @@ from .._dtypes import int64
 from .._generator import Generator
 from .._mode import mode, no_grad
 from .._operands import broadcast_error
-from .._out import NO_DERIVATIVE
+from .._out_history import refusal
 from .._tensor import Tensor, wrap
 from ._into import handed_over
 from ._place import array_like, deliver
@@ -49,7 +49,7 @@ def bernoulli(
         return empty_of(input).bernoulli_(p, generator=generator)
     if out is not None:  # of any dtype, unlike others
         if mode.grad and (input.requires_grad or out.requires_grad):
-            raise RuntimeError(NO_DERIVATIVE.format(name="bernoulli"))
+            raise refusal("bernoulli")
         with no_grad():
             return out.resize_(input.shape).bernoulli_(input, generator=generator)
     return apply(OPS["bernoulli"], (input,), (generator,))
@@ -156,7 +156,7 @@ def normal(
     drawn = on_device(standard, tensors[0].device)
     if out is not None:
         if mode.grad and any(t.requires_grad for t in (*tensors, out)):
-            raise RuntimeError(NO_DERIVATIVE.format(name="normal"))
+            raise refusal("normal")
         with no_grad():
             return handed_over("normal", (wrap(drawn) * std + mean)._data, out)
     if not isinstance(std, Tensor):

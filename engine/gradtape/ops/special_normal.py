@@ -7,7 +7,7 @@ from typing import Any
 
 from .._define import FUNCTIONS, Array, Operand, op
 from .._tensor import Tensor
-from ._into import handed_over
+from ._into import PLAIN, into
 from ._operand import number
 from .special_kernels import facts, from_library
 
@@ -69,8 +69,11 @@ def ndtr(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     >>> torch.special.ndtr(torch.tensor([0.0]))
     tensor([0.5000])
     """
-    found = (1 + FUNCTIONS["erf"](input * _ROOT_HALF)) * 0.5
-    return found if out is None else handed_over("special_ndtr", found._data, out)
+    return into("special_ndtr", out, (input,), lambda: _ndtr(input), PLAIN)
+
+
+def _ndtr(input: Tensor) -> Tensor:
+    return (1 + FUNCTIONS["erf"](input * _ROOT_HALF)) * 0.5
 
 
 # ---- xlog1py: three forms, as either side may be a number ----
