@@ -78,6 +78,8 @@ def write(op: Op, args: tuple[Any, ...], params: tuple[Any, ...]) -> Tensor:
     arrays, xp = arrays_of(op, args)
     needs = mode.grad and any(t.requires_grad for t in args if isinstance(t, Tensor))
     check_inplace(target, needs)
+    if mode.now.watch is not None:
+        mode.now.watch.check_write(f"{op.name}_", args)
     if op.check is not None:
         op.check(op.name, *args, *params)
     repeated = check_overlap(target, op.name)

@@ -58,6 +58,7 @@ class Switches:
         "run",
         "scope",
         "task",
+        "watch",
     )
 
     def __init__(self) -> None:
@@ -82,6 +83,7 @@ class Switches:
         self.levels: Any = None  # the innermost level of forward mode
         self.forward = True  # whether forward mode is on
         self.duals: Any = None  # the level, if it is: settle() sees to it
+        self.watch: Any = None  # a vmap, which has a say in reading and writing
         self.profile: Any = None  # who wants to know when ops begin and end
         # Kernels run in a context of their own where NumPy's floating-point warnings
         # are off, as in PyTorch. The user's NumPy settings stay untouched, and it

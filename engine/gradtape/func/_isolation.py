@@ -109,6 +109,8 @@ def without_history(tensor: Tensor) -> Tensor:
     alias = wrap_alias(tensor._data, tensor)
     if mode.now.duals is not None:
         mode.now.duals.shared(tensor, alias)
+    if mode.now.watch is not None:
+        mode.now.watch.follow(tensor, alias)
     return alias
 
 
@@ -147,7 +149,11 @@ def gradients(
             create_graph=create_graph,
             allow_unused=True,
         )
-    return [
+    all_found = [
         tensor_ops.zeros_like(without_history(x)) if g is None else g
         for g, x in zip(found, inputs, strict=True)
     ]
+    if mode.now.watch is not None:
+        for gradient, x in zip(all_found, inputs, strict=True):
+            mode.now.watch.follow(x, gradient)
+    return all_found

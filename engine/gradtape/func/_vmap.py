@@ -12,6 +12,7 @@ from .._generator import default_generator, vmaps
 from .._tensor import Tensor
 from ..utils._pytree import TreeSpec, broadcast_to_leaves, tree_flatten, tree_leaves
 from ._arguments import transforming
+from ._watch import watching
 
 InDims = int | tuple[Any, ...] | None
 OutDims = int | tuple[Any, ...] | None
@@ -31,9 +32,10 @@ def vmap(
     ``out_dims`` where the examples go in the outputs. Both may be trees that match the
     inputs and outputs. ``randomness`` is "error", "different" or "same".
 
-    The function runs once per example, in order, so derivatives, printing and any
-    Python work inside; ``chunk_size`` changes nothing but the order of stacking.
-    Raises ValueError where the dimensions do not fit.
+    The function runs once per example, in order, so derivatives and printing work
+    inside; ``chunk_size`` changes nothing but the order of stacking. Raises ValueError
+    where the dimensions do not fit, and RuntimeError for what PyTorch cannot map: a
+    mapped tensor as a number or a truth, or written into one that is there once.
 
     >>> import gradtape as torch
     >>> a, b = torch.arange(6.0).reshape(3, 2), torch.ones(3, 2)
@@ -155,19 +157,23 @@ def _run_each(
 ) -> list[Any]:
     """Call ``func`` with each example; with one of zeros where there is none."""
     results: list[Any] = []
-    with _drawing(randomness) as begin, transforming():
+    mapped = [at for at, d in enumerate(dims) if d is not None]
+    watch = watching(size, randomness == "different")
+    with _drawing(randomness) as start, transforming(), watch as begin:
         for index in range(size):
-            begin()
+            start()
             example = [
                 leaf if d is None else leaf.select(d, index)
                 for d, leaf in zip(dims, leaves, strict=True)
             ]
+            begin(index, [example[at] for at in mapped])
             results.append(func(*spec.unflatten(example)))
         if not size:
             empty = [
                 leaf if d is None else leaf.new_zeros(_without(leaf.shape, d))
                 for d, leaf in zip(dims, leaves, strict=True)
             ]
+            begin(0, [empty[at] for at in mapped])
             results.append(func(*spec.unflatten(empty)))
     return results
 

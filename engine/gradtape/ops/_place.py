@@ -98,6 +98,10 @@ def warn_of_count(out: Tensor | None, count: int) -> None:
         )
 
 
+_EQUAL = {"arange", "eye", "full", "linspace", "logspace", "ones", "range", "zeros"}
+"""Functions that make the same tensor each time; the others draw or read memory."""
+
+
 def deliver(
     array: Any,
     out: Tensor | None,
@@ -113,7 +117,10 @@ def deliver(
     RuntimeError where elements of such an ``out`` share a cell.
     """
     if out is None:
-        return made(array, requires_grad)
+        found = made(array, requires_grad)
+        if mode.now.watch is not None and name in _EQUAL:
+            mode.now.watch.same_for_all(found)
+        return found
     if not isinstance(out, Tensor):  # pyright: ignore[reportUnnecessaryIsInstance]
         raise TypeError(f"argument 'out' must be Tensor, not {type_name(out)}")
     if out.requires_grad and mode.grad:

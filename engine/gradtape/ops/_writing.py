@@ -31,6 +31,8 @@ def written(
     tensors = [t for t in args if isinstance(t, Tensor)]
     needs = mode.grad and any(t.requires_grad for t in tensors)
     check_inplace(target, needs)
+    if mode.now.watch is not None:
+        mode.now.watch.check_write(name, args)
     if len(args) == 1 or args[1] is not target:  # x.copy_(x) stores nothing
         check_overlap(target, OPS[declared].name)
     check_partial_overlap(OPS[declared], target, args)

@@ -101,6 +101,8 @@ def detach(self: Tensor) -> Tensor:
     if type(self._data) is SparseArray:
         return wrap(self._data.alias())
     found = wrap_alias(self._data, self)
+    if mode.now.watch is not None:
+        mode.now.watch.follow(self, found)
     return found if type(self) in plain_types else of_class(self, found)
 
 

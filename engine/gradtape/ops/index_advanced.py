@@ -10,6 +10,7 @@ import numpy as np
 from .._apply import apply
 from .._backend import backend_of
 from .._define import OPS, Array, method, op
+from .._mode import mode
 from .._site import user_stacklevel
 from .._strided import Geometry
 from .._tensor import Tensor
@@ -156,6 +157,8 @@ def getitem(self: Tensor, index: Any) -> Tensor:
         found = apply(OPS["index"], (view,), (places,))
     except IndexError:
         raise broadcast_refused(places) from None
+    if mode.now.watch is not None:
+        mode.now.watch.indexed(left, found)
     node = found._grad_fn
     if node is not None:
         keep_indices(node, left)

@@ -128,13 +128,15 @@ def full_like(
 @method()
 def new_zeros(self: Tensor, *given: Any, size: Any = None, **named: Any) -> Tensor:
     """Return zeros of this tensor's dtype and device, of another size."""
-    return zeros(checked_size(given, "new_zeros", size), **_as_mine(self, named))
+    found = zeros(checked_size(given, "new_zeros", size), **_as_mine(self, named))
+    return _following(self, found)
 
 
 @method()
 def new_ones(self: Tensor, *given: Any, size: Any = None, **named: Any) -> Tensor:
     """Return ones of this tensor's dtype and device, of another size."""
-    return ones(checked_size(given, "new_ones", size), **_as_mine(self, named))
+    found = ones(checked_size(given, "new_ones", size), **_as_mine(self, named))
+    return _following(self, found)
 
 
 @method()
@@ -146,13 +148,20 @@ def new_empty(self: Tensor, *given: Any, size: Any = None, **named: Any) -> Tens
 @method()
 def new_full(self: Tensor, size: Any, fill_value: Any, **named: Any) -> Tensor:
     """Return a tensor of this tensor's dtype and device, filled with one number."""
-    return full(size, fill_value, **_as_mine(self, named))
+    return _following(self, full(size, fill_value, **_as_mine(self, named)))
 
 
 @method()
 def new_empty_strided(self: Tensor, size: Any, stride: Any, **named: Any) -> Tensor:
     """Return a tensor without values, of this dtype, with the given strides."""
     return empty_strided(size, stride, **_as_mine(self, named))
+
+
+def _following(source: Tensor, found: Tensor) -> Tensor:
+    """Tell a vmap that a new tensor is one per example where its source is."""
+    if mode.now.watch is not None:
+        mode.now.watch.follow(source, found)
+    return found
 
 
 def _as_mine(self: Tensor, named: dict[str, Any]) -> dict[str, Any]:

@@ -8,7 +8,6 @@ from typing import Any
 
 import numpy as np
 
-from .. import _errors
 from .._define import FUNCTIONS, OPS, method, raw_ops, tensor_ops
 from .._fast import OPERANDS, bind_pointwise
 from .._tensor import Tensor
@@ -113,34 +112,3 @@ def _invert(self: Tensor) -> Tensor:
             "tensors"
         )
     return self.bitwise_not()
-
-
-# ---- a tensor of one element as a Python number ----
-
-
-@method("__bool__")
-def _as_bool(self: Tensor) -> bool:
-    if self._data.size != 1:
-        what = "no values" if self._data.size == 0 else "more than one value"
-        raise RuntimeError(_errors.BOOL_AMBIGUOUS.format(what=what))
-    return bool(self._data.reshape(())[()])
-
-
-def _single(self: Tensor) -> Any:
-    if self._data.size != 1:
-        raise ValueError("only one element tensors can be converted to Python scalars")
-    return self._data.reshape(())[()]
-
-
-@method("__index__")
-def _as_index(self: Tensor) -> int:
-    if self._data.size != 1 or self._data.dtype.kind not in "biu":
-        raise TypeError(
-            "only integer tensors of a single element can be converted to an index"
-        )
-    return int(self._data.reshape(())[()])
-
-
-method("__float__")(lambda self: float(_single(self)))
-method("__int__")(lambda self: int(_single(self)))
-method("__complex__")(lambda self: complex(_single(self)))

@@ -12,6 +12,7 @@ from .. import _random_integers as integers
 from .._backend import META, backend_of
 from .._define import Array, method, node_name, op
 from .._generator import Generator
+from .._mode import mode
 from .._tensor import Tensor
 from .._type_name import type_name
 from ._arguments import as_integer, float_argument, is_integer
@@ -23,6 +24,8 @@ def _fill_random(
 ) -> Tensor:
     """Fill a tensor's memory with what ``draw_into`` draws into a host array."""
     backend = backend_of(self._data)
+    if mode.now.watch is not None:
+        mode.now.watch.check_fill(self)
 
     def store(data: Any) -> None:
         if backend.xp is np:

@@ -33,6 +33,8 @@ def item(self: Tensor) -> Any:
     >>> torch.tensor([2.5]).item()
     2.5
     """
+    if mode.now.watch is not None:
+        mode.now.watch.check_read(self, "item")
     if self._data.size != 1:
         raise RuntimeError(
             f"a Tensor with {self._data.size} elements cannot be converted to Scalar"
@@ -47,6 +49,8 @@ _PLAIN = (bool, int, float, complex)
 @method()
 def tolist(self: Tensor) -> Any:
     """Return the elements as nested lists of Python numbers."""
+    if mode.now.watch is not None:
+        mode.now.watch.check_read(self, "memory")
     host = backend_of(self._data).to_host(self._data)
     return host.astype(np.float32).tolist() if host.dtype.kind == "V" else host.tolist()
 
@@ -58,6 +62,8 @@ def numpy(self: Tensor, *, force: bool = False) -> Any:
     Raises RuntimeError for a tensor that requires grad and TypeError for one on a
     device; with ``force`` these are detached and copied instead.
     """
+    if mode.now.watch is not None:
+        mode.now.watch.check_read(self, "memory")
     if mode.grad and self.requires_grad and not force:
         raise RuntimeError(_errors.NUMPY_NEEDS_DETACH)
     if not force and not self.is_cpu and not self.is_sparse:
@@ -113,6 +119,8 @@ def _contains(self: Tensor, element: Any) -> bool:
 
 @method("__bool__")
 def _truth(self: Tensor) -> bool:
+    if mode.now.watch is not None:
+        mode.now.watch.check_read(self, "bool")
     if self._data.size != 1:
         what = "more than one value" if self._data.size else "no values"
         raise RuntimeError(_errors.BOOL_AMBIGUOUS.format(what=what))
@@ -162,4 +170,4 @@ def _index(self: Tensor) -> int:
         raise TypeError(
             "only integer tensors of a single element can be converted to an index"
         )
-    return int(self._data.item())
+    return int(item(self))

@@ -1,0 +1,234 @@
+"""What PyTorch's vmap refuses and a run per example would take: the examples watched.
+
+PyTorch computes all examples at once, so no example has numbers of its own that Python
+could ask for, and a tensor that is there once cannot take in what differs. Every
+example runs the same code: watching the first two tells, and the rest runs unwatched.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import sys
+import weakref
+from collections.abc import Callable, Generator, Iterable
+from typing import Any
+
+from .._mode import mode
+from .._observe import Event, OpCalled, observe
+from .._site import internal_files
+from .._tensor import Tensor
+from .._transforms import active
+
+WATCHED = 2
+"""The second example shows which of the tensors written to are not its own."""
+
+_ITEM = (
+    "vmap: It looks like you're calling .item() on a Tensor. We don't support vmap "
+    "over calling .item() on a Tensor, please try to rewrite what you're doing with "
+    "other operations. If error is occurring somewhere inside PyTorch internals, "
+    "please file a bug report."
+)
+_CONTROL = (
+    "vmap: It looks like you're attempting to use a Tensor in some data-dependent "
+    "control flow. We don't support that yet, please file an issue at "
+    "https://github.com/pytorch/pytorch/issues ."
+)
+_EITHER = (
+    "vmap: It looks like you're either (1) calling .item() on a Tensor or (2) "
+    "attempting to use a Tensor in some data-dependent control flow or (3) "
+    "encountering this error in PyTorch internals. For (1): we don't support vmap over "
+    "calling .item() on a Tensor, please try to rewrite what you're doing with other "
+    "operations. For (2): we don't support data-dependent control flow in vmap yet, "
+    "please file an issue at https://github.com/pytorch/pytorch/issues . For (3): "
+    "please file an issue."
+)
+_MEMORY = "Cannot access data pointer of Tensor that doesn't have storage"
+_REASONS = {"bool": _CONTROL, "item": _ITEM, "memory": _MEMORY}
+
+_WRITE = (
+    "vmap: {name}(self, *extra_args) is not possible because there exists a Tensor "
+    "`other` in extra_args that has more elements than `self`. This happened due to "
+    "`other` being vmapped over but `self` not being vmapped over {where}. Please try "
+    "to use out-of-place operators instead of {name}. If said operator is being called "
+    "inside the PyTorch framework, please file a bug report instead."
+)
+_FILL = (
+    "vmap: Cannot ask for different inplace randomness on an unbatched tensor. This "
+    "will appear like same randomness. If this is necessary for your usage, please "
+    "file an issue with functorch."
+)
+_MASK = (
+    "vmap: We do not support batching operators that can support dynamic shape. "
+    "Attempting to batch over indexing with a boolean mask."
+)
+
+_ARITHMETIC = {
+    *("clamp_max_", "clamp_min_", "copy_", "div_", "logical_and_", "logical_or_"),
+    *("logical_xor_", "masked_fill_", "mul_", "sub_"),
+}
+_OWN_RULE = {
+    *("fill_", "index_add_", "index_fill_", "index_put_", "scatter_add_"),
+    "scatter_reduce_",
+}
+_NO_RULE = {
+    *("add_", "atan2_", "bitwise_and_", "bitwise_left_shift_", "bitwise_or_"),
+    *("bitwise_right_shift_", "bitwise_xor_", "copysign_", "gcd_", "lcm_"),
+}
+"""Writes whose operands PyTorch just broadcasts, the mapped dimension first."""
+
+
+class _Tensors:
+    """Tensors by identity, held weakly."""
+
+    def __init__(self) -> None:
+        self._known: dict[int, weakref.ref[Tensor]] = {}
+
+    def add(self, tensor: Tensor) -> None:
+        self._known[id(tensor)] = weakref.ref(tensor)
+
+    def __contains__(self, tensor: Tensor) -> bool:
+        reference = self._known.get(id(tensor))
+        return reference is not None and reference() is tensor
+
+    def take(self, others: _Tensors) -> None:
+        """Add all the tensors of another set."""
+        self._known |= others._known
+
+
+def _tensors_in(values: Iterable[Any]) -> list[Tensor]:
+    found: list[Tensor] = []
+    for value in values:
+        if isinstance(value, Tensor):
+            found.append(value)
+        elif isinstance(value, list | tuple):
+            found += _tensors_in(value)
+    return found
+
+
+class Watch:
+    """Which tensors differ by example, as far as calls of ops tell."""
+
+    def __init__(self, size: int, different: bool) -> None:
+        self.size = size
+        self.depth = active.depth  # of the innermost vmap among the transforms
+        self.different = different  # every example draws its own numbers
+        self.mapped = _Tensors()
+        self.single = _Tensors()  # there once, or the same in each example
+        self.written = _Tensors()  # perhaps so, if met in two examples
+
+    def begin(self, example: Iterable[Any]) -> None:
+        """Take in the parts of the inputs that are one example."""
+        self.single.take(self.written)
+        for each in example:
+            self.mapped.add(each)
+
+    def see(self, event: Event) -> None:
+        """Learn from a call what its results depend on."""
+        if mode.now.watch is not self or type(event) is not OpCalled:
+            return
+        given = _tensors_in(event.inputs)
+        if any(t in self.mapped for t in given):
+            for output in event.outputs:
+                if all(output is not t for t in given):  # a write changes nothing
+                    self.mapped.add(output)
+
+    def follow(self, source: Tensor, result: Tensor) -> None:
+        """Note that a tensor which no op made is as mapped as another one."""
+        if source in self.mapped:
+            self.mapped.add(result)
+
+    def same_for_all(self, tensor: Tensor) -> None:
+        """Note that a tensor was made of nothing that is mapped."""
+        self.single.add(tensor)
+
+    def indexed(self, places: Iterable[Tensor | None], result: Tensor) -> None:
+        """Refuse masks that are mapped, and note what mapped indices select."""
+        for each in places:
+            if each is not None and each in self.mapped:
+                if each._data.dtype.kind == "b":
+                    raise RuntimeError(_MASK)
+                self.mapped.add(result)
+
+    def check_read(self, tensor: Tensor, how: str) -> None:
+        """Refuse Python the numbers of a mapped tensor; the engine may ask."""
+        if tensor not in self.mapped:
+            return
+        frame = sys._getframe(1)
+        here = frame.f_code.co_filename
+        while frame.f_back is not None and frame.f_code.co_filename == here:
+            frame = frame.f_back
+        if internal_files[frame.f_code.co_filename]:
+            return
+        if how != "memory" and active.depth > self.depth:  # asked in a derivative
+            raise RuntimeError(_EITHER)
+        raise RuntimeError(_REASONS[how])
+
+    def check_write(self, name: str, args: Iterable[Any]) -> None:
+        """Refuse to write what is mapped into a tensor that is there once."""
+        target, *others = _tensors_in(args)
+        mapped = [t for t in others if t in self.mapped]
+        if target in self.mapped or not mapped:
+            return
+        if not self._is_single(target):
+            return
+        if name in _NO_RULE:
+            raise RuntimeError(self._broadcast(target, mapped[0]))
+        label, where = "inplace arithmetic", "in a vmap"
+        if name not in _ARITHMETIC:
+            own = name in _OWN_RULE
+            label = name if own else f"aten::{name}"
+            where = where if own else f"at level {active.depth}"
+        raise RuntimeError(_WRITE.format(name=label, where=where))
+
+    def check_fill(self, target: Tensor) -> None:
+        """Refuse to draw for each example into a tensor that is there once."""
+        if self.different and target not in self.mapped and self._is_single(target):
+            raise RuntimeError(_FILL)
+
+    def _is_single(self, target: Tensor) -> bool:
+        """Tell whether a tensor is surely not one per example; note it if it may be."""
+        base: Tensor = target if target._base is None else target._base
+        self.written.add(base)
+        return base in self.single or target in self.single
+
+    def _broadcast(self, target: Tensor, other: Tensor) -> str:
+        missing = (1,) * (target.dim() - other.dim())
+        wanted = [self.size, *missing, *other.shape]
+        for place, length in enumerate(reversed(target.shape), 1):
+            wanted[-place] = max(wanted[-place], length)
+        return (
+            f"output with shape {list(target.shape)} doesn't match the broadcast shape "
+            f"{wanted}"
+        )
+
+
+@contextlib.contextmanager
+def watching(size: int, different: bool) -> Generator[Callable[[int, list[Any]], None]]:
+    """Watch the first examples; yields what to call before each, with what is mapped.
+
+    Inside of an example that is watched, all examples of another vmap are.
+    """
+    now = mode.now
+    outer: Any = now.watch
+    if outer is not None:
+        before, outer.depth = outer.depth, active.depth
+        try:
+            yield lambda index, example: outer.begin(example)
+        finally:
+            outer.depth = before
+        return
+    watch = now.watch = Watch(size, different)
+    with contextlib.ExitStack() as stack:
+        stack.callback(setattr, now, "watch", None)
+        stack.enter_context(observe(watch.see))
+
+        def begin(index: int, example: list[Any]) -> None:
+            if index == WATCHED:
+                stack.close()
+            elif index < WATCHED:
+                watch.begin(example)
+
+        yield begin
+
+
+__all__ = ["watching"]

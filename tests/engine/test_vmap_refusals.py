@@ -1,0 +1,132 @@
+"""vmap refuses what PyTorch cannot compute for all examples at once, in its words."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+import gradtape
+
+from ._engines import OURS, Engine, needs_torch, theirs
+
+Program = Callable[[Any, Any, Any], Any]
+"""From the module, one example and a tensor from outside to a result."""
+
+READS: dict[str, Program] = {
+    "item": lambda t, x, z: x * x.sum().item(),
+    "item of a detached tensor": lambda t, x, z: x * x.sum().detach().item(),
+    "bool": lambda t, x, z: x if x.sum() > 0 else -x,
+    "any": lambda t, x, z: x if (x > 0).any() else -x,
+    "max": lambda t, x, z: max(x[0], x[1]),
+    "float": lambda t, x, z: x * float(x.sum()),
+    "int": lambda t, x, z: x * int(x.sum()),
+    "index": lambda t, x, z: x * [1, 2, 3][x.sum().long()],
+    "range": lambda t, x, z: x * len(range(x.sum().long())),
+    "tolist": lambda t, x, z: t.tensor(x.tolist()),
+    "numpy": lambda t, x, z: t.tensor(x.numpy()),
+    "mask": lambda t, x, z: x[x > 0],
+    "item in a nested vmap": lambda t, x, z: t.vmap(lambda y: y * y.item())(x),
+    "item in a gradient": lambda t, x, z: t.func.grad(
+        lambda y: y.sum() * y.sum().item()
+    )(x),
+    "bool in a gradient": lambda t, x, z: t.func.grad(
+        lambda y: y.sum() if y.sum() > 0 else -y.sum()
+    )(x),
+    "item of a gradient": lambda t, x, z: (
+        x * t.func.grad(lambda y: (y * y).sum())(x).sum().item()
+    ),
+}
+
+WRITES: dict[str, Program] = {
+    "add_": lambda t, x, z: z.add_(x),
+    "+=": lambda t, x, z: t.zeros(2).__iadd__(x),
+    "mul_": lambda t, x, z: z.mul_(x),
+    "copy_": lambda t, x, z: z.copy_(x),
+    "fill_": lambda t, x, z: z.fill_(x[0]),
+    "setitem": lambda t, x, z: t.zeros(2).__setitem__(0, x[0]),
+    "setitem of a slice": lambda t, x, z: t.zeros(2).__setitem__(slice(0, 1), x[0]),
+    "setitem at an index": lambda t, x, z: z.__setitem__(t.tensor([0]), x[0]),
+    "index_add_": lambda t, x, z: z.index_add_(0, t.tensor([0]), x[:1]),
+    "scatter_": lambda t, x, z: t.zeros(2).scatter_(0, t.tensor([0]), x[:1]),
+    "scatter_add_": lambda t, x, z: z.scatter_add_(0, t.tensor([0]), x[:1]),
+    "lerp_": lambda t, x, z: t.zeros(2).lerp_(x, 0.5),
+    "pow_": lambda t, x, z: z.pow_(x),
+    "clamp_": lambda t, x, z: t.ones(2).clamp_(x),
+    "a view": lambda t, x, z: z[0].add_(x[0]),
+    "nested": lambda t, x, z: t.vmap(lambda y: t.zeros(()).pow_(y))(x),
+}
+
+TAKEN: dict[str, Program] = {
+    "own copy": lambda t, x, z: x.clone().add_(z),
+    "own zeros": lambda t, x, z: t.zeros_like(x).add_(x),
+    "new zeros": lambda t, x, z: x.new_zeros(2).copy_(x),
+    "a detached tensor": lambda t, x, z: x.clone().detach().mul_(x),
+    "what is looked up": lambda t, x, z: z[x.long() * 0].add_(x),
+    "a gradient": lambda t, x, z: t.func.grad(lambda y: (y * y).sum())(x).add_(x),
+    "in a gradient": lambda t, x, z: t.func.grad(
+        lambda y: (y * 2).clone().mul_(x).sum()
+    )(x),
+    "in a tangent": lambda t, x, z: t.func.jvp(
+        lambda y: (y * 2).clone().mul_(x), (x,), (x,)
+    )[1],
+    "item from outside": lambda t, x, z: x * z.sum().item(),
+    "repr": lambda t, x, z: x * len(repr(x.shape)),
+    "iteration": lambda t, x, z: sum(x),
+}
+
+
+def outcome(e: Engine, program: Program, **options: Any) -> Any:
+    t = e.module
+    x, z = t.arange(6.0).reshape(3, 2) + 1, t.ones(2)
+    try:
+        return t.vmap(lambda each: program(t, each, z), **options)(x).tolist()
+    except RuntimeError as error:
+        return str(error)
+
+
+@needs_torch
+@pytest.mark.parametrize("name", READS)
+def test_numbers_of_an_example_are_refused(name: str):
+    found, wanted = (outcome(e, READS[name]) for e in (OURS, theirs()))
+    assert isinstance(wanted, str)
+    assert found == wanted
+
+
+@needs_torch
+@pytest.mark.parametrize("name", WRITES)
+def test_writing_examples_into_one_tensor_is_refused(name: str):
+    found, wanted = (outcome(e, WRITES[name]) for e in (OURS, theirs()))
+    assert isinstance(wanted, str)
+    assert found == wanted
+
+
+@needs_torch
+@pytest.mark.filterwarnings("ignore:.*torch.jit.script:DeprecationWarning")
+@pytest.mark.parametrize("name", TAKEN)
+def test_what_pytorch_takes_is_taken(name: str):
+    found, wanted = (outcome(e, TAKEN[name]) for e in (OURS, theirs()))
+    assert not isinstance(wanted, str)
+    assert found == wanted
+
+
+@needs_torch
+@pytest.mark.parametrize("where", ["outside", "inside"])
+def test_different_draws_into_one_tensor_are_refused(where: str):
+    def program(t: Any, x: Any, z: Any) -> Any:
+        return x + (z if where == "outside" else t.zeros(2)).uniform_()
+
+    found, wanted = (
+        outcome(e, program, randomness="different") for e in (OURS, theirs())
+    )
+    assert isinstance(wanted, str)
+    assert found == wanted
+
+
+def test_after_vmap_nothing_is_watched():
+    with pytest.raises(RuntimeError, match=r"\.item\(\)"):
+        gradtape.vmap(lambda x: x * x.item())(gradtape.ones(2))
+    x = gradtape.ones(3)
+    assert gradtape.vmap(lambda y: y * 2)(x).sum().item() == 6.0
+    assert x.sum().item() == 3.0
