@@ -38,12 +38,18 @@ def _fit(F: Any, grad: Any, layout: Layout) -> Any:
     shape = layout.shape
     if tuple(grad.shape) != shape:
         grad = sum_to(F, grad, shape)
-    target = DTYPE_OF[layout.dtype]
+    return cast_back(F, grad, DTYPE_OF[layout.dtype])
+
+
+def cast_back(F: Any, grad: Any, target: Any) -> Any:
+    """Return a gradient in the dtype of what was promoted; real parts are a view."""
     dtype = grad.dtype if not F.raw else DTYPE_OF[grad.dtype]
     if dtype is target:
         return grad
     if dtype.is_complex and not target.is_complex:
         grad = F.real(grad)
+        if dtype is target.to_complex():
+            return grad
     return F._to_copy(grad, target)
 
 

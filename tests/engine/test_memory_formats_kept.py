@@ -201,6 +201,30 @@ g(lambda a: a*2)
 g(lambda a: a.contiguous())
 """
 
+MATRICES = """
+def of(f, again=False):
+    t.manual_seed(0)
+    a = t.randn(5, 5, dtype=t.float64, requires_grad=True)
+    out = f(a)
+    ones = t.ones_like(out)
+    return t.autograd.grad(out, a, ones, create_graph=again)[0].stride()
+F = t.nn.functional
+"""
+
+GRADIENTS_OF_MATRICES = """
+of(lambda x: x.to(t.complex128))
+of(lambda x: x * t.ones(5, 5, dtype=t.complex128))
+of(lambda x: t.fft.fft(x, 7, 0))
+of(lambda x: t.fft.ifft2(x, (3, 7)))
+of(lambda x: t.fft.irfft(x, 7, 0))
+of(lambda x: t.fft.hfft2(x, (3, 7)))
+of(lambda x: F.pad(x, (1, -2), value=1.0))
+F.pad(t.randn(1, 6), (-1, -2)).stride()
+of(lambda x: t.linalg.pinv(x), True)
+of(lambda x: t.linalg.pinv(x[:3]))
+of(lambda x: t.linalg.pinv(x[:, :3]))
+"""
+
 
 @pytest.mark.parametrize("line", RESULTS.strip().splitlines())
 def test_results_lie_as_their_operands_suggest(line: str) -> None:
@@ -210,3 +234,8 @@ def test_results_lie_as_their_operands_suggest(line: str) -> None:
 @pytest.mark.parametrize("line", GRADIENTS.strip().splitlines())
 def test_gradients_lie_as_the_inputs_suggest(line: str) -> None:
     check_line(line, SETUP)
+
+
+@pytest.mark.parametrize("line", GRADIENTS_OF_MATRICES.strip().splitlines())
+def test_gradients_lie_as_their_formulas_leave_them(line: str) -> None:
+    check_line(line, MATRICES)

@@ -25,6 +25,7 @@ from .._dtypes import (
 from .._dtypes import dtype as DType
 from .._mode import mode
 from .._override import of_class
+from .._reduce import cast_back
 from .._saved_checks import note_detached
 from .._sparse import SparseArray
 from .._tensor import Tensor, plain_types, wrap, wrap_alias
@@ -134,7 +135,7 @@ def detach_(self: Tensor) -> Tensor:
 
 
 @op(
-    {"self": lambda F, grad, self_dtype: F._to_copy(grad, self_dtype)},
+    {"self": lambda F, grad, self_dtype: cast_back(F, grad, self_dtype)},
     method=False,
     function=False,
 )

@@ -80,14 +80,14 @@ def pinv_backward(F: Any, grad: Any, self: Any, result: Any) -> Any:
     if self.shape[-2] <= self.shape[-1]:
         k = F.matmul(g, result)
         kept = F.matmul(k, turned)
-        found = kept - adjoint(F, F.matmul(result, k))
+        found = -adjoint(F, F.matmul(result, k)) + kept
         found = found - F.matmul(F.matmul(self, result), kept)
         return found + F.matmul(F.matmul(turned, result), g - F.matmul(k, self))
     k = F.matmul(result, g)
     kept = F.matmul(turned, k)
-    found = kept - adjoint(F, F.matmul(k, result))
-    found = found - F.matmul(F.matmul(kept, result), self)
-    return found + F.matmul(F.matmul(g - F.matmul(self, k), result), turned)
+    found = -adjoint(F, F.matmul(k, result))
+    found = found + F.matmul(F.matmul(g - F.matmul(self, k), result), turned)
+    return found + kept - F.matmul(F.matmul(kept, result), self)
 
 
 @op({"self": pinv_backward}, name="linalg_pinv", key="_linalg_pinv", **HIDDEN)

@@ -6,6 +6,7 @@ from typing import Any
 
 from .._define import Array, op
 from ._memory_formats import keeps_format
+from ._place import dense_copy
 from ._select import check_floating
 from ._windows import Sizes
 
@@ -45,6 +46,8 @@ def constant_pad_nd(xp: Any, self: Array, pad: Sizes, value: float = 0) -> Any:
             raise RuntimeError(_NEGATIVE)
         source[dim] = slice(max(-begin, 0), size - max(-end, 0))
         target[dim] = slice(max(begin, 0), shape[dim] - max(end, 0))
+    if max(pad, default=0) <= 0:
+        return dense_copy(xp, self[tuple(source)])
     found = xp.full(tuple(shape), value, self.dtype)
     found[tuple(target)] = self[tuple(source)]
     return found
