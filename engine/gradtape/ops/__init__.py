@@ -4,6 +4,7 @@ from . import (
     _aten,
     activation,
     activation_cut,
+    activation_gated,
     activation_pieces,
     activation_smooth,
     arithmetic,

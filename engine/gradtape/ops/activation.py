@@ -11,6 +11,7 @@ from .._dtypes import DTYPE_OF
 from .._inplace import inplace
 from .._node_layout import LARGE
 from ._blocks import in_blocks, want_blocks
+from ._once import rounded_once
 from ._operand import HIDDEN, POINTWISE, kind_of
 from ._over_gradient import above_zero_only, alike
 from ._select import above_zero, check_floating, choose, keep
@@ -107,23 +108,29 @@ sigmoid = pointwise(
 
 
 def _sigmoid_backward(xp: Any, grad: Any, output: Any) -> Any:
-    if output.dtype.kind == "c":
+    kind = output.dtype.kind
+    if kind == "c":
         return grad * xp.conj((1 - output) * output)
+    if kind == "V":  # half is rounded after every step, bfloat16 is not
+        return _in_single(xp, grad, output)
     if want_blocks(xp, output, grad):
         return in_blocks(xp, _times_slope, xp.empty_like(output), grad, output)
     slope = 1 - output
     if output.size < LARGE or grad.shape != output.shape:  # out= slows small ones
-        return grad * (slope * output)
-    slope *= output
+        return grad * slope * output
     slope *= grad
+    slope *= output
     return slope
+
+
+_in_single = rounded_once(_sigmoid_backward)
 
 
 def _times_slope(xp: Any, found: Any, grad: Any, output: Any) -> None:
     """Multiply a gradient by the slope of sigmoid; ``found`` may be the gradient."""
     slope = xp.subtract(1, output)
-    slope *= output
-    xp.multiply(grad, slope, found)
+    slope *= grad
+    xp.multiply(slope, output, found)
 
 
 pointwise(

@@ -7,6 +7,7 @@ from typing import Any
 from .._define import Array, op
 from .._dtypes import DTYPE_OF, finfo
 from .._inplace import inplace
+from ._once import rounded_once
 from ._operand import OWN_DTYPE
 from ._place import array_like
 from ._select import check_floating, keep
@@ -95,6 +96,7 @@ def hardswish(xp: Any, self: Array) -> Any:
     method=False,
     function=False,
 )
+@rounded_once
 def hardswish_backward(xp: Any, grad_output: Array, self: Array) -> Any:
     """Multiply the gradient by the slope of hardswish."""
     slope = array_like(xp, self)

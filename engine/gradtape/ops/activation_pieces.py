@@ -10,6 +10,7 @@ from typing import Any
 
 from .._define import Array, op
 from .._inplace import inplace
+from ._once import rounded_once
 from ._place import array_like
 from ._select import check_floating, choose
 
@@ -209,6 +210,7 @@ def _elu_curvature(
     method=False,
     function=False,
 )
+@rounded_once
 def elu_backward(
     xp: Any,
     grad_output: Array,

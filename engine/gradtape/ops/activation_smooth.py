@@ -1,4 +1,4 @@
-"""Smooth activations: gelu, silu, mish, softplus, logsigmoid; and glu, prelu, rrelu."""
+"""Smooth activations: gelu, silu, mish, softplus, logsigmoid."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from .._inplace import inplace
 from .._tensor import Tensor
 from . import _normal_kernels as normal
 from ._into import with_out
+from ._once import rounded_once
 from ._operand import OWN_DTYPE
 from ._place import array_like
 from ._select import check_floating, choose
@@ -22,7 +23,7 @@ _TANH_INNER = math.sqrt(2 / math.pi)
 _TANH_CUBIC = 0.044715
 
 
-def _sigmoid(xp: Any, x: Any) -> Any:
+def smooth_step(xp: Any, x: Any) -> Any:
     """Return 1 / (1 + exp(-x)), in one buffer."""
     found = array_like(xp, x)
     xp.negative(x, found)
@@ -89,6 +90,7 @@ def _gelu_curvature(F: Any, grad: Any, x: Any, approximate: str) -> Any:
     method=False,
     function=False,
 )
+@rounded_once
 def gelu_backward(
     xp: Any, grad_output: Array, self: Array, approximate: str = "none"
 ) -> Any:
@@ -114,7 +116,7 @@ def gelu_backward(
 def silu(xp: Any, self: Array) -> Any:
     """Return ``x * sigmoid(x)``."""
     check_floating(self, "silu_cpu", "iub")
-    found = _sigmoid(xp, self)
+    found = smooth_step(xp, self)
     found *= self
     return found
 
@@ -134,9 +136,10 @@ def _silu_curvature(F: Any, grad: Any, x: Any) -> Any:
     method=False,
     function=False,
 )
+@rounded_once
 def silu_backward(xp: Any, grad_output: Array, self: Array) -> Any:
     """Multiply the gradient by the slope of silu."""
-    s = _sigmoid(xp, self)
+    s = smooth_step(xp, self)
     slope = 1 - s
     slope *= self
     slope += 1
@@ -171,10 +174,11 @@ def _mish_curvature(F: Any, grad: Any, x: Any) -> Any:
     method=False,
     function=False,
 )
+@rounded_once
 def mish_backward(xp: Any, grad_output: Array, self: Array) -> Any:
     """Multiply the gradient by the slope of mish."""
     t = xp.tanh(log_one_plus_exp(xp, self))
-    return grad_output * (t + self * _sigmoid(xp, self) * (1 - t * t))
+    return grad_output * (t + self * smooth_step(xp, self) * (1 - t * t))
 
 
 # ---- softplus, logsigmoid ----
@@ -220,12 +224,13 @@ def _softplus_curvature(F: Any, grad: Any, x: Any, beta: Any, threshold: Any) ->
     method=False,
     function=False,
 )
+@rounded_once
 def softplus_backward(
     xp: Any, grad_output: Array, self: Array, beta: float, threshold: float
 ) -> Any:
     """Multiply the gradient by the slope of softplus."""
     inner = self if beta == 1 else self * beta
-    found = _sigmoid(xp, inner)
+    found = smooth_step(xp, inner)
     found *= grad_output
     return choose(xp, inner > threshold, grad_output, found)
 
@@ -268,6 +273,7 @@ def log_sigmoid(input: Tensor) -> Tensor:
     method=False,
     function=False,
 )
+@rounded_once
 def log_sigmoid_backward(
     xp: Any, grad_output: Array, self: Array, buffer: Array
 ) -> Any:
@@ -276,97 +282,4 @@ def log_sigmoid_backward(
     return grad_output * choose(xp, self < 0, 1 - away, away)
 
 
-# ---- glu, prelu, rrelu ----
-
-
-def _halves(F: Any, tensor: Any, dim: int) -> tuple[Any, Any]:
-    size = tensor.shape[dim] // 2
-    first = F.slice(tensor, dim, 0, size, 1)
-    return first, F.slice(tensor, dim, size, 2 * size, 1)
-
-
-def _glu_derivative(F: Any, grad: Any, self: Any, dim: int) -> Any:
-    value, gate = _halves(F, self, dim)
-    s = F.sigmoid(gate)
-    return F.cat([grad * s, grad * value * s * (1 - s)], dim)
-
-
-@op({"self": _glu_derivative}, method=False, function=False)
-def glu(xp: Any, self: Array, dim: int = -1) -> Any:
-    """Multiply one half along a dimension by the sigmoid of the other."""
-    check_floating(self, "glu_cpu")
-    if self.ndim == 0:
-        raise RuntimeError("glu does not support 0-dimensional tensors")
-    size = self.shape[dim]
-    if size % 2:
-        raise RuntimeError(
-            f"Halving dimension must be even, but dimension {dim % self.ndim} is size "
-            f"{size}"
-        )
-    value, gate = xp.split(self, 2, axis=dim)
-    return value * _sigmoid(xp, gate)
-
-
-@op(
-    {
-        "self": lambda F, grad, self, weight: F.where(self > 0, grad, weight * grad),
-        "weight": lambda F, grad, self: F.where(self > 0, grad * 0, self * grad),
-    },
-    node="PreluKernelBackward0",
-    method=False,
-    function=False,
-)
-def _prelu_kernel(xp: Any, self: Array, weight: Array) -> Any:
-    """Multiply what is negative by a weight that has the input's rank."""
-    check_floating(self, "prelu_cpu")
-    return choose(xp, self > 0, self, weight * self)
-
-
-def _rrelu_in_place_derivative(
-    F: Any, grad: Any, noise: Any, result: Any, lower: Any, upper: Any, training: Any
-) -> Any:
-    """Use the noise in training; else the mean slope, told from the result's sign."""
-    if training:
-        return grad * noise
-    return F.leaky_relu_backward(grad, result, (lower + upper) / 2, True)
-
-
-@op(
-    {"self": lambda F, grad, noise: grad * noise},
-    method=False,
-    function=False,
-)
-def rrelu_with_noise(
-    xp: Any,
-    self: Array,
-    noise: Array,
-    lower: float = 1 / 8,
-    upper: float = 1 / 3,
-    training: bool = False,
-) -> Any:
-    """Multiply by slopes that were drawn where the input is negative, 1 elsewhere."""
-    kernel = "rrelu_with_noise_out_cpu" if training else "leaky_relu_cpu"
-    check_floating(self, kernel)
-    return self * noise
-
-
-@op(
-    {"self": _rrelu_in_place_derivative},
-    name="rrelu_with_noise",
-    key="rrelu_with_noise_",
-    node="RreluWithNoiseBackward1",
-    method=False,
-    function=False,
-)
-def _rrelu_in_place(
-    xp: Any,
-    self: Array,
-    noise: Array,
-    lower: float = 1 / 8,
-    upper: float = 1 / 3,
-    training: bool = False,
-) -> Any:
-    return self * noise
-
-
-inplace("silu", "mish", "rrelu_with_noise_")
+inplace("silu", "mish")

@@ -13,6 +13,7 @@ import numpy as np
 from .._define import Array, op
 from .._errors import BROADCAST_OUTPUT, CAST_REFUSED
 from .._operands import broadcast_error
+from ._once import rounded_once
 from ._product import scalar_name
 from ._select import check_floating, choose
 
@@ -168,6 +169,7 @@ def _smooth_curvature(
     method=False,
     function=False,
 )
+@rounded_once
 def smooth_l1_loss_backward(
     xp: Any, grad_output: Array, self: Array, target: Array, reduction: int, beta: float
 ) -> Any:

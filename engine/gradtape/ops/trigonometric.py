@@ -10,6 +10,7 @@ from .._define import Array, op, pointwise
 from .._inplace import inplace
 from .._node_layout import LARGE
 from ._blocks import in_blocks, want_blocks
+from ._once import rounded_once
 from ._operand import POINTWISE, aliases, is_complex, leaves_out
 
 # ---- circular ----
@@ -143,6 +144,8 @@ atanh = pointwise(
 
 
 def _tanh_backward(xp: Any, grad: Any, output: Any) -> Any:
+    if output.itemsize == 2:
+        return _in_single(xp, grad, output)
     if want_blocks(xp, output, grad):
         return in_blocks(xp, _times_slope, xp.empty_like(output), grad, output)
     square = output * output
@@ -153,6 +156,9 @@ def _tanh_backward(xp: Any, grad: Any, output: Any) -> Any:
     slope = xp.subtract(1, square, square)
     slope *= grad
     return slope
+
+
+_in_single = rounded_once(_tanh_backward)
 
 
 def _times_slope(xp: Any, found: Any, grad: Any, output: Any) -> None:

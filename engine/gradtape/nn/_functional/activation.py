@@ -15,6 +15,7 @@ from ..._inplace import write
 from ..._site import user_stacklevel
 from ..._tensor import Tensor, wrap
 from ...ops import activation_cut as cutting
+from ...ops import activation_gated as gated
 from ...ops import activation_pieces as straight
 from ...ops import activation_smooth as smooth
 from ...ops._arguments import wrap_dim
@@ -169,7 +170,7 @@ def glu(input: Tensor, dim: int = -1) -> Tensor:
             "glu does not support scalars because halving size must be even"
         )
     wrap_dim(dim, input.dim())  # refuses one that is not there
-    return smooth.glu(input, dim)
+    return gated.glu(input, dim)
 
 
 @autocasts("prelu")
@@ -198,7 +199,7 @@ def prelu(input: Tensor, weight: Tensor) -> Tensor:
         if input.dim() > 1:
             shape[1] = weight.numel()
         weight = weight.reshape(shape)
-    return smooth._prelu_kernel(input, weight)
+    return gated._prelu_kernel(input, weight)
 
 
 def rrelu(
@@ -226,7 +227,7 @@ def rrelu(
     args = (input, wrap(noise), lower, upper, training)
     if inplace:
         return _in_place("rrelu_with_noise_")(*args)
-    return smooth.rrelu_with_noise(*args)
+    return gated.rrelu_with_noise(*args)
 
 
 # ---- softmax ----
