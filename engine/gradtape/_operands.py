@@ -269,9 +269,8 @@ def device_error(first: Tensor, other: Any) -> RuntimeError:
     """Build PyTorch's error for operands on two devices."""
     places = [first.device, other.device]
     if any(place.type == "meta" for place in places):
-        place = next(p for p in places if p.type != "meta")
         return RuntimeError(
-            f"Tensor on device {place} is not on the expected device meta!"
+            "Tensor on device {1} is not on the expected device {0}!".format(*places)
         )
     return RuntimeError(
         "Expected all tensors to be on the same device, but found at least two "

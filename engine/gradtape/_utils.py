@@ -9,6 +9,9 @@ from .ops.rebuild import (
     _rebuild_device_tensor_from_numpy as _rebuild_device_tensor_from_numpy,
 )
 from .ops.rebuild import _rebuild_from_type_v2 as _rebuild_from_type_v2
+from .ops.rebuild import (
+    _rebuild_meta_tensor_no_storage as _rebuild_meta_tensor_no_storage,
+)
 from .ops.rebuild import _rebuild_parameter as _rebuild_parameter
 from .ops.rebuild import _rebuild_parameter_with_state as _rebuild_parameter_with_state
 from .ops.rebuild import _rebuild_sparse_tensor as _rebuild_sparse_tensor

@@ -95,6 +95,34 @@ def test_a_file_can_be_loaded_without_its_values() -> None:
 def test_billions_of_parameters_cost_no_memory() -> None:
     wide = gt.nn.Linear(40_000, 50_000, device="meta", dtype=gt.float16)
     assert wide(gt.empty(3, 40_000, device="meta", dtype=gt.float16)).shape[1] == 50_000
+    assert gt.nn.Conv2d(60_000, 320_000, 3, device="meta").weight.half().shape[3] == 3
+
+
+def test_pointwise_ops_pass_over_no_memory() -> None:
+    resource = pytest.importorskip("resource")
+    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    x = gt.empty(500_000_000, device="meta")
+    assert (x * 2 + x).relu_().add_(1).half().exp().dtype is gt.float16
+    assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before < 100_000
+
+
+@pytest.mark.parametrize("file_format", [True, False])
+def test_files_keep_meta_tensors_without_values(file_format: bool) -> None:
+    torch = pytest.importorskip("torch")
+    kept: list[Any] = []
+    for t in (gt, torch):
+        file = io.BytesIO()
+        weight = t.empty(2, 3, device="meta").t().requires_grad_()
+        layer = t.nn.Linear(50_000, 50_000, device="meta", dtype=t.float64)
+        values = {"weight": weight, **layer.state_dict()}
+        t.save(values, file, _use_new_zipfile_serialization=file_format)
+        assert len(file.getvalue()) < 5_000
+        file.seek(0)
+        found = t.load(file).values()
+        kept.append(
+            [(x.shape, x.stride(), x.requires_grad, str(x.device)) for x in found]
+        )
+    assert kept[0] == kept[1]
 
 
 @pytest.mark.parametrize("ask", [gt.nonzero, gt.unique, lambda x: x[x > 0]])
@@ -103,6 +131,10 @@ def test_shapes_that_depend_on_values_are_refused(ask: Any) -> None:
         ask(gt.ones(3, device="meta"))
 
 
-def test_devices_do_not_mix() -> None:
-    with pytest.raises(RuntimeError, match="cpu is not on the expected device meta"):
-        gt.add(gt.ones(2, device="meta"), gt.ones(2))
+@pytest.mark.parametrize("order", [1, -1])
+def test_devices_do_not_mix(order: int) -> None:
+    first, second = ("meta", "cpu")[::order]
+    pair = gt.ones(2, device=first), gt.ones(2, device=second)
+    asked = f"{second} is not on the expected device {first}"
+    with pytest.raises(RuntimeError, match=asked):
+        gt.add(*pair)

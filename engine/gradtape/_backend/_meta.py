@@ -7,6 +7,8 @@ it tells the shapes. What kernels do write means nothing, and nobody can read it
 
 from __future__ import annotations
 
+import math
+import mmap
 from types import ModuleType
 from typing import Any, NoReturn
 
@@ -19,6 +21,8 @@ from ._numpy import NumpyBackend
 NO_DATA = "Cannot copy out of meta tensor; no data!"
 NO_ITEM = "Tensor.item() cannot be called on meta tensors"
 
+
+_MAP_NORESERVE = getattr(mmap, "MAP_NORESERVE", 0x4000)  # Linux; named since 3.13
 
 _SHAPED_BY_VALUES = {
     *("argwhere", "compress", "extract", "flatnonzero", "nonzero", "unique"),
@@ -51,7 +55,8 @@ class MetaArray(NDArrayOperatorsMixin):
         raise NotImplementedError(NO_DATA)
 
     def __array_ufunc__(self, ufunc: Any, method: str, *args: Any, **named: Any) -> Any:
-        return _without_values(getattr(ufunc, method), args, named)
+        function = ufunc if method == "__call__" else getattr(ufunc, method)
+        return _without_values(function, args, named)
 
     def __array_function__(self, function: Any, _: Any, args: Any, named: Any) -> Any:
         return _without_values(function, args, named)
@@ -77,18 +82,54 @@ class MetaArray(NDArrayOperatorsMixin):
     def __iter__(self) -> Any:
         return (self[i] for i in range(len(self)))
 
-    def __copy__(self) -> MetaArray:
-        return MetaArray(self._host.copy())
+    def astype(
+        self, dtype: Any, order: str = "K", copy: bool = True, **_: Any
+    ) -> MetaArray:
+        same = not copy and self._host.dtype == dtype
+        return self if same else MetaArray(_room_like(self._host, dtype, order))
 
-    def __deepcopy__(self, _: Any) -> MetaArray:
-        return MetaArray(np.empty_like(self._host))
+    def copy(self, order: str = "C") -> MetaArray:
+        return MetaArray(_room_like(self._host, None, order))
+
+    def __copy__(self, *_: Any) -> MetaArray:
+        return self.copy("K")
+
+    __deepcopy__ = __copy__
 
     def __reduce__(self) -> Any:
         return _rebuilt, (self._host.shape, self._host.dtype)
 
 
 def _rebuilt(shape: Any, dtype: Any) -> MetaArray:
-    return MetaArray(np.empty(shape, dtype))
+    return MetaArray(_room(shape, dtype))
+
+
+def _room(shape: Any, dtype: Any) -> Any:
+    """Return zeros, which take no memory until they are written: nobody will."""
+    try:
+        return np.zeros(shape, dtype)
+    except MemoryError:  # more than the machine has, which matters only if it is used
+        flags = mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS | _MAP_NORESERVE
+        sizes = (shape,) if isinstance(shape, int) else shape
+        size = math.prod(sizes) * np.dtype(dtype).itemsize
+        return np.frombuffer(mmap.mmap(-1, size, flags), dtype).reshape(shape)
+
+
+def _room_like(host: Any, dtype: Any = None, order: Any = "K") -> Any:
+    """Return room for the elements of an array, in the order in which it has them."""
+    try:
+        return _with_places(np.empty_like(host, dtype, order))
+    except MemoryError:
+        dims = sorted(range(host.ndim), key=lambda dim: -host.strides[dim])
+        room = _room([host.shape[dim] for dim in dims], dtype or host.dtype)
+        return room.transpose(np.argsort(dims))
+
+
+def _with_places(host: Any) -> Any:
+    """Return new memory; integers are 0, since kernels may ask for what is there."""
+    if host.dtype.kind in "iu":
+        host.fill(0)
+    return host
 
 
 def _lifted(value: Any) -> Any:
@@ -115,10 +156,38 @@ def _without_values(function: Any, args: Any, named: Any) -> Any:
         a, b = _lowered(args)
         if min(a.ndim, b.ndim) > 1 and (function is np.matmul or a.ndim == b.ndim == 2):
             return _product(a, b)
+    if (
+        type(function) is np.ufunc
+        and not function.signature
+        and not named.keys() - {"out"}
+    ):
+        return _pointwise(function, args, named.get("out"))
     asked = getattr(function, "__name__", "")
     if asked in _SHAPED_BY_VALUES or (asked == "__getitem__" and _has_mask(args[0])):
         raise NotImplementedError(_UNKNOWN_SHAPE)
     return _lifted(function(*_lowered(tuple(args)), **_lowered(named)))
+
+
+def _pointwise(ufunc: Any, args: Any, out: Any) -> Any:
+    """Return what a ufunc would, laid out alike, without a pass over memory."""
+    given = _lowered(args[: ufunc.nin])
+    one = [np.ones(1, a.dtype) if isinstance(a, np.ndarray) else a for a in given]
+    found = ufunc(*one)
+    kinds = [each.dtype for each in (found if ufunc.nout > 1 else (found,))]
+    into = args[ufunc.nin :] or (out if isinstance(out, tuple) else (out,))
+    places = [*_lowered(into), *[None] * (ufunc.nout - len(into))]
+    made = np.nditer(
+        [*given, *places],
+        ["zerosize_ok", "buffered", "delay_bufalloc"],
+        [["readonly"]] * ufunc.nin + [["writeonly", "allocate"]] * ufunc.nout,
+        [None] * ufunc.nin + kinds,
+        casting="same_kind",
+    ).operands[ufunc.nin :]
+    results = tuple(
+        MetaArray(_with_places(new)) if old is None else old
+        for new, old in zip(made, [*into, *[None] * ufunc.nout], strict=False)
+    )
+    return results if ufunc.nout > 1 else results[0]
 
 
 def _product(a: Any, b: Any) -> MetaArray:
@@ -127,7 +196,7 @@ def _product(a: Any, b: Any) -> MetaArray:
         raise ValueError(f"shapes {a.shape} and {b.shape} do not multiply")
     batch = np.broadcast_shapes(a.shape[:-2], b.shape[:-2])
     shape = (*batch, a.shape[-2], b.shape[-1])
-    return MetaArray(np.empty(shape, np.result_type(a, b)))
+    return MetaArray(_room(shape, np.result_type(a, b)))
 
 
 def _has_mask(index: Any) -> bool:
@@ -161,13 +230,13 @@ class _MetaModule(ModuleType):
     array = ascontiguousarray = asarray
 
     def zeros(self, shape: Any, dtype: Any = float, **_: Any) -> Any:
-        return MetaArray(np.zeros(shape, dtype))  # places have to be there
+        return MetaArray(_room(shape, dtype))
 
     ones = empty = zeros
 
     def full(self, shape: Any, value: Any, dtype: Any = None, **_: Any) -> Any:
         kind = np.asarray(_lowered(value)).dtype if dtype is None else dtype
-        return MetaArray(np.zeros(shape, kind))
+        return MetaArray(_room(shape, kind))
 
     def __getattr__(self, name: str) -> Any:
         found = getattr(np, name)
@@ -213,4 +282,4 @@ class MetaBackend:
     def laid_out(self, array: Any) -> Any:
         """Return a NumPy array of an array's shape, in the order of its strides."""
         host = np.empty(0 if not array.size else 1, array.dtype)
-        return np.empty_like(as_strided(host, array.shape, array.strides))
+        return _room_like(as_strided(host, array.shape, array.strides))

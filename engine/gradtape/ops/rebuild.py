@@ -27,6 +27,7 @@ from .._tensor import Tensor, wrap, wrap_shared
 from .._tensor_data import move_to
 from .._typed_storage import TypedStorage, typed
 from .._untyped_storage import UntypedStorage, face_of
+from .create import empty_strided
 from .formats import layout as Layout
 from .formats import sparse_coo
 from .sparse import is_sparse
@@ -37,6 +38,7 @@ __all__ = [
     "_rebuild_device_tensor_from_cpu_tensor",
     "_rebuild_device_tensor_from_numpy",
     "_rebuild_from_type_v2",
+    "_rebuild_meta_tensor_no_storage",
     "_rebuild_parameter",
     "_rebuild_parameter_with_state",
     "_rebuild_sparse_tensor",
@@ -70,6 +72,9 @@ def _parts(self: Tensor) -> tuple[Callable[..., Tensor], tuple[Any, ...]]:
         data = self._data
         parts = (wrap(data.indices), wrap(data.values), self.shape, data.coalesced)
         return _rebuild_sparse_tensor, (sparse_coo, parts)
+    if self.is_meta:
+        own = (self.dtype, tuple(self.shape), self.stride(), self.requires_grad)
+        return _rebuild_meta_tensor_no_storage, own
     at, memory = geometry_of(self), face_of(self._storage)
     hooks: OrderedDict[int, Any] = OrderedDict()  # none: they are seldom picklable
     # A tuple of its own: one that several tensors share would be written once.
@@ -246,6 +251,16 @@ def coordinates_checked_last() -> Generator[None]:
             check_range(at, shape)
     finally:
         _unchecked.arrays = None
+
+
+def _rebuild_meta_tensor_no_storage(
+    dtype: Any, size: Any, stride: Any, requires_grad: Any
+) -> Tensor:
+    if not isinstance(dtype, DType):
+        raise RuntimeError(f"{dtype!r} is no dtype")
+    at = _checked(0, size, stride)
+    found = empty_strided(at.size, at.stride, dtype=dtype, device="meta")
+    return found.requires_grad_(bool(requires_grad))
 
 
 def _rebuild_parameter(data: Any, requires_grad: Any, backward_hooks: Any) -> Any:

@@ -93,6 +93,7 @@ def _rebuild_from_type_v2(func: Any, new_type: Any, args: Any, state: Any) -> An
 _REBUILD = (
     "_rebuild_device_tensor_from_cpu_tensor",
     "_rebuild_device_tensor_from_numpy",
+    "_rebuild_meta_tensor_no_storage",
     "_rebuild_parameter",
     "_rebuild_parameter_with_state",
     "_rebuild_sparse_tensor",
