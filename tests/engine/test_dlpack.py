@@ -31,6 +31,12 @@ PROGRAMS = {
     "bfloat16": lambda t: t.from_dlpack(t.ones(2, dtype=t.bfloat16)),
     "bool": lambda t: t.from_dlpack(np.array([True, False])),
     "complex": lambda t: t.from_dlpack(np.ones(2, np.complex64)),
+    "bfloat16 capsule": lambda t: t.from_dlpack(
+        t.to_dlpack(t.arange(6, dtype=t.bfloat16).reshape(2, 3).t())
+    ),
+    "versioned bfloat16": lambda t: t.from_dlpack(
+        t.ones(2, dtype=t.bfloat16).__dlpack__(max_version=(1, 0))
+    ),
     "scalar": lambda t: t.from_dlpack(t.tensor(3.0)),
     "empty": lambda t: t.from_dlpack(t.empty(0, 3)),
     "capsule": lambda t: t.from_dlpack(t.to_dlpack(t.arange(3.0))),
@@ -81,6 +87,16 @@ def test_memory_goes_to_pytorch_and_back():
     again.zero_()
     assert mine.tolist() == [[0, 0], [0, 0]]
     assert again.stride() == (3, 1)
+
+
+def test_bfloat16_goes_to_pytorch_and_back():
+    mine = gradtape.arange(6.0).bfloat16().reshape(2, 3)[:, 1:]
+    theirs = torch.from_dlpack(mine)
+    theirs.mul_(10)
+    assert mine.tolist() == theirs.tolist() == [[10, 20], [40, 50]]
+    again = gradtape.from_dlpack(theirs)
+    again.zero_()
+    assert (again.dtype, mine.tolist()) == (gradtape.bfloat16, [[0, 0], [0, 0]])
 
 
 def test_a_capsule_is_used_once():

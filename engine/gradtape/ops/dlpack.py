@@ -11,6 +11,8 @@ import numpy as np
 
 from .._backend import backend_of
 from .._define import method, public
+from .._dlpack_capsule import mark_bfloat16, unmark_bfloat16
+from .._dtypes import bfloat16
 from .._tensor import Tensor, wrap
 from .build import share
 from .sparse import is_sparse
@@ -35,6 +37,8 @@ def _dlpack(self: Tensor, *, stream: Any = None, **options: Any) -> Any:
     if backend_of(self._data).name == "numpy":
         if stream not in (None, -1):  # -1 asks for no synchronisation
             raise AssertionError("stream should be None on cpu.")
+        if self.dtype is bfloat16:
+            return mark_bfloat16(self._data.view(np.uint16).__dlpack__(**options))
         return self._data.__dlpack__(**options)
     return self._data.__dlpack__(stream=stream, **options)
 
@@ -47,14 +51,14 @@ def _dlpack_device(self: Tensor) -> Any:
 class _Capsule:
     """An object around a capsule, as NumPy wants it."""
 
-    def __init__(self, capsule: Any) -> None:
-        self._capsule = capsule
+    def __init__(self, capsule: Any, device: tuple[int, int] = _CPU) -> None:
+        self._capsule, self._device = capsule, device
 
     def __dlpack__(self, **options: Any) -> Any:
         return self._capsule
 
     def __dlpack_device__(self) -> tuple[int, int]:
-        return _CPU
+        return self._device
 
 
 class _Writable:
@@ -99,13 +103,23 @@ def _shared(source: Any) -> Tensor:
         raise RuntimeError(_INVALID)
     if type(source).__module__.partition(".")[0] == "cupy":
         return wrap(source)
+    given = isinstance(source, _Capsule)
+    capsule = source if given else _Capsule(_asked(source), source.__dlpack_device__())
+    halved = unmark_bfloat16(capsule.__dlpack__())
     try:
-        array = np.from_dlpack(source)
+        array = np.from_dlpack(capsule)
     except ValueError:
         raise RuntimeError(_INVALID) from None
-    return share(
-        np.asarray(_Writable(array)) if isinstance(source, _Capsule) else array
-    )
+    array = np.asarray(_Writable(array)) if given else array
+    return share(array.view(bfloat16.numpy) if halved else array)
+
+
+def _asked(source: Any) -> Any:
+    """Return the capsule of an object, newer than 1.0 if it knows how to say so."""
+    try:
+        return source.__dlpack__(max_version=(1, 0))
+    except TypeError:
+        return source.__dlpack__()
 
 
 @public
