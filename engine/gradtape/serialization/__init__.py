@@ -27,6 +27,7 @@ from ._safe_globals import get_safe_globals as get_safe_globals
 from ._safe_globals import safe_globals as safe_globals
 from ._save import DEFAULT_PROTOCOL as DEFAULT_PROTOCOL
 from ._save import save as save
+from ._source_change import SourceChangeWarning as SourceChangeWarning
 from ._unsafe_globals import (
     get_unsafe_globals_in_checkpoint as get_unsafe_globals_in_checkpoint,
 )

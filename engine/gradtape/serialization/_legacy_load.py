@@ -17,6 +17,7 @@ from ._archive import storage_id, text_of
 from ._legacy_save import MAGIC_NUMBER, PROTOCOL_VERSION
 from ._options import skipping
 from ._refusals import TruncatedPickleError, broken
+from ._source_change import check_source
 from ._unpickler import Reading
 from ._zip_reader import read_into
 
@@ -62,7 +63,9 @@ class _Storages:
     def persistent_load(self, saved: Any) -> Any:
         """Return the storage, or class of a module, that an id in the pickle names."""
         if isinstance(saved, tuple) and text_of(saved[0]) == "module":
-            return saved[1]  # with its source, which nobody compares here
+            if all(saved[2:]):  # PyTorch found no source otherwise
+                check_source(*saved[1:])
+            return saved[1]
         kind, key, location, count = storage_id(saved, 6)
         dtype = uint8 if kind is UntypedStorage else kind.dtype
         if key not in self._storages:
