@@ -7,6 +7,10 @@ import pytest
 from .lines import check_line
 
 VALUES = """
+t.sum(t.tensor([1.5,2.6]),0,out=t.zeros(0,dtype=t.int32))
+t.prod(t.tensor([1.5,2.5]),0,out=t.zeros(0,dtype=t.int64))
+t.sum(t.tensor([True,True]),0,out=t.zeros(0,dtype=t.bool))
+t.sum(t.tensor([[1.5,2.5]]),[0,1],True,out=t.zeros(0,dtype=t.int16))
 t.arange(1.0,5.000001,2.0,dtype=t.int64)
 t.arange(1.0,5.000001,2.0,dtype=t.int32)
 t.arange(5.9,1.1,-1.5,dtype=t.int64)
@@ -30,6 +34,17 @@ t.mvlgamma(t.tensor([float('inf'),float('-inf'),2.5]),3)
 """
 
 REFUSED = """
+t.histogram(t.ones(2),t.ones(2,2))
+t.histogram(t.ones(2),t.ones(0))
+t.histogram(t.ones(2),t.ones(1))
+t.histogramdd(t.ones(2,2),[t.ones(2),t.ones(())])
+t.sum(t.tensor([1,2]),0,dtype=t.half,out=t.zeros(0,dtype=t.uint8))
+t.prod(t.tensor([1,2]),0,dtype=t.int64,out=t.zeros(0,dtype=t.bool))
+t.cartesian_prod(t.ones(2),t.ones(2,1))
+t.cartesian_prod(t.ones(()))
+t.tril_indices(2,-1)
+t.ones(2, dtype=t.complex64).abs_()
+t.nonzero_static(t.ones(2), size=2, out=t.empty(2, 1))
 t.as_strided_scatter(t.zeros(4,4),t.zeros(2,2),[2,2],[200,200],5)
 t.nn.functional.adaptive_avg_pool3d(t.zeros(1,1,1,1,1),(-1,0,2))
 t.nn.functional.adaptive_avg_pool2d(t.zeros(1,1,1,1),(-1,0))

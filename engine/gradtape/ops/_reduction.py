@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from .._dtypes import CPP_TYPE
 from .._dtypes import dtype as DType
 from .._op import Check
 from .._tensor import Tensor
@@ -90,6 +91,18 @@ def wide(array: Any) -> Any:
 def in_dtype(array: Any, dtype: DType | None) -> Any:
     """Return the array in the dtype asked for."""
     return array if dtype is None else array.astype(dtype.numpy, copy=False)
+
+
+def dtype_with_out(dtype: DType | None, out: Tensor | None) -> DType | None:
+    """Return the dtype to reduce in, which ``out`` decides; refuse another one."""
+    if out is None or dtype is out.dtype:
+        return dtype
+    if dtype is None:
+        return out.dtype
+    wanted, found = (CPP_TYPE[kind] for kind in (dtype, out.dtype))
+    raise RuntimeError(
+        f"Expected out tensor to have dtype {wanted}, but got {found} instead"
+    )
 
 
 def in_whole(sums: Any, dtype: DType | None) -> Any:

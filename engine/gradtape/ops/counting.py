@@ -74,11 +74,24 @@ def _shown(value: float) -> str:
     return "-nan" if value != value else f"{value:g}"
 
 
-def _check_bins(bins: int) -> None:
+def _check_bins(bins: int, dim: int = 0) -> None:
     if bins <= 0:
         raise RuntimeError(
-            f"torch.histogram(): bins must be > 0, but got {bins} for dimension 0"
+            f"torch.histogram(): bins must be > 0, but got {bins} for dimension {dim}"
         )
+
+
+def _check_edges(edges: Tensor, dim: int) -> None:
+    for count, unit, wrong, sentence in (
+        (edges.dim(), "dimensions", edges.dim() != 1, "have one dimension"),
+        (edges.numel(), "elements", not edges.numel(), "have at least 1 element"),
+    ):
+        if wrong:
+            raise RuntimeError(
+                f"torch.histogramdd: bins tensor should {sentence}, but got {count} "
+                f"{unit} in the bins tensor for dimension {dim}"
+            )
+    _check_bins(edges.numel() - 1, dim)
 
 
 @method(function=True)
@@ -220,11 +233,9 @@ def _edges(
                 f"dtype, but got input with dtype {c_name(input)} and bins for "
                 f"dimension {dim} with dtype {c_name(bins)}"
             )
+        _check_edges(bins, dim)
         return bins._data.copy()
-    if bins <= 0:
-        raise RuntimeError(
-            f"torch.histogram(): bins must be > 0, but got {bins} for dimension {dim}"
-        )
+    _check_bins(bins, dim)
     low, high = 0.0, 0.0
     if range is not None:
         low, high = (float(v) for v in range[2 * dim : 2 * dim + 2])
@@ -286,7 +297,13 @@ def nonzero_static(
     xp = backend_of(found).xp
     whole = xp.full((size, input.dim()), fill_value, xp.int64)
     whole[: len(found)] = found
-    return handed_over("nonzero_static", whole, out)
+    return handed_over("nonzero_static", whole, out, _NOT_LONG)
+
+
+_NOT_LONG = (
+    "nonzero_static: Expected out tensor to have scalar type {result} but got scalar "
+    "type{out}"
+)
 
 
 def _coordinates(shape: Any) -> tuple[int, ...]:

@@ -65,10 +65,19 @@ def meshgrid(*tensors: Any, indexing: str | None = None) -> tuple[Tensor, ...]:
 @public
 def cartesian_prod(*tensors: Tensor) -> Tensor:
     """Return every combination of one element from each vector, one per row."""
-    if len(tensor_list(tensors, "cartesian_prod")) == 1:
+    for tensor in tensor_list(tensors, "cartesian_prod"):
+        _check_vector(tensor)
+    if len(tensors) == 1:
         return tensors[0]
     grids = meshgrid(*tensors, indexing="ij")
     return stack([g.flatten() for g in grids], 1)
+
+
+def _check_vector(input: Tensor) -> None:
+    if input.dim() != 1:
+        raise RuntimeError(
+            f"Expect a 1D vector, but got shape {list(input._data.shape)}"
+        )
 
 
 @public
@@ -78,10 +87,7 @@ def combinations(
     with_replacement: bool = False,
 ) -> Tensor:
     """Return every choice of ``r`` elements of a vector, one per row."""
-    if input.dim() != 1:
-        raise RuntimeError(
-            f"Expect a 1D vector, but got shape {list(input._data.shape)}"
-        )
+    _check_vector(input)
     if r < 0:
         raise RuntimeError(f"Expect a non-negative number, but got {r}")
     if not r:

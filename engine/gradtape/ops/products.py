@@ -10,7 +10,15 @@ from .._dtypes import dtype as DType
 from .._dtypes import parse_dtype
 from .._tensor import Tensor, wrap
 from ._operand import HIDDEN
-from ._reduction import axes_of, finish, in_dtype, restored, values_of, wide
+from ._reduction import (
+    axes_of,
+    dtype_with_out,
+    finish,
+    in_dtype,
+    restored,
+    values_of,
+    wide,
+)
 from ._signature import ABSENT, dim_argument
 from ._view import composed
 
@@ -118,4 +126,5 @@ def prod(
     kind = None if dtype is None else parse_dtype(dtype, "prod")
     if dim is ABSENT or dim is None:
         return _prod_all(input, dtype=kind, out=out)
+    kind = dtype_with_out(kind, out)
     return _prod_dim(input, int(dim), keepdim, dtype=kind, out=out)

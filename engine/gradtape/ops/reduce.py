@@ -15,6 +15,7 @@ from ._reduction import (
     as_dims,
     axes_of,
     count_in,
+    dtype_with_out,
     finish,
     in_dtype,
     in_whole,
@@ -121,6 +122,7 @@ def sum(
         return FUNCTIONS["_sparse_sum"](input, dim, kind, keepdim)
     if dim is ABSENT:
         return _sum_all(input, dtype=kind, out=out)
+    kind = dtype_with_out(kind, out)
     return _sum_dims(input, as_dims(dim), keepdim, dtype=kind, out=out)
 
 

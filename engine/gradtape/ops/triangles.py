@@ -139,7 +139,7 @@ def _triangle(
 ) -> Tensor:
     for name, n in (("row", row), ("col", col)):
         if n < 0:
-            raise RuntimeError(f"{name} must be non-negative, got {n}")
+            raise RuntimeError(f"{name} must be non-negative, got{n}")
     xp = module_on(device)
     find = getattr(xp, function)
     kind = int64 if dtype is None else parse_dtype(dtype, function)
