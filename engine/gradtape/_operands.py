@@ -132,6 +132,9 @@ def compute(op: Op, xp: Any, arrays: Sequence[Any], params: tuple[Any, ...]) -> 
     first = getattr(arrays[0], "dtype", None) if arrays else None
     if first is None or first.kind != "V" or "dtype" in op.options:
         return found
+    others = {getattr(a, "dtype", first) for a in arrays[1:]} - {first}
+    if any(other.kind in "fV" for other in others):
+        return found  # the kernel decided
     return _rounded(op, found, first)  # NumPy widens bfloat16 where a number meets it
 
 

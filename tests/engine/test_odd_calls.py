@@ -7,6 +7,8 @@ import pytest
 from .lines import check_line
 
 VALUES = """
+t.addr(t.ones(2,2).bfloat16(),t.ones(2),t.ones(2)/3)
+t.addr(t.ones(2,2).bfloat16(),t.ones(2).half(),t.ones(2).int())
 t.sum(t.tensor([1.5,2.6]),0,out=t.zeros(0,dtype=t.int32))
 t.prod(t.tensor([1.5,2.5]),0,out=t.zeros(0,dtype=t.int64))
 t.sum(t.tensor([True,True]),0,out=t.zeros(0,dtype=t.bool))
