@@ -141,6 +141,7 @@ def pinv(
     """
     _check_input("linalg_pinv", "rcond", input)
     if rcond is not None:
+        _check_tolerances("pinv", rcond=rcond)
         atol, rtol = 0.0, rcond
     return _pinv(input, atol, rtol, hermitian, out)
 
