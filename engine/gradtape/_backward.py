@@ -192,6 +192,8 @@ def _walk(task: GraphTask, incoming: list[Any]) -> None:
                 large = owning is not None and layout is not None and layout[3]
             if large:
                 out = outgoing = None  # which may refer to the same memory
+                if node.part is not None and task.add_to_part(node, grad):
+                    continue
                 spare = is_only_ours(grad) and may_overwrite(grad)
                 space = owning if spare else F
             try:

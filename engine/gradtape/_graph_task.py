@@ -7,12 +7,14 @@ from collections.abc import Callable, Iterator, Sequence
 from operator import length_hint
 from typing import Any
 
+import numpy as np
+
 from . import _errors
 from ._graph_order import Edge, execution_order
 from ._mode import mode
 from ._node import Node
 from ._node_layout import LARGE
-from ._ownership import is_only_ours
+from ._ownership import is_only_ours, may_overwrite
 from ._reduce import MisfitError, fit
 
 next_task_id = itertools.count().__next__
@@ -106,6 +108,26 @@ class GraphTask:
             if is_only_ours(old):
                 return mode.run(old.__iadd__, new)
         return mode.run(old.__add__, new)
+
+    def add_to_part(self, node: Node, grad: Any) -> bool:
+        """Add the gradient of a view's part to what has arrived at the whole.
+
+        False where nothing has, or where it must not be written: put into zeros, the
+        gradient arrives as any other does.
+        """
+        whole, part = node.nodes[0], node.part
+        if whole is None or part is None or whole.accumulates:
+            return False
+        old = self.arriving.pop(whole, None)
+        if old is None:
+            return False
+        fits = type(old) is np.ndarray and old.dtype is grad.dtype
+        fits = fits and may_overwrite(old) and is_only_ours(old)
+        if fits:
+            there = part(np, old, *node.params[:-1])
+            mode.run(np.add, there, grad, there)
+        self.arriving[whole] = old
+        return fits
 
 
 def invalid_gradient(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable
 from typing import Any
 
@@ -9,7 +10,7 @@ import numpy as np
 import pytest
 
 import gradtape
-from gradtape import _graph_task, _inplace
+from gradtape import _define, _graph_task, _inplace
 from gradtape.ops import _blocks
 from gradtape.ops._highest import highest
 
@@ -97,6 +98,54 @@ def test_gradients_that_meet_are_added_in_place(
     (y * scale + y / scale + y.exp() * scale).sum().backward()
     assert names.count("__iadd__") >= 4  # two sums for y, two for scale
     assert "__add__" not in names
+
+
+PARTS = [
+    lambda y: [y[0], y[1], y[-1], y[1]],
+    lambda y: [y[:, :2000], y[:2, 1500:], y[:, ::3]],
+    lambda y: [y[0], y[:, 100:], y.exp(), y.narrow(0, 1, 2)],
+    lambda y: [y[1, 5:], y[:, 5:][1], y * y],
+]
+
+
+@pytest.mark.parametrize("parts", PARTS)
+@pytest.mark.parametrize("leaf", [False, True])
+def test_gradients_of_parts_add_up(parts: Any, leaf: bool) -> None:
+    def program(t: Any) -> list[Any]:
+        x = t.tensor(values(1, 3, 4000)[0] / 9, requires_grad=True)
+        each = parts(x if leaf else x * 2.0)
+        sum((part * part).sum() for part in each).backward()
+        return [x.grad]
+
+    both(program)
+
+
+def test_gradients_of_parts_need_no_zeros(monkeypatch: pytest.MonkeyPatch) -> None:
+    made: list[Any] = []
+    spaces = _define._numpy_ops, _define._owning_ops
+    for space, name in itertools.product(spaces, ("select_backward", "slice_backward")):
+        kernel = getattr(space, name)
+        monkeypatch.setattr(
+            space, name, lambda *args, run=kernel: made.append(args) or run(*args)
+        )
+    x = gradtape.tensor(values(1)[0], requires_grad=True)
+    y = x * 2.0
+    (y[0] * y[1] * y[2] + y[:, 1:].sum()).sum().backward()
+    assert len(made) == 1  # where nothing had arrived yet
+
+
+def test_gradients_of_parts_leave_kept_gradients_alone() -> None:
+    def program(t: Any) -> list[Any]:
+        x = t.tensor(values(1)[0], requires_grad=True)
+        y = x * 2.0
+        part = y[1] * 3.0
+        whole = y + 0.0
+        kept: list[Any] = []
+        whole.register_hook(kept.append)  # what arrives at y before the part's gradient
+        ((whole * whole).sum() + part.sum()).backward()
+        return [x.grad, *kept]
+
+    both(program)
 
 
 # ---- in-place ops ----

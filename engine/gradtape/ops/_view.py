@@ -44,11 +44,14 @@ def view_op(
     *,
     method: bool = True,
     function: bool = True,
+    part: bool = False,
     **facts: Any,
 ) -> Callable[[Kernel], Callable[..., Tensor]]:
     """Declare a view whose place ``geometry(where, *options)`` computes.
 
-    The decorated function is the kernel for raw arrays.
+    The decorated function is the kernel for raw arrays. The derivative of a ``part``
+    puts its gradient into zeros: where others have arrived, it may as well be added to
+    the same part of them, without any zeros.
     """
 
     def declare(kernel: Kernel) -> Callable[..., Tensor]:
@@ -57,6 +60,8 @@ def view_op(
         found = OPS[name]
 
         node_type, keeps_shape = found.node_type, bool(found.metas)
+        if part:
+            node_type.part = staticmethod(kernel)
 
         def execute(_op: Op, args: tuple[Any], options: tuple[Any, ...]) -> Tensor:
             now = mode.now

@@ -32,6 +32,7 @@ def _along(self: Any, dim: int, index: Any) -> tuple[Any, ...]:
             grad, self_shape, dim, index
         )
     },
+    part=True,
 )
 def select(xp: Any, self: Array, dim: int, index: int) -> Any:
     """Take one position of a dimension, which disappears.
@@ -65,6 +66,7 @@ def select_backward(
     name="slice",
     method=False,
     function=False,
+    part=True,
 )
 def slice_view(
     xp: Any,
