@@ -11,7 +11,7 @@ import pytest
 
 import gradtape
 from gradtape import _define, _graph_task, _inplace
-from gradtape.ops import _blocks
+from gradtape.ops import _blocks, softmax
 from gradtape.ops._highest import highest
 
 torch = pytest.importorskip("torch")
@@ -226,6 +226,25 @@ def test_softmax_of_many_rows(length: int, name: str) -> None:
         return [y, x.grad[4 + (length == 1) :]]
 
     both(program, atol=2e-5)  # slopes of log_softmax are differences
+
+
+@pytest.mark.parametrize("most", [1, 39, 41, 300])
+@pytest.mark.parametrize("dim", [0, 1])
+def test_softmax_of_mild_scores_asks_for_no_largest(
+    monkeypatch: pytest.MonkeyPatch, most: float, dim: int
+) -> None:
+    def program(t: Any) -> list[Any]:
+        x = t.linspace(-most, most, 6000).reshape(60, 100).requires_grad_()
+        y = x.softmax(dim)
+        y.square().sum().backward()
+        return [y, x.grad]
+
+    asked: list[Any] = []
+    monkeypatch.setattr(
+        softmax, "highest", lambda *args: asked.append(args) or highest(*args)
+    )
+    both(program)
+    assert len(asked) == (most > 40)
 
 
 def test_the_largest_along_any_dimension() -> None:

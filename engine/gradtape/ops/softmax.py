@@ -5,6 +5,8 @@ from __future__ import annotations
 from math import inf
 from typing import Any
 
+import numpy as np
+
 from .._autocast import autocasts
 from .._define import Array, method, op
 from .._dtypes import dtype as DType
@@ -40,6 +42,29 @@ def _shifted(
     return xp.subtract(self, largest, xp.empty(self.shape, self.dtype)), axis
 
 
+_MILD = 40.0
+"""Magnitudes up to which exp, and a sum over it, are far from any limit of float32."""
+
+_MANY = 1 << 12
+"""Elements from which on it pays to look at all magnitudes beforehand."""
+
+
+def _exponentials(
+    xp: Any, self: Any, dim: int, name: str, empty: float = -inf
+) -> tuple[Any, int]:
+    """Return the exponential of each element, scaled so that it stays finite.
+
+    What is mild all over needs no scaling, which is half of the time of a softmax: of
+    2,048 rows of 64 float32 the largest elements and their subtraction take 120 µs,
+    the two looks 13.
+    """
+    plain = xp is np and self.size >= _MANY and self.dtype.char in "fd"
+    if plain and self.max() < _MILD and self.min() > -_MILD:  # nor is any NaN
+        return np.exp(self, np.empty(self.shape, self.dtype)), wrap_dim(dim, self.ndim)
+    found, axis = _shifted(xp, self, dim, name, empty)
+    return xp.exp(found, found), axis
+
+
 def _total(xp: Any, array: Any, axis: int) -> Any:
     if not array.ndim:
         return array
@@ -57,10 +82,9 @@ def _total(xp: Any, array: Any, axis: int) -> Any:
 )
 @rounded_once
 def _softmax(xp: Any, self: Array, dim: int) -> Any:
-    found, axis = _shifted(xp, self, dim, "softmax")
+    found, axis = _exponentials(xp, self, dim, "softmax")
     if not found.size:
         return found
-    xp.exp(found, found)
     return xp.divide(found, _total(xp, found, axis), found)
 
 
@@ -72,8 +96,7 @@ def _softmax(xp: Any, self: Array, dim: int) -> Any:
 def _safe_softmax(xp: Any, self: Array, dim: int, dtype: Any = None) -> Any:
     """Return softmax, where a row of nothing but -inf becomes zeros."""
     del dtype
-    found, axis = _shifted(xp, self, dim, "softmax", empty=0.0)
-    xp.exp(found, found)
+    found, axis = _exponentials(xp, self, dim, "softmax", empty=0.0)
     total = _total(xp, found, axis)
     return xp.divide(found, xp.where(total == 0, 1, total), found)
 
