@@ -47,13 +47,14 @@ def overwritten(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     return found
 
 
-def test_a_chain_stays_in_one_buffer(overwritten: list[int]) -> None:
+@pytest.mark.parametrize("last", [lambda t, y: y, lambda t, y: t.nn.functional.gelu(y)])
+def test_a_chain_stays_in_one_buffer(overwritten: list[int], last: Any) -> None:
     def program(t: Any) -> list[Any]:
         x, scale = inputs(t, 2)
         scale.requires_grad_(False)
         y = x
         for _ in range(4):
-            y = y * scale + 1
+            y = last(t, y) * scale + 1
         y.sum().backward()
         return [x.grad]
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 import math
 from typing import Any
 
+import numpy as np
+
 from .._define import OPS, Array, op
 from .._inplace import inplace
 from .._tensor import Tensor
@@ -45,10 +47,16 @@ def _tanh_argument(x: Any) -> Any:
     return _TANH_INNER * (x + _TANH_CUBIC * x * x * x)
 
 
+def _serve(grad: Any, x: Any) -> bool:
+    return normal.serves(x) and normal.serves(grad, x.shape)
+
+
 @op(
     {
-        "self": lambda F, grad, self, approximate: F.gelu_backward(
-            grad, self, approximate
+        "self": lambda F, grad, self, approximate: (
+            normal.gelu_backward(np, grad, self, grad)
+            if F.owns and approximate == "none" and _serve(grad, self)
+            else F.gelu_backward(grad, self, approximate)
         )
     },
     method=False,
@@ -96,7 +104,7 @@ def gelu_backward(
 ) -> Any:
     """Multiply the gradient by the slope of gelu."""
     if approximate == "none":
-        if normal.serves(self) and normal.serves(grad_output, self.shape):
+        if _serve(grad_output, self):
             return normal.gelu_backward(xp, grad_output, self)
         density = xp.exp(self * self * -0.5) * _INV_ROOT_TAU
         return grad_output * (_normal_cdf(xp, self) + self * density)
