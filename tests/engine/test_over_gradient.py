@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import itertools
 from typing import Any
 
 import numpy as np
 import pytest
 
 import gradtape
+from gradtape import _define
 from gradtape._backward import may_overwrite
 from gradtape._define import OPS
 from gradtape._op import formula_text
@@ -92,6 +94,23 @@ def test_a_sum_that_hands_its_gradient_to_two_products() -> None:
         return [x.grad, y.grad, scale.grad]
 
     both(program)
+
+
+def test_gradients_of_parts_need_no_zeros(
+    monkeypatch: pytest.MonkeyPatch, overwritten: list[int]
+) -> None:
+    made: list[Any] = []
+    spaces = _define._numpy_ops, _define._owning_ops
+    for space, name in itertools.product(spaces, ("select_backward", "slice_backward")):
+        kernel = getattr(space, name)
+        monkeypatch.setattr(
+            space, name, lambda *args, run=kernel: made.append(args) or run(*args)
+        )
+    x = gradtape.zeros(3, *SIZE, requires_grad=True)
+    y = x * 2.0
+    (y[0] * y[1] * y[2] + y[:, 1:].sum()).sum().backward()
+    assert overwritten
+    assert len(made) == 1  # where nothing had arrived yet
 
 
 def test_what_a_hook_keeps_stays_as_it_was() -> None:
