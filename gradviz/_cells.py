@@ -24,6 +24,7 @@ from gradviz.diagnosis.cuts import with_cuts
 from gradviz.diagnosis.diagnose import Diagnosis, diagnose
 from gradviz.diagnosis.report import report
 from gradviz.program.log import UserFiles
+from gradviz.render.text import to_text
 
 Explain = Callable[[BaseException], None]
 
@@ -121,9 +122,12 @@ class Following:
             return
         error.add_note(report(diagnosis, limit=1))
         # Now, not at the end of the cell: what the traceback holds may go until then.
-        card = Shown(self._card(error, diagnosis), {"release": ReleaseService(error)})
+        graph = self._card(error, diagnosis)
+        card = Shown(graph, {"release": ReleaseService(error)})
+        # The note has said the finding; where all is text, the card does not repeat it.
+        text = to_text(replace(graph, findings=()))
         notebook = notebook_of(self._shell)
-        notebook.at_end_of_cell(lambda _: notebook.show(card))
+        notebook.at_end_of_cell(lambda _: notebook.show(card, text=text))
 
     def _busiest(self) -> RunLog:
         """Return the log of the engine that the cell used: both hear of its error."""

@@ -54,16 +54,23 @@ class Notebook:
         self.close_widgets()
         del self.shell._gradviz_cells, self.shell._gradviz_notebook
 
-    def show(self, x: object) -> None:
-        """Show a snapshot, or what holds one, below the running cell."""
-        self.show_live(x)
+    def show(self, x: object, *, text: str | None = None) -> None:
+        """Show a snapshot, or what holds one, below the running cell.
 
-    def show_live(self, x: object) -> Callable[[ir.Snapshot], None]:
+        Where there is only text, ``text`` stands for it, if it is given.
+        """
+        self.show_live(x, text=text)
+
+    def show_live(
+        self, x: object, *, text: str | None = None
+    ) -> Callable[[ir.Snapshot], None]:
         """Show a snapshot or what holds one; return what puts another in its place."""
         from IPython.display import display
 
         known = {id(widget) for widget in self._widgets.get(self.cell_id, [])}
         data, metadata = self.forms(x)
+        if text is not None:
+            data["text/plain"] = text
         display(data, metadata=metadata, raw=True)
         widget = next(iter(self._widgets.get(self.cell_id, [])[-1:]), None)
         if widget is None or id(widget) in known:  # there is no live view

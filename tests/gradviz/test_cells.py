@@ -61,6 +61,17 @@ def test_following_finds_causes_in_earlier_cells(cells: Cells):
     assert card["findings"][0]["slug"] == "inplace-saved-output"
 
 
+def test_plain_text_says_a_finding_once(
+    cells: Cells, capsys: pytest.CaptureFixture[str]
+):
+    cells.run("%gradviz on")
+    cells.run("y = x.exp()\ny += 1\ny.sum().backward()")
+    (card,) = cells.shown
+    printed = capsys.readouterr().out + card["text/plain"]
+    assert printed.count("inplace-saved-output") == 1
+    assert "sum" in card["text/plain"]
+
+
 def test_the_engine_that_the_cell_used_explains_its_error(cells: Cells):
     pytest.importorskip("torch")
     cells.run("import torch as lib\n%gradviz on")  # gradtape is imported as well
