@@ -224,6 +224,9 @@ def stored_at(
     the pass, which needs its graph: then something else is to change.
     """
     names = set(history.places.targets(site))
+    kept = _kept_at(history, site, names, bridge)
+    if kept is not None:
+        return kept
     passed = [each for each in frames(second) if site and each[0] is site[0]]
     if site is None or not passed or _binds_attribute(history, site):
         return None
@@ -240,6 +243,26 @@ def stored_at(
             and each.value.func.attr in _STORING
             and each.lineno > line_of(passed[0])[1]
             and names & {ast.unparse(given) for given in each.value.args}
+        ):
+            return each.lineno
+    return None
+
+
+def _kept_at(
+    history: History, site: RawSite | None, names: set[str], bridge: Call
+) -> int | None:
+    """Return the line that keeps it for the next turn: ``self.h = h`` after it."""
+    places = history.places
+    readers = frames(bridge)
+    read = {name for each in readers for name in loads(places.statement(each))}
+    around = None if site is None else places.function(site[0])
+    for each in () if around is None else ast.walk(around):
+        if (
+            isinstance(each, ast.Assign)
+            and ast.unparse(each.value) in names
+            and any(
+                "." in text and text in read for text in map(ast.unparse, each.targets)
+            )
         ):
             return each.lineno
     return None

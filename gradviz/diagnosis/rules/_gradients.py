@@ -42,11 +42,26 @@ class Moment:
     leaves: dict[int, Leaf]
 
 
+@dataclass(frozen=True, slots=True)
+class Dropped:
+    """A pass whose gradients were all cleared, unread, before the same line ran."""
+
+    backward: Backward
+    cleared: Event
+    again: Backward
+
+
 class Timeline:
     """Follows the gradients of all leaves through a run."""
 
     def __init__(self, history: History) -> None:
         self.history = history
+        self.managed = {
+            tensor
+            for each in history.program.optimizers.values()
+            for tensor in each.tensors
+        }
+        self.dropped: list[Dropped] = []
         self.leaves: dict[int, Leaf] = defaultdict(Leaf)
         self.owners: dict[int, int] = {}  # storage of a gradient -> its leaf
 
@@ -63,11 +78,20 @@ class Timeline:
     def _accumulate(self, event: Backward) -> None:
         if event.api == "grad" or is_failed(event):
             return
-        given = {value.tensor for value in event.inputs}
-        for key in given or event.leaves:
+        keys = {value.tensor for value in event.inputs} or set(event.leaves)
+        self._note_dropped(event, [self.leaves[key] for key in keys & self.managed])
+        for key in keys:
             leaf = self.leaves[key]
             leaf.state = "mixed" if leaf.state in ("used", "mixed") else "fresh"
             leaf.backward, leaf.read = event, False
+
+    def _note_dropped(self, event: Backward, leaves: list[Leaf]) -> None:
+        for leaf in leaves:
+            mine = leaf.backward is not None and leaf.backward.site == event.site
+            if leaf.state != "lost" or leaf.read or not mine:
+                return
+        if leaves and (first := leaves[0]).backward and first.cleared:
+            self.dropped.append(Dropped(first.backward, first.cleared, event))
 
     def _optimizer(self, event: OptimizerCall) -> Iterator[Moment]:
         keys = [each.tensor for each in event.states]
@@ -162,6 +186,16 @@ def is_failed(event: Backward) -> bool:
 
 
 @once
+def _followed(history: History) -> tuple[list[Moment], list[Dropped]]:
+    timeline = Timeline(history)
+    return list(timeline.moments()), timeline.dropped
+
+
 def moments(history: History) -> list[Moment]:
     """Return where gradients were used and clipped."""
-    return list(Timeline(history).moments())
+    return _followed(history)[0]
+
+
+def dropped(history: History) -> list[Dropped]:
+    """Return the passes whose gradients were cleared before anything used them."""
+    return _followed(history)[1]

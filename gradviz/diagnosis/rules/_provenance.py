@@ -30,15 +30,23 @@ def origin(history: History, value: Value, what: Property) -> RawSite | None:
 
 
 def origin_call(
-    history: History, value: Value, key: Callable[[Value], object]
+    history: History,
+    value: Value,
+    key: Callable[[Value], object],
+    until: str | None = None,
 ) -> Call | None:
-    """Return the first call in the making of a tensor that gave it a property."""
+    """Return the first call in the making of a tensor that gave it a property.
+
+    An op named ``until`` gave it anew, whatever its operands were.
+    """
     wanted, found, limit = key(value), None, None
     while True:
         call = history.producer(value, before=limit)
         if call is None:
             return found
         found, limit = call, call.index
+        if call.op == until:
+            return found
         same = [
             each
             for each in call.inputs

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from gradviz.diagnosis.rule import Hit, Related, Severity
 from gradviz.diagnosis.rules import _leaves
-from gradviz.diagnosis.rules._cuts import Cut, Kind, cuts
+from gradviz.diagnosis.rules._cuts import Cut, Kind, cuts, is_dead
 from gradviz.program.history import History
 from gradviz.program.values import RawSite
 
@@ -69,7 +69,7 @@ def make(
         severity=severity,
         explains=explains,
         line=words.line,
-        certainty=_certainty(cut, lost),
+        certainty=0.6 if _is_usual(history, cut) else _certainty(cut, lost),
     )
 
 
@@ -94,6 +94,24 @@ def _certainty(cut: Cut, lost: Collection[int]) -> float:
     guessed = any(each.detour and not each.detour.seen for each in cut.crossings)
     share = len(lost) / (len(lost) + len(cut.backward.leaves))
     return (0.6 if guessed else 0.8) + 0.2 * share
+
+
+def _is_usual(history: History, cut: Cut) -> bool:
+    """Tell whether earlier passes of this line had a graph in spite of this cut."""
+    alive = [
+        each.index
+        for each in history.backwards
+        if each.index < cut.backward.index
+        and each.site == cut.backward.site
+        and not is_dead(each)
+    ]
+    if not cut.dead or not alive:
+        return False
+    mine = cut.call.site, cut.call.op
+    return any(
+        each.index < alive[-1] and (each.site, each.op) == mine
+        for each in history.calls
+    )
 
 
 def _weight(history: History, cut: Cut) -> tuple[Severity | None, Collection[int]]:

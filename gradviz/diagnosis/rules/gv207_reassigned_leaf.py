@@ -35,7 +35,7 @@ import ast
 from collections.abc import Iterator
 
 from gradviz.diagnosis.rule import Hit, Related, Rule
-from gradviz.diagnosis.rules._grad_reads import none_reads, subject_of
+from gradviz.diagnosis.rules._grad_reads import NoneRead, none_reads, subject_of
 from gradviz.diagnosis.rules._lifetime import (
     failed_backwards,
     rebound,
@@ -43,8 +43,9 @@ from gradviz.diagnosis.rules._lifetime import (
 )
 from gradviz.program.events import Backward, Call
 from gradviz.program.history import History
-from gradviz.program.values import RawSite
+from gradviz.program.values import Node, RawSite
 
+_MOST = 64  # nodes of an update
 _NO_GRAPH = "does not require grad and does not have a grad_fn"
 
 
@@ -54,20 +55,40 @@ def check(history: History) -> Iterator[Hit]:
         if found.why != "rebound":
             continue
         name = rebound(history, found.made) or subject_of(history, found.read)
+        node, made = _first_bound(history, found, name)
         yield Hit(
-            f"`{name}` was bound to the result of {found.node.name} in "
-            f"{history.line(found.made)}: it is no leaf any more, so backward passes "
+            f"`{name}` was bound to the result of {node.name} in "
+            f"{history.line(made)}: it is no leaf any more, so backward passes "
             f"leave its .grad None.",
-            found.made,
-            _fix(history, name, found.made),
+            made,
+            _fix(history, name, made),
             symptom=found.read.site,
             related=(Related("its .grad is read here", found.read.site),),
-            nodes=(found.node.key,),
+            nodes=(node.key,),
             tensors=(found.value.tensor,),
             explains=found.explains,
         )
     for backward in failed_backwards(history, _NO_GRAPH):
         yield from _without_graph(history, backward)
+
+
+def _first_bound(
+    history: History, found: NoneRead, name: str
+) -> tuple[Node, RawSite | None]:
+    """Return where the name left the leaf first: an update may take several lines."""
+    first = found.node, found.made
+    waiting, seen = [found.node], set[int]()
+    while waiting and len(seen) < _MOST:
+        node = waiting.pop()
+        if node.key in seen:
+            continue
+        seen.add(node.key)
+        older = node.key < first[0].key
+        if older and rebound(history, node.site) == name:
+            first = node, node.site
+        below = (history.node(edge[0]) for edge in node.next if edge is not None)
+        waiting += [each for each in below if each is not None]
+    return first
 
 
 def _fix(history: History, name: str, site: RawSite | None) -> str:

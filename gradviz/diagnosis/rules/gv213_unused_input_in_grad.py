@@ -34,6 +34,7 @@ import re
 from collections.abc import Iterator
 
 from gradviz.diagnosis.rule import Hit, Related, Rule
+from gradviz.diagnosis.rules._flow import Flow
 from gradviz.diagnosis.rules._lifetime import (
     failed_backwards,
     made_at,
@@ -60,8 +61,12 @@ def check(history: History) -> Iterator[Hit]:
             stems = f" It stems from {name_of(history, relative)}, which was used."
         flows = unused.tensor in history.behind(backward.roots, before=backward.index)
         cut = ""
-        if flows:
-            cut = " Its data was used, but the graph between them was cut."
+        ended = _cut_between(history, backward, unused)
+        if flows or ended is not None:
+            where = "" if ended is None else f" in {history.line(ended.site)}"
+            cut = f" Its data was used, but the graph between them was cut{where}."
+        if ended is not None:
+            culprit = ended.site
         yield Hit(
             f"{root} was not computed from {name}{words}.{stems}{cut}",
             culprit,
@@ -77,6 +82,20 @@ def check(history: History) -> Iterator[Hit]:
             explains=history.ended_by(backward),
             certainty=0.6 if flows else 1.0,
         )
+
+
+def _cut_between(history: History, backward: Backward, unused: Value) -> Call | None:
+    """Return the call behind which the root has no graph to the tensor any more."""
+    for crossing in Flow(history).crossings(backward.roots[0], backward.index):
+        call = crossing.call
+        sources = [crossing.source]
+        for each in history.backwards:  # a gradient: no call made it
+            if crossing.source.tensor in {got.tensor for got in each.results if got}:
+                sources += (*each.roots, *each.inputs)
+        behind = history.behind(sources, before=call.index)
+        if call.site is not None and unused.tensor in behind:
+            return call
+    return None
 
 
 def _unused(history: History, backward: Backward) -> Value | None:

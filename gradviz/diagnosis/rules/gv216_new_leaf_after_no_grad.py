@@ -26,7 +26,7 @@ When it stays quiet
     Where gradients reach those tensors on another way or in another step, where nobody
     asks for them (no ``.grad`` read, no optimizer), where the program sets their
     ``.grad`` or moves them itself (first-order meta-learning), and for adversarial
-    inputs, saliency maps and penalties that start from data.
+    inputs, saliency maps and penalties, which ask for this tensor's own gradient.
 
 References
     https://pytorch.org/docs/stable/notes/autograd.html
@@ -52,6 +52,7 @@ def check(history: History) -> Iterator[Hit]:
     reached = {leaf for each in history.backwards for leaf in each.leaves}
     spared = _leaves.trained(history) | _leaves.copies(history)
     roots = {value.tensor for each in history.backwards for value in each.roots}
+    asked = {value.tensor for each in history.backwards for value in each.inputs}
     looked = Counter[object]()
     for call in history.calls:
         if call.op not in {"requires_grad_", "requires_grad.set"} or not call.inputs:
@@ -63,8 +64,8 @@ def check(history: History) -> Iterator[Hit]:
         made = history.producer(value, before=call.index)
         if call.error or made is None or value.requires_grad or not value.is_leaf:
             continue
-        if value.tensor not in reached or value.tensor in roots:
-            continue
+        if value.tensor not in reached or value.tensor in roots | asked:
+            continue  # what a pass is asked for by name is meant as a start
         for lost in _lost(history, made, spared):
             name, source = name_of(history, value), name_of(history, lost)
             yield Hit(

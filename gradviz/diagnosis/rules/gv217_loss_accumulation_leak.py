@@ -53,6 +53,7 @@ from gradviz.program.events import Call
 from gradviz.program.history import History
 from gradviz.program.values import RawSite, Value
 
+_MOST = 400  # runs of a line that are looked at, from the last
 _NUMBERS = frozenset(
     [
         "item",
@@ -92,9 +93,9 @@ def check(history: History) -> Iterator[Hit]:
 def _chain(history: History, calls: list[Call]) -> list[Call]:
     """Return the last calls of a line each of which took the one before it in."""
     chain = calls[-1:]
-    for before in reversed(calls[:-1]):
+    for before in reversed(calls[-_MOST:-1]):
         if not _takes_in(history, chain[-1], before):
-            break
+            continue  # of another tensor: the line keeps one per parameter, say
         if not _computes_between(history, before, chain[-1]):
             return []  # sum(losses): what piles up was made elsewhere
         chain.append(before)

@@ -26,14 +26,20 @@ from gradviz.diagnosis import nonfinite_words as words
 from gradviz.diagnosis.nonfinite import Birth
 from gradviz.diagnosis.nonfinite_kinds import of_kind
 from gradviz.diagnosis.rule import Hit, Rule
+from gradviz.diagnosis.rules import _leaves
 from gradviz.program.events import OptimizerCall
 from gradviz.program.history import History
+from gradviz.program.values import Value
 
 
 def check(history: History) -> Iterator[Hit]:
     """Yield the bad data that reached a loss."""
     for birth in of_kind(history, "data"):
         name = history.name(birth.value, "a tensor") if birth.value else "a tensor"
+        weight = _weight(history, birth)
+        if weight is not None:
+            yield _written(history, birth, weight)
+            continue
         yield words.hit(
             history,
             birth,
@@ -43,6 +49,26 @@ def check(history: History) -> Iterator[Hit]:
             "Clean or drop the row where the data is loaded, and skip a step whose "
             "loss is not finite: `if not torch.isfinite(loss): continue`.",
         )
+
+
+def _weight(history: History, birth: Birth) -> Value | None:
+    """Return the leaf that learns and whose memory was written, if it was one."""
+    storage = None if birth.value is None else birth.value.storage
+    for value in _leaves.last_seen(history).values():
+        if value.storage == storage and value.is_leaf and value.requires_grad:
+            return value
+    return None
+
+
+def _written(history: History, birth: Birth, weight: Value) -> Hit:
+    name = history.name(weight, "a leaf that requires grad")
+    return words.hit(
+        history,
+        birth,
+        f"{words.source_of(history, birth)} wrote {words.kind_of(birth)} into "
+        f"{name}{words.place(birth)}: a weight, not data. No op made it.",
+        "Write finite values: look at what this line computes them from.",
+    )
 
 
 def _step(history: History, birth: Birth) -> str:

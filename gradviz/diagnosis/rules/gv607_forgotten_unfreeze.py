@@ -41,6 +41,7 @@ from gradviz.diagnosis.rules import _leaves
 from gradviz.diagnosis.rules._cuts import is_dead
 from gradviz.program.events import Backward, Call, OptimizerCall
 from gradviz.program.history import History
+from gradviz.program.records import Optimizer
 from gradviz.program.values import RawSite
 
 
@@ -52,6 +53,10 @@ def _check(history: History) -> Iterator[Hit]:
         for site, tensors in _by_freeze(history, frozen).items():
             later = _joined_later(history, optimizer.made, tensors)
             everything = frozen == set(optimizer.tensors)
+            wrong = _wrong_hands(history, optimizer, site, tensors)
+            if everything and wrong is not None:
+                yield wrong
+                continue
             names = _leaves.listed(history, tensors)
             name = f"`{optimizer.name}`" if optimizer.name else "an optimizer"
             yield Hit(
@@ -68,6 +73,41 @@ def _check(history: History) -> Iterator[Hit]:
                 severity="warning" if later or everything else "info",
                 certainty=0.8 if later or everything else 0.5,
             )
+
+
+def _wrong_hands(
+    history: History, optimizer: Optimizer, frozen: RawSite, tensors: set[int]
+) -> Hit | None:
+    """Return a hit where an optimizer was made of what was frozen before.
+
+    Then what learns is in no optimizer, and the line that made this one is to blame.
+    """
+    known = {
+        tensor
+        for each in history.program.optimizers.values()
+        for tensor in each.tensors
+    }
+    learning = {
+        leaf
+        for each in history.backwards
+        if each.index > optimizer.made and each.api == "backward"
+        for leaf in each.leaves
+    }
+    learning &= _leaves.parameters(history).keys() - known
+    calls = (_freeze(history, each) for each in tensors)
+    later = any(call is not None and call.index > optimizer.made for call in calls)
+    if later or not learning:
+        return None
+    name = f"`{optimizer.name}`" if optimizer.name else f"This {optimizer.kind}"
+    return Hit(
+        f"{name} was given {_leaves.listed(history, tensors)} only, frozen since "
+        f"{history.line(frozen)}: its steps move nothing. The backward passes give "
+        f"gradients to {_leaves.listed(history, learning)}, which no optimizer has.",
+        optimizer.site,
+        "Give the optimizer the parameters of the module that is to learn.",
+        related=(Related("frozen here", frozen),),
+        tensors=tuple(sorted(learning)),
+    )
 
 
 def _always_frozen(steps: list[OptimizerCall]) -> set[int]:
@@ -124,12 +164,22 @@ def _explained(history: History, backward: Backward) -> Iterator[Hit]:
     behind = history.behind(backward.roots, backward.index)
     seen = _leaves.last_seen(history)
     used = [seen[each] for each in behind if each in seen]
-    if any(each.is_leaf and each.requires_grad for each in used):
+    learned = behind & {
+        leaf
+        for each in history.backwards
+        if each.index < backward.index and each.site == backward.site
+        for leaf in each.leaves
+    }
+    if not learned and any(each.is_leaf and each.requires_grad for each in used):
         return  # one that could learn was used, so the graph was cut elsewhere
-    for site, tensors in _by_freeze(history, behind).items():
+    what = (
+        "Earlier passes of this line reached parameters that are frozen by now"
+        if learned
+        else "The loss was computed from frozen parameters alone"
+    )
+    for site, tensors in _by_freeze(history, learned or behind).items():
         yield Hit(
-            f"The loss was computed from frozen parameters alone: "
-            f"{_leaves.listed(history, tensors)} "
+            f"{what}: {_leaves.listed(history, tensors)} "
             f"{_leaves.plural(len(tensors), 'was', 'were')} frozen in "
             f"{history.line(site)}.",
             site,
@@ -138,7 +188,7 @@ def _explained(history: History, backward: Backward) -> Iterator[Hit]:
             tensors=tuple(sorted(tensors)),
             severity="error",
             explains=True,
-            certainty=0.7,
+            certainty=1.0 if learned else 0.7,
         )
 
 

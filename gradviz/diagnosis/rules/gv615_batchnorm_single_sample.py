@@ -47,7 +47,7 @@ def _check(history: History) -> Iterator[Hit]:
         if not call.inputs:
             continue
         batch = call.inputs[0]
-        maker = origin_call(history, batch, _values_per_channel)
+        maker = origin_call(history, batch, _samples, until="stack")
         ended = history.ended_by(call)
         site = maker.site if maker is not None else call.site
         line = loader_of(history, site)
@@ -71,6 +71,10 @@ def _check(history: History) -> Iterator[Hit]:
 
 def _values_per_channel(value: Value) -> int:
     return prod(value.shape[:1]) * prod(value.shape[2:])
+
+
+def _samples(value: Value) -> int:
+    return prod(value.shape[:1])
 
 
 def _made(history: History, maker: Call | None) -> str:

@@ -2,7 +2,8 @@
 
 What it does
     Finds at least three steps in a row that an optimizer takes while a scheduler has
-    set all of its learning rates to exactly 0.
+    set all of its learning rates to exactly 0; and runs most of whose steps had a rate
+    next to nothing, because a schedule that counts epochs was stepped with each batch.
 
 Why is this bad
     Such steps change no parameter, and look like any other in a log.
@@ -31,9 +32,11 @@ from gradviz.program.events import OptimizerCall, ScheduleCall
 from gradviz.program.history import History
 
 _MANY = 3
+_FAINT = 1e-5  # of the largest rate so far
 
 
 def _check(history: History) -> Iterator[Hit]:
+    yield from _faded(history)
     zero: dict[int, ScheduleCall] = {}  # optimizer -> who set its rates to 0
     steps: dict[int, int] = {}
     for event in history.program.events:
@@ -49,6 +52,45 @@ def _check(history: History) -> Iterator[Hit]:
                 steps[event.optimizer] = steps.get(event.optimizer, 0) + 1
                 if steps[event.optimizer] == _MANY:
                     yield _hit(history, cause, event)
+
+
+def _faded(history: History) -> Iterator[Hit]:
+    """Yield a hit where most steps of an optimizer were next to nothing."""
+    peak: dict[int, float] = {}
+    cause: dict[int, ScheduleCall] = {}  # optimizer -> who set its rates that low
+    steps: dict[int, list[OptimizerCall]] = {}
+    faint: dict[int, list[OptimizerCall]] = {}
+    for event in history.program.events:
+        if isinstance(event, ScheduleCall) and any(event.rates):
+            key, rate = event.optimizer, max(event.rates)
+            peak[key] = max(rate, peak.get(key, 0.0))
+            if rate > _FAINT * peak[key]:
+                cause.pop(key, None)
+            elif event.what == "step":
+                cause.setdefault(key, event)
+        elif isinstance(event, OptimizerCall) and event.what == "step":
+            steps.setdefault(event.optimizer, []).append(event)
+            if event.optimizer in cause:
+                faint.setdefault(event.optimizer, []).append(event)
+    for key, found in faint.items():
+        if len(found) > len(steps[key]) / 2 and len(found) >= _MANY and key in cause:
+            yield _faint_hit(history, cause[key], found, len(steps[key]))
+
+
+def _faint_hit(
+    history: History, cause: ScheduleCall, found: list[OptimizerCall], steps: int
+) -> Hit:
+    return Hit(
+        f"The {cause.kind} has brought the learning rate below one hundred-thousandth "
+        f"of what it was: {len(found)} of {steps} steps move next to nothing. It is "
+        f"stepped in {history.line(cause.site)}.",
+        cause.site,
+        "Step it once per epoch if its numbers count epochs, or give it as many steps "
+        "as there are batches.",
+        symptom=found[0].site,
+        related=(Related("steps without effect", found[0].site),),
+        certainty=0.8,
+    )
 
 
 def _hit(history: History, cause: ScheduleCall, step: OptimizerCall) -> Hit:

@@ -1,0 +1,91 @@
+"""A loss compares a tensor with itself: it is 0, and so is its gradient.
+
+What it does
+    Finds loss functions whose prediction and target are the same memory, seen alike:
+    the same tensor under two names, a view, or the result of ``detach()``.
+
+Why is this bad
+    What is written into the target is written into the prediction. The loss is 0
+    whatever the model says, its gradient is 0, and nothing is learnt, without a word.
+
+Example
+    ::
+
+        target = q
+        target[0, action] = reward
+        loss = F.mse_loss(q, target)
+
+Use instead
+    ::
+
+        target = q.detach().clone()
+        target[0, action] = reward
+        loss = F.mse_loss(q, target)
+
+When it stays quiet
+    Where the operands are equal but have memory of their own, where nothing requires
+    grad, and for differences that are no loss function: ``x - x.detach()`` is how
+    straight-through estimators are written.
+
+References
+    https://pytorch.org/docs/stable/generated/torch.Tensor.detach.html
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from gradviz.diagnosis.rule import Hit, Related, Rule
+from gradviz.diagnosis.rules._lifetime import name_of
+from gradviz.program.events import Call
+from gradviz.program.history import History
+from gradviz.program.values import RawSite, Value
+
+_LOSSES = frozenset(["mse_loss", "l1_loss", "smooth_l1_loss", "huber_loss"])
+
+
+def check(history: History) -> Iterator[Hit]:
+    """Yield one hit per line whose loss is 0 by construction."""
+    told: set[RawSite | None] = set()
+    for call in history.calls:
+        if call.op not in _LOSSES or len(call.inputs) < 2 or call.site in told:
+            continue
+        one, other = call.inputs[:2]
+        learns = call.grad_enabled and (one.requires_grad or other.requires_grad)
+        if learns and _same(one, other):
+            told.add(call.site)
+            yield _hit(history, call, one, other)
+
+
+def _same(one: Value, other: Value) -> bool:
+    places = [(v.storage, v.offset, v.shape, v.strides) for v in (one, other)]
+    return places[0] == places[1]
+
+
+def _hit(history: History, call: Call, one: Value, other: Value) -> Hit:
+    made = [history.producer(value, before=call.index) for value in (one, other)]
+    known = [each.index for each in made if each is not None]
+    written = history.writes(one.storage, max(known, default=-1), call.index)
+    alias = None if one.tensor == other.tensor else made[1]
+    write = written[-1][0] if written else None
+    culprit = write or alias or call
+    name = name_of(history, one, "its first operand")
+    wrote = ""
+    if write is not None:
+        wrote = f" {history.line(write.site).capitalize()} wrote both."
+    return Hit(
+        f"`{call.op}` in {history.line(call.site)} compares {name} with itself: "
+        f"prediction and target are one memory.{wrote} The loss is 0 and so is its "
+        "gradient, whatever the model computes.",
+        culprit.site,
+        "Write into a copy of its own: `target = prediction.detach().clone()`.",
+        symptom=call.site,
+        related=(
+            *(() if alias is None else (Related("made an alias here", alias.site),)),
+            Related("compared here", call.site),
+        ),
+        tensors=(one.tensor, other.tensor),
+    )
+
+
+RULE = Rule("GV660", "loss-of-itself", "error", check)

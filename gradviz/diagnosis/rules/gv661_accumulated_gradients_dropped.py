@@ -1,0 +1,88 @@
+"""Gradients are cleared between the passes of a step that were to add up.
+
+What it does
+    Finds loops that run the same backward pass several times per step and clear the
+    gradients in between, before anything has read or applied them.
+
+Why is this bad
+    Only the last pass counts. A batch split into parts learns from its last part, with
+    a loss that was divided by the number of parts.
+
+Example
+    ::
+
+        for part in parts:
+            optimizer.zero_grad()
+            (loss_fn(model(part)) / len(parts)).backward()
+        optimizer.step()
+
+Use instead
+    ::
+
+        optimizer.zero_grad()
+        for part in parts:
+            (loss_fn(model(part)) / len(parts)).backward()
+        optimizer.step()
+
+When it stays quiet
+    Where a gradient was read before it was cleared, in the closure of a step, under a
+    gradient scaler, and where some steps are left out now and then.
+
+References
+    https://pytorch.org/docs/stable/notes/amp_examples.html#gradient-accumulation
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterator
+
+from gradviz.diagnosis.rule import Hit, Related, Rule
+from gradviz.diagnosis.rules import _leaves
+from gradviz.diagnosis.rules._gradients import Dropped, dropped
+from gradviz.program.events import ScalerCall
+from gradviz.program.history import History
+from gradviz.program.values import RawSite
+
+_LEAST = 2  # steps that must agree
+
+
+def check(history: History) -> Iterator[Hit]:
+    """Yield one hit per line that clears what was to add up."""
+    steps = [each for each in _leaves.steps(history) if each.states]
+    if history.of(ScalerCall):
+        return  # a scaler leaves out the steps whose gradients overflowed
+    inside = {each.site for each in steps}
+    found: dict[RawSite | None, list[Dropped]] = defaultdict(list)
+    for each in dropped(history):
+        if inside.isdisjoint(each.again.stack):
+            found[each.cleared.site].append(each)
+    for site, drops in found.items():
+        after = [s for s in steps if s.index > drops[0].again.index]
+        between = {
+            sum(s.index < each.again.index for s in after) for each in drops
+        }  # each stands for a step that lost a pass
+        if len(after) >= _LEAST and len(between) >= len(after):
+            yield _hit(history, site, drops[0], after[0].site)
+
+
+def _hit(
+    history: History, site: RawSite | None, drop: Dropped, step: RawSite | None
+) -> Hit:
+    return Hit(
+        f"`{history.text(site) or 'Clearing'}` throws away what the backward pass in "
+        f"{history.line(drop.backward.site)} has computed, each time before the same "
+        f"line runs again: {history.line(step)} applies the gradients of the last "
+        "pass only.",
+        site,
+        "Clear the gradients once per step, before the first of its passes.",
+        symptom=step,
+        related=(
+            Related("computed here", drop.backward.site),
+            Related("applied here", step),
+        ),
+        certainty=0.8,
+    )
+
+
+RULE = Rule("GV661", "accumulated-gradients-dropped", "warning", check)
