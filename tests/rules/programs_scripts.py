@@ -234,6 +234,20 @@ for number, (x, y) in enumerate(batches):
         says=("into `2.weight`", "not data"),
     ),
     case(
+        "slow_copy_by_reference",
+        _script("""
+slow = nn.Sequential(nn.Linear(4, 8), nn.Tanh(), nn.Linear(8, 2)).requires_grad_(False)
+for x, y in batches:
+    for theirs, mine in zip(net.parameters(), slow.parameters()):
+        mine.data = theirs.data  # CULPRIT
+    optimizer.zero_grad()
+    F.mse_loss(net(x) + slow(x), y).backward()
+    optimizer.step()
+"""),
+        "tied-storage-two-parameters",
+        says=("not a copy",),
+    ),
+    case(
         "generator_cut_off_beside_a_penalty",
         _script("""
 maker = nn.Linear(3, 4)
@@ -344,6 +358,19 @@ for epoch in range(3):
         F.mse_loss(net(x), y).backward()
         optimizer.step()
         schedule.step()
+"""),
+    ),
+    case(
+        "weights_shared_once_on_purpose",
+        _script("""
+shown = nn.Sequential(nn.Linear(4, 8), nn.Tanh(), nn.Linear(8, 2)).requires_grad_(False)
+for theirs, mine in zip(net.parameters(), shown.parameters()):
+    mine.data = theirs.data
+for x, y in batches:
+    optimizer.zero_grad()
+    F.mse_loss(net(x), y).backward()
+    optimizer.step()
+    shown(x)
 """),
     ),
     case(

@@ -50,7 +50,8 @@ def _check(history: History) -> Iterator[Hit]:
     for key, optimizer in history.program.optimizers.items():
         steps = [each for each in _leaves.steps(history) if each.optimizer == key]
         frozen = _always_frozen(steps)
-        for site, tensors in _by_freeze(history, frozen).items():
+        born = _born_frozen(history, frozen)
+        for site, tensors in (_by_freeze(history, frozen) | born).items():
             later = _joined_later(history, optimizer.made, tensors)
             everything = frozen == set(optimizer.tensors)
             wrong = _wrong_hands(history, optimizer, site, tensors)
@@ -132,6 +133,17 @@ def _by_freeze(history: History, tensors: set[int]) -> dict[RawSite, set[int]]:
         call = _freeze(history, tensor)
         if call is not None and call.site is not None:
             found.setdefault(call.site, set()).add(tensor)
+    return found
+
+
+def _born_frozen(history: History, tensors: set[int]) -> dict[RawSite, set[int]]:
+    """Return what was made frozen and never switched, by the line that made it."""
+    found: dict[RawSite, set[int]] = {}
+    for tensor in sorted(tensors):
+        facts = history.program.tensors.get(tensor)
+        made = None if facts is None else facts.made
+        if made is not None and _freeze(history, tensor) is None:
+            found.setdefault(made, set()).add(tensor)
     return found
 
 
