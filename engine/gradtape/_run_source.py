@@ -75,11 +75,15 @@ def both(F, grad{given}):
 """
 
 # Of formulas that are alike one will do for x * x. Not for x * x.detach(), whose
-# gradients belong to two tensors: each is to have an array of its own.
+# gradients belong to two tensors: each is to have an array of its own. Where nobody
+# sees the two before they are added up, that is done here, in place.
 _TWICE = """
 
 def twice(F, grad, v0, v1):
     found = f0(F, grad, v1)
+    if F.owns:
+        found += found
+        return found, None
     return found, found
 """
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import tracemalloc
 from collections.abc import Callable
 from typing import Any
 
@@ -99,6 +100,20 @@ def test_gradients_that_meet_are_added_in_place(
     assert "__add__" not in names
 
 
+def test_both_gradients_of_a_square_are_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    added: list[Any] = []
+    monkeypatch.setattr(
+        _graph_task.GraphTask, "add", lambda *given: added.append(given)
+    )
+    x = gradtape.tensor(values(1)[0], requires_grad=True)
+    y = x * 1.0
+    (y * y).exp().backward(gradtape.full(SIZE, 0.5))
+    assert not added
+    expected = torch.tensor(values(1)[0], requires_grad=True)
+    (expected * expected).exp().backward(torch.full(SIZE, 0.5))
+    np.testing.assert_allclose(x.grad.numpy(), expected.grad.numpy(), rtol=2e-5)
+
+
 PARTS = [
     lambda y: [y[0], y[1], y[-1], y[1]],
     lambda y: [y[:, :2000], y[:2, 1500:], y[:, ::3]],
@@ -131,6 +146,53 @@ def test_gradients_of_parts_leave_kept_gradients_alone() -> None:
         return [x.grad, *kept]
 
     both(program)
+
+
+# ---- reductions, by some rows at a time ----
+
+MANY_ROWS = 2 * _blocks.BLOCK // 1000 + 3, 1000
+
+REDUCTIONS = [
+    lambda x: x.logsumexp(0),
+    lambda x: x.logsumexp(1, keepdim=True),
+    lambda x: x.logsumexp((0, 1)),
+    lambda x: x.var(),
+    lambda x: x.std(0),
+    lambda x: x.var(1, keepdim=True),
+    lambda x: x.norm(),
+    lambda x: x.norm(dim=0),
+    lambda x: x.norm(dim=1),
+    lambda x: x.mean(),
+    lambda x: x.mean(1),
+    lambda x: x / (x * x).sum(0, keepdim=True).sqrt(),
+    lambda x: x / (x * x).mean(1, keepdim=True),
+    lambda x: x - x.mean(1, keepdim=True),
+]
+
+
+@pytest.mark.parametrize("reduce", REDUCTIONS)
+@pytest.mark.parametrize("special", [1.0, np.nan, np.inf, -np.inf])
+def test_reductions_of_many_rows(reduce: Any, special: float) -> None:
+    def program(t: Any) -> list[Any]:
+        first, second = values(2, *MANY_ROWS)
+        first[5, 7] = special
+        x = t.tensor(first, requires_grad=True)
+        y = reduce(x)
+        y.backward(t.tensor(second.ravel()[: y.numel()].reshape(tuple(y.shape))))
+        return [y, x.grad]
+
+    both(program)
+
+
+@pytest.mark.parametrize("reduce", REDUCTIONS[:9])
+def test_what_is_added_up_is_never_there_as_a_whole(reduce: Any) -> None:
+    x = gradtape.tensor(values(1, *MANY_ROWS)[0])
+    tracemalloc.start()
+    try:
+        reduce(x)
+        assert tracemalloc.get_traced_memory()[1] < 0.8 * x.nbytes
+    finally:
+        tracemalloc.stop()
 
 
 # ---- in-place ops ----

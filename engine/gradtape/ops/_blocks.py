@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
+
+from .._ownership import fits
 
 BLOCK = 1 << 16
 """Elements of a block: the seventeen passes of gelu over half a million float32 take
@@ -30,14 +32,34 @@ def want_blocks(xp: Any, first: Any, *others: Any) -> bool:
     )
 
 
-def in_blocks(xp: Any, compute: Callable[..., None], found: Any, *arrays: Any) -> Any:
+def want_rows(xp: Any, first: Any, *others: Any) -> bool:
+    """Tell whether several passes want blocks, where ``others`` may be broadcast."""
+    return want_blocks(xp, first) and all(fits(first, each) for each in others)
+
+
+def in_blocks(xp: Any, compute: Callable[..., Any], found: Any, *arrays: Any) -> Any:
     """Fill ``found`` by calls of ``compute(xp, part of found, *parts of arrays)``.
 
-    All are contiguous and of one shape. Other libraries' arrays are one block.
+    ``found`` is contiguous, ``arrays`` have its shape or are broadcast to it.
     """
-    flat = [a.reshape(-1) for a in (found, *arrays)]
-    size = flat[0].size
-    step = BLOCK if xp is np else max(size, 1)
-    for begin in range(0, size, step):
-        compute(xp, *(a[begin : begin + step] for a in flat))
+    parts = [found, *arrays]
+    if all(np.shape(a) == found.shape and a.flags.c_contiguous for a in arrays):
+        parts = [a.reshape(-1) for a in parts]
+    for block in rows_of(xp, *parts):
+        compute(xp, *block)
     return found
+
+
+def rows_of(xp: Any, first: Any, *others: Any) -> Iterator[list[Any]]:
+    """Cut ``first`` into blocks of some rows, and what is not broadcast to it, too.
+
+    Other libraries' arrays are one block.
+    """
+    count, arrays = len(first), (first, *others)
+    step = max(1, BLOCK * count // max(first.size, 1)) if xp is np else max(count, 1)
+    cut = [np.ndim(a) == first.ndim and len(a) == count for a in arrays]
+    for begin in range(0, count, step):
+        yield [
+            a[begin : begin + step] if is_cut else a
+            for a, is_cut in zip(arrays, cut, strict=True)
+        ]

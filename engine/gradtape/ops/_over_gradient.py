@@ -45,5 +45,6 @@ def above_zero_only(grad: Any, result: Any) -> Any:
 
 def _zero_unless_above(xp: Any, grad: Any, result: Any) -> None:
     bits = grad.view("int32" if grad.itemsize == 4 else "int64")
-    mask = (result <= 0).view(np.int8)
-    xp.bitwise_and(bits, xp.subtract(mask, 1, mask), bits)  # none, or all ones
+    kept = (result <= 0).view(np.int8)
+    kept -= 1  # all ones, or none
+    xp.bitwise_and(bits, kept, bits)

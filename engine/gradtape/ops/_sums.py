@@ -7,10 +7,13 @@ row that BLAS adds up at once is short enough to be as accurate.
 from __future__ import annotations
 
 import functools
+from collections.abc import Callable
 from math import prod
 from typing import Any
 
 import numpy as np
+
+from ._blocks import rows_of, want_rows
 
 SHORT, LONG = 16, 4096
 """Lengths of rows for which BLAS adds up: there it is as accurate as NumPy's sum."""
@@ -44,6 +47,34 @@ def sums(xp: Any, array: Any, axes: tuple[int, ...]) -> Any:
                 rows = array.reshape(length, -1)
                 return np.ones(length, array.dtype).dot(rows).reshape(shape[count:])
     return xp.add.reduce(array, axis=axes)
+
+
+def sums_of(
+    xp: Any,
+    compute: Callable[..., Any],
+    axes: tuple[int, ...],
+    array: Any,
+    *others: Any,
+) -> Any:
+    """Sum what ``compute(xp, found, array, *others)`` leaves in ``found``.
+
+    Of a large array it is never there as a whole: a block at a time is computed, and
+    added up from the cache. ``others`` are broadcast to ``array``.
+    """
+    if not want_rows(xp, array, *others):
+        found = xp.empty_like(array)
+        compute(xp, found, array, *others)
+        return sums(xp, found, axes)
+    if not others and len(axes) == array.ndim:
+        array, axes = array.reshape(-1), (0,)
+    found, scratch = list[Any](), None
+    for rows in rows_of(xp, array, *others):
+        if scratch is None:
+            scratch = np.empty_like(rows[0])
+        part = scratch[: len(rows[0])]
+        compute(xp, part, *rows)
+        found.append(sums(xp, part, axes))
+    return np.add.reduce(found, axis=0) if 0 in axes else np.concatenate(found)
 
 
 def total(array: Any) -> Any:

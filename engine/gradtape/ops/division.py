@@ -9,11 +9,10 @@ import numpy as np
 from .._define import OPS, Array, Operand, method, op, pointwise
 from .._fast import Option
 from .._inplace import in_place
-from .._node_layout import LARGE
 from .._sparse import SparseArray
 from .._sparse_products import floored
 from .._tensor import Tensor
-from ._blocks import in_blocks, want_blocks
+from ._blocks import in_blocks, want_rows
 from ._operand import (
     HIDDEN,
     POINTWISE,
@@ -82,29 +81,17 @@ def _div_rounded(xp: Any, self: Operand, other: Operand, *, rounding_mode: Any) 
 
 
 def _into_divisor(F: Any, grad: Any, self: Any, other: Any) -> Any:
-    if F.raw and want_blocks(np, grad, self, other):
+    if F.raw and want_rows(np, grad, self, other):
         found = np.empty(grad.shape, grad.dtype)
         return in_blocks(np, _into_divisor_block, found, grad, self, other)
     found = self / other
-    if not F.raw or grad.size < LARGE or grad.dtype.kind != "f":
-        return -grad * F.conj(found / other)
-    if found.shape != grad.shape or found.dtype != grad.dtype:
-        return -grad * (found / other)
-    if other.size < found.size:  # in memory that is ours
-        found /= -other
-        found *= grad
-        return found
-    found /= other
-    found *= grad
-    found *= -1
-    return found
+    return -grad * F.conj(found / other)
 
 
 def _into_divisor_block(xp: Any, found: Any, grad: Any, self: Any, other: Any) -> None:
-    xp.divide(self, other, found)
-    found /= other
-    found *= grad
-    xp.negative(found, found)
+    xp.divide(self, -other, found)
+    xp.divide(found, other, found)
+    xp.multiply(found, grad, found)
 
 
 @op(

@@ -5,11 +5,13 @@ from __future__ import annotations
 import warnings
 from typing import Any
 
+import numpy as np
+
 from .._define import Array, method, op
 from .._dtypes import DTYPE_OF
-from .._node_layout import LARGE
 from .._site import user_stacklevel
 from .._tensor import Tensor
+from ._blocks import in_blocks, want_rows
 from ._operand import HIDDEN
 from ._reduction import (
     as_dims,
@@ -22,7 +24,7 @@ from ._reduction import (
     wide,
 )
 from ._signature import ABSENT, dim_argument
-from ._sums import sums, total_of_squares
+from ._sums import sums, sums_of
 
 _NO_FREEDOM = (
     "{name}(): degrees of freedom is <= 0. Correction should be strictly less than the "
@@ -70,13 +72,14 @@ def _variance(
 
 def _squares_apart(xp: Any, data: Any, centre: Any, axes: tuple[int, ...]) -> Any:
     """Sum the squares of what lies between the elements and their mean."""
-    apart = data - centre
     if data.dtype.kind == "c":
-        return xp.add.reduce(xp.abs(apart) ** 2, axis=axes)
-    if len(axes) == data.ndim:
-        return total_of_squares(xp, apart)
-    apart *= apart
-    return sums(xp, apart, axes)
+        return xp.add.reduce(xp.abs(data - centre) ** 2, axis=axes)
+    return sums_of(xp, _square_apart, axes, data, centre)
+
+
+def _square_apart(xp: Any, found: Any, x: Any, centre: Any) -> None:
+    xp.subtract(x, centre, found)
+    xp.multiply(found, found, found)
 
 
 def _var_backward(
@@ -84,14 +87,19 @@ def _var_backward(
 ) -> Any:
     shape = tuple(self.shape)
     scale = _freedom(shape, dim, correction)
-    apart = self - F.mean(self, dim, True)
+    mean = F.mean(self, dim, True)
     steep = (2.0 / scale if scale else float("inf")) * restored(
         F, grad, shape, dim, keepdim
     )
-    if F.raw and apart.size >= LARGE and apart.dtype == steep.dtype:
-        apart *= steep  # in memory that is ours
-        return apart
-    return steep * apart
+    if F.raw and want_rows(np, self, mean, steep):
+        found = np.empty(shape, self.dtype)
+        return in_blocks(np, _times_apart, found, self, mean, steep)
+    return steep * (self - mean)
+
+
+def _times_apart(xp: Any, found: Any, x: Any, mean: Any, steep: Any) -> None:
+    xp.subtract(x, mean, found)
+    xp.multiply(found, steep, found)
 
 
 def _std_backward(

@@ -13,11 +13,12 @@ from .._dtypes import DTYPE_OF
 from .._dtypes import dtype as DType
 from .._node_layout import LARGE
 from .._tensor import Tensor
+from ._blocks import in_blocks, want_rows
 from ._operand import HIDDEN
 from ._product import scalar_name
 from ._reduction import as_dims, axes_of, finish, in_dtype, kept_shape, restored, wide
 from ._signature import ABSENT, dim_argument
-from ._sums import sums, total_of_squares
+from ._sums import sums_of, total_of_squares
 from .arithmetic import NO_BOOL_MINUS
 
 
@@ -33,6 +34,9 @@ def norm_backward(
     if p == 1:
         return F.sgn(self) * grad
     if p == 2:
+        if F.raw and want_rows(np, self, norm, grad) and norm.all():
+            found = np.empty(shape, self.dtype)
+            return in_blocks(np, _unit_times, found, self, norm, grad)
         return _times(F, _unit(F, self, norm), grad)
     if p in (inf, -inf):
         size = F.abs(self)
@@ -46,6 +50,11 @@ def norm_backward(
     if p < 2:
         return F.sgn(self) * F.abs(self) ** (p - 1) * scale
     return self * F.abs(self) ** (p - 2) * scale
+
+
+def _unit_times(xp: Any, found: Any, x: Any, norm: Any, grad: Any) -> None:
+    xp.divide(x, norm, found)
+    xp.multiply(found, grad, found)
 
 
 def _unit(F: Any, self: Any, norm: Any) -> Any:
@@ -68,7 +77,7 @@ def _norm_of(xp: Any, self: Any, p: float, axes: Any) -> Any:
     if p == 2 and self.dtype.kind == "f" and self.itemsize > 2:
         whole = len(axes) == self.ndim
         return xp.sqrt(
-            total_of_squares(xp, self) if whole else sums(xp, self * self, axes)
+            total_of_squares(xp, self) if whole else sums_of(xp, _square, axes, self)
         )
     size = xp.abs(self)
     size = size.astype(wide(size), copy=False)
@@ -83,6 +92,10 @@ def _norm_of(xp: Any, self: Any, p: float, axes: Any) -> Any:
     if p == 2:
         return xp.sqrt(xp.add.reduce(size * size, axis=axes))
     return xp.add.reduce(size**p, axis=axes) ** (1 / p)
+
+
+def _square(xp: Any, found: Any, x: Any) -> None:
+    xp.multiply(x, x, found)
 
 
 def _check_norm(_name: str, self: Tensor, _p: Any, dim: Any, _k: Any, dt: Any) -> None:
@@ -153,12 +166,25 @@ def _logsumexp_backward(
 ) -> Any:
     shape = tuple(self.shape)
     grad = restored(F, grad, shape, dim, keepdim)
-    parts = self - restored(F, result, shape, dim, keepdim)
+    result = restored(F, result, shape, dim, keepdim)
+    if F.raw and want_rows(np, self, result, grad):
+        found = np.empty(shape, self.dtype)
+        return in_blocks(np, _share_block, found, self, result, grad)
+    parts = self - result
     if type(parts) is np.ndarray and parts.size >= LARGE:
         parts = np.exp(parts, parts)  # in memory that is ours
     else:
         parts = F.exp(parts)
     return _times(F, F.conj(parts), grad)
+
+
+def _share_block(xp: Any, found: Any, x: Any, result: Any, grad: Any) -> None:
+    _exp_apart(xp, found, x, result)
+    xp.multiply(found, grad, found)
+
+
+def _exp_apart(xp: Any, found: Any, x: Any, top: Any) -> None:
+    xp.exp(xp.subtract(x, top, found), found)
 
 
 @op(
@@ -180,8 +206,7 @@ def _logsumexp(xp: Any, self: Array, dim: Any, keepdim: bool) -> Any:
         top = xp.where(xp.isfinite(top), top, 0)
     else:
         top = self.dtype.type(0)
-    parts = xp.asarray(self - top)
-    total = xp.asarray(xp.log(sums(xp, xp.exp(parts, parts), axes)))
+    total = xp.asarray(xp.log(sums_of(xp, _exp_apart, axes, self, top)))
     total = total.reshape(kept_shape(self.shape, axes))
     found = xp.asarray(total + top).astype(self.dtype, copy=False)
     return finish(xp, found.squeeze(axes), self.shape, axes, keepdim)

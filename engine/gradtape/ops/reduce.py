@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from math import prod as prod_of
 from typing import Any
 
 from .._define import FUNCTIONS, Array, method, op, pointwise
@@ -137,8 +136,10 @@ def _mean_kernel(xp: Any, self: Array, dim: Any = None, keepdim: bool = False) -
 
 
 def _mean_backward(F: Any, grad: Any, shape: Any, dim: Any, keepdim: bool) -> Any:
-    # Spread, then divided: the quotients have memory of their own, and may be written.
-    return spread_back(F, grad, shape, dim, keepdim) / count_in(shape, dim)
+    count = count_in(shape, dim)
+    if F.raw:  # and in memory of its own, which may be written
+        return spread_back(F, grad / count, shape, dim, keepdim).copy()
+    return spread_back(F, grad, shape, dim, keepdim) / count
 
 
 def _check_mean(name: str, self: Tensor, *options: Any) -> None:
@@ -166,8 +167,8 @@ _mean_plain = pointwise(
     "mean",
     _fast_mean,
     {
-        "self": lambda F, grad, self_shape: (
-            F.expand(grad, self_shape) / max(prod_of(self_shape), 1)
+        "self": lambda F, grad, self_shape: _mean_backward(
+            F, grad, self_shape, None, False
         )
     },
     key="_mean_plain",
@@ -182,8 +183,8 @@ _mean_plain = pointwise(
 
 @op(
     {
-        "self": lambda F, grad, self_shape: (
-            F.expand(grad, self_shape) / count_in(self_shape, None)
+        "self": lambda F, grad, self_shape: _mean_backward(
+            F, grad, self_shape, None, False
         )
     },
     name="mean",
