@@ -16,19 +16,22 @@ BLOCK = 1 << 16
 
 def want_blocks(xp: Any, first: Any, *others: Any) -> bool:
     """Tell whether arrays are so large, and lie so, that several passes want blocks."""
+    return is_plain(xp, first, BLOCK) and all(
+        is_plain(xp, each, BLOCK)
+        and each.shape == first.shape
+        and each.dtype is first.dtype
+        for each in others
+    )
+
+
+def is_plain(xp: Any, array: Any, least: int) -> bool:
+    """Tell whether an array is NumPy's, of real floats, contiguous and that large."""
     return (
         xp is np
-        and type(first) is np.ndarray
-        and first.size > BLOCK
-        and first.dtype.char in "fd"
-        and bool(first.flags.c_contiguous)
-        and all(
-            type(each) is np.ndarray
-            and each.shape == first.shape
-            and each.dtype is first.dtype
-            and each.flags.c_contiguous
-            for each in others
-        )
+        and type(array) is np.ndarray
+        and array.size > least
+        and array.dtype.char in "fd"
+        and bool(array.flags.c_contiguous)
     )
 
 

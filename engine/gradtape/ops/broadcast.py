@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+
 from .._define import Array, method, public
 from .._errors import type_in_graph
 from .._operands import broadcast_error
@@ -29,7 +31,22 @@ def expand(xp: Any, self: Array, size: Sizes, implicit: bool = False) -> Any:
     if -1 in size:
         lead = len(size) - self.ndim
         size = tuple(self.shape[d - lead] if n == -1 else n for d, n in enumerate(size))
-    return self if self.shape == size else xp.broadcast_to(self, size)
+    if self.shape == size:
+        return self
+    if xp is np and not self.ndim and self.dtype.char in "fd":
+        return _repeated(self, size)
+    return xp.broadcast_to(self, size)
+
+
+def _repeated(number: Any, size: Sizes) -> Any:
+    """Do what broadcast_to does for one number in a tenth of the time.
+
+    So every gradient of a total begins.
+    """
+    one = np.asarray(number)
+    found = np.ndarray(size, one.dtype, one, strides=(0,) * len(size))
+    found.flags.writeable = False
+    return found
 
 
 @method("expand")

@@ -72,10 +72,11 @@ def _refusal(name: str, place: str, position: int, given: Any) -> TypeError:
 
 
 def _check_operands(name: str, first: Any, second: Any, last: str = "other") -> None:
-    for position, (place, tensor) in enumerate((("input", first), (last, second)), 1):
-        if not isinstance(tensor, Tensor):
-            raise _refusal(name, place, position, tensor)
-    if first.dim() == 0 or second.dim() == 0:
+    if not isinstance(first, Tensor):
+        raise _refusal(name, "input", 1, first)
+    if not isinstance(second, Tensor):
+        raise _refusal(name, last, 2, second)
+    if first._data.ndim == 0 or second._data.ndim == 0:
         raise RuntimeError(
             f"both arguments to {name} need to be at least 1D, but they are "
             f"{first.dim()}D and {second.dim()}D"

@@ -18,6 +18,7 @@ from ._reduction import (
     finish,
     in_dtype,
     in_whole,
+    restored,
     spread_back,
     wide,
 )
@@ -136,10 +137,12 @@ def _mean_kernel(xp: Any, self: Array, dim: Any = None, keepdim: bool = False) -
 
 
 def _mean_backward(F: Any, grad: Any, shape: Any, dim: Any, keepdim: bool) -> Any:
+    if dim is not None:
+        grad = restored(F, grad, shape, dim, keepdim)
     count = count_in(shape, dim)
     if F.raw:  # and in memory of its own, which may be written
-        return spread_back(F, grad / count, shape, dim, keepdim).copy()
-    return spread_back(F, grad, shape, dim, keepdim) / count
+        return F.expand(grad / count, tuple(shape)).copy()
+    return F.expand(grad, tuple(shape)) / count
 
 
 def _check_mean(name: str, self: Tensor, *options: Any) -> None:
