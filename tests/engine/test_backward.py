@@ -35,6 +35,15 @@ def broadcast(t):
     return x.grad, y.grad
 
 
+def total_of_one(t):
+    given, x = t.tensor(2.0), t.ones(1, requires_grad=True)
+    seen = []
+    (y := x * 1).register_hook(seen.append)
+    (y.sum() + x.mean()).backward(given)
+    x.grad.mul_(5)
+    return given, x.grad, seen[0].stride(), seen[0].tolist()
+
+
 def gradient_given(t):
     x = t.tensor([1.0, 2.0], requires_grad=True)
     (x * x).backward(t.tensor([1.0, 10.0]))
