@@ -55,7 +55,7 @@ def check_derivative(function: Callable[..., Any], *inputs: Any) -> DerivativeRe
     >>> gradviz.check_derivative(torch.exp, torch.tensor([2.0]))
     The derivative agrees with finite differences.
     """
-    from gradviz._capture._loop_check import check_derivative as first_difference
+    from gradviz._capture.loop.check import check_derivative as first_difference
 
     found = first_difference(_library(inputs), function, inputs)
     if found is None:
@@ -78,7 +78,7 @@ def check_node(node: Any, root: Any) -> tuple[DerivativeReport, tuple[str, ...]]
     sentence, where the forward cannot be run again.
     """
     from gradviz._capture._own import probing
-    from gradviz._capture._rerun import forward_of
+    from gradviz._capture.gradtape.rerun import forward_of
 
     if node.name().endswith("AccumulateGrad"):
         raise CaptureError("it adds a gradient to a leaf, and computes none")

@@ -45,9 +45,9 @@ def read_graph(
             + _described(loss)
         )
     if all(map(_is_gradtape, found)):
-        from gradviz._capture._finished import read_graph as read
+        from gradviz._capture.gradtape.finished import read_graph as read
     elif all(map(_is_torch, found)):
-        from gradviz._capture._torch_finished import read_graph as read
+        from gradviz._capture.pytorch.finished import read_graph as read
     else:
         raise CaptureError("expected tensors of one engine, got some of each")
     roots = [tensor for tensor in found if tensor.requires_grad]

@@ -53,7 +53,7 @@ def _graph(log: Any, first: int, frame: FrameType | None, title: str) -> ir.Snap
         return _without(title, _NOTHING_ALIVE)
     if not _is_small({loss.grad_fn for loss in losses}):
         return _without(title, _TOO_LARGE)
-    from gradviz._capture._finished import graph_of_ends
+    from gradviz._capture.gradtape.finished import graph_of_ends
 
     return graph_of_ends(losses, frame, title=title)
 
@@ -67,7 +67,7 @@ def _results(event: Any) -> tuple[Any, ...]:
 
 def _read_on(log: Any, wanted: set[int], frame: FrameType | None) -> None:
     """Let PyTorch's log read what it left out: it logs less than a recording."""
-    from gradviz._capture._torch_values import grad_fn_of
+    from gradviz._capture.pytorch.values import grad_fn_of
 
     with log.torch._C.DisableTorchFunction():
         names = names_in_frame(frame, log.torch.Tensor)
@@ -83,7 +83,7 @@ def _read_on(log: Any, wanted: set[int], frame: FrameType | None) -> None:
 
 
 def _of_torch(log: Any, first: int, ends: list[Any], title: str) -> ir.Snapshot:
-    from gradviz._capture._torch_snapshot import TorchSnapshot
+    from gradviz._capture.pytorch.snapshot import TorchSnapshot
 
     known = log.program.nodes
     reached = dict.fromkeys(key for key in ends if key in known)

@@ -24,7 +24,7 @@ from gradviz._capture._raw import (
 from gradviz.live import FLOW_NUMBERS, FLOW_POINTS, STATISTICS, Delta, FlowTail
 
 if TYPE_CHECKING:
-    from gradviz._capture._recorder import Recorder
+    from gradviz._capture.gradtape.recorder import Recorder
 
 _BINS = 32
 _FEWEST_STEPS = 16  # of the flow in a delta, however many layers there are

@@ -66,7 +66,7 @@ def open_log(engine: Engine, *, scan: bool = True) -> RunLog:
     'mul'
     """
     if engine == "gradtape":
-        from gradviz._capture._gradtape_log import GradtapeLog
+        from gradviz._capture.gradtape.log import GradtapeLog
 
         return GradtapeLog(scan=scan)
     if importlib.util.find_spec("torch") is None:
@@ -74,6 +74,6 @@ def open_log(engine: Engine, *, scan: bool = True) -> RunLog:
             "PyTorch is not installed here. Install it, or run the program on gradtape "
             "with `--engine gradtape`."
         )
-    from gradviz._capture._torch_log import TorchLog
+    from gradviz._capture.pytorch.log import TorchLog
 
     return TorchLog(scan=scan)

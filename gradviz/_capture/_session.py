@@ -165,10 +165,10 @@ class Session:
 
     def _recorder(self, engine: Engine) -> GraphRecorder:
         if engine == "gradtape":
-            from gradviz._capture._recorder import Recorder
+            from gradviz._capture.gradtape.recorder import Recorder
 
             return Recorder(title=self.title, values=self._values, steps=self._steps)
-        from gradviz._capture._torch_recorder import TorchRecorder
+        from gradviz._capture.pytorch.recorder import TorchRecorder
 
         return TorchRecorder(title=self.title, values=self._values, steps=self._steps)
 
@@ -245,7 +245,7 @@ def _source_of(part: _Part) -> StepSource:
         from gradviz._capture._live import GradtapeSource
 
         return GradtapeSource(recorder)
-    from gradviz._capture._torch_live import TorchSource
+    from gradviz._capture.pytorch.live import TorchSource
 
     return TorchSource(recorder)
 

@@ -107,7 +107,7 @@ def _statistics(library: Any, gradient: Any) -> ir.Statistics | None:
     if gradient is None:
         return None
     if library.__name__ == "torch":
-        from gradviz._capture._torch_summary import statistics as of_tensor
+        from gradviz._capture.pytorch.summary import statistics as of_tensor
 
         return of_tensor(library, gradient)
     from gradviz._capture._stats import statistics

@@ -23,7 +23,7 @@ from collections.abc import Callable
 from typing import Any
 
 import gradviz
-from gradviz._capture._torch_finished import TorchFinished
+from gradviz._capture.pytorch.finished import TorchFinished
 from tests.gradviz.whole_models import MODELS
 
 

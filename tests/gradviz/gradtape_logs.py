@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import Any, TypeVar
 
 import gradtape as torch
-from gradviz._capture._gradtape_log import GradtapeLog
+from gradviz._capture.gradtape.log import GradtapeLog
 from gradviz.program.events import Call, Event
 from gradviz.program.records import Program
 

@@ -241,7 +241,7 @@ def test_a_recording_can_be_asked_before_it_ends():
 def test_what_cannot_be_recorded_is_noted_and_the_block_runs(
     monkeypatch: pytest.MonkeyPatch,
 ):
-    from gradviz._capture._gradtape_log import GradtapeLog
+    from gradviz._capture.gradtape.log import GradtapeLog
 
     def broken(self: object) -> None:
         raise ValueError("a bug of ours")

@@ -10,7 +10,7 @@ import pytest
 
 import gradtape as torch
 from gradtape import nn
-from gradviz._capture._gradtape_log import GradtapeLog
+from gradviz._capture.gradtape.log import GradtapeLog
 from gradviz.program.events import Call
 
 
@@ -68,7 +68,7 @@ def test_brief_notes_say_what_full_notes_say(
 ) -> None:
     brief, kinds = _calls(program)
     assert "brief" in kinds
-    whole = "gradviz._capture._gradtape_log.bind_simply"
+    whole = "gradviz._capture.gradtape.log.bind_simply"
     monkeypatch.setattr(whole, lambda log: lambda *args: False)
     full, kinds = _calls(program)
     assert "brief" not in kinds

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import gradtape as torch
-from gradviz._capture._gradtape_log import GradtapeLog
+from gradviz._capture.gradtape.log import GradtapeLog
 from gradviz.program.events import Backward
 from gradviz.program.places import Places
 from tests.gradviz.gradtape_logs import calls, leaf, logged, of

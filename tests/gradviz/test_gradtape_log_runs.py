@@ -16,8 +16,8 @@ import pytest
 import gradtape as torch
 from gradtape import nn
 from gradtape.nn import functional as F
-from gradviz._capture import _gradtape_log
-from gradviz._capture._gradtape_log import GradtapeLog
+from gradviz._capture.gradtape import log as gradtape_log
+from gradviz._capture.gradtape.log import GradtapeLog
 from gradviz.program.events import Backward, Call, Raised
 
 SCANS = pytest.mark.parametrize("scan", [True, False])
@@ -83,7 +83,7 @@ def test_functions_are_put_back_where_opening_fails(
     def fail(*_: object) -> None:
         raise LookupError
 
-    monkeypatch.setattr(_gradtape_log, "stand_in_for_attributes", fail)
+    monkeypatch.setattr(gradtape_log, "stand_in_for_attributes", fail)
     before = torch.add
     with pytest.raises(LookupError):
         GradtapeLog().__enter__()
@@ -122,8 +122,8 @@ def test_a_failing_pass_keeps_no_tensor_alive() -> None:
 
 @SCANS
 def test_memory_is_bounded(monkeypatch: pytest.MonkeyPatch, scan: bool) -> None:
-    monkeypatch.setattr(_gradtape_log, "MOST_WITHOUT_VALUES", 200)
-    monkeypatch.setattr(_gradtape_log, "MAX_EVENTS", 400)
+    monkeypatch.setattr(gradtape_log, "MOST_WITHOUT_VALUES", 200)
+    monkeypatch.setattr(gradtape_log, "MAX_EVENTS", 400)
     with GradtapeLog(scan=scan) as log:
         train(60)
     program = log.program

@@ -11,10 +11,10 @@ from typing import Any
 
 import pytest
 
-from gradviz._capture._loop import LoopLog
-from gradviz._capture._loop_check import check_derivative
-from gradviz._capture._loop_pure import is_repeatable
 from gradviz._capture._program import Engine, open_log
+from gradviz._capture.loop.check import check_derivative
+from gradviz._capture.loop.log import LoopLog
+from gradviz._capture.loop.pure import is_repeatable
 from gradviz.program.history import History
 from gradviz.program.records import Program
 

@@ -9,7 +9,7 @@ import gradviz
 
 
 def test_a_long_recording_does_not_grow():
-    from gradviz._capture._recorder import Recorder
+    from gradviz._capture.gradtape.recorder import Recorder
 
     w = gt.ones(3, requires_grad=True)
 

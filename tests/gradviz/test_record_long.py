@@ -5,12 +5,12 @@ from __future__ import annotations
 import pytest
 
 import gradtape as torch
-from gradviz._capture import _steps
-from gradviz._capture._recorder import Recorder
+from gradviz._capture.gradtape import steps
+from gradviz._capture.gradtape.recorder import Recorder
 
 
 def test_events_without_a_graph_are_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(_steps, "_MOST_EVENTS", 100)
+    monkeypatch.setattr(steps, "_MOST_EVENTS", 100)
     recorder = Recorder(title="evaluation")
     recorder.begin(None)
     w = torch.ones(2, requires_grad=True)

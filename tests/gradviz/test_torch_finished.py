@@ -18,7 +18,7 @@ import torch
 import gradviz
 from gradviz import ir
 from gradviz._capture import read_graph
-from gradviz._capture._torch_finished import TorchFinished
+from gradviz._capture.pytorch.finished import TorchFinished
 from gradviz.ir_validate import validate
 
 

@@ -11,8 +11,8 @@ import torch
 import gradtape
 import gradviz
 from gradviz import ir
-from gradviz._capture import _torch_values
-from gradviz._capture._torch_views import Layout, view_layouts
+from gradviz._capture.pytorch import values
+from gradviz._capture.pytorch.views import Layout, view_layouts
 from gradviz.ir_validate import validate
 
 # PyTorch keeps these where gradtape has no need to, or under another name.
@@ -312,7 +312,7 @@ def test_a_write_into_a_part_says_which_op_and_where():
 def test_a_long_recording_forgets_the_storages_of_long_ago(
     monkeypatch: pytest.MonkeyPatch,
 ):
-    monkeypatch.setattr(_torch_values, "MAX_EVENTS", 100)
+    monkeypatch.setattr(values, "MAX_EVENTS", 100)
     weight = torch.ones(3, requires_grad=True)
     with gradviz.record(engine="torch", findings=False) as recorder:
         for _ in range(300):

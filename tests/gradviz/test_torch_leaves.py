@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from gradviz._capture._torch_log import TorchLog
+from gradviz._capture.pytorch.log import TorchLog
 from gradviz.program.events import Call, ModuleCall
 
 torch = pytest.importorskip("torch")
@@ -123,7 +123,7 @@ def test_most_modules_of_a_loop_pass_without_the_mode(
         begun.append(op.name)
         return original(self, op, *rest)
 
-    monkeypatch.setattr("gradviz._capture._torch_calls.TorchCalls.begin", begin)
+    monkeypatch.setattr("gradviz._capture.pytorch.calls.TorchCalls.begin", begin)
     log, _ = _run(True, _mlp)
     assert len([call for call in _calls(log) if call.op == "linear"]) == 2 * _STEPS
     assert begun.count("linear") < _STEPS

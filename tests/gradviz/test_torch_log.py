@@ -14,7 +14,7 @@ import pytest
 import torch
 from torch import nn
 
-from gradviz._capture._torch_log import TorchLog
+from gradviz._capture.pytorch.log import TorchLog
 from gradviz.program.events import Backward, Call, HookRan, HookRegistered, ModeSwitched
 from gradviz.program.records import Program
 

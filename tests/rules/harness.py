@@ -162,10 +162,10 @@ def executed(case: Case, recorder: Any) -> Generator[Ran, None, None]:
 def _recorded(program: Program) -> Any:
     """Return the context manager that fills the log while a program runs."""
     if program.engine == "gradtape":
-        from gradviz._capture._gradtape_log import GradtapeLog
+        from gradviz._capture.gradtape.log import GradtapeLog
 
         return GradtapeLog(program)
-    from gradviz._capture._torch_log import TorchLog
+    from gradviz._capture.pytorch.log import TorchLog
 
     return TorchLog(program)
 

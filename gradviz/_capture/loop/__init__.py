@@ -1,0 +1,1 @@
+"""The training loop, as the public API of either engine shows it."""

@@ -1,0 +1,1 @@
+"""Graphs and runs of real PyTorch, as records."""

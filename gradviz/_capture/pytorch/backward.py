@@ -1,0 +1,280 @@
+"""Logs PyTorch's backward passes: what each was about to walk, and what ran."""
+
+from __future__ import annotations
+
+import functools
+import time
+import weakref
+from threading import get_ident
+from typing import TYPE_CHECKING, Any, Literal, cast
+
+from gradviz._capture.loop.base import Patches, unseen
+from gradviz._capture.pytorch.ahead import MOST_NODES, Ahead
+from gradviz._capture.pytorch.begun import Begun
+from gradviz._capture.pytorch.values import grad_fn_of
+from gradviz.program.events import Backward
+from gradviz.program.values import NodeRun, RawSite, Value
+
+if TYPE_CHECKING:
+    from gradviz._capture.pytorch.log import TorchLog
+
+MOST_HOOKED = 50_000  # nodes of one pass whose gradients are summarized
+
+
+class TorchBackward:
+    """Wraps the two ways into a backward pass, and the engine below them."""
+
+    def __init__(self, torch: Any, log: TorchLog) -> None:
+        self.torch = torch
+        self.log = log
+        self._peek = torch._C._autograd._get_sequence_nr
+        self._patches = Patches()
+
+    def install(self) -> None:
+        """Put the wrappers in place."""
+        autograd = self.torch.autograd
+        for api in ("backward", "grad"):
+            self._patches.set(autograd, api, self._wrap(api, getattr(autograd, api)))
+        engine = "_engine_run_backward"
+        run = self._wrap_engine(getattr(autograd, engine))
+        self._patches.set(autograd, engine, run)
+
+    def remove(self) -> None:
+        """Put the functions of PyTorch back."""
+        self._patches.restore()
+
+    def _wrap(self, api: Literal["backward", "grad"], original: Any) -> Any:
+        log, quiet = self.log, self.torch._C.DisableTorchFunction
+
+        @unseen
+        @functools.wraps(original)
+        def run(*args: Any, **kwargs: Any) -> Any:
+            __tracebackhide__ = True
+            # muted: we compute something ourselves, or this is our own second turn
+            if log.muted or not log.is_home():
+                return original(*args, **kwargs)
+            log.pause()
+            try:
+                with quiet():
+                    entry = log.try_(self._begin, api, args, kwargs)
+                if entry is None:
+                    return original(*args, **kwargs)
+                try:
+                    result = original(*args, **kwargs)
+                except BaseException as error:
+                    entry.unhook()
+                    with quiet():
+                        log.try_(self._failed, entry, error)
+                    raise
+                if entry.handles:
+                    entry.unhook()
+                log.try_(self._end, entry, result)
+                return result
+            finally:
+                log.resume()
+
+        return run
+
+    def _wrap_engine(self, original: Any) -> Any:
+        log = self.log
+
+        @unseen
+        @functools.wraps(original)
+        def run(*args: Any, **kwargs: Any) -> Any:
+            __tracebackhide__ = True
+            if log.muted != 1 or not log.is_home():
+                return original(*args, **kwargs)
+            # Hooks and the user's own Functions are part of the run.
+            before = log.wake()
+            try:
+                return original(*args, **kwargs)
+            finally:
+                log.doze(before)
+
+        return run
+
+    # ---- before ---------------------------------------------------------------------
+
+    def preflight(self, root: Any) -> Backward:
+        """Log a pass from this tensor that is not to run."""
+        begun = Begun("backward", [root], [], [], False, False)
+        event = self._event(begun, *self.log.place())
+        self.log.graph.walk(self._nodes([root]), event)
+        return event
+
+    def _begin(
+        self, api: Literal["backward", "grad"], args: Any, kwargs: dict[str, Any]
+    ) -> _Pass:
+        begun = Begun.of(self.torch.Tensor, api, args, kwargs)
+        log = self.log
+        site, stack = log.place()
+        nodes = self._nodes(begun.roots)
+        ahead = log.graph.glance_ahead(nodes, site)
+        if ahead is not None:
+            return self._note(begun, ahead, site, stack)
+        event = self._event(begun, site, stack)
+        entry = _Pass(begun, self._peek(), event.index, event)
+        reached = log.graph.look_ahead(nodes, event)
+        log.loop.before_backward(event.nodes)
+        if (log.scan or log.detailed) and len(reached) <= MOST_HOOKED:
+            self._hook(entry, reached)
+        return entry
+
+    def _note(
+        self, begun: Begun, ahead: Ahead, site: RawSite | None, stack: Any
+    ) -> _Pass:
+        """Log a pass whose graph holds nothing new."""
+        log, (numbers, leaves) = self.log, ahead
+        count = len(numbers) + len(leaves)
+        index = log.note(
+            "backward",
+            site,
+            stack,
+            get_ident(),
+            begun.api,
+            *begun.ends(self.torch.Tensor, log.glance),
+            begun.retain,
+            begun.create,
+            numbers if count <= MOST_NODES else None,
+            leaves,
+            count,
+            (),
+            (),
+        )
+        log.loop.before_backward(number + 1 for number in numbers)
+        return _Pass(begun, self._peek(), index, None, numbers)
+
+    def _event(self, begun: Begun, site: RawSite | None, stack: Any) -> Backward:
+        value = self.log.program.value
+        roots, inputs, gradients = [
+            tuple([None if each is None else value(each) for each in several])
+            for several in begun.ends(self.torch.Tensor, self.log.glance)
+        ]
+        event = Backward(
+            index=-1,
+            site=site,
+            stack=stack,
+            thread=get_ident(),
+            api=begun.api,
+            roots=cast(tuple[Value, ...], roots),
+            inputs=cast(tuple[Value, ...], inputs),
+            gradients=gradients,
+            retain_graph=begun.retain,
+            create_graph=begun.create,
+        )
+        self.log.append(event)
+        return event
+
+    def _nodes(self, roots: list[Any]) -> list[Any]:
+        return [_gradient_node(self.torch, root) for root in roots]
+
+    def _hook(self, entry: _Pass, reached: dict[int, Any]) -> None:
+        """Ask every node for its gradients. No closure holds a node: it would leak."""
+        summary, log = self.log.values.summary, self.log
+        runs = entry.event.runs if entry.event is not None else []
+        leaves: dict[int, weakref.ref[Any]] = {}
+        holding: set[int] = set()  # leaves with something in .grad already
+
+        def before(key: int, incoming: Any) -> None:
+            entry.running = key
+            leaf = leaves[key]() if key in leaves else None
+            if leaf is not None and leaf.grad is not None:
+                holding.add(key)
+            entry.began_ns = time.perf_counter_ns()
+
+        def after(key: int, outgoing: Any, incoming: Any) -> None:
+            entry.running = None
+            elapsed_ns = time.perf_counter_ns() - entry.began_ns
+            log.try_(note, key, outgoing, incoming, elapsed_ns)
+
+        def note(key: int, outgoing: Any, incoming: Any, elapsed_ns: int) -> None:
+            ins = tuple([summary(each) for each in incoming])
+            outs = tuple([summary(each) for each in outgoing])
+            leaf = leaves[key]() if key in holding else None
+            grad = None if leaf is None else summary(leaf.grad)
+            runs.append(NodeRun(key, ins, outs, elapsed_ns, grad))
+
+        for key, fn in reached.items():
+            if key < 0:  # of a leaf
+                leaves[key] = weakref.ref(fn.variable)
+            entry.handles.append(fn.register_prehook(functools.partial(before, key)))
+            entry.handles.append(fn.register_hook(functools.partial(after, key)))
+
+    # ---- after ----------------------------------------------------------------------
+
+    def _failed(self, entry: _Pass, error: BaseException) -> None:
+        event, log = self._event_of(entry), self.log
+        if event is not None:
+            event.error = f"{type(error).__name__}: {error}"
+            event.error_node = entry.running
+            log.graph.look_back([grad_fn_of(root) for root in entry.begun.roots], event)
+        self._over(entry)
+
+    def _end(self, entry: _Pass, result: Any) -> None:
+        log, begun = self.log, entry.begun
+        if begun.api == "grad":
+            event = self._event_of(entry)
+            if event is not None:
+                with self.torch._C.DisableTorchFunction():
+                    event.results = tuple(
+                        None if each is None else log.values.result(each)
+                        for each in result
+                    )
+        if entry.event is not None:
+            log.graph.passed(entry.event)
+        elif not (begun.retain or begun.inputs):
+            log.graph.spent(entry.numbers)
+        self._over(entry)
+
+    def _over(self, entry: _Pass) -> None:
+        log = self.log
+        if entry.begun.create:
+            log.graph.made_between(entry.first, self._peek(), entry.index)
+        log.loop.after_backward()
+        log.last_pass, log.passes_over = entry.event, log.passes_over + 1
+
+    def _event_of(self, entry: _Pass) -> Backward | None:
+        """Return the event of a pass; None where it was dropped meanwhile."""
+        found = entry.event or self.log.program.event(entry.index)
+        return found if isinstance(found, Backward) else None
+
+
+class _Pass:
+    """One pass while it runs."""
+
+    __slots__ = (
+        *("began_ns", "begun", "event", "first", "handles", "index", "numbers"),
+        "running",
+    )
+
+    def __init__(
+        self,
+        begun: Begun,
+        first: int,
+        index: int,
+        event: Backward | None,
+        numbers: tuple[int, ...] = (),
+    ) -> None:
+        self.begun = begun
+        self.first = first  # the number of the node that comes next
+        self.index = index  # of its event
+        self.event = event  # None where it is only noted
+        self.numbers = numbers  # of its nodes, where it is only noted
+        self.handles: list[Any] = []
+        self.running: int | None = None
+        self.began_ns = 0
+
+    def unhook(self) -> None:
+        """Take our hooks off the nodes."""
+        for handle in self.handles:
+            handle.remove()
+        self.handles.clear()
+
+
+def _gradient_node(torch: Any, tensor: Any) -> Any:
+    """Return the node a pass from this tensor begins at."""
+    fn = grad_fn_of(tensor)
+    if fn is not None or not tensor.requires_grad:
+        return fn
+    with torch.enable_grad():
+        return tensor.view_as(tensor).grad_fn.next_functions[0][0]

@@ -1,0 +1,158 @@
+"""Modules of PyTorch that make one call of it: logged without the mode, once known.
+
+Every step of a loop calls ``Linear`` and ``ReLU`` as the step before did. Where a
+log does not look at values, such a call is learned from; the next one with the same
+kind of inputs runs without our mode on the stack, which costs as much as all else,
+and its result is described by what was learned. Whatever is not as it was goes the
+long way.
+"""
+
+from __future__ import annotations
+
+import functools
+import sys
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, cast
+
+from gradviz._capture.loop.base import Anything, unseen
+from gradviz._capture.pytorch.leaf import SEEN, SHAPE, Known, Leaf
+from gradviz._capture.pytorch.leaf_runs import UNLIKE, others_of, runner_of
+from gradviz._capture.pytorch.values import NEEDS, NODE, STORAGE
+from gradviz.program.noted import Glance, Noted
+
+if TYPE_CHECKING:
+    from gradviz._capture.loop.modules import ModulePart
+    from gradviz._capture.pytorch.log import TorchLog
+
+_MOST_KINDS = 32  # of inputs that one module is known with
+_MOST_TRIES = 4  # to learn of a module that makes other calls than one
+
+
+class TorchLeaves:
+    """Knows the modules that make one call; :meth:`wrap` has them run and logged."""
+
+    def __init__(self, torch: Any, log: TorchLog) -> None:
+        self.torch = torch
+        self.log = log
+        self._known: dict[int, Known] = {}  # by id of a module
+
+    def forget(self, module: Any) -> None:
+        """Learn a module anew: one of its attributes was set."""
+        self._known.pop(id(module), None)
+
+    def wrap(self, part: ModulePart, original: Anything, logged: Anything) -> Anything:
+        """Return ``Module.__call__``: the quick way where a module is known.
+
+        ``logged`` is the one that logs any module.
+        """
+        log, known, learn = self.log, self._known.get, self._learn
+        torch, forwards, mode = self.torch, part.forwards, self.log.calls.mode
+        rows, grad_enabled = log.tensors.rows.get, torch.is_grad_enabled
+        depth, at = torch._C._len_torch_function_stack, torch._C._get_function_stack_at
+        pop = torch._C._pop_torch_function_stack
+        push = torch._C._push_on_torch_function_stack
+        run, others = runner_of(part, log, original), others_of(log)
+        plain = torch.Tensor
+
+        @unseen
+        @functools.wraps(original)
+        def call(module: Any, *args: Any, **kwargs: Any) -> Any:
+            __tracebackhide__ = True
+            if type(module) not in forwards or kwargs or not args or not log.brief:
+                return logged(module, *args, **kwargs)
+            row = rows(id(args[0])) if type(args[0]) is plain else None
+            if row is None or len(row) < SEEN or log.muted or not part.on:
+                return logged(module, *args)
+            glance, grad, found = row[2], grad_enabled(), known(id(module))
+            kind = glance[SHAPE], glance[NEEDS], module.training, grad
+            leaf = None if found is None else found.leaves.get(kind)
+            if leaf is None or type(leaf) is int:
+                index = log.next_index
+                result = logged(module, *args)
+                if grad and (leaf or 0) < _MOST_TRIES:
+                    log.try_(learn, module, args, index, kind, result)
+                return result
+            count = depth()
+            if not count or at(count - 1) is not mode or others(module):
+                return logged(module, *args)
+            pop()
+            try:
+                result = run(found, leaf, module, args, kind, sys._getframe(1))
+            finally:
+                push(mode)
+            if result is not UNLIKE:
+                return result
+            self.forget(module)  # learned from another one, or when it was otherwise
+            return logged(module, *args)
+
+        return call
+
+    # ---- learning --------------------------------------------------------------------
+
+    def _learn(
+        self, module: Any, args: tuple[Any, ...], index: int, kind: Any, result: Any
+    ) -> None:
+        """Remember what a module did, where that is one call and nothing else."""
+        found = self._known.get(id(module))
+        if found is None or found.reference() is not module:
+            found = self._known[id(module)] = Known(module)
+        leaves = found.leaves
+        if len(leaves) >= _MOST_KINDS:
+            leaves.clear()
+        tries = leaves.get(kind, 0)
+        leaves[kind] = tries + 1 if isinstance(tries, int) else 1
+        if self.log.next_index != index + 2 or "forward" in module.__dict__:
+            return
+        self.log.pause()
+        try:
+            leaf = self._leaf(module, args, result)
+        finally:
+            self.log.resume()
+        if leaf is not None:
+            leaves[kind] = leaf
+
+    def _leaf(self, module: Any, args: tuple[Any, ...], result: Any) -> Leaf | None:
+        events = self.log.program.raw[-2:]
+        kinds = [type(each) is tuple and each[0] for each in events]
+        if kinds != ["module", "call"]:
+            return None
+        event, note = cast(list[Noted], events)
+        if not self._is_alone(note, event, result):
+            return None
+        sources = self._sources(note[2][5], module, args)
+        leaf = None if sources is None else Leaf(note, sources)
+        return leaf if leaf is not None and leaf.is_whole() else None
+
+    def _is_alone(self, note: Noted, event: Noted, result: Any) -> bool:
+        """Tell whether a module's call made this one call, which gave its result."""
+        _, _, begun, outputs, nodes, writes, plain = note
+        if writes or plain is not None or len(outputs) != 1 or not nodes:
+            return False
+        output, name = outputs[0], begun[0]
+        return (
+            begun[1:4] == (*event[2:4], ())  # the line
+            and begun[10] == event[1]  # inside of this module
+            and type(result) is self.torch.Tensor
+            and self.log.tensors.rows[id(result)][SEEN - 1] is output
+            and output[STORAGE] not in (0, *[each[STORAGE] for each in begun[5]])
+            and output[NODE] == nodes[-1]
+            and not name.endswith("_")
+            and not name.startswith(("empty", "new_empty"))
+        )
+
+    def _sources(
+        self, inputs: Sequence[Glance], module: Any, args: tuple[Any, ...]
+    ) -> list[int | str] | None:
+        """Return where a call found its tensors; None for one from elsewhere."""
+        places: dict[int | None, int | str] = {}
+        number = self.log.tensors.known
+        for name, each in module.__dict__["_parameters"].items():
+            if each is not None:
+                places[number(each)] = name
+        for at, each in enumerate(args):
+            if type(each) is not self.torch.Tensor:
+                return None
+            places[number(each)] = at
+        found = [places.get(glance[0]) for glance in inputs]
+        sources = [each for each in found if each is not None]
+        return sources if len(sources) == len(found) else None
