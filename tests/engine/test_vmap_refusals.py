@@ -130,3 +130,14 @@ def test_after_vmap_nothing_is_watched():
     x = gradtape.ones(3)
     assert gradtape.vmap(lambda y: y * 2)(x).sum().item() == 6.0
     assert x.sum().item() == 3.0
+
+
+def test_examples_are_watched_where_classes_may_answer_for_methods():
+    class Answering(gradtape.Tensor):
+        @classmethod
+        def __torch_function__(cls, function, types, args=(), kwargs=None):
+            return super().__torch_function__(function, types, args, kwargs or {})
+
+    assert gradtape.ones(2).as_subclass(Answering).sum().item() == 2.0
+    with pytest.raises(RuntimeError, match=r"\.item\(\)"):
+        gradtape.vmap(lambda x: x * x.item())(gradtape.ones(2))

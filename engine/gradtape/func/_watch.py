@@ -13,6 +13,7 @@ import weakref
 from collections.abc import Callable, Generator, Iterable
 from typing import Any
 
+from .._function_guard import Entry
 from .._mode import mode
 from .._observe import Event, OpCalled, observe
 from .._site import internal_files
@@ -43,6 +44,9 @@ _EITHER = (
     "please file an issue."
 )
 _MEMORY = "Cannot access data pointer of Tensor that doesn't have storage"
+_GUARD = Entry.__call__.__code__.co_filename
+"""Whose frames stand around a method, once classes or modes may answer for it."""
+
 _REASONS = {"bool": _CONTROL, "item": _ITEM, "memory": _MEMORY}
 
 _WRITE = (
@@ -154,8 +158,8 @@ class Watch:
         if tensor not in self.mapped:
             return
         frame = sys._getframe(1)
-        here = frame.f_code.co_filename
-        while frame.f_back is not None and frame.f_code.co_filename == here:
+        methods = (frame.f_code.co_filename, _GUARD)
+        while frame.f_back is not None and frame.f_code.co_filename in methods:
             frame = frame.f_back
         if internal_files[frame.f_code.co_filename]:
             return
