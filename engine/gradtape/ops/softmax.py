@@ -62,7 +62,9 @@ def _exponentials(
     if plain and self.max() < _MILD and self.min() > -_MILD:  # nor is any NaN
         return np.exp(self, np.empty(self.shape, self.dtype)), wrap_dim(dim, self.ndim)
     found, axis = _shifted(xp, self, dim, name, empty)
-    return xp.exp(found, found), axis
+    if found.size:  # an empty result may be of whole numbers
+        xp.exp(found, found)
+    return found, axis
 
 
 def _total(xp: Any, array: Any, axis: int) -> Any:
