@@ -37,7 +37,7 @@ from gradviz.diagnosis.custom_functions import return_place
 from gradviz.diagnosis.rule import Hit, Related, Rule
 from gradviz.program.events import Backward, HookRan, HookRegistered, ModuleCall
 from gradviz.program.history import History
-from gradviz.program.values import RawSite, Summary
+from gradviz.program.values import Node, RawSite, Summary
 
 _OF_MODULE = "module_full_backward"
 _WRAPPER = "BackwardHookFunction"  # the node that a module's hooks sit on
@@ -85,13 +85,13 @@ def _of_modules(history: History) -> Iterator[Hit]:
     ]
     hooks = {each.target: each for each in registered if not each.removed}
     passes: dict[int | None, list[bool]] = defaultdict(list)
+    users = _users(history) if hooks else {}
     for run in (run for each in history.backwards for run in each.runs if hooks):
         node = history.node(run.node)
         if node is None or not node.name.startswith(_WRAPPER):
             continue
-        target = next(
-            (key for key in _modules(history, run.node) if key in hooks), None
-        )
+        around = _modules(history, users.get(run.node, ()))
+        target = next((key for key in around if key in hooks), None)
         came, went = (_nonzero(each) for each in (run.incoming, run.outgoing))
         if target is not None and came:
             passes[target].append(not went and any(run.outgoing))
@@ -106,11 +106,19 @@ def _nonzero(gradients: Iterable[Summary | None]) -> bool:
     return any(each is not None and each.zeros < each.count for each in gradients)
 
 
-def _modules(history: History, node: int) -> Iterator[int]:
-    """Yield the modules around what was computed from a node, innermost first."""
+def _users(history: History) -> dict[int, list[Node]]:
+    """Return by node what was computed from its first output."""
+    found: dict[int, list[Node]] = defaultdict(list)
     for user in history.program.nodes.values():
-        if (node, 0) not in user.next:
-            continue
+        for edge in user.next:
+            if edge is not None and edge[1] == 0:
+                found[edge[0]].append(user)
+    return found
+
+
+def _modules(history: History, users: Iterable[Node]) -> Iterator[int]:
+    """Yield the modules around what was computed from a node, innermost first."""
+    for user in users:
         call = history.at(user.module)
         while isinstance(call, ModuleCall):
             yield call.module
