@@ -245,7 +245,7 @@ for x, y in batches:
     optimizer.step()
 """),
         "tied-storage-two-parameters",
-        says=("not a copy",),
+        says=("no copy",),
     ),
     case(
         "generator_cut_off_beside_a_penalty",

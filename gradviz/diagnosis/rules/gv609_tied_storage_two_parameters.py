@@ -2,8 +2,8 @@
 
 What it does
     Finds different parameters of one optimizer, or of one loss, whose elements overlap
-    in memory; and copies, tied by ``.data =``, that go on computing after the optimizer
-    stepped the original.
+    in memory; and loops that tie a second parameter by ``.data =`` again and again, as
+    if that copied, while the optimizer steps the first.
 
 Why is this bad
     Each parameter has a gradient of its own. The step for one moves the other too; with
@@ -22,8 +22,7 @@ Use instead
 
 When it stays quiet
     One parameter used in two places, views that do not overlap (flat buffers of
-    recurrent layers), and copies that compute nothing after a step, or that no
-    assignment to ``.data`` made.
+    recurrent layers), and memory shared once with a parameter that no optimizer steps.
 
 References
     https://github.com/pytorch/pytorch/issues/80951
@@ -31,7 +30,7 @@ References
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from itertools import combinations
 
 from gradviz.diagnosis.rule import Hit, Related, Rule
@@ -59,23 +58,28 @@ def _check(history: History) -> Iterator[Hit]:
 
 
 def _dragged(history: History) -> Iterator[Hit]:
-    """Yield ties by which a step moves a parameter that no optimizer was given."""
+    """Yield lines that tie again what is one memory already, where a step moves it.
+
+    Who shares memory on purpose does so once. To write it again means a copy.
+    """
     stepped = _leaves.wanted(history) or set[int]()
     ties = [call for call in history.calls if _ties(call)] if stepped else []
-    steps: dict[int, list[tuple[Call, Value]]] = {}  # by the storage that they write
-    uses: dict[int, list[tuple[Call, Value]]] = {}  # of parameters that are not stepped
+    steps: dict[int, tuple[Call, Value]] = {}  # by the storage that they write first
+    others: dict[int, Value] = {}  # parameters that compute and are not stepped
     for call in history.calls if ties else ():
         for write in call.writes if call.op == "step" else ():
-            steps.setdefault(write.storage, []).append((call, write.value))
+            steps.setdefault(write.storage, (call, write.value))
         for value in () if _ties(call) else call.inputs:
             if value.is_parameter and value.tensor not in stepped:
-                uses.setdefault(value.storage, []).append((call, value))
+                others.setdefault(value.storage, value)
     told: set[RawSite | None] = set()
     for tie in ties:
-        storage = tie.inputs[1].storage
-        step, moved = _after(tie, steps.get(storage, ()))
-        use, dragged = _after(step, uses.get(storage, ()))
-        if step and moved and use and dragged and tie.site not in told:
+        target, source = tie.inputs[:2]
+        step, moved = steps.get(source.storage, (None, None))
+        dragged = others.get(source.storage)
+        if target.storage != source.storage or tie.site in told:
+            continue
+        if step and moved and dragged and step.index < tie.index:
             told.add(tie.site)
             yield _drag(history, tie, step, moved, dragged)
 
@@ -86,22 +90,12 @@ def _ties(call: Call) -> bool:
     return len(given) > 1 and given[0].is_parameter
 
 
-def _after(
-    call: Call | None, found: Iterable[tuple[Call, Value]]
-) -> tuple[Call | None, Value | None]:
-    """Return the first of what was found that comes after a call."""
-    if call is not None:
-        for each, value in found:
-            if each.index > call.index:
-                return each, value
-    return None, None
-
-
 def _drag(history: History, tie: Call, step: Call, moved: Value, dragged: Value) -> Hit:
+    names = history.name(dragged, "Another parameter"), history.name(moved)
     return Hit(
-        f"{history.name(dragged, 'Another parameter')} and {history.name(moved)} share "
-        f"one memory from here on: the step in {history.line(step.site)}, which was "
-        "given only the second, moves both.",
+        f"{names[0]} is no copy of {names[1]}, but the same memory since this line ran "
+        f"first: the step in {history.line(step.site)}, which was given only "
+        f"{names[1]}, moves both, and running the line again changes nothing.",
         tie.site,
         "Copy the values: `target.data.copy_(source.data)`, or load_state_dict().",
         related=(Related("moves both", step.site),),
