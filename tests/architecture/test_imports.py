@@ -38,9 +38,35 @@ def test_the_engine_never_imports_the_debugger_or_another_framework():
     assert broken(("gradtape",), ("gradviz", "torch", "IPython", "anywidget")) == []
 
 
-@pytest.mark.parametrize("room", ["gradviz.analysis", "gradviz.render"])
+PURE = ["diagnosis", "flow", "plot", "program", "render"]
+READING = ["diagnosis.rules", "flow", "plot", "render"]
+
+
+@pytest.mark.parametrize("room", PURE)
 def test_pure_rooms_know_no_framework(room: str):
-    assert broken((room,), ("gradtape", "torch", "cupy", "gradviz._capture")) == []
+    assert f"gradviz.{room}" in layers.modules()
+    assert broken((f"gradviz.{room}",), ("gradtape", "torch", "cupy")) == []
+
+
+@pytest.mark.parametrize("room", READING)
+def test_rooms_that_only_read_know_no_capture(room: str):
+    assert f"gradviz.{room}" in layers.modules()
+    assert broken((f"gradviz.{room}",), ("gradviz._capture",)) == []
+
+
+def test_captures_of_one_engine_do_not_know_the_other():
+    capture = "gradviz._capture"
+    assert broken((f"{capture}.gradtape",), ("torch",)) == []
+    assert broken((f"{capture}.pytorch",), ("gradtape", f"{capture}.gradtape")) == []
+    engines = ("gradtape", "torch", f"{capture}.gradtape", f"{capture}.pytorch")
+    assert broken((f"{capture}.loop",), engines) == []
+    own = [found for found in EVERY_IMPORT if found.module.startswith(capture)]
+    assert any(found.reaches("torch") for found in own)
+    assert all(
+        belongs(found.module, f"{capture}.gradtape", f"{capture}.pytorch")
+        for found in own
+        if found.reaches("gradtape", "torch")
+    )
 
 
 def test_the_schema_imports_only_the_standard_library():
