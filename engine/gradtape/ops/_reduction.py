@@ -10,6 +10,7 @@ from .._op import Check
 from .._tensor import Tensor
 from .._type_name import type_name
 from ._arguments import is_integer, wrap_dim, wrap_dims
+from ._into import SAME_DTYPE
 from ._operand import not_implemented
 
 Dims = int | tuple[int, ...] | list[int] | None
@@ -99,10 +100,8 @@ def dtype_with_out(dtype: DType | None, out: Tensor | None) -> DType | None:
         return dtype
     if dtype is None:
         return out.dtype
-    wanted, found = (CPP_TYPE[kind] for kind in (dtype, out.dtype))
-    raise RuntimeError(
-        f"Expected out tensor to have dtype {wanted}, but got {found} instead"
-    )
+    names = {"wanted": CPP_TYPE[dtype], "given": CPP_TYPE[out.dtype]}
+    raise RuntimeError(SAME_DTYPE.format(**names))
 
 
 def in_whole(sums: Any, dtype: DType | None) -> Any:

@@ -51,6 +51,9 @@ def _glu_curvature(F: Any, grad: Any, grad_output: Any, self: Any, dim: int) -> 
     return F.cat([into_gate * slope, bend * slope], dim)
 
 
+_rounded_step = rounded_once(smooth_step)
+
+
 @op(
     {"grad_output": _glu_slope, "self": _glu_curvature},
     method=False,
@@ -59,7 +62,7 @@ def _glu_curvature(F: Any, grad: Any, grad_output: Any, self: Any, dim: int) -> 
 def glu_backward(xp: Any, grad_output: Array, self: Array, dim: int) -> Any:
     """Share the gradient out to the half that was gated and to the gate."""
     value, gate = xp.split(self, 2, axis=dim)
-    s = rounded_once(smooth_step)(xp, gate)
+    s = _rounded_step(xp, gate)
     into_gate = _into_gate(xp, s, value, grad_output)
     return xp.concatenate([grad_output * s, into_gate], dim)
 

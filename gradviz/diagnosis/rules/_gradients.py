@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Literal
 
 from gradviz.diagnosis.rules._flow import words
-from gradviz.diagnosis.rules._leaves import once
+from gradviz.diagnosis.rules._leaves import managed, once
 from gradviz.program.events import Backward, Call, Event, OptimizerCall
 from gradviz.program.history import History
+from gradviz.program.values import Summary
 
 State = Literal["clean", "fresh", "used", "mixed", "lost"]
 """Of one leaf's gradient: ``fresh`` is not used yet, ``used`` a step has seen it,
@@ -56,11 +57,7 @@ class Timeline:
 
     def __init__(self, history: History) -> None:
         self.history = history
-        self.managed = {
-            tensor
-            for each in history.program.optimizers.values()
-            for tensor in each.tensors
-        }
+        self.managed = managed(history)
         self.dropped: list[Dropped] = []
         self.leaves: dict[int, Leaf] = defaultdict(Leaf)
         self.owners: dict[int, int] = {}  # storage of a gradient -> its leaf
@@ -199,3 +196,8 @@ def moments(history: History) -> list[Moment]:
 def dropped(history: History) -> list[Dropped]:
     """Return the passes whose gradients were cleared before anything used them."""
     return _followed(history)[1]
+
+
+def any_nonzero(gradients: Iterable[Summary | None]) -> bool:
+    """Return whether any of these gradients is there and not all zeros."""
+    return any(each is not None and each.zeros < each.count for each in gradients)

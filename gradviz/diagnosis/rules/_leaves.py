@@ -52,6 +52,13 @@ def given_gradients(history: History) -> set[int]:
 
 
 @once
+def managed(history: History) -> set[int]:
+    """Return the tensors that any optimizer was given, whether it stepped or not."""
+    optimizers = history.program.optimizers.values()
+    return {tensor for each in optimizers for tensor in each.tensors}
+
+
+@once
 def wanted(history: History) -> set[int] | None:
     """Return the tensors that optimizers step, or None where there is no optimizer.
 

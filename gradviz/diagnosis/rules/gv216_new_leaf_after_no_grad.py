@@ -84,11 +84,7 @@ def check(history: History) -> Iterator[Hit]:
 
 def _lost(history: History, made: Call, spared: set[int]) -> Iterator[Value]:
     """Yield leaves behind a call that were to get a gradient and got none."""
-    managed = {
-        tensor
-        for optimizer in history.program.optimizers.values()
-        for tensor in optimizer.tensors
-    }
+    managed = _leaves.managed(history)
     behind = history.behind(made.inputs, before=made.index)
     for call in history.calls:
         if call.index > made.index:

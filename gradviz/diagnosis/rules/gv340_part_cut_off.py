@@ -39,7 +39,7 @@ from collections.abc import Iterator
 from gradviz.diagnosis.rule import Hit, Related, Rule
 from gradviz.diagnosis.rules._cuts import blamed, is_dead, sampled
 from gradviz.diagnosis.rules._flow import Crossing, Flow, name_of, words
-from gradviz.diagnosis.rules._gradients import is_failed
+from gradviz.diagnosis.rules._gradients import any_nonzero, is_failed
 from gradviz.program.events import Backward, Call
 from gradviz.program.history import History
 from gradviz.program.values import Value
@@ -100,8 +100,7 @@ def _gets_nothing(
         if run.node == whole.node:
             reached = True
         if run.node == piece.node and piece.output < len(run.incoming):
-            summary = run.incoming[piece.output]
-            came |= summary is not None and summary.zeros < summary.count
+            came |= any_nonzero([run.incoming[piece.output]])
     return reached and not came
 
 

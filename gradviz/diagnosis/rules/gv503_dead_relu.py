@@ -23,6 +23,7 @@ from collections.abc import Iterator
 from gradviz.diagnosis.gradient_flow import is_activation, origin, user_place
 from gradviz.diagnosis.op_families import of_op, plain
 from gradviz.diagnosis.rule import Hit, Related, Rule
+from gradviz.diagnosis.rules._gradients import any_nonzero
 from gradviz.diagnosis.rules._leaves import steps
 from gradviz.program.events import Call
 from gradviz.program.history import History
@@ -57,8 +58,8 @@ def _place(history: History, node: Node) -> object:
 
 def _dead(run: NodeRun) -> bool:
     return (
-        any(each and each.zeros < each.count for each in run.incoming)
-        and all(each is None or each.zeros == each.count for each in run.outgoing)
+        any_nonzero(run.incoming)
+        and not any_nonzero(run.outgoing)
         and any(each is not None for each in run.outgoing)
     )
 

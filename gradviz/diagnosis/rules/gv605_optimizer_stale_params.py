@@ -50,7 +50,7 @@ def _check(history: History) -> Iterator[Hit]:
     if not makers:
         return
     first = min(makers, key=lambda each: each.made)
-    known = {tensor for each in program.optimizers.values() for tensor in each.tensors}
+    known = _leaves.managed(history)
     unknown = _reached_parameters(history) - known - by_hand(history)
     born = _leaves.births(history)
     new = {each for each in unknown & born.keys() if born[each].index > first.made}

@@ -47,8 +47,7 @@ _INSTEAD = {
 
 
 def _check(history: History) -> Iterator[Hit]:
-    optimizers = history.program.optimizers.values()
-    known = {tensor for each in optimizers for tensor in each.tensors}
+    known = _leaves.managed(history)
     trained = _leaves.trained(history) - by_hand(history)
     for module in history.program.modules.values():
         for attribute, container, tensors in module.hidden:

@@ -83,18 +83,13 @@ def _wrong_hands(
 
     Then what learns is in no optimizer, and the line that made this one is to blame.
     """
-    known = {
-        tensor
-        for each in history.program.optimizers.values()
-        for tensor in each.tensors
-    }
     learning = {
         leaf
         for each in history.backwards
         if each.index > optimizer.made and each.api == "backward"
         for leaf in each.leaves
     }
-    learning &= _leaves.parameters(history).keys() - known
+    learning &= _leaves.parameters(history).keys() - _leaves.managed(history)
     calls = (_freeze(history, each) for each in tensors)
     later = any(call is not None and call.index > optimizer.made for call in calls)
     if later or not learning:

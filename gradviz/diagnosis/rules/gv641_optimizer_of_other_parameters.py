@@ -43,7 +43,7 @@ from gradviz.program.history import History
 
 def _check(history: History) -> Iterator[Hit]:
     optimizers = history.program.optimizers
-    known = {tensor for each in optimizers.values() for tensor in each.tensors}
+    known = _leaves.managed(history)
     starved, born = _leaves.starved(history), _leaves.births(history)
     for key, made in moves(history).items():
         optimizer = optimizers.get(key)

@@ -31,13 +31,15 @@ References
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 
+from gradviz.diagnosis._gradient_sharing import consumers
 from gradviz.diagnosis.custom_functions import return_place
 from gradviz.diagnosis.rule import Hit, Related, Rule
+from gradviz.diagnosis.rules._gradients import any_nonzero
 from gradviz.program.events import Backward, HookRan, HookRegistered, ModuleCall
 from gradviz.program.history import History
-from gradviz.program.values import Node, RawSite, Summary
+from gradviz.program.values import RawSite
 
 _OF_MODULE = "module_full_backward"
 _WRAPPER = "BackwardHookFunction"  # the node that a module's hooks sit on
@@ -69,8 +71,8 @@ def _zeroed(history: History, backward: Backward, hook: HookRegistered) -> bool 
         behind = history.node(run.node)
         edges = () if behind is None else behind.next
         for edge, summary in zip(edges, run.outgoing, strict=False):
-            if edge == (node, output) and summary is not None:
-                came |= summary.zeros < summary.count
+            if edge == (node, output):
+                came |= any_nonzero([summary])
         if run.node == node and output < len(run.incoming):
             left = run.incoming[output]
     if not came or left is None:
@@ -85,14 +87,13 @@ def _of_modules(history: History) -> Iterator[Hit]:
     ]
     hooks = {each.target: each for each in registered if not each.removed}
     passes: dict[int | None, list[bool]] = defaultdict(list)
-    users = _users(history) if hooks else {}
     for run in (run for each in history.backwards for run in each.runs if hooks):
         node = history.node(run.node)
         if node is None or not node.name.startswith(_WRAPPER):
             continue
-        around = _modules(history, users.get(run.node, ()))
+        around = _modules(history, run.node)
         target = next((key for key in around if key in hooks), None)
-        came, went = (_nonzero(each) for each in (run.incoming, run.outgoing))
+        came, went = (any_nonzero(each) for each in (run.incoming, run.outgoing))
         if target is not None and came:
             passes[target].append(not went and any(run.outgoing))
     for target, zeroed in passes.items():
@@ -102,23 +103,9 @@ def _of_modules(history: History) -> Iterator[Hit]:
             yield _hit(history, name, hooks[target])
 
 
-def _nonzero(gradients: Iterable[Summary | None]) -> bool:
-    return any(each is not None and each.zeros < each.count for each in gradients)
-
-
-def _users(history: History) -> dict[int, list[Node]]:
-    """Return by node what was computed from its first output."""
-    found: dict[int, list[Node]] = defaultdict(list)
-    for user in history.program.nodes.values():
-        for edge in user.next:
-            if edge is not None and edge[1] == 0:
-                found[edge[0]].append(user)
-    return found
-
-
-def _modules(history: History, users: Iterable[Node]) -> Iterator[int]:
+def _modules(history: History, node: int) -> Iterator[int]:
     """Yield the modules around what was computed from a node, innermost first."""
-    for user in users:
+    for user, _ in consumers(history).get((node, 0), ()):
         call = history.at(user.module)
         while isinstance(call, ModuleCall):
             yield call.module

@@ -41,6 +41,7 @@ from collections.abc import Iterator
 from gradviz.diagnosis.custom_functions import return_place
 from gradviz.diagnosis.rule import Hit, Related, Rule
 from gradviz.diagnosis.rules import _leaves
+from gradviz.diagnosis.rules._gradients import any_nonzero
 from gradviz.program.events import Backward
 from gradviz.program.history import History
 from gradviz.program.values import Node, NodeRun
@@ -54,20 +55,18 @@ def _check(history: History) -> Iterator[Hit]:
             node = history.node(run.node)
             if node is not None and node.custom is not None:
                 turns[node.custom.name].append((backward, node, run))
-            elif node is not None and node.leaf is not None and _is_something(run):
+            elif (
+                node is not None and node.leaf is not None and any_nonzero(run.incoming)
+            ):
                 moved.add(node.leaf)
     for met in turns.values():
-        met = [each for each in met if _is_something(each[2])]
+        met = [each for each in met if any_nonzero(each[2].incoming)]
         if met and all(_gives_zeros(run) for _, _, run in met):
             backward, node, _ = met[0]
             behind = history.reach([node.key]).values()
             lost = {each.leaf for each in behind if each.leaf is not None} - moved
             if lost:
                 yield _hit(history, backward, node, lost)
-
-
-def _is_something(run: NodeRun) -> bool:
-    return any(each is not None and each.zeros < each.count for each in run.incoming)
 
 
 def _gives_zeros(run: NodeRun) -> bool:
