@@ -7,6 +7,7 @@ import sys
 import tempfile
 from itertools import islice
 from pathlib import Path
+from textwrap import fill
 from typing import TYPE_CHECKING, Any
 
 from gradviz._capture._raw import KEPT_STEPS
@@ -194,6 +195,8 @@ def _deliver(outcome: Outcome, program: Program, options: argparse.Namespace) ->
         color = wants_color(sys.stderr)
         if outcome.diagnosis:
             print(report(outcome.diagnosis, color=color), "", sep="\n", file=sys.stderr)
+        for note in outcome.diagnosis.notes:
+            print(fill(f"note: {note}", 88, subsequent_indent="  "), file=sys.stderr)
     _say_what(outcome, list(written.values()))
     if "html" in written and not options.no_open:
         from gradviz._browser import open_page

@@ -27,7 +27,7 @@ def failures(history: History, *parts: str) -> Iterator[Failure]:
     An error that no call is known for is found by the exception itself.
     """
     known: list[str] = []
-    for event in history.program.events:
+    for event in history.events:
         if not isinstance(event, Call | Backward) or event.error is None:
             continue
         if all(part in event.error for part in parts):

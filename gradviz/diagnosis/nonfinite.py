@@ -69,7 +69,7 @@ def births(history: History) -> list[Birth]:
 
 def _walk(history: History) -> list[Birth]:
     walk = _Walk(history)
-    for event in history.program.events:
+    for event in history.events:
         if isinstance(event, Call):
             walk.call(event)
         elif isinstance(event, Backward):

@@ -37,9 +37,19 @@ class History:
 
     # ---- events -------------------------------------------------------------------
 
+    @cached_property
+    def events(self) -> list[Event]:
+        """All events, in order; where one thread is seen whole, those of that alone.
+
+        What others did was seen in part, and parts give false causes: a step of an
+        optimizer without the pass before it.
+        """
+        events, home = self.program.events, self.program.thread
+        return [each for each in events if home is None or each.thread in (home, 0)]
+
     def of(self, kind: type[E]) -> list[E]:
         """Return the events of one class, in order."""
-        return [event for event in self.program.events if isinstance(event, kind)]
+        return [event for event in self.events if isinstance(event, kind)]
 
     @cached_property
     def calls(self) -> list[Call]:
@@ -207,7 +217,7 @@ class History:
     def steps(self) -> Iterator[tuple[Backward, list[Event]]]:
         """Yield every backward pass with the events since the one before it."""
         since: list[Event] = []
-        for event in self.program.events:
+        for event in self.events:
             if isinstance(event, Backward):
                 yield event, since
                 since = []

@@ -95,6 +95,7 @@ class Program:
     live: list[LiveRoot] = field(default_factory=list[LiveRoot])
     scanned: bool = False  # whether values were looked at
     script: str | None = None  # the file that is the main program
+    thread: int | None = None  # the only one that is seen whole, where there is one
     notes: list[str] = field(default_factory=list[str])  # what could not be seen
     lock: Any = field(default_factory=threading.RLock)  # of whoever changes ``raw``
     _settled: int = 0  # so many entries of ``raw``, from the first, are events

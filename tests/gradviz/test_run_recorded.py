@@ -154,3 +154,16 @@ def test_the_cause_of_an_error_is_reported_once(capsys: pytest.CaptureFixture[st
     assert status == 1
     assert [each.code for each in snapshot.findings] == ["GV101"]
     assert capsys.readouterr().err.count("GV101") == 1
+
+
+def test_what_a_recording_could_not_see_is_said(capsys):
+    pytest.importorskip("torch")
+    Path("script.py").write_text(
+        "import threading, torch\n"
+        "w = torch.ones(2, requires_grad=True)\n"
+        "def work():\n    (w * 2).sum().backward()\n"
+        "worker = threading.Thread(target=work, name='other')\n"
+        "worker.start()\nworker.join()\n"
+    )
+    assert cli.main(["run", "script.py", "--json", "out.json"]) == 0
+    assert "note: Thread 'other' used PyTorch too" in capsys.readouterr().err

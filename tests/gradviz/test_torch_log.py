@@ -15,7 +15,16 @@ import torch
 from torch import nn
 
 from gradviz._capture.pytorch.log import TorchLog
-from gradviz.program.events import Backward, Call, HookRan, HookRegistered, ModeSwitched
+from gradviz.diagnosis.diagnose import diagnose
+from gradviz.program.events import (
+    Backward,
+    Call,
+    HookRan,
+    HookRegistered,
+    ModeSwitched,
+    OptimizerCall,
+)
+from gradviz.program.history import History
 from gradviz.program.records import Program
 
 
@@ -242,6 +251,24 @@ def test_other_threads_are_named_in_the_notes():
     (note,) = log.program.notes
     assert "'loader'" in note
     assert not [e for e in log.program.events if isinstance(e, Backward)]
+
+
+def test_what_another_thread_did_is_no_evidence():
+    model = nn.Linear(2, 1)
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+
+    def train() -> None:
+        for _ in range(3):
+            model(torch.ones(1, 2)).sum().backward()
+            optimizer.step()
+            optimizer.zero_grad()
+
+    with TorchLog() as log:
+        thread = threading.Thread(target=train)
+        thread.start()
+        thread.join()
+    assert History(log.program).of(OptimizerCall) == []
+    assert diagnose(log.program).findings == ()
 
 
 def test_a_traceback_shows_no_frame_of_the_recording():

@@ -70,7 +70,6 @@ class TorchLog(TorchFrames):
         self._failures = 0
         self.times: dict[int, int] = {}  # event index -> ns since the log was made
         self._begun_ns = time.perf_counter_ns()
-        self._home = threading.get_ident()
         self._pauses: list[Any] = []  # our mode where it stepped aside, or None
         self._depth = torch._C._len_torch_function_stack
         self._at = torch._C._get_function_stack_at
@@ -87,7 +86,7 @@ class TorchLog(TorchFrames):
 
     def __enter__(self) -> Self:
         self._open.append(self)
-        self.on, self._home = True, threading.get_ident()
+        self.on, self.program.thread = True, threading.get_ident()
         self.modes.install()
         self.hooks.install()
         self.compiled.install()
@@ -210,11 +209,12 @@ class TorchLog(TorchFrames):
 
     def is_home(self) -> bool:
         """Whether this is the recording thread; others are named in the notes."""
-        if threading.get_ident() == self._home:
+        if threading.get_ident() == self.program.thread:
             return self.on
         note = (
             f"Thread {threading.current_thread().name!r} used PyTorch too; only the "
-            "thread that began the recording is seen."
+            "thread that began the recording is seen. Use gradviz.record() inside it, "
+            "around what it does, to see that."
         )
         if self.on and note not in self.program.notes:
             self.program.notes.append(note)

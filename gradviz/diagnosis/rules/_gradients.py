@@ -64,7 +64,7 @@ class Timeline:
 
     def moments(self) -> Iterator[Moment]:
         """Yield the steps, manual updates and clippings of a run, in order."""
-        for event in self.history.program.events:
+        for event in self.history.events:
             if isinstance(event, Backward):
                 self._accumulate(event)
             elif isinstance(event, OptimizerCall):

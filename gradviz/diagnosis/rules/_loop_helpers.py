@@ -23,7 +23,7 @@ from gradviz.program.values import RawSite
 def moves(history: History) -> dict[int, list[Event]]:
     """Return the steps of each optimizer, those that a scaler skipped included."""
     found: dict[int, list[Event]] = {}
-    for event in history.program.events:
+    for event in history.events:
         if isinstance(event, OptimizerCall | ScalerCall) and event.what == "step":
             assert event.optimizer is not None
             found.setdefault(event.optimizer, []).append(event)
@@ -73,7 +73,7 @@ def wasted_passes(
     """
     found: list[Backward] = []
     fresh: Backward | None = None
-    for event in history.program.events:
+    for event in history.events:
         if isinstance(event, Backward) and not is_failed(event):
             if event.api == "backward" and set(event.leaves) & set(optimizer.tensors):
                 fresh = event

@@ -33,7 +33,7 @@ def meetings(history: History) -> list[Scaled]:
 def _meetings(history: History) -> Iterator[Scaled]:
     scaling: dict[int, ScalerCall] = {}  # tensor -> which scale() returned it
     leaves: dict[int, ScalerCall] = {}  # whose gradients are scaled
-    for event in history.program.events:
+    for event in history.events:
         if isinstance(event, ScalerCall):
             scaling.update((value.tensor, event) for value in event.scaled)
             _forget(leaves, history, event.optimizer)

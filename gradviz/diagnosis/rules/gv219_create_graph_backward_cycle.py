@@ -69,7 +69,7 @@ def _hit(history: History, backward: Backward, cleared: bool) -> Hit:
 def _cleared(history: History, backward: Backward) -> bool:
     """Tell whether the leaves' gradients were set to None afterwards."""
     leaves = {leaf for leaf in backward.leaves if leaf in history.program.tensors}
-    for event in history.program.events:
+    for event in history.events:
         if event.index <= backward.index:
             continue
         if isinstance(event, OptimizerCall) and event.what == "zero_grad":

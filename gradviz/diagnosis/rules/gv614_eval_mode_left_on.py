@@ -53,7 +53,7 @@ def _check(history: History) -> Iterator[Hit]:
     trained_before: set[int] = set()
     evaluated: set[int] = set()  # since the switch
     waiting: list[ModuleCall] = []  # outermost calls before the next step
-    for event in history.program.events:
+    for event in history.events:
         if isinstance(event, TrainingSwitched):
             for key in {event.module, *event.changed}:
                 switches[key] = event

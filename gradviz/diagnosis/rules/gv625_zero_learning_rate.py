@@ -39,7 +39,7 @@ def _check(history: History) -> Iterator[Hit]:
     yield from _faded(history)
     zero: dict[int, ScheduleCall] = {}  # optimizer -> who set its rates to 0
     steps: dict[int, int] = {}
-    for event in history.program.events:
+    for event in history.events:
         if isinstance(event, ScheduleCall):
             if event.rates and not any(event.rates):
                 zero.setdefault(event.optimizer, event)
@@ -60,7 +60,7 @@ def _faded(history: History) -> Iterator[Hit]:
     cause: dict[int, ScheduleCall] = {}  # optimizer -> who set its rates that low
     steps: dict[int, list[OptimizerCall]] = {}
     faint: dict[int, list[OptimizerCall]] = {}
-    for event in history.program.events:
+    for event in history.events:
         if isinstance(event, ScheduleCall) and any(event.rates):
             key, rate = event.optimizer, max(event.rates)
             peak[key] = max(rate, peak.get(key, 0.0))

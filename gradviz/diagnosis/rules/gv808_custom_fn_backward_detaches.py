@@ -64,7 +64,7 @@ def check(history: History) -> Iterator[Hit]:
 def _in_backward(
     history: History, first: Backward, custom: CustomFunction
 ) -> Iterator[Event]:
-    for event in history.program.events:
+    for event in history.events:
         if event.site is None or event.site[0] is not custom.backward:
             continue
         if event.index < first.index:
