@@ -14,7 +14,13 @@ from typing import Any
 
 from gradviz import ir
 from gradviz._capture._failed import graph_of_failure
-from gradviz._capture._program import Engine, RunLog, imported_engines, open_log
+from gradviz._capture._program import (
+    Engine,
+    RunLog,
+    import_engines,
+    imported_engines,
+    open_log,
+)
 from gradviz._notebook import notebook_of
 from gradviz._release import ReleaseService
 from gradviz._services import Shown
@@ -89,7 +95,7 @@ class Following:
         hook.add(self._explain)
         shell.events.register("pre_run_cell", self._join)
         self._starts: dict[Engine, int] = {}  # the first event of the running cell
-        self._join()
+        self._join_engines()
 
     def close(self) -> None:
         """Stop following; what was shown stays."""
@@ -104,7 +110,13 @@ class Following:
         found = [diagnose(log.program) for log in self._logs.values()]
         return max(found, key=len, default=Diagnosis((), (), ()))
 
-    def _join(self, info: object = None) -> None:
+    def _join(self, info: Any) -> None:
+        """Follow what a cell uses, which is about to run."""
+        with suppress(Exception):  # what no Python can be made of says so when it runs
+            import_engines(self._shell.transform_cell(info.raw_cell))
+        self._join_engines()
+
+    def _join_engines(self) -> None:
         """Follow every engine that is imported by now."""
         for engine in imported_engines():
             if engine not in self._logs:

@@ -6,7 +6,6 @@ status, and what it raises is reported with its own traceback and no frame of ou
 
 from __future__ import annotations
 
-import ast
 import os
 import sys
 import threading
@@ -18,6 +17,7 @@ from typing import TYPE_CHECKING
 
 from gradviz import ir
 from gradviz._alias import alias
+from gradviz._capture._program import packages_of
 from gradviz._main import Program, as_main, execute
 from gradviz._tracebacks import without_our_frames
 
@@ -94,16 +94,7 @@ def run_program(
 
 def engine_of(source: bytes) -> Engine:
     """Tell which engine a script is about: gradtape only if it imports that alone."""
-    try:
-        tree = ast.parse(source)
-    except (SyntaxError, ValueError):
-        return "gradtape"
-    found: set[str] = set()
-    for node in ast.walk(tree):
-        if isinstance(node, ast.Import):
-            found |= {alias.name.partition(".")[0] for alias in node.names}
-        elif isinstance(node, ast.ImportFrom) and not node.level:
-            found.add((node.module or "").partition(".")[0])
+    found = packages_of(source)
     if "torch" in found:
         return "torch"
     others = found - sys.stdlib_module_names - {"gradtape", "gradviz", "numpy"}

@@ -14,6 +14,7 @@ from IPython.core.magic import Magics, line_cell_magic, magics_class, no_var_exp
 from IPython.core.magic_arguments import MagicArgumentParser
 
 from gradviz._capture import record
+from gradviz._capture._program import import_engines
 from gradviz._cells import ErrorHook, Following
 from gradviz._magic_text import record_in_place, split_options
 from gradviz._notebook import Forms, Notebook, notebook_of
@@ -174,6 +175,7 @@ class GradvizMagics(Magics):
             self.shell.run_cell(f"%%gradviz {line}\n{cell}")
             return
         file, label = _running_cell(self.shell)
+        import_engines("".join(linecache.getlines(file)))
         _list_as_typed(file, line)
         recording = _Recording(options, options.title or label)
 

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import ast
+import importlib
 import importlib.util
 import sys
+from contextlib import suppress
 from types import TracebackType
 from typing import Any, Literal, Protocol, Self
 
@@ -43,14 +46,42 @@ class RunLog(Protocol):
         """Log an error that left a part of the run, and go on."""
 
 
+_ENGINES: tuple[Engine, Engine] = ("gradtape", "torch")
+
+
 def imported_engines() -> list[Engine]:
     """Return the engines that the program has imported under their own names."""
-    engines: tuple[Engine, Engine] = ("gradtape", "torch")
     return [
         name
-        for name in engines
+        for name in _ENGINES
         if getattr(sys.modules.get(name), "__name__", None) == name
     ]
+
+
+def packages_of(source: str | bytes) -> set[str]:
+    """Return the packages that a source imports; none of one that cannot be read.
+
+    >>> sorted(packages_of("import os.path, torch.nn as nn\\nfrom . import models"))
+    ['os', 'torch']
+    """
+    found: set[str] = set()
+    with suppress(SyntaxError, ValueError):
+        for node in ast.walk(ast.parse(source)):
+            if isinstance(node, ast.Import):
+                found |= {alias.name.partition(".")[0] for alias in node.names}
+            elif isinstance(node, ast.ImportFrom) and not node.level:
+                found.add((node.module or "").partition(".")[0])
+    return found
+
+
+def import_engines(source: str) -> None:
+    """Import the engines that a source is about to import, so that they can be logged.
+
+    An engine that cannot be imported tells the source so itself.
+    """
+    for engine in packages_of(source).intersection(_ENGINES):
+        with suppress(Exception):
+            importlib.import_module(engine)
 
 
 def open_log(engine: Engine, *, scan: bool = True) -> RunLog:

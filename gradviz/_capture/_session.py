@@ -125,6 +125,8 @@ class Session:
         if not self._open:
             return
         self._open = False
+        if self._engine is None:
+            self._note_latecomers()
         kind = None if error is None else type(error)
         trace = None if error is None else error.__traceback__
         for part in reversed(self._parts):
@@ -142,6 +144,15 @@ class Session:
                 if not following.end(self.snapshot()):
                     self.show()
         self._followings.clear()
+
+    def _note_latecomers(self) -> None:
+        recorded = {part.engine for part in self._parts}
+        self._notes += [
+            f"`{engine}` was first imported while the recording ran, and is not in it: "
+            "import it before."
+            for engine in imported_engines()
+            if engine not in recorded
+        ]
 
     @contextmanager
     def _noting(self, what: str) -> Generator[None, None, None]:

@@ -6,6 +6,7 @@ import pytest
 
 import gradtape as gt
 import gradviz
+from gradviz._capture import _session
 from gradviz.ir_validate import validate
 
 
@@ -116,6 +117,15 @@ def test_capture_of_two_engines_at_once_is_refused():
     both = [torch.ones(1, requires_grad=True), gt.ones(1, requires_grad=True)]
     with pytest.raises(gradviz.CaptureError, match="tensors of one engine"):
         gradviz.capture(both)
+
+
+def test_an_engine_imported_too_late_is_noted(monkeypatch: pytest.MonkeyPatch):
+    imported = iter([["gradtape"], ["gradtape", "torch"]])
+    monkeypatch.setattr(_session, "imported_engines", imported.__next__)
+    with gradviz.record() as recorder:
+        pass
+    note = "`torch` was first imported while the recording ran"
+    assert any(each.startswith(note) for each in recorder.snapshot().notes)
 
 
 def test_an_unknown_engine_is_refused_at_once():

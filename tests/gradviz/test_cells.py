@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -59,6 +61,35 @@ def test_following_finds_causes_in_earlier_cells(cells: Cells):
     raised = [each["text"] for each in card["events"] if each["kind"] == "error"]
     assert raised[0].startswith("RuntimeError: one of the variables")
     assert card["findings"][0]["slug"] == "inplace-saved-output"
+
+
+FIRST_USE = """\
+import sys
+from IPython.core.interactiveshell import InteractiveShell
+shell = InteractiveShell.instance()
+shell.run_cell("%load_ext gradviz")
+assert not {{"torch", "gradtape"}} & {{*sys.modules}}
+shell.run_cell({before!r})
+shell.run_cell({cell!r})
+"""
+
+
+@pytest.mark.parametrize("library", ["gradtape", "torch"])
+@pytest.mark.parametrize("magic", ["%gradviz on", "%%gradviz"])
+def test_the_cell_that_imports_an_engine_is_seen(library: str, magic: str):
+    pytest.importorskip(library)
+    cell = (
+        f"import {library} as lib\nw = lib.ones(3, requires_grad=True)\n"
+        "y = w.exp()\ny += 1\ny.sum().backward()"
+    )
+    before, cell = ("", f"{magic}\n{cell}") if "%%" in magic else (magic, cell)
+    ended = subprocess.run(
+        [sys.executable, "-c", FIRST_USE.format(before=before, cell=cell)],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert "inplace-saved-output" in ended.stdout, ended.stderr
 
 
 def test_plain_text_says_a_finding_once(
