@@ -14,11 +14,11 @@ if TYPE_CHECKING:
     from gradviz import plot as plot
     from gradviz._capture import capture as capture
     from gradviz._capture import record as record
+    from gradviz._diagnose import diagnose as diagnose
     from gradviz._diff import diff as diff
     from gradviz._ledger import ledger as ledger
     from gradviz._merge import merge as merge
     from gradviz.derivative import check_derivative as check_derivative
-    from gradviz.diagnosis.finished import diagnose as diagnose
     from gradviz.export import export_dot as export_dot
     from gradviz.export import export_html as export_html
     from gradviz.export import export_json as export_json
@@ -37,7 +37,7 @@ __version__ = "0.1.0"
 _HOMES = {
     "capture": "gradviz._capture",
     "check_derivative": "gradviz.derivative",
-    "diagnose": "gradviz.diagnosis.finished",
+    "diagnose": "gradviz._diagnose",
     "diff": "gradviz._diff",
     "export_dot": "gradviz.export",
     "export_html": "gradviz.export",

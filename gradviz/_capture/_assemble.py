@@ -20,8 +20,8 @@ from gradviz._capture._raw import (
     as_record,
 )
 from gradviz._capture._scope_names import name_tops
-from gradviz._capture._sources import SiteTable
 from gradviz._capture._to_come import to_come
+from gradviz.program.sources import SiteTable
 
 T = TypeVar("T")
 
@@ -85,7 +85,7 @@ class _Assembly:
             sequence=raw.sequence,
             formula=raw.formula,
             hooks=tuple(hook.name for hook in raw.hooks),
-            hook_sites=self.sites.definitions(raw.hooks),
+            hook_sites=self.sites.definitions(hook.code for hook in raw.hooks),
             flags=tuple(flags),
             grad_outputs=tuple(
                 -1 if s is None else self.statistics.add(s) for s in raw.grad_outputs

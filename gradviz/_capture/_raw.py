@@ -16,13 +16,11 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, fields
 from itertools import zip_longest
 from operator import attrgetter
-from types import CodeType
 from typing import Any, NamedTuple, TypeAlias
 
 from gradviz import ir
 from gradviz._capture._hooks import Hook
-
-RawSite = tuple[CodeType, int]
+from gradviz.program.values import RawSite
 
 RawStatistics: TypeAlias = ir.Statistics | tuple[Any, ...]
 """A summary: the record, or a tuple of its fields."""

@@ -7,7 +7,7 @@ import linecache
 from types import CodeType
 
 from gradviz import ir
-from gradviz._capture._sources import SiteTable
+from gradviz.program.sources import SiteTable
 from gradviz.program.values import RawSite
 
 

@@ -26,7 +26,8 @@ from gradviz import ir
 from gradviz._capture._hooks import Hook, hooks_in
 from gradviz._capture._names import locals_of
 from gradviz._capture._own import is_host_file, is_own_file
-from gradviz._capture._raw import RawSite, RawStorage, RawWrite
+from gradviz._capture._raw import RawStorage, RawWrite
+from gradviz.program.values import RawSite
 
 _LONGEST_ARGUMENT = 80
 _FAR = 16  # nodes that are passed on the way to one that knows its device

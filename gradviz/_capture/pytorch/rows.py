@@ -9,7 +9,6 @@ from typing import Any
 
 from gradviz import ir
 from gradviz._capture._quick import quick
-from gradviz._capture._sources import SiteTable
 from gradviz._capture.pytorch.facts import op_name
 from gradviz._capture.pytorch.node_classes import NodeClass
 from gradviz._capture.pytorch.seen import Kept, Look, Result
@@ -23,6 +22,7 @@ from gradviz._capture.pytorch.views import (
     view_call,
     view_layouts,
 )
+from gradviz.program.sources import SiteTable
 
 _op_node, _edge, _saved_row = quick(ir.OpNode), quick(ir.Edge), quick(ir.Saved)
 _tensor_meta, _storage_meta = quick(ir.TensorMeta), quick(ir.StorageMeta)
@@ -91,7 +91,7 @@ class TorchRows:
             sequence=None if sequence == NO_SEQUENCE else sequence,
             formula=cls.formula,
             hooks=tuple([hook.name for hook in hooks]),
-            hook_sites=self._sites.definitions(hooks),
+            hook_sites=self._sites.definitions(hook.code for hook in hooks),
             flags=self._flags(number),
         )
 

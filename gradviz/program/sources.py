@@ -11,8 +11,7 @@ from types import CodeType
 from typing import Any
 
 from gradviz import ir
-from gradviz._capture._hooks import Hook
-from gradviz._capture._raw import RawSite
+from gradviz.program.values import RawSite
 
 MAX_SOURCE_CHARS = 400_000
 """Longer files are left out of a snapshot; the lines of its sites are kept."""
@@ -60,9 +59,9 @@ class SiteTable:
             )
         return index
 
-    def definitions(self, hooks: Iterable[Hook]) -> tuple[int, ...]:
-        """Number the lines where hooks are defined; -1 where there is none."""
-        return tuple([self._definition(hook.code) for hook in hooks])
+    def definitions(self, codes: Iterable[CodeType | None]) -> tuple[int, ...]:
+        """Number the lines where functions are defined; -1 where there is none."""
+        return tuple([self._definition(code) for code in codes])
 
     def _definition(self, code: CodeType | None) -> int:
         if code is None:
