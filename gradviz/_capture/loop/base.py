@@ -8,7 +8,7 @@ from types import CodeType
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from gradviz.program.events import Call
-from gradviz.program.values import Opaque, RawSite
+from gradviz.program.values import Opaque, RawSite, Value
 
 if TYPE_CHECKING:
     from gradviz.program.log import Log
@@ -108,6 +108,31 @@ class Part:
             f"{self.subject} were not followed to the end: "
             f"{type(error).__name__}: {error}"
         )
+
+    def begun(
+        self,
+        op: str,
+        inputs: tuple[Value, ...],
+        arguments: tuple[Any, ...],
+        keywords: dict[str, Any],
+    ) -> Call:
+        """Add the event of a call that is about to run, for what is learned later."""
+        log, now = self.log, self.here.now
+        call = Call(
+            index=0,
+            site=log.site(),
+            stack=log.stack(),
+            thread=now.thread,
+            op=op,
+            inputs=inputs,
+            arguments=arguments,
+            keywords=keywords,
+            grad_enabled=self.lib.is_grad_enabled(),
+            module=now.module,
+            within=now.within,
+        )
+        log.append(call)
+        return call
 
     def try_(self, function: Anything, *args: Any) -> Any:
         """Call a function of ours; what it raises stops the part."""

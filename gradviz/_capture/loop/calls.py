@@ -5,7 +5,6 @@ from __future__ import annotations
 import functools
 import importlib
 import sys
-from threading import get_ident
 from typing import Any
 
 from gradviz._capture.loop.base import Anything, Part, described, unseen
@@ -49,22 +48,8 @@ class CallPart(Part):
             keywords = {k: described(each, lib, log) for k, each in kwargs.items()}
         finally:
             log.resume()
-        with log.lock:
-            call = Call(
-                index=log.take_index(),
-                site=log.site(),
-                stack=log.stack(),
-                thread=get_ident(),
-                op=op,
-                inputs=_values_in((*arguments, *keywords.values())),
-                arguments=arguments,
-                keywords=keywords,
-                grad_enabled=lib.is_grad_enabled(),
-                module=self.here.now.module,
-                within=self.here.now.within,
-            )
-            log.add(call)
-        return call
+        inputs = _values_in((*arguments, *keywords.values()))
+        return self.begun(op, inputs, arguments, keywords)
 
     def _outputs(self, call: Call, result: Any) -> None:
         log, tensor = self.log, self.lib.Tensor

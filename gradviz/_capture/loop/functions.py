@@ -6,7 +6,6 @@ import functools
 import inspect
 import weakref
 from collections.abc import Iterable
-from threading import get_ident
 from types import CodeType
 from typing import Any
 
@@ -115,21 +114,8 @@ class FunctionPart(Part):
             self._keep_for_check(cls, kind, args)
         finally:
             log.resume()
-        with log.lock:
-            call = Call(
-                index=log.take_index(),
-                site=log.site(),
-                stack=log.stack(),
-                thread=get_ident(),
-                op=cls.__name__,
-                inputs=tuple([each for each in arguments if isinstance(each, Value)]),
-                arguments=arguments,
-                grad_enabled=self.lib.is_grad_enabled(),
-                module=self.here.now.module,
-                within=self.here.now.within,
-            )
-            log.add(call)
-        return call, versions
+        inputs = tuple([each for each in arguments if isinstance(each, Value)])
+        return self.begun(cls.__name__, inputs, arguments, {}), versions
 
     def _kind(self, cls: Any) -> _Kind | None:
         """Return what is known of a class; None where a library wrote it."""
