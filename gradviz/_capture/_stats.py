@@ -71,7 +71,8 @@ def summarize(array: Any) -> Summary:
         values = _as_real(xp, _without_repeats(array))
         repeats = count // int(values.size)
         flat = values.ravel(order="K")
-        low, high, nonzero = _host(xp, flat.min(), flat.max(), xp.count_nonzero(flat))
+        nonzero = xp.count_nonzero(flat != 0)
+        low, high, nonzero = _host(xp, flat.min(), flat.max(), nonzero)
         zeros = (int(values.size) - int(nonzero)) * repeats
         if math.isfinite(low) and math.isfinite(high):
             return _summary(xp, flat, low, high, repeats, count, zeros)

@@ -271,6 +271,26 @@ def test_what_another_thread_did_is_no_evidence():
     assert diagnose(log.program).findings == ()
 
 
+def test_gradients_are_summarized_as_each_node_got_them():
+    def write_unseen(gradient: torch.Tensor) -> None:
+        gradient.data.mul_(3)  # no version tells
+
+    x = torch.ones(4, requires_grad=True)
+    with TorchLog() as log:
+        y = x * 2
+        y.register_hook(write_unseen)
+        shared = y.exp()
+        shared.retain_grad()
+        (shared.sin() + shared.cos() + shared.tan()).sum().backward()  # added in place
+    (event,) = (e for e in log.program.events if isinstance(e, Backward))
+    runs = {log.program.nodes[run.node].name: run for run in event.runs}
+    assert x.grad is not None
+    assert shared.grad is not None
+    for name, gradient in (("Exp", shared.grad), ("Mul", x.grad / 2)):
+        (incoming,) = runs[f"{name}Backward0"].incoming
+        assert incoming.norm == pytest.approx(gradient.norm().item())
+
+
 def test_a_traceback_shows_no_frame_of_the_recording():
     def fail() -> None:
         x = torch.ones(2, requires_grad=True)

@@ -5,15 +5,16 @@ from __future__ import annotations
 import functools
 import time
 import weakref
+from collections.abc import Callable
 from threading import get_ident
 from typing import TYPE_CHECKING, Any, Literal, cast
 
 from gradviz._capture.loop.base import Patches, unseen
 from gradviz._capture.pytorch.ahead import MOST_NODES, Ahead
 from gradviz._capture.pytorch.begun import Begun
-from gradviz._capture.pytorch.values import grad_fn_of
+from gradviz._capture.pytorch.values import grad_fn_of, version_of
 from gradviz.program.events import Backward
-from gradviz.program.values import NodeRun, RawSite, Value
+from gradviz.program.values import NodeRun, RawSite, Summary, Value
 
 if TYPE_CHECKING:
     from gradviz._capture.pytorch.log import TorchLog
@@ -170,7 +171,7 @@ class TorchBackward:
 
     def _hook(self, entry: _Pass, reached: dict[int, Any]) -> None:
         """Ask every node for its gradients. No closure holds a node: it would leak."""
-        summary, log = self.log.values.summary, self.log
+        log, summary = self.log, _each_once(self.log)
         runs = entry.event.runs if entry.event is not None else []
         leaves: dict[int, weakref.ref[Any]] = {}
         holding: set[int] = set()  # leaves with something in .grad already
@@ -269,6 +270,30 @@ class _Pass:
         for handle in self.handles:
             handle.remove()
         self.handles.clear()
+
+
+def _each_once(log: TorchLog) -> Callable[[Any], Summary | None]:
+    """Return what summarizes the gradients of a pass, each once while it is the same.
+
+    What a node gives is mostly the very tensor that the next one gets, and PyTorch
+    keeps its Python object, and weak references to it, for as long as it lives. A
+    gradient that is added to has another version; where a hook of the user's may have
+    written without one, through ``.data``, an event has come since.
+    """
+    met: dict[int, tuple[Any, int, int, Summary | None]] = {}
+
+    def summary(tensor: Any) -> Summary | None:
+        if tensor is None:
+            return None
+        version, now = version_of(tensor), log.next_index
+        known = met.get(id(tensor))
+        if known is not None and known[0]() is tensor and known[1:3] == (version, now):
+            return known[3]
+        found = log.values.summary(tensor)
+        met[id(tensor)] = weakref.ref(tensor), version, now, found
+        return found
+
+    return summary
 
 
 def _gradient_node(torch: Any, tensor: Any) -> Any:

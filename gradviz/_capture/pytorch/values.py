@@ -272,10 +272,8 @@ class TorchValues:
         return word
 
     def summary(self, tensor: Any) -> Summary | None:
-        """Summarize a gradient; None where there is none."""
-        return (
-            None if tensor is None else summarize(self.torch, tensor, self.detailed)[0]
-        )
+        """Summarize a gradient."""
+        return summarize(self.torch, tensor, self.detailed)[0]
 
     def node_key(self, fn: Any) -> int:
         """Return the number of a node: its place in the sequence, or of its leaf."""
