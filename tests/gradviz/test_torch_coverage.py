@@ -314,3 +314,24 @@ def test_a_nested_tensor_is_shown(way: Any):
 
     snapshot = way(build)
     assert "MulBackward0" in names(snapshot)
+
+
+class _AddInto(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx: Any, a: torch.Tensor, b: torch.Tensor) -> torch.Tensor:
+        ctx.mark_dirty(a)
+        return a.add_(b)
+
+    @staticmethod
+    def backward(ctx: Any, *grads: torch.Tensor) -> Any:
+        return grads[0], grads[0]
+
+
+@pytest.mark.parametrize("values", [True, False])
+def test_a_function_may_write_into_a_view(values: bool):
+    # PyTorch asks for a tensor's hooks while it holds a lock that a look would wait for
+    a, b = torch.ones(2, requires_grad=True), torch.ones(2, requires_grad=True)
+    with gradviz.record(engine="torch", values=values) as rec:
+        _AddInto.apply(a.clone().view_as(a), b).sum().backward()
+    assert a.grad is not None
+    assert "CopySlices" in names(rec.snapshot())

@@ -15,6 +15,9 @@ _ATTRIBUTES_READ: dict[str, How] = {
     "requires_grad": "users",
     "grad_fn": "node",
 }
+# PyTorch sets it too, of a view whose history changes, and locks that meanwhile: a look
+# at the view's `grad_fn` would wait for ever.
+_HOOKS = "_backward_hooks"
 _VIEWS_READ = frozenset({"T", "mT", "H", "mH", "real", "imag"})
 
 
@@ -93,6 +96,8 @@ def _attribute(attribute: str, access: str) -> Op:
             return Op(attribute, "record")
         how = _ATTRIBUTES_READ.get(attribute, "skip")
         return Op(f"{attribute}.get", how, exports=attribute == "data")
+    if attribute == _HOOKS:
+        return Op(f"{attribute}.set", "skip")
     data = attribute == "data"  # as a lazy layer sets what nobody has filled yet
     return Op(
         f"{attribute}.set", "record", touches_flags=True, sets=True, uninitialized=data
