@@ -316,6 +316,19 @@ def test_a_nested_tensor_is_shown(way: Any):
     assert "MulBackward0" in names(snapshot)
 
 
+@pytest.mark.filterwarnings("ignore:The PyTorch API of nested tensors")
+@BOTH
+def test_a_nested_tensor_without_a_shape_is_shown(way: Any):
+    def build() -> Any:
+        rows = [torch.ones(n, 5, requires_grad=True) for n in (2, 3)]
+        x = torch.nested.as_nested_tensor(rows)
+        return (x * 2).to_padded_tensor(0).sum()
+
+    snapshot = way(build)
+    assert "MulBackward0" in names(snapshot)
+    assert not noted(snapshot, "Something was left out")
+
+
 class _AddInto(torch.autograd.Function):
     @staticmethod
     def forward(ctx: Any, a: torch.Tensor, b: torch.Tensor) -> torch.Tensor:

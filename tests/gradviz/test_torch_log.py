@@ -240,6 +240,16 @@ def test_a_failed_call_is_logged_with_its_error(log: TorchLog):
     assert [value.shape for value in call.inputs] == [(2, 3), (2, 3)]
 
 
+def test_a_key_of_a_list_writes_rows_and_of_a_tuple_one_element(log: TorchLog):
+    x = torch.zeros(3, 2)
+    x[0, 1] = 1.0
+    x[[0, 1]] = 2.0
+    x[[2]] = 3.0
+    (one,), (rows,), (row,) = (e.writes for e in calls(log.program, "__setitem__"))
+    assert (one.value.shape, one.value.offset) == ((), 1)
+    assert rows.value.shape == row.value.shape == (3, 2)  # some of the whole
+
+
 def test_other_threads_are_named_in_the_notes():
     def work() -> None:
         torch.ones(2, requires_grad=True).sum().backward()

@@ -50,6 +50,14 @@ def _short(value: Any) -> str:
     return text if len(text) <= _LONGEST_ARGUMENT else text[:_LONGEST_ARGUMENT] + "…"
 
 
+def shape_of(thing: Any) -> tuple[int, ...] | None:
+    """Return the shape of a tensor or of a node's output; nested ones have none."""
+    try:
+        return tuple(thing.shape)
+    except RuntimeError:
+        return None
+
+
 def plain(thing: Any, torch: Any) -> Any:
     """Return a number of NumPy's as Python's own, and of anything else its kind."""
     kind = type(thing).__name__

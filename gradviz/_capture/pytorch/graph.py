@@ -8,7 +8,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from gradviz._capture.pytorch.ahead import Ahead, TorchAhead, list_nodes
-from gradviz._capture.pytorch.facts import custom_function
+from gradviz._capture.pytorch.facts import custom_function, shape_of
 from gradviz._capture.pytorch.notes import OTHER_THREADS
 from gradviz._capture.pytorch.slots import (
     NO_SEQUENCE,
@@ -199,7 +199,7 @@ class TorchGraph:
         if sequence == NO_SEQUENCE:
             node.leaf = -key or None
             if key:
-                node.shape = tuple(fn.variable.shape)
+                node.shape = shape_of(fn.variable)
                 if self.detailed:
                     node.outputs = (self.values.of(fn.variable),)
             return node
@@ -212,7 +212,7 @@ class TorchGraph:
             node.custom = custom_function(fn)
         if self.log.scan or self.detailed:
             metadata = getattr(fn, "_input_metadata", None) or ()
-            node.shape = tuple(metadata[0].shape) if metadata else None
+            node.shape = shape_of(metadata[0]) if metadata else None
             if self.detailed:
                 node.outputs = self._outputs(key, metadata)
                 node.view = view_arguments(fn)

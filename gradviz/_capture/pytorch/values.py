@@ -5,7 +5,7 @@ from __future__ import annotations
 import weakref
 from typing import Any
 
-from gradviz._capture.pytorch.facts import plain
+from gradviz._capture.pytorch.facts import plain, shape_of
 from gradviz._capture.pytorch.slots import NO_SEQUENCE
 from gradviz._capture.pytorch.summary import statistics, summarize
 from gradviz.program.log import MAX_EVENTS, MOST_WITHOUT_VALUES, Identities, Log
@@ -161,7 +161,7 @@ class TorchValues:
             0,
             0,
             0,
-            tuple(metadata.shape),
+            shape_of(metadata) or (),
             (),
             0,
             self._word(metadata.dtype),
@@ -296,7 +296,8 @@ class TorchValues:
         if isinstance(thing, list | tuple):
             if len(thing) > _LONGEST and not isinstance(thing[0], self.torch.Tensor):
                 thing = thing[:_LONGEST]
-            return tuple(self.argument(each, met) for each in thing)
+            found = [self.argument(each, met) for each in thing]
+            return found if type(thing) is list else tuple(found)  # a key means another
         return plain(thing, self.torch)
 
 
