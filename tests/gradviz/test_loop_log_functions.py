@@ -332,3 +332,23 @@ def test_library_warnings_name_the_line_they_would(engine: Engine, lib: Any) -> 
     plain = place()
     with open_log(engine):
         assert place() == plain
+
+
+def test_what_a_call_was_given_dies_with_its_cycle(engine: Engine, lib: Any) -> None:
+    def forward(ctx: Any, x: Any, notes: dict[str, Any]) -> Any:
+        ctx.notes = notes
+        return x.clone()
+
+    def backward(ctx: Any, grad: Any) -> Any:
+        return grad, None
+
+    def build() -> weakref.ref[Any]:
+        notes: dict[str, Any] = {}
+        x = lib.ones(1, requires_grad=True)
+        notes["result"] = out = function(lib, forward, backward).apply(x, notes)
+        return weakref.ref(out)
+
+    with open_log(engine, scan=True):
+        out = build()
+        gc.collect()
+        assert out() is None

@@ -329,6 +329,16 @@ def test_a_nested_tensor_without_a_shape_is_shown(way: Any):
     assert not noted(snapshot, "Something was left out")
 
 
+def test_a_hook_may_get_no_gradient():
+    got: list[Any] = []
+    with gradviz.record(engine="torch") as rec:
+        first, second = torch.ones(2, requires_grad=True).unbind()
+        first.register_hook(got.append)
+        second.backward()
+    assert got == [None]
+    assert not noted(rec.snapshot(), "Something was left out")
+
+
 class _AddInto(torch.autograd.Function):
     @staticmethod
     def forward(ctx: Any, a: torch.Tensor, b: torch.Tensor) -> torch.Tensor:

@@ -270,12 +270,19 @@ class FunctionPart(Part):
         kind.checked = True
         if is_repeatable(self.lib, cls):
             with probing(), self.lib.no_grad():
-                copies = [
-                    each.detach().clone() if isinstance(each, tensor) else each
-                    for each in args
-                ]
+                copies = self._copied(list(args))
             kind.waiting = copies, needs
             self._waiting.append((cls, kind))
+
+    def _copied(self, value: Any) -> Any:
+        """Copy tensors, in containers too: later they may hold what is not to live."""
+        if isinstance(value, self.lib.Tensor):
+            return value.detach().clone()
+        if type(value) in (list, tuple):
+            return type(value)(self._copied(each) for each in value)
+        if type(value) is dict:
+            return {key: self._copied(each) for key, each in value.items()}
+        return value
 
     def check_waiting(self) -> None:
         """Check the derivative of every Function that was not checked yet."""

@@ -321,8 +321,11 @@ def grad_fn_of(tensor: Any) -> Any:
 
 
 def version_of(tensor: Any) -> int:
-    """Return the version of a tensor; 0 for one of inference mode, which has none."""
+    """Return the version of a tensor; 0 for one of inference mode, which has none,
+
+    and for None, as a hook gets it for a gradient that is not defined.
+    """
     try:
         return tensor._version
-    except RuntimeError:
+    except (AttributeError, RuntimeError):
         return 0
