@@ -12,10 +12,14 @@ import gradtape
 from gradtape.autograd import gradcheck, gradgradcheck
 from gradtape.autograd.gradcheck import GradcheckError
 
+from ._sparse_programs import settle
 from .gradcheck_cases import both_modes, scaled, values, warm_up_forward_mode
 from .oracle import assert_same
 
 Program = Callable[[Any], Any]
+
+
+settle()
 
 
 @pytest.fixture(autouse=True, scope="module")
@@ -52,6 +56,70 @@ RIGHT: dict[str, Callable[[Any], tuple[Any, Any]]] = {
 @pytest.mark.parametrize("name", RIGHT)
 def test_right_derivatives_pass(name: str, fast_mode: bool):
     assert_same(lambda t: t.autograd.gradcheck(*RIGHT[name](t), fast_mode=fast_mode))
+
+
+# ---- sparse inputs -------------------------------------------------------------------
+
+
+def grid(t: Any, dtype: str = "float64") -> Any:
+    """Return a sparse leaf that stores two of its four elements."""
+    whole = values(t, 2, 2, dtype=dtype).detach() * t.eye(2)
+    return whole.to_sparse().requires_grad_()
+
+
+def hooked(t: Any, hook: Program) -> Program:
+    """Return a function that makes dense, with a hook for the gradient of a copy."""
+
+    def func(x: Any) -> Any:
+        copy = x.clone()
+        copy.register_hook(hook)
+        return copy.to_dense()
+
+    return func
+
+
+SPARSE: dict[str, Callable[[Any], tuple[Any, Any]]] = {
+    "stored elements": lambda t: (lambda x: x.to_dense(), grid(t)),
+    "all elements": lambda t: (lambda x: x.to_dense(masked_grad=False), grid(t)),
+    "sum": lambda t: (t.sum, grid(t)),
+    "complex": lambda t: (lambda x: x.to_dense() * 2j, grid(t, "complex128")),
+    "with dense": lambda t: (t.sparse.mm, (grid(t), values(t, 2, 2))),
+    "rows": lambda t: (
+        lambda x: x.to_dense() * 2,
+        values(t, 3, 2).detach().to_sparse(1).requires_grad_(),
+    ),
+    "a denser gradient": lambda t: (
+        hooked(t, lambda grad: grad.to_dense().to_sparse(1)),
+        grid(t),
+    ),
+    "a dense gradient": lambda t: (hooked(t, lambda grad: grad.to_dense()), grid(t)),
+    "a gradient too large": lambda t: (hooked(t, lambda grad: grad * 2), grid(t)),
+    "never zero": lambda t: (hooked(t, lambda grad: grad + grad / grad), grid(t)),
+}
+
+
+@both_modes
+@pytest.mark.parametrize("masked", [False, True])
+@pytest.mark.parametrize("name", SPARSE)
+def test_sparse_inputs_are_checked_as_pytorch_does(
+    name: str, masked: bool, fast_mode: bool
+):
+    def program(t: Any) -> Any:
+        func, inputs = SPARSE[name](t)
+        try:
+            return t.autograd.gradcheck(
+                func, inputs, masked=masked, fast_mode=fast_mode
+            )
+        except RuntimeError as error:
+            return str(error).split(",")[0]
+
+    assert_same(program)
+
+
+def test_gradients_of_sparse_inputs_come_in_no_batches():
+    x = grid(gradtape)
+    with pytest.raises(GradcheckError, match="SparseCPU"):
+        gradcheck(lambda x: x.to_dense(), x, masked=True, check_batched_grad=True)
 
 
 @both_modes

@@ -28,6 +28,7 @@ def factor(torch: Any) -> Any:
 
 LOSSES: dict[str, Callable[[Any, Any], Any]] = {
     "dense": lambda torch, x: x.to_dense().pow(2).sum(),
+    "all dense": lambda torch, x: (x.to_dense(masked_grad=False) + 1).pow(2).sum(),
     "coalesced": lambda torch, x: x.coalesce().to_dense().pow(2).sum(),
     "mm": lambda torch, x: torch.sparse.mm(x, factor(torch)).pow(2).sum(),
     "operator": lambda torch, x: (x @ factor(torch)).pow(2).sum(),

@@ -9,6 +9,7 @@ from itertools import product
 from typing import Any
 
 from .._tensor import Tensor
+from ..ops.create import zeros
 from ..ops.like import zeros_like
 from . import forward_ad
 from ._api import grad
@@ -57,7 +58,7 @@ def get_analytical_jacobian(
             "Expected output to be non-complex. get_analytical_jacobian no longer "
             "supports functions that return complex outputs."
         )
-    wanted = list(tensors_in(inputs))
+    wanted = list(tensors_in(inputs, True))
     found, types_ok, sizes_ok = _stacked(_rows(output, wanted), wanted)
     again, _, _ = _stacked(_rows(output, wanted), wanted)
     return found, _equal(found, again, nondet_tol), sizes_ok, types_ok
@@ -75,7 +76,7 @@ def backward_jacobian(
     Raises GradcheckError where backward gives gradients of a wrong dtype or size, or
     not the same twice.
     """
-    wanted = list(tensors_in(inputs))
+    wanted = list(tensors_in(inputs, True))
     found, types_ok, sizes_ok = _stacked(_rows(output, wanted, v), wanted)
     again, _, _ = _stacked(_rows(output, wanted, v), wanted)
     if not types_ok and check_grad_dtypes:
@@ -121,7 +122,8 @@ def _stacked(rows: Rows, wanted: list[Tensor]) -> tuple[tuple[Tensor, ...], bool
     types_ok = sizes_ok = True
     found: list[Tensor] = []
     for source, gradients in zip(wanted, rows, strict=True):
-        jacobian = source.new_zeros((source.numel(), len(gradients)))
+        shape = (source.numel(), len(gradients))
+        jacobian = zeros(shape, dtype=source.dtype, device=source.device)
         for column, each in enumerate(gradients):
             if each is None:
                 continue
@@ -134,7 +136,7 @@ def _stacked(rows: Rows, wanted: list[Tensor]) -> tuple[tuple[Tensor, ...], bool
                     f"Expected out_jacobian column to have {each.numel()} elements, "
                     f"but got {source.numel()}"
                 )
-            jacobian[:, column] = each.reshape(-1)
+            jacobian[:, column] = each.to_dense().reshape(-1)
         found.append(jacobian)
     return tuple(found), types_ok, sizes_ok
 

@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from .._define import FUNCTIONS
+from .._sparse import refused
 from .._tensor import Tensor
 
 _SCALAR = (
@@ -39,6 +40,8 @@ def batched_grad(
         once([None if g is None else g[i] for g in gradients], keep or i < count - 1)  # type: ignore[index]
         for i in range(count)
     ]
+    if any(each is not None and each.is_sparse for each in rows[0]):
+        raise refused("view")
     return [
         None if column[0] is None else FUNCTIONS["stack"](list(column))
         for column in zip(*rows, strict=True)

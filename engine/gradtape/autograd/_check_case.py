@@ -4,11 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, TypeAlias
 
 from .._dtypes import promote_types
 from .._tensor import Tensor
 from ..ops.compare import allclose
+from ..ops.create import ones
+from ..ops.sequences import arange
+from ..ops.sparse_create import sparse_coo_tensor
 
 Function: TypeAlias = Callable[..., Any]
 Vector: TypeAlias = Tensor | tuple[Tensor, Tensor]
@@ -50,6 +54,7 @@ class Case:
     forward: bool = False
     complex_at: Sequence[int] = ()
     part: str = "real"
+    masked: bool = False
 
     @property
     def outputs(self) -> tuple[Tensor, ...]:
@@ -66,6 +71,11 @@ class Case:
         """The inputs that need a gradient."""
         return tuple(self.inputs[at] for at in wanted_positions(self.inputs))
 
+    @cached_property
+    def moved(self) -> tuple[Any, ...]:
+        """The inputs to move: unless masked, sparse ones store their zeros too."""
+        return self.inputs if self.masked else tuple(map(filled, self.inputs))
+
 
 def as_tuple(value: Any) -> tuple[Any, ...]:
     """Return a tuple or list as a tuple, anything else as a tuple of one."""
@@ -77,6 +87,25 @@ def is_inexact(value: Any) -> bool:
     return isinstance(value, Tensor) and (
         value.is_floating_point() or value.is_complex()
     )
+
+
+def filled(value: Any) -> Any:
+    """Return a sparse tensor with all its elements stored, and anything else as is."""
+    if not (isinstance(value, Tensor) and value.is_sparse):
+        return value
+    sides = value.size()
+    indices = ones(sides[: value.sparse_dim()], device=value.device).nonzero().t()
+    values = value.detach().to_dense().reshape(-1, *sides[value.sparse_dim() :])
+    whole = sparse_coo_tensor(indices, values, sides, is_coalesced=True)
+    return whole.requires_grad_(value.requires_grad)
+
+
+def stored(source: Tensor) -> tuple[Tensor, Tensor]:
+    """Return the memory of the elements of a tensor, and where in it they lie, flat."""
+    places = arange(source.numel()).view(source.size())
+    if source.is_sparse:
+        return source._values().data, places[tuple(source._indices())].view(-1)
+    return source.data, places.view(-1)
 
 
 def differentiable(outputs: Any) -> tuple[Tensor, ...]:
@@ -93,14 +122,14 @@ def wanted_positions(inputs: Iterable[Any]) -> list[int]:
     ]
 
 
-def tensors_in(value: Any) -> Iterator[Tensor]:
-    """Yield the tensors in nested containers that need a gradient."""
+def tensors_in(value: Any, only_requiring_grad: bool = False) -> Iterator[Tensor]:
+    """Yield the tensors in nested containers, all or those that need a gradient."""
     if isinstance(value, Tensor):
-        if value.requires_grad:
+        if value.requires_grad or not only_requiring_grad:
             yield value
     elif isinstance(value, Iterable) and not isinstance(value, str):
         for each in value:
-            yield from tensors_in(each)
+            yield from tensors_in(each, only_requiring_grad)
 
 
 def close(a: Tensor, b: Tensor, rtol: float, atol: float) -> bool:

@@ -12,6 +12,7 @@ from .._dtypes import complex64, complex128, float32, float64
 from .._generator import Generator
 from .._tensor import Tensor
 from ..ops.compare import allclose
+from ..ops.like import zeros_like
 from ..ops.random import rand
 from ..ops.reinterpret import view_as_real
 from ._analytical_jacobian import backward_jacobian, forward_jacobian, jacobian_of
@@ -24,6 +25,7 @@ from ._check_case import (
     close,
     is_inexact,
     mismatch,
+    stored,
     wanted_positions,
 )
 from ._numerical_jacobian import directional, numerical_jacobians
@@ -106,9 +108,16 @@ def _vectors(case: Case) -> tuple[Vectors, Sequence[Tensor] | None]:
 
 
 def unit_vector(like: Tensor, generator: Generator, real: bool) -> Tensor:
-    """Draw a flat vector of length 1 with an entry per element of ``like``."""
+    """Draw a flat vector of length 1 with an entry per stored element of ``like``.
+
+    At the elements that a sparse tensor does not store, it is zero.
+    """
     dtype = _REAL.get(like.dtype, like.dtype) if real else like.dtype
     vector = rand(like.numel(), generator=generator).to(dtype=dtype, device=like.device)
+    if like.is_sparse:
+        vector = zeros_like(vector).index_copy(
+            0, places := stored(like)[1], vector[places]
+        )
     return vector / vector.norm()
 
 

@@ -10,6 +10,7 @@ from .._generator import Generator
 from .._site import user_stacklevel
 from .._tensor import Tensor
 from ..ops.compare import allclose
+from ..ops.formats import strided
 from ..ops.join import stack
 from ..ops.like import zeros_like
 from ..ops.random import randn_like
@@ -86,6 +87,9 @@ def check_zero_in_zero_out(
     ):
         if found is None:
             continue
+        if found.layout is not strided:
+            _check_layout(found, source)
+            found, source = found.to_dense(), source.to_dense()
         zero = allclose(found, zeros_like(found)) if masked else _is_zero(found)
         if not zero:
             raise GradcheckError("backward not multiplied by grad_output")
@@ -95,6 +99,21 @@ def check_zero_in_zero_out(
             raise GradcheckError("grad is incorrect device")
         if found.size() != source.size():
             raise GradcheckError("grad is incorrect size")
+
+
+def _check_layout(found: Tensor, source: Tensor) -> None:
+    """Check that a sparse gradient has the layout and dimensions of its input."""
+    if found.layout != source.layout:
+        raise GradcheckError(
+            f"grad is incorrect layout ({found.layout} is not {source.layout})"
+        )
+    for part in ("sparse_dim", "dense_dim"):
+        has, expected = getattr(found, part)(), getattr(source, part)()
+        if has != expected:
+            raise GradcheckError(
+                f"grad is sparse tensor, but has incorrect {part} {has}, expected "
+                f"{expected}"
+            )
 
 
 class UndefinedGrad(AutogradFunction):
@@ -140,7 +159,7 @@ def check_batched_backward(
     inputs: Sequence[Any], output: Tensor, output_at: int
 ) -> None:
     """Check that a batched backward pass gives what one pass per gradient gives."""
-    wanted = list(tensors_in(inputs))
+    wanted = list(tensors_in(inputs, True))
 
     def run(incoming: Tensor, batched: bool) -> tuple[Tensor, ...]:
         found = grad(
@@ -256,11 +275,11 @@ def _columns(rows: Any) -> list[Any]:
 
 
 def _is_zero(tensor: Tensor) -> bool:
-    return not bool((tensor != 0).any())
+    return not bool((tensor.to_dense() != 0).any())
 
 
 def _wanted(inputs: Sequence[Any]) -> list[Tensor]:
-    wanted = list(tensors_in(inputs))
+    wanted = list(tensors_in(inputs, True))
     if not wanted:
         raise GradcheckError(NO_INPUT)
     return wanted

@@ -43,11 +43,6 @@ NONE_WANTED = (
 )
 
 
-SPARSE_INPUT = (
-    "Input #{index} is sparse, and gradcheck moves dense inputs alone. Check a "
-    "function of its values instead: "
-    "lambda values: func(sparse_coo_tensor(indices, values, size))."
-)
 SPARSE_OUTPUT = (
     "Sparse output is not supported at gradcheck yet. Please call "
     "to_dense(masked_grad=...) on the output of fn for gradcheck."
@@ -61,7 +56,7 @@ def run(func: Function, inputs: Any, options: Options, masked: bool | None) -> N
     returned = as_tuple(func(*given))
     if any(isinstance(each, Tensor) and each.is_sparse for each in returned):
         raise ValueError(SPARSE_OUTPUT)
-    case = Case(func, given, returned)
+    case = Case(func, given, returned, masked=bool(masked))
     outputs = case.outputs
     if options.check_backward_ad:
         _check_backward(case, options)
@@ -89,9 +84,8 @@ def _check_inputs(inputs: Sequence[Any]) -> None:
                 UserWarning,
                 stacklevel=user_stacklevel(),
             )
-        if each.is_sparse:
-            raise ValueError(SPARSE_INPUT.format(index=index))
-        sides = zip(each.stride(), each.size(), strict=True)
+        stored = each._values() if each.is_sparse else each
+        sides = zip(stored.stride(), stored.size(), strict=True)
         if any(stride == 0 and size > 1 for stride, size in sides):
             raise RuntimeError(STRIDE_ZERO.format(index=index))
     if not wanted:
@@ -111,7 +105,9 @@ def _check_backward(case: Case, options: Options) -> None:
     for part, take in (("imaginary", imag), ("real", real)):
         func = _of_part(case.func, take)
         returned = func(*case.inputs)
-        split = Case(func, case.inputs, returned, complex_at=at, part=part)
+        split = Case(
+            func, case.inputs, returned, complex_at=at, part=part, masked=case.masked
+        )
         _compare(split, options)
 
 

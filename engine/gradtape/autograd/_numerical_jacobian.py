@@ -14,6 +14,7 @@ from ._check_case import (
     Vector,
     as_tuple,
     is_inexact,
+    stored,
     wanted_positions,
 )
 
@@ -26,6 +27,34 @@ DEPRECATED = (
     "a specific use for this or feature request for this to be a stable API, please "
     "file us an issue at https://github.com/pytorch/pytorch/issues/new"
 )
+
+
+def jacobian_by_targets(
+    fn: Function,
+    inputs: Any,
+    outputs: Any = None,
+    target: Any = None,
+    eps: float = 1e-3,
+    is_forward_ad: bool = False,
+) -> list[tuple[Tensor, ...]]:
+    """Return the Jacobians by each target that needs a gradient, one per output.
+
+    The targets, by default ``inputs``, are tensors that ``fn(*inputs)`` reads.
+    """
+    given = as_tuple(inputs)
+    returned = as_tuple(fn(*given) if outputs is None else outputs)
+    if any(each.is_complex() for each in returned) and not is_forward_ad:
+        raise ValueError(
+            "Expected output to be non-complex. get_numerical_jacobian no longer "
+            "supports functions that return complex outputs."
+        )
+    wanted = given if target is None else as_tuple(target)
+    return [
+        get_numerical_jacobian_wrt_specific_input(
+            fn, position, given, returned, eps, wanted[position], is_forward_ad
+        )
+        for position in wanted_positions(wanted)
+    ]
 
 
 def get_numerical_jacobian(
@@ -48,24 +77,10 @@ def get_numerical_jacobian(
             "Expected grad_out to be 1.0. get_numerical_jacobian no longer supports "
             "values of grad_out != 1.0."
         )
-
-    def packed(*tensors: Any) -> Any:
-        return fn(tensors)
-
-    given = as_tuple(inputs)
-    outputs = as_tuple(packed(*given))
-    if any(each.is_complex() for each in outputs):
-        raise ValueError(
-            "Expected output to be non-complex. get_numerical_jacobian no longer "
-            "supports functions that return complex outputs."
-        )
-    wanted = given if target is None else as_tuple(target)
-    return tuple(
-        get_numerical_jacobian_wrt_specific_input(
-            packed, position, given, outputs, eps, wanted[position]
-        )[0]
-        for position in wanted_positions(wanted)
+    found = jacobian_by_targets(
+        lambda *tensors: fn(tensors), inputs, target=target, eps=eps
     )
+    return tuple(first for first, *_ in found)
 
 
 def get_numerical_jacobian_wrt_specific_input(
@@ -79,8 +94,9 @@ def get_numerical_jacobian_wrt_specific_input(
 ) -> tuple[Tensor, ...]:
     """Return the Jacobian of each output of ``fn(*inputs)`` by one of the inputs.
 
-    A tensor of (input elements, output elements) per output of floats. The input's
-    memory is changed in between, and afterwards is what it was.
+    A tensor of (input elements, output elements) per output of floats; rows of elements
+    that a sparse input does not store are zero. The input's memory is changed in
+    between, and afterwards is what it was.
     """
     source = as_tuple(inputs)[input_idx] if input is None else input
     if not source.requires_grad:
@@ -91,8 +107,9 @@ def get_numerical_jacobian_wrt_specific_input(
         for each in as_tuple(outputs)
         if is_inexact(each)
     ]
-    memory = source.data
-    for row, index in enumerate(product(*map(range, memory.size()))):
+    memory, places = stored(source)
+    positions = product(*map(range, memory.size()))
+    for row, index in zip(places.tolist(), positions, strict=True):
         slopes = _slopes(
             lambda: _copies(fn, inputs),
             memory[index],
@@ -111,7 +128,7 @@ def numerical_jacobians(case: Case, eps: float) -> list[tuple[Tensor, ...]]:
     """Return the Jacobians of a case: a tuple per input, a tensor per output."""
     return [
         get_numerical_jacobian_wrt_specific_input(
-            case.func, position, case.inputs, case.returned, eps, None, case.forward
+            case.func, position, case.moved, case.returned, eps, None, case.forward
         )
         for position in wanted_positions(case.inputs)
     ]
@@ -119,15 +136,15 @@ def numerical_jacobians(case: Case, eps: float) -> list[tuple[Tensor, ...]]:
 
 def directional(case: Case, position: int, u: Vector, eps: float) -> list[Tensor]:
     """Return the slope of each output of floats along ``u`` in one input."""
-    source = case.inputs[position]
-    memory = source.data
+    source = case.moved[position]
+    memory, places = stored(source)
     step: Any = (
-        tuple(eps * each.reshape(memory.shape) for each in u)
+        tuple(eps * each[places].reshape(memory.shape) for each in u)
         if isinstance(u, tuple)
-        else eps * u.reshape(memory.shape)
+        else eps * u[places].reshape(memory.shape)
     )
     slopes = _slopes(
-        lambda: _copies(case.func, case.inputs),
+        lambda: _copies(case.func, case.moved),
         memory,
         step,
         eps,

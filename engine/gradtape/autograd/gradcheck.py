@@ -17,11 +17,13 @@ from ._check_case import (
     Options,
     as_tuple,
     differentiable,
+    tensors_in,
     wanted_positions,
 )
 from ._numerical_jacobian import (
     get_numerical_jacobian,
     get_numerical_jacobian_wrt_specific_input,
+    jacobian_by_targets,
 )
 
 __all__ = [
@@ -32,6 +34,9 @@ __all__ = [
     "gradcheck",
     "gradgradcheck",
 ]
+
+_get_numerical_jacobian = jacobian_by_targets
+_iter_tensors = tensors_in
 
 
 def gradcheck(

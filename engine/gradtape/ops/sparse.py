@@ -59,12 +59,19 @@ def _sparse_values_at(xp: Any, self: Array, indices: Array) -> Any:
 
 
 @op(
-    {"self": lambda F, grad, self: F._sparse_like(grad, self)},
+    {
+        "self": lambda F, grad, self, unmasked_dim: (
+            F._sparse_like(grad, self)
+            if unmasked_dim is None
+            else F._to_sparse(grad, unmasked_dim)
+        )
+    },
     name="_to_dense",
     node="ToDenseBackward0",
     **HIDDEN,
 )
-def _to_dense(xp: Any, self: Array) -> Any:
+def _to_dense(xp: Any, self: Array, unmasked_dim: int | None = None) -> Any:
+    """Fill in the zeros; they too get a gradient if a sparse dimension is given."""
     return self.todense()
 
 
@@ -139,13 +146,16 @@ def to_dense(
 ) -> Tensor:
     """Return the tensor with all its zeros; a dense one is returned itself.
 
+    The gradient has the elements that the tensor stores, or with
+    ``masked_grad=False`` all that are not zero.
+
     Raises RuntimeError for a sparse tensor and a dtype.
     """
     if not is_sparse(self):
         return self if dtype is None else self.to(dtype)
     if dtype is not None:
         raise RuntimeError("dtype argument is not supported by sparse_to_dense")
-    return _to_dense(self)
+    return _to_dense(self, self._data.sparse_dim if masked_grad is False else None)
 
 
 # ---- reading them ----
