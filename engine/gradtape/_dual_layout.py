@@ -88,6 +88,9 @@ def parts_of(
 ) -> tuple[Tensor, ...]:
     """Look at a tangent as ``views`` look at its tensor; record it as ``op``."""
     parts = tuple([_seen_as(whole, source, view) for view in views])
+    if mode.now.watch is not None:
+        for part in parts:
+            mode.now.watch.follow(whole, part)
     if mode.grad and parts:
         record(op, (whole,), options, parts)
     return parts

@@ -11,6 +11,7 @@ import pytest
 import gradtape as gt
 from gradtape.autograd import forward_ad as fw
 
+from .functions import make
 from .oracle import assert_same
 
 
@@ -122,6 +123,21 @@ def test_tangents_can_be_switched_off():
                 hidden = [tangent_of(m, x), forward._is_fwd_grad_enabled()]
                 y = x * 2
             return hidden, tangent_of(m, x), tangent_of(m, y)
+
+    assert_same(program)
+
+
+def test_functions_run_with_tangents_switched_off():
+    def program(m: Any) -> Any:
+        enabled = m.autograd.forward_ad._is_fwd_grad_enabled
+        seen = list[bool]()
+
+        def forward(ctx: Any, x: Any) -> Any:
+            seen.append(enabled())
+            return x * 2
+
+        make(m, forward).apply(m.ones(2))
+        return [*seen, enabled()]
 
     assert_same(program)
 

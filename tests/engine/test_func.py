@@ -11,6 +11,7 @@ import pytest
 
 import gradtape as gt
 
+from .functions import square
 from .oracle import assert_same
 
 
@@ -210,6 +211,9 @@ WRONG: dict[str, Callable[[Any, Any, Any], Any]] = {
     "backward inside": lambda f, m, x: f.grad(lambda x: x.sum().backward())(x),
     "retain_grad inside": lambda f, m, x: f.grad(lambda x: x.exp().retain_grad())(x),
     "requires_grad_ inside": lambda f, m, x: f.vjp(lambda x: x.requires_grad_(), x),
+    "functionalize of an old Function": lambda f, m, x: f.functionalize(
+        square(m).apply
+    )(x),
     "write to the input": lambda f, m, x: f.grad(lambda x: x.mul_(2).sum())(x),
 }
 

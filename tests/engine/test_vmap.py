@@ -54,6 +54,37 @@ GOOD: dict[str, Callable[[Any, Any], Any]] = {
 }
 
 
+VIEWS: dict[str, Callable[[Any, Any, Any], Any]] = {
+    "transposed": lambda m, x, y: m.vmap(m.t)(x),
+    "a column": lambda m, x, y: m.vmap(lambda a: a[:, 1], in_dims=1, out_dims=1)(x),
+    "parts": lambda m, x, y: m.vmap(lambda a: a.chunk(2))(x)[1],
+    "of a view": lambda m, x, y: m.vmap(lambda a: a[1:])(x[1]),
+    "expanded": lambda m, x, y: m.vmap(lambda a: a.expand(5, 4))(y),
+    "real parts": lambda m, x, y: m.vmap(m.view_as_real)(m.view_as_complex(x)),
+    "shared": lambda m, x, y: m.vmap(lambda a, b: b, in_dims=(0, None))(x, y),
+    "part of shared": lambda m, x, y: m.vmap(lambda a, b: b[0], (0, None))(x, y),
+    "nested": lambda m, x, y: m.vmap(m.vmap(lambda a: a[1:]))(x),
+    "of one": lambda m, x, y: m.vmap(m.t)(x[:1]),
+    "written in place": lambda m, x, y: m.vmap(lambda a: a[:1].mul_(3))(x),
+    "new": lambda m, x, y: m.vmap(lambda a: a * 2)(x),
+    "uneven": lambda m, x, y: m.vmap(lambda a: a.take(m.tensor([0])))(x),
+}
+
+
+@pytest.mark.parametrize("name", VIEWS)
+def test_results_that_look_at_inputs_are_views_of_them(name: str):
+    def program(m: Any) -> Any:
+        x, y = m.ones(3, 2, 2), m.ones(2, 4)[:, :1].clone()
+        found = VIEWS[name](m, x, y)
+        facts = [found.stride(), found.storage_offset()]
+        facts += [found._base is x, found._base is y]
+        if "shared" not in name and name != "expanded":
+            found.add_(1)
+        return facts, found, x, y
+
+    same(program)
+
+
 @pytest.mark.parametrize("program", GOOD.values(), ids=GOOD.keys())
 def test_vmap_is_as_in_pytorch(program: Callable[[Any, Any], Any]):
     same(lambda m: program(m, data(m, 3, 2)))

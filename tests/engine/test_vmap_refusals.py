@@ -10,6 +10,7 @@ import pytest
 import gradtape
 
 from ._engines import OURS, Engine, needs_torch, theirs
+from .functions import make
 
 Program = Callable[[Any, Any, Any], Any]
 """From the module, one example and a tensor from outside to a result."""
@@ -71,10 +72,34 @@ TAKEN: dict[str, Program] = {
     "in a tangent": lambda t, x, z: t.func.jvp(
         lambda y: (y * 2).clone().mul_(x), (x,), (x,)
     )[1],
+    "a write through a view in a tangent": lambda t, x, z: t.func.jvp(
+        lambda y, w: y[:1].copy_(w[:1]), (x.clone(), x), (x.clone(), x)
+    )[1],
+    "a Function with a rule": lambda t, x, z: doubling(t, generate_vmap_rule=True)(x),
     "item from outside": lambda t, x, z: x * z.sum().item(),
     "repr": lambda t, x, z: x * len(repr(x.shape)),
     "iteration": lambda t, x, z: sum(x),
 }
+
+FUNCTIONS: dict[str, Program] = {
+    "without a rule": lambda t, x, z: doubling(t)(x),
+    "without a rule, in a gradient": lambda t, x, z: t.func.grad(
+        lambda y: doubling(t)(y).sum()
+    )(x),
+    "without a rule, of what is not mapped": lambda t, x, z: x + doubling(t)(z),
+    "with two rules": lambda t, x, z: doubling(
+        t, generate_vmap_rule=True, vmap=staticmethod(lambda info, dims, x: (x, 0))
+    )(x),
+    "by name": lambda t, x, z: doubling(t, forward=staticmethod(lambda *, x: x * 2))(
+        x=x
+    ),
+}
+
+
+def doubling(t: Any, forward: Any = lambda x: x * 2, **members: Any) -> Any:
+    """Return a Function's apply, and let the Function have more members."""
+    members.setdefault("setup_context", staticmethod(lambda ctx, inputs, output: None))
+    return make(t, forward, lambda ctx, grad: grad * 2, **members).apply
 
 
 def outcome(e: Engine, program: Program, **options: Any) -> Any:
@@ -103,6 +128,14 @@ def test_writing_examples_into_one_tensor_is_refused(name: str):
 
 
 @needs_torch
+@pytest.mark.parametrize("name", FUNCTIONS)
+def test_a_function_has_one_rule_for_batches(name: str):
+    found, wanted = (outcome(e, FUNCTIONS[name]) for e in (OURS, theirs()))
+    assert isinstance(wanted, str)
+    assert found.split("Got")[0] == wanted.split("Got")[0]
+
+
+@needs_torch
 @pytest.mark.filterwarnings("ignore:.*torch.jit.script:DeprecationWarning")
 @pytest.mark.parametrize("name", TAKEN)
 def test_what_pytorch_takes_is_taken(name: str):
@@ -119,6 +152,51 @@ def test_different_draws_into_one_tensor_are_refused(where: str):
 
     found, wanted = (
         outcome(e, program, randomness="different") for e in (OURS, theirs())
+    )
+    assert isinstance(wanted, str)
+    assert found == wanted
+
+
+DRAWS: dict[str, Program] = {
+    "bernoulli": lambda t, x, z: t.bernoulli(x / 9),
+    "bernoulli with p": lambda t, x, z: t.bernoulli(x, 0.5),
+    "bernoulli_": lambda t, x, z: x.clone().bernoulli_(x / 9),
+    "bernoulli_ of shared": lambda t, x, z: z.bernoulli_(x / 9),
+    "poisson": lambda t, x, z: t.poisson(x),
+    "multinomial": lambda t, x, z: t.multinomial(x, 1),
+    "normal mean": lambda t, x, z: t.normal(x, 1.0),
+    "normal deviation": lambda t, x, z: t.normal(1.0, x),
+    "normal": lambda t, x, z: t.normal(z, x),
+    "binomial": lambda t, x, z: t.binomial(x, z / 2),
+    "gamma": lambda t, x, z: t._standard_gamma(x),
+    "dirichlet": lambda t, x, z: t._sample_dirichlet(x),
+}
+
+
+@needs_torch
+@pytest.mark.parametrize("name", DRAWS)
+def test_one_draw_cannot_serve_examples_that_differ(name: str):
+    found, wanted = (
+        outcome(e, DRAWS[name], randomness="same") for e in (OURS, theirs())
+    )
+    assert isinstance(wanted, str)
+    assert found == wanted
+
+
+@needs_torch
+def test_draws_from_what_is_shared_are_taken():
+    def program(t: Any, x: Any, z: Any) -> Any:
+        return x * 0 + t.poisson(z * 0) + t.zeros(2).bernoulli_(z) + t.normal(z, 0.0)
+
+    found, wanted = (outcome(e, program, randomness="same") for e in (OURS, theirs()))
+    assert found == wanted == [[2.0, 2.0]] * 3
+
+
+@needs_torch
+def test_draws_for_each_example_need_a_tensor_for_each():
+    found, wanted = (
+        outcome(e, DRAWS["bernoulli_ of shared"], randomness="different")
+        for e in (OURS, theirs())
     )
     assert isinstance(wanted, str)
     assert found == wanted

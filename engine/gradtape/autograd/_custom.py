@@ -63,10 +63,10 @@ def _forward(
     cls: Any, node: CustomNode, args: tuple[Any, ...], separate: bool, now: Switches
 ) -> Any:
     """Call the user's forward, with recording and forward mode off."""
-    grad, duals, profile = now.grad, now.duals, now.profile
-    now.grad = False
+    grad, enabled, duals, profile = now.grad, now.forward, now.duals, now.profile
+    now.grad = now.forward = False
     if duals is not None:
-        _switch_duals(now, False)
+        now.settle()
     event = None if profile is None else profile.begin(node.op_name, inputs=args)
     try:
         if not separate:
@@ -75,18 +75,12 @@ def _forward(
         cls.setup_context(node, args, returned)
         return returned
     finally:
-        now.grad = grad
+        now.grad, now.forward = grad, enabled
         if duals is not None:
-            _switch_duals(now, True)
+            now.settle()
         if profile is not None and event is not None:
             profile.finish(event)
             event.seq = node.seq if node.nodes else -1
-
-
-def _switch_duals(now: Switches, enabled: bool) -> None:
-    """Switch forward mode off while forward runs, and on again."""
-    now.forward = enabled
-    now.settle()
 
 
 def begin(

@@ -9,7 +9,7 @@ import warnings
 from collections.abc import Callable
 from typing import Any, ClassVar
 
-from .._mode import is_grad_enabled, no_grad
+from .._mode import is_grad_enabled, mode, no_grad
 from .._tensor import Tensor
 from ._custom import call, in_order
 from ._custom_ctx import FunctionCtx
@@ -36,6 +36,23 @@ _NO_BACKWARD = (
 _TWO_BACKWARDS = (
     "Implementing both 'backward' and 'vjp' for a custom Function is not allowed. You "
     "should only implement one of them."
+)
+_RULES = (
+    "You tried to vmap over {name}, but it {fault}. For more details, please see "
+    "https://pytorch.org/docs/main/notes/extending.func.html"
+)
+_NO_RULE = (
+    "does not have vmap support. Please override and implement the vmap staticmethod "
+    "or set generate_vmap_rule=True"
+)
+_TWO_RULES = (
+    "has both generate_vmap_rule=True and an overridden vmap staticmethod. Please set "
+    "generate_vmap_rule=False or delete the overridden vmap staticmethod to avoid "
+    "ambiguity"
+)
+_BY_NAME = (
+    "Run vmap on autograd.Function with kwarg-only Tensor args. Please do not pass "
+    "kwarg-only Tensors to autograd.Function. Got: {}"
 )
 _LEGACY = (
     "Legacy autograd function with non-static forward method is deprecated. Please use "
@@ -199,10 +216,25 @@ class Function(CustomNode, FunctionCtx, metaclass=FunctionMeta):
         if separate:
             bound = inspect.signature(cls.forward).bind(*args, **kwargs)
             bound.apply_defaults()
+            if mode.now.watch is not None:
+                cls._check_rule_for_batches(kwargs)
             args, kwargs = bound.args, bound.kwargs
         if kwargs:
             args = in_order(cls.forward, args, kwargs, skip=0 if separate else 1)
         return call(cls, args, separate)
+
+    @classmethod
+    def _check_rule_for_batches(cls, named: dict[str, Any]) -> None:
+        """Refuse a call inside vmap of what has not one rule for batches, but any.
+
+        The rule itself is not needed: forward runs once per example.
+        """
+        if any(isinstance(each, Tensor) for each in named.values()):
+            raise NotImplementedError(_BY_NAME.format(named))
+        ruled = cls.vmap is not Function.vmap
+        if ruled == cls.generate_vmap_rule:
+            fault = _TWO_RULES if ruled else _NO_RULE
+            raise RuntimeError(_RULES.format(name=cls.__name__, fault=fault))
 
 
 def once_differentiable(fn: Callable[..., Any]) -> Callable[..., Any]:

@@ -8,6 +8,7 @@ from typing import Any
 
 from ..nn import Module
 from ..nn.modules import BatchNorm1d, BatchNorm2d, BatchNorm3d
+from ._arguments import transforming
 
 _REMOVE = (
     "functionalize(f, remove='mutations'): received invalid argument for remove={}. "
@@ -36,7 +37,8 @@ def functionalize(
 
     @functools.wraps(func)
     def wrapped(*args: Any, **kwargs: Any) -> Any:
-        return func(*args, **kwargs)
+        with transforming():
+            return func(*args, **kwargs)
 
     return wrapped
 

@@ -9,6 +9,7 @@ from typing import Any
 
 from .._define import FUNCTIONS
 from .._generator import default_generator, vmaps
+from .._strided import as_strided, geometry_of
 from .._tensor import Tensor
 from ..utils._pytree import TreeSpec, broadcast_to_leaves, tree_flatten, tree_leaves
 from ._arguments import transforming
@@ -254,10 +255,33 @@ def _joined(name: str, outputs: list[Any], dim: int | None, size: int) -> Any:
             f"vmap({name}, ...): `{name}` must only return Tensors, got type "
             f"{type(first)}. Did you mean to set out_dims= to None for output?"
         )
-    whole = FUNCTIONS["stack"](outputs)
+    whole = _side_by_side(outputs)
+    if whole is None:
+        whole = FUNCTIONS["stack"](outputs)
     if not size:
         whole = whole.narrow(0, 0, 0).clone()
     return whole.movedim(0, dim) if dim else whole
+
+
+def _side_by_side(outputs: Sequence[Tensor]) -> Tensor | None:
+    """Return outputs that lie evenly in one memory as a view of it, as PyTorch's are.
+
+    None where they do not, or where derivatives need the history of each.
+    """
+    first = outputs[0]
+    fresh = first._view is None and any(each is not first for each in outputs)
+    if fresh or first.is_sparse:
+        return None
+    storage, at = first._storage, geometry_of(first)
+    step = geometry_of(outputs[-1]).offset - at.offset
+    step = step // (len(outputs) - 1) if len(outputs) > 1 else at.end - at.offset
+    for place, each in enumerate(outputs):
+        expected = at._replace(offset=at.offset + place * step)
+        if each.requires_grad or each._storage is not storage or step < 0:
+            return None
+        if each.dtype is not first.dtype or geometry_of(each) != expected:
+            return None
+    return as_strided(first, (len(outputs), *at.size), (step, *at.stride))
 
 
 def _differ(outputs: Sequence[Tensor]) -> bool:

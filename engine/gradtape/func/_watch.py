@@ -14,6 +14,7 @@ from collections.abc import Callable, Generator, Iterable
 from typing import Any
 
 from .._function_guard import Entry
+from .._generator import vmaps
 from .._mode import mode
 from .._observe import Event, OpCalled, observe
 from .._site import internal_files
@@ -61,6 +62,10 @@ _FILL = (
     "will appear like same randomness. If this is necessary for your usage, please "
     "file an issue with functorch."
 )
+_DRAW = (
+    "Vmap does not currently support same randomness with a batched tensor input. "
+    "Please file an issue with functorch"
+)
 _MASK = (
     "vmap: We do not support batching operators that can support dynamic shape. "
     "Attempting to batch over indexing with a boolean mask."
@@ -72,7 +77,7 @@ _ARITHMETIC = {
 }
 _OWN_RULE = {
     *("fill_", "index_add_", "index_fill_", "index_put_", "scatter_add_"),
-    "scatter_reduce_",
+    *("scatter_reduce_", "inplace bernoulli"),
 }
 _NO_RULE = {
     *("add_", "atan2_", "bitwise_and_", "bitwise_left_shift_", "bitwise_or_"),
@@ -183,6 +188,11 @@ class Watch:
             label = name if own else f"aten::{name}"
             where = where if own else f"at level {active.depth}"
         raise RuntimeError(_WRITE.format(name=label, where=where))
+
+    def check_draw(self, parameters: Iterable[Any]) -> None:
+        """Refuse to draw for all examples at once with what each has of its own."""
+        if vmaps.starts and any(t in self.mapped for t in _tensors_in(parameters)):
+            raise RuntimeError(_DRAW)
 
     def check_fill(self, target: Tensor) -> None:
         """Refuse to draw for each example into a tensor that is there once."""

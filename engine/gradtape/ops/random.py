@@ -12,10 +12,12 @@ import numpy as np
 from .. import _random_fill as fill
 from .. import _random_integers as integers
 from .. import _random_sample as draw
+from .._apply import apply
 from .._backend import host_like
-from .._define import public
+from .._define import OPS, public
 from .._dtypes import int64, parse_dtype
 from .._generator import Generator, default_generator
+from .._mode import mode
 from .._tensor import Tensor, wrap
 from ._arguments import as_integer, check_tensor, float_dtype, sizes
 from ._memory_formats import array_in, checked_format
@@ -65,6 +67,18 @@ def set_rng_state(new_state: Tensor) -> None:
 
 
 # ---- new tensors ----
+
+
+def check_parameters(*given: Any) -> None:
+    """Refuse the same numbers for all examples of a vmap, drawn with those of each."""
+    if mode.now.watch is not None:
+        mode.now.watch.check_draw(given)
+
+
+def sampled(name: str, parameters: tuple[Tensor, ...], generator: Any) -> Any:
+    """Draw from distributions whose parameters tensors hold."""
+    check_parameters(*parameters)
+    return apply(OPS[name], parameters, (generator,))
 
 
 def on_device(array: Any, device: Any) -> Any:

@@ -17,6 +17,7 @@ from .._tensor import Tensor
 from .._type_name import type_name
 from ._arguments import as_integer, float_argument, is_integer
 from ._writing import written
+from .random import check_parameters
 
 
 def _fill_random(
@@ -199,6 +200,9 @@ def bernoulli_(
     chance: Any = p
     if isinstance(p, Tensor):
         chance = p._data
+        check_parameters(p)
+        if mode.now.watch is not None:
+            mode.now.watch.check_write("inplace bernoulli", (self, p))
     elif not isinstance(p, int | float | np.number):
         raise _combination("bernoulli_", [p], _BERNOULLI_FORMS)
     return _fill_random(

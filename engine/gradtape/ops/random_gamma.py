@@ -8,13 +8,13 @@ import numpy as np
 
 from .. import _random_counts as counts
 from .. import _random_gamma as draw
-from .._apply import apply
 from .._backend import backend_of
-from .._define import OPS, Array, op, public
+from .._define import Array, op, public
 from .._generator import Generator
 from .._tensor import Tensor
 from ._gamma_slopes import dirichlet_slope, gamma_slope
 from ._operand import HIDDEN, UNDERIVED, not_implemented, underived
+from .random import sampled
 
 
 def _needs(label: str, *, halves: bool = False) -> Any:
@@ -58,7 +58,7 @@ def _standard_gamma(input: Tensor, generator: Generator | None = None) -> Tensor
     >>> torch._standard_gamma(torch.tensor([0.5, 5.0]))
     tensor([7.8936e-04, 2.7153e+00])
     """
-    return apply(OPS["_standard_gamma"], (input,), (generator,))
+    return sampled("_standard_gamma", (input,), generator)
 
 
 def _no_second(F: Any, grad: Any) -> Any:
@@ -96,7 +96,7 @@ def _sample_dirichlet_op(xp: Any, self: Array, generator: Any) -> Any:
 @public
 def _sample_dirichlet(input: Tensor, generator: Generator | None = None) -> Tensor:
     """Draw a point of the simplex for the concentrations along the last dimension."""
-    return apply(OPS["_sample_dirichlet"], (input,), (generator,))
+    return sampled("_sample_dirichlet", (input,), generator)
 
 
 @op(
@@ -135,7 +135,7 @@ def poisson(input: Tensor, generator: Generator | None = None) -> Tensor:
     >>> torch.poisson(torch.tensor([1.0, 100.0]))
     tensor([  2., 117.])
     """
-    return apply(OPS["poisson"], (input,), (generator,))
+    return sampled("poisson", (input,), generator)
 
 
 def _check_binomial(_name: str, count: Tensor, prob: Tensor, *_rest: Any) -> None:
@@ -174,4 +174,4 @@ def binomial(count: Tensor, prob: Tensor, generator: Generator | None = None) ->
     >>> torch.binomial(torch.tensor([10.0, 100.0]), torch.tensor([0.5, 0.5]))
     tensor([ 7., 51.])
     """
-    return apply(OPS["binomial"], (count, prob), (generator,))
+    return sampled("binomial", (count, prob), generator)

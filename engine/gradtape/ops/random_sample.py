@@ -8,9 +8,8 @@ import numpy as np
 
 from .. import _random_fill as fill
 from .. import _random_sample as draw
-from .._apply import apply
 from .._backend import backend_of
-from .._define import OPS, Array, method, op, public, tensor_ops
+from .._define import Array, method, op, public, tensor_ops
 from .._dtypes import int64
 from .._generator import Generator
 from .._mode import mode, no_grad
@@ -20,7 +19,7 @@ from .._tensor import Tensor, wrap
 from ._into import handed_over
 from ._place import array_like, deliver
 from .create import checked_size
-from .random import draw_kind, on_device
+from .random import check_parameters, draw_kind, on_device, sampled
 
 
 @op(
@@ -46,13 +45,14 @@ def bernoulli(
 ) -> Tensor:
     """Draw ones with the probabilities that the tensor holds, or with ``p``."""
     if p is not None:
+        check_parameters(input)
         return empty_of(input).bernoulli_(p, generator=generator)
     if out is not None:  # of any dtype, unlike others
         if mode.grad and (input.requires_grad or out.requires_grad):
             raise refusal("bernoulli")
         with no_grad():
             return out.resize_(input.shape).bernoulli_(input, generator=generator)
-    return apply(OPS["bernoulli"], (input,), (generator,))
+    return sampled("bernoulli", (input,), generator)
 
 
 def empty_of(input: Tensor) -> Tensor:
@@ -75,6 +75,7 @@ def multinomial(
         raise RuntimeError(
             f"multinomial expects Long tensor out, got: {out.dtype.cpp_name}"
         )
+    check_parameters(input)
     host = backend_of(input._data).to_host(input._data)
     found = draw.multinomial(host, num_samples, replacement, generator)
     return deliver(on_device(found, input.device), out)
@@ -141,6 +142,7 @@ def normal(
         kind = draw_kind(dtype, out, "normal")
         array = fill.normal_(np.empty(shape, kind.numpy), mean, std, generator)
         return deliver(on_device(array, device), out, requires_grad, name="normal")
+    check_parameters(*tensors)
     if isinstance(std, Tensor):
         if std._data.size and (std._data < 0).any():
             raise RuntimeError("normal expects all elements of std >= 0.0")
