@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import warnings
 from typing import Any
 
@@ -34,6 +35,47 @@ def gradients(t: Any, result: Any, *sources: Any) -> list[Any]:
 
 
 # ---- scaled_dot_product_attention ----
+
+
+def biases(t: Any) -> Any:
+    return importlib.import_module(f"{t.__name__}.nn.attention.bias")
+
+
+@pytest.mark.parametrize("corner", ["upper_left", "lower_right"])
+@pytest.mark.parametrize("keys", [4, 6])
+def test_causal_biases_by_their_sizes(corner: str, keys: int) -> None:
+    def program(t: Any) -> Any:
+        q, k, v = inputs(t, 2, 3)
+        bias = getattr(biases(t), f"causal_{corner}")(4, keys)
+        attend = t.nn.functional.scaled_dot_product_attention
+        found = attend(q, k[:, :, :keys], v[:, :, :keys], attn_mask=bias, scale=0.5)
+        facts = [repr(bias), int(bias.variant), bias.seq_len_q, bias.seq_len_kv]
+        return facts, bias._materialize(), gradients(t, found, q, k, v)
+
+    assert_same(program)
+
+
+def test_causal_biases_refuse_what_pytorch_refuses() -> None:
+    def program(t: Any) -> Any:
+        bias, found = biases(t), list[Any]()
+        for wrong in (
+            lambda: bias.causal_upper_left(3),
+            lambda: bias.causal_lower_right(3, 2, 1),
+            lambda: bias.CausalBias(1, 2, 3),
+            lambda: t.nn.functional.scaled_dot_product_attention(
+                *inputs(t), bias.causal_upper_left(4, 6), is_causal=True
+            ),
+        ):
+            try:
+                wrong()
+            except (AssertionError, ValueError) as error:
+                found.append((type(error).__name__, str(error)))
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            bias.causal_lower_right(3, 2)
+        return found, [str(each.message) for each in caught]
+
+    assert_same(program)
 
 
 @pytest.mark.parametrize("lead", [(), (2,), (2, 3), (2, 1, 3)], ids=str)

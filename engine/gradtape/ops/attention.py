@@ -7,6 +7,7 @@ own composition for all other inputs, every product and the softmax show.
 from __future__ import annotations
 
 import math
+from typing import Any
 
 from .._autocast import autocasts
 from .._define import FUNCTIONS, public
@@ -45,6 +46,9 @@ def scaled_dot_product_attention(
     tensor([[[2.],
              [2.]]])
     """
+    by_sizes: Any = attn_mask
+    if hasattr(by_sizes, "_as_arguments"):  # a CausalBias
+        attn_mask, is_causal = by_sizes._as_arguments(query.device, is_causal)
     _check(query, key, value, attn_mask)
     if enable_gqa:
         key, value = _shared_heads(query, key), _shared_heads(query, value)

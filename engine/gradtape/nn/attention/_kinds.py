@@ -1,4 +1,4 @@
-"""Which kind of attention may run: gradtape.nn.attention. One kind serves them all."""
+"""Which kind of attention may run. One kind serves them all."""
 
 from __future__ import annotations
 
@@ -6,8 +6,6 @@ from collections.abc import Generator, Iterable
 from contextlib import contextmanager
 from enum import IntEnum
 from typing import Any
-
-__all__ = ["SDPBackend", "sdpa_kernel"]
 
 
 class SDPBackend(IntEnum):
