@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from types import SimpleNamespace
+from typing import Any
 
 from .compiler import allow_in_graph as allow_in_graph
 from .compiler import disable as disable
@@ -10,11 +11,31 @@ from .compiler import is_compiling as is_compiling
 from .compiler import list_backends as list_backends
 from .compiler import reset as reset
 
-config = SimpleNamespace(
+
+class Config(SimpleNamespace):
+    """Settings kept for programs that change them; nothing reads them."""
+
+    def patch(self, *setting: Any, **settings: Any) -> Any:
+        """Change settings, given by name or as a dict, in a block or a function.
+
+        >>> import gradtape as torch
+        >>> with torch._dynamo.config.patch("verbose", True):
+        ...     torch._dynamo.config.verbose
+        True
+        """
+        from unittest import mock  # takes longer to import than what it is for
+
+        if len(setting) == 2:
+            settings[setting[0]] = setting[1]
+        elif setting:
+            settings |= setting[0]
+        return mock.patch.multiple(self, create=True, **settings)
+
+
+config = Config(
     cache_size_limit=8,
     capture_scalar_outputs=False,
     recompile_limit=8,
     suppress_errors=False,
     verbose=False,
 )
-"""Kept for programs that set it; nothing reads it."""

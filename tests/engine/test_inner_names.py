@@ -10,6 +10,8 @@ import pytest
 
 import gradtape
 
+from .oracle import assert_same
+
 torch = pytest.importorskip("torch")
 
 ENGINES = (gradtape, torch)
@@ -44,6 +46,21 @@ def test_parts_are_views_with_gradients():
 
 
 @pytest.mark.parametrize(
+    "name", ["gelu", "linear", "log_sigmoid", "one_hot", "scaled_dot_product_attention"]
+)
+def test_functions_of_layers_under_their_inner_names(name: str):
+    t = gradtape
+    outer = {"log_sigmoid": "logsigmoid"}.get(name, name)
+    assert getattr(t._C._nn, name) is getattr(t.nn.functional, outer)
+    assert callable(getattr(torch._C._nn, name))
+
+
+def test_other_inner_names_are_missing():
+    assert not hasattr(gradtape._C._nn, "relu")
+    assert not hasattr(torch._C._nn, "relu")
+
+
+@pytest.mark.parametrize(
     ("name", "args"),
     [
         ("uniform_", (-1.0, 1.0)),
@@ -61,3 +78,92 @@ def test_fillers_without_history(name: str, args: tuple[float, ...]):
         return found is weight, weight.is_leaf, weight.tolist()
 
     both(program)
+
+
+def test_shapes_that_gradients_are_checked_by():
+    def program(t: Any) -> Any:
+        shapes = t.autograd._calculate_shape
+        return [
+            shapes(t.ones(2, 3), t.ones(4, 5), batched) for batched in (False, True)
+        ]
+
+    both(program)
+
+
+def test_jacobians_by_tensors_that_are_no_inputs():
+    def program(t: Any) -> Any:
+        check = importlib.import_module(f"{t.__name__}.autograd.gradcheck")
+        weight = t.tensor([1.0, 2.0], dtype=t.float64, requires_grad=True)
+        found = check._get_numerical_jacobian(
+            lambda x: weight * x, (t.ones(2, dtype=t.float64),), target=(weight,)
+        )
+        parts = [weight, [weight.detach()], "no tensor"]
+        counts = [len(list(check._iter_tensors(parts, needing))) for needing in (0, 1)]
+        return [
+            [each.round(decimals=4).tolist() for each in row] for row in found
+        ], counts
+
+    both(program)
+
+
+@pytest.mark.filterwarnings("ignore:.*deprecated")
+def test_reductions_as_numbers():
+    def program(t: Any) -> Any:
+        reduction = t.nn._reduction
+        switches = [(a, b) for a in (None, True, False) for b in (None, True, False)]
+        names = ("none", "mean", "sum", "elementwise_mean")
+        return (
+            [reduction.get_enum(name) for name in names],
+            [reduction.legacy_get_string(*each) for each in switches],
+            [reduction.legacy_get_enum(*each, emit_warning=False) for each in switches],
+        )
+
+    both(program)
+
+
+def test_replicas_have_no_parameters_of_their_own():
+    def program(t: Any) -> Any:
+        layer = t.nn.BatchNorm1d(2)
+        replica = layer._replicate_for_data_parallel()
+        replica.weight = layer.weight.view_as(layer.weight)
+        facts = [list(replica._parameters), replica._is_replica, replica.eps]
+        shared = replica.running_mean is layer.running_mean
+        return [
+            *facts,
+            shared,
+            replica.weight._base is layer.weight,
+            len(layer._buffers),
+        ]
+
+    both(program)
+
+
+MASKS: dict[str, Callable[[Any, Any, Any], Any]] = {
+    "whole": lambda t, x, m: t._masked_softmax(x, m, 3, 2),
+    "last": lambda t, x, m: t._masked_softmax(x, m),
+    "along the first": lambda t, x, m: t._masked_softmax(x, m, 0, 1),
+    "of attention": lambda t, x, m: t._masked_softmax(x.detach(), m[0, 0], 3, 0),
+    "of keys": lambda t, x, m: t._masked_softmax(x.detach(), m[:, 0, 0], 3, 1),
+    "of keys along heads": lambda t, x, m: t._masked_softmax(
+        x.detach(), m[:, 0, 0], 1, 1
+    ),
+    "wrong attention": lambda t, x, m: t._masked_softmax(x, m[0, 0, :2], 3, 0),
+    "wrong keys": lambda t, x, m: t._masked_softmax(x, m[0, 0, :3], 3, 1),
+    "wrong shape": lambda t, x, m: t._masked_softmax(x, m[0], 3, 2),
+    "of numbers": lambda t, x, m: t._masked_softmax(x, m.float(), 3, 2),
+    "of integers": lambda t, x, m: t._masked_softmax(x.long(), m, 3, 2),
+}
+
+
+@pytest.mark.parametrize("name", MASKS)
+def test_masked_softmax(name: str):
+    def program(t: Any) -> Any:
+        x = t.arange(96.0).cos().reshape(2, 3, 4, 4).requires_grad_()
+        mask = t.arange(96).reshape(2, 3, 4, 4) % 5 < 2
+        mask[0, 0, 1] = True
+        found = MASKS[name](t, x, mask)
+        if found.requires_grad:
+            found.nan_to_num().square().sum().backward()
+        return found, x.grad
+
+    assert_same(program)

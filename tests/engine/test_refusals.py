@@ -145,6 +145,19 @@ def test_other_marks() -> None:
         gt._dynamo.config.suppress_errors = True
 
 
+def test_patched_settings_of_dynamo() -> None:
+    def program(t: Any) -> Any:
+        config, seen = t._dynamo.config, list[Any]()
+        with config.patch(verbose=True):
+            seen.append(config.verbose)
+        with config.patch({"verbose": True}), config.patch("cache_size_limit", 3):
+            seen += [config.verbose, config.cache_size_limit]
+        config.patch(verbose=True)(lambda: seen.append(config.verbose))()
+        return [*seen, config.verbose]
+
+    assert_same(program)
+
+
 def test_the_folder_of_downloads(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:

@@ -17,3 +17,19 @@ def parse_to(*given: Any, **named: Any) -> tuple[Any, Any, bool, Any]:
 
 
 _parse_to = parse_to
+
+_FUNCTIONS = {
+    **dict.fromkeys(("avg_pool2d", "avg_pool3d", "gelu", "linear", "one_hot")),
+    **dict.fromkeys(("scaled_dot_product_attention", "softplus", "softshrink")),
+    "log_sigmoid": "logsigmoid",
+}
+"""The functions of both modules: what ``nn.functional`` calls them, if otherwise."""
+
+
+def __getattr__(name: str) -> Any:
+    """Return a function that is the one of ``nn.functional``, which is made later."""
+    from ..nn import functional
+
+    if name in _FUNCTIONS:
+        return getattr(functional, _FUNCTIONS[name] or name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

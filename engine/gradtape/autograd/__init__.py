@@ -17,6 +17,7 @@ from . import profiler_util as profiler_util
 from . import variable as variable
 from ._api import backward as backward
 from ._api import grad as grad
+from ._grad_checks import shapes_of
 from ._multithreading import is_multithreading_enabled as is_multithreading_enabled
 from ._multithreading import set_multithreading_enabled as set_multithreading_enabled
 from ._profiler_config import ProfilerActivity as ProfilerActivity
@@ -34,5 +35,6 @@ from .profiler_util import DeviceType as DeviceType
 from .variable import Variable as Variable
 
 _unsafe_preserve_version_counter = unsafe_preserve_version_counter
+_calculate_shape = shapes_of
 _record_function_with_args_enter = enter_with_args
 _record_function_with_args_exit = leave

@@ -42,6 +42,11 @@ def incoming(
     return tuple(found)
 
 
+def shapes_of(output: Any, grad: Tensor, is_grads_batched: bool) -> tuple[Size, Size]:
+    """Return the shapes that an output and its gradient, or one of a batch, have."""
+    return _meta_of(output)[0], Size(grad.shape[int(is_grads_batched) :])
+
+
 def _meta_of(output: Any) -> tuple[Size, Any]:
     """Return shape and dtype of a tensor, or of the tensor an edge stands for."""
     if isinstance(output, Tensor):

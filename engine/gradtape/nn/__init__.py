@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from . import _reduction as _reduction
 from . import attention as attention
 from . import common_types as common_types
 from . import functional as functional

@@ -8,13 +8,15 @@ from typing import Any
 import numpy as np
 
 from .._autocast import autocasts
-from .._define import Array, method, op
+from .._define import Array, method, op, public
+from .._dtypes import bool_
 from .._dtypes import dtype as DType
 from .._tensor import Tensor
 from ._arguments import as_integer, check_tensor, wrap_dim
 from ._highest import highest
 from ._into import SAME_DTYPE, with_out
 from ._once import rounded_once
+from ._operand import not_implemented
 from ._product import scalar_name
 from ._signature import numpy_names
 from ._sums import inner_sums
@@ -101,6 +103,25 @@ def _safe_softmax(xp: Any, self: Array, dim: int, dtype: Any = None) -> Any:
     found, axis = _exponentials(xp, self, dim, "softmax", empty=0.0)
     total = _total(xp, found, axis)
     return xp.divide(found, xp.where(total == 0, 1, total), found)
+
+
+@op(
+    {
+        "self": lambda F, grad, result, mask, dim: F._masked_fill_value(
+            F._softmax_backward_data(grad, result, dim), mask, 0
+        )
+    },
+    node="MaskedSoftmaxBackward0",
+    method=False,
+    function=False,
+)
+@rounded_once
+def _softmax_where(xp: Any, self: Array, mask: Array, dim: int) -> Any:
+    """Return softmax of the elements that ``mask`` is not true of, and zeros."""
+    seen = xp.where(mask, self.dtype.type(-inf), self)
+    found, axis = _shifted(xp, seen, dim, "masked_softmax")
+    xp.exp(found, found)
+    return xp.divide(found, _total(xp, found, axis), found)
 
 
 @op(
@@ -194,6 +215,39 @@ def softmax(input: Tensor, dim: int, dtype: DType | None = None) -> Tensor:
     tensor([0.5000, 0.5000])
     """
     return _softmax(_cast("softmax", input, dim, dtype), dim)
+
+
+_MASK_SHAPE = "For mask_type == {} mask shape should {}"
+
+
+@public
+def _masked_softmax(
+    input: Tensor, mask: Tensor, dim: int | None = None, mask_type: int | None = None
+) -> Tensor:
+    """Return softmax of the elements that ``mask`` is not true of, and zeros.
+
+    The mask is of the input's shape; for one of shape (B, H, L, L) also of (L, L) with
+    a ``mask_type`` of 0, or of (B, L) with 1. Raises RuntimeError for others.
+
+    >>> import gradtape as torch
+    >>> torch._masked_softmax(torch.zeros(3), torch.tensor([True, False, False]))
+    tensor([0.0000, 0.5000, 0.5000])
+    """
+    if mask.dtype is not bool_:
+        raise RuntimeError("Mask should be a boolean tensor")
+    if not input.dtype.is_floating_point:
+        raise not_implemented("masked_softmax", input)
+    axis = wrap_dim(-1 if dim is None else dim, input.dim())
+    shape, side = tuple(input.shape), tuple(mask.shape)
+    if len(side) == 2 and len(shape) == 4 and mask_type in (0, 1):
+        if mask_type == 0 and side != (shape[2], shape[2]):
+            raise RuntimeError(_MASK_SHAPE.format(0, "be (L, L)"))
+        if mask_type == 1 and side != (shape[0], shape[2]):
+            raise RuntimeError(_MASK_SHAPE.format(1, "be (B, L)"))
+        mask = mask if mask_type == 0 else mask.view(shape[0], 1, 1, shape[2])
+    elif side != shape:
+        raise RuntimeError(_MASK_SHAPE.format(2, "match input shape"))
+    return _softmax_where(input, mask, axis)
 
 
 @method("log_softmax", function=True)

@@ -14,46 +14,23 @@ from ..._tensor import Tensor
 from ...ops import loss as kernels
 from ...ops import loss_binary as binary
 from ...ops.scalar import add_number
+from .._reduction import get_enum as reduction_number
+from .._reduction import legacy_get_string
 
 _SIZES = (
     "Using a target size ({target}) that is different to the input size ({input}). "
     "This will likely lead to incorrect results due to broadcasting. Please ensure "
     "they have the same size."
 )
-_REDUCTIONS = {"none": 0, "mean": 1, "sum": 2}
-
-
-def reduction_number(reduction: str) -> int:
-    """Return PyTorch's number for a reduction; raise ValueError for others."""
-    found = _REDUCTIONS.get(reduction)
-    if found is None:
-        if reduction == "elementwise_mean":
-            warnings.warn(
-                "reduction='elementwise_mean' is deprecated. Please use "
-                "reduction='mean' instead.",
-                UserWarning,
-                stacklevel=user_stacklevel(),
-            )
-            return 1
-        raise ValueError(f"{reduction} is not a valid value for reduction")
-    return found
 
 
 def legacy_reduction(
     size_average: bool | None, reduce: bool | None, reduction: str
 ) -> str:
-    """Translate the switches from before ``reduction``, with PyTorch's warning."""
+    """Return the reduction, or what the switches from before it say."""
     if size_average is None and reduce is None:
         return reduction
-    averaged = True if size_average is None else size_average
-    found = "none" if reduce is False else "mean" if averaged else "sum"
-    warnings.warn(
-        "size_average and reduce args will be deprecated, please use "
-        f"reduction='{found}' instead.",
-        UserWarning,
-        stacklevel=user_stacklevel(),
-    )
-    return found
+    return legacy_get_string(size_average, reduce)
 
 
 def reduce_losses(losses: Tensor, reduction: str) -> Tensor:
@@ -315,7 +292,7 @@ def gaussian_nll_loss(
             spread = spread.unsqueeze(-1)
         elif input.shape[:-1] != spread.shape[:-1] or spread.shape[-1] != 1:
             raise ValueError("var is of incorrect size")
-    if reduction not in _REDUCTIONS:
+    if reduction not in ("none", "mean", "sum"):
         raise ValueError(reduction + " is not valid")
     spread = spread.clone()
     with no_grad():  # the floor is no part of the derivative

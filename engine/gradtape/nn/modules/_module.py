@@ -138,6 +138,14 @@ class Module(Hooked):
 
     # ---- copying ----
 
+    def _replicate_for_data_parallel(self: M) -> M:
+        """Return a copy that shares its buffers and has no parameters of its own."""
+        replica = self.__new__(type(self))
+        own = self.__dict__
+        tables = {name: own[name].copy() for name in ("_buffers", "_modules")}
+        replica.__dict__ = {**own, **tables, "_parameters": {}, "_is_replica": True}
+        return replica
+
     def __getstate__(self) -> dict[str, Any]:
         return self.__dict__.copy()
 
