@@ -7,7 +7,6 @@ recurrence; this file seeds it as PyTorch does and keeps PyTorch's state layout.
 from __future__ import annotations
 
 import secrets
-import threading
 from collections.abc import Callable
 from typing import Any, ClassVar, Final, NoReturn
 
@@ -15,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ._device import cpu, device
+from ._vmap_draws import vmaps
 
 __all__ = ["Generator", "default_generator"]
 
@@ -52,25 +52,6 @@ RANDOM_IN_VMAP = (
     "the 'same' or 'different' randomness flags on vmap or perform the randomness "
     "operation out of vmap"
 )
-
-
-class _Vmaps(threading.local):
-    """What the enclosing vmaps of this thread have to say about drawing."""
-
-    refusing = 0  # how many of them let nobody draw
-
-    def __init__(self) -> None:
-        self.starts: list[dict[Generator, Any]] = []
-        """For each whose examples all draw the same, the states they begin from."""
-
-    def note(self, generator: Generator) -> None:
-        """Remember where a generator was before it drew for the first time."""
-        for starts in self.starts:
-            if generator not in starts:
-                starts[generator] = generator.get_state()
-
-
-vmaps = _Vmaps()
 
 
 class Generator:

@@ -27,6 +27,7 @@ from ._random_target import (
     store,
     through_float32,
 )
+from ._vmap_draws import at_once
 
 # Values per step of the 16-lane normal kernel: its scratch arrays stay in the cache.
 _NORMAL_BLOCK: Final = 2**15
@@ -34,6 +35,7 @@ _NORMAL_BLOCK: Final = 2**15
 # ---- uniform and normal ----
 
 
+@at_once
 def uniform_(
     out: Array, from_: float = 0.0, to: float = 1.0, generator: Generator | None = None
 ) -> Array:
@@ -83,6 +85,7 @@ def _check_uniform_bounds(dtype: dt.dtype, from_: float, to: float) -> None:
         )
 
 
+@at_once
 def normal_(
     out: Array,
     mean: float = 0.0,
@@ -166,6 +169,7 @@ def _normal_serial(
 # ---- other distributions ----
 
 
+@at_once
 def bernoulli_(
     out: Array, p: float | Array = 0.5, generator: Generator | None = None
 ) -> Array:
@@ -206,6 +210,7 @@ def _bernoulli_each(out: Array, p: Array, source: Generator) -> NDArray[np.bool_
     return source.uniform32(out.size) < in_order.astype(np.float32)
 
 
+@at_once
 def exponential_(
     out: Array, lambd: float = 1.0, generator: Generator | None = None
 ) -> Array:
@@ -224,6 +229,7 @@ def exponential_(
     return through_float32(out, (-1.0 / lambd) * values)
 
 
+@at_once
 def geometric_(out: Array, p: float, generator: Generator | None = None) -> Array:
     """Fill with the number of trials up to the first success of probability `p`."""
     if not 0 < p < 1:
@@ -238,6 +244,7 @@ def geometric_(out: Array, p: float, generator: Generator | None = None) -> Arra
     return through_float32(out, np.ceil(logs / math.log1p(-p)))
 
 
+@at_once
 def cauchy_(
     out: Array,
     median: float = 0.0,
@@ -258,6 +265,7 @@ def cauchy_(
     return through_float32(out, np.full(values.shape, found))
 
 
+@at_once
 def log_normal_(
     out: Array,
     mean: float = 1.0,

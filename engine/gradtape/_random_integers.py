@@ -11,6 +11,7 @@ from . import _dtypes as dt
 from ._generator import Generator, default_generator
 from ._random_target import WIDE_UNSIGNED, Array, dtype_of, require, store
 from ._site import user_stacklevel
+from ._vmap_draws import at_once
 
 # The bits of each float's mantissa: integers up to 2**digits are exact.
 _DIGITS: Final = {dt.float16: 11, dt.bfloat16: 8, dt.float32: 24, dt.float64: 53}
@@ -18,6 +19,7 @@ _MASK64: Final = 2**64 - 1
 _INT64: Final = dt.iinfo(dt.int64)
 
 
+@at_once
 def random_(
     out: Array,
     from_: int = 0,

@@ -85,6 +85,48 @@ def test_results_that_look_at_inputs_are_views_of_them(name: str):
     same(program)
 
 
+DRAWS: dict[str, Callable[[Any, Any], Any]] = {
+    "normal": lambda m, x: x + m.randn(20),
+    "few normal": lambda m, x: m.randn(5),
+    "two": lambda m, x: m.rand(3) + m.rand(3) + m.rand(()),
+    "around each": lambda m, x: m.normal(x, x.abs()),
+    "integers": lambda m, x: m.randint(0, 9, (4,)) + m.randint_like(x[:4], 9),
+    "dropout": lambda m, x: m.nn.functional.dropout(m.nn.functional.dropout(x)),
+    "in place": lambda m, x: x.clone().exponential_() + x.clone().bernoulli_(0.5),
+    "complex": lambda m, x: m.randn(9, dtype=m.complex64).real,
+    "nested": lambda m, x: m.vmap(
+        lambda y: m.randn(2) + m.rand(()) + y, randomness="different"
+    )(x),
+    "the same inside": lambda m, x: m.vmap(lambda y: y + m.randn(2), randomness="same")(
+        x
+    ),
+    "with permutations": lambda m, x: m.randperm(4),
+}
+
+
+@pytest.mark.parametrize("chunk_size", [None, 2])
+@pytest.mark.parametrize("name", DRAWS)
+def test_different_draws_are_pytorchs(name: str, chunk_size: int | None):
+    def program(m: Any) -> Any:
+        m.manual_seed(0)
+        options = {"randomness": "different", "chunk_size": chunk_size}
+        found = m.vmap(lambda x: DRAWS[name](m, x), **options)(m.ones(3, 20))
+        return found, m.rand(2)
+
+    same(program)
+
+
+def test_an_example_may_draw_what_the_first_did_not():
+    calls: list[int] = []
+
+    def draw(x: Any) -> Any:
+        calls.append(1)
+        return sum((gt.rand(4) for _ in calls), x)
+
+    found = gt.vmap(draw, randomness="different")(gt.zeros(3, 4))
+    assert found.unique().numel() == found.numel()
+
+
 @pytest.mark.parametrize("program", GOOD.values(), ids=GOOD.keys())
 def test_vmap_is_as_in_pytorch(program: Callable[[Any, Any], Any]):
     same(lambda m: program(m, data(m, 3, 2)))

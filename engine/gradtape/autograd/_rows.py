@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from .._generator import RANDOM_IN_VMAP, vmaps
+from .._generator import RANDOM_IN_VMAP
 from .._tensor import Tensor
+from .._vmap_draws import vmaps
 from ..ops.join import stack
 
 # func.vmap has other words for this; derivatives still go through the older one.

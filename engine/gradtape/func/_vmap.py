@@ -8,9 +8,10 @@ from collections.abc import Callable, Generator, Sequence
 from typing import Any
 
 from .._define import FUNCTIONS
-from .._generator import default_generator, vmaps
+from .._generator import default_generator
 from .._strided import as_strided, geometry_of
 from .._tensor import Tensor
+from .._vmap_draws import Batch, vmaps
 from ..utils._pytree import TreeSpec, broadcast_to_leaves, tree_flatten, tree_leaves
 from ._arguments import transforming
 from ._watch import watching
@@ -34,9 +35,10 @@ def vmap(
     inputs and outputs. ``randomness`` is "error", "different" or "same".
 
     The function runs once per example, in order, so derivatives and printing work
-    inside; ``chunk_size`` changes nothing but the order of stacking. Raises ValueError
-    where the dimensions do not fit, and RuntimeError for what PyTorch cannot map: a
-    mapped tensor as a number or a truth, or written into one that is there once.
+    inside; ``chunk_size`` is for how many of them different numbers are drawn at once.
+    Raises ValueError where the dimensions do not fit, and RuntimeError for what PyTorch
+    cannot map: a mapped tensor as a number or a truth, or written into one that is
+    there once.
 
     >>> import gradtape as torch
     >>> a, b = torch.arange(6.0).reshape(3, 2), torch.ones(3, 2)
@@ -58,7 +60,9 @@ def vmap(
         _check_out_dims(func, out_dims)
         size, dims, leaves, spec = _batched_inputs(func, in_dims, args)
         call = functools.partial(func, **kwargs)
-        results = _run_each(call, size, dims, leaves, spec, randomness)
+        drawing = _drawing(randomness, size, chunk_size or size)
+        different = randomness == "different"
+        results = _run_each(call, size, dims, leaves, spec, drawing, different)
         return _stacked(func, results, out_dims, size)
 
     return wrapped
@@ -154,15 +158,16 @@ def _run_each(
     dims: Sequence[int | None],
     leaves: Sequence[Any],
     spec: TreeSpec,
-    randomness: str,
+    drawing: contextlib.AbstractContextManager[Callable[[int], Any]],
+    different: bool,
 ) -> list[Any]:
     """Call ``func`` with each example; with one of zeros where there is none."""
     results: list[Any] = []
     mapped = [at for at, d in enumerate(dims) if d is not None]
-    watch = watching(size, randomness == "different")
-    with _drawing(randomness) as start, transforming(), watch as begin:
+    watch = watching(size, different)
+    with drawing as start, transforming(), watch as begin:
         for index in range(size):
-            start()
+            start(index)
             example = [
                 leaf if d is None else leaf.select(d, index)
                 for d, leaf in zip(dims, leaves, strict=True)
@@ -184,20 +189,28 @@ def _without(shape: Sequence[int], dim: int) -> tuple[int, ...]:
 
 
 @contextlib.contextmanager
-def _drawing(randomness: str) -> Generator[Callable[[], Any]]:
+def _drawing(randomness: str, size: int, chunk: int) -> Generator[Callable[[int], Any]]:
     """Let examples draw random numbers as asked; yields what to call before each."""
+    if randomness == "different" and size:
+        batch = Batch(size, chunk)
+        vmaps.batches.append(batch)
+        try:
+            yield batch.begin
+        finally:
+            vmaps.batches.pop()
+        return
     if randomness == "same":
         starts = {default_generator: default_generator.get_state()}
         vmaps.starts.append(starts)
         try:
-            yield lambda: [g.set_state(state) for g, state in starts.items()]
+            yield lambda _: [g.set_state(state) for g, state in starts.items()]
         finally:
             vmaps.starts.pop()
         return
     refusing = randomness == "error"
     vmaps.refusing += refusing
     try:
-        yield lambda: None
+        yield lambda _: None
     finally:
         vmaps.refusing -= refusing
 

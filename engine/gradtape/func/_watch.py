@@ -14,12 +14,12 @@ from collections.abc import Callable, Generator, Iterable
 from typing import Any
 
 from .._function_guard import Entry
-from .._generator import vmaps
 from .._mode import mode
 from .._observe import Event, OpCalled, observe
 from .._site import internal_files
 from .._tensor import Tensor
 from .._transforms import active
+from .._vmap_draws import vmaps
 
 WATCHED = 2
 """The second example shows which of the tensors written to are not its own."""
