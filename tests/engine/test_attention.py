@@ -151,6 +151,10 @@ def test_second_derivatives_of_attention() -> None:
         lambda f, t, q, k, v: f(
             q[0], k[0], v[0], t.ones(4, 6, dtype=t.bool), is_causal=True
         ),
+        lambda f, t, q, k, v: f(q, k, v, t.ones(4, 6, dtype=t.bool), 0.5, True),
+        lambda f, t, q, k, v: f(
+            q, k, v[..., :2], t.ones(4, 6, dtype=t.bool), is_causal=True
+        ),
     ],
 )
 def test_refused_attention(call: Any) -> None:

@@ -54,7 +54,7 @@ def scaled_dot_product_attention(
         key, value = _shared_heads(query, key), _shared_heads(query, value)
     mask = _float_mask(attn_mask, query)
     if is_causal:
-        if attn_mask is not None and query.dim() != 4:
+        if attn_mask is not None and (dropout_p or not _alike(query, key, value)):
             raise RuntimeError(
                 "_scaled_dot_product_attention: Explicit attn_mask should not be set "
                 "when is_causal=True"
@@ -71,6 +71,13 @@ def scaled_dot_product_attention(
     if dropout_p > 0.0:
         weights = FUNCTIONS["dropout"](weights, dropout_p, True)
     return matmul(weights, value)
+
+
+def _alike(query: Tensor, key: Tensor, value: Tensor) -> bool:
+    """Tell whether PyTorch's fused kernel takes these, which takes two masks at once."""
+    whole, sides = query.dim() == 4, (key.shape, value.shape)
+    ends = (query.shape[0], query.shape[-1])
+    return whole and all((side[0], side[-1]) == ends for side in sides)
 
 
 def _check(q: Tensor, k: Tensor, v: Tensor, mask: Tensor | None) -> None:
