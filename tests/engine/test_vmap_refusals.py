@@ -28,6 +28,18 @@ READS: dict[str, Program] = {
     "tolist": lambda t, x, z: t.tensor(x.tolist()),
     "numpy": lambda t, x, z: t.tensor(x.numpy()),
     "mask": lambda t, x, z: x[x > 0],
+    "nonzero": lambda t, x, z: x.nonzero(),
+    "nonzero by dimension": lambda t, x, z: x.nonzero(as_tuple=True),
+    "nonzero in a gradient": lambda t, x, z: t.func.grad(
+        lambda y: y.sum() * y.nonzero().sum()
+    )(x),
+    "where": lambda t, x, z: t.where(x > 0),
+    "unique": lambda t, x, z: x.unique(),
+    "unique slices": lambda t, x, z: x.unique(dim=0),
+    "runs": lambda t, x, z: t.unique_consecutive(x),
+    "masked_select": lambda t, x, z: z.masked_select(x > 0),
+    "equal": lambda t, x, z: x * t.equal(x, z),
+    "allclose": lambda t, x, z: x * t.allclose(x, z),
     "item in a nested vmap": lambda t, x, z: t.vmap(lambda y: y * y.item())(x),
     "item in a gradient": lambda t, x, z: t.func.grad(
         lambda y: y.sum() * y.sum().item()
@@ -76,6 +88,8 @@ TAKEN: dict[str, Program] = {
         lambda y, w: y[:1].copy_(w[:1]), (x.clone(), x), (x.clone(), x)
     )[1],
     "a Function with a rule": lambda t, x, z: doubling(t, generate_vmap_rule=True)(x),
+    "shapes from outside": lambda t, x, z: x * z.nonzero().sum() + z.unique(),
+    "selected with a mask from outside": lambda t, x, z: x.masked_select(z > 0),
     "item from outside": lambda t, x, z: x * z.sum().item(),
     "repr": lambda t, x, z: x * len(repr(x.shape)),
     "iteration": lambda t, x, z: sum(x),

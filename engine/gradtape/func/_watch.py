@@ -48,7 +48,34 @@ _MEMORY = "Cannot access data pointer of Tensor that doesn't have storage"
 _GUARD = Entry.__call__.__code__.co_filename
 """Whose frames stand around a method, once classes or modes may answer for it."""
 
-_REASONS = {"bool": _CONTROL, "item": _ITEM, "memory": _MEMORY}
+_RULE = "Batching rule not implemented for aten::{}. We could not generate a fallback."
+_SHAPE = (
+    "vmap: We do not support batching operators that can output dynamic shape. "
+    "Attempted to vmap over aten::{}. Please file an issue at "
+    "https://github.com/pytorch/pytorch/issues if you need this feature."
+)
+_SELECT = (
+    "vmap: Attempted to vmap over `mask` in torch.masked_select(self, mask) We cannot "
+    "support this because for each batch this would return a differently shaped "
+    "Tensor. Please file an issue at https://github.com/pytorch/pytorch/issues if you "
+    "need this feature."
+)
+_CLOSE = (
+    "vmap over torch.allclose isn't supported yet. Please file an issue at "
+    "https://github.com/pytorch/pytorch/issues if you need this feature."
+)
+
+_REASONS = {
+    "bool": _CONTROL,
+    "item": _ITEM,
+    "memory": _MEMORY,
+    "allclose": _CLOSE,
+    **{name: _RULE.format(name) for name in ("equal", "nonzero_numpy")},
+    **{
+        name: _SHAPE.format(name)
+        for name in ("nonzero", "where", "_unique2", "unique_dim", "unique_consecutive")
+    },
+}
 
 _WRITE = (
     "vmap: {name}(self, *extra_args) is not possible because there exists a Tensor "
@@ -159,7 +186,7 @@ class Watch:
                 self.mapped.add(result)
 
     def check_read(self, tensor: Tensor, how: str) -> None:
-        """Refuse Python the numbers of a mapped tensor; the engine may ask."""
+        """Refuse Python what depends on mapped numbers; the engine may ask."""
         if tensor not in self.mapped:
             return
         frame = sys._getframe(1)
@@ -168,9 +195,15 @@ class Watch:
             frame = frame.f_back
         if internal_files[frame.f_code.co_filename]:
             return
-        if how != "memory" and active.depth > self.depth:  # asked in a derivative
+        numbers = how in ("bool", "item")
+        if numbers and active.depth > self.depth:  # asked in a derivative
             raise RuntimeError(_EITHER)
         raise RuntimeError(_REASONS[how])
+
+    def check_selection(self, mask: Tensor) -> None:
+        """Refuse to select with a mask that is mapped."""
+        if mask in self.mapped:
+            raise RuntimeError(_SELECT)
 
     def check_write(self, name: str, args: Iterable[Any]) -> None:
         """Refuse to write what is mapped into a tensor that is there once."""

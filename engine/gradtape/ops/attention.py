@@ -74,7 +74,7 @@ def scaled_dot_product_attention(
 
 
 def _alike(query: Tensor, key: Tensor, value: Tensor) -> bool:
-    """Tell whether PyTorch's fused kernel takes these, which takes two masks at once."""
+    """Tell whether PyTorch's fused kernel, which adds up masks, takes these."""
     whole, sides = query.dim() == 4, (key.shape, value.shape)
     ends = (query.shape[0], query.shape[-1])
     return whole and all((side[0], side[-1]) == ends for side in sides)

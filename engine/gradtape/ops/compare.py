@@ -7,6 +7,7 @@ from typing import Any
 from .._define import Array, Operand, method, op, pointwise
 from .._dtypes import DTYPE_OF, get_default_dtype
 from .._inplace import inplace
+from .._mode import mode
 from .._operands import broadcast_error
 from .._tensor import Tensor
 from ._arguments import check_tensor, float_argument
@@ -130,12 +131,16 @@ def allclose(
     equal_nan: bool = False,
 ) -> bool:
     """Tell whether isclose() holds everywhere."""
+    if mode.now.watch is not None:
+        mode.now.watch.check_read(input, "allclose")
     return bool(isclose(input, other, rtol, atol, equal_nan)._data.all())
 
 
 @method(function=True)
 def equal(input: Tensor, other: Tensor) -> bool:
     """Tell whether two tensors have the same shape and elements."""
+    if mode.now.watch is not None:
+        mode.now.watch.check_read(input, "equal")
     a, b = input._data, other._data
     return a.shape == b.shape and bool((a == b).all())
 

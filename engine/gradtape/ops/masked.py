@@ -12,6 +12,7 @@ from .._define import OPS, Array, method, op
 from .._determinism import check_determinism
 from .._dtypes import CPP_TYPE, DTYPE_OF, int64
 from .._inplace import inplace, write
+from .._mode import mode
 from .._operands import broadcast_error
 from .._tensor import Tensor
 from ._arguments import check_tensor
@@ -113,6 +114,11 @@ def masked_fill_(self: Tensor, mask: Tensor, value: Any) -> Tensor:
     return write(*_masked_fill_call(self, mask, value))
 
 
+def _refuse_mapped(_name: str, _self: Tensor, mask: Tensor) -> None:
+    if mode.now.watch is not None:
+        mode.now.watch.check_selection(mask)
+
+
 @op(
     {
         "self": lambda F, grad, self, mask: F.masked_scatter(
@@ -121,6 +127,7 @@ def masked_fill_(self: Tensor, mask: Tensor, value: Any) -> Tensor:
     },
     out=True,
     out_rule=_SAME_TYPE,
+    check=_refuse_mapped,
 )
 def masked_select(xp: Any, self: Array, mask: Array) -> Any:
     """Return, in one row, the elements where the mask is true."""
@@ -264,27 +271,27 @@ def nonzero(input: Tensor, *, out: Tensor | None = None, as_tuple: bool = False)
     tensor([[0, 1],
             [1, 0]])
     """
-    data = check_tensor(input, "nonzero")._data
+    check_tensor(input, "nonzero")
+    if mode.now.watch is not None:
+        mode.now.watch.check_read(input, "nonzero_numpy" if as_tuple else "nonzero")
     if as_tuple:
         if out is not None:
             raise RuntimeError(
                 "nonzero does not support the out kwarg when as_tuple is True"
             )
-        return nonzero(input if data.ndim else input.reshape(1)).unbind(1)
-    if not data.ndim:
-        rows = zeros(int(bool(data)), 0, dtype=int64)._data
-    else:
-        rows = _transposed_rows(data.nonzero())
+        return argwhere(input if input.dim() else input.reshape(1)).unbind(1)
     if out is not None:
-        return handed_over("nonzero", rows, out, _NONZERO_DTYPE)
-    return made(rows)
+        return handed_over("nonzero", _rows(input._data), out, _NONZERO_DTYPE)
+    return made(_rows(input._data))
 
 
-def _transposed_rows(columns: Any) -> Any:
-    return backend_of(columns[0]).xp.stack(columns).T
+def _rows(data: Any) -> Any:
+    if not data.ndim:
+        return zeros(int(bool(data)), 0, dtype=int64)._data
+    return backend_of(data).xp.stack(data.nonzero()).T
 
 
 @method(function=True)
 def argwhere(input: Tensor) -> Tensor:
     """Return where the elements are not zero, one row of positions per element."""
-    return nonzero(input)
+    return made(_rows(input._data))

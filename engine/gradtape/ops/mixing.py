@@ -7,6 +7,7 @@ from typing import Any
 from .._define import ABSENT, OPS, Array, Operand, method, op, public
 from .._dtypes import DTYPE_OF
 from .._inplace import in_place, inplace
+from .._mode import mode
 from .._tensor import Tensor
 from ._operand import (
     HIDDEN,
@@ -58,6 +59,8 @@ def where(
     dimension.
     """
     if input is ABSENT and other is ABSENT:
+        if mode.now.watch is not None:
+            mode.now.watch.check_read(condition, "where")
         return condition.nonzero(as_tuple=True)
     return _where(condition, input, other, out=out)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from .._define import FUNCTIONS, Array, method, op, public
+from .._mode import mode
 from .._tensor import Tensor
 from ._arguments import check_tensor, wrap_dim
 from ._operand import HIDDEN, not_implemented
@@ -169,6 +170,8 @@ def unique(
     (tensor([1, 3]), tensor([1, 2]))
     """
     axis = _checked(input, dim, "unique")
+    if mode.now.watch is not None:
+        mode.now.watch.check_read(input, "_unique2" if axis is None else "unique_dim")
     found = _unique2(input) if axis is None else _unique_dim(input, axis)
     return _chosen(found, return_inverse, return_counts)
 
@@ -182,6 +185,8 @@ def unique_consecutive(
 ) -> Any:
     """Return the first of every run of equal elements, or slices along ``dim``."""
     axis = _checked(input, dim, "unique_consecutive")
+    if mode.now.watch is not None:
+        mode.now.watch.check_read(input, "unique_consecutive")
     if axis is None:
         found = _unique_consecutive(input)
     else:
