@@ -167,3 +167,15 @@ def test_masked_softmax(name: str):
         return found, x.grad
 
     assert_same(program)
+
+
+def test_forward_only_and_fallback_kernels():
+    def program(t: Any) -> Any:
+        weight = t.arange(6.0).reshape(3, 2)
+        places = t.tensor([0, 2, 1]), t.tensor([0, 2])
+        bags = t._embedding_bag_forward_only(weight, *places)
+        image, grid = t.arange(9.0).reshape(1, 1, 3, 3), t.zeros(1, 2, 2, 2)
+        found = t._grid_sampler_2d_cpu_fallback(image, grid + 0.25, 0, 0, False)
+        return bags[0].tolist(), found.tolist()
+
+    both(program)

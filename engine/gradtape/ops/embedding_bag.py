@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any, Final
 
 from .._apply import apply
-from .._define import OPS, Array, op, public
+from .._define import FUNCTIONS, OPS, Array, op, public
 from .._tensor import Tensor
 from .embedding import check_frequency, check_indices, sparse_rows
 
@@ -281,3 +281,6 @@ def _embedding_bag(
     how = (scale_grad_by_freq, mode, sparse, per_sample_weights, include_last_offset)
     skipped = None if padding_idx < 0 else padding_idx
     return embedding_bag(weight, indices, offsets, *how, skipped)
+
+
+FUNCTIONS["_embedding_bag_forward_only"] = _embedding_bag

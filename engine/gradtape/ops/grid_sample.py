@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from .._define import Array, op, public
+from .._define import FUNCTIONS, Array, op, public
 from .._dtypes import DTYPE_OF
 from .._tensor import Tensor
 from ._grid_kernels import BICUBIC, sampled, sampled_back
@@ -119,6 +119,9 @@ def grid_sampler_2d(
     _check(input, grid)
     _same_type(input, grid)
     return sampled(xp, input, grid, interpolation_mode, padding_mode, align_corners)
+
+
+FUNCTIONS["_grid_sampler_2d_cpu_fallback"] = grid_sampler_2d
 
 
 @op(
