@@ -115,9 +115,8 @@ def unit_vector(like: Tensor, generator: Generator, real: bool) -> Tensor:
     dtype = _REAL.get(like.dtype, like.dtype) if real else like.dtype
     vector = rand(like.numel(), generator=generator).to(dtype=dtype, device=like.device)
     if like.is_sparse:
-        vector = zeros_like(vector).index_copy(
-            0, places := stored(like)[1], vector[places]
-        )
+        _, places = stored(like)
+        vector = zeros_like(vector).index_copy(0, places, vector[places])
     return vector / vector.norm()
 
 

@@ -225,7 +225,7 @@ class Function(CustomNode, FunctionCtx, metaclass=FunctionMeta):
 
     @classmethod
     def _check_rule_for_batches(cls, named: dict[str, Any]) -> None:
-        """Refuse a call inside vmap of what has not one rule for batches, but any.
+        """Refuse to be mapped without a rule for batches, or with two of them.
 
         The rule itself is not needed: forward runs once per example.
         """

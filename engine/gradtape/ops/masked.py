@@ -294,4 +294,4 @@ def _rows(data: Any) -> Any:
 @method(function=True)
 def argwhere(input: Tensor) -> Tensor:
     """Return where the elements are not zero, one row of positions per element."""
-    return made(_rows(input._data))
+    return made(_rows(check_tensor(input, "argwhere")._data))
