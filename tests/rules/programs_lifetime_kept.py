@@ -1,4 +1,4 @@
-"""Losses and graphs that the program keeps after their passes."""
+"""Losses, graphs and weights that the program keeps after their passes."""
 
 from __future__ import annotations
 
@@ -77,6 +77,68 @@ WRONG: list[Case] = [
         """,
         "losses-kept-with-graph",
     ),
+    case(
+        "scores_detached_after_the_loop",
+        """
+        import torch
+        from torch import nn
+        def evaluate(model, batches):
+            model.eval()
+            scores = []
+            for x in batches:
+                scores.append(model(x))  # CULPRIT
+            model.train()
+            return sum(each.detach().mean() for each in scores)
+        model = nn.Sequential(nn.Linear(5, 8), nn.ReLU(), nn.Linear(8, 1))
+        for epoch in range(2):
+            model(torch.randn(4, 5)).pow(2).mean().backward()
+            evaluate(model, torch.randn(3, 4, 5))
+        """,
+        "eval-without-no-grad",
+    ),
+    case(
+        "average_in_the_weights_themselves",
+        """
+        import torch
+        from torch import nn
+        net = nn.Linear(4, 1)
+        shadow = {k: p.detach() for k, p in net.named_parameters()}  # CULPRIT
+        opt = torch.optim.SGD(net.parameters(), lr=0.1)
+        for _ in range(3):
+            opt.zero_grad()
+            net(torch.randn(6, 4)).pow(2).mean().backward()
+            opt.step()
+            for k, p in net.named_parameters():
+                shadow[k].mul_(0.9).add_(p.detach(), alpha=0.1)
+        """,
+        "state-restored-from-itself",
+        says=["mixes the weights with themselves"],
+    ),
+    case(
+        "target_network_by_another_name",
+        """
+        import torch
+        from torch import nn
+        class Agent:
+            def __init__(self):
+                self.q = nn.Linear(3, 2)
+                self.target = self.q  # CULPRIT
+                self.opt = torch.optim.SGD(self.q.parameters(), lr=0.1)
+            def learn(self):
+                with torch.no_grad():
+                    y = self.target(torch.randn(5, 3)).amax(1)
+                loss = (self.q(torch.randn(5, 3)).amax(1) - y).pow(2).mean()
+                self.opt.zero_grad()
+                loss.backward()
+                self.opt.step()
+                self.target.load_state_dict(self.q.state_dict())
+        agent = Agent()
+        agent.learn()
+        agent.learn()
+        """,
+        "state-restored-from-itself",
+        says=["one model, not two"],
+    ),
 ]
 
 FINE: list[Case] = [
@@ -95,6 +157,39 @@ FINE: list[Case] = [
             history.append(loss.item())
             kept.append(loss.detach())
         print(sum(history), torch.stack(kept).mean())
+        """,
+    ),
+    case(
+        "scores_detached_one_by_one",
+        """
+        import torch
+        from torch import nn
+        model = nn.Sequential(nn.Linear(5, 8), nn.ReLU(), nn.Linear(8, 1))
+        model(torch.randn(4, 5)).pow(2).mean().backward()
+        model.eval()
+        scores = [model(torch.randn(4, 5)).detach().mean() for _ in range(4)]
+        print(sum(scores))
+        """,
+    ),
+    case(
+        "averages_in_copies",
+        """
+        import torch
+        from torch import nn
+        net = nn.Linear(4, 1)
+        scale = torch.zeros((), requires_grad=True)
+        shadow = {k: p.detach().clone() for k, p in net.named_parameters()}
+        opt = torch.optim.SGD([*net.parameters(), scale], lr=0.1)
+        for _ in range(3):
+            opt.zero_grad()
+            (net(torch.randn(6, 4)) * scale.exp()).pow(2).mean().backward()
+            opt.step()
+            print(1 + scale.item())
+            for k, p in net.named_parameters():
+                shadow[k].mul_(0.9).add_(p.detach(), alpha=0.1)
+                p.data.mul_(0.99).add_(p.data, alpha=0.01)
+        net.load_state_dict(shadow)
+        net.load_state_dict(net.state_dict())
         """,
     ),
 ]

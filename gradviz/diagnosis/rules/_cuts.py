@@ -173,6 +173,11 @@ def ends_graph(call: Call) -> bool:
     return named or _by_name(call) in ("index", "threshold", "cast")
 
 
+def drops_graph(call: Call) -> bool:
+    """Return whether a call gives a result of a graph without it, whatever the mode."""
+    return ends_graph(call) or _by_name(call) == "detach"
+
+
 def _by_name(call: Call) -> Kind:
     op = name_of(call)
     if op in _DETACH:

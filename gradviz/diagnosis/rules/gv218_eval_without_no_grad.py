@@ -38,7 +38,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from gradviz.diagnosis.rule import Hit, Related, Rule
-from gradviz.diagnosis.rules._cuts import cuts
+from gradviz.diagnosis.rules._cuts import cuts, drops_graph
 from gradviz.diagnosis.rules._lifetime import (
     graph_behind,
     line_of,
@@ -57,7 +57,7 @@ _JOINS = frozenset(["cat", "stack", "concat", "concatenate", "hstack", "vstack"]
 def check(history: History) -> Iterator[Hit]:
     """Yield one hit per line whose results pile up with their graphs."""
     reported: set[object] = set()
-    for found in (*_alive(history), *_joined(history)):
+    for found in (*_alive(history), *_joined(history), *_given_up(history)):
         made = _one_per_run(history, found.made)
         site = loop_site(history, made[-1])
         place = None if site is None else line_of(site)
@@ -142,6 +142,18 @@ def _joined(history: History) -> Iterator[_Pile]:
             if maker is not None and maker.site is not None:
                 lines[_line(maker)].append(maker)
         yield from map(_Pile, lines.values())
+
+
+def _given_up(history: History) -> Iterator[_Pile]:
+    """Yield what was collected before any of it was detached, read or decided on."""
+    ends: dict[object, int] = {}
+    for call in history.calls:
+        maker = history.once(makers).get(call.inputs[0].node or 0) if call.inputs else 0
+        if maker and maker.site is not None and drops_graph(call):
+            ends.setdefault(_line(maker), call.index)
+    for line, end in ends.items():
+        made = history.once(_lines)[line]
+        yield _Pile([call for call in made if call.index < end])
 
 
 def _one_per_run(history: History, made: list[Call]) -> list[Call]:
