@@ -53,6 +53,20 @@ WRONG = [
         """,
         "not-log-probabilities",
     ),
+    case(
+        "gather_of_a_softmax_over_the_batch",
+        """
+        import torch
+        from torch import nn
+        def cross_entropy(logits, y):
+            logp = torch.log_softmax(logits, dim=0)  # CULPRIT
+            return -logp.gather(1, y.unsqueeze(1)).mean()
+        net = nn.Linear(5, 3)
+        cross_entropy(net(torch.randn(4, 5)), torch.tensor([0, 1, 2, 0])).backward()
+        """,
+        "softmax-over-batch",
+        says=["`gather`", "dimension 1"],
+    ),
 ]
 
 FINE = [
@@ -70,6 +84,17 @@ FINE = [
         loss = loss + F.kl_div(logp, soft, reduction="batchmean")
         loss = loss + F.kl_div(logp, soft.log(), reduction="batchmean", log_target=True)
         (loss + F.cross_entropy(logits, y)).backward()
+        """,
+    ),
+    case(
+        "gather_of_classes_in_rows",
+        """
+        import torch
+        scores = torch.randn(3, 8, requires_grad=True)
+        y = torch.randint(0, 3, (1, 8))
+        (-torch.log_softmax(scores, dim=0).gather(0, y).mean()).backward()
+        rows = torch.log_softmax(scores, dim=0).gather(1, torch.zeros(3, 2).long())
+        rows.sum().backward()
         """,
     ),
 ]

@@ -154,6 +154,92 @@ WRONG = [
         """,
         "gradient-penalty-no-create-graph",
     ),
+    case(
+        "gate_that_leaves_as_a_number",
+        """
+        import torch
+        from torch import nn
+        class RBF(nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.raw = nn.Parameter(torch.tensor(0.5))
+                self.centers = nn.Parameter(torch.randn(4, 2))
+            @property
+            def gamma(self):
+                return 1 + 2 * float(nn.functional.softplus(self.raw))  # CULPRIT
+            def forward(self, x):
+                gaps = (x[:, None] - self.centers).pow(2).sum(-1)
+                return torch.exp(-self.gamma * gaps).sum(1)
+        net = RBF()
+        opt = torch.optim.SGD(net.parameters(), lr=0.1)
+        for _ in range(3):
+            opt.zero_grad()
+            (net(torch.randn(5, 2)) - 1).pow(2).mean().backward()
+            opt.step()
+        """,
+        "unused-submodule",
+        says=["ends in `float("],
+    ),
+    case(
+        "lone_leaf_that_leaves_as_a_number",
+        """
+        import torch
+        w = torch.randn(4, requires_grad=True)
+        scale = torch.tensor(0.5, requires_grad=True)
+        opt = torch.optim.SGD([w, scale], lr=0.1)
+        x, y = torch.randn(10, 4), torch.randn(10)
+        for _ in range(3):
+            temperature = 1.0 + 2.0 * scale.item()  # CULPRIT
+            loss = (x @ w / temperature - y).pow(2).mean()
+            opt.zero_grad()
+            loss.backward()
+            opt.step()
+        """,
+        "unused-submodule",
+        says=["`scale`"],
+    ),
+    case(
+        "layer_replaced_by_a_helper",
+        """
+        import torch
+        from torch import nn
+        def slim(layer, keep):
+            new = nn.Linear(layer.in_features, keep)
+            with torch.no_grad():
+                new.weight.copy_(layer.weight[:keep])
+                new.bias.copy_(layer.bias[:keep])
+            return new
+        net = nn.ModuleDict({"a": nn.Linear(4, 8), "b": nn.Linear(6, 2)})
+        opt = torch.optim.Adam(net.parameters(), lr=1e-2)
+        net["a"] = slim(net["a"], 6)  # CULPRIT
+        for _ in range(3):
+            loss = net["b"](torch.relu(net["a"](torch.randn(5, 4)))).pow(2).mean()
+            opt.zero_grad()
+            loss.backward()
+            opt.step()
+        """,
+        "optimizer-stale-params",
+    ),
+    case(
+        "cleared_by_the_other_optimizer",
+        """
+        import torch
+        from torch import nn
+        shared, actor, critic = nn.Linear(3, 6), nn.Linear(6, 2), nn.Linear(6, 1)
+        opt_a = torch.optim.SGD([*shared.parameters(), *actor.parameters()], lr=0.1)
+        opt_c = torch.optim.SGD([*shared.parameters(), *critic.parameters()], lr=0.1)
+        for _ in range(2):
+            h = torch.tanh(shared(torch.randn(5, 3)))
+            opt_a.zero_grad()
+            actor(h).pow(2).mean().backward(retain_graph=True)
+            opt_c.zero_grad()  # CULPRIT
+            opt_a.step()
+            critic(h).pow(2).mean().backward()
+            opt_c.step()
+        """,
+        "zero-grad-before-step",
+        says=["`shared.weight`"],
+    ),
 ]
 
 FINE = [
@@ -255,6 +341,22 @@ FINE = [
         (g,) = torch.autograd.grad(energy(z).sum(), z, retain_graph=True)
         better = z - 0.1 * g
         energy(better).pow(2).mean().backward()
+        """,
+    ),
+    case(
+        "two_optimizers_of_one_layer_in_turns",
+        """
+        import torch
+        from torch import nn
+        shared, actor, critic = nn.Linear(3, 6), nn.Linear(6, 2), nn.Linear(6, 1)
+        opt_a = torch.optim.SGD([*shared.parameters(), *actor.parameters()], lr=0.1)
+        opt_c = torch.optim.SGD([*shared.parameters(), *critic.parameters()], lr=0.1)
+        for _ in range(2):
+            for opt, head in ((opt_a, actor), (opt_c, critic)):
+                loss = head(torch.tanh(shared(torch.randn(5, 3)))).pow(2).mean()
+                opt.zero_grad()
+                loss.backward()
+                opt.step()
         """,
     ),
 ]

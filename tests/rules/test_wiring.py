@@ -47,6 +47,13 @@ def test_what_fits_stays_quiet(case: Case, engine: str) -> None:
 
 
 @pytest.mark.parametrize("engine", ENGINES)
+def test_parts_of_a_replaced_layer_are_no_results(engine: str) -> None:
+    replaced = next(each for each in RARER_WRONG if "replaced_by" in each.name)
+    found = diagnose(run(replaced, engine)).findings
+    assert [each.slug for each in found] == [replaced.slug]
+
+
+@pytest.mark.parametrize("engine", ENGINES)
 def test_buffers_are_not_frozen_parameters(engine: str) -> None:
     source = """
         import torch

@@ -56,12 +56,14 @@ def _written(history: History) -> Iterator[Rewrap]:
     reached = _leaves.trained(history)
     idle = wanted - reached - _leaves.copies(history)
     told: set[RawSite | None] = set()
+    last = _leaves.last_seen(history)
     for call in history.calls if idle else ():
         if call.op not in _WRITES or len(call.inputs) < 2 or call.site in told:
             continue
         target, *given = call.inputs
         uses = [each for each in history.uses(target.tensor) if each.index > call.index]
         lost = idle & history.behind(given, before=call.index)
+        lost -= {key for key in lost if last[key].storage == given[-1].storage}
         if target.is_parameter and target.tensor in reached and uses and lost:
             told.add(call.site)
             yield Rewrap(call.site, call, call, uses[0], frozenset(lost))

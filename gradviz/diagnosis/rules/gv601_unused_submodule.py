@@ -56,6 +56,7 @@ def _check(history: History) -> Iterator[Hit]:
     idle = _idle(history)
     if not idle:
         return
+    yield from _alone(history, idle - _leaves.parameters(history).keys())
     modules = history.program.modules
     inner = {key for module in modules.values() for key in module.children.values()}
     for key in modules.keys() - inner:
@@ -69,14 +70,16 @@ def _idle(history: History) -> set[int]:
     last = _leaves.last_seen(history)
     cut_off = {leaf for cut in cuts(history) for leaf in cut.lost}
     cut_off |= {leaf for each in rewraps(history) for leaf in each.lost}
-    needed = {
-        key
-        for key in _leaves.parameters(history)
-        if key not in last or last[key].requires_grad
-    }
-    if wanted is not None:
-        needed &= wanted
+    needed = set(_leaves.parameters(history)) if wanted is None else wanted
+    needed = {key for key in needed if key not in last or last[key].requires_grad}
     return needed - _leaves.trained(history) - cut_off - _leaves.copies(history)
+
+
+def _alone(history: History, idle: set[int]) -> Iterator[Hit]:
+    """Yield a hit for each leaf of no module that is used, and only for numbers."""
+    for tensor in sorted(idle):
+        if _end(history, {tensor}) is not None:
+            yield _lone(history, history.name(tensor, "a leaf"), tensor, None)
 
 
 def _in_model(
@@ -89,7 +92,8 @@ def _in_model(
         return
     for name, tensor in module.parameters.items():
         if tensor in idle and name != "bias":
-            yield _lone(history, module, name, tensor)
+            label = f"{history.name(tensor, f'`{name}`')} of {module.kind}"
+            yield _lone(history, label, tensor, module.site)
     modules = history.program.modules
     children = [modules[key] for key in module.children.values() if key in modules]
     listed = module.kind in _CONTAINERS and any(
@@ -129,7 +133,11 @@ def _hit(history: History, module: Module, tensors: set[int], optional: bool) ->
 
 def _end(history: History, tensors: set[int]) -> Call | None:
     """Return the call that turned what the parameters gave into a plain choice."""
-    uses = [call for each in tensors for call in history.uses(each) if call.nodes]
+    uses = [call for each in tensors for call in history.uses(each)]
+    read = next(filter(ends_graph, uses), None)
+    uses = [call for call in uses if call.nodes]
+    if not uses:
+        return read
     waiting = [value for call in uses[-1:] for value in call.outputs]
     for value in waiting:
         for call in history.uses(value.tensor):
@@ -141,17 +149,22 @@ def _end(history: History, tensors: set[int]) -> Call | None:
     return None
 
 
-def _lone(history: History, module: Module, name: str, tensor: int) -> Hit:
+def _lone(history: History, label: str, tensor: int, owner: RawSite | None) -> Hit:
     facts = history.program.tensors.get(tensor)
-    label = history.name(tensor, f"`{name}`")
+    made = facts.made if facts is not None and facts.made else owner
+    end = _end(history, {tensor})
+    why = "is not used in any loss"
+    if end is not None:
+        why = f"is used, but what it gives ends in `{history.text(end.site)}`"
     return Hit(
-        f"{label} of {module.kind} is not used in any loss: it gets no gradient in "
+        f"{label} {why}: it gets no gradient in "
         f"any of {len(history.backwards)} backward passes.",
-        facts.made if facts is not None and facts.made else module.site,
+        made if end is None else end.site,
         "Use it in `forward`, or remove it.",
         symptom=_last_pass(history),
+        related=() if end is None else (Related("made here", made),),
         tensors=(tensor,),
-        severity=_severity(history, _is_installed(module.site)),
+        severity=_severity(history, _is_installed(owner)),
         certainty=0.7,
     )
 

@@ -31,15 +31,18 @@ References
 
 from __future__ import annotations
 
+import ast
 from collections.abc import Iterator
 
+from gradviz.diagnosis.custom_functions import returns
 from gradviz.diagnosis.rule import Hit, Related, Rule
 from gradviz.diagnosis.rules import _leaves
 from gradviz.diagnosis.rules._gradients import by_hand
+from gradviz.diagnosis.rules._lifetime import frames
 from gradviz.diagnosis.rules._provenance import made_at
 from gradviz.program.events import Call
 from gradviz.program.history import History
-from gradviz.program.records import Optimizer
+from gradviz.program.records import Module, Optimizer
 from gradviz.program.values import RawSite
 
 
@@ -98,9 +101,28 @@ def _replaced_at(
         module = history.program.modules[key]
         if module.made is None or module.made <= first.made:
             break
-        site = module.site or site
+        site = _placed_at(history, module) or site
         key = _parent(history, key)
     return site or facts.made or made_at(history, tensor) or born[tensor].site
+
+
+def _placed_at(history: History, module: Module) -> RawSite | None:
+    """Return the line that made a module, or that took it from who made it.
+
+    A helper's ``return nn.Linear(…)`` changes no model; ``net.head = make()`` does.
+    """
+    born = history.at(module.made)
+    around = () if born is None else frames(born)
+    if module.site in around:
+        for site in around[around.index(module.site) :]:
+            names = history.places.targets(site)
+            if any(set(".[") & set(name) for name in names):
+                return site
+            given = {ast.unparse(each) for each in returns(history, site[0])}
+            made_for_caller = isinstance(history.places.statement(site), ast.Return)
+            if not made_for_caller and given.isdisjoint(f"return {n}" for n in names):
+                break
+    return module.site
 
 
 def _parent(history: History, key: int) -> int | None:

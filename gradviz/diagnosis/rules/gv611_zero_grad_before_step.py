@@ -43,11 +43,18 @@ def _check(history: History) -> Iterator[Hit]:
     for moment in moments(history):
         lost = {k: leaf for k, leaf in moment.leaves.items() if leaf.state == "lost"}
         live = [leaf for leaf in moment.leaves.values() if leaf.state in _LIVE]
-        if moment.what != "clip" and lost and not live and _is_empty(moment):
+        if live:
+            passes = [leaf.backward for leaf in live]
+            lost = {k: leaf for k, leaf in lost.items() if leaf.backward in passes}
+            lost = {k: leaf for k, leaf in lost.items() if _by_other(moment, leaf)}
+        elif not _is_empty(moment):
+            continue
+        if moment.what != "clip" and lost:
             yield _hit(history, moment, lost)
 
 
 _LIVE = ("fresh", "mixed")
+_MODULE = 0  # instead of an optimizer: ``Module.zero_grad()``, often of a frozen part
 
 
 def _is_empty(moment: Moment) -> bool:
@@ -56,6 +63,14 @@ def _is_empty(moment: Moment) -> bool:
     if not isinstance(event, OptimizerCall):
         return True
     return not any(each.has_grad and not each.zero for each in event.states)
+
+
+def _by_other(moment: Moment, leaf: Leaf) -> bool:
+    """Return whether another optimizer cleared a gradient before its own stepped."""
+    step, clear = moment.event, leaf.cleared
+    if not isinstance(step, OptimizerCall) or not isinstance(clear, OptimizerCall):
+        return False
+    return clear.optimizer not in (_MODULE, step.optimizer)
 
 
 def _hit(history: History, moment: Moment, lost: dict[int, Leaf]) -> Hit:

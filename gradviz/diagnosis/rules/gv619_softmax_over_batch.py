@@ -2,7 +2,8 @@
 
 What it does
     Finds ``softmax`` or ``log_softmax`` over one dimension whose result goes into
-    ``nll_loss``, as it is or through ``log``, which takes its classes from another.
+    ``nll_loss``, or a ``gather`` of one column per row, as it is or through ``log``,
+    which takes its classes from another.
 
 Why is this bad
     The samples of a batch compete with each other, not the classes. The loss is a
@@ -46,14 +47,23 @@ _FAR = 6  # calls between the softmax and the loss
 
 def _check(history: History) -> Iterator[Hit]:
     for loss in history.calls:
-        if not name_of(loss).startswith("nll_loss") or not loss.inputs:
+        classes = _classes(loss)
+        made = None if classes is None else _softmax_of(history, loss)
+        if classes is None or made is None or (dim := _dimension(made)) is None:
             continue
-        made = _softmax_of(history, loss)
-        if made is not None and (dim := _dimension(made)) is not None:
-            rank = len(made.inputs[0].shape)
-            classes = 1 if rank > 1 else 0
-            if dim % rank != classes:
-                yield _hit(history, made, loss, dim, classes)
+        if dim % len(made.inputs[0].shape) != classes:
+            yield _hit(history, made, loss, dim, classes)
+
+
+def _classes(call: Call) -> int | None:
+    """Return the dimension from which a call takes one class per sample, if it does."""
+    rank = len(call.inputs[0].shape) if call.inputs else 0
+    if name_of(call).startswith("nll_loss") and rank:
+        return 1 if rank > 1 else 0
+    if name_of(call) == "gather" and rank == 2 and _dimension(call) in (1, -1):
+        one_each = call.nodes and call.inputs[-1].shape == (call.inputs[0].shape[0], 1)
+        return 1 if one_each else None
+    return None
 
 
 def _softmax_of(history: History, loss: Call) -> Call | None:
