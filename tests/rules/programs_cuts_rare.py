@@ -200,6 +200,40 @@ RARE: list[Case] = [
         """,
         "learnable-index",
     ),
+    case(
+        "derivative_by_backward_beside_its_function",
+        """
+        import torch
+        from torch import nn
+        u = nn.Sequential(nn.Linear(1, 8), nn.Tanh(), nn.Linear(8, 1))
+        opt = torch.optim.SGD(u.parameters(), lr=0.1)
+        for _ in range(2):
+            x = torch.rand(10, 1, requires_grad=True)
+            y = u(x)
+            y.sum().backward(retain_graph=True)  # CULPRIT
+            loss = (x.grad + y).pow(2).mean()
+            opt.zero_grad()
+            loss.backward()
+            opt.step()
+        """,
+        "gradient-penalty-no-create-graph",
+    ),
+    case(
+        "attack_on_a_copy_without_gradients",
+        """
+        import torch
+        from torch import nn
+        def fgsm(net, images):
+            images = images.clone().requires_grad_()
+            with torch.no_grad():  # CULPRIT
+                inputs = (images - 0.5) / 0.5
+            net(inputs).sum().backward()
+            return images + 0.1 * images.grad.sign()
+        fgsm(nn.Linear(4, 3), torch.rand(5, 4))
+        """,
+        "forward-under-no-grad",
+        says=["`images`"],
+    ),
 ]
 
 RARE_FINE: list[Case] = [

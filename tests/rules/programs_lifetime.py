@@ -136,6 +136,29 @@ WRONG = [
         """,
         "shared-trunk-two-backwards",
     ),
+    case(
+        "fake_that_is_not_for_the_discriminator",
+        """
+        import torch
+        from torch import nn
+        gen, disc = nn.Linear(3, 3), nn.Linear(3, 1)
+        opt_g = torch.optim.SGD(gen.parameters(), lr=0.1)
+        opt_d = torch.optim.SGD(disc.parameters(), lr=0.1)
+        for _ in range(2):
+            noise = torch.randn(4, 3)
+            fake = torch.tanh(gen(noise))
+            g_loss = (disc(fake) - 1).pow(2).mean()
+            opt_g.zero_grad()
+            g_loss.backward()
+            opt_g.step()
+            d_loss = disc(fake).pow(2).mean() - disc(noise).mean()  # CULPRIT
+            opt_d.zero_grad()
+            d_loss.backward()
+            opt_d.step()
+        """,
+        "shared-trunk-two-backwards",
+        says=["`fake.detach()`"],
+    ),
 ]
 
 FINE = [

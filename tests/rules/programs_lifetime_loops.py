@@ -224,6 +224,28 @@ WRONG = [
         "retain-graph-hides-growth",
         says=["`self.trace`"],
     ),
+    case(
+        "memory_of_a_module_keeps_graphs",
+        """
+        import torch
+        from torch import nn
+        class Memory(nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.write, self.slots = nn.Linear(4, 4), []
+            def forward(self, x):
+                m = torch.tanh(self.write(x)).mean(0)
+                self.slots.append(m)  # CULPRIT
+                bank = torch.stack(self.slots[-4:])
+                return torch.softmax(x @ bank.t(), -1) @ bank
+        net = Memory()
+        for _ in range(3):
+            x = torch.randn(5, 4)
+            loss = (net(x) - x).pow(2).mean()
+            loss.backward()
+        """,
+        "hidden-state-not-detached",
+    ),
 ]
 
 FINE = [

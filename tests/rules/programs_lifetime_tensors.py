@@ -223,4 +223,54 @@ WRONG = [
         """,
         "non-scalar-backward",
     ),
+    case(
+        "gradient_of_what_a_hook_kept",
+        """
+        import torch
+        from torch import nn
+        class GradCam:
+            def __init__(self, net, layer):
+                self.net, self.maps = net, None
+                layer.register_forward_hook(self.keep)
+            def keep(self, module, args, out):
+                self.maps = out  # CULPRIT
+            def __call__(self, x):
+                self.net(x)[0, 1].backward()
+                return (self.maps.grad.mean() * self.maps).sum()
+        net = nn.Sequential(nn.Linear(3, 4), nn.Tanh(), nn.Linear(4, 2))
+        GradCam(net, net[0])(torch.randn(1, 3))
+        """,
+        "intermediate-grad-none",
+        says=["`self.maps.retain_grad()`"],
+    ),
+    case(
+        "gradient_of_an_item_a_hook_kept",
+        """
+        import torch
+        from torch import nn
+        kept = {}
+        def keep(name):
+            def hook(module, args, out):
+                kept[name] = out  # CULPRIT
+            return hook
+        net = nn.Sequential(nn.Linear(3, 4), nn.Tanh(), nn.Linear(4, 2))
+        net[1].register_forward_hook(keep("tanh"))
+        net(torch.randn(1, 3)).sum().backward()
+        print(kept["tanh"].grad)
+        """,
+        "intermediate-grad-none",
+    ),
+    case(
+        "input_of_a_frozen_net_switched_on_late",
+        """
+        import torch
+        from torch import nn
+        net = nn.Linear(4, 1).requires_grad_(False)
+        x = torch.zeros(1, 4)
+        score = net(x)
+        x.requires_grad_(True)  # CULPRIT
+        score.backward()
+        """,
+        "requires-grad-too-late",
+    ),
 ]

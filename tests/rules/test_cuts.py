@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from tests.rules.harness import Case, check, programs
+import pytest
+
+from gradviz.diagnosis.diagnose import diagnose
+from tests.rules.harness import ENGINES, Case, check, programs, run
 from tests.rules.programs_cuts import MODES
 from tests.rules.programs_cuts_fine import FINE
 from tests.rules.programs_cuts_fine_values import FINE_VALUES
@@ -20,3 +23,9 @@ def test_the_call_that_cuts_is_named(case: Case, engine: str) -> None:
 @programs(FINE + FINE_VALUES + RARE_FINE + FINE_PARTS)
 def test_a_cut_that_is_meant_stays_quiet(case: Case, engine: str) -> None:
     check(case, engine)
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_a_block_whose_cut_ended_the_run_is_an_error(engine: str) -> None:
+    attack = next(each for each in RARE if each.name.startswith("attack_on"))
+    assert diagnose(run(attack, engine)).findings[0].severity == "error"

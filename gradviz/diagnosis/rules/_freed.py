@@ -209,10 +209,35 @@ def carried_at(
         }
         if read.intersection(history.places.targets(site)):
             return site
-    return _out_of_function(history, maker, second)
+    stored = _put_away(history, maker, readers)
+    return stored or _out_of_function(history, maker, second)
 
 
 _STORING = ["add", "append", "appendleft", "enqueue", "extend", "insert", "push", "put"]
+
+
+def _put_away(
+    history: History, maker: Call, readers: tuple[RawSite, ...]
+) -> RawSite | None:
+    """Return the line of a function that puts its result where the next turn reads."""
+    places = history.places
+    read = {name for each in readers for name in loads(places.statement(each))}
+    for site in frames(maker):
+        for each in ast.walk(places.function(site[0]) or ast.Module([], [])):
+            stored = _stored_by(each, set(places.targets(site)))
+            if stored is not None and ast.unparse(stored) in read:
+                return places.at_line(site[0], stored.lineno)
+    return None
+
+
+def _stored_by(statement: ast.AST, names: set[str]) -> ast.expr | None:
+    """Return the container of ``slots.append(m)``, if ``m`` is one of these names."""
+    match statement:
+        case ast.Expr(ast.Call(ast.Attribute(container, method), args)):
+            kept = method in _STORING and names & set(map(ast.unparse, args))
+            return container if kept else None
+        case _:
+            return None
 
 
 def stored_at(
@@ -236,15 +261,9 @@ def stored_at(
     places = history.places
     around = places.function(site[0]) or places.tree(site[0].co_filename)
     for each in () if around is None else ast.walk(around):
-        if (
-            isinstance(each, ast.Expr)
-            and isinstance(each.value, ast.Call)
-            and isinstance(each.value.func, ast.Attribute)
-            and each.value.func.attr in _STORING
-            and each.lineno > line_of(passed[0])[1]
-            and names & {ast.unparse(given) for given in each.value.args}
-        ):
-            return each.lineno
+        stored = _stored_by(each, names)
+        if stored is not None and stored.lineno > line_of(passed[0])[1]:
+            return stored.lineno
     return None
 
 

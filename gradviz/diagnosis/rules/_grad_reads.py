@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Literal
@@ -33,6 +34,7 @@ class NoneRead:
     leaf: int | None  # the leaf it was made from, where there is one only
     made: RawSite | None  # the line that made the tensor, or named it
     explains: bool  # the None ended the run
+    line: int | None = None  # of ``made``, where only the source shows it
 
 
 def none_reads(history: History) -> list[NoneRead]:
@@ -56,12 +58,14 @@ def _none_reads(history: History) -> Iterator[NoneRead]:
             leaves = history.leaves_of(value)
             leaf = next(iter(leaves)) if len(leaves) == 1 else None
             converted = why == "converted"  # then the conversion is the line to change
-            made = node.site if converted else _named_at(history, call, node)
-            yield NoneRead(why, call, value, node, leaf, made, last)
+            named = None if converted else _named_at(history, call, node)
+            line = None if converted or named else _kept_at(history, call)
+            made = named or node.site
+            yield NoneRead(why, call, value, node, leaf, made, last, line)
 
 
 def _named_at(history: History, read: Call, node: Node) -> RawSite | None:
-    """Return the line that gave the tensor the name by which it is read.
+    """Return the line that gave the tensor it made the name by which it is read.
 
     ``h.grad`` is about ``h = encoder(x)``, wherever in the encoder it was computed.
     """
@@ -73,7 +77,31 @@ def _named_at(history: History, read: Call, node: Node) -> RawSite | None:
             mine = site[0] is (read.site or site)[0]
             if (mine and target == subject) or target.endswith(attribute):
                 return site
-    return node.site
+    return None
+
+
+def _kept_at(history: History, read: Call) -> int | None:
+    """Return the only line that puts a tensor where it is read from: a hook's.
+
+    That is any ``.maps`` for ``self.maps.grad``, any item for ``maps["conv"].grad``.
+    """
+    subject = subject_of(history, read)
+    if read.site is None or not set(".[") & set(subject):
+        return None
+    tree = history.places.tree(read.site[0].co_filename)
+    lines = [
+        each.lineno
+        for each in ([] if tree is None else ast.walk(tree))
+        if isinstance(each, ast.Assign)
+        and not isinstance(each.value, ast.Constant)
+        and any(_place(ast.unparse(to)) == _place(subject) for to in each.targets)
+    ]
+    return lines[0] if len(lines) == 1 else None
+
+
+def _place(name: str) -> tuple[str, ...]:
+    container, item, _ = name.partition("[")
+    return *container.rpartition(".")[1:], item
 
 
 def subject_of(history: History, read: Call) -> str:

@@ -8,6 +8,8 @@ from dataclasses import dataclass
 from gradviz.diagnosis.rule import Hit, Related, Severity
 from gradviz.diagnosis.rules import _leaves
 from gradviz.diagnosis.rules._cuts import Cut, Kind, cuts, is_dead
+from gradviz.diagnosis.rules._lifetime import none_ended_run
+from gradviz.diagnosis.rules._loop_helpers import read_gradients
 from gradviz.program.history import History
 from gradviz.program.values import RawSite
 
@@ -57,7 +59,7 @@ def make(
     related = list(words.related)
     if maker is not None and maker.site is not None and not source.is_leaf:
         related.append(Related("still had a graph here", maker.site))
-    explains = history.ended_by(cut.backward)
+    explains = history.ended_by(cut.backward) or bool(_missed(history, cut))
     return Hit(
         message=f"{words.what} {_consequence(history, cut, lost)}",
         culprit=words.culprit,
@@ -114,6 +116,11 @@ def _is_usual(history: History, cut: Cut) -> bool:
     )
 
 
+def _missed(history: History, cut: Cut) -> set[int]:
+    """Return the leaves whose ``.grad`` was read, where a None ended the run."""
+    return set(cut.lost & read_gradients(history)) if none_ended_run(history) else set()
+
+
 def _weight(history: History, cut: Cut) -> tuple[Severity | None, Collection[int]]:
     """Return how loudly to speak of a cut, and the leaves worth naming."""
     if is_new_leaf(cut):
@@ -125,6 +132,8 @@ def _weight(history: History, cut: Cut) -> tuple[Severity | None, Collection[int
     wanted = _leaves.wanted(history)
     if wanted is not None:
         return "warning", cut.lost & wanted
+    if missed := _missed(history, cut):
+        return None, missed
     # Nobody steps these leaves. A block with no_grad() says what is meant, and what
     # only enters a comparison is a target.
     meant = cut.kind == "block" or not cut.fed

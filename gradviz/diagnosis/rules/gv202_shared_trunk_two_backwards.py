@@ -42,11 +42,12 @@ from gradviz.diagnosis.rules._freed import (
 )
 from gradviz.diagnosis.rules._lifetime import (
     describe,
+    loop_site,
     name_of,
     same_line,
 )
 from gradviz.program.history import History
-from gradviz.program.values import Node
+from gradviz.program.values import Node, RawSite
 
 
 def check(history: History) -> Iterator[Hit]:
@@ -54,7 +55,8 @@ def check(history: History) -> Iterator[Hit]:
     for found in history.once(second_passes):
         if found.reason != "shared trunk":
             continue
-        culprit = first_difference(found.first, found.second)
+        freeing = first_difference(found.first, found.second)
+        culprit = _entry(history, found) or freeing
         one = name_of(history, found.first.roots[0], "One result")
         other = name_of(history, found.second.roots[0], "another")
         if one == other or same_line(culprit, found.second.site):
@@ -69,7 +71,7 @@ def check(history: History) -> Iterator[Hit]:
         yield Hit(
             f"{one} and {other} share a part of the graph, down from "
             f"{describe(history, trunk)}. The backward pass in "
-            f"{history.line(culprit)} freed it, so the one in "
+            f"{history.line(freeing)} freed it, so the one in "
             f"{history.line(found.second.site)} fails.",
             culprit,
             _fix(history, found, trunk, once),
@@ -82,6 +84,31 @@ def check(history: History) -> Iterator[Hit]:
             nodes=(trunk.key, found.freed.key),
             explains=history.ended_by(found.second),
         )
+
+
+def _entry(history: History, found: SecondPass) -> RawSite | None:
+    """Return where the second result takes what only the first one is to train.
+
+    That is so where an optimizer stepped the shared part in between, and another one
+    has parameters that the second pass is for, and none of that part.
+    """
+    cross = found.crossing
+    if cross is None or cross.bridge is None:
+        return None
+    reach = history.reach([cross.node.key]).values()
+    shared = {node.leaf for node in reach if node.leaf is not None}
+    rest = set(found.second.leaves) - shared
+    stepped = {
+        step.optimizer
+        for step in _leaves.steps(history)
+        if found.first.index < step.index < found.second.index
+    }
+    given = {k: set(each.tensors) for k, each in history.program.optimizers.items()}
+    first = any(given[key] & shared for key in stepped & given.keys())
+    second = [each for key, each in given.items() if key not in stepped]
+    if first and any(each & rest and not each & shared for each in second):
+        return loop_site(history, cross.bridge)
+    return None
 
 
 def _fix(history: History, found: SecondPass, trunk: Node, once: str) -> str:

@@ -35,7 +35,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from gradviz.diagnosis.rule import Hit, Related, Rule
-from gradviz.diagnosis.rules._grad_reads import none_reads
+from gradviz.diagnosis.rules._grad_reads import none_reads, subject_of
 from gradviz.diagnosis.rules._lifetime import name_of
 from gradviz.program.history import History
 
@@ -46,6 +46,8 @@ def check(history: History) -> Iterator[Hit]:
         if found.why != "intermediate":
             continue
         name = name_of(history, found.value)
+        if found.line is not None:
+            name = f"`{subject_of(history, found.read)}`"
         code = name.strip("`") if name.startswith("`") else "tensor"
         yield Hit(
             f"{name} is no leaf: {found.node.name} made it in "
@@ -54,6 +56,7 @@ def check(history: History) -> Iterator[Hit]:
             found.made,
             f"Call `{code}.retain_grad()` right after this line, before backward(); "
             "or ask for the gradient with `torch.autograd.grad(loss, ...)`.",
+            line=found.line,
             symptom=found.read.site,
             related=(Related("its .grad is read here", found.read.site),),
             nodes=(found.node.key,),

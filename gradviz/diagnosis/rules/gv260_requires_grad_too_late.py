@@ -37,6 +37,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from gradviz.diagnosis.rule import Hit, Related, Rule
+from gradviz.diagnosis.rules._leaves import last_seen
 from gradviz.diagnosis.rules._lifetime import (
     failed_backwards,
     name_of,
@@ -88,6 +89,10 @@ def _asked(history: History) -> Iterator[tuple[Value, Backward, bool]]:
     for backward in failed_backwards(history, "not have been used in the graph"):
         for value in backward.inputs:
             if value.is_leaf:
+                yield value, backward, history.ended_by(backward)
+    for backward in failed_backwards(history, "does not require grad"):
+        for value in last_seen(history).values():
+            if value.is_leaf and value.requires_grad:
                 yield value, backward, history.ended_by(backward)
 
 

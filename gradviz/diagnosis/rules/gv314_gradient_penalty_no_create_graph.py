@@ -125,8 +125,6 @@ def _beside(
     ``du + u`` of an equation, not ``x + step * gradient`` of an update: the graph of
     the other operand is a part of the one that the pass has walked.
     """
-    if grad.api != "grad":
-        return
     walked = set(grad.nodes) - {value.node for value in grad.inputs}
     before = later[-1].index if later else grad.index
     made = {each.tensor for each in constant}
