@@ -1,7 +1,8 @@
-"""Finds the call or the backward pass behind an error, by a part of its text."""
+"""Errors: the call or the pass behind one, and whether the program meant to raise."""
 
 from __future__ import annotations
 
+import ast
 from collections.abc import Iterator
 from dataclasses import dataclass
 
@@ -45,3 +46,20 @@ def failures(history: History, *parts: str) -> Iterator[Failure]:
             event.text.strip() in error for error in known
         ):
             yield Failure(event.text, event.site, event.stack, None, True)
+
+
+def decides(history: History, call: Call) -> bool:
+    """Tell whether a call is part of the condition of an if, a while or an assert."""
+    statement = history.places.statement(call.site)
+    return isinstance(statement, ast.If | ast.While | ast.Assert)
+
+
+def raises(history: History, call: Call) -> bool:
+    """Tell whether the statement around a test ended the run, on purpose."""
+    raised, test = history.raised, history.places.statement(call.site)
+    ended = history.places.statement(None if raised is None else raised.site)
+    return (
+        test is not None
+        and isinstance(ended, ast.Raise | ast.Assert)
+        and any(each is ended for each in ast.walk(test))
+    )

@@ -9,11 +9,11 @@ that do no harm, such as the ``-inf`` of an attention mask.
 
 from __future__ import annotations
 
-import ast
 import math
 from dataclasses import dataclass, field
 from typing import Literal
 
+from gradviz.diagnosis._raised import decides, raises
 from gradviz.diagnosis.op_families import is_factory, is_fill, numbers_in
 from gradviz.program.events import Backward, Call, OptimizerCall
 from gradviz.program.history import History
@@ -41,6 +41,7 @@ class Birth:
     open: dict[int, Value] = field(default_factory=dict[int, Value])  # not used further
     guarded: bool = False  # the program tests for it and branches
     skipped: bool = False  # a step was taken without it
+    ended: bool = False  # the program tested for it and raised
 
     @property
     def is_nan(self) -> bool:
@@ -144,8 +145,9 @@ class _Walk:
         for value, source in zip(bad, sources, strict=True):
             if measures or call.writes:
                 source.open.pop(value.tensor, None)
-            elif _decides(self.history, call):
-                source.guarded = True
+            elif decides(self.history, call):
+                source.ended = raises(self.history, call)
+                source.guarded = not source.ended
 
     def born(self, call: Call, value: Value) -> Birth:
         chosen = any(not math.isfinite(number) for number in numbers_in(call))
@@ -317,12 +319,6 @@ def _likeliest(sources: list[Birth]) -> Birth:
 
 def _is_float(value: Value) -> bool:
     return value.dtype.startswith(("float", "bfloat", "complex"))
-
-
-def _decides(history: History, call: Call) -> bool:
-    """Tell whether a call is part of the condition of an if, a while or an assert."""
-    statement = history.places.statement(call.site)
-    return isinstance(statement, ast.If | ast.While | ast.Assert)
 
 
 def _as_call(event: Backward) -> Call:

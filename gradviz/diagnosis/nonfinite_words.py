@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import re
+
 from gradviz.diagnosis.nonfinite import Birth
 from gradviz.diagnosis.rule import Hit, Related, Severity
 from gradviz.program.events import Call
 from gradviz.program.history import History
 from gradviz.program.values import RawSite, Summary, Value
+
+_NONFINITE = re.compile(r"\b(nan|inf)\b", re.IGNORECASE)
 
 
 def hit(
@@ -66,11 +70,13 @@ def _symptom(birth: Birth) -> RawSite | None:
 
 
 def _raised(history: History, birth: Birth) -> bool:
-    """Tell whether anomaly mode stopped the pass for this."""
-    event = birth.gradient
-    return (
-        event is not None and event.error is not None and "returned nan" in event.error
-    )
+    """Tell whether this ended the run: in anomaly mode, or where it was refused."""
+    event, raised = birth.gradient, history.raised
+    stopped = event and event.error and "returned nan" in event.error
+    if stopped or birth.ended:
+        return True
+    refused = raised is not None and _NONFINITE.search(raised.text) is not None
+    return refused and not birth.skipped
 
 
 # ---- parts of sentences -------------------------------------------------------------

@@ -116,6 +116,48 @@ WRONG = [
         """,
         "half-precision-underflow",
     ),
+    case(
+        "advantage_refused_by_the_sampler",
+        """
+        import torch
+        from torch import nn
+        torch.manual_seed(0)
+        policy = nn.Linear(4, 3)
+        opt = torch.optim.Adam(policy.parameters(), lr=0.1)
+        for step in range(3):
+            p = torch.softmax(policy(torch.randn(5, 4)), -1)
+            chosen = p.gather(1, torch.multinomial(p, 1)).squeeze(1)
+            reward = torch.ones(5)
+            gain = (reward - reward.mean()) / reward.std()  # CULPRIT
+            opt.zero_grad()
+            (-(chosen.log() * gain).mean()).backward()
+            opt.step()
+        """,
+        "nan-zero-division",
+    ),
+    case(
+        "log_of_zero_that_an_assert_met",
+        """
+        import torch
+        rate = torch.tensor([0.0, 1.0], requires_grad=True)
+        loss = -torch.log(rate).mean()  # CULPRIT
+        assert torch.isfinite(loss), "the loss is bad"
+        loss.backward()
+        """,
+        "nan-log-of-zero",
+    ),
+    case(
+        "log_of_zero_that_a_test_raised_for",
+        """
+        import torch
+        rate = torch.tensor([0.0, 1.0], requires_grad=True)
+        loss = -torch.log(rate).mean()  # CULPRIT
+        if not torch.isfinite(loss):
+            raise RuntimeError("stop")
+        loss.backward()
+        """,
+        "nan-log-of-zero",
+    ),
 ]
 
 FINE = [
@@ -268,6 +310,20 @@ FINE = [
         import torch
         d = torch.tensor([1e5, 1.0], requires_grad=True)
         torch.exp(-d).sum().backward()
+        """,
+    ),
+    case(
+        "log_of_zero_that_a_test_skipped",
+        """
+        import torch
+        for rate in torch.tensor([0.0, 1.0]):
+            rate = rate.clone().requires_grad_()
+            loss = -torch.log(rate)
+            if not torch.isfinite(loss):
+                continue
+            loss.backward()
+            if rate.grad is None:
+                raise RuntimeError("no gradient")
         """,
     ),
 ]
