@@ -28,8 +28,11 @@ def {name}(input{option}):
         return fallback(op, (input,), ())
 """
 
+# Of operands that repeat cells or have dimensions of size 1, NumPy makes its own order.
 _UNARY_RUN = """
     out = now.run(kernel, a)
+    if out.ndim > 2 and not a.flags.c_contiguous:
+        out = laid_out(numpy, out, (a,))
 """
 
 _BINARY = """
@@ -60,7 +63,11 @@ _BINARY_RUN = """
         out = now.run(kernel, a, b)
     except ValueError:
         raise broadcast_error(a.shape, getattr(b, "shape", ())) from None
-    if paired and out.ndim > 1 and a.strides != b.strides and type(out) is ndarray:
+    if out.ndim > 1 and (
+        (paired and a.strides != b.strides)
+        or (not paired and out.ndim > 2 and 1 in out.shape)
+        or (out.ndim > 2 and not a.flags.c_contiguous)
+    ):
         out = laid_out(numpy, out, (a, b))
 """
 

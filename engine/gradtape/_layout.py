@@ -19,10 +19,10 @@ def laid_out(xp: Any, found: Any, operands: Sequence[Any]) -> Any:
     if found.ndim < 2 or not found.size:
         return found
     arrays = [a for a in operands if getattr(a, "ndim", 0)]
-    if found.flags.c_contiguous:
+    alike, known = len(arrays) == len(operands), shape if 1 in shape else None
+    if found.flags.c_contiguous and (alike or known is None):
         # Rows in order stay in order, and what is broadcast has no say; only operands
         # with dimensions of size 1 may lie in two ways at once.
-        known = shape if 1 in shape else None
         for array in arrays:  # all() over a generator takes twice as long
             if not array.flags.c_contiguous or known not in (None, array.shape):
                 break
@@ -30,7 +30,7 @@ def laid_out(xp: Any, found: Any, operands: Sequence[Any]) -> Any:
             return found
     if type(found) is SparseArray:
         return found  # lies nowhere
-    wanted = _strides_like(shape, arrays, found.itemsize)
+    wanted = _strides_like(shape, arrays, found.itemsize, alike)
     if wanted == found.strides:
         return found
     steps = tuple(s // found.itemsize for s in wanted)
@@ -59,17 +59,16 @@ def empty_like_leaf(data: Any, dtype: Any) -> Any:
 
 
 def _strides_like(
-    shape: tuple[int, ...], arrays: Sequence[Any], itemsize: int
+    shape: tuple[int, ...], arrays: Sequence[Any], itemsize: int, alike: bool
 ) -> tuple[int, ...]:
-    first = arrays[0] if arrays else None
-    if first is not None and all(
-        a.shape == shape and a.strides == first.strides for a in arrays
+    if alike and all(
+        a.shape == shape and a.strides == arrays[0].strides for a in arrays
     ):
-        dense = _dense_strides(first, itemsize)
+        dense = _dense_strides(arrays[0], itemsize)
         if dense is not None:
             return dense
     strides = [_broadcast_strides(a, shape) for a in arrays]
-    order = _sorted_dims(shape, strides)
+    order = sorted_dims(shape, strides)
     found = [0] * len(shape)
     step = itemsize
     for dim in order:
@@ -99,7 +98,7 @@ def _broadcast_strides(array: Any, shape: tuple[int, ...]) -> tuple[int, ...]:
     return (*(0,) * lead, *own)
 
 
-def _sorted_dims(
+def sorted_dims(
     shape: tuple[int, ...], strides: Sequence[tuple[int, ...]]
 ) -> list[int]:
     """Return the dimensions, innermost first. Ties keep rows in order."""

@@ -121,10 +121,10 @@ def store(target: Tensor, value: Any, op: Op, slot: str = "result") -> None:
         )
     if target._data.shape != value.shape:
         _resize(target, value)
-        as_alone = op.pointwise or op.name == "cat"
-        if as_alone and not value.flags.c_contiguous:  # it lies as without out=
-            steps = [step // value.itemsize for step in value.strides]
-            target.as_strided_(value.shape, steps)  # type: ignore[attr-defined]
+        if (op.pointwise or op.name == "cat") and value.size:  # lies as without out=
+            steps = tuple(step // value.itemsize for step in value.strides)
+            if steps != target.stride():
+                target.as_strided_(value.shape, steps)  # type: ignore[attr-defined]
     elif not op.family.startswith("reduce"):
         check_overlap(target, op.name)
     for look in before_write:

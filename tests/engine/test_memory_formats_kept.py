@@ -239,3 +239,32 @@ def test_gradients_lie_as_the_inputs_suggest(line: str) -> None:
 @pytest.mark.parametrize("line", GRADIENTS_OF_MATRICES.strip().splitlines())
 def test_gradients_lie_as_their_formulas_leave_them(line: str) -> None:
     check_line(line, MATRICES)
+
+
+GAPS = (
+    "t.ones(1,1,4,12)[:,:,:,::2]",
+    "t.ones(2,3,8)[:,:,::2]",
+    "t.ones(4,3,2).as_strided((4,3,2),(6,1,1))",
+    "t.ones(4,1,2).expand(4,3,2)",
+)
+
+
+@pytest.mark.parametrize("maker", GAPS)
+@pytest.mark.parametrize("call", ["x.exp()", "x+x", "x*2", "x==x"])
+def test_operands_with_gaps_keep_the_order_of_their_dimensions(maker: str, call: str):
+    """Dimensions of size 1 have a place among the others too, with ``out=`` as well."""
+    orders = f"w={maker};from itertools import permutations as all"
+    check_line(
+        f"{orders};[({call}).stride() for p in all(range(w.dim())) "
+        "for x in [w.permute(p)]]"
+    )
+    check_line(
+        f"{orders};[t.exp(w.permute(p),out=t.empty(0)).stride() "
+        "for p in all(range(w.dim()))]"
+    )
+
+
+@pytest.mark.parametrize("kind", ["channels_last", "contiguous_format"])
+@pytest.mark.parametrize("call", ["x*5", "x+5", "x+t.ones(3,1,1)", "x.exp()", "x+x"])
+def test_numbers_keep_strides_of_dimensions_of_size_one(call: str, kind: str):
+    check_line(f"x=t.rand(10,3,1,1).to(memory_format=t.{kind});({call}).stride()")
