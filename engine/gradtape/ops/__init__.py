@@ -106,6 +106,7 @@ from . import (
     reduce_extremes,
     reduce_logic,
     reinterpret,
+    removed,
     replaced,
     represent,
     resize,

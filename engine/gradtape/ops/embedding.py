@@ -5,8 +5,12 @@ from __future__ import annotations
 from math import prod
 from typing import Any
 
-from .._define import Array, op
+from .._backend import backend_of
+from .._define import Array, op, public
 from .._dtypes import DTYPE_OF
+from .._inplace import note_write
+from .._mode import no_grad
+from .._tensor import Tensor
 
 
 def check_indices(name: str, indices: Any) -> None:
@@ -174,3 +178,20 @@ def one_hot(xp: Any, self: Array, num_classes: int = -1) -> Any:
     found = xp.zeros((*self.shape, classes), xp.int64)
     xp.put_along_axis(found, self[..., None], 1, -1)
     return found
+
+
+@public
+def embedding_renorm_(
+    input: Tensor, indices: Tensor, max_norm: float, norm_type: float
+) -> Tensor:
+    """Scale the rows that are looked up and too long down to a norm, in place."""
+    with no_grad():
+        rows = backend_of(input._data).xp.unique(indices._data)
+        found = input._data[rows]
+        sizes = (abs(found) ** norm_type).sum(1) ** (1 / norm_type)
+        long = sizes > max_norm
+        if long.any():
+            scale = max_norm / (sizes[long] + 1e-7)
+            input._data[rows[long]] = found[long] * scale[:, None]
+            note_write(input, "embedding_renorm_")
+    return input

@@ -5,8 +5,9 @@ from __future__ import annotations
 from math import pi
 from typing import Any
 
-from .._define import Array, op, pointwise
+from .._define import FUNCTIONS, Array, op, pointwise
 from .._inplace import inplace
+from .._tensor import Tensor
 from ._reduction import values_of
 from .special_kernels import facts, from_library, lacks, library_function, widened
 
@@ -110,3 +111,4 @@ def airy_ai(xp: Any, x: Array) -> Any:
 
 
 inplace("i0")
+FUNCTIONS["i0_"] = Tensor.i0_  # type: ignore[attr-defined]

@@ -5,12 +5,9 @@ from __future__ import annotations
 import warnings
 from typing import Final
 
-from ..._backend import backend_of
 from ..._define import FUNCTIONS
 from ..._dtypes import int64
 from ..._errors import legacy_type_name
-from ..._inplace import note_write
-from ..._mode import no_grad
 from ..._site import user_stacklevel
 from ..._tensor import Tensor
 from ...ops import embedding as ops
@@ -48,21 +45,8 @@ def embedding(
     else:
         padding_idx = -1
     if max_norm is not None:
-        _renormalise(weight, input, max_norm, norm_type)
+        ops.embedding_renorm_(weight, input, max_norm, norm_type)
     return ops.embedding(weight, input, padding_idx, scale_grad_by_freq, sparse)
-
-
-def _renormalise(weight: Tensor, indices: Tensor, limit: float, p: float) -> None:
-    """Scale the rows that are looked up and too long down to the limit."""
-    with no_grad():
-        rows = backend_of(weight._data).xp.unique(indices._data)
-        found = weight._data[rows]
-        sizes = (abs(found) ** p).sum(1) ** (1 / p)
-        long = sizes > limit
-        if long.any():
-            scale = limit / (sizes[long] + 1e-7)
-            weight._data[rows[long]] = found[long] * scale[:, None]
-            note_write(weight, "embedding_renorm_")
 
 
 def embedding_bag(
@@ -109,7 +93,7 @@ def embedding_bag(
     _check_types(weight, per_sample_weights)
     flat = input.reshape(-1)
     if max_norm is not None:
-        _renormalise(weight, flat, max_norm, norm_type)
+        ops.embedding_renorm_(weight, flat, max_norm, norm_type)
     factors = None if per_sample_weights is None else per_sample_weights.reshape(-1)
     return bags_of_rows(
         weight,
