@@ -105,6 +105,10 @@ _OWN_WIDTH = {"nan_to_num", "nextafter"}  # about the dtype, not about its value
 _WIDENED = {"compare", "statistics", "unique"}  # families that compare or sort
 
 
+_STEPWISE = {"_div_rounded", "_floor_divide_tensor"}
+"""Ops that round two tensors of 16-bit floats after every step."""
+
+
 _WIDE_NUMBERS = {"mul": 0, "div": 1, "floor_divide": 1}
 """Ops in which a number beside 16-bit floats keeps 32 bits, from which operand on."""
 
@@ -122,6 +126,8 @@ def compute(op: Op, xp: Any, arrays: Sequence[Any], params: tuple[Any, ...]) -> 
         x = arrays[0].coalesce()
         return x.with_values(compute(op, xp, (x.values, *arrays[1:]), params))
     alone = op.pointwise or op.family.startswith("activation") or op.family in _WIDENED
+    if op.key in _STEPWISE and np.ndim(arrays[1]):
+        alone = False
     if alone and op.name not in _OWN_WIDTH and _any_half(arrays):
         dtypes = {a.dtype for a in arrays if hasattr(a, "dtype")}
         halves = {d for d in dtypes if d.itemsize == 2 and d.kind in "fV"}
@@ -293,3 +299,14 @@ def broadcast_error(*shapes: tuple[int, ...]) -> RuntimeError:
                 return RuntimeError(_errors.BROADCAST.format(a=m, b=n, dim=dim))
         known = tuple(n if m == 1 else m for m, n in zip(a, b, strict=True))
     return RuntimeError(f"shapes {shapes} cannot be broadcast")
+
+
+def common_shape(*shapes: tuple[int, ...]) -> tuple[int, ...]:
+    """Return the shape that shapes broadcast to.
+
+    Raises RuntimeError, in PyTorch's words, where they do not.
+    """
+    try:
+        return np.broadcast_shapes(*shapes)
+    except ValueError:
+        raise broadcast_error(*shapes) from None

@@ -36,8 +36,22 @@ def floor_quotient(xp: Any, self: Any, other: Any) -> Any:
     check_divisor(self, other)
     if self.dtype.kind not in "fV":
         return self // other
+    if self.dtype.itemsize == 2:
+        return _stepwise_floor(xp, self, other)
     # NumPy gives NaN for x // 0 where PyTorch gives the infinity of the quotient.
     return xp.where(other == 0, self / other, self // other)
+
+
+def _stepwise_floor(xp: Any, self: Any, other: Any) -> Any:
+    """Divide 16-bit floats and round down, with every step rounded to 16 bits."""
+    kind, plain = self.dtype.type, self / other
+    rest = xp.fmod(self, other)
+    whole = (self - rest) / other
+    whole = xp.where((rest != 0) & ((other < 0) != (rest < 0)), whole - kind(1), whole)
+    down = xp.floor(whole)
+    down = xp.where(whole - down > kind(0.5), down + kind(1), down)
+    down = xp.where(whole == 0, xp.copysign(kind(0), plain), down)
+    return xp.where(other == 0, plain, down)
 
 
 def trunc_quotient(xp: Any, self: Any, other: Any) -> Any:

@@ -9,7 +9,7 @@ from typing import Any
 from .._autocast import autocasts
 from .._define import FUNCTIONS, Array, method, op
 from .._dtypes import bool_
-from .._operands import broadcast_error
+from .._operands import common_shape
 from .._tensor import Tensor
 from .._warn import warn_once
 from ._arguments import check_tensor, wrap_dim
@@ -103,10 +103,7 @@ def _linalg_cross(xp: Any, self: Array, other: Array, dim: int) -> Any:
         )
     if self.dtype.kind == "b":
         raise NotImplementedError(f"\"cross\" not implemented for '{kind_name(self)}'")
-    try:
-        shape = xp.broadcast_shapes(self.shape, other.shape)
-    except ValueError:
-        raise broadcast_error(self.shape, other.shape) from None
+    shape = common_shape(self.shape, other.shape)
     a, b = (xp.moveaxis(xp.broadcast_to(t, shape), axis, 0) for t in (self, other))
     found = xp.empty(shape, self.dtype)
     into_found = xp.moveaxis(found, axis, 0)

@@ -11,7 +11,7 @@ from typing import Any
 
 from .._autocast import autocasts
 from .._define import OPS, Array, method, op, public
-from .._operands import argument_error, broadcast_error
+from .._operands import argument_error, common_shape
 from .._tensor import Tensor
 from ._into import PLAIN, SAME_DTYPE, with_out
 from ._view import composed
@@ -126,7 +126,7 @@ def _batched(first: Tensor, second: Tensor) -> Tensor:
             return matmul(first.squeeze(0), second)
         if batch2[0] == 1 and second.requires_grad:
             return matmul(first, second.squeeze(0))
-    batch = _broadcast(batch1, batch2)
+    batch = batch1 if batch1 == batch2 else common_shape(batch1, batch2)
     count = math.prod(batch)
     left = first._data.shape[-2:] if m > 1 else (1, first._data.shape[-1])
     right = second._data.shape[-2:] if n > 1 else (second._data.shape[-1], 1)
@@ -138,21 +138,6 @@ def _batched(first: Tensor, second: Tensor) -> Tensor:
     rights = reshape(second.expand((*batch, *right)), (count, *right))
     size = (*batch, left[0], right[1]) if m > 1 else (*batch, right[1])
     return _unsafe_view(bmm(lefts, rights), size)
-
-
-def _broadcast(first: tuple[int, ...], second: tuple[int, ...]) -> tuple[int, ...]:
-    ndim = max(len(first), len(second))
-    pairs = zip(
-        (1,) * (ndim - len(first)) + first,
-        (1,) * (ndim - len(second)) + second,
-        strict=True,
-    )
-    sizes: list[int] = []
-    for a, b in pairs:
-        if a != b and 1 not in (a, b):
-            raise broadcast_error(first, second)
-        sizes.append(b if a == 1 else a)
-    return tuple(sizes)
 
 
 @autocasts("linear")

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
-
 from .._apply import apply
 from .._backend import backend_of
 from .._define import OPS, Array, method, op
@@ -13,7 +11,7 @@ from .._determinism import check_determinism
 from .._dtypes import CPP_TYPE, DTYPE_OF, int64
 from .._inplace import inplace, write
 from .._mode import mode
-from .._operands import broadcast_error
+from .._operands import common_shape
 from .._tensor import Tensor
 from ._arguments import check_tensor
 from ._into import handed_over
@@ -42,15 +40,8 @@ def _check_mask(xp: Any, name: str, mask: Any) -> None:
         raise RuntimeError(f"{name}: expected BoolTensor for mask")
 
 
-def _check_shapes(mask: Any, self: Any) -> None:
-    try:
-        np.broadcast_shapes(mask.shape, self.shape)
-    except ValueError:
-        raise broadcast_error(mask.shape, self.shape) from None
-
-
 def _masked(xp: Any, self: Any, mask: Any, value: Any) -> Any:
-    _check_shapes(mask, self)
+    common_shape(mask.shape, self.shape)
     _check_mask(xp, "masked_fill", mask)
     return row_major(xp, choose(xp, mask, xp.asarray(value).astype(self.dtype), self))
 
@@ -132,7 +123,7 @@ def _refuse_mapped(_name: str, _self: Tensor, mask: Tensor) -> None:
 def masked_select(xp: Any, self: Array, mask: Array) -> Any:
     """Return, in one row, the elements where the mask is true."""
     _check_mask(xp, "masked_select", mask)
-    _check_shapes(mask, self)
+    common_shape(mask.shape, self.shape)
     whole, where = xp.broadcast_arrays(self, mask)
     return whole[where]
 

@@ -13,7 +13,7 @@ from .._define import Array, method, op, public, tensor_ops
 from .._dtypes import int64
 from .._generator import Generator
 from .._mode import mode, no_grad
-from .._operands import broadcast_error
+from .._operands import common_shape
 from .._out_history import refusal
 from .._tensor import Tensor, wrap
 from ._into import handed_over
@@ -148,11 +148,7 @@ def normal(
             raise RuntimeError("normal expects all elements of std >= 0.0")
     elif std < 0:
         raise RuntimeError(f"normal expects std >= 0.0, but found std {std:g}")
-    sizes = [t._data.shape for t in tensors]
-    try:
-        shape = tuple(np.broadcast_shapes(*sizes))
-    except ValueError:
-        raise broadcast_error(*sizes) from None
+    shape = common_shape(*(t._data.shape for t in tensors))
     standard = np.empty(shape, tensors[0]._data.dtype)
     fill.normal_(standard, 0.0, 1.0, generator)
     drawn = on_device(standard, tensors[0].device)

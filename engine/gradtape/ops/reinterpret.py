@@ -9,7 +9,7 @@ from .._backend import backend_of
 from .._define import OPS, Array, method, op, public, tensor_ops
 from .._dtypes import DTYPE_OF
 from .._dtypes import dtype as DType
-from .._operands import argument_error
+from .._operands import argument_error, common_shape
 from .._strided import Geometry, geometry_of
 from .._tensor import Tensor
 from .._views import note_step
@@ -229,7 +229,7 @@ def complex_of(xp: Any, real: Array, imag: Array) -> Any:
     """
     check_parts(real.dtype, imag.dtype)
     kind = DTYPE_OF[real.dtype].to_complex().numpy
-    whole = xp.empty(xp.broadcast_shapes(real.shape, imag.shape), kind)
+    whole = xp.empty(common_shape(real.shape, imag.shape), kind)
     whole.real, whole.imag = real, imag
     return whole
 
@@ -250,9 +250,8 @@ def _polar_backward(F: Any, grad: Any, result: Any) -> Any:
 def _polar(xp: Any, abs: Array, angle: Array) -> Any:
     check_parts(abs.dtype, angle.dtype)
     kind = DTYPE_OF[abs.dtype].to_complex().numpy
-    parts = abs * xp.cos(angle), abs * xp.sin(angle)
-    whole = xp.empty(parts[0].shape, kind)
-    whole.real, whole.imag = parts
+    whole = xp.empty(common_shape(abs.shape, angle.shape), kind)
+    whole.real, whole.imag = abs * xp.cos(angle), abs * xp.sin(angle)
     return whole
 
 

@@ -144,19 +144,21 @@ def nan_to_num(
     return xp.nan_to_num(self, nan=nan or 0.0, posinf=posinf, neginf=neginf)
 
 
+_NO_MIXING = "heaviside is not yet implemented for tensors with different dtypes."
+
+
 def _check_heaviside(_name: str, self: Any, values: Any) -> None:
     if self.dtype.is_complex or values.dtype.is_complex:
         raise RuntimeError("heaviside is not yet implemented for complex tensors.")
     if self.dtype is not values.dtype:
-        raise RuntimeError(
-            "heaviside is not yet implemented for tensors with different dtypes."
-        )
+        raise RuntimeError(_NO_MIXING)
 
 
 @op(
     underived("heaviside", "self", "values"),
     node=UNDERIVED,
     check=_check_heaviside,
+    out_rule=_NO_MIXING,
     **POINTWISE,
 )
 def heaviside(xp: Any, self: Array, values: Array) -> Any:
