@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 
@@ -40,10 +40,17 @@ from ._tensor import Tensor, edge_of, wrap, wrap_view
 _get_frame = sys._getframe
 
 
+WRAPPED: Final = frozenset((Tensor, *(np.dtype(c).type for c in "bBhHiIlLqQ")))
+"""What an option's number may come as."""
+
+
 def numbers_of(params: tuple[Any, ...]) -> tuple[Any, ...]:
-    """Return options with the numbers of those that came as 0-d tensors."""
+    """Return options with the numbers of those that came as 0-d tensors or NumPy's."""
     return tuple(
-        p.item() if type(p) is Tensor and not p.dim() and not p.requires_grad else p
+        p.item()
+        if type(p) in WRAPPED
+        and (type(p) is not Tensor or not (p.dim() or p.requires_grad))
+        else p
         for p in params
     )
 
@@ -83,7 +90,7 @@ def apply(op: Op, args: tuple[Any, ...], params: tuple[Any, ...]) -> Any:
             return ask(kinds, apply, op, args, params)
     if now.casting is not None:
         args = now.casting.op(op, args, params)
-    if Tensor in map(type, params):
+    if not WRAPPED.isdisjoint(map(type, params)):
         params = numbers_of(params)
     arrays, xp = arrays_of(op, args)
     if op.check is not None:
@@ -95,7 +102,7 @@ def apply(op: Op, args: tuple[Any, ...], params: tuple[Any, ...]) -> Any:
     try:
         found = now.run(compute, op, xp, arrays, params) if known is None else known
     except ValueError as error:
-        if op.pointwise and "broadcast" in str(error):
+        if op.promotion != "none" and "broadcast" in str(error):
             raise broadcast_error(*(np.shape(a) for a in arrays)) from None
         raise
     if xp is not np and known is None:

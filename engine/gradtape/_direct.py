@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from ._apply import apply
+from ._apply import WRAPPED, apply
 from ._direct_source import direct_source, is_direct
 from ._dtypes import DTYPE_OF
 from ._fast import SCOPE
@@ -32,6 +32,7 @@ def bind_apply(op: Op) -> Callable[[Op, tuple[Any, ...], tuple[Any, ...]], Any]:
     scope: dict[str, Any] = {
         **SCOPE,
         "DTYPE_OF": DTYPE_OF,
+        "WRAPPED": WRAPPED,
         "apply": apply,
         "check": op.check,
         "kernel": op.kernel,

@@ -171,7 +171,7 @@ def direct_source(op: Op) -> str:
     count = range(len(op.tensors))
     parts = [_HEAD.format(tensors="".join(f"t{at}, " for at in count))]
     if op.options:
-        given = [f"type(params[{at}]) is Tensor" for at in range(len(op.options))]
+        given = [f"type(params[{at}]) in WRAPPED" for at in range(len(op.options))]
         parts.append(_OPTIONS.format(given=" or ".join(given)))
     alike = _alike(op)
     for at in count:

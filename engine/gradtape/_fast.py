@@ -35,24 +35,24 @@ from ._tensor import Tensor, edge_of, plain_types
 
 
 def bind_pointwise(
-    op: Op, kernel: Any, option: Option | None = None, operator: bool = False
+    op: Op, kernel: Any, option: Option | None = None, operator: str = ""
 ) -> Callable[..., Tensor]:
     """Return the function of a pointwise op of one or two operands.
 
-    As a Python ``operator`` it takes no keywords, and it answers NotImplemented to
-    operands that it does not know.
+    As a Python ``operator``, known by that name, it takes no keywords, and it answers
+    NotImplemented to operands that it does not know.
     """
     scope: dict[str, Any] = {
         **SCOPE,
         "op": op,
         "kernel": kernel,
         "node_type": op.node_type,
-        "fallback": _apply_or_defer if operator else apply,
+        "fallback": _deferring(operator) if operator else apply,
         "plain_numbers": frozenset((float, int) if 1 in op.numbers else ()),
     }
     if option is not None:
         scope |= {"_default": option.default, "_other": option.function}
-    return _compile(op, scope, source_of(op, option, operator))
+    return _compile(op, scope, source_of(op, option, bool(operator)))
 
 
 def _compile(op: Op, scope: dict[str, Any], source: str) -> Callable[..., Tensor]:
@@ -60,6 +60,23 @@ def _compile(op: Op, scope: dict[str, Any], source: str) -> Callable[..., Tensor
     exec(compile(source, f"<gradtape op {op.name}>", "exec"), scope, made)
     scope[op.name] = made[op.name]  # older forms of a call come back to it
     return made[op.name]
+
+
+def _deferring(operator: str) -> Callable[..., Any]:
+    def fallback(op: Op, args: tuple[Any, ...], options: tuple[Any, ...]) -> Any:
+        check_receiver(operator, args[0])
+        return _apply_or_defer(op, args, options)
+
+    return fallback
+
+
+def check_receiver(operator: str, given: Any) -> None:
+    """Refuse what is no tensor as an operator's own, in CPython's words."""
+    if not isinstance(given, Tensor):
+        raise TypeError(
+            f"descriptor '{operator}' for 'torch._C.TensorBase' objects doesn't apply "
+            f"to a '{type(given).__name__}' object"
+        )
 
 
 def _apply_or_defer(op: Op, args: tuple[Any, ...], options: tuple[Any, ...]) -> Any:

@@ -10,7 +10,7 @@ import numpy as np
 
 from . import _errors
 from ._anomaly_report import check_outputs
-from ._apply import make_node, numbers_of
+from ._apply import WRAPPED, make_node, numbers_of
 from ._backend import backend_of
 from ._before_write import after_write
 from ._define import OPS, make_node_type, method
@@ -72,7 +72,7 @@ def write(op: Op, args: tuple[Any, ...], params: tuple[Any, ...]) -> Tensor:
     profile = mode.now.profile
     if profile is not None:
         return profile.op(write, op, args, params, "_")
-    if Tensor in map(type, params):
+    if not WRAPPED.isdisjoint(map(type, params)):
         params = numbers_of(params)
     target = args[0]
     arrays, xp = arrays_of(op, args)

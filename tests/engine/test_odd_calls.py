@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+import gradtape
+
 from .lines import check_line
 
 VALUES = """
@@ -33,6 +35,25 @@ t.logcumsumexp(t.arange(40.)*1.7-60,0).double().round(decimals=4)
 y=t.zeros(0);t.cat([t.ones(2,3,4,2).to(memory_format=t.channels_last)],1,out=y);y.stride()
 t._chunk_cat([t.ones(2,3)],0,2,out=t.zeros(0))
 t.mvlgamma(t.tensor([float('inf'),float('-inf'),2.5]),3)
+t.ones(5).diag(np.uint8(3)).shape
+t.ones(4,4).tril(-np.int8(1))
+t.linalg.lstsq(t.ones(0,3,2),t.ones(0,3,4),driver='gels').residuals.shape
+t.linalg.lstsq(t.ones(0,3,2),t.ones(0,3),driver='gelsd').residuals.shape
+t.linalg.lstsq(t.ones(0,3,2),t.ones(0,3,4)).residuals.shape
+t.view_as_real(t.tensor([complex(t.inf),complex(t.inf)]).logcumsumexp(0))
+t.view_as_real(t.tensor([complex('-inf+1j'),complex('-inf+2j'),1]).logcumsumexp(0))
+t.view_as_real(t.tensor([complex('inf+1j'),complex('inf+1j'),2]).logcumsumexp(0))
+t.addmv_(t.ones(2),t.eye(2),t.ones(2),beta=2,alpha=3)
+t.as_strided_(t.arange(4.),(2,),(2,),1)
+t.i0_(t.ones(2))
+t.ldexp_(t.ones(2),t.tensor([1,2]))
+t.embedding_renorm_(t.ones(3,2),t.tensor([0,2]),1.,2.)
+t._compute_linear_combination(t.ones(3,2),t.ones(4,3),out=t.ones(4,2))
+t._C._infer_size(t.Size((2,1)),t.Size((3,)))
+x=t.ones(2,2);[t._C._is_alias_of(x,x[0]),t._C._is_alias_of(x,x.clone())]
+t.empty(2,out=t.ones(2))
+t.ones(2,out=t.zeros(2),requires_grad=True)
+t.eye(2,out=t.zeros(0),requires_grad=True).is_leaf
 """
 
 REFUSED = """
@@ -114,7 +135,44 @@ t.normal(t.zeros(3),1.,out=t.zeros(3,requires_grad=True))
 t.bernoulli(t.ones(3),out=t.zeros(3,requires_grad=True))
 t.ones(3).cumsum_(0,dtype=t.float64)
 t.ones(3,dtype=t.int64).cumprod_(0,dtype=t.float64)
+t.eig(t.eye(2))
+t.eye(2).eig(True)
+t.symeig(t.eye(2),upper=False)
+t.eye(2).symeig()
+t.lstsq(t.eye(2),t.eye(2))
+t.eye(2).lstsq(t.eye(2))
+t.solve(t.eye(2),t.eye(2))
+t.eye(2).solve(t.eye(2))
+t.matrix_rank(t.eye(2))
+t.eye(2).reinforce(1)
+t.complex(t.ones(2),t.ones(3))
+t.polar(t.ones(2),t.ones(3))
+t.dist(t.ones(2),t.ones(3))
+t.heaviside(t.ones(2),t.ones(2),out=t.ones(2,dtype=t.float64))
+t._C._infer_size(t.Size((2,)),t.Size((3,)))
+t._C._infer_size((2,),t.Size((3,)))
+t._compute_linear_combination(t.ones(()),t.ones(2,2))
+t.mean(t.ones(3,5),0,dtype=t.float64,out=t.ones(5))
+t.Tensor.__radd__(2,t.ones(2))
+t.Tensor.__or__(2,t.ones(2))
+t.pca_lowrank(t.ones(2,2,2).to_sparse())
 """
+
+SIXTEEN_BITS = "a=(t.arange(300)*3.7-500).to(t.{kind});b=(a.flip(0)*.0371+.02)"
+QUOTIENTS = ("t.div(a,b,rounding_mode='trunc')", "t.div(a,b,rounding_mode='floor')")
+
+
+@pytest.mark.parametrize("kind", ["bfloat16", "float16"])
+@pytest.mark.parametrize("line", [*QUOTIENTS, "a//b", "a//2.7", "a//b[7]"])
+def test_every_step_of_a_whole_quotient_is_rounded(line: str, kind: str):
+    check_line(f"{SIXTEEN_BITS.format(kind=kind)};({line}).tolist()")
+
+
+def test_principal_components_of_sparse_data():
+    data = gradtape.tensor([[1.0, 0, 2], [0, 0, 3], [4, 5, 0], [0, 1, 6]])
+    dense, sparse = (gradtape.pca_lowrank(x, 3)[1] for x in (data, data.to_sparse()))
+    assert gradtape.allclose(dense, sparse)
+
 
 GRADIENTS = """
 x=t.tensor([[0.3,-2.,1.],[0.,1.,5.]],dtype=t.float64,requires_grad=True)

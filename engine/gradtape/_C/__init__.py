@@ -12,8 +12,10 @@ from .._function_modes import DisableTorchFunction as DisableTorchFunction
 from .._graph_task import current_id, current_node, current_order, will_execute
 from .._mode import is_grad_enabled as is_grad_enabled
 from .._mode import mode, switch_grad_mode
+from .._operands import common_shape
 from .._override import DisableTorchFunctionSubclass as DisableTorchFunctionSubclass
 from .._override import disabled
+from .._size import Size
 from ..autograd import _multithreading
 from ..autograd._custom_node import CustomNode
 from ..autograd._engine import ImperativeEngine
@@ -83,6 +85,19 @@ _WeakTensorRef = WeakTensorRef
 
 def _log_api_usage_once(event: str) -> None:  # pyright: ignore[reportUnusedFunction]
     """Count the use of an API: nothing is counted here."""
+
+
+def _infer_size(*sizes: Size) -> Size:  # pyright: ignore[reportUnusedFunction]
+    """Return the size that two sizes broadcast to."""
+    for at, size in enumerate(sizes):
+        if not isinstance(size, Size):  # pyright: ignore[reportUnnecessaryIsInstance]
+            raise RuntimeError(f"expected a torch.Size as argument {at + 1}")
+    return Size(common_shape(*sizes))
+
+
+def _is_alias_of(one: Any, other: Any) -> bool:  # pyright: ignore[reportUnusedFunction]
+    """Tell whether two tensors look into the same memory."""
+    return one._storage.owner is other._storage.owner
 
 
 def is_inference_mode_enabled() -> bool:

@@ -15,6 +15,7 @@ from .._dtypes import DTYPE_OF, can_cast
 from .._dtypes import dtype as DType
 from .._errors import CAST_REFUSED, NEW_LEAF_DTYPE
 from .._inplace import note_write
+from .._layout import sorted_dims
 from .._mode import mode
 from .._out_history import refusal
 from .._overlap import check_overlap
@@ -142,6 +143,8 @@ def deliver(
         look(out)
     mode.run(out._data.__setitem__, ..., array)
     note_write(out, "out")
+    if requires_grad:
+        out.requires_grad = True
     return out
 
 
@@ -153,31 +156,7 @@ def memory_order(
     The strides of the operands decide, earlier operands first; a stride of 0 has no
     say, and where none has, the dimensions stay in their order.
     """
-    inner_first = list(range(len(shape)))[::-1]
-    for i in range(1, len(shape)):
-        moving = i
-        for j in range(i - 1, -1, -1):
-            turn = _compare(shape, operands, inner_first[j], inner_first[moving])
-            if turn < 0:
-                break
-            if turn > 0:
-                inner_first[j], inner_first[moving] = (
-                    inner_first[moving],
-                    inner_first[j],
-                )
-                moving = j
-    return inner_first[::-1]
-
-
-def _compare(shape: Any, operands: Any, a: int, b: int) -> int:
-    for strides in operands:
-        if strides[a] == 0 or strides[b] == 0:
-            continue
-        if strides[a] != strides[b]:
-            return -1 if strides[a] < strides[b] else 1
-        if shape[a] > shape[b]:
-            return 1
-    return 0
+    return sorted_dims(shape, operands)[::-1]
 
 
 def row_major(xp: Any, array: Any) -> Any:

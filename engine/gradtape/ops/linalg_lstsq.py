@@ -87,7 +87,7 @@ def _linalg_lstsq(xp: Any, self: Array, b: Array, rcond: Any, driver: str) -> An
     nothing = xp.zeros(0, self.real.dtype)
     residuals = nothing
     full = driver == "gels" or (driver != "gelsy" and bool((ranks == n).all()))
-    if m > n and full and memory.size:
+    if m > n and full:
         apart = xp.matmul(self, solution) - right
         residuals = (apart.real**2 + apart.imag**2).sum(-2)
     solution = solution[..., 0] if vector else solution

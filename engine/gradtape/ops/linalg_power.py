@@ -240,3 +240,14 @@ def chain_matmul(*matrices: Any, out: Tensor | None = None) -> Tensor:
     if len(given) == 1:
         return into("chain_matmul", out, given, given[0].clone)
     return multi_dot(given, out=out)
+
+
+@public
+def _compute_linear_combination(
+    input: Tensor, coefficients: Tensor, *, out: Tensor | None = None
+) -> Tensor:
+    """Return sums of n tensors, stacked, by rows of (m, n) weights; ``out`` adds up."""
+    if not input.dim():
+        raise RuntimeError("Empty tensor not supported")
+    found = FUNCTIONS["tensordot"](coefficients, input, 1)
+    return found if out is None else out.add_(found)

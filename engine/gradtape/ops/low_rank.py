@@ -80,5 +80,10 @@ def pca_lowrank(
         )
     if niter < 0:
         raise ValueError(f"niter(={niter}) must be non-negative integer")
-    centred = A - A.mean(dim=(-2,), keepdim=True) if center else A
-    return svd_lowrank(centred, q, niter)
+    if not center:
+        return svd_lowrank(A, q, niter)
+    if A.is_sparse:  # stays so
+        if A.dim() != 2:
+            raise ValueError("pca_lowrank input is expected to be 2-dimensional tensor")
+        return svd_lowrank(A, q, niter, A.sum(0).to_dense() / m)
+    return svd_lowrank(A - A.mean(dim=(-2,), keepdim=True), q, niter)

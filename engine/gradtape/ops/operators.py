@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from .._define import FUNCTIONS, OPS, method, raw_ops, tensor_ops
-from .._fast import OPERANDS, bind_pointwise
+from .._fast import OPERANDS, bind_pointwise, check_receiver
 from .._tensor import Tensor
 from .arithmetic import abs as absolute
 from .arithmetic import neg, positive, rsub
@@ -32,15 +32,16 @@ for _name, _op in {
     "gt": "gt",
     "ge": "ge",
 }.items():
-    _bound = bind_pointwise(OPS[_op], getattr(_RAW, _op), operator=True)
+    _bound = bind_pointwise(OPS[_op], getattr(_RAW, _op), operator=f"__{_name}__")
     setattr(Tensor, f"__{_name}__", _bound)
 
 
-def _deferring(function: Callable[..., Any]) -> Callable[..., Any]:
+def _deferring(name: str, function: Callable[..., Any]) -> Callable[..., Any]:
     """Answer NotImplemented to an operand that is no tensor and no number."""
 
     @functools.wraps(function)
     def operator(self: Tensor, other: Any, /) -> Any:
+        check_receiver(name, self)
         return function(self, other) if isinstance(other, OPERANDS) else NotImplemented
 
     return operator
@@ -72,7 +73,7 @@ _BINARY: dict[str, Callable[..., Any]] = {
     "rmatmul": lambda self, other: tensor_ops.matmul(other, self),
 }
 for _name, _function in _BINARY.items():
-    setattr(Tensor, f"__{_name}__", _deferring(_function))
+    setattr(Tensor, f"__{_name}__", _deferring(f"__{_name}__", _function))
 
 
 @method("__rtruediv__")
@@ -97,7 +98,8 @@ for _name, _method in {
     "lshift": "bitwise_left_shift_",
     "rshift": "bitwise_right_shift_",
 }.items():
-    setattr(Tensor, f"__i{_name}__", _deferring(getattr(Tensor, _method)))
+    _bound = _deferring(f"__i{_name}__", getattr(Tensor, _method))
+    setattr(Tensor, f"__i{_name}__", _bound)
 
 method("__neg__")(neg)
 method("__abs__")(absolute)

@@ -5,10 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 from .._define import FUNCTIONS, Array, method, op, pointwise
-from .._dtypes import DTYPE_OF, parse_dtype
+from .._dtypes import CPP_TYPE, DTYPE_OF, parse_dtype
 from .._dtypes import dtype as DType
 from .._sparse import SparseArray
 from .._tensor import Tensor
+from ._into import SAME_DTYPE
 from ._operand import HIDDEN
 from ._reduction import (
     as_dims,
@@ -239,6 +240,9 @@ def mean(
         return _mean_plain(input)
     dim, keepdim = dim_argument(dim, axis, keepdim, keepdims)
     kind = None if dtype is None else parse_dtype(dtype, "mean")
+    if kind is not None and out is not None and out.dtype is not kind:
+        wanted, given = CPP_TYPE[kind], CPP_TYPE[out.dtype]
+        raise RuntimeError(SAME_DTYPE.format(wanted=wanted, given=given))
     if dim is ABSENT:
         return _mean_all(input, dtype=kind, out=out)
     return _mean_dims(input, as_dims(dim), keepdim, dtype=kind, out=out)

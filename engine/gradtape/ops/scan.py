@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+from math import inf
 from typing import Any
 
 from .. import return_types
@@ -148,11 +149,22 @@ def _complex_scan(xp: Any, self: Any, dim: int) -> Any:
     if not self.ndim:
         return found
     rows = xp.moveaxis(found, wrap_dim(dim, self.ndim), 0)
-    for at in range(1, len(rows)):
-        rows[at] = complex_logaddexp(xp, rows[at - 1], rows[at])
+    total = xp.full(rows.shape[1:], -inf, self.dtype)
+    for at, row in enumerate(rows):
+        total = rows[at] = _log_sum(xp, total, row)
     lost = xp.logical_or.accumulate(xp.isnan(self), axis=wrap_dim(dim, self.ndim))
     found[lost] = complex("nan+nanj")
     return found
+
+
+def _log_sum(xp: Any, total: Any, row: Any) -> Any:
+    """Add one position; of two equal infinities there is no difference to take."""
+    found = complex_logaddexp(xp, total, row)
+    same = total.real == row.real
+    found = xp.where(same & (row.real == -inf), total, found)
+    return xp.where(
+        same & (row.real == inf), xp.log(xp.exp(total) + xp.exp(row)), found
+    )
 
 
 def _running(name: str, ufunc: str, better: str) -> Any:
