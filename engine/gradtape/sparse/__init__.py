@@ -1,5 +1,6 @@
 """Sparse tensors: gradtape.sparse mirrors torch.sparse."""
 
+from ..autograd._check_sparse import as_sparse_gradcheck as as_sparse_gradcheck
 from ..ops.sparse_create import spdiags as spdiags
 from ..ops.sparse_invariants import (
     check_sparse_tensor_invariants as check_sparse_tensor_invariants,
