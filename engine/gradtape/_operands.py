@@ -126,7 +126,7 @@ def compute(op: Op, xp: Any, arrays: Sequence[Any], params: tuple[Any, ...]) -> 
         x = arrays[0].coalesce()
         return x.with_values(compute(op, xp, (x.values, *arrays[1:]), params))
     alone = op.pointwise or op.family.startswith("activation") or op.family in _WIDENED
-    if op.key in _STEPWISE and np.ndim(arrays[1]):
+    if op.key in _STEPWISE and getattr(arrays[1], "ndim", 0):
         alone = False
     if alone and op.name not in _OWN_WIDTH and _any_half(arrays):
         dtypes = {a.dtype for a in arrays if hasattr(a, "dtype")}

@@ -36,12 +36,12 @@ def product(ufunc: Any, x: Any, y: Any) -> Any:
     return x.with_values(x.values * np.broadcast_to(y, shape)[x.places])
 
 
-def floored(x: Any, y: Any) -> Any:
-    """Divide what is there by a number, and round down."""
+def floored(x: Any, y: Any, quotient: Any = np.floor_divide) -> Any:
+    """Divide what is there by a number, and round down or as ``quotient`` does."""
     if not _is_number(y):
         raise RuntimeError(_DIVISOR.format(" floor", list(y.shape)))
     found = x.coalesce()
-    return found.with_values(np.floor_divide(found.values, y))
+    return found.with_values(quotient(found.values, y))
 
 
 def _is_number(value: Any) -> bool:

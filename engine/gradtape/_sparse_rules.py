@@ -45,6 +45,8 @@ def _sum(ufunc: Any, x: Any, y: Any) -> Any:
             "add: expected sizes of 'self' and 'other' to match, but "
             f"{list(x.shape)} != {list(y.shape)}"
         )
+    if not (x.indices.shape[1] and y.indices.shape[1]):
+        return _with_nothing(ufunc, x, y)
     if x.sparse_dim != y.sparse_dim:
         raise RuntimeError(
             "add: expected 'self' and 'other' to have same number of sparse dimensions,"
@@ -55,6 +57,15 @@ def _sum(ufunc: Any, x: Any, y: Any) -> Any:
     if x.values.flags.c_contiguous and y.values.flags.c_contiguous:
         return _merged(ufunc, x, y, both)
     return _chained(ufunc, x, y, both)
+
+
+def _with_nothing(ufunc: Any, x: SparseArray, y: SparseArray) -> SparseArray:
+    """Add where one of the operands specifies no element."""
+    kind = np.result_type(x.dtype, y.dtype)
+    if x.indices.shape[1] or not y.indices.shape[1]:
+        return x.with_values(x.values.astype(kind), x.coalesced)
+    values = y.values.astype(kind)
+    return y.with_values(values if ufunc is np.add else -values, y.coalesced)
 
 
 def _chained(ufunc: Any, x: SparseArray, y: SparseArray, once: bool) -> SparseArray:

@@ -55,6 +55,25 @@ diag(rows, t.tensor([0, 1]), (3, 3))
 diag(rows, t.tensor([0, -1]), (3, 4))
 diag(rows[0], t.tensor(1), (3, 4))
 diag(rows[:1], t.tensor([0]), (3, 3), layout=t.sparse_coo)
+s.new_empty((2, 2))
+s.new_zeros((2, 2), dtype=t.int16)
+t.empty_like(s, layout=t.strided) * 0
+t.zeros_like(s, layout=t.strided)
+t.zeros_like(d, layout=t.sparse_coo)
+s.new(t.tensor([[0], [1]]), t.tensor([2.0]), (2, 3))
+s.new(t.tensor([[0], [1]]), t.tensor([2.0]))
+s.new(2, 3)
+t.narrow_copy(s, 1, 1, 2)
+t._sparse_broadcast_to(one([[1.0], [2]]), (2, 3))
+t.div(s, 2, rounding_mode="floor")
+t.div(-s, t.tensor(2.0), rounding_mode="trunc")
+s + t.zeros(2, 3).to_sparse(1)
+t.zeros(2, 3, dtype=t.float64).to_sparse(1) - s
+t.hspmm(s, d.t())
+t.hsmm(u, d.t())
+s.smm(d.t())
+t.sspaddmm(t.eye(2).to_sparse(), s, d.t(), beta=2, alpha=3)
+t.saddmm(t.eye(2).to_sparse(), u, d.t())
 """
 
 PLAIN = """
@@ -93,6 +112,13 @@ d.narrow(axis=0, start=0, length=1)
 t.mode(d, axis=1, keepdims=True)
 t.argsort(d, axis=1)
 t.aminmax(d, axis=0)
+s.new().shape
+t.ones(2, 3, layout=t.sparse_coo)
+t.full((2, 3), 0.0, layout=t.sparse_coo)
+t.floor_divide(d, s)
+t.sparse.sum(s, 2)
+t.sparse.sum(s, (0, 0))
+t.sparse.mm(s, s)
 """
 
 

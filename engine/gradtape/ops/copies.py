@@ -180,6 +180,9 @@ def narrow_copy(
         raise RuntimeError(
             f"start ({begin}) + length ({length}) exceeds dimension size ({size})."
         )
+    if input.is_sparse:
+        places = FUNCTIONS["arange"](begin, begin + length)
+        return FUNCTIONS["index_select"](input, dim, places)
     return _narrow_copy(input, dim, start, length, out=out)
 
 

@@ -97,6 +97,7 @@ def ones(
     """Return a tensor of ones."""
     shape = checked_size(given, "ones", size)
     check_out(out, dtype, layout, device)
+    _check_dense(layout)
     kind = _kind(dtype, out, "ones")
     return deliver(module_on(device).ones(shape, kind), out, requires_grad, name="ones")
 
@@ -127,6 +128,11 @@ def empty(
         return deliver(out._data, out, requires_grad)  # its values stay
     found = unwritten(new_in_format(module_on(device), shape, kind, order))
     return deliver(found, out, requires_grad)
+
+
+def _check_dense(layout: Any) -> None:
+    if layout is sparse_coo:
+        raise RuntimeError("full(...) is not implemented for sparse layout")
 
 
 def _kind(dtype: Any, out: Tensor | None, function: str) -> Any:
@@ -187,6 +193,7 @@ def full(
     """
     shape = checked_size((sizes(size, "full"),), "full")
     check_out(out, dtype, layout, device)
+    _check_dense(layout)
     value = number(fill_value)
     if not isinstance(value, int | float | complex):
         raise TypeError(

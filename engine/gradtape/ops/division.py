@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from typing import Any
 
 import numpy as np
@@ -91,6 +92,8 @@ def _check_mode(_name: str, self: Any, other: Any, rounding_mode: Any) -> None:
 )
 def _div_rounded(xp: Any, self: Operand, other: Operand, *, rounding_mode: Any) -> Any:
     quotient = floor_quotient if rounding_mode == "floor" else trunc_quotient
+    if SparseArray in (type(self), type(other)):
+        return floored(self, other, functools.partial(quotient, xp))
     return quotient(xp, self, other)
 
 

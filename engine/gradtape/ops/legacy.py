@@ -132,6 +132,8 @@ def new(self: Tensor, *given: Any, size: Any = None, device: Any = None) -> Tens
             "Legacy tensor new of the form tensor.new(tensor, device=device) is not "
             "supported.  Use torch.as_tensor(...) instead."
         )
+    if self.is_sparse:
+        return _sparse_new(self, given if size is None else (size,))
     if size is not None:
         return empty(sizes(size, "new"), dtype=self.dtype)
     if len(given) == 1 and isinstance(given[0], Tensor):
@@ -140,6 +142,14 @@ def new(self: Tensor, *given: Any, size: Any = None, device: Any = None) -> Tens
             told = [_OPTIONS.format(CPP_TYPE[each]) for each in (wanted, found)]
             raise TypeError("expected {} (got {})".format(*told))
     return legacy_new(given, self.dtype)
+
+
+def _sparse_new(self: Tensor, given: tuple[Any, ...]) -> Tensor:
+    """Make a sparse tensor of coordinates and values, or one of a size, all zero."""
+    if given and isinstance(given[0], Tensor):
+        return FUNCTIONS["sparse_coo_tensor"](*given, dtype=self.dtype)
+    shape = sizes(given[0] if len(given) == 1 else given or (0,), "new")
+    return empty(shape, dtype=self.dtype, layout=self.layout)
 
 
 class LegacyType(type):

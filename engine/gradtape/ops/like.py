@@ -15,6 +15,7 @@ from ._arguments import check_tensor
 from ._memory_formats import array_in, checked_format
 from ._place import made, module_on
 from .create import checked_size, empty, empty_strided, full, in_range, ones, zeros
+from .formats import sparse_coo
 
 Sizes = tuple[int, ...]
 
@@ -69,6 +70,14 @@ def zeros_like(
     memory_format: Any = None,
 ) -> Tensor:
     """Return zeros of the tensor's shape, dtype and device."""
+    if layout is not None and layout is not input.layout:
+        return zeros(
+            input.shape,
+            dtype=dtype or input.dtype,
+            layout=layout,
+            device=device or input.device,
+            requires_grad=requires_grad,
+        )
     found = new_like(input, "zeros_like", dtype, device, 0, memory_format)
     return of_class(input, made(found, requires_grad))
 
@@ -101,6 +110,14 @@ def empty_like(
     """Return a tensor without values, of the tensor's shape, dtype and device."""
     if memory_format is not None and type(input._data) is SparseArray:
         raise RuntimeError("memory format option is only supported by strided tensors")
+    if layout is not None and layout is not input.layout:
+        return zeros_like(
+            input,
+            dtype=dtype,
+            layout=layout,
+            device=device,
+            requires_grad=requires_grad,
+        )
     found = new_like(input, "empty_like", dtype, device, None, memory_format)
     return of_class(input, made(unwritten(found), requires_grad))
 
@@ -168,4 +185,6 @@ def _as_mine(self: Tensor, named: dict[str, Any]) -> dict[str, Any]:
     mine = {name: value for name, value in named.items() if value is not None}
     mine.setdefault("dtype", self.dtype)
     mine.setdefault("device", self.device)
+    if type(self._data) is SparseArray:
+        mine.setdefault("layout", sparse_coo)
     return mine

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from .._define import FUNCTIONS, Array, op, public
+from .._define import FUNCTIONS, Array, method, op, public
 from .._sparse import SparseArray
+from .._sparse_products import broadcast
 from .._tensor import Tensor
 from ._arguments import wrap_dim, wrap_dims
 from ._operand import HIDDEN
@@ -53,6 +54,11 @@ def _check(mat1: Tensor, mat2: Tensor) -> None:
                 f"addmm: Expected {name} to be 2D, but got {matrix.dim()}D"
             )
     if mat1.shape[1] != mat2.shape[0]:
+        if is_sparse(mat1) and is_sparse(mat2):
+            shapes = ("{}x{}".format(*each.shape) for each in (mat1, mat2))
+            raise RuntimeError(
+                "mat1 and mat2 shapes cannot be multiplied ({} and {})".format(*shapes)
+            )
         raise RuntimeError(
             f"addmm: Argument #3 (dense): Expected dim 0 size {mat1.shape[1]}, got "
             f"{mat2.shape[0]}"
@@ -86,6 +92,54 @@ def addmm(
     return (mat if beta == 1 else mat * beta) + product
 
 
+@public
+def _sparse_broadcast_to(input: Tensor, size: Any) -> Tensor:
+    """Repeat dimensions of size 1; the elements that are repeated are copies."""
+    return wrap(broadcast(input._data, tuple(size)))
+
+
+@public
+def hspmm(mat1: Tensor, mat2: Tensor) -> Tensor:
+    """Multiply a sparse matrix by a dense one, into the rows that the sparse one has.
+
+    >>> import gradtape as torch
+    >>> s = torch.sparse_coo_tensor([[1], [0]], [3.0], (2, 2))
+    >>> torch.hspmm(s, torch.ones(2, 2)).values()
+    tensor([[3., 3.]])
+    """
+    rows = mat1.coalesce().indices()[0].unique()
+    size, values = (mat1.shape[0], mat2.shape[1]), mm(mat1, mat2)[rows]
+    return FUNCTIONS["sparse_coo_tensor"](rows[None], values, size, is_coalesced=True)
+
+
+FUNCTIONS["hsmm"] = hspmm
+
+
+@method(function=True)
+def sspaddmm(
+    input: Tensor, mat1: Tensor, mat2: Tensor, *, beta: float = 1, alpha: float = 1
+) -> Tensor:
+    """Return ``beta * input + alpha * (mat1 @ mat2)``, sparse but for ``mat2``."""
+    found = hspmm(mat1, mat2)
+    rows, width = found.indices()[0], mat2.shape[1]
+    columns = FUNCTIONS["arange"](width).repeat(len(rows))
+    places = FUNCTIONS["stack"]([rows.repeat_interleave(width), columns])
+    values = input._values() * beta, found.values().reshape(-1) * alpha
+    joined = FUNCTIONS["cat"]([input._indices(), places], 1)
+    return FUNCTIONS["sparse_coo_tensor"](
+        joined, FUNCTIONS["cat"](values), tuple(found.shape)
+    )
+
+
+FUNCTIONS["saddmm"] = sspaddmm
+
+
+@method(function=True)
+def smm(input: Tensor, mat: Tensor) -> Tensor:
+    """Multiply a sparse matrix by a dense one, into a sparse one."""
+    return sspaddmm(input.new(input.shape[0], mat.shape[1]), input, mat)
+
+
 def sum(input: Tensor, dim: Any = None, dtype: Any = None) -> Tensor:
     """Add up a sparse tensor's elements; along dimensions the result is sparse."""
     return _sparse_sum(input, dim, dtype)
@@ -112,8 +166,7 @@ def _summed(input: Tensor, dim: Any, dtype: Any) -> Tensor:
     input = input if input._data.coalesced else _coalesce(input)
     if dim is None:
         return _all_values(input).sum()
-    dims = (dim,) if isinstance(dim, int) else tuple(dim)
-    gone = {d % input.dim() for d in dims}
+    gone = set(wrap_dims(dim, input.dim()))
     data: SparseArray = input._data
     kept = [d for d in range(data.sparse_dim) if d not in gone]
     inner = [d - data.sparse_dim + 1 for d in sorted(gone) if d >= data.sparse_dim]
