@@ -52,6 +52,8 @@ t._compute_linear_combination(t.ones(3,2),t.ones(4,3),out=t.ones(4,2))
 t._C._infer_size(t.Size((2,1)),t.Size((3,)))
 x=t.ones(2,2);[t._C._is_alias_of(x,x[0]),t._C._is_alias_of(x,x.clone())]
 t.empty(2,out=t.ones(2))
+t.serialization._is_zipfile(__import__('io').BytesIO(b'PK'))
+t.histogramdd(t.ones(5,0),1,density=True).hist
 t.ones(2,out=t.zeros(2),requires_grad=True)
 t.eye(2,out=t.zeros(0),requires_grad=True).is_leaf
 """
@@ -156,6 +158,9 @@ t.mean(t.ones(3,5),0,dtype=t.float64,out=t.ones(5))
 t.Tensor.__radd__(2,t.ones(2))
 t.Tensor.__or__(2,t.ones(2))
 t.pca_lowrank(t.ones(2,2,2).to_sparse())
+t.ones(2).bfloat16().numpy()
+t.ones(2).bfloat16().numpy(force=True)
+np.asarray(t.ones(2).bfloat16())
 """
 
 SIXTEEN_BITS = "a=(t.arange(300)*3.7-500).to(t.{kind});b=(a.flip(0)*.0371+.02)"

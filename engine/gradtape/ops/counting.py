@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from math import isfinite, prod
+from math import isfinite, nan, prod
 from typing import Any
 
 from .. import return_types
@@ -207,7 +207,7 @@ def histogramdd(
         )
     xp = backend_of(points).xp
     if not count:
-        nothing = wrap(xp.zeros((), points.dtype))
+        nothing = wrap(xp.full((), nan if density else 0.0, points.dtype))
         return return_types.histogramdd((nothing, ()))
     flat = points.reshape(-1, count)
     edges = [

@@ -10,6 +10,7 @@ import numpy as np
 from .. import _errors
 from .._backend import NO_ITEM, backend_of
 from .._define import method
+from .._dtypes import bfloat16
 from .._mode import mode
 from .._sparse import SparseArray
 from .._storage_moves import fix
@@ -60,7 +61,8 @@ def numpy(self: Tensor, *, force: bool = False) -> Any:
     """Return a NumPy array that shares the tensor's memory.
 
     Raises RuntimeError for a tensor that requires grad and TypeError for one on a
-    device; with ``force`` these are detached and copied instead.
+    device; with ``force`` these are detached and copied instead. Raises TypeError for
+    bfloat16, which NumPy does not know.
     """
     if mode.now.watch is not None:
         mode.now.watch.check_read(self, "memory")
@@ -75,6 +77,8 @@ def numpy(self: Tensor, *, force: bool = False) -> Any:
         raise TypeError(
             "can't convert Sparse layout tensor to numpy. Use Tensor.to_dense() first."
         )
+    if self.dtype is bfloat16:
+        raise TypeError("Got unsupported ScalarType BFloat16")
     fix(self._storage.owner)
     return backend_of(self._data).to_host(self._data)[...]
 
