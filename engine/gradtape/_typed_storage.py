@@ -36,14 +36,25 @@ _DEPRECATED = (
 )
 
 
+_warned = {"before": False, "always": False}
+"""Whether it was said that this kind of storage is going away, and shall be again."""
+
+
 def warn_deprecated(stacklevel: int = 3) -> None:
     """Say once per process that this kind of storage is going away."""
-    if not _said:
-        _said.append(True)
+    if _warned["always"] or not _warned["before"]:
+        _warned["before"] = True
         warnings.warn(_DEPRECATED, UserWarning, stacklevel=stacklevel)
 
 
-_said: list[bool] = []
+def warns_always() -> bool:
+    """Tell whether the deprecation is told at each use."""
+    return _warned["always"]
+
+
+def warn_always(always_warn: bool) -> None:
+    """Say whether the deprecation shall be told at each use, not once."""
+    _warned["always"] = always_warn
 
 
 def _on_device(array: Any, device: Any) -> UntypedStorage:

@@ -6,10 +6,13 @@ import io
 from typing import Any
 
 from ._typed_storage import TypedStorage as TypedStorage
-from ._typed_storage import names_by_dtype
+from ._typed_storage import names_by_dtype, warn_always, warns_always
 from ._untyped_storage import UntypedStorage as UntypedStorage
 
-_dtype_to_storage_type_map = names_by_dtype  # PyTorch's own name, which tools look up
+# PyTorch's own names, which tools look up.
+_dtype_to_storage_type_map = names_by_dtype
+_get_always_warn_typed_storage_removal = warns_always
+_set_always_warn_typed_storage_removal = warn_always
 
 
 def load_from_bytes(content: bytes) -> Any:

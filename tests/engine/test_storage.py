@@ -331,10 +331,15 @@ def test_same_as_pytorch(program):
 def test_a_deprecated_storage_is_announced_once(monkeypatch):
     from gradtape import _typed_storage
 
-    monkeypatch.setattr(_typed_storage, "_said", [])
+    monkeypatch.setitem(_typed_storage._warned, "before", False)
     with pytest.warns(UserWarning, match="TypedStorage is deprecated"):
         gt.zeros(1).storage()
     gt.zeros(1).storage()
+    monkeypatch.setitem(_typed_storage._warned, "always", False)  # restored at the end
+    gt.storage._set_always_warn_typed_storage_removal(True)
+    assert gt.storage._get_always_warn_typed_storage_removal()
+    with pytest.warns(UserWarning, match="TypedStorage is deprecated"):
+        gt.zeros(1).storage()
 
 
 def test_storages_print_as_in_pytorch():

@@ -31,3 +31,4 @@ from ._source_change import SourceChangeWarning as SourceChangeWarning
 from ._unsafe_globals import (
     get_unsafe_globals_in_checkpoint as get_unsafe_globals_in_checkpoint,
 )
+from ._zip_reader import is_zip as _is_zipfile  # noqa: F401 - PyTorch's own name
