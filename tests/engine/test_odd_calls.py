@@ -43,6 +43,8 @@ t.linalg.lstsq(t.ones(0,3,2),t.ones(0,3,4)).residuals.shape
 t.view_as_real(t.tensor([complex(t.inf),complex(t.inf)]).logcumsumexp(0))
 t.view_as_real(t.tensor([complex('-inf+1j'),complex('-inf+2j'),1]).logcumsumexp(0))
 t.view_as_real(t.tensor([complex('inf+1j'),complex('inf+1j'),2]).logcumsumexp(0))
+a=t.tensor([t.inf,-t.inf,t.inf,t.nan,1])+0j;t.view_as_real(t.logaddexp(a,a*t.tensor([1,1,-1,1,1])))
+a=t.tensor([complex('inf+1j'),complex('-inf+3j')]);t.view_as_real(t.logaddexp(a,a.conj()))
 t.addmv_(t.ones(2),t.eye(2),t.ones(2),beta=2,alpha=3)
 t.as_strided_(t.arange(4.),(2,),(2,),1)
 t.i0_(t.ones(2))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from math import log as _log
+from math import nan
 from typing import Any
 
 from .._define import Array, op, pointwise
@@ -116,10 +117,18 @@ def logaddexp(xp: Any, self: Array, other: Array) -> Any:
 
 
 def complex_logaddexp(xp: Any, self: Any, other: Any) -> Any:
-    """Return the logarithm of a sum, on the branch of the larger operand."""
+    """Return the logarithm of a sum, on the branch of the larger operand.
+
+    Two equal infinities have no difference; NaN in a part makes NaN of both.
+    """
     larger = self.real >= other.real
     high, low = xp.where(larger, self, other), xp.where(larger, other, self)
-    return high + xp.log(1 + xp.exp(low - high))
+    found = high + xp.log(1 + xp.exp(low - high))
+    endless = xp.isinf(self.real) & (self.real == other.real)
+    if endless.any():
+        sums = xp.log(xp.exp(self) + xp.exp(other))
+        found = xp.where(endless, xp.where(self.real > 0, sums, other), found)
+    return xp.where(xp.isnan(self) | xp.isnan(other), complex(nan, nan), found)
 
 
 @op(

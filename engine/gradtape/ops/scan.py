@@ -151,20 +151,8 @@ def _complex_scan(xp: Any, self: Any, dim: int) -> Any:
     rows = xp.moveaxis(found, wrap_dim(dim, self.ndim), 0)
     total = xp.full(rows.shape[1:], -inf, self.dtype)
     for at, row in enumerate(rows):
-        total = rows[at] = _log_sum(xp, total, row)
-    lost = xp.logical_or.accumulate(xp.isnan(self), axis=wrap_dim(dim, self.ndim))
-    found[lost] = complex("nan+nanj")
+        total = rows[at] = complex_logaddexp(xp, row, total)
     return found
-
-
-def _log_sum(xp: Any, total: Any, row: Any) -> Any:
-    """Add one position; of two equal infinities there is no difference to take."""
-    found = complex_logaddexp(xp, total, row)
-    same = total.real == row.real
-    found = xp.where(same & (row.real == -inf), total, found)
-    return xp.where(
-        same & (row.real == inf), xp.log(xp.exp(total) + xp.exp(row)), found
-    )
 
 
 def _running(name: str, ufunc: str, better: str) -> Any:
