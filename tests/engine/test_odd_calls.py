@@ -235,3 +235,15 @@ def test_gradients_of_means_may_be_written(line: str, again: bool):
     grad = f"g,=t.autograd.grad(y,x,create_graph={again})"
     check_line(f"{setup};{grad};g.stride()")
     check_line(f"{setup};{grad};g.detach().add_(1)")
+
+
+LAID_OUT = """
+x=t.arange(8.).view(2,2,2).requires_grad_();y=x.cumprod(1);w=x
+x=t.ones(2,2,4);w=t.ones(2,1,4,requires_grad=True);y=t.conv1d(x,w,groups=2)
+x=t.ones(1,1,4);w=t.ones(1,1,4,requires_grad=True);y=t.conv_transpose1d(x,w)
+"""
+
+
+@pytest.mark.parametrize("line", LAID_OUT.strip().splitlines())
+def test_gradients_lie_as_pytorchs(line: str):
+    check_line(f"{line};g,=t.autograd.grad(y.sum(),w);[g,g.stride()]")

@@ -8,6 +8,7 @@ from .._define import Array, op
 from .._mode import mode
 from . import _conv_kernels as conv
 from ._memory_formats import keeps_format
+from ._place import row_major
 from ._select import check_floating
 from ._windows import Sizes, Window, columns, fold, volume
 
@@ -202,6 +203,8 @@ def convolution_backward(
             second = conv.weight_gradient(
                 xp, input, grad_output, weight, window, groups
             )
+    if into_weight:
+        second = row_major(xp, second)
     third = None
     if into_bias:
         third = _channel_sums(xp, grad_output)

@@ -19,6 +19,7 @@ from ._operand import HIDDEN, is_complex
 from ._reduction import in_dtype, values_of, wide
 from ._select import check_floating
 from .exponential import complex_logaddexp
+from .formats import contiguous_format
 from .products import on_diagonal
 
 _SCALAR_TYPE = "expected scalar_type {result} but found {out}"
@@ -94,7 +95,7 @@ def _cumprod_backward(F: Any, grad: Any, self: Any, result: Any, dim: int) -> An
     products = F._cumprod(F.where(on_diagonal(F, self, n), 1.0, rows), -1)
     grads = F.unsqueeze(F.transpose(grad, dim, -1), -2)
     parts = F.where(_upto(F, self, n), grads * F.conj(products), 0.0)
-    return F.transpose(F.sum(parts, -1, False), dim, -1)
+    return F.clone(F.transpose(F.sum(parts, -1, False), dim, -1), contiguous_format)
 
 
 @op(
