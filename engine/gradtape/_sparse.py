@@ -123,9 +123,14 @@ class SparseArray(SparseParts, NDArrayOperatorsMixin):
             values = np.take(self.values, places, dim - self.sparse_dim + 1)
             return SparseArray(self.indices, values, shape, self.coalesced)
         source = self.coalesce()
-        here, chosen = np.nonzero(places[:, None] == source.indices[dim])
+        order = np.argsort(source.indices[dim], kind="stable")
+        known = source.indices[dim][order]
+        first, last = (np.searchsorted(known, places, s) for s in ("left", "right"))
+        counts = last - first
+        steps = np.arange(counts.sum()) - np.repeat(np.cumsum(counts) - counts, counts)
+        chosen = order[np.repeat(first, counts) + steps]
         indices = source.indices[:, chosen]
-        indices[dim] = here
+        indices[dim] = np.repeat(np.arange(len(places)), counts)
         return SparseArray(indices, source.values[chosen], shape)
 
     def rearranged(self, other: SparseArray) -> None:

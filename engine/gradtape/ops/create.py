@@ -78,6 +78,9 @@ def zeros(
     kind = _kind(dtype, out, "zeros")
     if layout is sparse_coo:
         return made(no_elements(shape, kind), requires_grad)
+    if out is not None and out.is_sparse:
+        out._data.rearranged(no_elements(shape, kind))
+        return out.requires_grad_(requires_grad)
     return deliver(
         module_on(device).zeros(shape, kind), out, requires_grad, name="zeros"
     )
