@@ -267,35 +267,6 @@ def test_the_module_answers_for_the_function():
 
 @both_modes
 @pytest.mark.parametrize("masked", [True, False])
-@pytest.mark.parametrize("ordered", [True, False])
-def test_the_values_of_sparse_inputs_are_moved(
-    masked: bool, ordered: bool, fast_mode: bool
-):
-    places = gradtape.tensor([[0, 1], [1, 0]] if ordered else [[0, 0], [1, 1]])
-    entries = gradtape.tensor([1.5, 2.0], dtype=gradtape.float64)
-    x = gradtape.sparse_coo_tensor(places, entries, (2, 2)).requires_grad_()
-    other = values(gradtape, 2, 2)
-
-    def right(x: Any, y: Any) -> Any:
-        return gradtape.sparse.mm(x, y), x.to_dense(masked_grad=masked).exp()
-
-    class Wrong(gradtape.autograd.Function):
-        @staticmethod
-        def forward(ctx: Any, x: Any) -> Any:
-            return x * 2
-
-        @staticmethod
-        def backward(ctx: Any, grad: Any) -> Any:
-            return grad
-
-    modes = {"masked": masked, "fast_mode": fast_mode}
-    assert gradcheck(right, (x, other), **modes)
-    with pytest.raises(GradcheckError):
-        gradcheck(lambda x: Wrong.apply(x.to_dense(masked_grad=masked)), x, **modes)
-
-
-@both_modes
-@pytest.mark.parametrize("masked", [True, False])
 def test_sparse_results_are_checked_on_request(masked: bool, fast_mode: bool):
     check = gradtape.sparse.as_sparse_gradcheck(gradcheck)
     x = gradtape.eye(2, dtype=gradtape.float64).to_sparse().requires_grad_()

@@ -6,13 +6,12 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from .._tensor import Tensor
-from ..ops.create import ones
 from ..ops.sparse_create import sparse_coo_tensor
-from ._check_case import Function, as_tuple
+from ._check_case import Function, as_tuple, filled
 
 
 def over_values(
-    func: Function, inputs: Sequence[Any], masked: bool | None
+    func: Function, inputs: Sequence[Any], masked: bool
 ) -> tuple[Function, tuple[Any, ...]]:
     """Return a function of the values of sparse inputs, and these values.
 
@@ -34,22 +33,15 @@ def over_values(
     return dense, tuple(given)
 
 
-def _parts(
-    sparse: Tensor, masked: bool | None
-) -> tuple[Tensor, Callable[[Tensor], Tensor]]:
+def _parts(sparse: Tensor, masked: bool) -> tuple[Tensor, Callable[[Tensor], Tensor]]:
     """Return a sparse tensor's values and the function that makes it of them."""
-    if masked:
-        indices, values = sparse._indices(), sparse._values()
-        coalesced = sparse.is_coalesced()
-    else:
-        own = sparse.sparse_dim()
-        indices, coalesced = ones(sparse.shape[:own]).nonzero().t(), True
-        values = sparse.to_dense().reshape(-1, *sparse.shape[own:])
+    whole = sparse if masked else filled(sparse)
+    indices, coalesced = whole._indices(), whole.is_coalesced()
 
     def made(values: Tensor) -> Tensor:
         return sparse_coo_tensor(indices, values, sparse.shape, is_coalesced=coalesced)
 
-    return values.clone().requires_grad_(), made
+    return whole._values().clone().requires_grad_(), made
 
 
 def as_sparse_gradcheck(gradcheck: Callable[..., Any]) -> Callable[..., Any]:
