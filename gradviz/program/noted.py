@@ -26,17 +26,22 @@ AsValue: TypeAlias = Callable[..., Any]
 """Makes a Value of a glance, or what a second argument makes of other fields."""
 
 
-def event_of(noted: Noted, value: AsValue) -> Event:
-    """Return the event that was noted; ``value`` turns glances into values.
+def events_of(noted: Noted, value: AsValue) -> list[Event]:
+    """Return the events that were noted; ``value`` turns glances into values.
+
+    All but a run are one; a run makes its own, of what is known of such runs.
 
     >>> begun = "relu", None, 0, (), 1, (), (), (), True, False, None, None
-    >>> event_of(("call", 7, begun, (), (), (), None), lambda glance: Value(*glance)).op
+    >>> noted = "call", 7, begun, (), (), (), None
+    >>> events_of(noted, lambda glance: Value(*glance))[0].op
     'relu'
     """
-    return _KINDS[noted[0]](value, *noted[1:])
+    if noted[0] == "run":
+        return noted[2].events(value, noted[1], *noted[3:])
+    return [_KINDS[noted[0]](value, *noted[1:])]
 
 
-def _call(
+def call_of(
     value: AsValue,
     index: int,
     begun: tuple[Any, ...],  # what was known before; keywords are name, value, ...
@@ -45,6 +50,7 @@ def _call(
     writes: tuple[tuple[int, int, int, Glance], ...],  # as in Write
     result: Any,
 ) -> Call:
+    """Return a call of a function."""
     op, code, lasti, stack, thread, given, arguments, keywords, *where = begun
     grad_enabled, inference, module, within = where
     inputs = tuple([value(glance) for glance in given])
@@ -93,7 +99,7 @@ def _op(
     plain = given if arguments is None else arguments
     where = grad_enabled, inference, module, within
     begun = op, code, lasti, stack, thread, given, plain, keywords, *where
-    return _call(value, index, begun, outputs, (), writes, result)
+    return call_of(value, index, begun, outputs, (), writes, result)
 
 
 def _brief(
@@ -152,7 +158,7 @@ def _parts(thing: slice) -> tuple[Any, Any, Any]:
     return thing.start, thing.stop, thing.step
 
 
-def _module(
+def module_call_of(
     value: AsValue,
     index: int,
     code: Any,
@@ -163,6 +169,7 @@ def _module(
     grad_enabled: bool,
     parent: int | None,
 ) -> ModuleCall:
+    """Return a call of a module."""
     return ModuleCall(
         index=index,
         site=(code, lasti),
@@ -262,8 +269,8 @@ def _backward(
 _KINDS: dict[str, Callable[..., Event]] = {
     "backward": _backward,
     "brief": _brief,
-    "call": _call,
-    "module": _module,
+    "call": call_of,
+    "module": module_call_of,
     "op": _op,
     "optimizer": _optimizer,
     "step": _step,

@@ -13,14 +13,14 @@ resolves them. No record holds a live tensor.
 from __future__ import annotations
 
 import threading
-from bisect import bisect_left
+from bisect import bisect_right
 from collections import defaultdict
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from gradviz.program.events import Event, ModuleCall
-from gradviz.program.noted import Glance, event_of
+from gradviz.program.noted import Glance, events_of
 from gradviz.program.values import CustomFunction, Node, RawSite, Value
 
 
@@ -110,22 +110,22 @@ class Program:
         raw = self.raw
         if self._settled != len(raw):
             with self.lock:
-                for at in range(self._settled, len(raw)):
-                    self._settle(at)
-                self._settled = len(raw)
+                while self._settled < len(raw):
+                    self._settle(self._settled)
+                    self._settled += 1
         for call in self._open:
             call.left = self.left.get(call.index)
         self._open = [call for call in self._open if call.left is None]
         return raw
 
-    def _settle(self, place: int) -> Event:
-        event = self.raw[place]
-        if type(event) is tuple:
-            event = self.raw[place] = event_of(event, self.value)
-            if type(event) is ModuleCall:
-                event.left = self.left.get(event.index)
-                self._open.append(event)
-        return event
+    def _settle(self, place: int) -> None:
+        noted = self.raw[place]
+        if type(noted) is tuple:
+            events = self.raw[place : place + 1] = events_of(noted, self.value)
+            for event in events:
+                if type(event) is ModuleCall and event.left is None:
+                    event.left = self.left.get(event.index)
+                    self._open.append(event)
 
     def event(self, index: int | None) -> Event | None:
         """Return the event with this index, unless it is none or was dropped."""
@@ -133,10 +133,13 @@ class Program:
             return None
         with self.lock:
             raw = self.raw
-            place = bisect_left(raw, index, key=_index_of)
-            if place == len(raw) or _index_of(raw[place]) != index:
+            place = bisect_right(raw, index, key=_index_of) - 1
+            if place < 0:
                 return None
-            return self._settle(place)
+            self._settle(place)
+            place += index - raw[place].index  # of a run, which was noted as one
+            found = raw[place] if place < len(raw) else None
+            return found if found is not None and _index_of(found) == index else None
 
     def value(
         self, glance: Glance, kind: Callable[..., Any] = Value, version: int = 0

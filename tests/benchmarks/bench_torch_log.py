@@ -7,9 +7,8 @@ and with a look at values, and in anomaly mode; the settings take turns. Time is
 thread's own, so that other work on the machine counts little.
 
 Measured alone, Python 3.11 and PyTorch 2.13, on a Xeon of Sapphire Rapids: recorded, an
-MLP step of 250 us takes x2.25 to x2.35 (an empty function mode alone takes x1.65), a
-block of 4 ms x1.22 to x1.25; anomaly mode x5.6 and x2.7. On an AMD EPYC, where the MLP
-takes 180 us, it was x2.0 before modules that repeat were known; not measured since.
+MLP step of 270 us takes x1.90 to x1.95 (an empty function mode alone takes x1.5), a
+block of 4 ms x1.23 to x1.25; anomaly mode x5.6 and x2.7.
 """
 
 from __future__ import annotations

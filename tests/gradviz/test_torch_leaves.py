@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import gc
 import re
 import weakref
@@ -10,13 +11,17 @@ from typing import Any
 
 import pytest
 
+from gradviz._capture.pytorch.ahead import TorchAhead
 from gradviz._capture.pytorch.log import TorchLog
+from gradviz._capture.pytorch.trail import Trail
 from gradviz.program.events import Call, ModuleCall
 
 torch = pytest.importorskip("torch")
 nn = torch.nn
 
 _STEPS = 8  # the first of a kind are looked at closely
+_ROWS = torch.arange(6) % 3
+_LONG = 30  # some are known after these
 
 
 def _log(quick: bool = True) -> TorchLog:
@@ -90,20 +95,59 @@ def _rows(x: Any, y: Any) -> Iterator[Any]:
         yield (parts[0] * parts[1]).mean() + first(hidden.transpose(0, 1)).mean()
 
 
+def _stack(x: Any, y: Any) -> Iterator[Any]:
+    """Run Sequentials that share a module, lie in one another, and are changed."""
+    act = nn.Tanh()
+    first = nn.Sequential(nn.Linear(4, 4), act, nn.Linear(4, 4, bias=False), act)
+    body = nn.Sequential(nn.Linear(4, 4), first, nn.Sequential(), nn.LayerNorm(4))
+    for step in range(_LONG):
+        if step == 9:
+            first[1] = nn.ReLU()
+        if step == 11:
+            first.append(nn.Dropout(0.5))
+        if step == 13:
+            first[4].eval()
+        if step == 15:
+            first[0].register_forward_hook(lambda module, args, output: output * 2)
+        if step == 17:
+            first[2].weight = nn.Parameter(torch.eye(4))
+        hidden = nn.Sequential(first[0], act)(body(x))  # another one at each step
+        with torch.no_grad():
+            first(x)
+        yield nn.functional.cross_entropy(hidden, y)
+
+
+def _branches(x: Any, y: Any) -> Iterator[Any]:
+    """Make other graphs of the same lines: what the calls are given differs."""
+    a, b, c = nn.Linear(4, 3), nn.Linear(4, 3), nn.Linear(3, 3)
+    kept = None
+    for step in range(_LONG):
+        layer = b if step % 4 == 3 else a
+        left, right = layer(x), c(layer(x).relu())
+        other = right.detach() if step % 5 == 4 else right
+        loss = (left * other + right).log_softmax(-1)[torch.arange(6), y].mean()
+        loss = loss + kept.sum() * 0 if kept is not None and step % 7 == 6 else loss
+        kept = c.weight.exp() if step % 7 == 5 else kept
+        yield loss
+
+
 def _run(
     quick: bool, steps: Callable[[Any, Any], Iterator[Any]]
 ) -> tuple[TorchLog, int]:
     torch.manual_seed(0)
     first = torch._C._autograd._get_sequence_nr()
-    x, y = torch.randn(6, 4), torch.arange(6) % 3
+    x, y = torch.randn(6, 4), _ROWS
     with _log(quick) as log:
-        for _, loss in zip(range(_STEPS), steps(x, y), strict=False):
+        for _, loss in zip(range(_LONG), steps(x, y), strict=False):
             loss.backward()
     assert not log.program.notes
     return log, first
 
 
-@pytest.mark.parametrize("steps", [_mlp, _images, _words, _rows])
+_PROGRAMS = [_mlp, _images, _words, _rows, _stack, _branches]
+
+
+@pytest.mark.parametrize("steps", _PROGRAMS)
 def test_known_modules_are_told_as_any_others(
     steps: Callable[[Any, Any], Iterator[Any]],
 ) -> None:
@@ -111,6 +155,40 @@ def test_known_modules_are_told_as_any_others(
     assert len(quick) == len(close)
     for ours, theirs in zip(quick, close, strict=True):
         assert ours == theirs
+
+
+@pytest.mark.parametrize("steps", [_mlp, _words, _stack, _branches])
+def test_passes_known_by_their_calls_are_told_as_those_that_were_walked(
+    monkeypatch: pytest.MonkeyPatch, steps: Callable[[Any, Any], Iterator[Any]]
+) -> None:
+    walks, told = list[list[Any]](), list[list[str]]()
+    walk = TorchAhead._walk
+
+    def counted(*given: Any) -> Any:
+        walks[-1].append(given)
+        return walk(*given)
+
+    monkeypatch.setattr(TorchAhead, "_walk", counted)
+    for find in (Trail.find, lambda *given: None):
+        monkeypatch.setattr(Trail, "find", find)
+        walks.append([])
+        told.append(_told(*_run(True, steps)))
+    assert len(walks[0]) < len(walks[1])
+    for ours, theirs in zip(*told, strict=True):
+        assert ours == theirs
+
+
+def test_a_sequential_of_known_modules_is_noted_as_one() -> None:
+    torch.manual_seed(0)
+    with _log() as log:
+        for _, loss in zip(range(12), _mlp(torch.ones(6, 4), _ROWS), strict=False):
+            loss.backward()
+        kind, index = log.program.raw[-3][:2]
+        assert (kind, log.program.raw[-2][1] - index) == ("run", 1 + 2 * 4)
+        call = log.program.event(index + 2)
+        assert isinstance(call, Call)
+        assert (call.index, call.op) == (index + 2, "linear")
+    assert [each.index for each in log.program.events] == list(range(log.next_index))
 
 
 def test_most_modules_of_a_loop_pass_without_the_mode(
@@ -125,8 +203,8 @@ def test_most_modules_of_a_loop_pass_without_the_mode(
 
     monkeypatch.setattr("gradviz._capture.pytorch.calls.TorchCalls.begin", begin)
     log, _ = _run(True, _mlp)
-    assert len([call for call in _calls(log) if call.op == "linear"]) == 2 * _STEPS
-    assert begun.count("linear") < _STEPS
+    assert len([call for call in _calls(log) if call.op == "linear"]) == 2 * _LONG
+    assert begun.count("linear") < _LONG
 
 
 class _Late:
@@ -210,6 +288,36 @@ def test_a_known_module_that_raises_is_logged() -> None:
     assert [call.op for call in failed] == ["cross_entropy"]
     assert failed[0].inputs[1].shape == (2,)
     assert _calls(log)[-1].outputs[0].shape == late.shape == ()
+
+
+def test_a_known_sequential_that_raises_is_logged_up_to_there() -> None:
+    told: list[list[str]] = []
+    for quick in (True, False):
+        torch.manual_seed(0)
+        net = nn.Sequential(nn.Linear(3, 3), nn.Tanh(), nn.Dropout(), nn.ReLU())
+        x, first = torch.ones(2, 3), torch._C._autograd._get_sequence_nr()
+        with _log(quick) as log:
+            for step in range(_STEPS):
+                vars(net[2])["p"] = 2.0 if step == 6 else 0.5
+                with contextlib.suppress(ValueError):
+                    net(x).sum().backward()
+        assert [call.op for call in _calls(log) if call.error] == ["dropout"]
+        # No attribute was set that the quick way could have learned of.
+        told.append(
+            [each.replace("'p': 2.0", "'p': 0.5") for each in _told(log, first)]
+        )
+    assert told[0] == told[1]
+
+
+def test_a_known_sequential_that_gives_something_else_is_said() -> None:
+    net = nn.Sequential(nn.Linear(3, 6), nn.Softplus(), nn.LPPool1d(2, 2))
+    with _log() as log:
+        for _ in range(_STEPS):
+            net(torch.ones(2, 3)).sum().backward()
+        vars(net[2])["kernel_size"] = 3
+        vars(net[2])["stride"] = 3
+        net(torch.ones(2, 3)).sum().backward()
+    assert "a Sequential gave something else than before" in log.program.notes[0]
 
 
 def test_views_of_a_known_result_share_its_storage() -> None:

@@ -9,12 +9,16 @@ is left then is read.
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Callable, Iterable, Sequence
-from typing import Any, TypeAlias
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from gradviz._capture.pytorch.slots import NO_SEQUENCE
+from gradviz._capture.pytorch.trail import Trail
 from gradviz.program.events import Backward
 from gradviz.program.values import RawSite
+
+if TYPE_CHECKING:
+    from gradviz._capture.pytorch.log import TorchLog
 
 MOST_NODES = 20_000  # of one backward pass that its event lists
 
@@ -28,9 +32,10 @@ Ahead: TypeAlias = tuple[tuple[int, ...], tuple[int, ...]]
 class TorchAhead:
     """What is known of nodes without having read them."""
 
-    def __init__(self, number: Callable[[Any], int], leaf_class: type) -> None:
-        self._number = number  # of a tensor
-        self._leaf_class = leaf_class  # of the nodes of leaves
+    def __init__(self, torch: Any, log: TorchLog) -> None:
+        self._number = log.tensors.of
+        self._leaf_class = torch._C._functions.AccumulateGrad
+        self._trail = Trail(torch, log)
         self._passes = 0
         self._kinds: dict[int, int] = {}  # of graphs, and how many came by
         # Made by calls that we saw, and no hook packed: from the first to the last key.
@@ -73,14 +78,24 @@ class TorchAhead:
 
     def look(self, roots: list[Any], site: RawSite | None) -> Ahead | None:
         """Return what a pass walks; None where that is to be read in full."""
+        ahead = self._look(roots, site)
+        self._trail.passed()
+        if ahead is not None:
+            self._walked.add(ahead[0])
+        return ahead
+
+    def _look(self, roots: list[Any], site: RawSite | None) -> Ahead | None:
         self._passes += 1
         if not self._passes & (self._passes - 1):
             return None  # now and then
+        known = self._trail.find(roots, site)
+        if known is not None and self._are_sound(known[0]):
+            return known
         found, leaves = self._walk(roots)
         numbers = tuple(found)
         if not self._are_sound(numbers) or not self._is_usual(found, site):
             return None
-        self._walked.add(numbers)
+        self._trail.learn(numbers, leaves)
         return numbers, leaves
 
     def _walk(self, roots: list[Any]) -> tuple[dict[int, type], tuple[int, ...]]:

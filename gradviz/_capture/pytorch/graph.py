@@ -42,21 +42,21 @@ class TorchGraph:
         self._makers: dict[int, int] = {}  # the event that made a node
         self._top_hooks = torch._C._autograd._top_saved_tensors_default_hooks
         self.detailed = False  # a graph is recorded too
-        self._ahead = TorchAhead(log.tensors.of, torch._C._functions.AccumulateGrad)
+        self._ahead = TorchAhead(torch, log)
         self.spent = self._ahead.freed
         self._current: Backward | None = None  # the pass that is looked at
         self.packed: dict[tuple[int, str, int], str] = {}  # by node, slot, place: hook
 
-    def made_by(self, nodes: Sequence[int], maker: int) -> None:
-        """Remember which call made the nodes."""
-        for key in nodes:
-            self._makers[key] = maker
-        if not nodes or not self.log.brief or self._top_hooks(True) is not None:
-            return
-        ends = self._ahead.ends
-        if ends and ends[-1] + 1 == nodes[0]:
-            ends[-1] = nodes[-1]
+    def made_by(
+        self, nodes: Sequence[int], maker: int, after: Sequence[int] | None = None
+    ) -> None:
+        """Remember which call made the nodes: for each, so many events after that."""
+        if after is None:
+            self._makers.update(dict.fromkeys(nodes, maker))
         else:
+            for key, more in zip(nodes, after, strict=False):
+                self._makers[key] = maker + more
+        if nodes and self.log.brief and self._top_hooks(True) is None:
             self._ahead.made(nodes[0], nodes[-1])
 
     def made_between(self, first: int, last: int, index: int) -> None:

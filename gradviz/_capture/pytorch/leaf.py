@@ -1,16 +1,17 @@
-"""The one call that a module of PyTorch makes, as it was when it was seen."""
+"""What a module of PyTorch did when it was seen: one call, or one after the other."""
 
 from __future__ import annotations
 
 import weakref
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from types import CodeType
-from typing import Any
+from typing import Any, NamedTuple, cast
 
-from gradviz._capture.loop.base import Place
 from gradviz._capture.pytorch.ops import Op
 from gradviz._capture.pytorch.values import IS_VIEW, NEEDS, VERSION
-from gradviz.program.noted import Glance
+from gradviz.program.events import Event
+from gradviz.program.noted import AsValue, Glance, call_of, module_call_of
+from gradviz.program.records import Module
 
 SHAPE, _STRIDES = 3, 4
 LIKE = slice(SHAPE, NEEDS + 1)
@@ -56,24 +57,26 @@ class Leaf:
         return self._given_at is None or len(places) == len(self.wanted)
 
     def begun(
-        self, code: CodeType, lasti: int, place: Place, module: int, met: Met
+        self, site: tuple[CodeType, int], where: Any, inputs: tuple[Glance, ...]
     ) -> tuple[Any, ...]:
-        """Return the same call with these tensors, as a note tells its beginning."""
-        inputs = tuple([glance for _, glance in met])
+        """Return the same call with these tensors, as a note tells its beginning.
+
+        ``where`` are thread, module call, and what that is within.
+        """
+        thread, module, within = where
         given, keywords = self._given_at, self._keywords_at
         return (
             self.op.name,
-            code,
-            lasti,
+            *site,
             (),
-            place.thread,
+            thread,
             inputs,
             inputs if given is None else _filled(self._given, given, inputs),
             _filled(self._keywords, keywords, inputs) if keywords else self._keywords,
             True,  # gradients are on, or there would be no node
             False,
             module,
-            place.within,
+            within,
         )
 
     def fits(self, result: Any, met: Met, count: int) -> bool:
@@ -91,16 +94,129 @@ class Leaf:
                 return False
         return True
 
+    def takes(self, glance: Glance) -> bool:
+        """Tell whether its argument was like this one."""
+        likes = [like for source, like in self.wanted if type(source) is int]
+        return all(like == glance[LIKE] for like in likes)
+
+    def like(self, tensor: int, storage: int, version: int, node: int) -> Glance:
+        """Describe what the call gives anew, by its new numbers."""
+        _, _, _, a, b, c, d, e, f, g, h, _, i, j = self.output
+        return tensor, storage, version, a, b, c, d, e, f, g, h, node, i, j
+
+
+class Link(NamedTuple):
+    """One module of a run, and the call it makes there."""
+
+    known: Known
+    leaf: Leaf
+    training: bool
+    row: Module
+
+
+class Run:
+    """A module that makes one call, or a Sequential of such modules."""
+
+    __slots__ = ("_training", "before", "known", "links", "makers", "row", "size")
+
+    def __init__(
+        self,
+        known: Known,
+        links: tuple[Link, ...],
+        training: bool,
+        row: Module | None = None,
+    ) -> None:
+        """Know modules that run one after the other; ``row`` is of their Sequential."""
+        self.known, self.links, self.row = known, links, row
+        self._training = training  # of the Sequential
+        own = row is not None
+        self.size = own + 2 * len(links)  # events
+        self.before = sum([link.leaf.count for link in links[:-1]])
+        """Nodes that are made before the last module runs."""
+        self.makers = [
+            own + 2 * at + 1
+            for at, link in enumerate(links)
+            for _ in range(link.leaf.count)
+        ]
+        """For each node how many events after the first its call comes."""
+
+    def fits(self, result: Any, met: Met, count: int) -> bool:
+        """Tell whether it gave what it gave before, and wrote nowhere."""
+        if self.row is not None:
+            met = [each for each in met if each[0] is not None]
+        return self.links[-1].leaf.fits(result, met, count - self.before)
+
+    def done(self, nodes: int) -> tuple[int, int]:
+        """Return how many modules made so many nodes and no more, and their nodes.
+
+        The last one counts as not done: something failed.
+        """
+        made = done = 0
+        for link in self.links[:-1]:
+            if made + link.leaf.count > nodes:
+                break
+            made += link.leaf.count
+            done += 1
+        return done, made
+
+    def events(
+        self, value: AsValue, index: int, place: tuple[Any, ...], *numbers: Any
+    ) -> list[Event]:
+        """Return the events of a run that was noted."""
+        code, lasti, thread, outer, within = place
+        found: list[Event] = []
+
+        def enter(row: Module, training: bool, end: int) -> None:
+            rest = thread, row.key, training, True, outer
+            call = module_call_of(value, index, code, lasti, *rest)
+            call.left = end
+            found.append(call)
+
+        if self.row is not None:
+            enter(self.row, self._training, index + self.size)
+            outer, index = index, index + 1
+        for link, inputs, output, nodes in self._calls(*numbers):
+            enter(link.row, link.training, index + 2)
+            begun = link.leaf.begun((code, lasti), (thread, index, within), inputs)
+            found.append(call_of(value, index + 1, begun, (output,), nodes, (), None))
+            index += 2
+        return found
+
+    def outputs(self, noted: tuple[Any, ...]) -> list[Glance]:
+        """Return what the calls of a run gave."""
+        return [output for _, _, output, _ in self._calls(*noted[4:])]
+
+    def _calls(
+        self, node: int, tensor: int, storage: int, glances: Any, result: Glance | None
+    ) -> Iterator[tuple[Link, tuple[Glance, ...], Glance, tuple[int, ...]]]:
+        """Yield each call's module, inputs, output and nodes.
+
+        Numbers are those before the first of this run. Among the glances None stands
+        for what the module before gave.
+        """
+        rest, output = iter(glances), cast(Any, None)
+        for link in self.links:
+            leaf = link.leaf
+            given = [next(rest) for _ in leaf.wanted]
+            inputs = tuple([output if each is None else each for each in given])
+            tensor, storage = tensor + 1, storage + 1
+            nodes = tuple(range(node + 1, node + leaf.count + 1))
+            node += leaf.count
+            output = leaf.like(tensor, storage, leaf.output[VERSION], node)
+            if result is not None and result[0] == tensor:
+                output = result
+            yield link, inputs, output, nodes
+
 
 class Known:
     """What is known of one module."""
 
-    __slots__ = ("forward", "leaves", "reference")
+    __slots__ = ("forward", "reference", "runs")
 
     def __init__(self, module: Any) -> None:
         self.reference = weakref.ref(module)
         self.forward = type(module).forward
-        self.leaves: dict[Any, Leaf | int] = {}  # by kind of input; or failed tries
+        self.runs: dict[Any, Run | int] = {}  # by kind of input; or failed tries
 
 
 def _places(

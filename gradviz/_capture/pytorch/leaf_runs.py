@@ -4,23 +4,26 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from types import FrameType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from gradviz._capture.loop.base import Anything, unseen
 from gradviz._capture.loop.module_calls import finder
-from gradviz._capture.pytorch.leaf import LIKE, SEEN, Known, Leaf, Met
+from gradviz._capture.pytorch.leaf import LIKE, SEEN, Met, Run
 from gradviz._capture.pytorch.values import NEEDS, VERSION
+from gradviz.program.events import Call, Event, ModuleCall
 
 if TYPE_CHECKING:
     from gradviz._capture.loop.modules import ModulePart
     from gradviz._capture.pytorch.log import TorchLog
 
+_TO_COME: Any = (None, None)
+
 UNLIKE: Any = object()
 """Instead of a result: this call is not as the one before, and was not made."""
 
 
-def others_of(log: TorchLog) -> Callable[[Any], bool]:
-    """Return what tells whether somebody besides us follows a module's call."""
+def others_of(log: TorchLog) -> Callable[[], bool]:
+    """Return what tells whether somebody besides us follows the calls of modules."""
     torch = log.torch
     c, module = torch._C, torch.nn.modules.module
     autocast, dispatch = c._is_any_autocast_enabled, c._len_torch_dispatch_stack
@@ -31,14 +34,9 @@ def others_of(log: TorchLog) -> Callable[[Any], bool]:
     later, earlier = module._global_backward_hooks, module._global_backward_pre_hooks
     watched = log.exports.watched
 
-    def others(module: Any) -> bool:
-        own = module.__dict__
+    def others() -> bool:
         return bool(
-            own["_forward_hooks"]
-            or own["_forward_pre_hooks"]
-            or own["_backward_hooks"]
-            or own["_backward_pre_hooks"]
-            or after
+            after
             or before
             or later
             or earlier
@@ -54,96 +52,174 @@ def others_of(log: TorchLog) -> Callable[[Any], bool]:
     return others
 
 
-def runner_of(part: ModulePart, log: TorchLog, original: Anything) -> Anything:
+def runner_of(
+    part: ModulePart, log: TorchLog, original: Anything, known: Any
+) -> Anything:
     """Return what runs a module that is known; our mode is off the stack meanwhile."""
-    enter, read, calls = _enterer(part, log), _reader(log), log.calls
-    left, made_like, made_by = log.program.left, log.values.made_like, log.graph.made_by
-    peek, plain = log.torch._C._autograd._get_sequence_nr, log.torch.Tensor
+    here, find, look, note = part.here, finder(part), _looker(log, known), _noter(log)
+    peek, quick = log.torch._C._autograd._get_sequence_nr, part.quick
 
     @unseen
-    def run(
-        found: Known,
-        leaf: Leaf,
-        module: Any,
-        args: tuple[Any, ...],
-        kind: tuple[Any, ...],
-        frame: FrameType,
-    ) -> Any:
+    def call(run: Run, module: Any, args: tuple[Any, ...], frame: FrameType) -> Any:
         __tracebackhide__ = True
-        if found.reference() is not module or type(module).forward is not found.forward:
-            return UNLIKE
         try:
-            met = read(leaf, args, module.__dict__["_parameters"])
+            met = look(run, module, args)
             if met is None:
                 return UNLIKE
-            index, begun = enter(leaf, module, kind, met, frame)
+            now = here.now
+            place = *find(frame, now), now.thread, now.module, now.within
         except Exception as error:
             log.stop(error)
             return UNLIKE
         first = peek()
+        quick.inside = now.thread
         try:
             result = original(module, *args)
         except BaseException as error:
-            calls.failed(leaf.op, (), args, {}, frame, (begun, met, first), error)
-            left[index] = log.next_index
+            quick.inside = 0
+            log.try_(note, run, place, met, first, peek(), None, error)
             raise
-        try:
-            last = peek()
-            if type(result) is plain and leaf.fits(result, met, last - first):
-                glance = made_like(result, leaf.output, last)
-                nodes = (last,) if last == first + 1 else (*range(first + 1, last + 1),)
-                made_by(nodes, log.note("call", begun, (glance,), nodes, (), None))
-            else:
-                calls.end(leaf.op, (), (begun, met, first), result)
-        except Exception as error:
-            log.stop(error)
-        left[index] = log.next_index
+        quick.inside = 0
+        log.try_(note, run, place, met, first, peek(), result)
         return result
 
-    return run
+    return call
 
 
-def _reader(log: TorchLog) -> Callable[..., Met | None]:
-    """Return what looks at the tensors of a call; None where one is not as it was."""
-    look, known = log.values.look, log.tensors.rows.get
+def _noter(log: TorchLog) -> Callable[..., None]:
+    """Return what logs a run: as one note, where it was as before."""
+    program, values, calls = log.program, log.values, log.calls
+    tensors, storages, plain = log.tensors, values.storages, log.torch.Tensor
+    raw, lock, made_by = program.raw, log.lock, log.graph.made_by
+
+    def note(
+        run: Run,
+        place: tuple[Any, ...],
+        met: Met,
+        first: int,
+        last: int,
+        result: Any,
+        error: BaseException | None = None,
+    ) -> None:
+        numbers = tensors.count, storages.count  # those of the results come after
+        glances = tuple([glance for _, glance in met])
+        if type(result) is not plain or not run.fits(result, met, last - first):
+            index, rest = log.next_index, (first, *numbers, glances, None)
+            events = run.events(program.value, index, place, *rest)
+            if error is None:
+                differs(run, events[0], place, met, first, result)
+            else:
+                failed(run, events, first, last - first, error)
+            return
+        tensors.count = tensor = numbers[0] + len(run.links)
+        storages.count = storage = numbers[1] + len(run.links)
+        glance = run.links[-1].leaf.like(tensor, storage, result._version, last)
+        with lock:
+            index = log.next_index
+            log.next_index = index + run.size
+            noted = "run", index, run, place, first, *numbers, glances, glance
+            raw.append(noted)
+            if len(raw) > log.most or log.watchful:
+                log.added(index)
+        values.lend(result, glance, noted)
+        made_by(range(first + 1, last + 1), index, run.makers)
+
+    def failed(
+        run: Run, events: list[Event], first: int, count: int, error: BaseException
+    ) -> None:
+        """Log a run that raised, up to the call that did; it had made some nodes."""
+        done, made = run.done(count)
+        tensors.count += done
+        storages.count += done
+        events = events[: run.size - 2 * (len(run.links) - done - 1)]
+        call, begin = cast(Call, events[-1]), cast(ModuleCall, events[0])
+        call.outputs, call.nodes = (), ()
+        call.error = f"{type(error).__name__}: {error}"
+        begin.left = call.index + 1
+        made_by(range(first + 1, first + made + 1), begin.index, run.makers)
+        for event in events:
+            log.append(event)
+
+    def differs(
+        run: Run, begin: Event, place: Any, met: Met, first: int, result: Any
+    ) -> None:
+        """Log a run that gave something else than before."""
+        log.append(begin)
+        if run.row is None:
+            leaf, (code, lasti, thread, _, within) = run.links[0].leaf, place
+            inputs = tuple([glance for _, glance in met])
+            begun = leaf.begun((code, lasti), (thread, begin.index, within), inputs)
+            calls.end(leaf.op, (), (begun, met, first), result)
+        else:
+            log.stop(RuntimeError("a Sequential gave something else than before"))
+        cast(ModuleCall, begin).left = log.next_index
+
+    return note
+
+
+def _looker(log: TorchLog, known: Any) -> Callable[..., Met | None]:
+    """Return what looks at all tensors of a run.
+
+    It finds None where a module or a tensor is not as it was. In the place of what one
+    module gives to the next comes a pair of None.
+    """
+    look, rows = log.values.look, log.tensors.rows.get
     ordinary = {log.torch.Tensor, log.torch.nn.Parameter}
 
-    def read(leaf: Leaf, args: tuple[Any, ...], own: dict[Any, Any]) -> Met | None:
+    def seen(run: Run, module: Any, args: tuple[Any, ...]) -> Met | None:
+        whole = run.known
+        if whole.reference() is not module or type(module).forward is not whole.forward:
+            return None
+        if run.row is None:
+            children: Any = (module,)
+        else:
+            children = module.__dict__["_modules"].values()
+            if len(args) != 1 or len(children) != len(run.links):
+                return None
         met: Met = []
-        for source, like in leaf.wanted:
-            tensor = args[source] if type(source) is int else own[source]
-            row = known(id(tensor), ())
-            if len(row) < SEEN or row[0]() is not tensor:
-                return None
-            # As look() does, but that storages nobody asked for stay as they are.
-            glance = row[2]
+        for child, (before, leaf, training, _) in zip(children, run.links, strict=True):
+            own = child.__dict__
             if (
-                glance[VERSION] != tensor._version
-                or glance[NEEDS] is not tensor.requires_grad
+                known(id(child)) is not before
+                or before.reference() is not child
+                or type(child).forward is not before.forward
+                or own["training"] is not training
+                or is_hooked(own)
             ):
-                glance = look(tensor)
-            if glance[LIKE] != like or type(tensor) not in ordinary:
                 return None
-            met.append((tensor, glance))
+            parameters = own["_parameters"]
+            for source, like in leaf.wanted:
+                if type(source) is not int:
+                    tensor = parameters[source]
+                elif args:
+                    tensor = args[source]
+                else:
+                    met.append(_TO_COME)
+                    continue
+                row = rows(id(tensor), ())
+                if len(row) < SEEN or row[0]() is not tensor:
+                    return None
+                # As look() does, but that storages nobody asked for stay as they are.
+                glance = row[2]
+                if (
+                    glance[VERSION] != tensor._version
+                    or glance[NEEDS] is not tensor.requires_grad
+                ):
+                    glance = look(tensor)
+                if glance[LIKE] != like or type(tensor) not in ordinary:
+                    return None
+                met.append((tensor, glance))
+            args = ()
         return met
 
-    return read
+    return seen
 
 
-def _enterer(
-    part: ModulePart, log: TorchLog
-) -> Callable[..., tuple[int, tuple[Any, ...]]]:
-    """Return what logs that a module is called, and tells how its call begins."""
-    here, rows, find = part.here, part.rows, finder(part)
-
-    def enter(
-        leaf: Leaf, module: Any, kind: tuple[Any, ...], met: Met, frame: FrameType
-    ) -> tuple[int, tuple[Any, ...]]:
-        place, row = here.now, rows[id(module)][1]
-        code, lasti = find(frame, place)
-        row.calls += 1
-        modes, outer = kind[2:], place.module
-        index = log.note("module", code, lasti, place.thread, row.key, *modes, outer)
-        return index, leaf.begun(code, lasti, place, index, met)
-
-    return enter
+def is_hooked(own: dict[str, Any]) -> bool:
+    """Tell whether a module with these attributes has hooks of its own."""
+    return bool(
+        own["_forward_hooks"]
+        or own["_forward_pre_hooks"]
+        or own["_backward_hooks"]
+        or own["_backward_pre_hooks"]
+    )

@@ -3,8 +3,8 @@
 Every step of a loop calls ``Linear`` and ``ReLU`` as the step before did. Where a
 log does not look at values, such a call is learned from; the next one with the same
 kind of inputs runs without our mode on the stack, which costs as much as all else,
-and its result is described by what was learned. Whatever is not as it was goes the
-long way.
+and its result is described by what was learned. A Sequential of such modules runs as
+one. Whatever is not as it was goes the long way.
 """
 
 from __future__ import annotations
@@ -12,11 +12,12 @@ from __future__ import annotations
 import functools
 import sys
 from collections.abc import Sequence
+from threading import get_ident
 from typing import TYPE_CHECKING, Any, cast
 
 from gradviz._capture.loop.base import Anything, unseen
-from gradviz._capture.pytorch.leaf import SEEN, SHAPE, Known, Leaf
-from gradviz._capture.pytorch.leaf_runs import UNLIKE, others_of, runner_of
+from gradviz._capture.pytorch.leaf import SEEN, SHAPE, Known, Leaf, Link, Run
+from gradviz._capture.pytorch.leaf_runs import UNLIKE, is_hooked, others_of, runner_of
 from gradviz._capture.pytorch.values import NEEDS, NODE, STORAGE
 from gradviz.program.noted import Glance, Noted
 
@@ -35,6 +36,7 @@ class TorchLeaves:
         self.torch = torch
         self.log = log
         self._known: dict[int, Known] = {}  # by id of a module
+        self.inside = 0  # the thread of a known run: of modules in it nothing is logged
 
     def forget(self, module: Any) -> None:
         """Learn a module anew: one of its attributes was set."""
@@ -51,13 +53,15 @@ class TorchLeaves:
         depth, at = torch._C._len_torch_function_stack, torch._C._get_function_stack_at
         pop = torch._C._pop_torch_function_stack
         push = torch._C._push_on_torch_function_stack
-        run, others = runner_of(part, log, original), others_of(log)
-        plain = torch.Tensor
+        others, plain = others_of(log), torch.Tensor
+        runs = runner_of(part, log, original, known)
 
         @unseen
         @functools.wraps(original)
         def call(module: Any, *args: Any, **kwargs: Any) -> Any:
             __tracebackhide__ = True
+            if self.inside and self.inside == get_ident():
+                return original(module, *args, **kwargs)
             if type(module) not in forwards or kwargs or not args or not log.brief:
                 return logged(module, *args, **kwargs)
             row = rows(id(args[0])) if type(args[0]) is plain else None
@@ -65,19 +69,24 @@ class TorchLeaves:
                 return logged(module, *args)
             glance, grad, found = row[2], grad_enabled(), known(id(module))
             kind = glance[SHAPE], glance[NEEDS], module.training, grad
-            leaf = None if found is None else found.leaves.get(kind)
-            if leaf is None or type(leaf) is int:
+            run = None if found is None else found.runs.get(kind)
+            if run is None or type(run) is int:
                 index = log.next_index
                 result = logged(module, *args)
-                if grad and (leaf or 0) < _MOST_TRIES:
+                if grad and (run or 0) < _MOST_TRIES:
                     log.try_(learn, module, args, index, kind, result)
                 return result
             count = depth()
-            if not count or at(count - 1) is not mode or others(module):
+            if (
+                not count
+                or at(count - 1) is not mode
+                or is_hooked(module.__dict__)
+                or others()
+            ):
                 return logged(module, *args)
             pop()
             try:
-                result = run(found, leaf, module, args, kind, sys._getframe(1))
+                result = runs(run, module, args, sys._getframe(1))
             finally:
                 push(mode)
             if result is not UNLIKE:
@@ -96,32 +105,70 @@ class TorchLeaves:
         found = self._known.get(id(module))
         if found is None or found.reference() is not module:
             found = self._known[id(module)] = Known(module)
-        leaves = found.leaves
-        if len(leaves) >= _MOST_KINDS:
-            leaves.clear()
-        tries = leaves.get(kind, 0)
-        leaves[kind] = tries + 1 if isinstance(tries, int) else 1
-        if self.log.next_index != index + 2 or "forward" in module.__dict__:
+        runs = found.runs
+        if len(runs) >= _MOST_KINDS:
+            runs.clear()
+        tries = runs.get(kind, 0)
+        runs[kind] = tries + 1 if isinstance(tries, int) else 1
+        if "forward" in module.__dict__:
             return
         self.log.pause()
         try:
-            leaf = self._leaf(module, args, result)
+            count = self.log.next_index - index
+            run = self._run(found, module, args, kind, count, result)
         finally:
             self.log.resume()
-        if leaf is not None:
-            leaves[kind] = leaf
+        if run is not None:
+            runs[kind] = run
 
-    def _leaf(self, module: Any, args: tuple[Any, ...], result: Any) -> Leaf | None:
+    def _run(
+        self,
+        found: Known,
+        module: Any,
+        args: tuple[Any, ...],
+        kind: Any,
+        count: int,
+        result: Any,
+    ) -> Run | None:
+        """Return what a module did, in so many events."""
+        rows = self.log.loop.modules.rows
+        if type(module) is self.torch.nn.Sequential:
+            links = self._links(module, kind, count - 1)
+            row = rows[id(module)][1]
+            return Run(found, links, kind[2], row) if links else None
         events = self.log.program.raw[-2:]
         kinds = [type(each) is tuple and each[0] for each in events]
-        if kinds != ["module", "call"]:
+        if count != 2 or kinds != ["module", "call"]:
             return None
         event, note = cast(list[Noted], events)
         if not self._is_alone(note, event, result):
             return None
         sources = self._sources(note[2][5], module, args)
         leaf = None if sources is None else Leaf(note, sources)
-        return leaf if leaf is not None and leaf.is_whole() else None
+        if leaf is None or not leaf.is_whole():
+            return None
+        link = Link(found, leaf, kind[2], rows[id(module)][1])
+        return Run(found, (link,), kind[2])
+
+    def _links(self, module: Any, kind: Any, count: int) -> tuple[Link, ...]:
+        """Return what each module of a Sequential does; () where one is not known.
+
+        ``count`` is of the events in it.
+        """
+        links: list[Link] = []
+        (shape, needs, _, grad), children = kind, module.__dict__["_modules"].values()
+        for child in children:
+            found = self._known.get(id(child))
+            run = found and found.runs.get((shape, needs, child.training, grad))
+            if not isinstance(run, Run) or run.row is not None:
+                return ()
+            leaf = run.links[0].leaf
+            if links and not leaf.takes(links[-1].leaf.output):
+                return ()
+            links += run.links
+            output = leaf.output
+            shape, needs = output[SHAPE], output[NEEDS]
+        return tuple(links) if count == 2 * len(links) else ()
 
     def _is_alone(self, note: Noted, event: Noted, result: Any) -> bool:
         """Tell whether a module's call made this one call, which gave its result."""

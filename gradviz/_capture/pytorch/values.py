@@ -36,7 +36,8 @@ class TorchValues:
         self.sizes: dict[int, tuple[int, int]] = {}  # storage -> bytes, of an element
         self.loose: set[int] = set()  # storages that change behind their version
         self._outputs: dict[int, Glance] = {}  # by output_key()
-        self._fresh: list[Glance] = []  # outputs that nobody has asked for yet
+        # Outputs that nobody has asked for yet, or the notes of runs that have some.
+        self._fresh: list[tuple[Any, ...]] = []
         self._tensors = log.tensors
         self._rows = log.tensors.rows  # by id: reference, number, the last glance
         self._most = MAX_EVENTS if scan else MOST_WITHOUT_VALUES
@@ -66,8 +67,9 @@ class TorchValues:
     def outputs(self) -> dict[int, Glance]:
         """The outputs of nodes as they were last seen, by :func:`output_key`."""
         outputs, fresh = self._outputs, self._fresh
-        for glance in fresh:
-            outputs[output_key(glance[NODE], glance[NODE + 1])] = glance
+        for each in fresh:
+            for glance in each[2].outputs(each) if each[0] == "run" else (each,):
+                outputs[output_key(glance[NODE], glance[NODE + 1])] = glance
         fresh.clear()
         if len(outputs) > self._most:
             for key in list(outputs)[: self._most // 2]:
@@ -122,33 +124,26 @@ class TorchValues:
             reference = weakref.ref(tensor)
         glance = self._describe(tensor, number, version, scan, node)
         rows[key] = reference, number, glance
-        self._keep(glance)
+        self._keep(None if glance[NODE] is None else glance)
         return glance
 
-    def _keep(self, glance: Glance) -> None:
-        """Make room in the tables for a new result."""
+    def _keep(self, output: tuple[Any, ...] | None) -> None:
+        """Make room in the tables for new results; keep what their nodes gave."""
         if len(self._rows) > self._tensors.room:
             self._tensors.prune()
-        if glance[NODE] is not None:
+        if output is not None:
             fresh = self._fresh
-            fresh.append(glance)
+            fresh.append(output)
             if len(fresh) > self._most:
                 del fresh[: self._most // 2]
 
-    def made_like(self, tensor: Any, known: Glance, node: int) -> Glance:
-        """Describe a new tensor that is as another one was, in memory of its own.
+    def lend(self, tensor: Any, glance: Glance, run: tuple[Any, ...]) -> None:
+        """Know what a run gave by this description.
 
         Its storage has a number but is looked at only when the tensor is met again.
         """
-        tensors, storages = self._tensors, self.storages
-        tensors.count = number = tensors.count + 1
-        storages.count = storage = storages.count + 1
-        _, _, _, a, b, c, d, e, f, g, h, _, i, j = known
-        version = tensor._version
-        glance = number, storage, version, a, b, c, d, e, f, g, h, node, i, j
-        self._rows[id(tensor)] = weakref.ref(tensor), number, glance, True
-        self._keep(glance)
-        return glance
+        self._rows[id(tensor)] = weakref.ref(tensor), glance[0], glance, True
+        self._keep(run)
 
     def _settle(self, tensor: Any, row: tuple[Any, ...]) -> None:
         """Give a storage the number that was set aside for it."""
