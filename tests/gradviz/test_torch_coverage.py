@@ -339,6 +339,18 @@ def test_a_hook_may_get_no_gradient():
     assert not noted(rec.snapshot(), "Something was left out")
 
 
+def test_a_view_that_pytorch_gives_up_is_no_reason_to_stop():
+    with gradviz.record(engine="torch") as rec:
+        base = torch.ones(2, requires_grad=True) * 2
+        with torch.inference_mode():
+            view = base.view(2, 1)
+        base.mul_(2)
+        with pytest.raises(RuntimeError, match="created in inference mode"):
+            view.grad_fn  # noqa: B018
+        base.sum().backward()
+    assert not noted(rec.snapshot(), "Something was left out")
+
+
 class _AddInto(torch.autograd.Function):
     @staticmethod
     def forward(ctx: Any, a: torch.Tensor, b: torch.Tensor) -> torch.Tensor:

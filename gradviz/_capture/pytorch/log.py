@@ -23,7 +23,7 @@ from gradviz._capture.pytorch.hooks import TorchHooks
 from gradviz._capture.pytorch.leaves import TorchLeaves
 from gradviz._capture.pytorch.modes import TorchModes
 from gradviz._capture.pytorch.tracebacks import naming_users, without_our_frames
-from gradviz._capture.pytorch.values import IS_LEAF, TorchValues
+from gradviz._capture.pytorch.values import IS_LEAF, TorchValues, grad_fn_of
 from gradviz.program.events import Backward, Call, Raised
 from gradviz.program.log import MAX_EVENTS, MOST_WITHOUT_VALUES
 from gradviz.program.noted import Glance
@@ -258,7 +258,7 @@ class TorchLog(TorchFrames):
     def glance(self, tensor: Any) -> Glance:
         """Look at a tensor as it is now."""
         glance = self.values.look(tensor)
-        if glance[IS_LEAF] and not tensor.is_leaf:  # what a user's Function returned
+        if glance[IS_LEAF] and grad_fn_of(tensor):  # what a user's Function returned
             glance = self.values.made(tensor)
         return glance
 
