@@ -88,7 +88,7 @@ def runner_of(
 
 def _noter(log: TorchLog) -> Callable[..., None]:
     """Return what logs a run: as one note, where it was as before."""
-    program, values, calls = log.program, log.values, log.calls
+    program, values = log.program, log.values
     tensors, storages, plain = log.tensors, values.storages, log.torch.Tensor
     raw, lock, made_by = program.raw, log.lock, log.graph.made_by
 
@@ -107,9 +107,9 @@ def _noter(log: TorchLog) -> Callable[..., None]:
             index, rest = log.next_index, (first, *numbers, glances, None)
             events = run.events(program.value, index, place, *rest)
             if error is None:
-                differs(run, events[0], place, met, first, result)
+                _log_other(log, run, events[0], place, met, first, result)
             else:
-                failed(run, events, first, last - first, error)
+                _log_failed(log, run, events, first, last - first, error)
             return
         tensors.count = tensor = numbers[0] + len(run.links)
         storages.count = storage = numbers[1] + len(run.links)
@@ -124,37 +124,45 @@ def _noter(log: TorchLog) -> Callable[..., None]:
         values.lend(result, glance, noted)
         made_by(range(first + 1, last + 1), index, run.makers)
 
-    def failed(
-        run: Run, events: list[Event], first: int, count: int, error: BaseException
-    ) -> None:
-        """Log a run that raised, up to the call that did; it had made some nodes."""
-        done, made = run.done(count)
-        tensors.count += done
-        storages.count += done
-        events = events[: run.size - 2 * (len(run.links) - done - 1)]
-        call, begin = cast(Call, events[-1]), cast(ModuleCall, events[0])
-        call.outputs, call.nodes = (), ()
-        call.error = f"{type(error).__name__}: {error}"
-        begin.left = call.index + 1
-        made_by(range(first + 1, first + made + 1), begin.index, run.makers)
-        for event in events:
-            log.append(event)
-
-    def differs(
-        run: Run, begin: Event, place: Any, met: Met, first: int, result: Any
-    ) -> None:
-        """Log a run that gave something else than before."""
-        log.append(begin)
-        if run.row is None:
-            leaf, (code, lasti, thread, _, within) = run.links[0].leaf, place
-            inputs = tuple([glance for _, glance in met])
-            begun = leaf.begun((code, lasti), (thread, begin.index, within), inputs)
-            calls.end(leaf.op, (), (begun, met, first), result)
-        else:
-            log.stop(RuntimeError("a Sequential gave something else than before"))
-        cast(ModuleCall, begin).left = log.next_index
-
     return note
+
+
+def _log_failed(
+    log: TorchLog,
+    run: Run,
+    events: list[Event],
+    first: int,
+    count: int,
+    error: BaseException,
+) -> None:
+    """Log a run that raised, up to the call that did; it had made some nodes."""
+    done, made = run.done(count)
+    log.tensors.count += done
+    log.values.storages.count += done
+    events = events[: run.size - 2 * (len(run.links) - done - 1)]
+    call, begin = cast(Call, events[-1]), cast(ModuleCall, events[0])
+    call.outputs, call.nodes = (), ()
+    call.error = f"{type(error).__name__}: {error}"
+    begin.left = call.index + 1
+    nodes = range(first + 1, first + made + 1)
+    log.graph.made_by(nodes, begin.index, run.makers)
+    for event in events:
+        log.append(event)
+
+
+def _log_other(
+    log: TorchLog, run: Run, begin: Event, place: Any, met: Met, first: int, result: Any
+) -> None:
+    """Log a run that gave something else than before."""
+    log.append(begin)
+    if run.row is None:
+        leaf, (code, lasti, thread, _, within) = run.links[0].leaf, place
+        inputs = tuple([glance for _, glance in met])
+        begun = leaf.begun((code, lasti), (thread, begin.index, within), inputs)
+        log.calls.end(leaf.op, (), (begun, met, first), result)
+    else:
+        log.stop(RuntimeError("a Sequential gave something else than before"))
+    cast(ModuleCall, begin).left = log.next_index
 
 
 def _looker(log: TorchLog, known: Any) -> Callable[..., Met | None]:
