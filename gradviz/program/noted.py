@@ -144,7 +144,7 @@ def _brief(
 
 def _full(thing: Any, known: dict[int, Value]) -> Any:
     """Return an argument with values in place of glances, told by identity."""
-    if type(thing) is tuple:
+    if type(thing) is tuple or type(thing) is list:
         found = known.get(id(thing))
         return tuple([_full(each, known) for each in thing]) if found is None else found
     if type(thing) is dict:

@@ -318,6 +318,6 @@ def test_a_long_recording_forgets_the_storages_of_long_ago(
         for _ in range(300):
             (weight * 2).exp().sum().backward()
         log = recorder._parts[0].recorder.log  # type: ignore[union-attr]
-    assert 0 < len(log.values.sizes) < 500
+    assert 0 < len(log.values.sizes) < 700  # of 1,200
     snapshot = recorder.snapshot()
     assert all(storage.nbytes for storage in snapshot.storages)

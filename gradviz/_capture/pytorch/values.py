@@ -292,7 +292,7 @@ class TorchValues:
             if len(thing) > _LONGEST and not isinstance(thing[0], self.torch.Tensor):
                 thing = thing[:_LONGEST]
             found = [self.argument(each, met) for each in thing]
-            return found if type(thing) is list else tuple(found)  # a key means another
+            return found if type(thing) is list else tuple(found)  # as keys, two things
         return plain(thing, self.torch)
 
 
@@ -316,9 +316,9 @@ def grad_fn_of(tensor: Any) -> Any:
 
 
 def version_of(tensor: Any) -> int:
-    """Return the version of a tensor; 0 for one of inference mode, which has none,
+    """Return the version of a tensor, 0 where there is none.
 
-    and for None, as a hook gets it for a gradient that is not defined.
+    Tensors of inference mode have none, and None, which a hook may get as a gradient.
     """
     try:
         return tensor._version
