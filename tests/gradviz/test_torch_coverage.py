@@ -351,6 +351,14 @@ def test_a_view_that_pytorch_gives_up_is_no_reason_to_stop():
     assert not noted(rec.snapshot(), "Something was left out")
 
 
+def test_a_tensor_that_was_looked_at_may_be_resized():
+    x = torch.ones(1)
+    with gradviz.record(engine="torch"):
+        y = x * 2
+        (y * torch.ones(1, requires_grad=True)).sum().backward()
+        assert y.resize_(2, 2).shape == (2, 2)
+
+
 class _AddInto(torch.autograd.Function):
     @staticmethod
     def forward(ctx: Any, a: torch.Tensor, b: torch.Tensor) -> torch.Tensor:

@@ -6,6 +6,7 @@ import zlib
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
+from gradviz._capture.pytorch.summary import array_of
 from gradviz._capture.pytorch.values import STORAGE
 from gradviz.program.noted import Glance
 from gradviz.program.values import Node, StaleSaved
@@ -78,4 +79,4 @@ class Exports:
             return None
         with self.torch._C.DisableTorchFunction(), self.torch.no_grad():
             data = self.torch.empty(0, dtype=self.torch.uint8).set_(storage)
-            return zlib.crc32(data.numpy())
+            return zlib.crc32(array_of(self.torch, data))

@@ -4,12 +4,38 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+
 from gradviz import ir
 from gradviz._capture._scan import summary_of
 from gradviz._capture._stats import statistics as array_statistics
 from gradviz.program.values import Summary
 
 _SHOWN = 8  # elements written out
+
+
+class _Lent:
+    """A tensor as ``numpy.from_dlpack`` takes it."""
+
+    __slots__ = ("_capsule",)
+
+    def __init__(self, capsule: Any) -> None:
+        self._capsule = capsule
+
+    def __dlpack__(self, **_: Any) -> Any:
+        return self._capsule
+
+    def __dlpack_device__(self) -> tuple[int, int]:
+        return 1, 0  # the CPU
+
+
+def array_of(torch: Any, tensor: Any) -> Any:
+    """Return a tensor of the CPU as an array over its memory.
+
+    ``tensor.numpy()`` does that too, but then nobody may resize the tensor any more.
+    Raises RuntimeError for dtypes that NumPy lacks.
+    """
+    return np.from_dlpack(_Lent(torch._C._to_dlpack(tensor)))
 
 
 def summarize(
@@ -35,7 +61,7 @@ def summarize(
             if data.dtype is torch.bfloat16:
                 data = data.float()
             if data.is_cpu:
-                array = data.resolve_neg().numpy()
+                array = array_of(torch, data.resolve_neg())
                 return summary_of(array), str(array.flat[:_SHOWN].tolist())
             text = str(data.flatten()[:_SHOWN].tolist())
             if data.dtype is torch.bool:
@@ -56,7 +82,7 @@ def statistics(torch: Any, tensor: Any) -> ir.Statistics | None:
         data = tensor.detach().resolve_conj().resolve_neg()
         if data.dtype in (torch.bfloat16, torch.float16):
             data = data.float()
-        return array_statistics(data.cpu().numpy())
+        return array_statistics(array_of(torch, data.cpu()))
 
 
 def _with_statistics(torch: Any, data: Any) -> Summary | None:
