@@ -10,7 +10,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[2]
 PACKAGES = {"gradtape": ROOT / "engine" / "gradtape", "gradviz": ROOT / "gradviz"}
 
-HEAVY = ("IPython", "anywidget", "cupy", "ipywidgets", "plotly", "torch")
+HEAVY = ("IPython", "anywidget", "cupy", "ipywidgets", "numba", "plotly", "torch")
 
 
 @dataclass(frozen=True)

@@ -118,6 +118,7 @@ def test_nothing_heavy_is_imported_at_module_level():
     # A module that only exists for one framework may import it: it is asked for late.
     own = {
         "gradtape._backend._cupy": ("cupy",),
+        "gradtape._backend.compiled._jit": ("numba",),
         "gradviz.magic": ("IPython",),
         "gradviz.widget": ("anywidget", "ipywidgets"),
     }

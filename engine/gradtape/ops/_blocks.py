@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
+from .._backend.compiled import kernel_for
 from .._ownership import fits
 
 BLOCK = 1 << 16
@@ -40,6 +41,28 @@ def want_rows(xp: Any, first: Any, *others: Any) -> bool:
     return want_blocks(xp, first) and all(fits(first, each) for each in others)
 
 
+class _Compiled(NamedTuple):
+    """What does the same as a function of blocks, at once."""
+
+    name: str
+    over: bool
+
+
+_COMPILED: dict[Callable[..., Any], _Compiled] = {}
+
+
+def compiled_as(
+    name: str, over: bool = False
+) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """Name the kernel that does the same; ``over``: over a copy of the first array."""
+
+    def declare(compute: Callable[..., Any]) -> Callable[..., Any]:
+        _COMPILED[compute] = _Compiled(name, over)
+        return compute
+
+    return declare
+
+
 def in_blocks(xp: Any, compute: Callable[..., Any], found: Any, *arrays: Any) -> Any:
     """Fill ``found`` by calls of ``compute(xp, part of found, *parts of arrays)``.
 
@@ -48,9 +71,25 @@ def in_blocks(xp: Any, compute: Callable[..., Any], found: Any, *arrays: Any) ->
     parts = [found, *arrays]
     if all(np.shape(a) == found.shape and a.flags.c_contiguous for a in arrays):
         parts = [a.reshape(-1) for a in parts]
+        if _ran_compiled(compute, found is arrays[0], *parts):
+            return found
     for block in rows_of(xp, *parts):
         compute(xp, *block)
     return found
+
+
+def _ran_compiled(compute: Any, in_place: bool, found: Any, *arrays: Any) -> bool:
+    """Run the kernel that does the same, if there is one; tell whether it ran."""
+    known = _COMPILED.get(compute)
+    run = known and kernel_for(known.name, found, *arrays)
+    if not known or not run:
+        return False
+    if known.over:
+        first, *arrays = arrays
+        if not in_place:
+            np.copyto(found, first)
+    run(found, *arrays)
+    return True
 
 
 def rows_of(xp: Any, first: Any, *others: Any) -> Iterator[list[Any]]:

@@ -12,9 +12,11 @@ Gers et al., 2000: ``c' = f * c + i * g`` and ``h' = o * tanh(c')``.
 
 from __future__ import annotations
 
+from functools import partial
 from math import prod
 from typing import Any, NamedTuple
 
+from .._backend.compiled import kernel_for
 from ._faint import FAINT, multiply
 
 CHUNK = 1 << 18
@@ -87,12 +89,19 @@ def _in_pieces(xp: Any, joined: Any, gates: Any) -> tuple[Any, Any]:
 
     They are (4, pieces, inputs + units + 1, width) and (4, pieces, batch, width).
     """
-    _, entering, units = joined.shape
-    small = units % PIECE == 0 and gates.shape[2] * entering * PIECE <= SMALL
+    cut = _cut(xp, joined, gates.shape[2])
+    pieces = gates.reshape(*gates.shape[:3], -1, cut.shape[3])
+    return cut, pieces.transpose(1, 0, 3, 2, 4)
+
+
+def _cut(xp: Any, matrices: Any, rows: int) -> Any:
+    """Cut (n, entering, units) to (n, pieces, entering, width), for so many rows."""
+    count, entering, units = matrices.shape
+    small = units % PIECE == 0 and rows * entering * PIECE <= SMALL
     width = PIECE if small else units
-    cut = joined.reshape(4, entering, -1, width).swapaxes(1, 2)
-    pieces = gates.reshape(*gates.shape[:3], -1, width).transpose(1, 0, 3, 2, 4)
-    return xp.ascontiguousarray(cut), pieces
+    return xp.ascontiguousarray(
+        matrices.reshape(count, entering, -1, width).swapaxes(1, 2)
+    )
 
 
 def forward(
@@ -110,17 +119,25 @@ def forward(
     states = entered[:, :, inputs:-1]
     states[0], cells[0] = hidden, cell
     joined, pieces = _in_pieces(xp, _joined(xp, weights), tape.gates)
-    rising = tape.gates[:3].swapaxes(0, 1)
-    following = cells[1:], tape.bent, states[1:]
-    one, added = xp.ones((), input.dtype), xp.empty_like(cells[0])
+    run = kernel_for("recurrent.cell", tape.gates, *tape)
+    if run is None:
+        _steps(xp, tape, joined, pieces, inputs)
+    else:
+        for at, (row, raw) in enumerate(zip(entered[:steps], pieces, strict=True)):
+            xp.matmul(row, joined, raw)
+            run(at, *tape, inputs)
+    outputs = xp.ascontiguousarray(states[1:])
+    return outputs, outputs[-1].copy(), cells[-1].copy()
+
+
+def _steps(xp: Any, tape: Tape, joined: Any, pieces: Any, inputs: int) -> None:
+    """Fill the tape step by step; the gates of sigmoids come with the opposite sign."""
+    entered, gates, cells, bents = tape
+    rising = gates[:3].swapaxes(0, 1)
+    following = cells[1:], bents, entered[1:, :, inputs:-1]
+    one, added = xp.ones((), gates.dtype), xp.empty_like(cells[0])
     for row, raw, three, leave, enter, forget, fresh, before, after, bent, state in zip(
-        entered[:steps],
-        pieces,
-        rising,
-        *tape.gates,
-        cells[:-1],
-        *following,
-        strict=True,
+        entered[:-1], pieces, rising, *gates, cells[:-1], *following, strict=True
     ):
         xp.matmul(row, joined, raw)
         xp.exp(three, three)
@@ -132,8 +149,6 @@ def forward(
         xp.add(after, added, after)
         xp.tanh(after, bent)
         xp.multiply(leave, bent, state)
-    outputs = xp.ascontiguousarray(states[1:])
-    return outputs, outputs[-1].copy(), cells[-1].copy()
 
 
 class Incoming(NamedTuple):
@@ -155,25 +170,32 @@ def backward(
     _, steps, batch, units = tape.gates.shape
     inputs = tape.entered.shape[2] - units - 1
     dtype = tape.gates.dtype
-    by_input, by_state = (w.reshape(4, units, -1)[list(_ORDER)] for w in weights[:2])
+    run = kernel_for("recurrent.cell_back", tape.gates, *tape)
+    gates = 4 if run is None else 1  # each apart, or all in one matrix
+    by_input, by_state = (
+        w.reshape(4, units, -1)[list(_ORDER)].reshape(gates, 4 * units // gates, -1)
+        for w in weights[:2]
+    )
     moving = [xp.zeros((batch, units), dtype) for _ in range(2)]  # of h and of c
     for into, given in zip(moving, incoming[1:], strict=True):
         if given is not None:
             into[...] = given
     into_inputs = xp.empty((steps, batch, inputs), dtype) if into_input else None
-    total = xp.zeros((4, units, inputs + units + 1), dtype)
+    back = partial(_steps_back, xp, by_state)
+    if run is not None:
+        back = partial(_compiled_back, xp, run, _cut(xp, by_state, batch))
+    total = xp.zeros((*by_input.shape[:2], inputs + units + 1), dtype)
     length = max(1, CHUNK // max(1, 4 * units * batch))
     for end in range(steps, 0, -length):
         span = slice(max(0, end - length), end)
         given = None if incoming.outputs is None else incoming.outputs[span]
-        slopes = _steps_back(xp, given, tape, span, by_state, moving)
-        slopes = slopes.reshape(4, -1, units)
+        slopes = back(given, tape, span, *moving).reshape(gates, -1, total.shape[1])
         seen = tape.entered[span].reshape(-1, total.shape[2])
         total += multiply(xp.matmul, slopes.swapaxes(1, 2), seen)
         if into_inputs is not None:
             by_gate = multiply(xp.matmul, slopes, by_input)
             xp.add.reduce(by_gate, 0, out=into_inputs[span].reshape(-1, inputs))
-    return (into_inputs, *_parted(xp, total, inputs), *moving)
+    return (into_inputs, *_parted(xp, total.reshape(4, units, -1), inputs), *moving)
 
 
 def _parted(xp: Any, total: Any, inputs: int) -> tuple[Any, Any, Any, Any]:
@@ -208,14 +230,19 @@ def _slopes(xp: Any, tape: Tape, span: slice) -> tuple[Any, Any]:
 
 
 def _steps_back(
-    xp: Any, given: Any, tape: Tape, span: slice, by_state: Any, moving: list[Any]
+    xp: Any,
+    by_state: Any,
+    given: Any,
+    tape: Tape,
+    span: slice,
+    into_hidden: Any,
+    into_cell: Any,
 ) -> Any:
     """Go back over some steps; return the gradients of gates before their functions."""
     found, through = _slopes(xp, tape, span)
     forgets = tape.gates[2, span]
-    into_hidden, into_cell = moving
     by_gate = xp.empty((4, *into_hidden.shape), found.dtype)
-    moved, middle = by_gate[0], into_hidden.size // 2
+    moved = by_gate[0]
     for at in range(found.shape[1] - 1, -1, -1):
         slope = found[:, at]
         leave, rest = slope[0], slope[1:]
@@ -226,9 +253,36 @@ def _steps_back(
         xp.add(into_cell, moved, into_cell)
         xp.multiply(rest, into_cell, rest)
         xp.multiply(into_cell, forgets[at], into_cell)
-        if 0 < abs(into_hidden.item(middle)) < FAINT:
-            parts = xp.matmul(slope.astype("d"), by_state.astype("d"))
-        else:
-            parts = xp.matmul(slope, by_state, by_gate)
-        xp.add.reduce(parts, 0, out=into_hidden)
+        _multiply(xp, into_hidden, slope, by_state, by_gate)
+        xp.add.reduce(by_gate, 0, out=into_hidden)
     return found
+
+
+def _compiled_back(
+    xp: Any,
+    run: Any,
+    by_state: Any,
+    given: Any,
+    tape: Tape,
+    span: slice,
+    into_hidden: Any,
+    into_cell: Any,
+) -> Any:
+    """Do what :func:`_steps_back` does, with all gates of a step in one matrix."""
+    batch, units = into_hidden.shape
+    found = xp.empty((span.stop - span.start, batch, 4 * units), into_hidden.dtype)
+    pieces = into_hidden.reshape(batch, -1, by_state.shape[3]).swapaxes(0, 1)
+    for at in range(len(found) - 1, -1, -1):
+        if given is not None:
+            xp.add(into_hidden, given[at], into_hidden)
+        run(*tape, span.start + at, into_hidden, into_cell, found[at])
+        _multiply(xp, into_hidden, found[at], by_state[0], pieces)
+    return found
+
+
+def _multiply(xp: Any, sample: Any, slope: Any, weight: Any, found: Any) -> None:
+    """Write a product, in float64 where the ``sample`` promises denormal terms."""
+    if 0 < abs(sample.item(sample.size // 2)) < FAINT:
+        found[...] = xp.matmul(slope.astype("d"), weight.astype("d"))
+    else:
+        xp.matmul(slope, weight, found)

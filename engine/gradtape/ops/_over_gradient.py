@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from .._ownership import fits
-from ._blocks import BLOCK, in_blocks
+from ._blocks import BLOCK, compiled_as, in_blocks
 
 
 def times(grad: Any, factor: Any) -> Any:
@@ -43,6 +43,7 @@ def above_zero_only(grad: Any, result: Any) -> Any:
     return grad
 
 
+@compiled_as("pointwise.zero_unless_above")
 def _zero_unless_above(xp: Any, grad: Any, result: Any) -> None:
     bits = grad.view("int32" if grad.itemsize == 4 else "int64")
     kept = (result <= 0).view(np.int8)

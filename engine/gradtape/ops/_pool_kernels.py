@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from .._backend.compiled import kernel_for
 from ._windows import Sizes, Window, padded, volume
 
 
@@ -17,6 +18,9 @@ def trailing(window: Window, spatial: Sizes, outputs: Sizes) -> Sizes:
         spatial, outputs, window.stride, window.padding, window.reach, strict=True
     )
     return tuple(max(p, (n - 1) * s + r - size - p) for size, n, s, p, r in each)
+
+
+_FOUR = Window((2, 2), (2, 2), (0, 0), (1, 1))
 
 
 def _lowest(xp: Any, dtype: Any) -> Any:
@@ -30,6 +34,11 @@ def largest(xp: Any, array: Any, window: Window, ceil_mode: bool) -> tuple[Any, 
     """
     spatial = array.shape[2:]
     outputs = window.outputs(spatial, ceil_mode)
+    whole = all(2 * n <= size for n, size in zip(outputs, spatial, strict=False))
+    if window == _FOUR and whole:
+        run = kernel_for("pooling.largest_of_four", array)
+        if run is not None:
+            return _in_planes(xp, run, array, outputs)
     after = trailing(window, spatial, outputs)
     wide = padded(xp, array, window.padding, after, _lowest(xp, array.dtype))
     taps = window.taps(outputs)
@@ -53,6 +62,14 @@ def largest(xp: Any, array: Any, window: Window, ceil_mode: bool) -> tuple[Any, 
             values = wide[(slice(None), slice(None), *seen)]
             chosen[xp.isnan(values)] = number
     return best, _indices(xp, chosen, window, spatial, outputs)
+
+
+def _in_planes(xp: Any, run: Any, array: Any, outputs: Sizes) -> tuple[Any, Any]:
+    """Run a compiled kernel over all planes; return values and indices."""
+    shape = (*array.shape[:2], *outputs)
+    found, indices = xp.empty(shape, array.dtype), xp.empty(shape, xp.int64)
+    run(*(a.reshape(-1, *a.shape[2:]) for a in (found, indices, array)))
+    return found, indices
 
 
 def _indices(
@@ -102,6 +119,19 @@ def scatter(
         found = xp.zeros(total, values.dtype)
         found[linear] = flat
     return found.reshape(shape)
+
+
+def scatter_largest(
+    xp: Any, values: Any, indices: Any, shape: Sizes, dims: int, overlap: bool
+) -> Any:
+    """Do what :func:`scatter` does for the places that a pooling has found."""
+    found = xp.empty(shape, values.dtype)
+    run = kernel_for("pooling.scatter", found, values)
+    if run is None or not indices.flags.carray:
+        return scatter(xp, values, indices, shape, dims, overlap)
+    planes = volume(shape[:-dims])
+    run(*(a.reshape(planes, -1) for a in (found, values, indices)))
+    return found
 
 
 def gather(xp: Any, planes: Any, indices: Any, dims: int) -> Any:

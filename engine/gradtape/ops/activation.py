@@ -10,7 +10,7 @@ from .._define import Array, op, pointwise
 from .._dtypes import DTYPE_OF
 from .._inplace import inplace
 from .._node_layout import LARGE
-from ._blocks import in_blocks, want_blocks
+from ._blocks import compiled_as, in_blocks, want_blocks
 from ._once import rounded_once
 from ._operand import HIDDEN, POINTWISE, kind_of
 from ._over_gradient import above_zero_only, alike
@@ -80,6 +80,7 @@ def _sigmoid(xp: Any, self: Any) -> Any:
     return _over_one_plus_exp(xp, found)
 
 
+@compiled_as("pointwise.sigmoid")
 def _sigmoid_into(xp: Any, found: Any, x: Any) -> None:
     _over_one_plus_exp(xp, xp.negative(x, found))
 
@@ -126,6 +127,7 @@ def _sigmoid_backward(xp: Any, grad: Any, output: Any) -> Any:
 _in_single = rounded_once(_sigmoid_backward)
 
 
+@compiled_as("pointwise.sigmoid_slope", over=True)
 def _times_slope(xp: Any, found: Any, grad: Any, output: Any) -> None:
     """Multiply a gradient by the slope of sigmoid; ``found`` may be the gradient."""
     slope = xp.subtract(1, output)

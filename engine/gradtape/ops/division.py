@@ -13,7 +13,7 @@ from .._inplace import in_place
 from .._sparse import SparseArray
 from .._sparse_products import floored
 from .._tensor import Tensor
-from ._blocks import in_blocks, want_rows
+from ._blocks import compiled_as, in_blocks, want_rows
 from ._operand import (
     HIDDEN,
     POINTWISE,
@@ -105,6 +105,7 @@ def _into_divisor(F: Any, grad: Any, self: Any, other: Any) -> Any:
     return -grad * F.conj(found / other)
 
 
+@compiled_as("pointwise.divisor_slope")
 def _into_divisor_block(xp: Any, found: Any, grad: Any, self: Any, other: Any) -> None:
     xp.divide(self, -other, found)
     xp.divide(found, other, found)

@@ -12,6 +12,7 @@ from ._pool_kernels import (
     gather,
     largest,
     scatter,
+    scatter_largest,
 )
 from ._select import check_floating
 from ._windows import Sizes, Window
@@ -122,7 +123,7 @@ def _max_pool_backward(
     overlap: bool,
 ) -> Any:
     """Send each window's gradient to its largest value."""
-    return scatter(xp, grad_output, indices, self.shape, dims, overlap)
+    return scatter_largest(xp, grad_output, indices, self.shape, dims, overlap)
 
 
 @op(

@@ -9,7 +9,7 @@ import numpy as np
 from .._define import Array, op, pointwise
 from .._inplace import inplace
 from .._node_layout import LARGE
-from ._blocks import in_blocks, want_blocks
+from ._blocks import compiled_as, in_blocks, want_blocks
 from ._once import rounded_once
 from ._operand import POINTWISE, aliases, is_complex, leaves_out
 
@@ -161,6 +161,7 @@ def _tanh_backward(xp: Any, grad: Any, output: Any) -> Any:
 _in_single = rounded_once(_tanh_backward)
 
 
+@compiled_as("pointwise.tanh_slope", over=True)
 def _times_slope(xp: Any, found: Any, grad: Any, output: Any) -> None:
     """Multiply a gradient by the slope of tanh; ``found`` may be the gradient."""
     slope = output * output

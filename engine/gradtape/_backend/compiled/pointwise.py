@@ -1,0 +1,46 @@
+"""Functions of each element, and their slopes, over flat arrays.
+
+``found`` is written; what a kernel of slopes finds there is the gradient.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ._jit import kernel
+from .functions import ONE, exp
+
+_ZERO = np.float32(0)
+_TWO, _THREE = "f4[::1], f4[::1]", "f4[::1], f4[::1], f4[::1]"
+
+
+@kernel(_TWO)
+def sigmoid(found: Any, x: Any) -> None:
+    for i in range(found.size):
+        found[i] = ONE / (ONE + exp(-x[i]))
+
+
+@kernel(_TWO)
+def sigmoid_slope(found: Any, y: Any) -> None:
+    for i in range(found.size):
+        found[i] *= (ONE - y[i]) * y[i]
+
+
+@kernel(_TWO)
+def tanh_slope(found: Any, y: Any) -> None:
+    for i in range(found.size):
+        found[i] *= ONE - y[i] * y[i]
+
+
+@kernel(_TWO)
+def zero_unless_above(found: Any, y: Any) -> None:
+    for i in range(found.size):
+        found[i] = _ZERO if y[i] <= _ZERO else found[i]
+
+
+@kernel(f"{_THREE}, f4[::1]")
+def divisor_slope(found: Any, grad: Any, x: Any, y: Any) -> None:
+    for i in range(found.size):
+        found[i] = x[i] / -y[i] / y[i] * grad[i]
