@@ -85,9 +85,9 @@ def _ran_compiled(compute: Any, in_place: bool, found: Any, *arrays: Any) -> boo
     if not known or not run:
         return False
     if known.over:
-        first, *arrays = arrays
         if not in_place:
-            np.copyto(found, first)
+            np.copyto(found, arrays[0])
+        arrays = arrays[1:]
     run(found, *arrays)
     return True
 

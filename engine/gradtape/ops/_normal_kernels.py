@@ -2,32 +2,12 @@
 
 from __future__ import annotations
 
-from math import sqrt
 from typing import Any
 
 import numpy as np
 
-from ._blocks import in_blocks
-
-# erf(x) = tanh(x * p(x * x)). The polynomial p was fitted, by least squares with
-# weights raised where the error was largest, on 0 < x < 4, beyond which erf is 1. Its
-# relative error there is 9.5e-8 at most; computed in float32, 2.5e-7. It stays above
-# its first value for all x. In terms of x / sqrt(2) it begins as gelu's well-known
-# approximation does (Hendrycks and Gimpel, 2016).
-_TERMS = (
-    1.418930035180517e-07,
-    -5.669015903618716e-06,
-    8.763979723337874e-05,
-    -6.197893943881161e-04,
-    -1.9182711614320518e-04,
-    1.0276905486602805e-01,
-    1.1283792743384782,
-)
-_GELU_TERMS = tuple(
-    term * sqrt(0.5) * 0.5**power
-    for term, power in zip(_TERMS, range(len(_TERMS) - 1, -1, -1), strict=True)
-)
-_INV_ROOT_TAU = 0.3989422804014327
+from .._normal_terms import ERF_TERMS, GELU_TERMS, INV_ROOT_TAU
+from ._blocks import compiled_as, in_blocks
 
 
 def serves(array: Any, shape: tuple[int, ...] | None = None) -> bool:
@@ -62,7 +42,7 @@ def erf(xp: Any, x: Any) -> Any:
 
 
 def _erf(xp: Any, found: Any, x: Any) -> None:
-    _bent(xp, _TERMS, x, x * x, found)
+    _bent(xp, ERF_TERMS, x, x * x, found)
 
 
 def gelu(xp: Any, x: Any) -> Any:
@@ -70,9 +50,10 @@ def gelu(xp: Any, x: Any) -> Any:
     return in_blocks(xp, _gelu, xp.empty(x.shape, x.dtype), x)
 
 
+@compiled_as("pointwise.gelu")
 def _gelu(xp: Any, found: Any, x: Any) -> None:
     one, half = _constants(xp, 1, 0.5)
-    _bent(xp, _GELU_TERMS, x, x * x, found)
+    _bent(xp, GELU_TERMS, x, x * x, found)
     xp.add(found, one, found)
     xp.multiply(found, x, found)
     xp.multiply(found, half, found)
@@ -89,11 +70,12 @@ def gelu_backward(xp: Any, grad: Any, x: Any, found: Any = None) -> Any:
     return in_blocks(xp, _gelu_backward, found, grad, x)
 
 
+@compiled_as("pointwise.gelu_slope", over=True)
 def _gelu_backward(xp: Any, found: Any, grad: Any, x: Any) -> None:
-    one, half, down, scale = _constants(xp, 1, 0.5, -0.5, _INV_ROOT_TAU)
+    one, half, down, scale = _constants(xp, 1, 0.5, -0.5, INV_ROOT_TAU)
     square = x * x
     slope = xp.empty_like(x)
-    _bent(xp, _GELU_TERMS, x, square, slope)
+    _bent(xp, GELU_TERMS, x, square, slope)
     xp.add(slope, one, slope)
     xp.multiply(slope, half, slope)
     xp.multiply(square, down, square)

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import functools
 import os
+import sys
 from collections.abc import Callable
 from importlib import import_module
 from importlib.util import find_spec
@@ -51,7 +52,8 @@ def _is_served(array: Any) -> bool:
 
 @functools.cache
 def _compiled(name: str) -> Callable[..., Any] | None:
-    if find_spec("numba") is None:
+    hidden = "numba" in sys.modules and not sys.modules["numba"]  # by a None there
+    if hidden or find_spec("numba") is None:
         switch.on = False
         return None
     family, _, function = name.partition(".")

@@ -9,10 +9,11 @@ from typing import Any
 
 import numpy as np
 
+from ..._normal_terms import INV_ROOT_TAU
 from ._jit import kernel
-from .functions import ONE, exp
+from .functions import HALF, ONE, ZERO, exp, normal_share
 
-_ZERO = np.float32(0)
+_INV_ROOT_TAU = np.float32(INV_ROOT_TAU)
 _TWO, _THREE = "f4[::1], f4[::1]", "f4[::1], f4[::1], f4[::1]"
 
 
@@ -37,10 +38,23 @@ def tanh_slope(found: Any, y: Any) -> None:
 @kernel(_TWO)
 def zero_unless_above(found: Any, y: Any) -> None:
     for i in range(found.size):
-        found[i] = _ZERO if y[i] <= _ZERO else found[i]
+        found[i] = ZERO if y[i] <= ZERO else found[i]
 
 
 @kernel(f"{_THREE}, f4[::1]")
 def divisor_slope(found: Any, grad: Any, x: Any, y: Any) -> None:
     for i in range(found.size):
         found[i] = x[i] / -y[i] / y[i] * grad[i]
+
+
+@kernel(_TWO)
+def gelu(found: Any, x: Any) -> None:
+    for i in range(found.size):
+        found[i] = x[i] * normal_share(x[i])
+
+
+@kernel(_TWO)
+def gelu_slope(found: Any, x: Any) -> None:
+    for i in range(found.size):
+        density = exp(x[i] * x[i] * -HALF) * _INV_ROOT_TAU
+        found[i] *= normal_share(x[i]) + x[i] * density
