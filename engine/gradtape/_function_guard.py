@@ -110,9 +110,16 @@ class Entry:
 _ENTRY = "the entry"
 
 
-def _asking(*args: Any, **kwargs: Any) -> Any:
-    entry: Any = "the entry"
-    return entry(args, kwargs)
+def _asking_of(free: Any) -> FunctionType:
+    def asking(*args: Any, **kwargs: Any) -> Any:
+        entry: Any = "the entry"
+        return entry(args, kwargs)
+        return free
+
+    return asking  # type: ignore[return-value]
+
+
+_ASKING = _asking_of(None).__code__
 
 
 def guard(function: FunctionType, shown: Any, **facts: bool) -> None:
@@ -125,14 +132,17 @@ def guard(function: FunctionType, shown: Any, **facts: bool) -> None:
 
 
 def _code_for(entry: Entry, before: CodeType) -> CodeType:
-    code = _asking.__code__
     constants = tuple(
         entry if isinstance(each, str) and each == _ENTRY else each
-        for each in code.co_consts
+        for each in _ASKING.co_consts
     )
-    return code.replace(
+    # The closure stays, unused, but whoever lists the locals of a frame reads it: the
+    # first instruction copies its cells there, and its argument says how many.
+    copy, _, *rest = _ASKING.co_code
+    return _ASKING.replace(
+        co_code=bytes((copy, len(before.co_freevars), *rest)),
         co_consts=constants,
-        co_freevars=before.co_freevars,  # unused, but the closure stays
+        co_freevars=before.co_freevars,
         co_name=before.co_name,
         co_qualname=before.co_qualname,
     )

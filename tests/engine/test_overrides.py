@@ -295,6 +295,22 @@ def test_every_function_that_asks_can_be_answered_for():
         asked.clear()
 
 
+def test_frames_of_functions_that_ask_can_be_read():
+    """Debuggers and pytest list the locals of every frame that an error went by."""
+
+    class Refusing:
+        @classmethod
+        def __torch_function__(
+            cls, func: Any, types: Any, args: Any = (), kwargs: Any = None
+        ) -> Any:
+            raise ValueError(func.__name__)
+
+    with pytest.raises(ValueError, match="tensordot") as caught:
+        gradtape.tensordot(Refusing(), Refusing())
+    shown = [dict(entry.frame.f_locals) for entry in caught.traceback]
+    assert any(len(each.get("args", ())) == 2 for each in shown)
+
+
 def test_asking_leaves_signatures_and_results_as_they_are():
     import inspect
 
