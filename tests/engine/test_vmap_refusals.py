@@ -88,6 +88,10 @@ TAKEN: dict[str, Program] = {
         lambda y, w: y[:1].copy_(w[:1]), (x.clone(), x), (x.clone(), x)
     )[1],
     "a Function with a rule": lambda t, x, z: doubling(t, generate_vmap_rule=True)(x),
+    "NumPy in a Function with a rule": lambda t, x, z: _doubling_by_numpy(t)(x),
+    "NumPy in the gradient of one": lambda t, x, z: t.func.grad(
+        lambda y: _doubling_by_numpy(t)(y * y).sum()
+    )(x),
     "shapes from outside": lambda t, x, z: x * z.nonzero().sum() + z.unique(),
     "selected with a mask from outside": lambda t, x, z: x.masked_select(z > 0),
     "item from outside": lambda t, x, z: x * z.sum().item(),
@@ -114,6 +118,17 @@ def doubling(t: Any, forward: Any = lambda x: x * 2, **members: Any) -> Any:
     """Return a Function's apply, and let the Function have more members."""
     members.setdefault("setup_context", staticmethod(lambda ctx, inputs, output: None))
     return make(t, forward, lambda ctx, grad: grad * 2, **members).apply
+
+
+def _doubling_by_numpy(t: Any) -> Any:
+    def forward(x: Any) -> Any:
+        return t.tensor(x.numpy() * 2)
+
+    def rule(info: Any, dims: Any, x: Any) -> Any:
+        return apply(x), dims[0]
+
+    apply = doubling(t, staticmethod(forward), vmap=staticmethod(rule))
+    return apply
 
 
 def outcome(e: Engine, program: Program, **options: Any) -> Any:

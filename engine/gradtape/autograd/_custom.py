@@ -64,7 +64,10 @@ def _forward(
 ) -> Any:
     """Call the user's forward, with recording and forward mode off."""
     grad, enabled, duals, profile = now.grad, now.forward, now.duals, now.profile
+    watch = now.watch
     now.grad = now.forward = False
+    if watch is not None and not cls.generate_vmap_rule:
+        now.watch = None  # batches go to the class's own rule: forward may use NumPy
     if duals is not None:
         now.settle()
     event = None if profile is None else profile.begin(node.op_name, inputs=args)
@@ -72,10 +75,11 @@ def _forward(
         if not separate:
             return cls.forward(node, *args)
         returned = cls.forward(*args)
+        now.watch = watch
         cls.setup_context(node, args, returned)
         return returned
     finally:
-        now.grad, now.forward = grad, enabled
+        now.grad, now.forward, now.watch = grad, enabled, watch
         if duals is not None:
             now.settle()
         if profile is not None and event is not None:
