@@ -29,6 +29,20 @@ def shy(t: Any) -> Any:
 
 
 @pytest.mark.parametrize("kind", [silent, shy])
+def test_a_tensor_made_of_a_tensor_is_a_view_with_its_history(kind: Any) -> None:
+    def program(t: Any) -> Any:
+        start = t.ones(2, requires_grad=True)
+        made = kind(t)(start * 2)
+        (made.as_subclass(t.Tensor) ** 2).sum().backward()
+        base = t.zeros(2)
+        part = kind(t)(base)
+        shared = part._base is base, made.grad_fn.name(), t.Tensor(start).is_leaf
+        return start.grad, shared
+
+    assert_same(program)
+
+
+@pytest.mark.parametrize("kind", [silent, shy])
 @pytest.mark.parametrize(
     "make",
     [

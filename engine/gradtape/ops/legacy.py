@@ -35,6 +35,8 @@ from ._place import made
 from .build import array_from
 from .convert import cast
 from .create import empty
+from .order import _alias
+from .subclasses import retyped
 
 _OPTIONS = (
     "TensorOptions(dtype={}, device=cpu, layout=Strided, requires_grad=false (default),"
@@ -52,7 +54,7 @@ def legacy_new(given: tuple[Any, ...], kind: DType) -> Tensor:
     data = given[0]
     if len(given) == 1 and isinstance(data, Tensor):
         with DisableTorchFunctionSubclass():  # the class asked for is the one to get
-            return data.detach()
+            return _alias(data)
     if len(given) == 1 and isinstance(data, UntypedStorage | TypedStorage):
         return _over_storage(data, kind)
     if len(given) == 1 and isinstance(data, str):
@@ -108,13 +110,7 @@ def _new_tensor(cls: type[Tensor], *given: Any, **named: Any) -> Tensor:
         )
     _check_device(named)
     found = legacy_new(given or tuple(named.values()), get_default_dtype())
-    if cls is Tensor:
-        return found
-    twin = object.__new__(cls)
-    for name in Tensor.__slots__:
-        if not name.startswith("__"):
-            setattr(twin, name, getattr(found, name))
-    return twin
+    return found if cls is Tensor else retyped(found, cls)
 
 
 Tensor.__new__ = _new_tensor  # type: ignore[assignment]
