@@ -84,12 +84,16 @@ def batch_forward(
         var = _channel_dot(xp, centred, centred) / flat.dtype.type(count)
         _move(moving[0], mean, momentum)
         _move(moving[1], var * (count / max(count - 1, 1)), momentum)
-        invstd = 1 / xp.sqrt(var + flat.dtype.type(eps))
+        kind = input.dtype if weight is None else weight.dtype
+        invstd = _cast(1 / xp.sqrt(var + flat.dtype.type(eps)), kind)
+        if kind.itemsize == 2:  # what backward is going to read is used here, too
+            mean = _cast(mean, kind)
+            centred = flat - _wide(mean)[:, None]
     else:
         mean = _wide(running_mean)
         invstd = 1 / xp.sqrt(_wide(running_var) + eps)
         centred = flat - mean[:, None]
-    scale = invstd if weight is None else invstd * weight
+    scale = _wide(invstd) if weight is None else _wide(invstd) * weight
     found = xp.multiply(centred, scale[:, None], centred)
     if bias is not None:
         xp.add(found, _wide(bias)[:, None], found)
@@ -121,7 +125,9 @@ def batch_backward(
     into_input: bool,
 ) -> tuple[Any, Any, Any]:
     """Return the gradients of input, weight and bias."""
-    if not training:
+    if training:
+        mean, invstd = _wide(mean), _wide(invstd)
+    else:
         mean = _wide(running_mean)
         invstd = 1 / xp.sqrt(_wide(running_var) + eps)
     flat, outer = _by_channel(_dense(xp, input)), _by_channel(_dense(xp, grad))

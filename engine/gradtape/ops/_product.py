@@ -19,13 +19,17 @@ _TOO_MANY_DIMENSIONS = (
 
 
 def product(xp: Any, left: Any, right: Any, name: str) -> Any:
+    """Multiply with BLAS; what 16-bit floats give is rounded once."""
+    return wide_product(xp, left, right, name).astype(left.dtype, copy=False)
+
+
+def wide_product(xp: Any, left: Any, right: Any, name: str) -> Any:
     """Multiply with BLAS. 16-bit floats are multiplied as float32, as PyTorch does."""
     kind = left.dtype.kind
     if kind == "b":
         raise NotImplementedError(f"\"{name}\" not implemented for 'Bool'")
     if left.dtype.itemsize == 2 and kind in "fV":
-        wide = xp.matmul(left.astype("float32"), right.astype("float32"))
-        return wide.astype(left.dtype)
+        return xp.matmul(left.astype("float32"), right.astype("float32"))
     if left.ndim == right.ndim == 2:
         return multiply(xp.dot, left, right)
     if left.ndim <= 2:

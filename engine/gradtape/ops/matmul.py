@@ -24,6 +24,7 @@ from ._product import (
     product,
     scaled,
     suit_blas,
+    wide_product,
 )
 
 _DOT_DTYPE = "result dtype {out} does not match input dtype {result}"
@@ -116,19 +117,21 @@ def addmm(
         )
     check_matrices(mat1, mat2)
     check_expandable(self, (mat1.shape[0], mat2.shape[1]))
-    return added(xp, self, product(xp, mat1, mat2, "addmm_impl_cpu_"), beta, alpha)
+    return added(xp, self, wide_product(xp, mat1, mat2, "addmm_impl_cpu_"), beta, alpha)
 
 
 def added(xp: Any, self: Any, found: Any, beta: Any, alpha: Any) -> Any:
-    """Return ``beta * self + alpha * found``, computed in the memory of ``found``."""
-    dtype = found.dtype
+    """Return ``beta * self + alpha * found``, computed in the memory of ``found``.
+
+    The result is rounded to the type of ``self``, which may be narrower.
+    """
+    wide = found.dtype
     if alpha != 1:
-        xp.multiply(found, dtype.type(alpha), found)
-    if beta == 1:
-        xp.add(found, self, found)
-    elif beta != 0:  # 0 * nan would spread
-        xp.add(found, xp.multiply(self, dtype.type(beta)), found)
-    return found
+        xp.multiply(found, wide.type(alpha), found)
+    if beta != 0:  # 0 * nan would spread
+        term = self.astype(wide, copy=False)
+        xp.add(found, term if beta == 1 else term * wide.type(beta), found)
+    return found.astype(self.dtype, copy=False)
 
 
 def _plain_name(array: Any) -> str:
@@ -167,7 +170,8 @@ def addmv(
     _check_matrix_vector(mat, vec, self)
     if self.ndim and self.size not in (1, mat.shape[0]):
         raise _size_mismatch(self.size, mat, vec)
-    return added(xp, self, product(xp, mat, vec, "addmv_impl_cpu"), beta, alpha)
+    found, kind = wide_product(xp, mat, vec, "addmv_impl_cpu"), mat.dtype.type
+    return added(xp, self, found, kind(beta), kind(alpha))
 
 
 def _check_matrix_vector(mat: Any, vec: Any, self: Any) -> None:
@@ -269,7 +273,7 @@ def baddbmm(
     if not self.dtype == batch1.dtype == batch2.dtype:
         kinds = [CPP_TYPE[DTYPE_OF[each.dtype]] for each in (self, batch1, batch2)]
         raise RuntimeError(_THREE_DTYPES.format(*kinds))
-    return added(xp, self, product(xp, batch1, batch2, "baddbmm"), beta, alpha)
+    return added(xp, self, wide_product(xp, batch1, batch2, "baddbmm"), beta, alpha)
 
 
 def _each(F: Any, grad: Any, shape: Any) -> Any:
@@ -308,8 +312,13 @@ def addbmm(
         )
     if batch1.dtype.kind == "b":
         raise NotImplementedError("\"addmm_impl_cpu_\" not implemented for 'Bool'")
-    found = product(xp, batch1, batch2, "addbmm").sum(0, dtype=batch1.dtype)
-    return added(xp, self, found, beta, alpha)
+    if batch1.dtype.itemsize > 2 or not len(batch1):
+        found = product(xp, batch1, batch2, "addbmm").sum(0, dtype=batch1.dtype)
+        return added(xp, self, found, beta, alpha)
+    for left, right in zip(batch1, batch2, strict=True):  # each sum is rounded
+        self = added(xp, self, wide_product(xp, left, right, "addbmm"), beta, alpha)
+        beta = 1
+    return self
 
 
 inplace("addbmm", "addmm", "addmv", "baddbmm")

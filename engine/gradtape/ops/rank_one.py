@@ -47,7 +47,8 @@ def addr(
     beta, alpha = in_range(beta, kind), in_range(alpha, kind)
     self, vec1, vec2 = (a.astype(kind.numpy, copy=False) for a in (self, vec1, vec2))
     into = array_like(xp, self) if self.shape == size else None
-    return added(xp, self, xp.multiply(vec1[:, None], vec2, into), beta, alpha)
+    vec1 = vec1 if alpha == 1 else vec1 * kind.numpy.type(alpha)
+    return added(xp, self, xp.multiply(vec1[:, None], vec2, into), beta, 1)
 
 
 inplace("addr")

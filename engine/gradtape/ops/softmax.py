@@ -20,6 +20,7 @@ from ._operand import not_implemented
 from ._product import scalar_name
 from ._signature import numpy_names
 from ._sums import inner_sums
+from .special_kernels import widened
 
 
 def _shifted(
@@ -159,13 +160,17 @@ def _softmax_backward_data(xp: Any, grad_output: Array, output: Array, dim: int)
     method=False,
     function=False,
 )
-@rounded_once
 def _log_softmax(xp: Any, self: Array, dim: int) -> Any:
-    found, axis = _shifted(xp, self, dim, "log_softmax")
-    if not found.size:
-        return found
-    total = _total(xp, xp.exp(found), axis)
-    return xp.subtract(found, xp.log(total), found)
+    found, axis = _shifted(xp, widened(self), dim, "log_softmax")
+    if found.size:
+        total, wide = _total(xp, xp.exp(found), axis), found.dtype
+        if axis == self.ndim - 1:  # where PyTorch keeps both in the elements' type
+            total = total.astype(self.dtype, copy=False).astype(wide, copy=False)
+            logarithm = xp.log(total).astype(self.dtype, copy=False)
+        else:
+            logarithm = xp.log(total)
+        xp.subtract(found, logarithm.astype(wide, copy=False), found)
+    return found.astype(self.dtype, copy=False)
 
 
 @op(
