@@ -75,7 +75,9 @@ def compile_function(
     made: dict[str, Any] = {}
     code = compile(factory, f"<gradtape op {name}>", "exec")
     exec(code, record.kernel.__globals__, made)
-    return made["make"](**scope)
+    function = made["make"](**scope)
+    function.__qualname__ = name  # what Python calls it when arguments are missing
+    return function
 
 
 _SECOND_NAMES = {"dim": "axis", "keepdim": "keepdims"}

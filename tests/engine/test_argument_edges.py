@@ -24,6 +24,43 @@ t._int_mm(i[0], i)
 t._int_mm(i, i.t(), out=t.empty(2, 2, dtype=t.int32))
 t._int_mm(i, i.t(), out=t.empty(2, 2))
 t._int_mm(i, i.t(), out=t.empty(1, 2, dtype=t.int32))
+m @ 3
+3 @ m
+t.tensordot(x, x)
+t.tensordot(x, x, t.tensor(1))
+t.tensordot(x, x, t.tensor(-1))
+t.tensordot(m, y, t.tensor([[0], [0]]))
+t.tensordot(m, y, t.tensor([1, 1, 1]))
+t.tensordot(m, y, ([0, 1], [0]))
+t.tensordot(m, y, ([2], [0]))
+t.tensordot(m, m, ([0, 0], [0, 0]))
+t.tensordot(x[0], x[0], ([0], [0]))
+t.tensordot(m, y, (0, 0))
+t.tensordot(m, y, 0.5)
+t.tensordot(m, m.int(), 1)
+t.tensordot(y, y, 1)
+"""
+
+REDUCTIONS = """
+y.sum(0, keepdim=1)
+y.mean(0, keepdim=2)
+y.amax(0, keepdim=None)
+y.max(0, keepdim=1)
+y.prod(0, keepdim=1)
+y.nansum(0, keepdim=1)
+y.logsumexp(0, keepdims=1)
+y.sum(0, keepdim=np.True_)
+t.arange(step=2)
+y.split([1, "a"], 1)
+y.split(1.5)
+t.split(y)
+t.layer_norm(y, 3)
+t.nn.functional.rms_norm(y, (3.0,))
+y[None, :, :, None].squeeze(0, 3).shape
+y[None, :, :, None].squeeze(0, 0)
+y[None, :, :, None].squeeze(0, 4)
+y[None, :, :, None].squeeze_(0, -1).shape
+y[0, 0].to(t.uint8).index_add(0, t.tensor([0]), t.tensor(3, dtype=t.uint8), alpha=-1)
 """
 
 NORMS = """
@@ -65,6 +102,7 @@ t.einsum(y, [0, 1], [1])
 COUNTS = """
 t.ones(2, 0, 4).kthvalue(1, 1)
 t.ones(0).kthvalue(1)
+t.histogram(y)
 t.histogramdd(t.ones(3, 0), bins=[])
 t.histogramdd(t.ones(0, 2), bins=[2, 3])
 t.histc(t.tensor([1, 0]), 4, 5, 1)
@@ -89,7 +127,9 @@ i = t.tensor([[1, 100, 3], [5, 6, 127]], dtype=t.int8)
 
 @pytest.mark.parametrize(
     "line",
-    f"{PRODUCTS}{NORMS}{EINSUM}{COUNTS}".replace("\n\n", "\n").strip().split("\n"),
+    f"{PRODUCTS}{REDUCTIONS}{NORMS}{EINSUM}{COUNTS}".replace("\n\n", "\n")
+    .strip()
+    .split("\n"),
 )
 def test_arguments_at_the_edges(line: str) -> None:
     check_line(line, SETUP)

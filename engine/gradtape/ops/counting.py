@@ -137,7 +137,7 @@ def _counted(xp: Any, values: Any, bins: int, ends: tuple[float, float]) -> Any:
 @method(function=True)
 def histogram(
     input: Tensor,
-    bins: Any,
+    bins: Any = 100,
     *,
     range: Any = None,
     weight: Tensor | None = None,

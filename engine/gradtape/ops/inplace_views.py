@@ -101,10 +101,10 @@ def unsqueeze_(self: Tensor, dim: int) -> Tensor:
 
 
 @method()
-def squeeze_(self: Tensor, dim: Any = None) -> Tensor:
+def squeeze_(self: Tensor, dim: Any = None, *more: Any) -> Tensor:
     """In-place version of squeeze()."""
     check_inplace(self, mode.grad and self.requires_grad)
-    mine = geometry_of(self)
+    mine, dim = geometry_of(self), (dim, *more) if more else dim
     if dim is None:
         return _moved(self, "_squeeze_all", at.squeezed(mine), ())
     if isinstance(dim, tuple | list):

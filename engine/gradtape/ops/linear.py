@@ -13,6 +13,7 @@ from .._autocast import autocasts
 from .._define import OPS, Array, method, op, public
 from .._operands import argument_error, common_shape
 from .._tensor import Tensor
+from ._arguments import Sizes, sizes, wrap_dims
 from ._into import PLAIN, SAME_DTYPE, with_out
 from ._view import composed
 from .matmul import addmm, bmm, dot, mm, mv
@@ -203,26 +204,23 @@ def tensordot(a: Tensor, b: Tensor, dims: Any = 2) -> Tensor:
 
     ``dims`` is how many, last of ``a`` with first of ``b``, or two lists of them.
     """
-    if isinstance(dims, int):
-        if dims < 0:
-            raise RuntimeError(f"tensordot expects dims >= 0, but got dims={dims}")
-        over_a = list(range(a.dim() - dims, a.dim()))
-        over_b = list(range(dims))
-    else:
-        over_a, over_b = [[int(d) for d in each] for each in dims]
-    over_a = [d % a.dim() for d in over_a]
-    over_b = [d % b.dim() for d in over_b]
+    over_a, over_b = _contracted(a, b, dims)
+    if len(over_a) != len(over_b):
+        raise RuntimeError("both dimension lists should have same length")
+    if a.dtype is not b.dtype:
+        raise RuntimeError("both inputs should have same dtype")
     for da, db in zip(over_a, over_b, strict=True):
-        if b.shape[db] == 1 != a.shape[da]:
+        length_a, length_b = a.size(da), b.size(db)
+        if length_b == 1:
             a = a.sum(da, True, dtype=a.dtype)
-        elif a.shape[da] == 1 != b.shape[db]:
+        elif length_a == 1:
             b = b.sum(db, True, dtype=b.dtype)
-        elif a.shape[da] != b.shape[db]:
+        elif length_a != length_b:
             raise RuntimeError(
-                "contracted dimensions need to match, but first has size "
-                f"{a.shape[da]} in dim {da} and second has size {b.shape[db]} in dim "
-                f"{db}"
+                f"contracted dimensions need to match, but first has size {length_a} "
+                f"in dim {da} and second has size {length_b} in dim {db}"
             )
+    over_a, over_b = wrap_dims(over_a, a.dim()), wrap_dims(over_b, b.dim())
     free_a = [d for d in range(a.dim()) if d not in over_a]
     free_b = [d for d in range(b.dim()) if d not in over_b]
     shared = math.prod(a.shape[d] for d in over_a)
@@ -232,3 +230,31 @@ def tensordot(a: Tensor, b: Tensor, dims: Any = 2) -> Tensor:
     if not rows and not columns:
         return dot(left.reshape(shared), right.reshape(shared)).reshape(())
     return reshape(mm(left, right), (*rows, *columns))
+
+
+def _contracted(a: Tensor, b: Tensor, dims: Any) -> tuple[Sizes, Sizes]:
+    """Return which dimensions of each tensor ``tensordot`` sums over, as given."""
+    if isinstance(dims, Tensor):
+        if dims.numel() > 1 and len(dims) != 2:
+            raise AssertionError(
+                f"dims tensor must have size 2 in first dimension, got {len(dims)}"
+            )
+        dims = dims.tolist() if dims.numel() > 1 else int(dims.item())
+    elif isinstance(dims, int) and dims > min(a.dim(), b.dim()):
+        raise RuntimeError(
+            f"tensordot expects dims < ndim_a or ndim_b, but got dims={dims}"
+        )
+    if isinstance(dims, int):
+        if dims < 0:
+            raise RuntimeError(f"tensordot expects dims >= 0, but got dims={dims}")
+        return tuple(range(-dims, 0)), tuple(range(dims))
+    if not isinstance(dims, list | tuple):
+        raise RuntimeError(
+            "tensordot expects dims to be int or tuple[list[int], list[int]] or "
+            f"list[list[int]] containing two lists, but got dims={dims}"
+        )
+    over_a, over_b = dims
+    return (
+        sizes(over_a, "tensordot", "dims_self", 3),
+        sizes(over_b, "tensordot", "dims_other", 4),
+    )

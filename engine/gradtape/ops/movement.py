@@ -234,14 +234,15 @@ def _squeeze_dims(xp: Any, self: Array, dim: Sizes) -> Any:
 
 @method(function=True)
 @numpy_names
-def squeeze(input: Tensor, dim: Any = None) -> Tensor:
-    """Drop dimensions of size 1: all of them, or those named.
+def squeeze(input: Tensor, dim: Any = None, *more: Any) -> Tensor:
+    """Drop dimensions of size 1: all of them, or those named, one by one or in a list.
 
     >>> import gradtape as torch
     >>> torch.zeros(1, 3, 1).squeeze(0).shape
     torch.Size([3, 1])
     """
     check_tensor(input, "squeeze")
+    dim = (dim, *more) if more else dim
     if dim is None:
         return _squeeze_all(input)
     if isinstance(dim, tuple | list):

@@ -36,13 +36,15 @@ for _name, _op in {
     setattr(Tensor, f"__{_name}__", _bound)
 
 
-def _deferring(name: str, function: Callable[..., Any]) -> Callable[..., Any]:
-    """Answer NotImplemented to an operand that is no tensor and no number."""
+def _deferring(
+    name: str, function: Callable[..., Any], kinds: Any = OPERANDS
+) -> Callable[..., Any]:
+    """Answer NotImplemented to an operand of no kind that the function takes."""
 
     @functools.wraps(function)
     def operator(self: Tensor, other: Any, /) -> Any:
         check_receiver(name, self)
-        return function(self, other) if isinstance(other, OPERANDS) else NotImplemented
+        return function(self, other) if isinstance(other, kinds) else NotImplemented
 
     return operator
 
@@ -69,11 +71,15 @@ _BINARY: dict[str, Callable[..., Any]] = {
     "rlshift": _reflected(FUNCTIONS["bitwise_left_shift"]),
     "rshift": FUNCTIONS["bitwise_right_shift"],
     "rrshift": _reflected(FUNCTIONS["bitwise_right_shift"]),
+}
+_PRODUCTS: dict[str, Callable[..., Any]] = {
     "matmul": lambda self, other: tensor_ops.matmul(self, other),
     "rmatmul": lambda self, other: tensor_ops.matmul(other, self),
 }
-for _name, _function in _BINARY.items():
-    setattr(Tensor, f"__{_name}__", _deferring(f"__{_name}__", _function))
+for _table, _kinds in ((_BINARY, OPERANDS), (_PRODUCTS, Tensor)):
+    for _name, _function in _table.items():
+        _method = f"__{_name}__"
+        setattr(Tensor, _method, _deferring(_method, _function, _kinds))
 
 
 @method("__rtruediv__")

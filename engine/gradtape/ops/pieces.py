@@ -18,7 +18,7 @@ from .._strided import Geometry, geometry_of
 from .._tensor import Tensor, view_info, wrap_shared
 from .._type_name import type_name
 from . import _geometry as at
-from ._arguments import as_integer, check_tensor, is_integer, wrap_dim
+from ._arguments import as_integer, check_tensor, is_integer, sizes, wrap_dim
 from ._signature import numpy_names
 from ._view import look, look_at_parts, recorded
 from .parts import slice_view
@@ -138,9 +138,14 @@ def split(
     [2, 2, 1]
     """
     given = named.pop("split_size", split_size_or_sections)
+    if given is None:
+        raise TypeError(
+            "split() missing 1 required positional argument: 'split_size_or_sections'"
+        )
     check_tensor(tensor, "split")
     if not is_integer(given):
-        return _split_sizes(tensor, tuple(int(n) for n in given), dim)
+        parts = sizes(given, "split_with_sizes", "split_sizes", 2)
+        return _split_sizes(tensor, parts, dim)
     if not tensor.dim():
         raise RuntimeError("split expects at least a 1-dimensional tensor")
     size = as_integer(given, "split", "split_size", 1)

@@ -150,11 +150,11 @@ def index_add(
     """Add positions of ``source`` to those that ``index`` names, times ``alpha``."""
     d = wrap_dim(dim, self.ndim)
     places = _check_added(xp, "index_add", self, d, index, source)
-    result = self.copy()
-    if not self.ndim:
-        return xp.asarray(result + source.sum() * alpha).astype(self.dtype)
     if alpha != 1:  # the number in the source's type: -1 is 255 in uint8
         source = source * xp.asarray(number(alpha)).astype(source.dtype)
+    result = self.copy()
+    if not self.ndim:
+        return xp.asarray(result + source.sum()).astype(self.dtype)
     xp.add.at(result, _at(self, d, places), source)
     return result
 

@@ -26,7 +26,7 @@ def _number(value: Any) -> Any:
 
 @public
 def arange(
-    start: Any = 0,
+    start: Any = None,
     end: Any = None,
     step: Any = 1,
     *,
@@ -46,8 +46,14 @@ def arange(
     tensor([1.0000, 1.5000, 2.0000])
     """
     if end is None:
-        start, end = 0, start
-    first, last, by = _number(start), _number(end), _number(step)
+        start, end = None, start
+    if end is None:
+        raise TypeError('arange() missing 1 required positional arguments: "end"')
+    first, last, by = (
+        _number(0 if start is None else start),
+        _number(end),
+        _number(step),
+    )
     check_out(out, dtype, layout, device)
     kind = _sequence_kind((first, last, by), dtype, out, "arange")
     _check_range(first, last, by)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from operator import index
 
 from ..._autocast import autocasts
 from ..._define import FUNCTIONS
@@ -12,6 +11,7 @@ from ..._dtypes import finfo
 from ..._mode import mode
 from ..._tensor import Tensor
 from ...ops import norm as ops
+from ...ops._arguments import sizes
 from ...ops._memory_formats import suggested
 from ...ops._norm_checks import check_normalized
 from ...ops._operand import not_implemented
@@ -140,7 +140,7 @@ def layer_norm(
     eps: float = 1e-5,
 ) -> Tensor:
     """Normalise each sample over its last dimensions."""
-    shape = tuple(map(index, normalized_shape))
+    shape = sizes(normalized_shape, "layer_norm", "normalized_shape", 2)
     check_normalized(input, shape, weight=weight, bias=bias)
     return ops.native_layer_norm(input, shape, weight, bias, eps)[0]
 
@@ -153,7 +153,7 @@ def rms_norm(
     eps: float | None = None,
 ) -> Tensor:
     """Divide each sample by the root of its mean square over the last dimensions."""
-    shape = tuple(normalized_shape)
+    shape = sizes(normalized_shape, "rms_norm", "normalized_shape", 2)
     check_normalized(input, shape, "", weight=weight)
     if not (input.is_floating_point() or input.is_complex()):
         raise not_implemented("rms_norm", input)
