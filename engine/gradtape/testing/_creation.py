@@ -124,7 +124,7 @@ def _bounds(
     """Return the range to draw from, cut to what the dtype holds."""
     first = default[0] if low is None else low
     end = default[1] if high is None else high
-    if math.isnan(first) or math.isnan(end):
+    if first != first or end != end:  # integers may be beyond what isnan() takes
         raise ValueError(
             f"`low` and `high` cannot be NaN, but got low={first!r} and high={end!r}"
         )

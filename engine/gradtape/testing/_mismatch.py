@@ -23,7 +23,12 @@ def scalars_differ(actual: Any, expected: Any, rtol: float, atol: float) -> str:
 
 
 def tensors_differ(
-    actual: Tensor, expected: Tensor, matches: Tensor, rtol: float, atol: float
+    actual: Tensor,
+    expected: Tensor,
+    matches: Tensor,
+    rtol: float,
+    atol: float,
+    what: str,
 ) -> str:
     """Write how many elements of two tensors differ, and where they do so most."""
     count = matches.numel()
@@ -37,7 +42,7 @@ def tensors_differ(
     relative = distance / b.abs()
     relative[fine] = 0
     return _sentences(
-        "Tensor-likes",
+        what,
         f"Mismatched elements: {wrong} / {count} ({wrong / count:.1%})",
         (*_greatest(distance, matches.shape), atol),
         (*_greatest(relative, matches.shape), rtol),

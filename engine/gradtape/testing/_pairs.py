@@ -170,26 +170,46 @@ class TensorLikePair:
         """Raise MismatchError unless the tensors are alike and their values close."""
         self._compare_facts()
         actual, expected = self._made_comparable()
-        matches = isclose(
-            actual,
-            expected,
-            rtol=self.rtol,
-            atol=self.atol,
-            equal_nan=self.options.equal_nan,
-        )
+        if not actual.is_sparse:
+            self._compare_values(actual, expected, self.rtol, self.atol)
+            return
+        for what, a, b in (
+            ("sparse dimensions", actual.sparse_dim(), expected.sparse_dim()),
+            ("specified values", actual._nnz(), expected._nnz()),
+        ):
+            if a != b:
+                _differ(
+                    f"The number of {what} in sparse COO tensors does not match: "
+                    f"{a} != {b}"
+                )
+        places = actual._indices(), expected._indices()
+        self._compare_values(*places, 0.0, 0.0, "Sparse COO indices")
+        values = actual._values(), expected._values()
+        self._compare_values(*values, self.rtol, self.atol, "Sparse COO values")
+
+    def _compare_values(
+        self,
+        actual: Tensor,
+        expected: Tensor,
+        rtol: float,
+        atol: float,
+        what: str = "Tensor-likes",
+    ) -> None:
+        equal_nan = self.options.equal_nan
+        matches = isclose(actual, expected, rtol, atol, equal_nan)
         if bool(matches.all()):
             return
         if actual.dim() == 0:
             numbers = actual.item(), expected.item()
-            _differ(scalars_differ(*numbers, self.rtol, self.atol))
-        _differ(tensors_differ(actual, expected, matches, self.rtol, self.atol))
+            _differ(scalars_differ(*numbers, rtol, atol))
+        _differ(tensors_differ(actual, expected, matches, rtol, atol, what))
 
     def _compare_facts(self) -> None:
         a, b, options = self.actual, self.expected, self.options
         facts = [("shape", a.shape, b.shape)]
         if options.check_layout:
             facts.append(("layout", a.layout, b.layout))
-        if options.check_stride:
+        if options.check_stride and not (a.is_sparse or b.is_sparse):
             facts.append(("stride()", a.stride(), b.stride()))
         if options.check_device:
             facts.append(("device", a.device, b.device))
@@ -203,7 +223,7 @@ class TensorLikePair:
                 )
 
     def _made_comparable(self) -> tuple[Tensor, Tensor]:
-        """Bring both to one device and dtype."""
+        """Bring both to one device, dtype and layout."""
         a, b = self.actual, self.expected
         if a.device != b.device:
             a, b = a.cpu(), b.cpu()
@@ -212,6 +232,8 @@ class TensorLikePair:
                 *(int64 if t.dtype in _WIDE_UNSIGNED else t.dtype for t in (a, b))
             )
             a, b = a.to(wide), b.to(wide)
+        if a.is_sparse != b.is_sparse:
+            a, b = a.to_dense(), b.to_dense()
         return a, b
 
 
