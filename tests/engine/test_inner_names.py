@@ -55,6 +55,18 @@ def test_functions_of_layers_under_their_inner_names(name: str):
     assert callable(getattr(torch._C._nn, name))
 
 
+@pytest.mark.parametrize("name", ["_softmax", "_log_softmax"])
+@pytest.mark.parametrize("converted", [False, True])
+def test_inner_forms_of_softmax(name: str, converted: bool):
+    def program(t: Any) -> Any:
+        x = t.arange(4.0).view(2, 2).requires_grad_()
+        found = getattr(t, name)(x, 1, converted)
+        found[0].sum().backward()
+        return found, x.grad, found.grad_fn.name()
+
+    assert_same(program)
+
+
 def test_other_inner_names_are_missing():
     assert not hasattr(gradtape._C._nn, "relu")
     assert not hasattr(torch._C._nn, "relu")

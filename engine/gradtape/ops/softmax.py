@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from .._autocast import autocasts
-from .._define import Array, method, op, public
+from .._define import FUNCTIONS, Array, method, op, public
 from .._dtypes import bool_
 from .._dtypes import dtype as DType
 from .._tensor import Tensor
@@ -262,3 +262,21 @@ def _masked_softmax(
 def log_softmax(input: Tensor, dim: int, dtype: DType | None = None) -> Tensor:
     """Return the logarithm of softmax, computed without overflow."""
     return _log_softmax(_cast("log_softmax", input, dim, dtype), dim)
+
+
+def _inner(name: str, kernel: Any) -> None:
+    """Give the op itself the name and arguments that it has in PyTorch's table."""
+
+    def form(input: Tensor, dim: int, half_to_float: bool) -> Tensor:
+        if half_to_float:
+            raise RuntimeError(
+                "softmax with half to float conversion is not supported on CPU"
+            )
+        return kernel(input, dim)
+
+    form.__name__ = form.__qualname__ = name
+    FUNCTIONS[name] = with_out(SAME_DTYPE)(form)
+
+
+_inner("_softmax", _softmax)
+_inner("_log_softmax", _log_softmax)
