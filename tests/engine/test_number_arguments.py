@@ -11,6 +11,7 @@ T = t.tensor
 x = t.ones(4)
 z = lambda: t.zeros(3)
 F = t.nn.functional
+images, rows = t.arange(16.0).view(1, 1, 4, 4), t.arange(4.0).view(1, 1, 4)
 """
 
 LINES = """
@@ -62,6 +63,24 @@ x.histc(T(2), T(0.0), T(3.0))
 x.topk(T(2.0))
 x.kthvalue(T(2.0))
 F.layer_norm(t.arange(4.0), (T(4),), eps=T(0.5))
+F.conv2d(images, t.ones(1, 1, 2, 2), stride=np.int64(2), padding=T(1))
+F.conv_transpose1d(rows, t.ones(1, 1, 2), stride=np.int64(2), output_padding=T(1))
+F.max_pool2d(images, np.int64(2))
+F.avg_pool1d(rows, 2, stride=T(2), padding=np.int64(1))
+F.adaptive_avg_pool1d(rows, np.int64(2))
+F.adaptive_max_pool1d(rows, T(2))
+F.unfold(images, np.int64(2)).shape
+F.lp_pool1d(rows, np.float64(2.0), np.int64(2))
+F.pad(x, (np.int64(1), 1), value=np.float32(2.0))
+t.nn.LayerNorm(np.int64(4))(t.arange(4.0)).tolist()
+x.norm(np.int64(1))
+t.linalg.vector_norm(x, np.float32(3.0))
+t.quantile(t.arange(3.0), np.float32(0.5))
+x.tensor_split(np.int64(2))
+x.hsplit(np.int64(2))
+t.trapezoid(t.arange(3.0), x=t.arange(6.0).view(3, 2))
+t.cumulative_trapezoid(t.arange(3), x=t.arange(6.0).view(3, 2))
+t.logit(t.tensor([0.2, 0.4, 0.9]), 0.7)
 t.Storage(np.int64(3)).size()
 t.UntypedStorage(np.int64(3)).size()
 t.set_num_threads(2**65)

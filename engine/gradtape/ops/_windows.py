@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from .._backend import backend_of
+from ._arguments import is_integer
 from ._scratch import borrowed
 
 Sizes = tuple[int, ...]
@@ -248,8 +249,8 @@ def fold_runs(
 
 def spread(value: Any, count: int, name: str, function: str) -> Sizes:
     """Repeat a single number per dimension, or check how many were given."""
-    if isinstance(value, int):
-        return (value,) * count
+    if is_integer(value):
+        return (int(value),) * count
     given = tuple(int(v) for v in value)
     if len(given) == 1:
         return given * count

@@ -68,7 +68,10 @@ def _logit_backward(F: Any, grad: Any, self: Any, eps: float | None) -> Any:
 @op({"self": _logit_backward}, check=leaves_out("c", "logit_cpu", 1), **_FLOAT)
 def logit(xp: Any, self: Array, eps: float | None = None) -> Any:
     """Return the logarithm of the odds; ``eps`` keeps away from 0 and 1."""
-    x = self if eps is None else xp.clip(self, eps, 1 - eps)
+    x = self
+    if eps is not None:
+        low, high = self.dtype.type(eps), self.dtype.type(1 - eps)
+        x = xp.where(x < low, low, xp.where(x > high, high, x))  # low wins, unlike clip
     return xp.log(x / (1 - x))
 
 

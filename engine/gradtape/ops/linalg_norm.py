@@ -5,6 +5,8 @@ from __future__ import annotations
 from math import inf
 from typing import Any
 
+import numpy as np
+
 from .._autocast import autocasts
 from .._define import FUNCTIONS, method, public
 from .._dtypes import can_cast, parse_dtype
@@ -59,7 +61,7 @@ def vector_norm(
 
 
 def _order(ord: Any) -> Any:
-    if isinstance(ord, Tensor):
+    if isinstance(ord, Tensor | np.number):
         ord = ord.item()
     if isinstance(ord, str) or not isinstance(ord, int | float | complex):
         raise TypeError(

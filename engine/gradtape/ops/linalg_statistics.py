@@ -154,10 +154,9 @@ def _halves(y: Tensor, dim: int) -> tuple[Tensor, Tensor]:
     return y.narrow(dim, 0, length), y.narrow(dim, min(1, size), length)
 
 
-def _steps(name: str, y: Tensor, x: Tensor, dim: int) -> Tensor:
+def _steps(name: str, y: Tensor, x: Tensor, axis: int) -> Tensor:
     """Return the distances between neighbouring sample points."""
     if x.dim() == 1:
-        axis = wrap_dim(dim, y.dim())
         if x.shape[0] != y.shape[axis]:
             raise RuntimeError(
                 f"{name}: There must be one `x` value for each sample point"
@@ -167,7 +166,7 @@ def _steps(name: str, y: Tensor, x: Tensor, dim: int) -> Tensor:
         x = x.view(tuple(shape))
     elif x.dim() < y.dim():
         x = x.view((1,) * (y.dim() - x.dim()) + tuple(x.shape))
-    left, right = _halves(x, dim)
+    left, right = _halves(x, axis)
     return right - left
 
 
@@ -213,9 +212,9 @@ def _trapezoid(name: str, y: Any, x: Any, dx: Any, dim: int) -> Tensor:
         shape = [n for i, n in enumerate(y.shape) if i != axis]
         return FUNCTIONS["zeros"](shape, dtype=y.dtype, device=y.device)
     if x is not None:
-        steps = _steps(name, y, x, dim)
-        left, right = _halves(y, dim)
-        return div_number(_inexact(((left + right) * steps).sum(dim)), 2.0)
+        steps = _steps(name, y, x, axis)
+        left, right = _halves(y, axis)
+        return div_number(_inexact(((left + right) * steps).sum(axis)), 2.0)
     ends = y.select(dim, 0) + y.select(dim, -1)
     scale = 1.0 if dx is ABSENT else dx
     return mul_number(y.sum(dim) - mul_number(_inexact(ends), 0.5), scale)
@@ -248,9 +247,10 @@ def cumulative_trapezoid(
     name = "cumulative_trapezoid"
     _check_samples(name, y, x, dx)
     if x is not None:
-        steps = _steps(name, y, x, dim)
-        left, right = _halves(y, dim)
-        return div_number(_inexact(((left + right) * steps).cumsum(dim)), 2.0)
+        axis = wrap_dim(dim, y.dim())  # in x, which may have more dimensions, too
+        steps = _steps(name, y, x, axis)
+        left, right = _halves(y, axis)
+        return div_number(_inexact(((left + right) * steps).cumsum(axis)), 2.0)
     left, right = _halves(y, dim)
     scale = 1.0 if dx is ABSENT else dx
     return mul_number(_inexact(left + right), scale / 2.0).cumsum(dim)

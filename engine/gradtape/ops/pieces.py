@@ -243,7 +243,8 @@ def tensor_split(
         isinstance(given, Sequence) and all(map(is_integer, given))
     ):
         raise TypeError(_SPLIT_FORMS.format(type_name(given)))
-    if isinstance(given, int):
+    if is_integer(given):
+        given = int(given)
         if given <= 0:
             raise RuntimeError(f"number of sections must be larger than 0, got {given}")
         small, larger = divmod(length, given)

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+
 from .._autocast import autocasts
 from .._define import FUNCTIONS, method
 from .._tensor import Tensor
@@ -76,7 +78,7 @@ def _quantile(
 def _shares(name: str, input: Tensor, q: Any) -> Tensor:
     if isinstance(q, Tensor):
         return q
-    if not isinstance(q, float | int):
+    if not isinstance(q, float | int | np.number):
         raise TypeError(
             f"{name}(): argument 'q' (position 2) must be Tensor, not {type_name(q)}"
         )

@@ -7,7 +7,7 @@ from math import prod
 from typing import Any, Final
 
 from ..._tensor import Tensor
-from ...ops._arguments import wrap_dim
+from ...ops._arguments import is_integer, wrap_dim
 from ...ops._windows import Window
 
 Sizes = tuple[int, ...]
@@ -22,7 +22,7 @@ Supported combinations for non-constant padding:
 
 def pair(value: Any, name: str) -> Sizes:
     """Return a number twice, or the two numbers that were given."""
-    given = (value, value) if isinstance(value, int) else tuple(int(v) for v in value)
+    given = tuple(int(v) for v in ((value, value) if is_integer(value) else value))
     if len(given) != 2:
         raise RuntimeError(
             f"It is expected {name} equals to 2, but got size {len(given)}"

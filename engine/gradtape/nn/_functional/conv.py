@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+import numpy as np
+
 from ..._autocast import autocasts
 from ..._define import FUNCTIONS, OPS
 from ..._operands import argument_error
@@ -285,7 +287,7 @@ def pad(
     if mode == "constant":
         if len(widths) > 2 * input.dim():
             raise RuntimeError(_TOO_WIDE.format(pad=len(widths), ndim=input.dim()))
-        if value is not None and not isinstance(value, (int, float, Tensor)):
+        if value is not None and not isinstance(value, (int, float, np.number, Tensor)):
             raise TypeError(_PAD_VALUE.format(type_name(value)))
         return constant_pad_nd(input, widths, 0 if value is None else value)
     if value is not None and value != 0:

@@ -8,6 +8,7 @@ from typing import Any
 from ..._tensor import Tensor
 from ...ops import pool as ops
 from ...ops import pool_average as averages
+from ...ops._arguments import is_integer
 from ...ops._memory_formats import contiguous_format, suggested
 from ._pool_checks import check_kind
 
@@ -16,12 +17,8 @@ from ._pool_checks import check_kind
 
 def _targets(dims: int, input: Tensor, output_size: Any, name: str) -> tuple[int, ...]:
     """Read an output size, where None stands for the input's own."""
-    given = (
-        [output_size] * dims
-        if output_size is None or isinstance(output_size, int)
-        else list(output_size)
-    )
-    one = isinstance(output_size, int)
+    one = is_integer(output_size)
+    given = [output_size] * dims if output_size is None or one else list(output_size)
     if dims > 1 and input.dim() <= len(given) and not one:
         raise ValueError(f"Input dimension should be at least {len(given) + 1}")
     if len(given) != dims:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from numbers import Integral
 from typing import Any
 
 from ..._tensor import Tensor
@@ -46,7 +47,7 @@ class LayerNorm(Module):
         dtype: Any = None,
     ) -> None:
         super().__init__()
-        single = isinstance(normalized_shape, int)
+        single = isinstance(normalized_shape, Integral)
         self.normalized_shape = (
             (normalized_shape,) if single else tuple(normalized_shape)  # pyright: ignore[reportArgumentType]
         )
@@ -89,7 +90,7 @@ class RMSNorm(Module):
         dtype: Any = None,
     ) -> None:
         super().__init__()
-        single = isinstance(normalized_shape, int)
+        single = isinstance(normalized_shape, Integral)
         self.normalized_shape = (
             (normalized_shape,) if single else tuple(normalized_shape)  # pyright: ignore[reportArgumentType]
         )
