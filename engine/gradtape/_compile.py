@@ -9,6 +9,7 @@ from typing import Any
 from ._older_forms import OLDER, call_older
 from ._op import Op
 from ._out import write_out
+from ._type_name import type_name
 
 ABSENT: Any = object()
 """The default of an argument that has none, or whose second name was used."""
@@ -27,6 +28,7 @@ def compile_function(
         "_op": record,
         "_absent": ABSENT,
         "_missing": _missing,
+        "_not_bool": _not_bool,
     }
     heads: list[str] = []
     guards: list[str] = []
@@ -53,6 +55,12 @@ def compile_function(
         heads.append(f"{_SECOND_NAMES[n]}=_absent")
         guards.append(f"if {_SECOND_NAMES[n]} is not _absent: {n} = {_SECOND_NAMES[n]}")
         guards.append(f"if {n} is _absent: raise _missing({name!r}, {n!r})")
+    for p in record.parameters:
+        if p.annotation == "bool":
+            odd = f"{p.name} is not False and {p.name} is not True"
+            shown = record.name.removeprefix("_")
+            refusal = f"_not_bool({shown!r}, {p.name!r}, {p.name})"
+            guards.append(f"if {odd}: raise {refusal}")
     if record.name in OLDER:
         heads[heads.index("*")] = "*older"
         scope["_call_older"] = call_older
@@ -86,6 +94,12 @@ _SECOND_NAMES = {"dim": "axis", "keepdim": "keepdims"}
 
 def _missing(function: str, name: str) -> TypeError:
     return TypeError(f'{function}() missing 1 required positional arguments: "{name}"')
+
+
+def _not_bool(function: str, name: str, given: Any) -> TypeError:
+    return TypeError(
+        f"{function}(): argument '{name}' must be bool, not {type_name(given)}"
+    )
 
 
 def compile_invoke(record: Op) -> Callable[..., Any]:

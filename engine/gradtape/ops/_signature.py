@@ -7,22 +7,14 @@ from collections.abc import Callable
 from typing import Any, TypeVar
 
 from .._define import ABSENT as ABSENT
-from .._type_name import type_name
 
 
-def dim_argument(
-    function: str, dim: Any, axis: Any, keepdim: Any, keepdims: Any
-) -> tuple[Any, bool]:
-    """Return (dim, keepdim) from PyTorch's or NumPy's names.
-
-    Raises TypeError for a second dimension where ``keepdim`` stands.
-    """
-    keep = keepdim if keepdims is ABSENT else keepdims
-    if not isinstance(keep, bool):
-        raise TypeError(
-            f"{function}(): argument 'keepdim' must be bool, not {type_name(keep)}"
-        )
-    return dim if axis is ABSENT else axis, keep
+def dim_argument(dim: Any, axis: Any, keepdim: Any, keepdims: Any) -> tuple[Any, Any]:
+    """Return (dim, keepdim) from PyTorch's or NumPy's names."""
+    return (
+        dim if axis is ABSENT else axis,
+        keepdim if keepdims is ABSENT else keepdims,
+    )
 
 
 K = TypeVar("K", bound=Callable[..., Any])

@@ -172,16 +172,10 @@ def _std_mean(xp: Any, self: Array, dim: Any, correction: Any, keepdim: bool) ->
 
 
 def _arguments(
-    name: str,
-    dim: Any,
-    unbiased: Any,
-    correction: Any,
-    keepdim: Any,
-    axis: Any,
-    keepdims: Any,
+    dim: Any, unbiased: Any, correction: Any, keepdim: Any, axis: Any, keepdims: Any
 ) -> tuple[Any, Any, bool]:
     """Sort out the overloads, by (unbiased), (dim, unbiased…) and (dim, correction)."""
-    dim, keep = dim_argument(name, dim, axis, keepdim, keepdims)
+    dim, keep = dim_argument(dim, axis, keepdim, keepdims)
     if isinstance(dim, bool):
         dim, unbiased = None, dim
     if unbiased is not ABSENT:
@@ -203,7 +197,7 @@ def _public(name: str, form: Any, says: str, out: bool = True) -> None:
         keepdims: Any = ABSENT,
         **named: Any,
     ) -> Any:
-        values = _arguments(name, dim, unbiased, correction, keepdim, axis, keepdims)
+        values = _arguments(dim, unbiased, correction, keepdim, axis, keepdims)
         return form(input, *values, **named)
 
     statistic.__name__ = statistic.__qualname__ = name

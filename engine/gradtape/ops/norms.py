@@ -224,5 +224,5 @@ def logsumexp(
     keepdims: Any = ABSENT,
 ) -> Tensor:
     """Return the logarithm of the sum of exponentials along dimensions."""
-    dim, keepdim = dim_argument("logsumexp", dim, axis, keepdim, keepdims)
+    dim, keepdim = dim_argument(dim, axis, keepdim, keepdims)
     return _logsumexp(input, as_dims(dim), keepdim, out=out)

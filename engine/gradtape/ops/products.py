@@ -122,7 +122,7 @@ def prod(
     keepdims: Any = ABSENT,
 ) -> Tensor:
     """Multiply all elements, or those along one dimension."""
-    dim, keepdim = dim_argument("prod", dim, axis, keepdim, keepdims)
+    dim, keepdim = dim_argument(dim, axis, keepdim, keepdims)
     kind = None if dtype is None else parse_dtype(dtype, "prod")
     if dim is ABSENT or dim is None:
         return _prod_all(input, dtype=kind, out=out)

@@ -117,7 +117,7 @@ def sum(
     """
     if dim is axis is ABSENT and dtype is out:  # both None
         return _sum_plain(input)
-    dim, keepdim = dim_argument("sum", dim, axis, keepdim, keepdims)
+    dim, keepdim = dim_argument(dim, axis, keepdim, keepdims)
     kind = None if dtype is None else parse_dtype(dtype, "sum")
     if dim is not ABSENT and type(getattr(input, "_data", None)) is SparseArray:
         return FUNCTIONS["_sparse_sum"](input, dim, kind, keepdim)
@@ -238,7 +238,7 @@ def mean(
     """
     if dim is axis is ABSENT and dtype is out:  # both None
         return _mean_plain(input)
-    dim, keepdim = dim_argument("mean", dim, axis, keepdim, keepdims)
+    dim, keepdim = dim_argument(dim, axis, keepdim, keepdims)
     kind = None if dtype is None else parse_dtype(dtype, "mean")
     if kind is not None and out is not None and out.dtype is not kind:
         wanted, given = CPP_TYPE[kind], CPP_TYPE[out.dtype]

@@ -66,7 +66,7 @@ def _extreme(name: str, ufunc: str) -> Any:
         axis: Any = ABSENT,
         keepdims: Any = ABSENT,
     ) -> Tensor:
-        dim, keepdim = dim_argument(name, dim, axis, keepdim, keepdims)
+        dim, keepdim = dim_argument(dim, axis, keepdim, keepdims)
         return declared(input, as_dims(dim) or (), keepdim, out=out)
 
     extreme.__name__ = extreme.__qualname__ = name
@@ -266,7 +266,7 @@ def _picking(name: str) -> Any:
                     ),
                 )
             )
-        dim, keepdim = dim_argument(name, dim, axis, keepdim, keepdims)
+        dim, keepdim = dim_argument(dim, axis, keepdim, keepdims)
         if isinstance(dim, Tensor):
             other, dim = dim, ABSENT
         if other is not None:

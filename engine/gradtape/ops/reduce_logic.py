@@ -77,7 +77,7 @@ def nansum(
     keepdims: Any = ABSENT,
 ) -> Tensor:
     """Add up elements, NaN counting as zero."""
-    dim, keepdim = dim_argument("nansum", dim, axis, keepdim, keepdims)
+    dim, keepdim = dim_argument(dim, axis, keepdim, keepdims)
     kind = None if dtype is None else parse_dtype(dtype, "nansum")
     return _nansum(input, as_dims(dim), keepdim, dtype=kind, out=out)
 
@@ -94,7 +94,7 @@ def nanmean(
     keepdims: Any = ABSENT,
 ) -> Tensor:
     """Average the elements that are not NaN."""
-    dim, keepdim = dim_argument("nanmean", dim, axis, keepdim, keepdims)
+    dim, keepdim = dim_argument(dim, axis, keepdim, keepdims)
     if input._data.dtype.kind not in "fcV":
         raise RuntimeError(
             "nanmean(): expected input to have floating point or complex dtype but got "
