@@ -41,6 +41,24 @@ t.tensordot(m, m.int(), 1)
 t.tensordot(y, y, 1)
 """
 
+NO_TENSORS = """
+F.cross_entropy(n, x.long())
+F.cross_entropy(m, [0, 1])
+F.nll_loss(m, None)
+F.kl_div(n, m)
+F.kl_div(m, n)
+F.layer_norm(n, (2,))
+F.max_pool2d(n, 2)
+F.avg_pool1d(n, 2)
+F.dropout(n)
+F.scaled_dot_product_attention(m, m, None)
+t.equal(m, n)
+t.outer(x, n)
+t.inner(n, m)
+t.chunk(n, 2)
+t.multinomial(n, 1)
+"""
+
 REDUCTIONS = """
 y.sum(0, keepdim=1)
 y.mean(0, keepdim=2)
@@ -124,6 +142,7 @@ t._VF.relu(x - 1)
 SETUP = """
 x = t.arange(2.0)
 y = t.arange(6.0).view(2, 3)
+F, n = t.nn.functional, np.ones((2, 2), dtype=np.float32)
 m, a, b = t.ones(2, 2), t.arange(2.0), t.ones(2)
 i = t.tensor([[1, 100, 3], [5, 6, 127]], dtype=t.int8)
 """

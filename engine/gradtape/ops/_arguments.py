@@ -161,6 +161,12 @@ def check_tensor(value: object, function: str, name: str = "input", at: int = 1)
     return value
 
 
+def check_tensors(function: str, **given: object) -> None:
+    """Raise PyTorch's TypeError unless the first arguments are tensors."""
+    for at, (name, value) in enumerate(given.items(), 1):
+        check_tensor(value, function, name, at)
+
+
 def tensor_list(given: Any, function: str, name: str = "tensors") -> list[Tensor]:
     """Return a sequence of tensors as a list, or raise PyTorch's TypeError."""
     if not isinstance(given, Sequence):

@@ -13,6 +13,7 @@ from .._autocast import autocasts
 from .._define import FUNCTIONS, public
 from .._mode import no_grad
 from .._tensor import Tensor
+from ._arguments import check_tensors
 from ._operand import c_name
 from .linear import matmul
 from .scalar import mul_number
@@ -49,6 +50,8 @@ def scaled_dot_product_attention(
     by_sizes: Any = attn_mask
     if hasattr(by_sizes, "_as_arguments"):  # a CausalBias
         attn_mask, is_causal = by_sizes._as_arguments(query.device, is_causal)
+    name = "scaled_dot_product_attention"
+    check_tensors(name, query=query, key=key, value=value)
     _check(query, key, value, attn_mask)
     if enable_gqa:
         key, value = _shared_heads(query, key), _shared_heads(query, value)

@@ -13,7 +13,7 @@ from .._reduce import sum_to
 from .._size import Size
 from .._tensor import Tensor
 from . import _geometry as at
-from ._arguments import is_integer, spread, tensor_list
+from ._arguments import check_tensor, is_integer, spread, tensor_list
 from ._view import view_op
 from .movement import view
 
@@ -77,6 +77,7 @@ def expanded(self: Tensor, size: Sizes) -> Tensor:
 @method()
 def expand_as(self: Tensor, other: Tensor) -> Tensor:
     """Repeat dimensions of size 1 so that the shape is that of ``other``."""
+    check_tensor(other, "expand_as", "other")
     return expanded(self, other._data.shape)
 
 

@@ -10,7 +10,7 @@ from .._inplace import inplace
 from .._mode import mode
 from .._operands import broadcast_error
 from .._tensor import Tensor
-from ._arguments import check_tensor, float_argument
+from ._arguments import check_tensor, check_tensors, float_argument
 from ._operand import (
     HIDDEN,
     OWN_DTYPE,
@@ -139,6 +139,7 @@ def allclose(
 @method(function=True)
 def equal(input: Tensor, other: Tensor) -> bool:
     """Tell whether two tensors have the same shape and elements."""
+    check_tensors("equal", input=input, other=other)
     if mode.now.watch is not None:
         mode.now.watch.check_read(input, "equal")
     a, b = input._data, other._data

@@ -13,7 +13,7 @@ from .._autocast import autocasts
 from .._define import OPS, Array, method, op, public
 from .._operands import argument_error, common_shape
 from .._tensor import Tensor
-from ._arguments import Sizes, sizes, wrap_dims
+from ._arguments import Sizes, check_tensors, sizes, wrap_dims
 from ._into import PLAIN, SAME_DTYPE, with_out
 from ._view import composed
 from .matmul import addmm, bmm, dot, mm, mv
@@ -170,6 +170,7 @@ def linear(input: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
 @with_out(PLAIN)
 def outer(input: Tensor, vec2: Tensor) -> Tensor:
     """Multiply each element of one vector with each of another."""
+    check_tensors("outer", input=input, vec2=vec2)
     for name, tensor in (("self", input), ("vec2", vec2)):
         if tensor.dim() != 1:
             raise RuntimeError(
@@ -186,6 +187,7 @@ ger = outer
 @with_out(PLAIN)
 def inner(input: Tensor, other: Tensor) -> Tensor:
     """Sum products over the last dimension of both tensors."""
+    check_tensors("inner", input=input, other=other)
     if input.dim() == 0 or other.dim() == 0:
         return input * other
     if input.shape[-1] != other.shape[-1]:

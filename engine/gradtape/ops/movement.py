@@ -109,12 +109,14 @@ def reshape(input: Tensor, *shape: Any, **named: Any) -> Tensor:
 @method()
 def view_as(self: Tensor, other: Tensor) -> Tensor:
     """Look at the tensor in the shape of another."""
+    check_tensor(other, "view_as", "other")
     return view(self, other._data.shape)
 
 
 @method()
 def reshape_as(self: Tensor, other: Tensor) -> Tensor:
     """Return the elements in the shape of another tensor."""
+    check_tensor(other, "reshape_as", "other")
     return reshape(self, other._data.shape)
 
 

@@ -205,6 +205,7 @@ def _unbind(input: Tensor, dim: int = 0) -> tuple[Tensor, ...]:
 @numpy_names
 def chunk(input: Tensor, chunks: int, dim: int = 0) -> tuple[Tensor, ...]:
     """Cut a dimension into at most ``chunks`` pieces of one size."""
+    check_tensor(input, "chunk")
     if not input.dim():
         raise RuntimeError("chunk expects at least a 1-dimensional tensor")
     if chunks <= 0:

@@ -16,6 +16,7 @@ from .._mode import mode, no_grad
 from .._operands import common_shape
 from .._out_history import refusal
 from .._tensor import Tensor, wrap
+from ._arguments import check_tensor
 from ._into import handed_over
 from ._place import array_like, deliver
 from .create import checked_size
@@ -71,6 +72,7 @@ def multinomial(
     out: Tensor | None = None,
 ) -> Tensor:
     """Draw category numbers with the weights in each row."""
+    check_tensor(input, "multinomial")
     if out is not None and out.dtype is not int64:
         raise RuntimeError(
             f"multinomial expects Long tensor out, got: {out.dtype.cpp_name}"

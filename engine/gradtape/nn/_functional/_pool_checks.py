@@ -8,6 +8,7 @@ from typing import Any
 
 from ..._dtypes import int64
 from ..._tensor import Tensor
+from ...ops._arguments import check_tensor
 from ...ops._windows import Window, spread
 
 
@@ -36,6 +37,7 @@ def check(
 
     ``rows``: in those of its max_pool1d, which looks at rows itself.
     """
+    check_tensor(input, name)
     kernel, stride, padding, dilation = window
     if input.dim() not in (dims + 1, dims + 2):
         raise _rank_error(input, dims, name)

@@ -14,7 +14,7 @@ from ..._random_fill import bernoulli_
 from ..._random_sample import dropout_mask
 from ..._site import user_stacklevel
 from ..._tensor import Tensor, wrap
-from ...ops._arguments import float_argument
+from ...ops._arguments import check_tensor, float_argument
 
 _SELU_LIMIT = 1.7580993408473766
 
@@ -43,6 +43,7 @@ def dropout(
 ) -> Tensor:
     """Set elements to zero with probability ``p`` and scale the others up."""
     _check(p)
+    check_tensor(input, "dropout")
     p = float_argument(p, "dropout_" if inplace else "dropout", "p", 2)
     if p == 0 or not training or not input.numel():
         return input

@@ -13,6 +13,7 @@ from ..._site import user_stacklevel
 from ..._tensor import Tensor
 from ...ops import loss as kernels
 from ...ops import loss_binary as binary
+from ...ops._arguments import check_tensors
 from ...ops.scalar import add_number
 from .._reduction import get_enum as reduction_number
 from .._reduction import legacy_get_string
@@ -227,6 +228,7 @@ def kl_div(
     log_target: bool = False,
 ) -> Tensor:
     """Return the Kullback-Leibler divergence of log-probabilities from ``target``."""
+    check_tensors("kl_div", input=input, target=target)
     reduction = legacy_reduction(size_average, reduce, reduction)
     if reduction == "mean":
         warnings.warn(

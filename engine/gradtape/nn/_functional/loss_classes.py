@@ -5,6 +5,7 @@ from __future__ import annotations
 from ..._autocast import autocasts
 from ..._tensor import Tensor
 from ...ops import loss_classes as kernels
+from ...ops._arguments import check_tensors
 from ...ops.linear import linear
 from ...ops.scalar import (
     add_number,
@@ -28,6 +29,7 @@ def nll_loss(
 
     ``input`` holds log-probabilities, (N, C) or (N, C, …); ``target`` class indices.
     """
+    check_tensors("nll_loss_nd", input=input, target=target)
     reduction = legacy_reduction(size_average, reduce, reduction)
     number = reduction_number(reduction)
     if input.dim() < 1:
@@ -77,6 +79,7 @@ def cross_entropy(
     >>> torch.nn.functional.cross_entropy(logits, torch.tensor([1]))
     tensor(0.6931)
     """
+    check_tensors("cross_entropy_loss", input=input, target=target)
     reduction = legacy_reduction(size_average, reduce, reduction)
     if not 0.0 <= label_smoothing <= 1.0:
         raise RuntimeError(

@@ -11,7 +11,7 @@ from ..._dtypes import finfo
 from ..._mode import mode
 from ..._tensor import Tensor
 from ...ops import norm as ops
-from ...ops._arguments import sizes
+from ...ops._arguments import check_tensor, sizes
 from ...ops._memory_formats import suggested
 from ...ops._norm_checks import check_normalized
 from ...ops._operand import not_implemented
@@ -140,6 +140,7 @@ def layer_norm(
     eps: float = 1e-5,
 ) -> Tensor:
     """Normalise each sample over its last dimensions."""
+    check_tensor(input, "layer_norm")
     shape = sizes(normalized_shape, "layer_norm", "normalized_shape", 2)
     check_normalized(input, shape, weight=weight, bias=bias)
     return ops.native_layer_norm(input, shape, weight, bias, eps)[0]
