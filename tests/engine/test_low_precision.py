@@ -7,6 +7,8 @@ from typing import Any
 import numpy as np
 import pytest
 
+import gradtape
+
 from ._engines import OURS, Engine, needs_torch, theirs
 
 pytestmark = needs_torch
@@ -127,6 +129,48 @@ def test_batch_norm_keeps_statistics_in_sixteen_bits(kind: str):
     np.testing.assert_array_equal(found[1], wanted[1])
     # PyTorch's variance is one of bfloat16: the last bit of some of them differs.
     assert np.mean(found[0] == wanted[0]) > (0.9 if kind == "bfloat16" else 0.999)
+
+
+SUMS: dict[str, Any] = {
+    "mse_loss": lambda t, x, i: t.nn.functional.mse_loss(x, x * 2),
+    "huber_loss": lambda t, x, i: t.nn.functional.huber_loss(x, x * 3, "sum"),
+    "binary_cross_entropy": lambda t, x, i: t.nn.functional.binary_cross_entropy(
+        x.sigmoid(), x.sigmoid().detach()
+    ),
+    "cross_entropy": lambda t, x, i: t.nn.functional.cross_entropy(x, i),
+    "weighted cross_entropy": lambda t, x, i: t.nn.functional.cross_entropy(
+        x, i, t.ones(4, dtype=x.dtype) * 0.5
+    ),
+    "logsumexp": lambda t, x, i: x.logsumexp(0),
+    "embedding_bag": lambda t, x, i: t.nn.functional.embedding_bag(i[None], x[:4]),
+    "index_add": lambda t, x, i: t.zeros(4, 4, dtype=x.dtype).index_add(0, i, x),
+    "scatter_add": lambda t, x, i: t.zeros(4, 4, dtype=x.dtype).scatter_add(
+        0, i[:, None].expand(-1, 4), x
+    ),
+    "scatter_reduce": lambda t, x, i: t.zeros(4, 4, dtype=x.dtype).scatter_reduce(
+        0, i[:, None].expand(-1, 4), x, "mean", include_self=False
+    ),
+    "index_select": lambda t, x, i: x[:4].index_select(0, i).mean(0),
+}
+
+
+@pytest.mark.parametrize("kind", ["bfloat16", "float16"])
+@pytest.mark.parametrize("name", SUMS)
+def test_sums_of_thousands_do_not_stall(name: str, kind: str):
+    """Added up in bfloat16 one by one, ones stay at 256."""
+    pytest.importorskip("ml_dtypes")
+    random = np.random.default_rng(0)
+    values = random.uniform(0.5, 1.5, (3000, 4)).astype(np.float32)
+    places = gradtape.tensor(random.integers(0, 4, 3000))
+    results: list[Any] = []
+    for dtype in (getattr(gradtape, kind), gradtape.float64):
+        x = gradtape.tensor(values).to(dtype).requires_grad_()
+        found = SUMS[name](gradtape, x, places)
+        found.sum().backward()
+        results += [found.detach().double().numpy(), x.grad.double().numpy()]
+    scale = [np.abs(each).max() for each in results[2:]]
+    np.testing.assert_allclose(results[0], results[2], atol=0.02 * scale[0])
+    np.testing.assert_allclose(results[1], results[3], atol=0.05 * scale[1])
 
 
 INTEGERS: dict[str, tuple[Any, ...]] = {

@@ -9,6 +9,7 @@ from .._define import Array, op
 from .._dtypes import DTYPE_OF
 from .._tensor import Tensor
 from ._operand import HIDDEN
+from .special_kernels import widened
 
 UFUNC = {
     "sum": "add",
@@ -116,17 +117,25 @@ def combined(
     include_self: bool,
 ) -> Any:
     """Combine ``part`` with the elements of ``self`` at ``places``, an index."""
-    result = self.copy().reshape(self.shape or (1,))
+    result = widened(self.copy()).reshape(self.shape or (1,))
     if not include_self:
         result[places] = _start(xp, reduce, self.dtype)
-    getattr(xp, UFUNC[reduce]).at(result, places, part)
+    getattr(xp, UFUNC[reduce]).at(result, places, widened(part))
     if reduce == "mean":
-        count = xp.full(result.shape, int(include_self), self.dtype)
+        count = xp.full(result.shape, int(include_self), result.dtype)
         xp.add.at(count, places, xp.ones_like(part))
         count[count == 0] = 1
         whole = self.dtype.kind in "iu"
         result = result // count if whole else result / count
-    return result.reshape(self.shape)
+    return result.reshape(self.shape).astype(self.dtype, copy=False)
+
+
+def add_at(xp: Any, whole: Any, places: Any, part: Any) -> None:
+    """Add ``part`` at the places, an index; sums of 16-bit floats run in 32 bits."""
+    sums = widened(whole)
+    xp.add.at(sums, places, widened(part))
+    if sums is not whole:
+        whole[...] = sums
 
 
 def _start(xp: Any, reduce: str, kind: Any) -> Any:

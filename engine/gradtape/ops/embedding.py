@@ -11,6 +11,7 @@ from .._dtypes import DTYPE_OF
 from .._inplace import note_write
 from .._mode import no_grad
 from .._tensor import Tensor
+from .special_kernels import widened
 
 
 def check_indices(name: str, indices: Any) -> None:
@@ -121,7 +122,7 @@ def embedding_dense_backward(
     begins = xp.concatenate(
         [xp.zeros(1, xp.int64), xp.nonzero(ordered[1:] != ordered[:-1])[0] + 1]
     )
-    sums = xp.add.reduceat(rows[order], begins, axis=0)
+    sums = xp.add.reduceat(widened(rows[order]), begins, axis=0)
     if scale_grad_by_freq:
         counts = xp.diff(xp.concatenate([begins, xp.asarray([flat.size])]))
         sums = sums / counts[:, None].astype(sums.dtype)

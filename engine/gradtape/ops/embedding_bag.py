@@ -8,6 +8,7 @@ from .._apply import apply
 from .._define import FUNCTIONS, OPS, Array, op, public
 from .._tensor import Tensor
 from .embedding import check_frequency, check_indices, sparse_rows
+from .special_kernels import widened
 
 SUM: Final = 0
 MEAN: Final = 1
@@ -214,7 +215,7 @@ def _reduced(
         place = xp.where(is_it, xp.arange(flat.size)[:, None], flat.size)
         winners[full] = flat[xp.minimum.reduceat(place, begins, axis=0)]
         return found, winners
-    found[full] = xp.add.reduceat(rows, begins, axis=0)
+    found[full] = xp.add.reduceat(widened(rows), begins, axis=0)
     return found, winners
 
 

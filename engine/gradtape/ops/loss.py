@@ -15,6 +15,7 @@ from .._errors import BROADCAST_OUTPUT, CAST_REFUSED
 from .._operands import broadcast_error
 from ._once import rounded_once
 from ._product import scalar_name
+from ._reduction import wide
 from ._select import check_floating, choose
 
 NONE, MEAN, SUM = 0, 1, 2
@@ -24,7 +25,8 @@ def reduced(xp: Any, losses: Any, reduction: int) -> Any:
     """Add up or average the losses of the elements."""
     if reduction == NONE:
         return losses
-    return xp.mean(losses) if reduction == MEAN else xp.sum(losses)
+    total = xp.sum(losses, dtype=wide(losses))
+    return (total / losses.size if reduction == MEAN else total).astype(losses.dtype)
 
 
 def check_broadcast(first: Any, second: Any) -> tuple[int, ...]:

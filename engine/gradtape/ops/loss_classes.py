@@ -8,6 +8,7 @@ from .._define import Array, op
 from .._dtypes import DTYPE_OF, int64, uint8
 from ._operand import UNDERIVED, underived
 from ._product import scalar_name
+from ._reduction import wide
 from ._select import check_floating, check_wide
 from .loss import MEAN, NONE, reduced
 
@@ -123,19 +124,21 @@ def _nll_loss(
     if all_count and weight is None and reduction != NONE and target.size:
         rows = _classes_last(xp, self)
         total = self.dtype.type(target.size)
-        found = -rows[_at_classes(xp, rows, target)].sum(dtype=self.dtype)
-        return (found / total if reduction == MEAN else found), total
+        found = -rows[_at_classes(xp, rows, target)].sum(dtype=wide(self))
+        found = found / total if reduction == MEAN else found
+        return found.astype(self.dtype), total
     _check_weight(self, weight)
     shares, index = _shares(xp, target, weight, ignore_index, self.dtype)
     rows = _classes_last(xp, self)
     picked = rows[_at_classes(xp, rows, index)]
     losses = xp.asarray(-picked * shares, order="C")
     losses = xp.where(shares == 0, losses.dtype.type(0), losses)
-    total = shares.sum(dtype=self.dtype)
+    total = shares.sum(dtype=wide(self))
     if reduction == NONE:
         return losses, xp.zeros((), self.dtype)
-    found = losses.sum(dtype=self.dtype)
-    return (found / total if reduction == MEAN else found), total
+    found = losses.sum(dtype=wide(self))
+    found = found / total if reduction == MEAN else found
+    return found.astype(self.dtype), total.astype(self.dtype)
 
 
 @op(

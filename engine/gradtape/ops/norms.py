@@ -20,6 +20,7 @@ from ._reduction import as_dims, axes_of, finish, in_dtype, kept_shape, restored
 from ._signature import ABSENT, dim_argument
 from ._sums import sums_of, total_of_squares
 from .arithmetic import NO_BOOL_MINUS
+from .special_kernels import widened
 
 
 def norm_backward(
@@ -201,12 +202,13 @@ def _exp_apart(xp: Any, found: Any, x: Any, top: Any) -> None:
 )
 def _logsumexp(xp: Any, self: Array, dim: Any, keepdim: bool) -> Any:
     axes = axes_of(dim, self.ndim)
+    data = widened(self)
     if self.size:
-        top = xp.maximum.reduce(xp.real(self), axis=axes, keepdims=True)
+        top = xp.maximum.reduce(xp.real(data), axis=axes, keepdims=True)
         top = xp.where(xp.isfinite(top), top, 0)
     else:
-        top = self.dtype.type(0)
-    total = xp.asarray(xp.log(sums_of(xp, _exp_apart, axes, self, top)))
+        top = data.dtype.type(0)
+    total = xp.asarray(xp.log(sums_of(xp, _exp_apart, axes, data, top)))
     total = total.reshape(kept_shape(self.shape, axes))
     found = xp.asarray(total + top).astype(self.dtype, copy=False)
     return finish(xp, found.squeeze(axes), self.shape, axes, keepdim)

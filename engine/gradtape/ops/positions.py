@@ -12,6 +12,7 @@ from ._arguments import wrap_dim
 from ._into import SAME_DTYPE
 from ._operand import number
 from ._place import dense_copy
+from ._reduce_at import add_at
 
 Sizes = tuple[int, ...]
 
@@ -155,7 +156,7 @@ def index_add(
     result = self.copy()
     if not self.ndim:
         return xp.asarray(result + source.sum()).astype(self.dtype)
-    xp.add.at(result, _at(self, d, places), source)
+    add_at(xp, result, _at(self, d, places), source)
     return result
 
 

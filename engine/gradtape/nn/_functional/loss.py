@@ -292,8 +292,11 @@ def gaussian_nll_loss(
     if spread.size() != input.size():
         if tuple(input.shape[:-1]) == tuple(spread.shape):
             spread = spread.unsqueeze(-1)
-        elif input.shape[:-1] != spread.shape[:-1] or spread.shape[-1] != 1:
-            raise ValueError("var is of incorrect size")
+        else:  # one dimension may be broadcast
+            pairs = zip(input.shape, spread.shape, strict=False)
+            odd = [n for m, n in pairs if m != n]
+            if input.dim() != spread.dim() or sum(odd) != 1:
+                raise ValueError("var is of incorrect size")
     if reduction not in ("none", "mean", "sum"):
         raise ValueError(reduction + " is not valid")
     spread = spread.clone()
