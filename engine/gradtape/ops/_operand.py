@@ -9,6 +9,7 @@ import numpy as np
 from .._define import FUNCTIONS, OPS
 from .._dtypes import CPP_TYPE, result_type_of
 from .._inplace import in_place
+from .._mode import mode
 from .._op import UNDERIVED as UNDERIVED_SENTENCE
 from .._op import Check
 from .._operands import broadcast_error
@@ -70,6 +71,24 @@ def leaves_out(kinds: str, label: str, count: int = 2) -> Check:
         if kind_of(*operands) in kinds:
             _check_shapes(operands)
             raise not_implemented(label, *operands)
+
+    return check
+
+
+def no_gradient_of(function: str, **places: int) -> Check:
+    """Return a check that refuses to record arguments which have no derivative.
+
+    ``places`` says where they are; ``function`` is what PyTorch calls the op.
+    """
+
+    def check(_name: str, *args: Any) -> None:
+        for name, at in places.items():
+            value = args[at]
+            if isinstance(value, Tensor) and value.requires_grad and mode.grad:
+                raise RuntimeError(
+                    f"The function '{function}' is not differentiable with respect to "
+                    f"argument '{name}'. This input cannot have requires_grad True."
+                )
 
     return check
 

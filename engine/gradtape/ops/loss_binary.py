@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from .._define import Array, op
+from ._operand import no_gradient_of
 from ._product import scalar_name
 from ._select import check_floating
 from ._softplus import softplus
@@ -33,7 +34,12 @@ def _weighted(F: Any, found: Any, self: Any, weight: Any, reduction: int) -> Any
     return found / _count(F, self) if reduction == MEAN else found
 
 
-@op({("self", "target"): _bce_derivative}, method=False, function=False)
+@op(
+    {("self", "target"): _bce_derivative},
+    check=no_gradient_of("binary_cross_entropy", weight=2),
+    method=False,
+    function=False,
+)
 def binary_cross_entropy(
     xp: Any,
     self: Array,
@@ -133,7 +139,12 @@ def _logits_derivative(
     return tuple(each)
 
 
-@op({("self", "target"): _logits_derivative}, method=False, function=False)
+@op(
+    {("self", "target"): _logits_derivative},
+    check=no_gradient_of("binary_cross_entropy_with_logits", weight=2, pos_weight=3),
+    method=False,
+    function=False,
+)
 def binary_cross_entropy_with_logits(
     xp: Any,
     self: Array,

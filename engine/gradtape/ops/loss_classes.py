@@ -6,7 +6,7 @@ from typing import Any
 
 from .._define import Array, op
 from .._dtypes import DTYPE_OF, int64, uint8
-from ._operand import UNDERIVED, underived
+from ._operand import UNDERIVED, no_gradient_of, underived
 from ._product import scalar_name
 from ._reduction import wide
 from ._select import check_floating, check_wide
@@ -144,6 +144,7 @@ def _nll_loss(
 @op(
     {"self": _derivative},
     node="NllLossBackward0",
+    check=no_gradient_of("nll_loss_forward", weight=2),
     outputs=2,
     output_names=("output", "total_weight"),
     method=False,
@@ -168,6 +169,7 @@ def nll_loss(
 @op(
     {"self": _derivative},
     node="NllLoss2DBackward0",
+    check=no_gradient_of("nll_loss2d_forward", weight=2),
     outputs=2,
     output_names=("output", "total_weight"),
     method=False,

@@ -245,7 +245,7 @@ def tensor_split(
     ):
         raise TypeError(_SPLIT_FORMS.format(type_name(given)))
     if is_integer(given):
-        given = int(given)
+        given = as_integer(given, "tensor_split", "sections", 2)
         if given <= 0:
             raise RuntimeError(f"number of sections must be larger than 0, got {given}")
         small, larger = divmod(length, given)

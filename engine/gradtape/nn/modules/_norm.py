@@ -29,6 +29,10 @@ def reset_affine(module: Any) -> None:
         init.zeros_(module.bias)
 
 
+def _shape(given: Any) -> tuple[int, ...]:
+    return (given,) if isinstance(given, Integral) else tuple(given)
+
+
 class LayerNorm(Module):
     """Normalise each sample over its last dimensions.
 
@@ -47,10 +51,7 @@ class LayerNorm(Module):
         dtype: Any = None,
     ) -> None:
         super().__init__()
-        single = isinstance(normalized_shape, Integral)
-        self.normalized_shape = (
-            (normalized_shape,) if single else tuple(normalized_shape)  # pyright: ignore[reportArgumentType]
-        )
+        self.normalized_shape = _shape(normalized_shape)
         self.eps = eps
         self.elementwise_affine = elementwise_affine
         has_bias = elementwise_affine and bias
@@ -90,10 +91,7 @@ class RMSNorm(Module):
         dtype: Any = None,
     ) -> None:
         super().__init__()
-        single = isinstance(normalized_shape, Integral)
-        self.normalized_shape = (
-            (normalized_shape,) if single else tuple(normalized_shape)  # pyright: ignore[reportArgumentType]
-        )
+        self.normalized_shape = _shape(normalized_shape)
         self.eps = eps
         self.elementwise_affine = elementwise_affine
         found = None
