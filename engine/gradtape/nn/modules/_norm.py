@@ -30,7 +30,7 @@ def reset_affine(module: Any) -> None:
 
 
 def _shape(given: Any) -> tuple[int, ...]:
-    return (given,) if isinstance(given, Integral) else tuple(given)
+    return (int(given),) if isinstance(given, Integral) else tuple(given)
 
 
 class LayerNorm(Module):
