@@ -7,7 +7,7 @@ from typing import Any, TypeAlias
 
 from .._tensor import Tensor
 from ..ops.like import zeros_like
-from ._api import grad
+from . import _api
 
 Tensors: TypeAlias = tuple[Tensor, ...]
 Gradients: TypeAlias = tuple[Tensor | None, ...]
@@ -179,7 +179,7 @@ def gradients(
     ]
     if not pairs:
         return (None,) * len(inputs)
-    return grad(
+    return _api.grad(
         [output for output, _ in pairs],
         inputs,
         [each for _, each in pairs],
