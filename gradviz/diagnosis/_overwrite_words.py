@@ -28,11 +28,17 @@ _WRITING_LAYERS = {
 }
 """Layers of the library that write their input if they are made with ``inplace``."""
 
+_APART = "Hand it a copy: `layer(x.clone())`, or use another layer here."
+
 Sentence = Callable[[History, Overwrite], str]
 
 
 def hits(
-    history: History, kind: Kind, message: Sentence, fix: Sentence
+    history: History,
+    kind: Kind,
+    message: Sentence,
+    fix: Sentence,
+    related: Callable[[History, Overwrite], Related] | None = None,
 ) -> Iterator[Hit]:
     """Yield the findings of one kind of overwrite, with the places they all show."""
     for found in overwrites(history):
@@ -42,7 +48,10 @@ def hits(
                 _culprit(history, found),
                 fix(history, found),
                 symptom=found.backward.site,
-                related=tuple(_related(history, found)),
+                related=(
+                    *_related(history, found),
+                    *([related(history, found)] if related else []),
+                ),
                 nodes=(found.node.key,),
                 tensors=(found.value.tensor,),
                 severity="error" if found.ended else "info",
@@ -67,7 +76,7 @@ def _related(history: History, found: Overwrite) -> Iterable[Related]:
     if made is not None and made != found.node.site:
         yield Related("created here", made)
     if found.call is not None and found.call.site != _culprit(history, found):
-        yield Related("written here", found.call.site)
+        yield Related("written here", found.call.site, _APART)
 
 
 def saved_words(history: History, found: Overwrite) -> str:

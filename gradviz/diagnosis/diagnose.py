@@ -58,6 +58,7 @@ def diagnose(program: Program, rules: Sequence[Rule] | None = None) -> Diagnosis
                 f"{type(error).__name__}: {error}"
             )
     ranked = _without_repeats(_answers(sorted(found, key=_rank)), history)
+    ranked = sorted([*ranked, *_second_place(ranked, history)], key=_rank)
     findings = tuple(_finding(rule, hit, history) for rule, hit in ranked)
     table = history.places.table
     return Diagnosis(
@@ -108,14 +109,37 @@ def _without_repeats(
     seen: set[tuple[str, object]] = set()
     kept: list[tuple[Rule, Hit]] = []
     for rule, hit in ranked:
-        place = None
-        if hit.culprit is not None:
-            file = hit.culprit[0].co_filename
-            place = file, hit.line or history.places.line(hit.culprit)
-        if (rule.code, place) not in seen:
-            seen.add((rule.code, place))
+        key = rule.code, _place(hit, history)
+        if key not in seen:
+            seen.add(key)
             kept.append((rule, hit))
     return kept
+
+
+def _place(hit: Hit, history: History) -> tuple[str, int] | None:
+    """Return the file and line that a hit blames."""
+    if hit.culprit is None:
+        return None
+    line = hit.line or history.places.line(hit.culprit)
+    return hit.culprit[0].co_filename, line
+
+
+def _second_place(
+    ranked: Sequence[tuple[Rule, Hit]], history: History
+) -> list[tuple[Rule, Hit]]:
+    """Return the place to change instead of the first hit's, as a remark."""
+    if not ranked or _severity(*ranked[0]) == "info":
+        return []
+    rule, hit = ranked[0]
+    _, line = _place(hit, history) or ("", 0)
+    blamed = {None, *(_place(each, history) for _, each in ranked)}
+    for each in hit.related:
+        here = history.line(each.site)
+        message = f"{here} ({each.role}) can be changed instead of line {line}."
+        other = Hit(message, each.site, each.instead, hit.symptom, severity="info")
+        if each.instead and _place(other, history) not in blamed:
+            return [(rule, other)]
+    return []
 
 
 def _finding(rule: Rule, hit: Hit, history: History) -> ir.Finding:

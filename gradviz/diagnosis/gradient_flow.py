@@ -8,11 +8,13 @@ from dataclasses import dataclass
 from itertools import pairwise
 
 from gradviz.diagnosis.op_families import function_of, plain
+from gradviz.diagnosis.rule import Related
 from gradviz.program.events import Backward, Call, ModuleCall
 from gradviz.program.history import History
 from gradviz.program.values import Node, NodeRun, RawSite, Summary, Value
 
 _REPEATED = 3  # weights that one line must have written, to be their cause
+_REPEATED_FIX = "Normalise between the repetitions, or use residual connections."
 
 TINY = 1e-45
 """Stands for a norm of 0: the least number above it in float32."""
@@ -188,6 +190,11 @@ def initialised(history: History, chain: Chain) -> RawSite | None:
     site = max(sites, key=sites.count, default=None)
     usual = len(sites) >= _REPEATED and sites.count(site) > 0.75 * len(sites)
     return site if usual else None
+
+
+def chain_places(place: RawSite | None, site: RawSite | None) -> tuple[Related, ...]:
+    """Return the line of a chain, where the one that drew its weights is blamed."""
+    return () if site is None else (Related("repeated here", place, _REPEATED_FIX),)
 
 
 def weights_words(history: History, site: RawSite | None, size: str) -> str:

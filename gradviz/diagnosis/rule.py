@@ -17,10 +17,15 @@ Severity = Literal["error", "warning", "info"]
 
 @dataclass(frozen=True, slots=True)
 class Related:
-    """Another place that matters, and why: "saved here", "created here"."""
+    """Another place that matters, and why: "saved here", "created here".
+
+    ``instead`` is what to write there, where it could be changed in the culprit's
+    stead: of the first finding it becomes a remark of its own.
+    """
 
     role: str
     site: RawSite | None
+    instead: str = ""
 
 
 @dataclass(frozen=True, slots=True)

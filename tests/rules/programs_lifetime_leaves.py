@@ -52,8 +52,8 @@ WRONG = [
         """
         import torch
         x = torch.linspace(0, 1, 5, requires_grad=True)
-        y = torch.sin(x)  # CULPRIT
-        (dy,) = torch.autograd.grad(y, x)
+        y = torch.sin(x)
+        (dy,) = torch.autograd.grad(y, x)  # CULPRIT
         """,
         "non-scalar-backward",
     ),

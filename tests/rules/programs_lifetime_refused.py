@@ -144,9 +144,9 @@ WRONG = [
         """
         import torch
         table = torch.randn(5, 3)
-        @torch.inference_mode()
+        @torch.inference_mode()  # CULPRIT
         def embed(tokens):
-            return table[tokens]  # CULPRIT
+            return table[tokens]
         w = torch.randn(3, requires_grad=True)
         vectors = embed(torch.tensor([1, 2]))
         (vectors * w).sum().backward()

@@ -130,9 +130,9 @@ WRONG = [
             def forward(self, x):
                 return torch.relu(self.fc(x))
         enc, head = Enc(), nn.Linear(3, 1)
-        @torch.inference_mode()
+        @torch.inference_mode()  # CULPRIT
         def extract(x):
-            return enc(x)  # CULPRIT
+            return enc(x)
         feats = [extract(torch.randn(2, 3)) for _ in range(2)]
         loss = head(feats[0]).mean()
         loss.backward()

@@ -14,10 +14,10 @@ MORE_WRONG: list[Case] = [
         net = nn.Linear(4, 1)
         opt = torch.optim.SGD(net.parameters(), lr=0.1)
         for epoch in range(2):
-            opt.zero_grad()
+            opt.zero_grad()  # CULPRIT
             for batch in torch.randn(3, 5, 4):
                 loss = net(batch).pow(2).mean()
-                loss.backward()  # CULPRIT
+                loss.backward()
                 opt.step()
         """,
         "gradients-not-zeroed",

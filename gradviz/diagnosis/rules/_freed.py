@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ast
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Literal
@@ -10,8 +9,6 @@ from typing import Literal
 from gradviz.diagnosis.rules._lifetime import (
     failed_backwards,
     frames,
-    line_of,
-    loads,
     repeats,
     same_line,
 )
@@ -181,116 +178,10 @@ def made_again(history: History, node: Node, first: Backward, second: Backward) 
 # ---- the line to change -------------------------------------------------------------
 
 
-def carried_at(
-    history: History, crossing: Crossing, second: Backward
-) -> RawSite | None:
-    """Return the line that binds the tensor which a loop carries along.
-
-    That is ``self.h = …`` inside a module, ``cache[key] = …``, and ``h = cell(x, h)``
-    in the loop where the tensor is made inside of ``cell`` and passed back in.
-    """
-    maker = history.maker(crossing.node)
-    if maker is None or crossing.bridge is None:
-        return crossing.node.site
-    if _binds_attribute(history, maker.site):
-        return maker.site
-    for site in frames(maker):  # cache[key] = encode(x)
-        if any(each.endswith("]") for each in history.places.targets(site)):
-            return site
-    readers = frames(crossing.bridge)
-    around = {site[0] for site in frames(second)}
-    # A local name lives from turn to turn only in a function that the passes ran in.
-    for site in sorted(frames(maker), key=lambda each: each[0] not in around):
-        read = {
-            name
-            for reader in readers
-            if reader[0] is site[0]
-            for name in loads(history.places.statement(reader))
-        }
-        if read.intersection(history.places.targets(site)):
-            return site
-    stored = _put_away(history, maker, readers)
-    return stored or _out_of_function(history, maker, second)
-
-
-_STORING = ["add", "append", "appendleft", "enqueue", "extend", "insert", "push", "put"]
-
-
-def _put_away(
-    history: History, maker: Call, readers: tuple[RawSite, ...]
-) -> RawSite | None:
-    """Return the line of a function that puts its result where the next turn reads."""
-    places = history.places
-    read = {name for each in readers for name in loads(places.statement(each))}
-    for site in frames(maker):
-        for each in ast.walk(places.function(site[0]) or ast.Module([], [])):
-            stored = _stored_by(each, set(places.targets(site)))
-            if stored is not None and ast.unparse(stored) in read:
-                return places.at_line(site[0], stored.lineno)
-    return None
-
-
-def _stored_by(statement: ast.AST, names: set[str]) -> ast.expr | None:
-    """Return the container of ``slots.append(m)``, if ``m`` is one of these names."""
-    match statement:
-        case ast.Expr(ast.Call(ast.Attribute(container, method), args)):
-            kept = method in _STORING and names & set(map(ast.unparse, args))
-            return container if kept else None
-        case _:
-            return None
-
-
-def stored_at(
-    history: History, site: RawSite | None, bridge: Call, second: Backward
-) -> int | None:
-    """Return the line that puts a carried tensor into a container after the pass.
-
-    None where the next turn reads it under its own name, and where it is put in before
-    the pass, which needs its graph: then something else is to change.
-    """
-    names = set(history.places.targets(site))
-    kept = _kept_at(history, site, names, bridge)
-    if kept is not None:
-        return kept
-    passed = [each for each in frames(second) if site and each[0] is site[0]]
-    if site is None or not passed or _binds_attribute(history, site):
-        return None
-    for reader in frames(bridge):
-        if reader[0] is site[0] and names & loads(history.places.statement(reader)):
-            return None
-    places = history.places
-    around = places.function(site[0]) or places.tree(site[0].co_filename)
-    for each in () if around is None else ast.walk(around):
-        stored = _stored_by(each, names)
-        if stored is not None and stored.lineno > line_of(passed[0])[1]:
-            return stored.lineno
-    return None
-
-
-def _kept_at(
-    history: History, site: RawSite | None, names: set[str], bridge: Call
-) -> int | None:
-    """Return the line that keeps it for the next turn: ``self.h = h`` after it."""
-    places = history.places
-    readers = frames(bridge)
-    read = {name for each in readers for name in loads(places.statement(each))}
-    around = None if site is None else places.function(site[0])
-    for each in () if around is None else ast.walk(around):
-        if (
-            isinstance(each, ast.Assign)
-            and ast.unparse(each.value) in names
-            and any(
-                "." in text and text in read for text in map(ast.unparse, each.targets)
-            )
-        ):
-            return each.lineno
-    return None
-
-
 def built_at(history: History, node: Node, second: Backward) -> RawSite | None:
     """Return the line outside of a loop that built what its backward passes reach."""
     maker = history.maker(node)
-    if maker is None or _binds_attribute(history, maker.site):
+    if maker is None or binds_attribute(history, maker.site):
         return node.site
     around = {site[0] for site in frames(second)}
     for site in frames(maker):
@@ -299,21 +190,8 @@ def built_at(history: History, node: Node, second: Backward) -> RawSite | None:
     return node.site
 
 
-def _out_of_function(history: History, maker: Call, second: Backward) -> RawSite | None:
-    """Return the caller of the function that a tensor was returned from."""
-    around = {site[0] for site in frames(second)}
-    for site in frames(maker):
-        function = history.places.function(site[0])
-        stores = isinstance(function, ast.FunctionDef) and any(
-            isinstance(each, ast.Attribute) and isinstance(each.ctx, ast.Store)
-            for each in ast.walk(function)
-        )
-        if stores or site[0] in around:
-            return site
-    return maker.site
-
-
-def _binds_attribute(history: History, site: RawSite | None) -> bool:
+def binds_attribute(history: History, site: RawSite | None) -> bool:
+    """Tell whether a statement binds an attribute."""
     return any("." in each for each in history.places.targets(site))
 
 

@@ -114,6 +114,25 @@ def copies(history: History) -> set[int]:
     return found
 
 
+def freezing(history: History, tensor: int) -> Call | None:
+    """Return the last call that switched requires_grad of a tensor off.
+
+    Of a parameter that was frozen before the recording began, one that says so again.
+    """
+    again = None
+    for call in reversed(history.uses(tensor)):
+        if call.op in ("requires_grad_", "requires_grad.set"):
+            after = [each for each in call.outputs if each.tensor == tensor]
+            if after and after[0].requires_grad:
+                return None
+            before = [each for each in call.inputs if each.tensor == tensor]
+            if before and before[0].requires_grad:
+                return call
+            if again is None and before and before[0].is_parameter:
+                again = call
+    return again
+
+
 @once
 def last_seen(history: History) -> dict[int, Value]:
     """Return every tensor as the last call saw it."""

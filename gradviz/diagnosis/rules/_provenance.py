@@ -25,7 +25,8 @@ def origin(history: History, value: Value, what: Property) -> RawSite | None:
     """
     if value.is_parameter:
         return _of_parameter(history, value, what)
-    call = origin_call(history, value, lambda each: getattr(each, what))
+    until = "one_hot" if what == "dtype" else None  # of integers it always makes some
+    call = origin_call(history, value, lambda each: getattr(each, what), until)
     return None if call is None else call.site
 
 
@@ -92,7 +93,15 @@ def shape_text(value: Value) -> str:
 
 
 def assigned(history: History, attribute: str) -> tuple[RawSite | None, int | None]:
-    """Return site and line of the statement that sets an attribute of this name.
+    """Return site and line of the statement that sets an attribute of this name."""
+    site, target = set_where(history, lambda each: each.attr == attribute)
+    return site, None if target is None else target.lineno
+
+
+def set_where(
+    history: History, fits: Callable[[ast.Attribute], bool]
+) -> tuple[RawSite | None, ast.Attribute | None]:
+    """Return the first attribute that is set and fits, with the site of its statement.
 
     Nothing runs where a plain attribute is set on a tensor: the source has to say it.
     """
@@ -101,9 +110,9 @@ def assigned(history: History, attribute: str) -> tuple[RawSite | None, int | No
         for each in [] if tree is None else ast.walk(tree):
             if not isinstance(each, ast.Assign) or not _has(code, each.lineno):
                 continue
-            named = [one for one in each.targets if isinstance(one, ast.Attribute)]
-            if any(one.attr == attribute for one in named):
-                return history.places.at_line(code, each.lineno), each.lineno
+            for one in each.targets:
+                if isinstance(one, ast.Attribute) and fits(one):
+                    return history.places.at_line(code, each.lineno), one
     return None, None
 
 

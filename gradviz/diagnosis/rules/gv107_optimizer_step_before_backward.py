@@ -34,7 +34,8 @@ from collections.abc import Iterator
 from gradviz.diagnosis._overwrite_words import hits, saved_words
 from gradviz.diagnosis._saved_writes import Overwrite
 from gradviz.diagnosis._words import place
-from gradviz.diagnosis.rule import Hit, Rule
+from gradviz.diagnosis.rule import Hit, Related, Rule
+from gradviz.diagnosis.rules._freed import built_at
 from gradviz.program.events import OptimizerCall
 from gradviz.program.history import History
 
@@ -58,8 +59,13 @@ def _fix(history: History, found: Overwrite) -> str:
     )
 
 
+def _computed(history: History, found: Overwrite) -> Related:
+    site = built_at(history, found.node, found.backward)
+    return Related("computed before the step", site, "Move it behind the step.")
+
+
 def _check(history: History) -> Iterator[Hit]:
-    yield from hits(history, "step", _message, _fix)
+    yield from hits(history, "step", _message, _fix, _computed)
 
 
 RULE = Rule("GV107", "optimizer-step-before-backward", "error", _check)

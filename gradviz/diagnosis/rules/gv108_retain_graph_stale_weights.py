@@ -35,7 +35,7 @@ from collections.abc import Iterator
 from gradviz.diagnosis._overwrite_words import hits, saved_words
 from gradviz.diagnosis._saved_writes import Overwrite
 from gradviz.diagnosis._words import place
-from gradviz.diagnosis.rule import Hit, Rule
+from gradviz.diagnosis.rule import Hit, Related, Rule
 from gradviz.diagnosis.rules._freed import built_at, made_again
 from gradviz.diagnosis.rules._lifetime import repeats
 from gradviz.program.history import History
@@ -81,8 +81,13 @@ def _built_once(history: History, found: Overwrite) -> RawSite | None:
     return None if site == walked[0].site else site
 
 
+def _walked(history: History, found: Overwrite) -> Related:
+    site = found.backward.site
+    return Related("walks the old graph", site, "Run the forward pass again before it.")
+
+
 def _check(history: History) -> Iterator[Hit]:
-    yield from hits(history, "stale weights", _message, _fix)
+    yield from hits(history, "stale weights", _message, _fix, _walked)
 
 
 RULE = Rule("GV108", "retain-graph-stale-weights", "error", _check)

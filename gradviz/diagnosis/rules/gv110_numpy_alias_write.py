@@ -67,6 +67,10 @@ def _hit(history: History, found: UnseenWrite) -> Hit:
     if site is None:
         site = found.node.site if export is None else export.site
     who = f"{place(history, site)} wrote it" if known else "Something else wrote it"
+    fix = (
+        "Give the array memory of its own, `.detach().numpy().copy()` (or "
+        "`torch.tensor(array)` for from_numpy), or write after the backward pass."
+    )
     return Hit(
         f"The memory of {tensor_words(history, found.value)}, which "
         f"{node_words(history, found.node)} saved at version {found.value.version}, "
@@ -74,12 +78,11 @@ def _hit(history: History, found: UnseenWrite) -> Hit:
         f"{place(history, found.backward.site)}: the gradient was computed from the "
         "new numbers, without an error, and is wrong.",
         site,
-        "Give the array memory of its own, `.detach().numpy().copy()` (or "
-        "`torch.tensor(array)` for from_numpy), or write after the backward pass.",
+        fix,
         symptom=found.backward.site,
         related=(
+            Related("shared here", None if export is None else export.site, fix),
             Related("saved here", found.node.site),
-            Related("shared here", None if export is None else export.site),
         ),
         nodes=(found.node.key,),
         tensors=(found.value.tensor,),

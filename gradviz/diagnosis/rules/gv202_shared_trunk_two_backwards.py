@@ -46,6 +46,7 @@ from gradviz.diagnosis.rules._lifetime import (
     name_of,
     same_line,
 )
+from gradviz.program.events import Backward
 from gradviz.program.history import History
 from gradviz.program.values import Node, RawSite
 
@@ -77,7 +78,7 @@ def check(history: History) -> Iterator[Hit]:
             _fix(history, found, trunk, once),
             symptom=found.second.site,
             related=(
-                Related("second pass", found.second.site),
+                Related("second pass", found.second.site, once),
                 Related("shared", trunk.site),
                 Related("lost its saved tensors", found.freed.site),
             ),
@@ -87,10 +88,11 @@ def check(history: History) -> Iterator[Hit]:
 
 
 def _entry(history: History, found: SecondPass) -> RawSite | None:
-    """Return where the second result takes what only the first one is to train.
+    """Return where one result takes what only the other one is to train.
 
-    That is so where an optimizer stepped the shared part in between, and another one
-    has parameters that the second pass is for, and none of that part.
+    The second does so where an optimizer stepped the shared part in between, and
+    another one has parameters that the second pass is for, and none of that part. The
+    first does so where the step in between was of none of it, and another's will be.
     """
     cross = found.crossing
     if cross is None or cross.bridge is None:
@@ -104,10 +106,23 @@ def _entry(history: History, found: SecondPass) -> RawSite | None:
         if found.first.index < step.index < found.second.index
     }
     given = {k: set(each.tensors) for k, each in history.program.optimizers.items()}
-    first = any(given[key] & shared for key in stepped & given.keys())
+    first = [given[key] for key in stepped & given.keys()]
     second = [each for key, each in given.items() if key not in stepped]
-    if first and any(each & rest and not each & shared for each in second):
-        return loop_site(history, cross.bridge)
+    if any(each & shared for each in first):
+        alone = any(each & rest and not each & shared for each in second)
+        return loop_site(history, cross.bridge) if alone else None
+    meant = first and any(each & shared for each in second)
+    return _user_of(history, found.first, cross.node) if meant else None
+
+
+def _user_of(history: History, backward: Backward, trunk: Node) -> RawSite | None:
+    """Return the line where the graph of a pass takes the result of a node."""
+    roots = [root.node for root in backward.roots if root.node is not None]
+    for node in history.reach(roots).values():
+        maker = history.maker(node)
+        enters = any(edge is not None and edge[0] == trunk.key for edge in node.next)
+        if enters and maker is not None:
+            return loop_site(history, maker)
     return None
 
 

@@ -34,7 +34,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from gradviz.diagnosis.rule import Hit, Related, Rule
-from gradviz.diagnosis.rules._freed import carried_at, second_passes, stored_at
+from gradviz.diagnosis.rules._carried import carried_at, stored_at
+from gradviz.diagnosis.rules._freed import second_passes
 from gradviz.diagnosis.rules._lifetime import describe
 from gradviz.program.history import History
 

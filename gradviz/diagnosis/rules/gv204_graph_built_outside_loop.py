@@ -34,10 +34,21 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from gradviz.diagnosis.rule import Hit, Related, Rule
+from gradviz.diagnosis.rules import _leaves
 from gradviz.diagnosis.rules._freed import SecondPass, built_at, second_passes
 from gradviz.diagnosis.rules._lifetime import describe
 from gradviz.program.history import History
 from gradviz.program.values import Node
+
+_ANEW = (
+    "Compute it again for every pass: in a loop, move this line into it. Or `detach()` "
+    "the result if no gradient should flow through it."
+)
+_RETAIN = (
+    "Give it `retain_graph=True`: every turn asks the same graph, and nothing in it "
+    "changes in between."
+)
+_ONCE = "Sum the losses of all turns, and call `backward()` once, after the loop."
 
 
 def check(history: History) -> Iterator[Hit]:
@@ -46,24 +57,30 @@ def check(history: History) -> Iterator[Hit]:
         built = _built_once(history, found)
         if found.reason != "built outside" or built is None:
             continue
-        culprit = built_at(history, built, found.second)
-        targets = history.places.targets(culprit)
+        asks = found.second.api == "grad" and not _is_stepped(history, found)
+        made = built_at(history, built, found.second)
+        targets = history.places.targets(made)
         name = f"`{targets[0]}`" if targets else "This result"
         yield Hit(
-            f"{name} was computed once, in {history.line(culprit)}, but the pass in "
+            f"{name} was computed once, in {history.line(made)}, but the pass in "
             f"{history.line(found.second.site)} ran once more. Its first run freed "
             f"that graph: {describe(history, found.freed)} has lost its saved tensors.",
-            culprit,
-            "Compute it again for every pass: in a loop, move this line into it. Or "
-            "`detach()` the result if no gradient should flow through it.",
+            found.second.site if asks else made,
+            _RETAIN if asks else _ANEW,
             symptom=found.second.site,
             related=(
-                Related("ran once more", found.second.site),
+                Related("ran once more", found.second.site, _ONCE),
+                *([Related("computed once", made, _ANEW)] if asks else []),
                 Related("lost its saved tensors", found.freed.site),
             ),
             nodes=(built.key, found.freed.key),
             explains=history.ended_by(found.second),
         )
+
+
+def _is_stepped(history: History, found: SecondPass) -> bool:
+    first, second = found.first.index, found.second.index
+    return any(first < step.index < second for step in _leaves.steps(history))
 
 
 def _built_once(history: History, found: SecondPass) -> Node | None:

@@ -38,7 +38,8 @@ from collections.abc import Iterator
 from itertools import pairwise
 
 from gradviz.diagnosis.rule import Hit, Related, Rule
-from gradviz.diagnosis.rules._freed import carried_at, crossing_into, made_again
+from gradviz.diagnosis.rules._carried import carried_at
+from gradviz.diagnosis.rules._freed import crossing_into, made_again
 from gradviz.diagnosis.rules._lifetime import line_of
 from gradviz.program.events import Backward
 from gradviz.program.history import History

@@ -40,7 +40,7 @@ from gradviz.diagnosis.rules._lifetime import (
     made_at,
     name_of,
 )
-from gradviz.program.events import Backward
+from gradviz.program.events import Backward, Call
 from gradviz.program.history import History
 from gradviz.program.values import RawSite, Value
 
@@ -54,22 +54,24 @@ def check(history: History) -> Iterator[Hit]:
         root = _culprit_root(backward)
         if root is None:
             continue
-        culprit = _made(history, root, backward)
+        made = _made(history, root, backward)
         name = name_of(history, root, "the result")
         unreduced = _unreduced(history, root)
-        made_by = f" in {history.line(culprit)}" if culprit else ""
-        at_once = unreduced is not None and unreduced == culprit
+        made_by = f" in {history.line(made)}" if made else ""
+        at_once = unreduced is not None and unreduced == made
         reason = " with reduction='none'" if at_once else ""
-        message, fix = _several(root, f"{made_by}{reason}")
+        asks = backward.api == "grad" and unreduced is None and not _sums(history, root)
+        message, fix = _several(root, f"{made_by}{reason}", backward)
         if _is_complex(root):
             message, fix = _complex(root, made_by)
         yield Hit(
             f"{name} {message}",
-            culprit or backward.site,
+            backward.site if made is None or asks else made,
             fix,
             symptom=backward.site,
             related=(
-                Related("backward pass", backward.site),
+                Related("backward pass", backward.site, fix),
+                *([Related("made here", made, fix)] if asks else []),
                 *([Related("not reduced", unreduced)] if unreduced else []),
             ),
             tensors=(root.tensor,),
@@ -77,14 +79,18 @@ def check(history: History) -> Iterator[Hit]:
         )
 
 
-def _several(root: Value, made: str) -> tuple[str, str]:
+def _several(root: Value, made: str, backward: Backward) -> tuple[str, str]:
+    ones = "torch.ones_like(...)"
+    weigh = f"backward(gradient={ones})"
+    if backward.api == "grad":
+        weigh = f"grad_outputs={ones}"
     message = (
         f"has shape {root.shape}: it was made{made}, and nothing made one number of "
         "it. A backward pass starts from one number."
     )
     return message, (
         "Reduce it, with `.mean()` or `.sum()` or `reduction='mean'`; or say how much "
-        "each element counts: `backward(gradient=torch.ones_like(...))`."
+        f"each element counts: `{weigh}`."
     )
 
 
@@ -117,17 +123,27 @@ def _made(history: History, root: Value, backward: Backward) -> RawSite | None:
 
     A mean or sum over some dimensions only is the line itself, wherever it is.
     """
-    node = history.node(root.node)
-    maker = None if node is None else history.maker(node)
+    maker = _maker(history, root)
     if maker is None:
         return made_at(history, root)
-    if name_of_op(maker) in _REDUCTIONS:
+    if _sums(history, root):
         return maker.site
     around = {site[0] for site in frames(backward)}
     for site in frames(maker):
         if site[0] in around:
             return site
     return maker.site
+
+
+def _maker(history: History, root: Value) -> Call | None:
+    node = history.node(root.node)
+    return None if node is None else history.maker(node)
+
+
+def _sums(history: History, root: Value) -> bool:
+    """Tell whether a root was reduced, but not to one number."""
+    maker = _maker(history, root)
+    return maker is not None and name_of_op(maker) in _REDUCTIONS
 
 
 def _unreduced(history: History, root: Value) -> RawSite | None:

@@ -39,6 +39,8 @@ from gradviz.diagnosis.rules._grad_reads import none_reads, subject_of
 from gradviz.diagnosis.rules._lifetime import name_of
 from gradviz.program.history import History
 
+_ASK = "Ask for it instead: `torch.autograd.grad(loss, tensor)`."
+
 
 def check(history: History) -> Iterator[Hit]:
     """Yield one hit per tensor whose gradient was read and not kept."""
@@ -58,7 +60,7 @@ def check(history: History) -> Iterator[Hit]:
             "or ask for the gradient with `torch.autograd.grad(loss, ...)`.",
             line=found.line,
             symptom=found.read.site,
-            related=(Related("its .grad is read here", found.read.site),),
+            related=(Related("its .grad is read here", found.read.site, _ASK),),
             nodes=(found.node.key,),
             tensors=(found.value.tensor,),
             explains=found.explains,

@@ -34,11 +34,17 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from gradviz.diagnosis.rule import Hit, Related, Rule
-from gradviz.diagnosis.rules._lifetime import loop_site, name_of
+from gradviz.diagnosis.rules._lifetime import frames, loop_site, name_of
+from gradviz.diagnosis.rules._modes import decorator_line
 from gradviz.diagnosis.rules._origins import raised_with, suspects
 from gradviz.program.events import Call, ModeSwitched
 from gradviz.program.history import History
 from gradviz.program.values import RawSite, Value
+
+_FIX = (
+    "Use `torch.no_grad()` there instead of `inference_mode()`, or `clone()` the "
+    "tensor outside before autograd meets it."
+)
 
 
 def check(history: History) -> Iterator[Hit]:
@@ -47,23 +53,28 @@ def check(history: History) -> Iterator[Hit]:
     if raised is None:
         return
     tensor, maker = _born(history)
-    culprit = raised.site if maker is None else loop_site(history, maker)
-    name = "A tensor" if tensor is None else name_of(history, tensor, "A tensor")
     mode = None if maker is None else _mode(history, maker)
-    where = "" if maker is None else f" in {history.line(culprit)}"
+    born = raised.site if maker is None else _made_at(history, maker, mode)
+    line = None if mode is None else decorator_line(history, mode)
+    culprit = born
+    if mode is not None and mode.function is not None and line is not None:
+        culprit = mode.function, 0
+    name = "A tensor" if tensor is None else name_of(history, tensor, "A tensor")
+    where = "" if maker is None else f" in {history.line(maker.site)}"
     yield Hit(
         f"{name} was made in inference mode{where}, and {history.line(raised.site)} "
         "needs it for gradients.",
         culprit,
-        "Use `torch.no_grad()` there instead of `inference_mode()`, or `clone()` the "
-        "tensor outside before autograd meets it.",
+        _FIX,
         symptom=raised.site,
         related=(
-            Related("inference mode entered", mode),
+            *([Related("made here", born, _FIX)] if culprit != born else []),
+            Related("inference mode entered", mode and mode.site, _FIX),
             Related("needed for gradients", raised.site),
         ),
         tensors=() if tensor is None else (tensor.tensor,),
         explains=True,
+        line=line,
     )
 
 
@@ -81,13 +92,24 @@ def _born(history: History) -> tuple[Value | None, Call | None]:
     return None, None
 
 
-def _mode(history: History, maker: Call) -> RawSite | None:
+def _mode(history: History, maker: Call) -> ModeSwitched | None:
     found = None
     for event in history.of(ModeSwitched):
         entered = "inference" in event.how and not event.leaving
         if entered and event.index < maker.index:
-            found = event.site
+            found = event
     return found
+
+
+def _made_at(
+    history: History, maker: Call, mode: ModeSwitched | None
+) -> RawSite | None:
+    """Return the line that made it, in the function that entered the mode."""
+    around = (
+        () if mode is None else (mode.function, *(code for code, _ in frames(mode)[:1]))
+    )
+    inside = [site for site in frames(maker) if site[0] in around]
+    return inside[0] if inside else loop_site(history, maker)
 
 
 RULE = Rule("GV221", "inference-tensor-in-autograd", "error", check)

@@ -32,6 +32,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from gradviz.diagnosis.rule import Hit, Related, Rule
+from gradviz.diagnosis.rules._leaves import freezing
 from gradviz.diagnosis.rules._lifetime import (
     failed_backwards,
     made_at,
@@ -60,7 +61,11 @@ def _hit(history: History, backward: Backward, value: Value) -> Hit:
     site = made_at(history, value)
     maker = history.producer(value)
     where = history.line(site)
-    if maker is not None and any(each.requires_grad for each in maker.inputs):
+    frozen = freezing(history, value.tensor)
+    if frozen is not None:
+        what = f"{subject} was frozen in {history.line(frozen.site)}"
+        fix = "Ask only for tensors that require grad, or leave this one unfrozen."
+    elif maker is not None and any(each.requires_grad for each in maker.inputs):
         how = "without gradients" if not maker.grad_enabled else f"by `{maker.op}`"
         what = f"{subject} was made in {where} {how}, so its graph ends there"
         fix = "Differentiate with respect to the tensor before the cut, or remove it."
@@ -75,10 +80,11 @@ def _hit(history: History, backward: Backward, value: Value) -> Hit:
     return Hit(
         f"{what}: the result was computed from it as from a constant, and "
         f"{history.line(backward.site)} finds no gradient with respect to it.",
-        site or backward.site,
+        site if site is not None and frozen is None else backward.site,
         fix,
         symptom=backward.site,
         related=(
+            *([Related("frozen here", frozen.site, fix)] if frozen else []),
             Related("asked for its gradient", backward.site),
             Related("result made here", made_at(history, backward.roots[0])),
         ),

@@ -40,9 +40,9 @@ from collections.abc import Iterator
 
 from gradviz.diagnosis._saved_writes import Overwrite, overwrites
 from gradviz.diagnosis.rule import Hit, Related, Rule
+from gradviz.diagnosis.rules._carried import carried_at
 from gradviz.diagnosis.rules._freed import (
     built_at,
-    carried_at,
     crossing_into,
     made_again,
 )

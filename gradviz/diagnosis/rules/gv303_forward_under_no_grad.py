@@ -49,7 +49,8 @@ def _check(history: History) -> Iterator[Hit]:
 
 def _words(history: History, cut: Cut) -> Words:
     site = cut.place
-    ran = Related("ran without gradients", cut.call.site)
+    move = "Move the forward pass out of the block; keep in it what is only measured."
+    ran = Related("ran without gradients", cut.call.site, move)
     if cut.kind == "library":
         return Words(
             f"`{history.text(site)}` switches gradients off inside, and "
@@ -62,7 +63,7 @@ def _words(history: History, cut: Cut) -> Words:
     return Words(
         f"`{history.text(cut.call.site)}` ran with gradients switched off by the "
         f"block that begins in {history.line(site)}: no graph was recorded there.",
-        "Move the forward pass out of the block; keep in it what is only measured.",
+        move,
         site,
         related=(ran,),
     )

@@ -29,11 +29,14 @@ References
 
 from __future__ import annotations
 
+import ast
 from collections.abc import Iterator
+from difflib import get_close_matches
 
 from gradviz.diagnosis.rule import Hit, Related, Rule
 from gradviz.diagnosis.rules import _leaves
 from gradviz.diagnosis.rules._cuts import cuts, is_dead
+from gradviz.diagnosis.rules._provenance import set_where
 from gradviz.program.events import Backward, Call
 from gradviz.program.history import History
 
@@ -60,16 +63,32 @@ def _hits(history: History, backward: Backward) -> Iterator[Hit]:
         return
     names = [history.name(call.outputs[0], "") for call in makers]
     shown = _leaves.joined([name for name in names if name]) or "the tensors"
+    slip, switch = set_where(
+        history,
+        lambda each: f"`{ast.unparse(each.value)}`" in names and _is_slip(each.attr),
+    )
+    no = "" if switch is None else f" `{ast.unparse(switch)}` is no switch of a tensor."
     yield Hit(
-        f"Nothing behind the root requires grad: {shown} did not ask for it.",
-        makers[-1].site,
+        f"Nothing behind the root requires grad: {shown} did not ask for it.{no}",
+        slip or makers[-1].site,
         "Create the tensor that is to be learned with `requires_grad=True`, or as "
         "an `nn.Parameter`.",
         symptom=backward.site,
         related=tuple(Related("created here", call.site) for call in makers[:-1]),
         explains=True,
+        line=None if switch is None else switch.lineno,
         certainty=0.5,
     )
+
+
+def _is_slip(attribute: str) -> bool:
+    """Tell whether an attribute is ``requires_grad``, but for a letter or two.
+
+    >>> _is_slip("require_grad"), _is_slip("requires_grad"), _is_slip("grad")
+    (True, False, False)
+    """
+    right = "requires_grad"
+    return attribute != right and bool(get_close_matches(attribute, [right], 1, 0.85))
 
 
 def _ever_required(history: History, tensor: int) -> bool:

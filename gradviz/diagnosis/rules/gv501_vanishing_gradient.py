@@ -25,6 +25,7 @@ from collections.abc import Iterator
 
 from gradviz.diagnosis.gradient_flow import (
     Chain,
+    chain_places,
     chains,
     initialised,
     leaf_norms,
@@ -96,6 +97,7 @@ def _hit(history: History, chain: Chain, site: RawSite | None) -> Hit:
         "initialised for it, normalisation or residual connections; over time steps "
         "use a gated cell.",
         symptom=chain.backward.site,
+        related=chain_places(place, site),
         nodes=(node.key,),
         severity=None if _starves(history, chain) else "info",
         certainty=0.6,

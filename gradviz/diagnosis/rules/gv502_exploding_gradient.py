@@ -24,6 +24,7 @@ from collections.abc import Iterator
 from gradviz.diagnosis import nonfinite_words as words
 from gradviz.diagnosis.gradient_flow import (
     Chain,
+    chain_places,
     chains,
     initialised,
     user_place,
@@ -84,6 +85,7 @@ def _hit(history: History, chain: Chain) -> Hit:
         culprit=site or place,
         fix=_FIX,
         symptom=chain.backward.site,
+        related=chain_places(place, site),
         nodes=(node.key,),
         certainty=0.6,
     )

@@ -88,7 +88,10 @@ def _hit(history: History, nodes: list[Node], before: Node | None) -> Iterator[H
         fix="Initialise the bias with 0 and the weights around 0, or use leaky_relu; "
         "if training killed it, lower the learning rate.",
         symptom=relu,
-        related=(Related("always 0", relu), Related("computed here", layer.site)),
+        related=(
+            Related("always 0", relu, "Use leaky_relu or gelu."),
+            Related("computed here", layer.site),
+        ),
         nodes=tuple(each.key for each in nodes),
         certainty=0.7,
     )

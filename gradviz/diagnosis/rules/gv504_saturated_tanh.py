@@ -1,8 +1,9 @@
-"""GV504: a sigmoid or tanh so far out that it has no derivative left.
+"""GV504: a sigmoid, tanh or clamp so far out that it has no derivative left.
 
 What it does
     Finds squashing functions whose gradient vanishes because their operands are large,
-    and names what made them large: unscaled data, or the weights.
+    and names what made them large: unscaled data, or the weights. So with ``clamp`` to
+    two bounds that no element ever lies between.
 Why is this bad
     ``tanh(20)`` is exactly 1 in float32, its derivative exactly 0: nothing before it
     learns.
@@ -28,35 +29,62 @@ from gradviz.diagnosis.gradient_flow import (
     user_place,
     vanishes,
 )
+from gradviz.diagnosis.op_families import function_of, numbers_in
 from gradviz.diagnosis.rule import Hit, Related, Rule
 from gradviz.program.events import Backward
 from gradviz.program.history import History
-from gradviz.program.values import Node
+from gradviz.program.values import Node, RawSite
 
 _FAR = 8.0  # beyond it sigmoid and tanh bend by less than a thousandth
 _LARGE = 10.0
+_BOUNDS = {"hardtanh": [-1.0, 1.0], "relu6": [0.0, 6.0], "hardsigmoid": [-3.0, 3.0]}
+_FIX = (
+    "Standardise the inputs to mean 0 and deviation 1, and scale the initial weights "
+    "with `1 / sqrt(number of inputs)`."
+)
+_MILDER = "Bring the operand into the range first, or leave the bound out."
 
 
 def check(history: History) -> Iterator[Hit]:
     """Yield the squashing functions that swallowed their gradients."""
+    clamps: dict[RawSite | None, list[tuple[Backward, Node, bool]]] = {}
     for backward in history.backwards:
         for run in backward.runs:
             node = history.node(run.node)
-            if (
-                node is not None
-                and is_activation(node, "tanh", "sigmoid", "erf", "softsign")
-                and vanishes(history, run)
+            if node is None:
+                continue
+            if is_activation(node, "clamp", *_BOUNDS):
+                outside = vanishes(history, run) and _is_outside(history, node)
+                clamps.setdefault(node.site, []).append((backward, node, outside))
+            elif is_activation(node, "tanh", "sigmoid", "erf", "softsign") and vanishes(
+                history, run
             ):
-                yield from _hit(history, backward, node)
+                yield from _hit(history, backward, node, _FAR)
+    for found in clamps.values():
+        if len(found) > 1 and all(outside for _, _, outside in found):
+            yield from _hit(history, *found[0][:2], 0.0)
 
 
-def _hit(history: History, backward: Backward, node: Node) -> Iterator[Hit]:
+def _is_outside(history: History, node: Node) -> bool:
+    """Tell whether all elements lie beyond one of two bounds."""
+    call = history.maker(node)
+    summary = call.inputs[0].summary if call is not None and call.inputs else None
+    if call is None or summary is None:
+        return False
+    given = numbers_in(call) or _BOUNDS.get(function_of(node.name), [])
+    least, most = summary.minimum, summary.maximum
+    if len(given) != 2 or least is None or most is None or summary.count == 1:
+        return False
+    return most <= min(given) or least >= max(given)
+
+
+def _hit(history: History, backward: Backward, node: Node, far: float) -> Iterator[Hit]:
     call = history.maker(node)
     if call is None or not call.inputs:
         return
     value = call.inputs[0]
     size = magnitude(value.summary)
-    if value.summary is None or size is None or size < _FAR:
+    if value.summary is None or size is None or size < far:
         return
     site, large = largest_source(history, call, _LARGE)
     place = user_place(history, node)
@@ -72,10 +100,12 @@ def _hit(history: History, backward: Backward, node: Node) -> Iterator[Hit]:
         f"lies in [{value.summary.minimum:g}, {value.summary.maximum:g}], where the "
         f"derivative is 0 in {value.dtype}, and its gradient vanishes.{what}",
         culprit=site if what else place,
-        fix="Standardise the inputs to mean 0 and deviation 1, and scale the initial "
-        "weights with `1 / sqrt(number of inputs)`.",
+        fix=_FIX
+        if far
+        else "Bring its operand into the range between the bounds, or "
+        "let gradients pass: clamp the values under `torch.no_grad()` after each step.",
         symptom=backward.site,
-        related=(Related("saturated here", place),),
+        related=(Related("saturated here", place, _MILDER),),
         nodes=(node.key,),
         certainty=0.7,
     )

@@ -62,13 +62,18 @@ def _zero_weights(history: History, still: set[int]) -> list[tuple[Call, Value]]
     """Return the first product of each of these leaves that are all 0 there."""
     wanted = _leaves.wanted(history)
     found: dict[int, tuple[Call, Value]] = {}
+    leaves = {
+        leaf.storage: leaf
+        for key, leaf in _leaves.last_seen(history).items()
+        if key in still and (wanted is None or key in wanted)
+    }
     for call in history.calls:
         if not call.inputs or not _is_product(call):
             continue
         for value in call.inputs[1:]:
-            mine = value.tensor in still and (wanted is None or value.tensor in wanted)
-            if mine and len(value.shape) > 1 and magnitude(value.summary) == 0.0:
-                found.setdefault(value.tensor, (call, value))
+            leaf = leaves.get(value.storage)  # of ``x @ w.t()``, too
+            if leaf and len(value.shape) > 1 and magnitude(value.summary) == 0.0:
+                found.setdefault(leaf.tensor, (call, leaf))
     return list(found.values())
 
 
@@ -82,7 +87,8 @@ def _made(history: History, value: Value, use: Call) -> RawSite | None:
     if maker is not None:
         return maker.site
     facts = history.program.tensors.get(value.tensor)
-    return None if facts is None else facts.made
+    born = _leaves.births(history).get(value.tensor)
+    return (facts and facts.made) or (born and born.site)
 
 
 def _hit(
@@ -102,7 +108,10 @@ def _hit(
         fix="Initialise one of the two with random values; where the branch is to "
         "begin at 0, leave the other one 0.",
         symptom=history.backwards[-1].site,
-        related=(Related("0 as well", other), Related("multiplied", second[0].site)),
+        related=(
+            Related("0 as well", other, "Initialise it with random values."),
+            Related("multiplied", second[0].site),
+        ),
         tensors=(first[1].tensor, second[1].tensor),
         certainty=0.8,
     )

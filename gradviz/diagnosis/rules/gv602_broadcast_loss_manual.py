@@ -136,15 +136,18 @@ def hit(history: History, call: Call, tall: Value, flat: Value) -> Hit:
     made = call.outputs[0]
     count, samples = prod(tall.shape[:-1]) * flat.shape[-1], prod(flat.shape)
     shape = shape_text(made) if made.shape else f"{tall.shape[:-1] + flat.shape[-1:]}"
+    fix = (
+        "Give both the same shape: `.squeeze(-1)` on the first, or `.unsqueeze(-1)` "
+        "on the second."
+    )
     return Hit(
         f"{described(history, tall, 'One operand')} and "
         f"{described(history, flat, 'the other')} broadcast to {shape}: "
         f"{count} pairs from {samples} samples, every one compared with every other.",
         call.site,
-        "Give both the same shape: `.squeeze(-1)` on the first, or `.unsqueeze(-1)` "
-        "on the second.",
+        fix,
         related=(
-            Related("shape made here", origin(history, tall, "shape")),
+            Related("shape made here", origin(history, tall, "shape"), fix),
             Related("other shape made here", origin(history, flat, "shape")),
         ),
         tensors=(tall.tensor, flat.tensor),

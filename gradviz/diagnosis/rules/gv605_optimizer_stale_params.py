@@ -101,27 +101,28 @@ def _replaced_at(
         module = history.program.modules[key]
         if module.made is None or module.made <= first.made:
             break
-        site = _placed_at(history, module) or site
+        site = _placed_at(history, module, born.get(tensor)) or site
         key = _parent(history, key)
     return site or facts.made or made_at(history, tensor) or born[tensor].site
 
 
-def _placed_at(history: History, module: Module) -> RawSite | None:
+def _placed_at(history: History, module: Module, first: Call | None) -> RawSite | None:
     """Return the line that made a module, or that took it from who made it.
 
-    A helper's ``return nn.Linear(…)`` changes no model; ``net.head = make()`` does.
+    A helper's ``return nn.Linear(…)`` changes no model; ``net = make()`` does.
     """
-    born = history.at(module.made)
-    around = () if born is None else frames(born)
-    if module.site in around:
-        for site in around[around.index(module.site) :]:
-            names = history.places.targets(site)
-            if any(set(".[") & set(name) for name in names):
-                return site
-            given = {ast.unparse(each) for each in returns(history, site[0])}
-            made_for_caller = isinstance(history.places.statement(site), ast.Return)
-            if not made_for_caller and given.isdisjoint(f"return {n}" for n in names):
-                break
+    around = () if first is None else frames(first)
+    codes = [code for code, _ in around]
+    if module.site is None or module.site[0] not in codes:
+        return module.site
+    for site in (module.site, *around[codes.index(module.site[0]) + 1 :]):
+        names = history.places.targets(site)
+        if any(site is not module.site or set(".[") & set(name) for name in names):
+            return site
+        given = {ast.unparse(each) for each in returns(history, site[0])}
+        made_for_caller = isinstance(history.places.statement(site), ast.Return)
+        if not made_for_caller and given.isdisjoint(f"return {n}" for n in names):
+            break
     return module.site
 
 
@@ -140,15 +141,16 @@ def _hit(
     history: History, first: Optimizer, site: RawSite | None, tensors: set[int]
 ) -> Hit:
     name = f"`{first.name}`" if first.name else f"the {first.kind} optimizer"
+    fix = "Create the optimizer after the layer, or call `optimizer.add_param_group`."
     names = _leaves.listed(history, tensors)
     return Hit(
         f"{names} {_leaves.plural(len(tensors), 'was', 'were')} created in "
         f"{history.line(site)}, after {name} in {history.line(first.site)} took its "
         "parameters: gradients come, but no optimizer applies them.",
         site,
-        "Create the optimizer after the layer, or call `optimizer.add_param_group`.",
+        fix,
         symptom=first.site,
-        related=(Related("took its parameters here", first.site),),
+        related=(Related("took its parameters here", first.site, fix),),
         tensors=tuple(sorted(tensors)),
     )
 

@@ -39,7 +39,7 @@ from collections.abc import Iterator
 from gradviz.diagnosis.rule import Hit, Related, Rule
 from gradviz.diagnosis.rules import _leaves
 from gradviz.diagnosis.rules._cuts import is_dead
-from gradviz.program.events import Backward, Call, OptimizerCall
+from gradviz.program.events import Backward, OptimizerCall
 from gradviz.program.history import History
 from gradviz.program.records import Optimizer
 from gradviz.program.values import RawSite
@@ -90,7 +90,7 @@ def _wrong_hands(
         for leaf in each.leaves
     }
     learning &= _leaves.parameters(history).keys() - _leaves.managed(history)
-    calls = (_freeze(history, each) for each in tensors)
+    calls = (_leaves.freezing(history, each) for each in tensors)
     later = any(call is not None and call.index > optimizer.made for call in calls)
     if later or not learning:
         return None
@@ -125,7 +125,7 @@ def _joined_later(history: History, made: int, tensors: set[int]) -> bool:
 def _by_freeze(history: History, tensors: set[int]) -> dict[RawSite, set[int]]:
     found: dict[RawSite, set[int]] = {}
     for tensor in sorted(tensors):
-        call = _freeze(history, tensor)
+        call = _leaves.freezing(history, tensor)
         if call is not None and call.site is not None:
             found.setdefault(call.site, set()).add(tensor)
     return found
@@ -137,28 +137,9 @@ def _born_frozen(history: History, tensors: set[int]) -> dict[RawSite, set[int]]
     for tensor in sorted(tensors):
         facts = history.program.tensors.get(tensor)
         made = None if facts is None else facts.made
-        if made is not None and _freeze(history, tensor) is None:
+        if made is not None and _leaves.freezing(history, tensor) is None:
             found.setdefault(made, set()).add(tensor)
     return found
-
-
-def _freeze(history: History, tensor: int) -> Call | None:
-    """Return the last call that switched requires_grad of a tensor off.
-
-    Of a parameter that was frozen before the recording began, one that says so again.
-    """
-    again = None
-    for call in reversed(history.uses(tensor)):
-        if call.op in ("requires_grad_", "requires_grad.set"):
-            after = [each for each in call.outputs if each.tensor == tensor]
-            if after and after[0].requires_grad:
-                return None
-            before = [each for each in call.inputs if each.tensor == tensor]
-            if before and before[0].requires_grad:
-                return call
-            if again is None and before and before[0].is_parameter:
-                again = call
-    return again
 
 
 def _dead_passes(history: History) -> Iterator[Hit]:

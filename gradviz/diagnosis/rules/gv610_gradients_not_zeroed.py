@@ -67,20 +67,36 @@ def _hit(history: History, moment: Moment, mixed: dict[int, Leaf]) -> Hit:
     assert leaf.step is not None
     names = _leaves.listed(history, mixed)
     site, line, slip = or_uncalled(history, leaf.backward.site, "zero_grad")
+    clear = f"Call `{_optimizer(history, moment)}.zero_grad()` once per step, before "
+    clear += "`backward()`."
+    seldom = None if slip else _cleared(history, mixed)
+    if seldom is not None:
+        slip = f" {history.line(seldom)} does, but not in every turn."
     return Hit(
         f"The pass in {history.line(leaf.backward.site)} adds to gradients of {names} "
         f"that {history.line(leaf.step.site)} has already applied: nothing clears "
         f"them between two steps.{slip}",
-        site,
-        f"Call `{_optimizer(history, moment)}.zero_grad()` once per step, before "
-        "`backward()`."
+        seldom or site,
+        clear
         if moment.what == "step"
         else "Set `.grad` to None (or zero it) after each update.",
         symptom=moment.event.site,
-        related=(Related("applied here, and kept", leaf.step.site),),
+        related=(
+            Related("added here", seldom and site, clear),
+            Related("applied here, and kept", leaf.step.site, clear),
+        ),
         tensors=tuple(mixed),
         line=line,
     )
+
+
+def _cleared(history: History, mixed: dict[int, Leaf]) -> RawSite | None:
+    """Return the line that clears these gradients, but not between all steps."""
+    for event in history.of(OptimizerCall):
+        row = history.program.optimizers.get(event.optimizer)
+        if event.what == "zero_grad" and row and mixed.keys() & set(row.tensors):
+            return event.site
+    return None
 
 
 def _optimizer(history: History, moment: Moment) -> str:

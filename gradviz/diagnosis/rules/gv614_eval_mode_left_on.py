@@ -47,6 +47,8 @@ from gradviz.program.records import Module
 
 _MODAL = ("Dropout", "BatchNorm", "InstanceNorm", "RReLU", "LSTM", "GRU", "Transformer")
 
+_BACK = "Call `.train()` before it."
+
 
 def _check(history: History) -> Iterator[Hit]:
     switches: dict[int, TrainingSwitched] = {}  # module -> the switch to its mode
@@ -126,7 +128,7 @@ def _hit(
         switch.site,
         "Call `.train()` when the evaluation is over, or at the top of each epoch.",
         symptom=step.site,
-        related=(Related("trained in evaluation mode", call.site),),
+        related=(Related("trained in evaluation mode", call.site, _BACK),),
         severity="warning" if sure else "info",
         certainty=0.9 if sure else 0.5,
     )

@@ -92,6 +92,7 @@ def _hit(history: History, call: Call, event: Call | Backward) -> Iterator[Hit]:
     )
     ended = history.ended_by(event)
     integers = _wants_integers(str(event.error))
+    fix = _fix(odd, others, integers)
     needs = f"`{call.op}` needs one dtype, but {listed}"
     if integers:
         needs = f"`{call.op}` needs integers here"
@@ -101,11 +102,14 @@ def _hit(history: History, call: Call, event: Call | Backward) -> Iterator[Hit]:
         f"{needs}. {history.name(odd, 'The odd one')} is {odd.dtype} since "
         f"{history.line(site)}.",
         site or call.site,
-        _fix(odd, others, integers),
+        fix,
         symptom=event.site,
-        related=tuple(
-            Related(f"{each.dtype} since here", origin(history, each, "dtype"))
-            for each in others
+        related=(
+            *(
+                Related(f"{each.dtype} since here", origin(history, each, "dtype"))
+                for each in others
+            ),
+            Related("both meet here", call.site, fix),
         ),
         tensors=(odd.tensor,),
         severity=None if ended else "info",
@@ -125,7 +129,7 @@ def _odd(operands: list[Value], error: str) -> Value:
 
 
 def _wants_integers(error: str) -> bool:
-    return any(word in error for word in _INTEGERS)
+    return any(word in error for word in _INTEGERS) and "be cast" not in error
 
 
 def _fix(odd: Value, others: list[Value], integers: bool) -> str:

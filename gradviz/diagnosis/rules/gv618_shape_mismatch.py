@@ -66,15 +66,18 @@ def _hit(history: History, call: Call) -> Hit:
         f"{history.line(origin(history, each, 'shape'))}"
         for place, each in enumerate(operands, 1)
     )
-    ended = history.ended_by(call)
+    ended, fix = history.ended_by(call), _fix(layer, call)
     return Hit(
         f"`{call.op}` cannot combine these shapes: {listed}.",
         culprit or call.site,
-        _fix(layer, call),
+        fix,
         symptom=call.site,
-        related=tuple(
-            Related(f"shape {shape_text(each)} made here", _site(history, each))
-            for each in operands
+        related=(
+            *(
+                Related(f"shape {shape_text(each)} made here", _site(history, each))
+                for each in operands
+            ),
+            Related("both meet here", call.site, fix),
         ),
         tensors=tuple(each.tensor for each in operands),
         severity=None if ended else "info",

@@ -37,6 +37,8 @@ _LOSSES = words("nll_loss nll_loss_nd nll_loss2d kl_div")
 _PROBABILITIES = words("softmax sigmoid softmin")
 _ROUNDING = 1e-3
 
+_OF_LOGS = "Give it the logarithm: `log_softmax` of what the softmax was given."
+
 
 def _check(history: History) -> Iterator[Hit]:
     told: set[RawSite | None] = set()
@@ -69,7 +71,7 @@ def _hit(history: History, call: Call, made: Call | None, highest: float | None)
         call.site if made is None else made.site,
         f"Use {other}" + ("." if call.op == "kl_div" else f", or `{instead}`."),
         symptom=call.site,
-        related=(Related("the loss", call.site),) if made is not None else (),
+        related=() if made is None else (Related("the loss", call.site, _OF_LOGS),),
         tensors=(call.inputs[0].tensor,),
     )
 

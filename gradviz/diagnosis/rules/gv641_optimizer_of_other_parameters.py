@@ -38,16 +38,19 @@ from gradviz.diagnosis.rules import _leaves
 from gradviz.diagnosis.rules._gradients import by_hand
 from gradviz.diagnosis.rules._loop_helpers import moves, optimizer_words
 from gradviz.diagnosis.rules._provenance import made_at
+from gradviz.program.events import OptimizerCall
 from gradviz.program.history import History
 
 
 def _check(history: History) -> Iterator[Hit]:
     optimizers = history.program.optimizers
     known = _leaves.managed(history)
-    starved, born = _leaves.starved(history), _leaves.births(history)
+    born = _leaves.births(history)
     for key, made in moves(history).items():
         optimizer = optimizers.get(key)
-        if optimizer is None or len(made) < 2 or not set(optimizer.tensors) <= starved:
+        steps = [each for each in made if isinstance(each, OptimizerCall)]
+        met = [state for each in steps for state in each.states]
+        if optimizer is None or len(steps) < 2 or any(each.has_grad for each in met):
             continue
         if any(_is_used(history, each, optimizer.made) for each in optimizer.tensors):
             continue

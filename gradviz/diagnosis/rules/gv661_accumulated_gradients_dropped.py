@@ -39,7 +39,7 @@ from collections.abc import Iterator
 
 from gradviz.diagnosis.rule import Hit, Related, Rule
 from gradviz.diagnosis.rules import _leaves
-from gradviz.diagnosis.rules._gradients import Dropped, dropped
+from gradviz.diagnosis.rules._gradients import Dropped, Leaf, dropped, moments
 from gradviz.program.events import ScalerCall
 from gradviz.program.history import History
 from gradviz.program.values import RawSite
@@ -57,6 +57,7 @@ def check(history: History) -> Iterator[Hit]:
     for each in dropped(history):
         if inside.isdisjoint(each.again.stack):
             found[each.cleared.site].append(each)
+    yield from _never_applied(history)
     for site, drops in found.items():
         after = [s for s in steps if s.index > drops[0].again.index]
         between = {
@@ -66,14 +67,35 @@ def check(history: History) -> Iterator[Hit]:
             yield _hit(history, site, drops[0], after[0].site)
 
 
+def _never_applied(history: History) -> Iterator[Hit]:
+    """Yield the lines that clear the gradients of some leaves before every step.
+
+    Others of the same optimizer get theirs later, from another pass.
+    """
+    met: dict[int, list[Leaf]] = defaultdict(list)
+    steps = [each for each in moments(history) if each.what == "step"]
+    for step in steps:
+        alive = any(leaf.state == "fresh" for leaf in step.leaves.values())
+        for key, leaf in step.leaves.items() if alive else ():
+            met[key].append(leaf)
+    told: set[RawSite | None] = set()
+    for leaves in met.values():
+        cleared, made = leaves[0].cleared, leaves[0].backward
+        always = len(leaves) >= _LEAST and all(each.state == "lost" for each in leaves)
+        if always and cleared and made and cleared.site not in told:
+            told.add(cleared.site)
+            drop = Dropped(made, cleared, made)
+            yield _hit(history, cleared.site, drop, steps[0].event.site)
+
+
 def _hit(
     history: History, site: RawSite | None, drop: Dropped, step: RawSite | None
 ) -> Hit:
     return Hit(
         f"`{history.text(site) or 'Clearing'}` throws away what the backward pass in "
-        f"{history.line(drop.backward.site)} has computed, each time before the same "
-        f"line runs again: {history.line(step)} applies the gradients of the last "
-        "pass only.",
+        f"{history.line(drop.backward.site)} has computed, each time before "
+        f"{'the same line' if drop.again is not drop.backward else 'another pass'} "
+        f"runs: {history.line(step)} applies the gradients of the last pass only.",
         site,
         "Clear the gradients once per step, before the first of its passes.",
         symptom=step,

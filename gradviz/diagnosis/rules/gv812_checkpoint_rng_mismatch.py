@@ -108,7 +108,7 @@ def _hit(
         fix=fix,
         symptom=again.site,
         related=(
-            Related("checkpointed here", call.site),
+            Related("checkpointed here", call.site, _PLAIN),
             Related("differs here", before.site),
             Related("run again here", again.site),
         ),
@@ -152,6 +152,7 @@ def _again(history: History, backward: CodeType | None, draw: Call) -> RawSite |
     return None
 
 
+_PLAIN = "Call the function itself here, without a checkpoint."
 _DRAW = (
     "Leave preserve_rng_state at True and draw from PyTorch's default generator inside "
     "of the function, or draw the noise outside and hand it in."

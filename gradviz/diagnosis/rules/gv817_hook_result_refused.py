@@ -39,6 +39,7 @@ from gradviz.program.history import History
 _SIZE = re.compile(r"hook '(.+)' has changed the size of value")
 _TYPE = re.compile(r"hook '(.+)' has changed the type of value(?: \((.+)\))?")
 _KIND = re.compile(r"hook returned '(.+)'")
+_OF_MODULES = "module_full_backward", "module_full_backward_pre"
 _COUNT = re.compile(r"hook returned an invalid number of grad_\w+, (.+)")
 
 
@@ -65,10 +66,17 @@ def _reason(error: str) -> str:
 
 
 def _last_run(history: History, event: Backward) -> HookRegistered | None:
-    """Return the hook that ran last: its result ended the pass."""
+    """Return the hook that ran last: its result ended the pass.
+
+    A module's hook is called by one of the library's, put on where the module runs.
+    """
     ran = [each for each in history.of(HookRan) if each.index > event.index]
     hooks = {each.hook: each for each in history.of(HookRegistered)}
-    return hooks.get(ran[-1].hook) if ran else None
+    last = hooks.get(ran[-1].hook) if ran else None
+    if last is not None and "register" in history.text(last.site):
+        return last
+    of_modules = [each for each in hooks.values() if each.kind in _OF_MODULES]
+    return of_modules[0] if len(of_modules) == 1 else last
 
 
 def _hit(history: History, event: Backward, hook: HookRegistered, why: str) -> Hit:

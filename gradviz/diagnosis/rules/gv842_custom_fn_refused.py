@@ -1,0 +1,119 @@
+"""What a custom Function handed to autograd is not what autograd can take.
+
+What it does
+    Finds runs that ended because of what a Function of the user returned or saved: a
+    gradient for an input that is no tensor, a number in place of a tensor, a number
+    given to ``save_for_backward``.
+
+Why is this bad
+    The gradients are matched with the inputs of ``forward`` by their order. One in the
+    wrong place also leaves the input without one that needs it. And only tensors can be
+    saved; what else the backward needs is kept as an attribute of ``ctx``.
+
+Example
+    ::
+
+        @staticmethod
+        def forward(ctx, x, exponent): ...
+
+        @staticmethod
+        def backward(ctx, grad):
+            return None, grad * ctx.slope
+
+Use instead
+    ::
+
+        @staticmethod
+        def backward(ctx, grad):
+            return grad * ctx.slope, None
+
+When it stays quiet
+    Where nothing was raised, where the number of gradients or a shape is wrong
+    (GV801, GV802), and where a line of the Function itself raised.
+
+References
+    https://pytorch.org/docs/stable/notes/extending.html
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from types import CodeType
+
+from gradviz.diagnosis.custom_functions import place, return_place
+from gradviz.diagnosis.rule import Hit, Related, Rule
+from gradviz.program.events import Raised
+from gradviz.program.history import History
+
+_CERTAINTY = 0.4  # a rule that knows more about the exception goes first
+_TOLD = "incorrect number of gradients", "invalid gradient at index"
+
+
+def check(history: History) -> Iterator[Hit]:
+    """Yield the exceptions at the border of a Function."""
+    yield from _applied(history)
+    for event in history.backwards:
+        node = history.node(event.error_node)
+        custom = None if node is None else node.custom
+        if event.error is None or custom is None or any(map(event.error.count, _TOLD)):
+            continue
+        if _is_inside(history, custom.backward):
+            continue
+        site, line = return_place(history, custom.backward)
+        if site is None or line is None:
+            continue  # the library's own
+        forward = None if custom.forward is None else (custom.forward, 0)
+        yield Hit(
+            f"What {custom.name}.backward returned was refused: "
+            f"{event.error.strip().splitlines()[0].partition(': ')[2]}.",
+            culprit=site,
+            line=line,
+            fix="Return one value per input of forward, in their order: a tensor for "
+            "each that requires grad, and None for the others.",
+            symptom=event.site,
+            related=(Related("forward takes its inputs here", forward),),
+            explains=True,
+            certainty=_CERTAINTY,
+        )
+
+
+def _applied(history: History) -> Iterator[Hit]:
+    """Yield a call of ``apply`` that raised behind the last line of its forward."""
+    call = next(filter(history.ended_by, reversed(history.calls)), None)
+    functions = {each.name: each for each in history.program.functions}
+    custom = None if call is None else functions.get(call.op)
+    if call is None or custom is None or _is_inside(history, custom.forward):
+        return
+    error = str(call.error).partition(": ")[2]
+    site, line = return_place(history, custom.forward)
+    function = (
+        None if custom.forward is None else history.places.function(custom.forward)
+    )
+    for each in () if function is None else ast.walk(function):
+        saves = isinstance(each, ast.Attribute) and each.attr == "save_for_backward"
+        if saves and each.attr in error and site is not None:
+            site, line = place(history, site[0], each.lineno)
+    if line is not None:
+        yield Hit(
+            f"What {custom.name}.forward saved or returned was refused: {error}.",
+            culprit=site,
+            line=line,
+            fix="Save and return tensors only; keep numbers as attributes, "
+            "`ctx.slope = slope`, and return None as their gradient.",
+            symptom=call.site,
+            explains=True,
+            certainty=_CERTAINTY,
+        )
+
+
+def _is_inside(history: History, code: CodeType | None) -> bool:
+    """Tell whether the run ended at a line of this function."""
+    return any(
+        site is not None and site[0] is code
+        for raised in history.of(Raised)
+        for site in (raised.site, *raised.stack)
+    )
+
+
+RULE = Rule("GV842", "custom-fn-refused", "error", check)

@@ -1,0 +1,26 @@
+"""What can be mended in a second line has a remark there, after all that is graver."""
+
+from __future__ import annotations
+
+from gradviz.diagnosis.diagnose import diagnose
+from tests.rules.harness import Case, check, programs, run
+from tests.rules.programs_second_places import TWO_PLACES
+
+
+@programs(TWO_PLACES)
+def test_the_second_line_is_a_remark(case: Case, engine: str) -> None:
+    check(case, engine)
+    diagnosis = diagnose(run(case, engine))
+    (second,) = [
+        number
+        for number, line in enumerate(case.source.splitlines(), 1)
+        if "# INSTEAD" in line
+    ]
+    remarks = [
+        (diagnosis.sites[each.culprit].line, each.slug)
+        for each in diagnosis.findings[1:]
+        if each.culprit is not None and "can be changed instead of" in each.message
+    ]
+    assert remarks == [(second, case.slug)]
+    assert diagnosis.findings[-1].severity == "info"
+    assert diagnosis.findings[-1].fix
