@@ -49,27 +49,6 @@ WRONG = [
         says=["different than None"],
     ),
     case(
-        "fakes_not_cut_from_their_generator",
-        """
-        import torch
-        import torch.nn as nn
-        gen, disc = nn.Sequential(nn.Linear(2, 3), nn.Tanh()), nn.Linear(3, 1)
-        opt_g = torch.optim.SGD(gen.parameters(), lr=0.1)
-        opt_d = torch.optim.SGD(disc.parameters(), lr=0.1)
-        for step in range(2):
-            fake = gen(torch.randn(4, 2))
-            d_loss = disc(fake).mean() - disc(torch.randn(4, 3)).mean()  # CULPRIT
-            opt_d.zero_grad()
-            d_loss.backward()
-            opt_d.step()
-            opt_g.zero_grad()
-            disc(fake).mean().backward()
-            opt_g.step()
-        """,
-        "shared-trunk-two-backwards",
-        says=["`fake.detach()`"],
-    ),
-    case(
         "zeroed_before_there_is_a_gradient",
         """
         import torch

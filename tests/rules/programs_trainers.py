@@ -48,9 +48,9 @@ WRONG = [
         opt_d = torch.optim.Adam(disc.parameters())
         def step(real):
             fake = gen(torch.randn(len(real), 2))
-            d_loss = disc(fake).mean() - disc(real).mean()
+            d_loss = disc(fake).mean() - disc(real).mean()  # CULPRIT
             opt_d.zero_grad()
-            d_loss.backward()  # CULPRIT
+            d_loss.backward()
             opt_d.step()
             g_loss = -disc(fake).mean()
             opt_g.zero_grad()

@@ -78,6 +78,7 @@ def check(history: History) -> Iterator[Hit]:
             _fix(history, found, trunk, once),
             symptom=found.second.site,
             related=(
+                *([Related("first pass", freeing, once)] if culprit != freeing else []),
                 Related("second pass", found.second.site, once),
                 Related("shared", trunk.site),
                 Related("lost its saved tensors", found.freed.site),
