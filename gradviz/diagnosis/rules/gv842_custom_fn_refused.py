@@ -86,14 +86,17 @@ def _applied(history: History) -> Iterator[Hit]:
     if call is None or custom is None or _is_inside(history, custom.forward):
         return
     error = str(call.error).partition(": ")[2]
-    site, line = return_place(history, custom.forward)
-    function = (
-        None if custom.forward is None else history.places.function(custom.forward)
-    )
+    code = custom.forward
+    site, line = return_place(history, code)
+    function = None if code is None else history.places.function(code)
     for each in () if function is None else ast.walk(function):
-        saves = isinstance(each, ast.Attribute) and each.attr == "save_for_backward"
-        if saves and each.attr in error and site is not None:
-            site, line = place(history, site[0], each.lineno)
+        if (
+            isinstance(each, ast.Attribute)
+            and each.attr == "save_for_backward"
+            and each.attr in error
+            and code is not None
+        ):
+            site, line = place(history, code, each.lineno)
     if line is not None:
         yield Hit(
             f"What {custom.name}.forward saved or returned was refused: {error}.",
