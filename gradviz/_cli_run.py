@@ -223,7 +223,7 @@ def _say_what(outcome: Outcome, written: list[Path]) -> None:
     if outcome.snapshot is not None:
         parts.append(f"recorded {summary(outcome.snapshot)}")
     if outcome.diagnosis is not None and (outcome.diagnosis or not parts):
-        parts.append(f"found {counted(len(outcome.diagnosis.findings), 'cause')}")
+        parts.append(f"found {counted(outcome.diagnosis.causes, 'cause')}")
     until = " until the script raised" if outcome.error is not None else ""
     files = ", ".join(str(path.resolve()) for path in written)
     print(f"gradviz: {', '.join(parts)}{until}: {files}", file=sys.stderr)

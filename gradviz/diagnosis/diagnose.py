@@ -31,6 +31,11 @@ class Diagnosis:
         return len(self.findings)
 
     @property
+    def causes(self) -> int:
+        """How many causes were found: a second line to change is none of its own."""
+        return sum(not hit.second for _, hit in self.hits)
+
+    @property
     def explains(self) -> bool:
         """Whether a finding is the cause of an exception that was raised."""
         return any(hit.explains for _, hit in self.hits[:1])
@@ -136,7 +141,14 @@ def _second_place(
     for each in hit.related:
         here = history.line(each.site)
         message = f"{here} ({each.role}) can be changed instead of line {line}."
-        other = Hit(message, each.site, each.instead, hit.symptom, severity="info")
+        other = Hit(
+            message,
+            each.site,
+            each.instead,
+            symptom=hit.symptom,
+            severity="info",
+            second=True,
+        )
         if each.instead and _place(other, history) not in blamed:
             return [(rule, other)]
     return []

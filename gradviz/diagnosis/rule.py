@@ -49,6 +49,7 @@ class Hit:
     severity: Severity | None = None  # None: the rule's own
     explains: bool = False
     line: int | None = None
+    second: bool = False  # another line to change for the first hit's cause
     certainty: float = 1.0  # orders hits of one severity: 1 is proof, 0.5 a pattern
 
 

@@ -24,3 +24,4 @@ def test_the_second_line_is_a_remark(case: Case, engine: str) -> None:
     assert remarks == [(second, case.slug)]
     assert diagnosis.findings[-1].severity == "info"
     assert diagnosis.findings[-1].fix
+    assert diagnosis.causes == len(diagnosis.findings) - 1

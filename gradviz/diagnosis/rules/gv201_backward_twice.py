@@ -38,7 +38,6 @@ from gradviz.diagnosis.rules._freed import first_difference, second_passes
 from gradviz.diagnosis.rules._lifetime import describe, made_at, name_of
 from gradviz.program.history import History
 
-_AGAIN = "Leave it out, or run the forward pass again before it."
 _API = {"backward": "backward()", "grad": "autograd.grad()"}
 
 
@@ -60,7 +59,7 @@ def check(history: History) -> Iterator[Hit]:
             "retain_graph=True only if two passes over one graph are really wanted.",
             symptom=found.second.site,
             related=(
-                Related("second pass", found.second.site, _AGAIN),
+                Related("second pass", found.second.site),
                 Related("graph built here", made_at(history, root)),
                 Related("lost its saved tensors", found.freed.site),
             ),
