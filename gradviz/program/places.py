@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import ast
 import linecache
+from collections import deque
+from collections.abc import Iterator
 from types import CodeType
+from typing import Any
 
 from gradviz import ir
 from gradviz.program.sources import SiteTable
@@ -62,14 +65,10 @@ class Places:
         return self._statements[raw]
 
     def _innermost(self, site: ir.Site) -> ast.stmt | None:
-        tree = self.tree(site.file)
         found: ast.stmt | None = None
-        for each in [] if tree is None else ast.walk(tree):
-            if (
-                isinstance(each, ast.stmt)
-                and each.lineno <= site.line
-                and (each.end_lineno or each.lineno) >= site.end_line
-                and (found is None or each.lineno >= found.lineno)
+        for each in over_lines(self.tree(site.file), site.line, site.end_line):
+            if isinstance(each, ast.stmt) and (
+                found is None or each.lineno >= found.lineno
             ):
                 found = each
         return found
@@ -93,8 +92,7 @@ class Places:
         """
         text = self.source_line(file, line)
         start, end = len(text) - len(text.lstrip()), len(text)
-        tree = self.tree(file)
-        for each in [] if tree is None else ast.walk(tree):
+        for each in over_lines(self.tree(file), line, line):
             if not isinstance(each, ast.stmt) or each.lineno != line:
                 continue
             marked = each.value if isinstance(each, ast.Return) else each
@@ -130,19 +128,44 @@ class Places:
 
     def function(self, code: CodeType) -> ast.FunctionDef | ast.Lambda | None:
         """Return the definition that a code object was compiled from."""
-        tree = self.tree(code.co_filename)
-        for each in [] if tree is None else ast.walk(tree):
+        line = code.co_firstlineno
+        for each in over_lines(self.tree(code.co_filename), line, line):
             if isinstance(each, ast.FunctionDef) and each.name == code.co_name:
-                first = min([each.lineno, *(d.lineno for d in each.decorator_list)])
-                if first == code.co_firstlineno:
+                if _first_line(each) == line:
                     return each
             elif (
                 isinstance(each, ast.Lambda)
                 and code.co_name == "<lambda>"
-                and each.lineno == code.co_firstlineno
+                and each.lineno == line
             ):
                 return each
         return None
+
+
+def over_lines(tree: ast.AST | None, first: int, last: int) -> Iterator[ast.AST]:
+    """Yield what stands over these lines in a tree, from the outside in.
+
+    >>> tree = ast.parse("def f(x):\\n    return x\\ny = 1")
+    >>> [type(each).__name__ for each in over_lines(tree, 3, 3)]
+    ['Assign', 'Name', 'Constant']
+    """
+    waiting: deque[Any] = deque([] if tree is None else [tree])
+    while waiting:
+        for each in ast.iter_child_nodes(waiting.popleft()):
+            if not hasattr(each, "lineno"):  # a case of match, a comprehension
+                waiting.append(each)
+            elif _first_line(each) <= first and last <= _last_line(each):
+                yield each
+                waiting.append(each)
+
+
+def _first_line(node: Any) -> int:
+    """Return the first line of a node; of a function, that of its first decorator."""
+    return min([node.lineno, *(d.lineno for d in getattr(node, "decorator_list", ()))])
+
+
+def _last_line(node: Any) -> int:
+    return node.end_lineno or node.lineno
 
 
 def _names(target: ast.expr) -> list[str]:

@@ -155,10 +155,12 @@ def parameters(history: History) -> dict[int, int]:
 
 def all_parameters(history: History, module: Module) -> set[int]:
     """Return the parameters of a module and of all inside it."""
-    found = set(module.parameters.values())
-    for key in module.children.values():
-        found |= all_parameters(history, history.program.modules[key])
-    return found
+    modules, met = [module], {module.key}
+    for each in modules:  # one may hold another that holds it
+        inner = set(each.children.values()) - met
+        modules += [history.program.modules[key] for key in inner]
+        met |= inner
+    return {key for each in modules for key in each.parameters.values()}
 
 
 @once

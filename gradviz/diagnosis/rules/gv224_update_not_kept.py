@@ -42,6 +42,7 @@ from gradviz.diagnosis.rules import _leaves
 from gradviz.diagnosis.rules._lifetime import rebound, same_line
 from gradviz.program.events import Backward, Call, Event
 from gradviz.program.history import History
+from gradviz.program.places import over_lines
 from gradviz.program.values import RawSite, Value
 
 _NEAR = 20  # calls of one statement that are looked at
@@ -114,9 +115,9 @@ def _is_loop_variable(history: History, site: RawSite | None) -> bool:
         return False
     return any(
         isinstance(loop, ast.For)
-        and loop.lineno < statement.lineno <= (loop.end_lineno or 0)
+        and loop.lineno < statement.lineno
         and bound & {ast.unparse(each) for each in ast.walk(loop.target)}
-        for loop in ast.walk(around)
+        for loop in over_lines(around, statement.lineno, statement.lineno)
     )
 
 
