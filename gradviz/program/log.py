@@ -7,6 +7,7 @@ import sys
 import sysconfig
 import weakref
 from collections.abc import Iterator
+from contextlib import AbstractContextManager
 from types import FrameType
 from typing import Any
 
@@ -58,6 +59,12 @@ class Identities:
         """Number an object that has none yet by one that was set aside for it."""
         if self.known(thing) is None:
             self.rows[id(thing)] = weakref.ref(thing), number
+
+    def let_go(self, thing: Any) -> int | None:
+        """Refer to an object no more; return the number it had."""
+        number = self.known(thing)
+        self.rows.pop(id(thing), None)
+        return number
 
     def prune(self) -> None:
         """Forget the objects that are gone."""
@@ -193,6 +200,14 @@ class Log:
         """Tell which tensors have a gradient, and which ask for one."""
         has = [param.grad is not None for param in params]
         return has, [param.requires_grad for param in params]
+
+    def unheard(self) -> AbstractContextManager[Any]:
+        """Let something be computed without graph, and without the program noticing."""
+        raise NotImplementedError
+
+    def is_opaque(self, tensor: Any) -> bool:
+        """Tell whether what a tensor holds is known to its class alone."""
+        return False
 
     def versions(self, params: list[Any]) -> list[int]:
         """Return how often the memory of tensors was written."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from types import CodeType
+from types import BuiltinFunctionType, CodeType, FunctionType, MethodType
 from typing import Any, TypeAlias
 
 RawSite: TypeAlias = tuple[CodeType, int]
@@ -58,6 +58,20 @@ class Opaque:
     kind: str  # class name
     name: str = ""  # its __qualname__, where it has one
     code: CodeType | None = None  # of a Python function
+
+    @classmethod
+    def of(cls, thing: Any) -> Opaque:
+        """Describe anything; only functions and classes are asked for their names.
+
+        Objects that answer every attribute themselves are not to notice.
+        """
+        kind = type(thing).__name__
+        if not isinstance(thing, _NAMED):
+            return cls(kind)
+        return cls(kind, thing.__qualname__, getattr(thing, "__code__", None))
+
+
+_NAMED = (FunctionType, MethodType, BuiltinFunctionType, type)
 
 
 @dataclass(slots=True, eq=False)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 import time
-import weakref
 from collections.abc import Callable
 from typing import Any
 
@@ -32,10 +31,11 @@ class Arrivals:
         self.cost_ns = 0  # of reading them
         self._reader = reader
         self._local = local
-        self._handles: list[tuple[Any, weakref.ref[Any]]] = []
+        self._parameters = parameters
+        self._handles: list[tuple[Any, int]] = []
         for row, parameter in parameters.learning():
             handle = parameter.register_hook(guard(_arrived(self, row)))
-            self._handles.append((handle, weakref.ref(parameter)))
+            self._handles.append((handle, row))
 
     def seen(self, row: int, gradient: Any) -> None:
         """Note that a gradient arrived, and its norm where that will change."""
@@ -51,9 +51,9 @@ class Arrivals:
 
     def close(self) -> None:
         """Take the hooks off again."""
-        for handle, reference in self._handles:
+        for handle, row in self._handles:
             handle.remove()
-            drop_empty_table(reference(), "_backward_hooks")
+            drop_empty_table(self._parameters.get(row), "_backward_hooks")
         self._handles = []
 
 

@@ -1,9 +1,10 @@
-"""The parameters under observation: named, numbered, held weakly."""
+"""The parameters under observation: named, numbered, looked up in their modules."""
 
 from __future__ import annotations
 
+import functools
 import weakref
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 from gradviz import ir
@@ -19,7 +20,8 @@ class Parameters:
 
     def __init__(self, model: Any) -> None:
         self._model = weakref.ref(model)
-        self._references: list[weakref.ref[Any]] = []
+        # No references to tensors: PyTorch exchanges none that has some.
+        self._references: list[Callable[[], Any]] = []
         self._rows: dict[int, int] = {}  # id of a live parameter -> row
         self._names: dict[str, int] = {}
         self.layers: list[ir.FlowLayer] = []
@@ -32,9 +34,10 @@ class Parameters:
         self._rows = {}
         if model is None:
             return
-        for name, kind, parameter in _named(model):
+        for name, module, own, parameter in _named(model):
             row = self._names.get(name)
-            reference = weakref.ref(parameter)
+            kind = type(module).__name__
+            reference = functools.partial(_held, weakref.ref(module), own)
             shape = tuple(int(size) for size in parameter.shape)
             layer = ir.FlowLayer(name, kind, int(parameter.numel()))
             if row is None:
@@ -42,7 +45,7 @@ class Parameters:
                 self.layers.append(layer)
                 self.shapes.append(shape)
                 self._references.append(reference)
-            elif self._references[row]() is not parameter:
+            elif self.shapes[row] != shape or self.get(row) is not parameter:
                 self.layers[row], self.shapes[row] = layer, shape
                 self._references[row] = reference
             self._rows[id(parameter)] = row
@@ -93,7 +96,14 @@ class Parameters:
             )
 
 
-def _named(model: Any) -> Iterator[tuple[str, str, Any]]:
+def _held(module: weakref.ref[Any], name: str) -> Any:
+    """Return what a module has under this name now, None once it has nothing."""
+    alive = module()
+    return None if alive is None else alive._parameters.get(name)
+
+
+def _named(model: Any) -> Iterator[tuple[str, Any, str, Any]]:
+    """Yield each parameter: its whole name, its module, its name there, itself."""
     seen: set[int] = set()
     for path, module in model.named_modules():
         for name, parameter in module.named_parameters(recurse=False):
@@ -104,7 +114,7 @@ def _named(model: Any) -> Iterator[tuple[str, str, Any]]:
             full = f"{path}.{name}" if path else name
             for wrapper in _WRAPPERS:
                 full = full.replace(wrapper, "")
-            yield full, type(module).__name__, parameter
+            yield full, module, name, parameter
 
 
 def _is_lazy(parameter: Any) -> bool:

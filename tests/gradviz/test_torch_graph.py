@@ -321,3 +321,23 @@ def test_a_long_recording_forgets_the_storages_of_long_ago(
     assert 0 < len(log.values.sizes) < 700  # of 1,200
     snapshot = recorder.snapshot()
     assert all(storage.nbytes for storage in snapshot.storages)
+
+
+@pytest.mark.filterwarnings("ignore:The PyTorch API of nested", "ignore:.torch.jit")
+def test_views_of_nested_tensors_have_a_graph() -> None:
+    with gradviz.record(engine="torch") as recorder:
+        rows = torch.nested.nested_tensor(
+            [torch.ones(2, 3), torch.ones(4, 3)], requires_grad=True
+        )
+        rows.transpose(-1, -2).unbind()[0].sum().backward()
+    names = {node.name for node in recorder.snapshot().nodes}
+    assert "TransposeBackward0" in names
+
+
+@pytest.mark.filterwarnings("ignore:.torch.jit")
+def test_transforms_differentiate_what_they_were_given() -> None:
+    ones = torch.ones(2)
+    with gradviz.record(engine="torch") as recorder:
+        torch.func.vjp(lambda x: (x, x.sin()), ones)[1]((ones, ones))
+        torch.func.hessian(lambda _: ones.sum())(ones)
+    assert [note for note in recorder.diagnose().notes if "left out" in note] == []

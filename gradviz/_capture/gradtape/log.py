@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Generator, Sequence
-from contextlib import ExitStack, contextmanager
+from contextlib import AbstractContextManager, ExitStack, contextmanager
 from types import TracebackType
 from typing import Any, Self
 
@@ -175,6 +175,10 @@ class GradtapeLog(Log):
         """Tell which tensors have a gradient, and which ask for one."""
         has = [param._grad is not None for param in params]  # no detour by a property
         return has, [param._needs or param.requires_grad for param in params]
+
+    def unheard(self) -> AbstractContextManager[Any]:
+        """Let something be computed without graph."""
+        return gradtape.no_grad()
 
     def versions(self, params: list[Any]) -> list[int]:
         """Return how often the memory of tensors was written."""

@@ -38,7 +38,7 @@ def plain(
             for each in value:
                 if isinstance(each, Tensor):
                     plain(each, look, tensors, values)
-            return Opaque(type(value).__name__)
+            return Opaque.of(value)
         return tuple([plain(each, look, tensors, values, depth + 1) for each in value])
     if isinstance(value, dict):
         return {
@@ -51,11 +51,9 @@ def plain(
         return slice(*[plain(each, look, tensors, values, depth + 1) for each in parts])
     if isinstance(value, np.number | np.bool_):
         return value.item()
-    kind = type(value).__name__
-    if kind in ("dtype", "device"):
+    if type(value).__name__ in ("dtype", "device"):
         return str(value).removeprefix("torch.")
-    code = getattr(value, "__code__", None)
-    return Opaque(kind, getattr(value, "__qualname__", ""), code)
+    return Opaque.of(value)
 
 
 def region(glance: Glance, target: Tensor, index: Any) -> Glance:

@@ -154,8 +154,7 @@ def described(value: Any, lib: Any, log: Log, depth: int = 2) -> Any:
     if depth and type(value) in (list, tuple):
         each = [described(inner, lib, log, depth - 1) for inner in value[:_ITEMS]]
         return type(value)(each)
-    code = getattr(value, "__code__", None)
-    return Opaque(type(value).__name__, getattr(value, "__qualname__", ""), code)
+    return Opaque.of(value)
 
 
 def grad_fn_of(tensor: Any) -> Any:

@@ -137,5 +137,5 @@ def _saved_bytes(nodes: Iterable[Any]) -> int:
                 data = getattr(each, "data", None)
                 if data is not None and hasattr(data, "untyped_storage"):
                     storage = data.untyped_storage()
-                    sizes[storage.data_ptr()] = storage.nbytes()
+                    sizes[storage._cdata] = storage.nbytes()
     return sum(sizes.values())

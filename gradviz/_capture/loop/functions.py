@@ -264,12 +264,13 @@ class FunctionPart(Part):
             return
         tensor = self.lib.Tensor
         needs = [isinstance(each, tensor) and each.requires_grad for each in args]
-        sizes = [each.numel() for each in args if isinstance(each, tensor)]
-        if not any(needs) or max(sizes) > LARGEST:
+        tensors = [each for each in args if isinstance(each, tensor)]
+        if not any(needs) or max(each.numel() for each in tensors) > LARGEST:
             return
         kind.checked = True
-        if is_repeatable(self.lib, cls):
-            with probing(), self.lib.no_grad():
+        opaque = any(map(self.log.is_opaque, tensors))
+        if not opaque and is_repeatable(self.lib, cls):
+            with probing(), self.log.unheard():
                 copies = self._copied(list(args))
             kind.waiting = copies, needs
             self._waiting.append((cls, kind))
@@ -303,7 +304,8 @@ class FunctionPart(Part):
         assert kind.waiting is not None
         (copies, needs), kind.waiting = kind.waiting, None
         try:
-            found = check_derivative(self.lib, cls.apply, copies, needs)
+            with self.log.unheard():
+                found = check_derivative(self.lib, cls.apply, copies, needs)
         except Exception:
             return  # it cannot run on copies or in float64: nothing is known
         kind.row.check = found

@@ -151,10 +151,7 @@ class OptimizerPart(Part):
         """Return what is known of an optimizer, with the parameters it has now."""
         seen = self._seen.get(id(optimizer))
         if seen is None or seen.reference() is not optimizer:
-            self._count += 1
-            kind, site = type(optimizer).__name__, self.log.site()
-            row = Optimizer(self._count, kind, site, (), self.log.next_index)
-            self.log.program.optimizers[row.key] = row
+            row = self._wrapped_by(optimizer) or self._row(optimizer)
             seen = self._seen[id(optimizer)] = _Seen(row)
             forget = functools.partial(self._forget, id(optimizer))
             seen.reference = weakref.ref(optimizer, forget)
@@ -174,6 +171,22 @@ class OptimizerPart(Part):
             seen.needs = []
         return seen
 
+    def _row(self, optimizer: Any) -> Optimizer:
+        self._count += 1
+        kind, site = type(optimizer).__name__, self.log.site()
+        row = Optimizer(self._count, kind, site, (), self.log.next_index)
+        self.log.program.optimizers[row.key] = row
+        return row
+
+    def _wrapped_by(self, optimizer: Any) -> Optimizer | None:
+        """Return the optimizer whose groups this one shares, as a wrapper does."""
+        first = optimizer.param_groups[0]
+        for seen in self._seen.values():
+            other = seen.reference()
+            if other is not None and other.param_groups[0] is first:
+                return seen.row
+        return None
+
     def _forget(self, key: int, gone: Any) -> None:
         if key in self._seen and self._seen[key].reference is gone:
             del self._seen[key]
@@ -190,15 +203,16 @@ class OptimizerPart(Part):
 
     def _scanned(self, seen: _Seen) -> States:
         found: list[tuple[Any, ...]] = []
-        with probing(), self.lib.no_grad():
+        is_opaque, strided = self.log.is_opaque, self.lib.strided
+        with probing(), self.log.unheard():
             for param, key in zip(seen.params, seen.row.tensors, strict=True):
                 gradient, zero, bad = param.grad, None, 0
-                if gradient is not None and gradient.layout is self.lib.strided:
+                has = gradient is not None
+                if has and not is_opaque(gradient) and gradient.layout is strided:
                     values = gradient.detach()
                     bad = int((~self.lib.isfinite(values)).sum())
                     zero = not bool(values.any())
-                has, needs = gradient is not None, param.requires_grad
-                found.append((key, has, needs, zero, bad))
+                found.append((key, has, param.requires_grad, zero, bad))
         return tuple(found)
 
     def _note(

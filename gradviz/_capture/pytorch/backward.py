@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Literal, cast
 from gradviz._capture.loop.base import Patches, unseen
 from gradviz._capture.pytorch.ahead import MOST_NODES, Ahead
 from gradviz._capture.pytorch.begun import Begun
+from gradviz._capture.pytorch.quiet import Quiet, unheard
 from gradviz._capture.pytorch.values import grad_fn_of, version_of
 from gradviz.program.events import Backward
 from gradviz.program.values import NodeRun, RawSite, Summary, Value
@@ -213,7 +214,7 @@ class TorchBackward:
 
     def _end(self, entry: _Pass, result: Any) -> None:
         log, begun = self.log, entry.begun
-        if begun.api == "grad":
+        if begun.api == "grad" and isinstance(result, tuple):
             event = self._event_of(entry)
             if event is not None:
                 with self.torch._C.DisableTorchFunction():
@@ -296,10 +297,13 @@ def _each_once(log: TorchLog) -> Callable[[Any], Summary | None]:
     return summary
 
 
+@unheard
 def _gradient_node(torch: Any, tensor: Any) -> Any:
     """Return the node a pass from this tensor begins at."""
     fn = grad_fn_of(tensor)
     if fn is not None or not tensor.requires_grad:
         return fn
-    with torch.enable_grad():
-        return tensor.view_as(tensor).grad_fn.next_functions[0][0]
+    with Quiet(torch), torch.enable_grad():
+        fn = grad_fn_of(tensor.view_as(tensor))
+    # Of a tensor that a transform of torch.func is done with there is none.
+    return None if fn is None else fn.next_functions[0][0]

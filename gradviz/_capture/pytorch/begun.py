@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any, Literal, NamedTuple
 
 from gradviz.program.noted import Glance
@@ -75,7 +75,8 @@ def _arguments(api: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> list[
 def _as_list(tensor: type, given: Any) -> list[Any]:
     if given is None:
         return []
-    return [given] if isinstance(given, tensor) else list(given)
+    several = isinstance(given, Iterable) and not isinstance(given, tensor)
+    return list(given) if several else [given]
 
 
 def _as_tensors(tensor: type, given: Any) -> list[Any]:

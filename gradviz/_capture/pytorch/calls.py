@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from gradviz._capture.loop.base import unseen
 from gradviz._capture.pytorch.ops import Op, describe_function
+from gradviz._capture.pytorch.quiet import Quiet, is_opaque
 from gradviz._capture.pytorch.values import (
     NEEDS,
     NODE,
@@ -232,7 +233,7 @@ class TorchCalls:
 
     def _written_part(self, op: Op, tensor: Any, given: Sequence[Any]) -> Glance | None:
         """Return which elements ``tensor[key] = value`` wrote, for a basic key."""
-        if op.name != "__setitem__" or len(given) < 2:
+        if op.name != "__setitem__" or len(given) < 2 or is_opaque(self.torch, tensor):
             return None
         key = given[1]
         for each in key if isinstance(key, tuple) else (key,):
@@ -240,7 +241,7 @@ class TorchCalls:
                 return None
             if isinstance(each, bool):
                 return None
-        with self.torch._C.DisableTorchFunction(), self.torch.no_grad():
+        with Quiet(self.torch):
             part = tensor.detach()[key]
             return self.values.part(part, self.values.look(tensor))
 

@@ -6,6 +6,7 @@ import zlib
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
+from gradviz._capture.pytorch.quiet import Quiet
 from gradviz._capture.pytorch.summary import array_of
 from gradviz._capture.pytorch.values import STORAGE
 from gradviz.program.noted import Glance
@@ -77,6 +78,6 @@ class Exports:
         storage = tensor.untyped_storage()
         if storage.nbytes() > LARGEST or storage.device.type != "cpu":
             return None
-        with self.torch._C.DisableTorchFunction(), self.torch.no_grad():
+        with Quiet(self.torch):
             data = self.torch.empty(0, dtype=self.torch.uint8).set_(storage)
             return zlib.crc32(array_of(self.torch, data))

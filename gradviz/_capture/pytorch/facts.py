@@ -60,13 +60,11 @@ def shape_of(thing: Any) -> tuple[int, ...] | None:
 
 def plain(thing: Any, torch: Any) -> Any:
     """Return a number of NumPy's as Python's own, and of anything else its kind."""
-    kind = type(thing).__name__
     if isinstance(thing, torch.dtype | torch.device):
-        return Opaque(kind, str(thing).removeprefix("torch."))
-    item = getattr(thing, "item", None)
-    if item is not None and isinstance(thing, Number):
-        return item()
-    return Opaque(kind, getattr(thing, "__qualname__", ""))
+        return Opaque(type(thing).__name__, str(thing).removeprefix("torch."))
+    if isinstance(thing, Number) and hasattr(thing, "item"):
+        return thing.item()  # type: ignore[attr-defined]
+    return Opaque.of(thing)
 
 
 def backward_source(custom: CustomFunction | None) -> str:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from gradviz._capture.pytorch.ahead import Ahead, TorchAhead, list_nodes
 from gradviz._capture.pytorch.facts import custom_function, shape_of
 from gradviz._capture.pytorch.notes import OTHER_THREADS
+from gradviz._capture.pytorch.quiet import unheard
 from gradviz._capture.pytorch.slots import (
     NO_SEQUENCE,
     hook_name,
@@ -228,13 +229,13 @@ class TorchGraph:
 
     # ---- what is saved -------------------------------------------------------------
 
+    @unheard
     def _look(
         self, fn: Any, node: Node, stale: list[StaleSaved], freed: list[int]
     ) -> None:
         """Read the saved tensors on first sight; later, see whether they still hold."""
         live: dict[str, Any] = {}
-        broken: list[Saved] = []
-        hooked: list[Saved] = []
+        broken, hooked = list[Saved](), list[Saved]()
         for slot, raw_slot in saved_slots(type(fn)):
             try:
                 raw = getattr(fn, raw_slot)
@@ -250,8 +251,7 @@ class TorchGraph:
                         self._free(node, self._who_freed(node.key))
                     return
                 now, expected = int(versions[1]), int(versions[2])
-                row = self._overwritten(fn, node, slot, raw_slot, expected)
-                if row is not None:
+                if row := self._overwritten(fn, node, slot, raw_slot, expected):
                     broken.append(row)
                     stale.append(StaleSaved(node.key, row.slot, row.value, now))
                 continue

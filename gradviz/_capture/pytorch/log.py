@@ -11,6 +11,7 @@ from typing import Any, ClassVar, Self
 
 from gradviz._capture.loop.base import Patches, unseen
 from gradviz._capture.loop.log import LoopLog
+from gradviz._capture.pytorch.apart import stand_apart
 from gradviz._capture.pytorch.aside import is_noted_aside
 from gradviz._capture.pytorch.backward import TorchBackward
 from gradviz._capture.pytorch.calls import TorchCalls
@@ -22,6 +23,7 @@ from gradviz._capture.pytorch.graph import TorchGraph
 from gradviz._capture.pytorch.hooks import TorchHooks
 from gradviz._capture.pytorch.leaves import TorchLeaves
 from gradviz._capture.pytorch.modes import TorchModes
+from gradviz._capture.pytorch.quiet import Quiet, is_opaque
 from gradviz._capture.pytorch.tracebacks import naming_users, without_our_frames
 from gradviz._capture.pytorch.values import IS_LEAF, TorchValues, grad_fn_of
 from gradviz.program.events import Backward, Call, Raised
@@ -94,6 +96,7 @@ class TorchLog(TorchFrames):
         from_numpy = self._seen(self.torch.from_numpy)
         self._patches.set(self.torch, "from_numpy", from_numpy)
         shorten_entry(self.torch, self, self._patches)
+        stand_apart(self.torch, self, self._patches)
         shown = naming_users(warnings.showwarning, self)
         self._patches.set(warnings, "showwarning", shown)
         self.loop.__enter__()
@@ -262,6 +265,14 @@ class TorchLog(TorchFrames):
             glance = self.values.made(tensor)
         return glance
 
+    def unheard(self) -> Quiet:
+        """Let something be computed without graph, and without the program noticing."""
+        return Quiet(self.torch)
+
+    def is_opaque(self, tensor: Any) -> bool:
+        """Tell whether what a tensor holds is known to its class alone."""
+        return is_opaque(self.torch, tensor)
+
     def node_key(self, node: Any) -> int:
         """Return the key of a backward function."""
         return self.values.node_key(node)
@@ -269,15 +280,24 @@ class TorchLog(TorchFrames):
     def pause(self) -> None:
         """Let tensor calls pass unseen until :meth:`resume`; pauses may nest."""
         self.muted += 1
-        # Only our own mode steps aside: a default device is a mode too.
-        depth = self._depth()
-        ours = depth and self._at(depth - 1) is self.calls.mode
-        self._pauses.append(self._pop() if ours else None)
+        self._pauses.append(self.step_out())
 
     def resume(self) -> None:
         """End the last :meth:`pause`."""
         self.muted -= 1
-        mode = self._pauses.pop()
+        self.step_in(self._pauses.pop())
+
+    def step_out(self) -> Any:
+        """Take our mode off this thread's stack, where it is the innermost one.
+
+        Only our own steps aside: a default device is a mode too.
+        """
+        depth = self._depth()
+        ours = depth and self._at(depth - 1) is self.calls.mode
+        return self._pop() if ours else None
+
+    def step_in(self, mode: Any) -> None:
+        """Put back what :meth:`step_out` gave."""
         if mode is not None:
             self._push(mode)
 

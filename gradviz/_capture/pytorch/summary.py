@@ -9,6 +9,7 @@ import numpy as np
 from gradviz import ir
 from gradviz._capture._scan import summary_of
 from gradviz._capture._stats import statistics as array_statistics
+from gradviz._capture.pytorch.quiet import Quiet, is_opaque
 from gradviz.program.values import Summary
 
 _SHOWN = 8  # elements written out
@@ -46,11 +47,11 @@ def summarize(
     ``full`` adds what the view shows: moments and a histogram. Neither graph nor random
     numbers are touched.
     """
-    if tensor.layout is not torch.strided or tensor.is_meta or tensor.is_quantized:
-        return None, ""
     if torch._C._get_tracing_state() is not None:
         return None, ""  # a trace would keep what we compute
-    with torch._C.DisableTorchFunction(), torch.no_grad():
+    with Quiet(torch):
+        if _holds_nothing(torch, tensor):
+            return None, ""
         try:
             data = tensor.detach()
             if full:
@@ -76,13 +77,19 @@ def statistics(torch: Any, tensor: Any) -> ir.Statistics | None:
 
     NumPy reads memory of the CPU where it is; of others a copy is made.
     """
-    with torch._C.DisableTorchFunction(), torch.no_grad():
-        if tensor.layout is not torch.strided or tensor.is_meta or tensor.is_quantized:
+    with Quiet(torch):
+        if _holds_nothing(torch, tensor):
             return None
         data = tensor.detach().resolve_conj().resolve_neg()
         if data.dtype in (torch.bfloat16, torch.float16):
             data = data.float()
         return array_statistics(array_of(torch, data.cpu()))
+
+
+def _holds_nothing(torch: Any, tensor: Any) -> bool:
+    """Tell whether there is nothing to look at, or nothing for us."""
+    strided = not is_opaque(torch, tensor) and tensor.layout is torch.strided
+    return not strided or tensor.is_quantized
 
 
 def _with_statistics(torch: Any, data: Any) -> Summary | None:

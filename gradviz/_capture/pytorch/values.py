@@ -8,6 +8,7 @@ from typing import Any
 from gradviz._capture.pytorch.facts import plain, shape_of
 from gradviz._capture.pytorch.slots import NO_SEQUENCE
 from gradviz._capture.pytorch.summary import statistics, summarize
+from gradviz._capture.pytorch.views import numbers
 from gradviz.program.log import MAX_EVENTS, MOST_WITHOUT_VALUES, Identities, Log
 from gradviz.program.noted import Glance
 from gradviz.program.values import Summary, Value
@@ -209,15 +210,15 @@ class TorchValues:
             node, output = None, 0
         try:
             shape = sizes.get(size := tensor.shape) or self._shared(tuple(size))
-        except RuntimeError:  # a lazy module's parameter
-            shape = ()
+        except (RuntimeError, TypeError):  # a lazy module's parameter, or an open size
+            shape = numbers(shape_of(tensor) or ())
         try:
             storage = tensor.untyped_storage()
             number = self.storages.of(storage)
             strides = sizes.get(size := tensor.stride()) or self._shared(size)
             offset = tensor.storage_offset()
-        except (RuntimeError, NotImplementedError):  # sparse, or wrapped by functorch
-            scan = False
+        except (RuntimeError, NotImplementedError, TypeError):
+            scan = False  # sparse, or wrapped by functorch
         dtype, device = tensor.dtype, tensor.device
         glance: Glance = (
             key,
@@ -236,7 +237,7 @@ class TorchValues:
             cls is not self._tensor and isinstance(tensor, self._parameter),
         )
         if self.detailed and storage is not None:
-            size = storage.nbytes(), tensor.element_size()
+            size = numbers((storage.nbytes(), tensor.element_size()))
             self.sizes[number] = self._shared(size)
             if len(self.sizes) > self._sizes_room:
                 self._forget_sizes()

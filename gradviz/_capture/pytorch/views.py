@@ -42,11 +42,23 @@ def view_layouts(
 ) -> list[Layout]:
     """Return where views of these shapes lie; [] for views of another kind.
 
+    And for those whose source has fewer dimensions than the call: a nested tensor is
+    known without any.
+
     >>> view_layouts(("T",), Layout((2, 3), (3, 1), 0), [(3, 2)])
     [Layout(shape=(3, 2), strides=(1, 3), offset=0)]
     >>> view_layouts(("Select", 0, 1), Layout((2, 3), (3, 1), 0), [(3,)])
     [Layout(shape=(3,), strides=(1,), offset=3)]
     """
+    try:
+        return _layouts(arguments, source, shapes)
+    except IndexError:
+        return []
+
+
+def _layouts(
+    arguments: tuple[Any, ...], source: Layout, shapes: list[tuple[int, ...]]
+) -> list[Layout]:
     name, *numbers = arguments
     if name in ("Split", "SplitWithSizes"):
         dim, offset, found = numbers[0], source.offset, list[Layout]()

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import math
 import sys
-from collections.abc import Callable, Generator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from gradviz import ir
+from gradviz._capture.pytorch.quiet import Quiet, is_opaque
 from gradviz._capture.pytorch.summary import statistics as full_statistics
 
 Hook = Callable[..., None]
@@ -29,12 +29,9 @@ class TorchReader:
     def __init__(self) -> None:
         self._torch: Any = sys.modules["torch"]
 
-    @contextmanager
-    def quiet(self) -> Generator[None, None, None]:
+    def quiet(self) -> Quiet:
         """Compute without graph, modes and subclasses noticing."""
-        torch = self._torch
-        with torch._C.DisableTorchFunction(), torch.no_grad():
-            yield
+        return Quiet(self._torch)
 
     def gradients(self, tensors: Sequence[Any]) -> list[Numbers]:
         """Return the numbers of each gradient; :data:`UNKNOWN` for None.
@@ -90,12 +87,12 @@ class TorchReader:
         A tensor that is spread over processes is never gathered: that would wait for
         the others.
         """
-        local = getattr(tensor, "_local_tensor", None)
-        data = (tensor if local is None else local).detach()
-        if data.is_meta or data.is_quantized:
+        local = getattr(tensor, "_local_tensor", tensor)
+        if local.layout is not self._torch.strided:
+            local = local.coalesce().values() if local.is_sparse else local.values()
+        if is_opaque(self._torch, local) or local.is_quantized:
             return None
-        if data.layout is not self._torch.strided:
-            data = data.coalesce().values() if data.is_sparse else data.values()
+        data = local.detach()
         if data.is_complex():
             data = self._torch.view_as_real(data.resolve_conj())
         return data if data.is_floating_point() else None
@@ -105,8 +102,10 @@ class TorchReader:
         torch = self._torch
         if tensor.layout is not torch.strided or not tensor.is_floating_point():
             return False
-        with torch._C.DisableTorchFunction():  # gradients have no graph, but modes
+        with self.quiet():
             local = getattr(tensor, "_local_tensor", tensor)
+            if is_opaque(torch, local):
+                return False
             return not math.isfinite(local.detach().sum().item())
 
     def copies(self, parameters: Sequence[Any]) -> list[Any]:
