@@ -138,6 +138,7 @@ def _between(node: Node, writers: list[Writer], backward: Backward) -> Iterator[
 
 def _silent_changes(history: History) -> list[UnseenWrite]:
     known = {(each.backward.index, each.value.storage) for each in data_writes(history)}
+    unguarded = _unguarded(history)
     found: list[UnseenWrite] = []
     for backward in history.backwards:
         for stale in backward.stale:
@@ -148,6 +149,8 @@ def _silent_changes(history: History) -> list[UnseenWrite]:
                 or not stale.silent
                 or key in known
                 or _by_the_op(stale.slot)
+                # Seen writes, to other elements: they changed the fingerprint, too.
+                or any(_between(node, unguarded.get(key[1], []), backward))
             ):
                 continue
             known.add(key)

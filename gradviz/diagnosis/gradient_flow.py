@@ -82,10 +82,17 @@ def norm_of(gradients: tuple[Summary | None, ...]) -> float | None:
     return math.sqrt(sum(squares)) if squares else None
 
 
-def leaf_norms(history: History, backward: Backward) -> dict[int, float]:
-    """Return the norm of the gradient that each leaf got from a pass."""
+def leaf_norms(
+    history: History, backward: Backward, after: Node | None = None
+) -> dict[int, float]:
+    """Return the norm of the gradient that each leaf got from a pass.
+
+    Of those alone that got theirs after a node ran, where one is given.
+    """
     found: dict[int, float] = {}
-    for run in backward.runs:
+    keys = [run.node for run in backward.runs]
+    first = 0 if after is None else keys.index(after.key)
+    for run in backward.runs[first:]:
         node = history.node(run.node)
         norm = norm_of(run.incoming)
         if node is not None and node.leaf is not None and norm is not None:

@@ -335,4 +335,18 @@ HOOKS: list[Case] = [
         net(torch.ones(2, 2)).sum().backward()
         """,
     ),
+    case(
+        "data_of_other_columns_written_between_uses",
+        """
+        import torch
+
+        w = torch.ones(3, requires_grad=True)
+        steps = torch.zeros(3, 4)
+        total = torch.zeros(3)
+        for i in range(4):
+            steps.data[..., i] = torch.full((3,), float(i + 1))
+            total = total + (steps[..., : i + 1] * w[:, None]).sum(-1)
+        total.sum().backward()
+        """,
+    ),
 ]

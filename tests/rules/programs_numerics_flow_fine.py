@@ -176,4 +176,36 @@ FINE = [
         y.pow(2).mean().backward()
         """,
     ),
+    case(
+        "queries_and_keys_of_small_weights_beside_residual_connections",
+        """
+        import torch
+        import torch.nn as nn
+
+        torch.manual_seed(0)
+
+        class Block(nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.norm = nn.LayerNorm(16)
+                self.query, self.key = nn.Linear(16, 16), nn.Linear(16, 16)
+                self.value, self.out = nn.Linear(16, 16), nn.Linear(16, 16)
+
+            def forward(self, x):
+                y = self.norm(x)
+                scores = self.query(y) @ self.key(y).transpose(-2, -1)
+                return x + self.out(scores.softmax(-1) @ self.value(y))
+
+        head = [nn.Linear(16, 16), nn.GELU(), nn.Linear(16, 16), nn.Linear(16, 1)]
+        net = nn.Sequential(nn.Embedding(9, 16), Block(), *head)
+        for name, p in net.named_parameters():
+            if "norm" not in name:
+                nn.init.normal_(p, std=0.02)
+        optimizer = torch.optim.AdamW(net.parameters(), lr=1e-3)
+        for step in range(3):
+            optimizer.zero_grad()
+            net(torch.randint(9, (6, 5))).pow(2).mean().backward()
+            optimizer.step()
+        """,
+    ),
 ]

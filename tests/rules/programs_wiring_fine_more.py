@@ -254,4 +254,74 @@ MORE_FINE: list[Case] = [
                     fast.data = before
         """,
     ),
+    case(
+        "closure_of_a_step_and_gradients_cleared_before_a_validation",
+        """
+        import torch
+        from torch import nn
+
+        net = nn.Linear(4, 1)
+        opt = torch.optim.SGD(net.parameters(), lr=0.1)
+
+        def closure():
+            opt.zero_grad()
+            loss = net(torch.randn(5, 4)).pow(2).mean()
+            loss.backward()
+            return loss
+
+        for epoch in range(3):
+            for step in range(2):
+                opt.step(closure)
+            net.zero_grad()
+            with torch.no_grad():
+                print(net(torch.ones(1, 4)).item())
+        """,
+    ),
+    case(
+        "scheduler_of_a_wrapper_around_the_optimizer",
+        """
+        import torch
+        from torch import nn
+
+        class Wrapper(torch.optim.Optimizer):
+            def __init__(self, inner):
+                self.inner = inner
+
+            @property
+            def param_groups(self):
+                return self.inner.param_groups
+
+            def zero_grad(self, set_to_none=True):
+                self.inner.zero_grad()
+
+            def step(self, closure=None):
+                self.inner.step(closure)
+
+        net = nn.Linear(4, 1)
+        opt = Wrapper(torch.optim.SGD(net.parameters(), lr=0.1))
+        schedule = torch.optim.lr_scheduler.LambdaLR(opt, lambda step: 0.9**step)
+        for step in range(3):
+            net(torch.randn(5, 4)).pow(2).mean().backward()
+            opt.step()
+            schedule.step()
+            opt.zero_grad()
+        """,
+    ),
+    case(
+        "loss_of_each_example_in_a_transform",
+        """
+        import torch
+        from torch import nn
+
+        net = nn.Linear(4, 1)
+        params = {k: v.detach() for k, v in net.named_parameters()}
+
+        def loss(params, x, y):
+            found = torch.func.functional_call(net, params, (x,))
+            return nn.functional.mse_loss(found, y)
+
+        each = torch.func.vmap(torch.func.grad(loss), (None, 0, 0))
+        print(each(params, torch.randn(5, 4), torch.randn(5, 1))["weight"].shape)
+        """,
+    ),
 ]

@@ -114,6 +114,9 @@ class Timeline:
         elif call.op.startswith("clip_grad") and call.inputs:
             keys = [value.tensor for value in call.inputs]
             yield self._moment(call, "clip", keys)
+        elif call.op == "step":  # its end: a closure ran passes since it began
+            for key in [value.tensor for value in call.inputs]:
+                self._use(key, self.leaves[key].step or call)
         elif call.writes:
             yield from self._write(call)
 

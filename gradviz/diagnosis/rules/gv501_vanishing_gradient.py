@@ -62,11 +62,16 @@ def _matters(history: History, chain: Chain) -> bool:
 
 
 def _starves(history: History, chain: Chain) -> bool:
-    """Tell whether a leaf got much less than another, not only the first time steps."""
-    norms = leaf_norms(history, chain.backward).values()
-    smallest = min(norms, default=0.0)
-    largest = max(norms, default=0.0)
-    return len(norms) >= 3 and largest > 0 and smallest < _LEAVES * largest
+    """Tell whether all leaves behind a chain got much less than another leaf.
+
+    Not only the first time steps, nor one branch beside residual connections: what
+    lies further behind gets its gradient around it.
+    """
+    norms = leaf_norms(history, chain.backward)
+    behind = leaf_norms(history, chain.backward, after=chain.nodes[-1]).values()
+    largest = max(norms.values(), default=0.0)
+    most = max(behind, default=largest)
+    return len(norms) >= 3 and largest > 0 and most < _LEAVES * largest
 
 
 def _drawn_small(history: History, chain: Chain, found: list[Chain]) -> RawSite | None:
