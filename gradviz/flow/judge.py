@@ -17,6 +17,10 @@ Verdict = Literal["", "none", "zero", "vanishing", "exploding", "not finite"]
 VANISHING = 1e-5
 """Elements this much smaller than those of the largest gradient hardly learn."""
 
+MOVED = 1e-3
+"""The share of its norm by which a step changes a parameter that learns: Adam and its
+like make as much of a small gradient as of a large one."""
+
 EXPLODING = 100.0
 """Norms this much larger than the layer's own so far are no ordinary spike."""
 
@@ -51,8 +55,12 @@ def judge(
     # Beside a gradient that explodes all others look small.
     healthy = [s for s, word in zip(scales, found, strict=True) if s and not word]
     largest = max(healthy, default=0.0)
-    for row, layer in enumerate(layers):
-        if not found[row] and _is_tiny(layer, scales[row], largest):
+    for row, (layer, point) in enumerate(zip(layers, points, strict=True)):
+        if (
+            not found[row]
+            and not _moves(point)
+            and _is_tiny(layer, scales[row], largest)
+        ):
             found[row] = "vanishing"
     return found
 
@@ -78,6 +86,13 @@ def _alone(
 def _is_tiny(layer: ir.FlowLayer, scale: float | None, largest: float) -> bool:
     # A bias that a normalisation takes out again has no gradient, and needs none.
     return not is_shift(layer) and scale is not None and scale < VANISHING * largest
+
+
+def _moves(point: ir.FlowPoint | None) -> bool:
+    """Tell whether a step changed a parameter as much as one that learns."""
+    if point is None or not point.weight_norm or point.update_norm is None:
+        return False
+    return point.update_norm >= MOVED * point.weight_norm
 
 
 def is_shift(layer: ir.FlowLayer) -> bool:

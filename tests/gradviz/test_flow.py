@@ -83,6 +83,16 @@ def test_a_spike_is_no_explosion_but_a_hundredfold_norm_is():
     assert judge(layers, [ir.FlowPoint(0, 0, norm=130.0)], ordinary) == ["exploding"]
 
 
+def test_nothing_vanishes_for_an_optimizer_that_makes_up_for_it():
+    layers = [ir.FlowLayer("a.weight", count=4), ir.FlowLayer("b.weight", count=4)]
+
+    def verdict(update: float) -> str:
+        tiny = ir.FlowPoint(0, 1, norm=1e-7, weight_norm=2.0, update_norm=update)
+        return judge(layers, [ir.FlowPoint(0, 0, norm=1.0), tiny])[1]
+
+    assert [verdict(update) for update in (0.02, 1e-6)] == ["", "vanishing"]
+
+
 def test_what_is_usual_follows_the_last_steps():
     usual = Usual(room=5)
     for norm in (1.0, math.nan, 0.0, 1.0, None, 1.0, 1.0):

@@ -91,6 +91,15 @@ describe("verdicts", () => {
     expect(last(norms)).toEqual(["vanishing", "", ""]);
   });
 
+  test("nothing vanishes for an optimizer that makes up for it", () => {
+    const verdict = (update_norm: number) => {
+      const tiny = { step: 0, layer: 1, norm: 1e-7, weight_norm: 2, update_norm };
+      const flow = [{ step: 0, layer: 0, norm: 1 }, tiny];
+      return last({ "a.weight": [1], "b.weight": [1e-7] }, { flow })[1];
+    };
+    expect([verdict(0.02), verdict(1e-6)]).toEqual(["", "vanishing"]);
+  });
+
   test("exploding beside what the layer had before, once that is known", () => {
     const calm = [1, 1, 1, 1, 1, 2];
     expect(last({ "a.weight": [...calm, 300], "b.weight": [...calm, 2] })).toEqual([

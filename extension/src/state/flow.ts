@@ -29,6 +29,7 @@ export interface LayerHistogram {
 
 /** Elements this much smaller than those of the largest gradient hardly learn. */
 const VANISHING = 1e-5;
+const MOVED = 1e-3;
 /** Norms this much larger than the layer's own so far are no ordinary spike. */
 const EXPLODING = 100;
 /** Times the median of all layers, where there are no earlier steps. */
@@ -142,8 +143,9 @@ export function judge(flow: Flow, step: number): Verdict[] {
   return verdicts.map((verdict, row) => {
     const scale = scales[row] ?? 0;
     const isShift = layers[row]?.name.split(".").at(-1)?.includes("bias") ?? false;
-    const isTiny = verdict === "" && !isShift && scale < VANISHING * largest;
-    return isTiny ? "vanishing" : verdict;
+    const isTiny = !isShift && scale < VANISHING * largest;
+    const moves = at(flow, flow.ratios, row, step) >= MOVED;
+    return verdict === "" && isTiny && !moves ? "vanishing" : verdict;
   });
 }
 
