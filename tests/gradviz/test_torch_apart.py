@@ -10,6 +10,7 @@ import pytest
 import torch
 from torch import nn
 from torch._subclasses.fake_tensor import FakeTensorMode
+from torch.overrides import TorchFunctionMode
 from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils._pytree import tree_map_only
 
@@ -141,6 +142,33 @@ def test_dispatch_modes_hear_the_program_alone(recorder: Session) -> None:
     with alone:
         trained_step()
     with recorder, recorded:
+        trained_step()
+    assert recorded.heard == alone.heard
+
+
+class Asking(TorchFunctionMode):
+    """Keeps the names of all functions that are called."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.heard: list[str] = []
+
+    def __torch_function__(
+        self, func: Any, types: Any, args: Any = (), kwargs: Any = None
+    ) -> Any:
+        self.heard.append(func.__name__)
+        return func(*args, **(kwargs or {}))
+
+
+@pytest.mark.parametrize("outermost", [True, False])
+def test_function_modes_hear_the_program_alone(
+    recorder: Session, outermost: bool
+) -> None:
+    alone, recorded = Asking(), Asking()
+    with alone:
+        trained_step()
+    outer, inner = (recorded, recorder) if outermost else (recorder, recorded)
+    with outer, inner:
         trained_step()
     assert recorded.heard == alone.heard
 

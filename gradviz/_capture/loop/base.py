@@ -139,7 +139,8 @@ class Part:
         if not self.on:
             return None
         try:
-            return function(*args)
+            with self.log.unasked():
+                return function(*args)
         except Exception as error:
             self.failed(error)
             return None

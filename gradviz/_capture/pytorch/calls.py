@@ -43,6 +43,7 @@ class TorchCalls:
         self.ops: dict[Any, Op] = {}
         self._tensor = torch.Tensor
         self._ordinary = {torch.Tensor, torch.nn.Parameter}
+        self._depth = torch._C._len_torch_function_stack
         self._peek = torch._C._autograd._get_sequence_nr
         self._grad_enabled = torch.is_grad_enabled
         self._inference = torch.is_inference_mode_enabled
@@ -60,6 +61,15 @@ class TorchCalls:
             self.ops[func] = op
         return op
 
+    def _would_notice(self, types: Any) -> bool:
+        """Tell whether a class or another mode of the user's would see our questions.
+
+        None for the types says that it cannot: nothing of the kind is asked any more.
+        """
+        if types is None:
+            return False
+        return self._depth() > 0 or not self._ordinary.issuperset(types)
+
     def begin(
         self,
         op: Op,
@@ -69,10 +79,9 @@ class TorchCalls:
         caller: FrameType,
     ) -> _Open | None:
         """Describe a call that is about to run."""
-        if types and not self._ordinary.issuperset(types):
-            # A subclass of the user is not to see our questions.
+        if self._would_notice(types):
             with self.torch._C.DisableTorchFunction():
-                return self.begin(op, (), args, kwargs, caller)
+                return self.begin(op, None, args, kwargs, caller)
         log, tensor_type = self.log, self._tensor
         try:
             place = log.here.now
@@ -129,9 +138,9 @@ class TorchCalls:
 
     def end(self, op: Op, types: Any, opened: _Open, result: Any) -> None:
         """Describe what a call gave, and log it."""
-        if types and not self._ordinary.issuperset(types):
+        if self._would_notice(types):
             with self.torch._C.DisableTorchFunction():
-                return self.end(op, (), opened, result)
+                return self.end(op, None, opened, result)
         log, values, tensor_type = self.log, self.values, self._tensor
         try:
             begun, met, first = opened

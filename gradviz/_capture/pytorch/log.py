@@ -6,6 +6,7 @@ import os
 import threading
 import time
 import warnings
+from contextlib import AbstractContextManager
 from types import TracebackType
 from typing import Any, ClassVar, Self
 
@@ -228,7 +229,8 @@ class TorchLog(TorchFrames):
         if not self.on:
             return None
         try:
-            return function(*args)
+            with self.unasked():
+                return function(*args)
         except Exception as error:
             self.stop(error)
             return None
@@ -264,6 +266,10 @@ class TorchLog(TorchFrames):
         if glance[IS_LEAF] and grad_fn_of(tensor):  # what a user's Function returned
             glance = self.values.made(tensor)
         return glance
+
+    def unasked(self) -> AbstractContextManager[Any]:
+        """Let tensors be looked at without a class or mode of the program noticing."""
+        return self.torch._C.DisableTorchFunction()
 
     def unheard(self) -> Quiet:
         """Let something be computed without graph, and without the program noticing."""

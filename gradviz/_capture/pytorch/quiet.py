@@ -54,7 +54,7 @@ def is_opaque(torch: Any, tensor: Any) -> bool:
 
 
 def unheard(function: Anything) -> Anything:
-    """Let a function of ours ask the graph: outputs are detached and viewed for that."""
+    """Let a function of ours ask the graph: what nodes saved is detached for that."""
 
     @functools.wraps(function)
     def quietly(*args: Any) -> Any:
