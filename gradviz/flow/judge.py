@@ -17,9 +17,9 @@ Verdict = Literal["", "none", "zero", "vanishing", "exploding", "not finite"]
 VANISHING = 1e-5
 """Elements this much smaller than those of the largest gradient hardly learn."""
 
-MOVED = 1e-3
-"""The share of its norm by which a step changes a parameter that learns: Adam and its
-like make as much of a small gradient as of a large one."""
+MOVED = 0.01
+"""Times the share by which a step usually changes a weight: who gets that much learns.
+Adam and its like make as much of a small gradient as of a large one."""
 
 EXPLODING = 100.0
 """Norms this much larger than the layer's own so far are no ordinary spike."""
@@ -55,12 +55,11 @@ def judge(
     # Beside a gradient that explodes all others look small.
     healthy = [s for s, word in zip(scales, found, strict=True) if s and not word]
     largest = max(healthy, default=0.0)
-    for row, (layer, point) in enumerate(zip(layers, points, strict=True)):
-        if (
-            not found[row]
-            and not _moves(point)
-            and _is_tiny(layer, scales[row], largest)
-        ):
+    shares = [_share(*pair) for pair in zip(layers, points, strict=True)]
+    moved = MOVED * median([share for share in shares if share is not None] or [0.0])
+    for row, (layer, share) in enumerate(zip(layers, shares, strict=True)):
+        stands = share is None or share < moved
+        if not found[row] and stands and _is_tiny(layer, scales[row], largest):
             found[row] = "vanishing"
     return found
 
@@ -88,11 +87,11 @@ def _is_tiny(layer: ir.FlowLayer, scale: float | None, largest: float) -> bool:
     return not is_shift(layer) and scale is not None and scale < VANISHING * largest
 
 
-def _moves(point: ir.FlowPoint | None) -> bool:
-    """Tell whether a step changed a parameter as much as one that learns."""
-    if point is None or not point.weight_norm or point.update_norm is None:
-        return False
-    return point.update_norm >= MOVED * point.weight_norm
+def _share(layer: ir.FlowLayer, point: ir.FlowPoint | None) -> float | None:
+    """Return how much of itself a step changed a weight; a bias often begins at 0."""
+    if point is None or point.update_norm is None or not point.weight_norm:
+        return None
+    return None if is_shift(layer) else point.update_norm / point.weight_norm
 
 
 def is_shift(layer: ir.FlowLayer) -> bool:

@@ -20,7 +20,6 @@ def history(
     nans: Callable[[int, int], int] = lambda _layer, _step: 0,
     ranks: tuple[int | None, ...] = (None,),
     updates: bool = True,
-    update: float = 0.01,
 ) -> ir.Snapshot:
     """Return a history of layers with 64 elements; step numbers are 0, 10, 20, …"""
     rows = [(rank, step) for rank in ranks for step in range(steps)]
@@ -31,7 +30,9 @@ def history(
             norm=norm(layer, step),
             nans=nans(layer, step),
             weight_norm=10.0 if updates else None,
-            update_norm=update * (1 + layer) if updates else None,
+            update_norm=0.01 * (1 + layer) * min(norm(layer, step) or 0.0, 1.0)
+            if updates
+            else None,
             gradient=0 if step == steps - 1 else None,
         )
         for row, (_, step) in enumerate(rows)
@@ -59,6 +60,4 @@ def troubled() -> ir.Snapshot:
 
     names = ("fine.weight", "tiny.weight", "huge.weight", "dead.weight", "nan.weight")
     late = 10
-    return history(
-        names, 12, norm, lambda row, s: 3 * (row == 4 and s >= late), update=0.001
-    )
+    return history(names, 12, norm, lambda l, s: 3 * (l == 4 and s >= late))  # noqa: E741

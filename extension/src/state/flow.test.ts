@@ -94,10 +94,11 @@ describe("verdicts", () => {
   test("nothing vanishes for an optimizer that makes up for it", () => {
     const verdict = (update_norm: number) => {
       const tiny = { step: 0, layer: 1, norm: 1e-7, weight_norm: 2, update_norm };
-      const flow = [{ step: 0, layer: 0, norm: 1 }, tiny];
+      const usual = { step: 0, layer: 0, norm: 1, weight_norm: 2, update_norm: 1e-3 };
+      const flow = [usual, tiny];
       return last({ "a.weight": [1], "b.weight": [1e-7] }, { flow })[1];
     };
-    expect([verdict(0.02), verdict(1e-6)]).toEqual(["", "vanishing"]);
+    expect([verdict(5e-4), verdict(1e-6)]).toEqual(["", "vanishing"]);
   });
 
   test("exploding beside what the layer had before, once that is known", () => {

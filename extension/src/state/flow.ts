@@ -29,7 +29,7 @@ export interface LayerHistogram {
 
 /** Elements this much smaller than those of the largest gradient hardly learn. */
 const VANISHING = 1e-5;
-const MOVED = 1e-3;
+const MOVED = 0.01;
 /** Norms this much larger than the layer's own so far are no ordinary spike. */
 const EXPLODING = 100;
 /** Times the median of all layers, where there are no earlier steps. */
@@ -140,14 +140,21 @@ export function judge(flow: Flow, step: number): Verdict[] {
   // Beside a gradient that explodes all others look small.
   const healthy = scales.filter((_, row) => verdicts[row] === "") as number[];
   const largest = Math.max(0, ...healthy);
+  const shares = layers.map((layer, row) =>
+    isShift(layer) ? Number.NaN : at(flow, flow.ratios, row, step),
+  );
+  const moved = MOVED * (medianOf(shares.filter((share) => !Number.isNaN(share))) ?? 0);
   return verdicts.map((verdict, row) => {
-    const scale = scales[row] ?? 0;
-    const isShift = layers[row]?.name.split(".").at(-1)?.includes("bias") ?? false;
-    const isTiny = !isShift && scale < VANISHING * largest;
-    const moves = at(flow, flow.ratios, row, step) >= MOVED;
-    return verdict === "" && isTiny && !moves ? "vanishing" : verdict;
+    const layer = layers[row];
+    const stands = !((shares[row] ?? Number.NaN) >= moved);
+    const isTiny = (scales[row] ?? 0) < VANISHING * largest;
+    const vanishes = stands && isTiny && layer !== undefined && !isShift(layer);
+    return verdict === "" && vanishes ? "vanishing" : verdict;
   });
 }
+
+const isShift = ({ name }: FlowLayer) =>
+  name.split(".").at(-1)?.includes("bias") ?? false;
 
 /** The root mean square of a gradient's elements. */
 function scaleOf(flow: Flow, { count }: FlowLayer, row: number, step: number) {
