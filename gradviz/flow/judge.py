@@ -58,7 +58,7 @@ def judge(
     shares = [_share(*pair) for pair in zip(layers, points, strict=True)]
     moved = MOVED * median([share for share in shares if share is not None] or [0.0])
     for row, (layer, share) in enumerate(zip(layers, shares, strict=True)):
-        stands = share is None or share < moved
+        stands = share is None or share <= moved
         if not found[row] and stands and _is_tiny(layer, scales[row], largest):
             found[row] = "vanishing"
     return found

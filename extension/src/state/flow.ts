@@ -146,7 +146,7 @@ export function judge(flow: Flow, step: number): Verdict[] {
   const moved = MOVED * (medianOf(shares.filter((share) => !Number.isNaN(share))) ?? 0);
   return verdicts.map((verdict, row) => {
     const layer = layers[row];
-    const stands = !((shares[row] ?? Number.NaN) >= moved);
+    const stands = !((shares[row] ?? Number.NaN) > moved);
     const isTiny = (scales[row] ?? 0) < VANISHING * largest;
     const vanishes = stands && isTiny && layer !== undefined && !isShift(layer);
     return verdict === "" && vanishes ? "vanishing" : verdict;
