@@ -122,9 +122,11 @@ def _own(history: History, inside: dict[int, list[Call]]) -> Iterator[Hit]:
     functions = {each.name: each for each in history.program.functions}
     for applied in history.calls:
         custom = functions.get(applied.op)
-        for draw in inside.get(applied.index, []) if custom is not None else []:
-            again = _again(history, custom.backward, draw) if custom else None
-            if custom is None or not draws(draw) or again is None:
+        if custom is None:
+            continue
+        for draw in filter(draws, inside.get(applied.index, [])):
+            again = _again(history, custom.backward, draw)
+            if again is None:
                 continue
             yield Hit(
                 f"{custom.name}.backward runs the forward pass again "
