@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import functools
 import sys
-from collections.abc import Callable
-from typing import Any, TypeVar, cast
+from typing import Any
 
-Anything = TypeVar("Anything", bound=Callable[..., Any])
+from gradviz._capture.loop.base import Anything
 
 
 class Quiet:
@@ -61,4 +60,4 @@ def unheard(function: Anything) -> Anything:
         with sys.modules["torch"]._C._DisableTorchDispatch():
             return function(*args)
 
-    return cast(Anything, quietly)
+    return quietly
