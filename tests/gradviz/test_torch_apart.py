@@ -224,6 +224,20 @@ def test_tensors_without_memory_are_recorded(recorder: Session) -> None:
     assert recorder.snapshot().nodes
 
 
+def test_what_can_be_read_once_is_left_to_the_pass(recorder: Session) -> None:
+    model = nn.Linear(2, 1)
+
+    def loss() -> torch.Tensor:
+        return model(torch.ones(3, 2)).sum()
+
+    with recorder:
+        weight, bias = torch.autograd.grad(loss(), model.parameters())
+        loss().backward(inputs=model.parameters())
+        torch.autograd.backward(each for each in [loss()])
+    assert torch.equal(model.weight.grad, 2 * weight)
+    assert torch.equal(model.bias.grad, 2 * bias)
+
+
 def test_arguments_are_not_asked_for_what_they_answer(recorder: Session) -> None:
     asked: list[str] = []
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Literal, cast
 
 from gradviz._capture.loop.base import Patches, unseen
 from gradviz._capture.pytorch.ahead import MOST_NODES, Ahead
-from gradviz._capture.pytorch.begun import Begun
+from gradviz._capture.pytorch.begun import Begun, listed
 from gradviz._capture.pytorch.quiet import Quiet, unheard
 from gradviz._capture.pytorch.values import grad_fn_of, version_of
 from gradviz.program.events import Backward
@@ -55,6 +55,7 @@ class TorchBackward:
             # muted: we compute something ourselves, or this is our own second turn
             if log.muted or not log.is_home():
                 return original(*args, **kwargs)
+            args, kwargs = listed(args, kwargs)
             log.pause()
             try:
                 with quiet():

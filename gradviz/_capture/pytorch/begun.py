@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any, Literal, NamedTuple
 
 from gradviz.program.noted import Glance
@@ -72,9 +72,26 @@ def _arguments(api: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> list[
     return [given[place] for place in _ORDER[api]]
 
 
+def listed(
+    args: tuple[Any, ...], kwargs: dict[str, Any]
+) -> tuple[tuple[Any, ...], dict[str, Any]]:
+    """Return the arguments with iterators, such as ``parameters()``, as lists.
+
+    They can be read once, and PyTorch makes tuples of them itself.
+    """
+    lists = {key: _read(each) for key, each in kwargs.items()}
+    return tuple([_read(each) for each in args]), lists
+
+
+def _read(given: Any) -> Any:
+    return list(given) if isinstance(given, Iterator) else given
+
+
 def _as_list(tensor: type, given: Any) -> list[Any]:
     if given is None:
         return []
+    if isinstance(given, Mapping):
+        return list(given.values())
     several = isinstance(given, Iterable) and not isinstance(given, tensor)
     return list(given) if several else [given]
 
