@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from gradviz._capture._program import open_log
+from gradviz.diagnosis.diagnose import diagnose
 from gradviz.program.events import Backward, Call, ModuleCall
 
 _USUAL = 12  # steps after which a log knows the loop
@@ -190,3 +191,19 @@ def test_memory_of_a_long_loop_is_bounded(
     events = log.program.events
     assert [each.index - events[0].index for each in events] == list(range(len(events)))
     assert sys.getsizeof(log.program.nodes) < 100_000
+
+
+def test_a_step_that_ran_its_closure_applies_new_gradients(torch: Any) -> None:
+    net = torch.nn.Linear(3, 3)
+    optimizer = torch.optim.SGD(net.parameters(), lr=0.1)
+
+    def closure() -> Any:
+        optimizer.zero_grad()
+        loss = net(torch.ones(2, 3)).sum()
+        loss.backward()
+        return loss
+
+    with _log(torch) as log:
+        for _ in range(3):
+            optimizer.step(closure)
+    assert [each.code for each in diagnose(log.program).findings] == []

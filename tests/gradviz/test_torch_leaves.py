@@ -275,6 +275,14 @@ def test_autocast_around_a_known_module_is_seen() -> None:
     assert [each.dtype for each in outputs[-2:]] == ["float32", "bfloat16"]
 
 
+def test_nothing_is_learned_under_autocast() -> None:
+    late = _Late()
+    with _log() as log:
+        with torch.autocast("cpu", dtype=torch.bfloat16):
+            late.until_known()
+        assert id(late.linear) not in log.loop.modules.quick._known
+
+
 def test_a_known_module_that_raises_is_logged() -> None:
     loss, scores = nn.CrossEntropyLoss(), nn.Linear(3, 4)
     x, y = torch.ones(2, 3), torch.tensor([0, 1])

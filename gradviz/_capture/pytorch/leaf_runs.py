@@ -155,6 +155,7 @@ def _log_other(
 ) -> None:
     """Log a run that gave something else than before."""
     log.append(begin)
+    run.known.runs.clear()
     if run.row is None:
         leaf, (code, lasti, thread, _, within) = run.links[0].leaf, place
         inputs = tuple([glance for _, glance in met])

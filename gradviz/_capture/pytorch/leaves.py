@@ -73,7 +73,7 @@ class TorchLeaves:
             if run is None or type(run) is int:
                 index = log.next_index
                 result = logged(module, *args)
-                if grad and (run or 0) < _MOST_TRIES:
+                if grad and (run or 0) < _MOST_TRIES and not others():
                     log.try_(learn, module, args, index, kind, result)
                 return result
             count = depth()

@@ -33,7 +33,7 @@ from collections.abc import Iterator
 from gradviz.diagnosis.rule import Hit, Related, Rule
 from gradviz.diagnosis.rules import _leaves
 from gradviz.diagnosis.rules._gradients import Leaf, Moment, moments
-from gradviz.program.events import OptimizerCall
+from gradviz.program.events import Backward, Call, OptimizerCall
 from gradviz.program.history import History
 from gradviz.program.values import RawSite
 
@@ -41,14 +41,30 @@ from gradviz.program.values import RawSite
 def _check(history: History) -> Iterator[Hit]:
     closures = {site for each in history.backwards for site in each.stack}
     told: set[RawSite | None] = set()
+    inside = _with_passes_inside(history)
     for moment in moments(history):
         event = moment.event
         if not isinstance(event, OptimizerCall) or event.site in closures | told:
+            continue
+        if event.index in inside:
             continue
         used = _used(moment, event)
         if used:
             told.add(event.site)
             yield _hit(history, event, used)
+
+
+def _with_passes_inside(history: History) -> set[int]:
+    """Return the steps that ran passes before they wrote: a log may know no stacks."""
+    found, begun, passes = set[int](), -1, False
+    for event in history.events:
+        if isinstance(event, OptimizerCall) and event.what == "step":
+            begun, passes = event.index, False
+        elif isinstance(event, Backward):
+            passes = True
+        elif isinstance(event, Call) and event.op == "step" and passes:
+            found.add(begun)
+    return found
 
 
 def _used(moment: Moment, step: OptimizerCall) -> dict[int, Leaf]:
