@@ -183,7 +183,7 @@ class OptimizerPart(Part):
         first = optimizer.param_groups[0]
         for seen in self._seen.values():
             other = seen.reference()
-            if other is not None and other.param_groups[0] is first:
+            if other is not None and any(g is first for g in other.param_groups[:1]):
                 return seen.row
         return None
 
