@@ -340,4 +340,6 @@ def test_transforms_differentiate_what_they_were_given() -> None:
     with gradviz.record(engine="torch") as recorder:
         torch.func.vjp(lambda x: (x, x.sin()), ones)[1]((ones, ones))
         torch.func.hessian(lambda _: ones.sum())(ones)
+        with pytest.raises(RuntimeError, match="mutate a captured Tensor"):
+            torch.func.grad(lambda x: ones.copy_(x).sum())(torch.ones(2))
     assert [note for note in recorder.diagnose().notes if "left out" in note] == []

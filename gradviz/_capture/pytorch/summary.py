@@ -83,7 +83,11 @@ def statistics(torch: Any, tensor: Any) -> ir.Statistics | None:
         data = tensor.detach().resolve_conj().resolve_neg()
         if data.dtype in (torch.bfloat16, torch.float16):
             data = data.float()
-        return array_statistics(array_of(torch, data.cpu()))
+        try:
+            array = array_of(torch, data.cpu())
+        except RuntimeError:  # inside a transform of torch.func: no memory of its own
+            return None
+        return array_statistics(array)
 
 
 def _holds_nothing(torch: Any, tensor: Any) -> bool:
