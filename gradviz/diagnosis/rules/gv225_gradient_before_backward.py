@@ -23,7 +23,8 @@ Use instead
             ((x @ w - y) ** 2).mean().backward()
 
 When it stays quiet
-    Where a pass came by before, and where ``.grad`` is only compared with None.
+    Where a pass came by before, where ``.grad`` is only compared with None, and where
+    another rule says why no gradient came.
 
 References
     https://pytorch.org/docs/stable/generated/torch.Tensor.grad.html
@@ -33,7 +34,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from gradviz.diagnosis.rule import Hit, Rule
+from gradviz.diagnosis.rule import LAST_RESORT, Hit, Rule
 from gradviz.diagnosis.rules._lifetime import name_of, none_ended_run
 from gradviz.program.history import History
 
@@ -58,7 +59,7 @@ def check(history: History) -> Iterator[Hit]:
             "`optimizer.zero_grad()`, which both pass over a None.",
             tensors=(value.tensor,),
             explains=True,
-            certainty=0.3,
+            certainty=LAST_RESORT,
         )
 
 
