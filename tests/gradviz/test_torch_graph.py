@@ -11,7 +11,7 @@ import torch
 import gradtape
 import gradviz
 from gradviz import ir
-from gradviz._capture.pytorch import values
+from gradviz._capture.pytorch import tables
 from gradviz._capture.pytorch.views import Layout, view_layouts
 from gradviz.ir_validate import validate
 
@@ -312,7 +312,7 @@ def test_a_write_into_a_part_says_which_op_and_where():
 def test_a_long_recording_forgets_the_storages_of_long_ago(
     monkeypatch: pytest.MonkeyPatch,
 ):
-    monkeypatch.setattr(values, "MAX_EVENTS", 100)
+    monkeypatch.setattr(tables, "MAX_EVENTS", 100)
     weight = torch.ones(3, requires_grad=True)
     with gradviz.record(engine="torch", findings=False) as recorder:
         for _ in range(300):

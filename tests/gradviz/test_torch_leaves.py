@@ -28,6 +28,7 @@ def _log(quick: bool = True) -> TorchLog:
     log = TorchLog(scan=False)
     if not quick:
         log.loop.modules.quick = None
+        log.values.born = lambda tensor, given, node: log.values.made(tensor)
     return log
 
 
@@ -42,7 +43,8 @@ def _told(log: TorchLog, first: int) -> list[str]:
         return re.sub(r"(?<![-\d])\d+", lambda key: str(int(key[0]) - first), found[0])
 
     nodes = re.compile(r"\bnode=\d+|\bnodes=\([^)]*\)")
-    return [nodes.sub(number, repr(each)) for each in log.program.events]
+    told = *log.program.events, *[node.saved for node in log.program.nodes.values()]
+    return [nodes.sub(number, repr(each)) for each in told]
 
 
 def _mlp(x: Any, y: Any) -> Iterator[Any]:
@@ -131,6 +133,19 @@ def _branches(x: Any, y: Any) -> Iterator[Any]:
         yield loss
 
 
+def _memory(x: Any, y: Any) -> Iterator[Any]:
+    weight = nn.Parameter(torch.eye(4))
+    while True:
+        hidden = x @ weight
+        heads = hidden.reshape(2, 3, 4).transpose(0, 1)[:, :1]
+        wide = heads.expand_as(x.reshape(3, 2, 4)) @ weight
+        left, right = wide.reshape(6, 4).unsafe_chunk(2)
+        flat = (hidden + 1).view(-1)
+        flat.detach()[:2].mul_(1)
+        largest, _ = (left * hidden.to_sparse().to_dense()[:3] * right).max(dim=-1)
+        yield largest.sum() + flat.sum() + hidden.sin().unbind()[1].exp().sum()
+
+
 def _run(
     quick: bool, steps: Callable[[Any, Any], Iterator[Any]]
 ) -> tuple[TorchLog, int]:
@@ -144,7 +159,7 @@ def _run(
     return log, first
 
 
-_PROGRAMS = [_mlp, _images, _words, _rows, _stack, _branches]
+_PROGRAMS = [_mlp, _images, _words, _rows, _stack, _branches, _memory]
 
 
 @pytest.mark.parametrize("steps", _PROGRAMS)
@@ -363,9 +378,7 @@ def test_a_replaced_forward_is_run_and_seen(monkeypatch: pytest.MonkeyPatch) -> 
 
 def test_calls_inside_known_modules_keep_their_module_call() -> None:
     log, _ = _run(True, _mlp)
-    modules = {
-        each.index: each for each in log.program.events if type(each) is ModuleCall
-    }
+    modules = {m.index: m for m in log.program.events if type(m) is ModuleCall}
     for call in _calls(log):
         if call.op == "linear":
             assert modules[call.module].parent in modules

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-from gradviz._capture.pytorch.values import NEEDS
+from gradviz._capture.pytorch.tables import NEEDS
 from gradviz.program.events import Call, Event
 from gradviz.program.values import Node, Value
 

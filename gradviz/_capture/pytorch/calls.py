@@ -4,20 +4,15 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Sequence
+from operator import itemgetter
 from types import FrameType
 from typing import TYPE_CHECKING, Any
 
 from gradviz._capture.loop.base import unseen
 from gradviz._capture.pytorch.ops import Op, describe_function
 from gradviz._capture.pytorch.quiet import Quiet, is_opaque
-from gradviz._capture.pytorch.values import (
-    NEEDS,
-    NODE,
-    STORAGE,
-    VERSION,
-    grad_fn_of,
-    version_of,
-)
+from gradviz._capture.pytorch.tables import NEEDS, NODE, STORAGE, VERSION
+from gradviz._capture.pytorch.values import grad_fn_of, version_of
 from gradviz.program.events import Call
 from gradviz.program.noted import Glance
 
@@ -29,7 +24,8 @@ _Open = tuple[tuple[Any, ...], Met, int]
 """What a note tells of a call's beginning, and the number before that of its nodes."""
 
 _ELSEWHERE = ("pass", "grad_mode")  # logged, with their errors, by other parts
-_SIMPLE = frozenset({int, float, bool})
+_SIMPLE = frozenset({int, float, bool, type(None)})
+_GLANCE_OF = itemgetter(1)
 _RESULTS = (bool, int, float, complex, str)
 
 
@@ -40,12 +36,14 @@ class TorchCalls:
         self.torch = torch
         self.log = log
         self.values = log.values
+        self._users = log.user_files
         self.ops: dict[Any, Op] = {}
         self._tensor = torch.Tensor
         self._ordinary = {torch.Tensor, torch.nn.Parameter}
         self._depth = torch._C._len_torch_function_stack
         self._peek = torch._C._autograd._get_sequence_nr
         self._grad_enabled = torch.is_grad_enabled
+        self._transforms = torch._C._are_functorch_transforms_active
         self._inference = torch.is_inference_mode_enabled
         self.mode = _make_mode(torch, self)
 
@@ -93,27 +91,32 @@ class TorchCalls:
             arguments: list[Any] = []
             only_tensors = True
             for each in args:
-                if isinstance(each, tensor_type):
+                if type(each) in _SIMPLE:
+                    only_tensors = False
+                    arguments.append(each)
+                elif isinstance(each, tensor_type):
                     glance = look(each)
                     met.append((each, glance))
                     arguments.append(glance)
-                    continue
-                only_tensors = False
-                if each is None or type(each) in _SIMPLE:
-                    arguments.append(each)
                 else:
+                    only_tensors = False
                     arguments.append(self.values.argument(each, met))
             inputs = given = tuple(arguments)
             keywords: list[Any] = []
             for key, each in kwargs.items():
-                simple = each is None or type(each) in _SIMPLE
+                simple = type(each) in _SIMPLE
                 keywords += (key, each if simple else self.values.argument(each, met))
             if not only_tensors or len(met) != len(given):
-                inputs = tuple([glance for _, glance in met])
+                inputs = tuple(map(_GLANCE_OF, met))
             if self.values.detailed:
                 self.values.complete(met)
+            if op.touches_flags:  # it may move a tensor to other memory
+                self.values.settle()
             site = place.site
-            if site is not None and caller.f_code is place.forward and log.brief:
+            code = caller.f_code
+            if log.brief and self._users[code.co_filename]:
+                lasti, stack = caller.f_lasti, ()
+            elif site is not None and code is place.forward and log.brief:
                 (code, lasti), stack = site, ()
             else:
                 code, lasti, stack = log.found_from(caller, place)
@@ -163,10 +166,10 @@ class TorchCalls:
                 values.forget(met[0][0])
             outputs: Sequence[Any] = ()
             plain = None
-            if op.sets:
-                outputs = (met[0][0],)
-            elif isinstance(result, tensor_type):
+            if isinstance(result, tensor_type):
                 outputs = (result,)
+            elif op.sets:
+                outputs = (met[0][0],)
             elif isinstance(result, tuple | list):
                 outputs = list(_tensors_in(result, tensor_type))
             elif isinstance(result, _RESULTS):
@@ -174,8 +177,12 @@ class TorchCalls:
             if writes or op.uninitialized:
                 written = nodes[-1] if nodes and writes else None
                 made = tuple([self._made(each, op, written) for each in outputs])
-            elif len(outputs) == 1:
-                made = (values.made(outputs[0]),)
+            elif nodes and log.brief and not op.shares and not self._transforms():
+                given, node = begun[5], last if last == first + 1 else None
+                if len(outputs) == 1:
+                    made = (values.born(outputs[0], given, node),)
+                else:
+                    made = tuple([values.born(each, given, node) for each in outputs])
             else:
                 made = tuple([values.made(each) for each in outputs])
             index = log.note("call", begun, made, nodes, writes, plain)

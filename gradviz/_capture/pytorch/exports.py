@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from gradviz._capture.pytorch.quiet import Quiet
 from gradviz._capture.pytorch.summary import array_of
-from gradviz._capture.pytorch.values import STORAGE
+from gradviz._capture.pytorch.tables import STORAGE
 from gradviz.program.noted import Glance
 from gradviz.program.values import Node, StaleSaved
 

@@ -18,7 +18,8 @@ from gradviz._capture.pytorch.slots import (
     saved_slots,
     unpacks,
 )
-from gradviz._capture.pytorch.values import grad_fn_of, output_key
+from gradviz._capture.pytorch.tables import output_key
+from gradviz._capture.pytorch.values import grad_fn_of
 from gradviz._capture.pytorch.views import view_arguments
 from gradviz.program.events import Backward
 from gradviz.program.values import Node, RawSite, Saved, StaleSaved, Value
@@ -55,8 +56,7 @@ class TorchGraph:
         if after is None:
             self._makers.update(dict.fromkeys(nodes, maker))
         else:
-            for key, more in zip(nodes, after, strict=False):
-                self._makers[key] = maker + more
+            self._makers.update(zip(nodes, map(maker.__add__, after), strict=False))
         if nodes and self.log.brief and self._top_hooks(True) is None:
             self._ahead.made(nodes[0], nodes[-1])
 
@@ -322,7 +322,7 @@ class TorchGraph:
 
         A node keeps its own output as a detached tensor, to be no part of a cycle.
         """
-        storage = self.values.storages.of(tensor.untyped_storage())
+        storage = self.values.storage_of(tensor.untyped_storage())
         for output in range(_FEW):
             known = self.values.output(key, output)
             if known is not None and known.storage == storage:

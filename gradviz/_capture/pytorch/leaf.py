@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import weakref
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from types import CodeType
 from typing import Any, NamedTuple, cast
 
 from gradviz._capture.pytorch.ops import Op
-from gradviz._capture.pytorch.values import IS_VIEW, NEEDS, VERSION
+from gradviz._capture.pytorch.tables import IS_VIEW, NEEDS, VERSION, renewed
 from gradviz.program.events import Event
 from gradviz.program.noted import AsValue, Glance, call_of, module_call_of
 from gradviz.program.records import Module
@@ -20,8 +20,10 @@ LIKE = slice(SHAPE, NEEDS + 1)
 SEEN = 3
 """Parts of a row of the table of tensors that has a glance."""
 
-Met = list[tuple[Any, Glance]]
-"""Tensors of a call, and what they are like."""
+Seen = tuple[list[Any], list[int], list[Glance | None]]
+"""Tensors that a run is given, their versions, and what they are like but for these.
+
+None in the place of what one module gives to the next."""
 
 
 class Leaf:
@@ -79,7 +81,7 @@ class Leaf:
             within,
         )
 
-    def fits(self, result: Any, met: Met, count: int) -> bool:
+    def fits(self, result: Any, seen: Seen, count: int) -> bool:
         """Tell whether the call gave what it gave before, and wrote nowhere."""
         if (
             count != self.count
@@ -89,8 +91,9 @@ class Leaf:
             or result._is_view() is not self.output[IS_VIEW]
         ):
             return False
-        for tensor, before in met:
-            if tensor is result or tensor._version != before[VERSION]:
+        tensors, versions, _ = seen
+        for tensor, version in zip(tensors, versions, strict=True):
+            if tensor is result or tensor._version != version:
                 return False
         return True
 
@@ -103,6 +106,14 @@ class Leaf:
         """Describe what the call gives anew, by its new numbers."""
         _, _, _, a, b, c, d, e, f, g, h, _, i, j = self.output
         return tensor, storage, version, a, b, c, d, e, f, g, h, node, i, j
+
+
+def as_they_were(
+    glances: Iterable[Glance | None], versions: Iterable[int]
+) -> list[Glance | None]:
+    """Return glances with the versions of then, each but those of None."""
+    now = iter(versions)
+    return [None if each is None else renewed(each, next(now)) for each in glances]
 
 
 class Link(NamedTuple):
@@ -140,11 +151,9 @@ class Run:
         ]
         """For each node how many events after the first its call comes."""
 
-    def fits(self, result: Any, met: Met, count: int) -> bool:
+    def fits(self, result: Any, seen: Seen, count: int) -> bool:
         """Tell whether it gave what it gave before, and wrote nowhere."""
-        if self.row is not None:
-            met = [each for each in met if each[0] is not None]
-        return self.links[-1].leaf.fits(result, met, count - self.before)
+        return self.links[-1].leaf.fits(result, seen, count - self.before)
 
     def done(self, nodes: int) -> tuple[int, int]:
         """Return how many modules made so many nodes and no more, and their nodes.
@@ -187,14 +196,20 @@ class Run:
         return [output for _, _, output, _ in self._calls(*noted[4:])]
 
     def _calls(
-        self, node: int, tensor: int, storage: int, glances: Any, result: Glance | None
+        self,
+        node: int,
+        tensor: int,
+        storage: int,
+        glances: Iterable[Glance | None],
+        versions: Iterable[int],
+        result: Glance | None,
     ) -> Iterator[tuple[Link, tuple[Glance, ...], Glance, tuple[int, ...]]]:
         """Yield each call's module, inputs, output and nodes.
 
         Numbers are those before the first of this run. Among the glances None stands
         for what the module before gave.
         """
-        rest, output = iter(glances), cast(Any, None)
+        rest, output = iter(as_they_were(glances, versions)), cast(Any, None)
         for link in self.links:
             leaf = link.leaf
             given = [next(rest) for _ in leaf.wanted]

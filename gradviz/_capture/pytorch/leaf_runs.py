@@ -8,15 +8,15 @@ from typing import TYPE_CHECKING, Any, cast
 
 from gradviz._capture.loop.base import Anything, unseen
 from gradviz._capture.loop.module_calls import finder
-from gradviz._capture.pytorch.leaf import LIKE, SEEN, Met, Run
-from gradviz._capture.pytorch.values import NEEDS, VERSION
+from gradviz._capture.pytorch.leaf import LIKE, SEEN, Run, Seen, as_they_were
+from gradviz._capture.pytorch.tables import IS_LEAF, IS_VIEW, NEEDS, VERSION
 from gradviz.program.events import Call, Event, ModuleCall
 
 if TYPE_CHECKING:
     from gradviz._capture.loop.modules import ModulePart
+    from gradviz._capture.pytorch.leaf import Known
     from gradviz._capture.pytorch.log import TorchLog
-
-_TO_COME: Any = (None, None)
+    from gradviz.program.noted import Glance
 
 UNLIKE: Any = object()
 """Instead of a result: this call is not as the one before, and was not made."""
@@ -63,8 +63,8 @@ def runner_of(
     def call(run: Run, module: Any, args: tuple[Any, ...], frame: FrameType) -> Any:
         __tracebackhide__ = True
         try:
-            met = look(run, module, args)
-            if met is None:
+            seen = look(run, module, args)
+            if seen is None:
                 return UNLIKE
             now = here.now
             place = *find(frame, now), now.thread, now.module, now.within
@@ -77,10 +77,10 @@ def runner_of(
             result = original(module, *args)
         except BaseException as error:
             quick.inside = 0
-            log.try_(note, run, place, met, first, peek(), None, error)
+            log.try_(note, run, place, seen, first, peek(), None, error)
             raise
         quick.inside = 0
-        log.try_(note, run, place, met, first, peek(), result)
+        log.try_(note, run, place, seen, first, peek(), result)
         return result
 
     return call
@@ -95,19 +95,19 @@ def _noter(log: TorchLog) -> Callable[..., None]:
     def note(
         run: Run,
         place: tuple[Any, ...],
-        met: Met,
+        seen: Seen,
         first: int,
         last: int,
         result: Any,
         error: BaseException | None = None,
     ) -> None:
         numbers = tensors.count, storages.count  # those of the results come after
-        glances = tuple([glance for _, glance in met])
-        if type(result) is not plain or not run.fits(result, met, last - first):
-            index, rest = log.next_index, (first, *numbers, glances, None)
-            events = run.events(program.value, index, place, *rest)
+        _, versions, glances = seen
+        given = first, *numbers, tuple(glances), tuple(versions)
+        if type(result) is not plain or not run.fits(result, seen, last - first):
+            events = run.events(program.value, log.next_index, place, *given, None)
             if error is None:
-                _log_other(log, run, events[0], place, met, first, result)
+                _log_other(log, run, events[0], place, seen, first, result)
             else:
                 _log_failed(log, run, events, first, last - first, error)
             return
@@ -117,7 +117,7 @@ def _noter(log: TorchLog) -> Callable[..., None]:
         with lock:
             index = log.next_index
             log.next_index = index + run.size
-            noted = "run", index, run, place, first, *numbers, glances, glance
+            noted = "run", index, run, place, *given, glance
             raw.append(noted)
             if len(raw) > log.most or log.watchful:
                 log.added(index)
@@ -151,49 +151,62 @@ def _log_failed(
 
 
 def _log_other(
-    log: TorchLog, run: Run, begin: Event, place: Any, met: Met, first: int, result: Any
+    log: TorchLog,
+    run: Run,
+    begin: Event,
+    place: Any,
+    seen: Seen,
+    first: int,
+    result: Any,
 ) -> None:
     """Log a run that gave something else than before."""
     log.append(begin)
     run.known.runs.clear()
     if run.row is None:
         leaf, (code, lasti, thread, _, within) = run.links[0].leaf, place
-        inputs = tuple([glance for _, glance in met])
+        tensors, versions, glances = seen
+        inputs = cast(tuple[Glance, ...], tuple(as_they_were(glances, versions)))
         begun = leaf.begun((code, lasti), (thread, begin.index, within), inputs)
+        met = list(zip(tensors, inputs, strict=True))
         log.calls.end(leaf.op, (), (begun, met, first), result)
     else:
         log.stop(RuntimeError("a Sequential gave something else than before"))
     cast(ModuleCall, begin).left = log.next_index
 
 
-def _looker(log: TorchLog, known: Any) -> Callable[..., Met | None]:
+def _looker(log: TorchLog, known: Any) -> Callable[..., Seen | None]:
     """Return what looks at all tensors of a run.
 
-    It finds None where a module or a tensor is not as it was. In the place of what one
-    module gives to the next comes a pair of None.
+    It finds None where a module or a tensor is not as it was.
     """
     look, rows = log.values.look, log.tensors.rows.get
     ordinary = {log.torch.Tensor, log.torch.nn.Parameter}
 
-    def seen(run: Run, module: Any, args: tuple[Any, ...]) -> Met | None:
-        whole = run.known
-        if whole.reference() is not module or type(module).forward is not whole.forward:
-            return None
+    def is_known(module: Any, before: Known) -> bool:
+        return (
+            before.reference() is module
+            and type(module).forward is before.forward
+            and not _is_hooked(module.__dict__)
+        )
+
+    def seen(run: Run, module: Any, args: tuple[Any, ...]) -> Seen | None:
         if run.row is None:
             children: Any = (module,)
         else:
             children = module.__dict__["_modules"].values()
             if len(args) != 1 or len(children) != len(run.links):
                 return None
-        met: Met = []
+            if not is_known(module, run.known):
+                return None
+        tensors: list[Any] = []
+        versions: list[int] = []
+        glances: list[Glance | None] = []
         for child, (before, leaf, training, _) in zip(children, run.links, strict=True):
             own = child.__dict__
             if (
                 known(id(child)) is not before
-                or before.reference() is not child
-                or type(child).forward is not before.forward
                 or own["training"] is not training
-                or is_hooked(own)
+                or not is_known(child, before)
             ):
                 return None
             parameters = own["_parameters"]
@@ -203,28 +216,29 @@ def _looker(log: TorchLog, known: Any) -> Callable[..., Met | None]:
                 elif args:
                     tensor = args[source]
                 else:
-                    met.append(_TO_COME)
+                    glances.append(None)
                     continue
                 row = rows(id(tensor), ())
                 if len(row) < SEEN or row[0]() is not tensor:
                     return None
-                # As look() does, but that storages nobody asked for stay as they are.
-                glance = row[2]
-                if (
-                    glance[VERSION] != tensor._version
-                    or glance[NEEDS] is not tensor.requires_grad
+                glance, version = row[2], tensor._version
+                if glance[NEEDS] is not tensor.requires_grad or (
+                    glance[VERSION] != version  # of a leaf that is all
+                    and (glance[IS_VIEW] or not glance[IS_LEAF])
                 ):
                     glance = look(tensor)
                 if glance[LIKE] != like or type(tensor) not in ordinary:
                     return None
-                met.append((tensor, glance))
+                tensors.append(tensor)
+                versions.append(version)
+                glances.append(glance)
             args = ()
-        return met
+        return tensors, versions, glances
 
     return seen
 
 
-def is_hooked(own: dict[str, Any]) -> bool:
+def _is_hooked(own: dict[str, Any]) -> bool:
     """Tell whether a module with these attributes has hooks of its own."""
     return bool(
         own["_forward_hooks"]

@@ -17,8 +17,8 @@ from typing import TYPE_CHECKING, Any, cast
 
 from gradviz._capture.loop.base import Anything, unseen
 from gradviz._capture.pytorch.leaf import SEEN, SHAPE, Known, Leaf, Link, Run
-from gradviz._capture.pytorch.leaf_runs import UNLIKE, is_hooked, others_of, runner_of
-from gradviz._capture.pytorch.values import NEEDS, NODE, STORAGE
+from gradviz._capture.pytorch.leaf_runs import UNLIKE, others_of, runner_of
+from gradviz._capture.pytorch.tables import NEEDS, NODE, STORAGE
 from gradviz.program.noted import Glance, Noted
 
 if TYPE_CHECKING:
@@ -77,12 +77,7 @@ class TorchLeaves:
                     log.try_(learn, module, args, index, kind, result)
                 return result
             count = depth()
-            if (
-                not count
-                or at(count - 1) is not mode
-                or is_hooked(module.__dict__)
-                or others()
-            ):
+            if not count or at(count - 1) is not mode or others():
                 return logged(module, *args)
             pop()
             try:

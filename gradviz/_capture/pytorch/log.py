@@ -25,8 +25,9 @@ from gradviz._capture.pytorch.hooks import TorchHooks
 from gradviz._capture.pytorch.leaves import TorchLeaves
 from gradviz._capture.pytorch.modes import TorchModes
 from gradviz._capture.pytorch.quiet import Quiet, is_opaque
+from gradviz._capture.pytorch.tables import IS_LEAF
 from gradviz._capture.pytorch.tracebacks import naming_users, without_our_frames
-from gradviz._capture.pytorch.values import IS_LEAF, TorchValues, grad_fn_of
+from gradviz._capture.pytorch.values import TorchValues, grad_fn_of
 from gradviz.program.events import Backward, Call, Raised
 from gradviz.program.log import MAX_EVENTS, MOST_WITHOUT_VALUES
 from gradviz.program.noted import Glance

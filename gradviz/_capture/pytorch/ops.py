@@ -64,6 +64,7 @@ class Op:
     exports: bool = False  # gives the memory to those who write behind the version
     uninitialized: bool = False  # the result holds whatever was there
     touches_flags: bool = False  # may change a tensor without a new version
+    shares: bool = False  # the result may lie in an argument's memory, and be no view
     sets: bool = False  # an attribute: the result is the tensor as it is afterwards
 
 
@@ -87,6 +88,7 @@ def describe_function(func: Any) -> Op:
         exports=name in _EXPORTS,
         uninitialized=name.startswith(("empty", "new_empty")),
         touches_flags=name.endswith("_"),
+        shares=name.startswith(("unsafe_", "_unsafe_")),
     )
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from gradviz._capture.pytorch.values import NEEDS, NODE
+from gradviz._capture.pytorch.tables import NEEDS, NODE
 from gradviz.program.events import Backward, Call
 from gradviz.program.values import RawSite
 
@@ -17,7 +17,8 @@ if TYPE_CHECKING:
     from gradviz._capture.pytorch.log import TorchLog
 
 _MOST = 64  # passes that are known; a loop has a few
-_SHAPE = 3
+_SHAPE = 3  # of a glance
+_GLANCES = 7  # of a run's note
 
 
 class Trail:
@@ -60,25 +61,28 @@ class Trail:
                 if isinstance(noted, Backward | Call):
                     return None  # of a Function, or somebody reads the log meanwhile
                 continue
-            if noted[0] == "backward":
-                break
-            if noted[0] == "run":
-                _, _, run, _, first, _, _, glances, _ = noted
-                parts += run, first - since
-            elif noted[0] == "call" and noted[4]:
-                _, _, begun, _, nodes, _, _ = noted
+            kind = noted[0]
+            if kind == "call" and (nodes := noted[4]):
+                begun = noted[2]
                 glances = begun[5]
                 parts += begun[0], nodes[0] - since, len(nodes)
-                parts += [glance[_SHAPE] for glance in glances]
+            elif kind == "run":
+                glances = noted[_GLANCES]
+                parts += noted[2], noted[4] - since
+            elif kind == "backward":
+                break
             else:
                 continue
             for glance in glances:
-                if glance is None or not glance[NEEDS]:
+                if glance is None:
                     continue
                 node = glance[NODE]
-                if node is not None and node <= since:
+                if node is None:
+                    parts += glance[_SHAPE], -glance[0] if glance[NEEDS] else 0
+                elif node > since:
+                    parts += glance[_SHAPE], node - since
+                else:
                     return None  # made before the last pass
-                parts.append(-glance[0] if node is None else node - since)
         else:
             return None  # the pass before was dropped, or there is none
         for fn in roots:

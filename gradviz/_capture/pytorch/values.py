@@ -3,48 +3,42 @@
 from __future__ import annotations
 
 import weakref
+from operator import itemgetter
 from typing import Any
 
 from gradviz._capture.pytorch.facts import plain, shape_of
 from gradviz._capture.pytorch.slots import NO_SEQUENCE
 from gradviz._capture.pytorch.summary import statistics, summarize
+from gradviz._capture.pytorch.tables import (
+    GLANCE,
+    IS_LEAF,
+    IS_VIEW,
+    NEEDS,
+    NODE,
+    STORAGE,
+    VERSION,
+    TorchTables,
+    output_key,
+    renewed,
+)
 from gradviz._capture.pytorch.views import numbers
-from gradviz.program.log import MAX_EVENTS, MOST_WITHOUT_VALUES, Identities, Log
+from gradviz.program.log import Log
 from gradviz.program.noted import Glance
 from gradviz.program.values import Summary, Value
 
-_MOST_SHAPES = 250  # that are shared
-_GLANCE = 2  # where rows of the table of tensors keep the last glance
-_LENT = 3  # longer rows are of results whose storage nobody has looked at
-
-STORAGE, VERSION, NEEDS, NODE = 1, 2, 8, 11
-IS_LEAF, IS_VIEW, _SUMMARY = 9, 10, 14
-"""Places of fields in a glance; output comes after node, a summary may be missing."""
+_SUMMARY = 14  # of a glance, where it is not missing
+_STORAGE_OF = itemgetter(STORAGE)
 
 _PLAIN = (int, float, bool, str, complex, type(None), type(Ellipsis), slice)
 _LONGEST = 64  # elements kept of a list among the arguments, characters times ten
 
 
-class TorchValues:
+class TorchValues(TorchTables):
     """Turns tensors into values; a description is shared while it holds."""
 
     def __init__(self, torch: Any, log: Log, scan: bool) -> None:
+        super().__init__(log, scan)
         self.torch = torch
-        self.log = log
-        self.scan = scan
-        self.storages = Identities()
-        self.detailed = False  # a graph is recorded too
-        self.sizes: dict[int, tuple[int, int]] = {}  # storage -> bytes, of an element
-        self.loose: set[int] = set()  # storages that change behind their version
-        self._outputs: dict[int, Glance] = {}  # by output_key()
-        # Outputs that nobody has asked for yet, or the notes of runs that have some.
-        self._fresh: list[tuple[Any, ...]] = []
-        self._tensors = log.tensors
-        self._rows = log.tensors.rows  # by id: reference, number, the last glance
-        self._most = MAX_EVENTS if scan else MOST_WITHOUT_VALUES
-        self._sizes_room = 2 * self._most
-        self._sizes: dict[Any, Any] = {}  # shapes, strides and sizes that are shared
-        self._words: dict[Any, str] = {}  # dtypes and devices
         self._tensor = torch.Tensor
         self._number = log.tensors.of
         self._parameter = torch.nn.Parameter
@@ -64,26 +58,11 @@ class TorchValues:
         glance = self.outputs.get(output_key(node, number))
         return None if glance is None else self.log.program.value(glance)
 
-    @property
-    def outputs(self) -> dict[int, Glance]:
-        """The outputs of nodes as they were last seen, by :func:`output_key`."""
-        outputs, fresh = self._outputs, self._fresh
-        for each in fresh:
-            for glance in each[2].outputs(each) if each[0] == "run" else (each,):
-                outputs[output_key(glance[NODE], glance[NODE + 1])] = glance
-        fresh.clear()
-        if len(outputs) > self._most:
-            for key in list(outputs)[: self._most // 2]:
-                del outputs[key]
-        return outputs
-
     def look(self, tensor: Any, number: int | None = None) -> Glance:
         """Return a tensor as it is now in short, the last glance where that holds."""
         row = self._rows.get(id(tensor))
-        if row is not None and len(row) > _GLANCE and row[0]() is tensor:
-            known = row[_GLANCE]
-            if len(row) > _LENT:
-                self._settle(tensor, row)
+        if row is not None and len(row) > GLANCE and row[0]() is tensor:
+            known = row[GLANCE]
             try:
                 version = tensor._version
             except RuntimeError:  # of inference mode
@@ -95,9 +74,9 @@ class TorchValues:
                     return known
                 if known[IS_LEAF] and not known[IS_VIEW] and not self.scan:
                     # An optimizer wrote to a leaf: nothing else has changed.
-                    renewed = _renewed(known, version)
-                    self._rows[id(tensor)] = row[0], row[1], renewed
-                    return renewed
+                    known = renewed(known, version)
+                    self._rows[id(tensor)] = row[0], row[1], known
+                    return known
         version = version_of(tensor)
         if number is not None:
             return self._describe(tensor, number, version)
@@ -125,31 +104,39 @@ class TorchValues:
             reference = weakref.ref(tensor)
         glance = self._describe(tensor, number, version, scan, node)
         rows[key] = reference, number, glance
-        self._keep(None if glance[NODE] is None else glance)
+        if glance[NODE] is not None:
+            self._fresh.append(glance)
+        if len(rows) > tensors.room or len(self._fresh) > self._most:
+            self._make_room()
         return glance
 
-    def _keep(self, output: tuple[Any, ...] | None) -> None:
-        """Make room in the tables for new results; keep what their nodes gave."""
-        if len(self._rows) > self._tensors.room:
-            self._tensors.prune()
-        if output is not None:
-            fresh = self._fresh
-            fresh.append(output)
-            if len(fresh) > self._most:
-                del fresh[: self._most // 2]
+    def born(self, tensor: Any, given: tuple[Glance, ...], node: int | None) -> Glance:
+        """Look at what a call with nodes returned, but not at its storage if need be.
 
-    def lend(self, tensor: Any, glance: Glance, run: tuple[Any, ...]) -> None:
-        """Know what a run gave by this description.
-
-        Its storage has a number but is looked at only when the tensor is met again.
+        What is no view lies in memory of its own. ``node`` is given where the call made
+        no other: a view is then one of what the call was given.
         """
-        self._rows[id(tensor)] = weakref.ref(tensor), glance[0], glance, True
-        self._keep(run)
-
-    def _settle(self, tensor: Any, row: tuple[Any, ...]) -> None:
-        """Give a storage the number that was set aside for it."""
-        self._rows[id(tensor)] = row[:_LENT]
-        self.storages.give(tensor.untyped_storage(), row[_GLANCE][STORAGE])
+        storage, row = 0, self._rows.get(id(tensor))
+        is_view = tensor._is_view()
+        if is_view and node is not None:
+            storages = set(map(_STORAGE_OF, given))
+            storage = storages.pop() if len(storages) == 1 else 0
+        if (
+            (is_view and not storage)
+            or type(tensor) is not self._tensor
+            or tensor.layout is not self.torch.strided
+            or not tensor.requires_grad
+            or (row is not None and row[0]() is tensor)
+        ):
+            return self.made(tensor)
+        tensors, storages = self._tensors, self.storages
+        tensors.count = number = tensors.count + 1
+        if not storage:
+            storages.count = storage = storages.count + 1
+        version = tensor._version
+        glance = self._describe(tensor, number, version, False, node, storage)
+        self.lend(tensor, glance, glance)
+        return glance
 
     def unseen(self, metadata: Any, node: int, output: int) -> Value:
         """Describe a result that nobody saw from what its node knows of it."""
@@ -169,21 +156,6 @@ class TorchValues:
             output,
         )
 
-    def forget(self, tensor: Any) -> None:
-        """Describe this tensor anew when it is met again."""
-        row = self._rows.get(id(tensor))
-        if row is not None and row[0]() is tensor:
-            self._rows[id(tensor)] = row[:_GLANCE]
-
-    def _forget_sizes(self) -> None:
-        """Forget storages of long ago, but for those of living tensors."""
-        rows = list(self._rows.values())
-        living = {row[_GLANCE][STORAGE] for row in rows if len(row) > _GLANCE}
-        for number in list(self.sizes)[: -self._most]:
-            if number not in living:
-                del self.sizes[number]
-        self._sizes_room = max(2 * self._most, 2 * len(self.sizes))
-
     def part(self, part: Any, whole: Glance) -> Glance:
         """Look at some elements of a tensor, under that tensor's number."""
         found = self._describe(part, whole[0], whole[VERSION])
@@ -197,15 +169,18 @@ class TorchValues:
         version: int,
         scan: bool = True,
         node: int | None = None,
+        number: int = 0,
     ) -> Glance:
         words, sizes, cls = self._words, self._sizes, type(tensor)
-        output = number = offset = 0
+        output = offset = 0
         strides, storage = (), None
         try:
             if node is None and (grad_fn := tensor.grad_fn) is not None:
                 sequence, output = grad_fn._sequence_nr(), tensor.output_nr
                 leaf = sequence == NO_SEQUENCE
                 node = self.node_key(grad_fn) if leaf else sequence + 1
+            elif number:
+                output = tensor.output_nr
         except RuntimeError:  # a view that is no longer valid
             node, output = None, 0
         try:
@@ -213,8 +188,9 @@ class TorchValues:
         except (RuntimeError, TypeError):  # a lazy module's parameter, or an open size
             shape = numbers(shape_of(tensor) or ())
         try:
-            storage = tensor.untyped_storage()
-            number = self.storages.of(storage)
+            if not number:
+                storage = tensor.untyped_storage()
+                number = self.storage_of(storage)
             strides = sizes.get(size := tensor.stride()) or self._shared(size)
             offset = tensor.storage_offset()
         except (RuntimeError, NotImplementedError, TypeError):
@@ -258,15 +234,6 @@ class TorchValues:
             if summary is not None and summary.full is None:
                 summary.full = statistics(self.torch, tensor)
 
-    def _shared(self, sizes: Any) -> Any:
-        if len(self._sizes) > _MOST_SHAPES:
-            self._sizes.clear()
-        return self._sizes.setdefault(sizes, sizes)
-
-    def _word(self, thing: Any) -> str:
-        word = self._words[thing] = str(thing).removeprefix("torch.")
-        return word
-
     def summary(self, tensor: Any) -> Summary | None:
         """Summarize a gradient."""
         return summarize(self.torch, tensor, self.detailed)[0]
@@ -295,17 +262,6 @@ class TorchValues:
             found = [self.argument(each, met) for each in thing]
             return found if type(thing) is list else tuple(found)  # as keys, two things
         return plain(thing, self.torch)
-
-
-def _renewed(known: Glance, version: int) -> Glance:
-    """Return a glance with another version; field by field, as that is fastest."""
-    a, b, _, c, d, e, f, g, h, i, j, k, m, n = known
-    return a, b, version, c, d, e, f, g, h, i, j, k, m, n
-
-
-def output_key(node: int, number: int) -> int:
-    """Return one number for an output of a node."""
-    return node << 32 | number
 
 
 def grad_fn_of(tensor: Any) -> Any:
