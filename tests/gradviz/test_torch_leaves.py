@@ -248,16 +248,10 @@ def test_an_attribute_that_was_set_is_noted() -> None:
         late.step()
         late.relu.inplace = True
         late.linear.weight = nn.Parameter(torch.eye(3))
-        hidden = late.relu(late.linear(late.x))
-    slopes = [
-        call.keywords["negative_slope"]
-        for call in _calls(log)
-        if call.op == "leaky_relu"
-    ]
-    assert slopes[-3:] == [0.1, 0.25, 0.25]
-    last = [call for call in _calls(log) if call.op == "leaky_relu"][-1]
-    assert last.writes
-    assert hidden is not None
+        late.relu(late.linear(late.x))
+    calls = [call for call in _calls(log) if call.op == "leaky_relu"][-3:]
+    assert [call.keywords["negative_slope"] for call in calls] == [0.1, 0.25, 0.25]
+    assert calls[-1].writes
 
 
 def test_hooks_on_a_known_module_are_seen() -> None:
@@ -270,10 +264,9 @@ def test_hooks_on_a_known_module_are_seen() -> None:
 
 
 def test_a_hook_for_all_modules_is_seen() -> None:
-    late = _Late()
+    late, register = _Late(), nn.modules.module.register_module_forward_hook
     with _log() as log:
         late.until_known()
-        register = nn.modules.module.register_module_forward_hook
         handle = register(lambda module, args, output: output * 3)
         late.step()
         handle.remove()
@@ -286,15 +279,14 @@ def test_autocast_around_a_known_module_is_seen() -> None:
         late.until_known()
         with torch.autocast("cpu", dtype=torch.bfloat16):
             late.step()
-    outputs = [call.outputs[0] for call in _calls(log) if call.op == "linear"]
-    assert [each.dtype for each in outputs[-2:]] == ["float32", "bfloat16"]
+    dtypes = [call.outputs[0].dtype for call in _calls(log) if call.op == "linear"]
+    assert dtypes[-2:] == ["float32", "bfloat16"]
 
 
 def test_nothing_is_learned_under_autocast() -> None:
     late = _Late()
-    with _log() as log:
-        with torch.autocast("cpu", dtype=torch.bfloat16):
-            late.until_known()
+    with _log() as log, torch.autocast("cpu", dtype=torch.bfloat16):
+        late.until_known()
         assert id(late.linear) not in log.loop.modules.quick._known
 
 
