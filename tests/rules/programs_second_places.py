@@ -220,4 +220,28 @@ TWO_PLACES = [
         """,
         "dtype-mismatch",
     ),
+    case(
+        "slope_of_a_product_that_nothing_used",
+        """
+        import torch
+        a, b = torch.ones(2, requires_grad=True), torch.ones(2, requires_grad=True)
+        product = a * b  # CULPRIT
+        total = (a + 1).sum()
+        torch.autograd.grad(total, [product])  # INSTEAD
+        """,
+        "unused-input-in-grad",
+        says=["`total` was not computed from `product`"],
+    ),
+    case(
+        "two_small_factors_in_half_precision",
+        """
+        import torch
+        weight = torch.ones(1, dtype=torch.float16, requires_grad=True)
+        small = weight * 1e-4  # CULPRIT
+        loss = (small * 1e-4).sum()
+        loss.backward()  # INSTEAD
+        """,
+        "half-precision-underflow",
+        says=["too small for float16"],
+    ),
 ]

@@ -44,6 +44,8 @@ from gradviz.program.events import Backward, Call
 from gradviz.program.history import History
 from gradviz.program.values import RawSite, Value
 
+_LEAVE_OUT = "Leave it out here, or take None for it: `allow_unused=True`."
+
 
 def check(history: History) -> Iterator[Hit]:
     """Yield one hit per call that asked for the gradient of an unused tensor."""
@@ -74,7 +76,7 @@ def check(history: History) -> Iterator[Hit]:
             "to the one that was used; `allow_unused=True` gives None for the others.",
             symptom=backward.site,
             related=(
-                Related("asked for its gradient", backward.site),
+                Related("asked for its gradient", backward.site, _LEAVE_OUT),
                 Related("made here", made),
                 Related("result made here", made_at(history, backward.roots[0])),
             ),

@@ -22,7 +22,7 @@ from collections.abc import Iterator
 
 from gradviz.diagnosis.gradient_flow import norm_of
 from gradviz.diagnosis.op_families import function_of
-from gradviz.diagnosis.rule import Hit, Rule
+from gradviz.diagnosis.rule import Hit, Related, Rule
 from gradviz.program.events import Backward, Call
 from gradviz.program.history import History
 from gradviz.program.values import Node, NodeRun, Summary
@@ -32,6 +32,8 @@ _SCALING = (
     "mul div mm bmm addmm linear mean sum to_copy pow matmul mv dot convolution "
     "native_layer_norm sigmoid tanh exp sqrt mse_loss baddbmm"
 )
+
+_SCALE = "Scale the loss that it begins with: `scaler.scale(loss).backward()`."
 
 
 def check(history: History) -> Iterator[Hit]:
@@ -82,6 +84,7 @@ def _hit(
         fix="Scale the loss up before backward() and the gradients down before the "
         "step (`torch.amp.GradScaler`), or compute this in float32 or bfloat16.",
         symptom=backward.site,
+        related=(Related("pass begun here", backward.site, _SCALE),),
         nodes=(node.key,),
         certainty=0.9,
     )
