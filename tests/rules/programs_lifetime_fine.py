@@ -328,4 +328,24 @@ FINE = [
         print(s.tolist(), t.tolist())
         """,
     ),
+    case(
+        "norms_of_parameters_are_printed",
+        """
+        import torch
+        import torch.nn as nn
+        net = nn.Sequential(nn.Linear(4, 8), nn.ReLU(), nn.Linear(8, 1))
+        opt = torch.optim.SGD(net.parameters(), lr=0.1)
+        for step in range(3):
+            opt.zero_grad()
+            net(torch.randn(8, 4)).pow(2).mean().backward()
+            opt.step()
+            print(step, sum(p.abs().sum() for p in net.parameters()).item())
+            total = 0
+            for p in net.parameters():
+                total = total + p.norm() ** 2
+            print(float(total))
+            norms = torch.stack([p.norm() for p in net.parameters()])
+            print(norms.norm().item())
+        """,
+    ),
 ]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import math
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
 from functools import lru_cache
@@ -124,6 +125,23 @@ def graph_behind(history: History, calls: Iterable[Call]) -> set[int]:
             inputs = made_by[key].inputs if key in made_by else ()
             waiting += [value.node for value in inputs if value.node is not None]
     return found
+
+
+def keeps_nothing(history: History, calls: Iterable[Call]) -> bool:
+    """Tell whether the graphs behind calls keep no memory that would be free otherwise.
+
+    Parameters are there anyway, and a single number is none to speak of.
+    """
+    nodes = [history.node(key) for key in graph_behind(history, calls)]
+    return all(
+        node is not None
+        and all(map(_is_parameter_or_number, [each.value for each in node.saved]))
+        for node in nodes
+    )
+
+
+def _is_parameter_or_number(value: Value) -> bool:
+    return (value.is_leaf and value.requires_grad) or math.prod(value.shape) == 1
 
 
 def passed_nodes(history: History) -> set[int]:

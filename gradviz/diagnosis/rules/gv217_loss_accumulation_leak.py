@@ -41,6 +41,7 @@ from itertools import pairwise
 
 from gradviz.diagnosis.rule import Hit, Related, Rule
 from gradviz.diagnosis.rules._lifetime import (
+    keeps_nothing,
     line_of,
     made_at,
     makers,
@@ -129,7 +130,7 @@ def _in_vain(history: History, chain: list[Call]) -> bool:
         if any(one.index < each.index < other.index for each in history.backwards):
             return True
     last = chain[-1]
-    if last.module is not None:
+    if last.module is not None or keeps_nothing(history, chain):
         return False
     if any(use.op in _NUMBERS for use in history.uses(last.outputs[0].tensor)):
         return True

@@ -41,6 +41,7 @@ from gradviz.diagnosis.rule import Hit, Related, Rule
 from gradviz.diagnosis.rules._cuts import cuts, drops_graph
 from gradviz.diagnosis.rules._lifetime import (
     graph_behind,
+    keeps_nothing,
     line_of,
     loop_site,
     makers,
@@ -171,7 +172,13 @@ def _trains(history: History, calls: list[Call]) -> bool:
 
 
 def _keeps_values(history: History, calls: list[Call]) -> bool:
-    """Tell whether the graphs hold values: views of parameters keep none."""
+    """Tell whether the graphs hold values: views of parameters keep none.
+
+    Norms of all parameters that were computed in one go keep nothing but those.
+    """
+    first, last = calls[0].index, calls[-1].index
+    if not any(first < each.index < last for each in history.backwards):
+        return not keeps_nothing(history, calls)
     nodes = map(history.node, graph_behind(history, calls))
     return any(node.saved for node in nodes if node is not None)
 
