@@ -244,4 +244,19 @@ TWO_PLACES = [
         "half-precision-underflow",
         says=["too small for float16"],
     ),
+    case(
+        "only_the_head_is_cleared",
+        """
+        import torch
+        import torch.nn as nn
+        body, head = nn.Linear(4, 4), nn.Linear(4, 1)
+        opt = torch.optim.SGD([*body.parameters(), *head.parameters()], lr=0.1)
+        for _ in range(3):
+            head.zero_grad()  # CULPRIT
+            head(body(torch.randn(8, 4))).pow(2).mean().backward()  # INSTEAD
+            opt.step()
+        """,
+        "gradients-not-zeroed",
+        says=["Line 6 does, but only for other parameters."],
+    ),
 ]

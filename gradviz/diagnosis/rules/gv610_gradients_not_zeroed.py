@@ -69,20 +69,23 @@ def _hit(history: History, moment: Moment, mixed: dict[int, Leaf]) -> Hit:
     site, line, slip = or_uncalled(history, leaf.backward.site, "zero_grad")
     clear = f"Call `{_optimizer(history, moment)}.zero_grad()` once per step, before "
     clear += "`backward()`."
-    seldom = None if slip else _cleared(history, mixed)
-    if seldom is not None:
-        slip = f" {history.line(seldom)} does, but not in every turn."
+    other = None if slip else _cleared(history, mixed)
+    how = "but not in every turn"
+    if other is None and not slip:
+        other, how = _partly_cleared(moment, mixed), "but only for other parameters"
+    if other is not None:
+        slip = f" {history.line(other)} does, {how}."
     return Hit(
         f"The pass in {history.line(leaf.backward.site)} adds to gradients of {names} "
         f"that {history.line(leaf.step.site)} has already applied: nothing clears "
         f"them between two steps.{slip}",
-        seldom or site,
+        other or site,
         clear
         if moment.what == "step"
         else "Set `.grad` to None (or zero it) after each update.",
         symptom=moment.event.site,
         related=(
-            Related("added here", seldom and site, clear),
+            Related("added here", other and site, clear),
             Related("applied here, and kept", leaf.step.site, clear),
         ),
         tensors=tuple(mixed),
@@ -97,6 +100,16 @@ def _cleared(history: History, mixed: dict[int, Leaf]) -> RawSite | None:
         if event.what == "zero_grad" and row and mixed.keys() & set(row.tensors):
             return event.site
     return None
+
+
+def _partly_cleared(moment: Moment, mixed: dict[int, Leaf]) -> RawSite | None:
+    """Return the one line that clears the other gradients of a step."""
+    sites = {
+        leaf.cleared.site
+        for key, leaf in moment.leaves.items()
+        if key not in mixed and leaf.cleared is not None
+    }
+    return sites.pop() if len(sites) == 1 else None
 
 
 def _optimizer(history: History, moment: Moment) -> str:
