@@ -273,10 +273,10 @@ WRONG = [
         cell = Cell()
         h = torch.zeros(1, 2)
         for step in range(2):
-            h_new = cell(torch.ones(1, 2), h)  # CULPRIT
+            h_new = cell(torch.ones(1, 2), h)
             loss = h_new.pow(2).sum()
             loss.backward()
-            h = h_new
+            h = h_new  # CULPRIT
         """,
         "hidden-state-not-detached",
     ),

@@ -259,4 +259,23 @@ TWO_PLACES = [
         "gradients-not-zeroed",
         says=["Line 6 does, but only for other parameters."],
     ),
+    case(
+        "result_of_the_turn_before_under_a_name_of_its_own",
+        """
+        import torch
+        import torch.nn as nn
+        net = nn.Linear(4, 4)
+        opt = torch.optim.SGD(net.parameters(), lr=0.1)
+        before = torch.zeros(8, 4)
+        for _ in range(3):
+            out = net(torch.randn(8, 4))
+            loss = out.pow(2).mean() + (out - before).pow(2).mean()  # INSTEAD
+            opt.zero_grad()
+            loss.backward()
+            opt.step()
+            before = out  # CULPRIT
+        """,
+        "hidden-state-not-detached",
+        says=["Keep `out.detach()` in line 12"],
+    ),
 ]

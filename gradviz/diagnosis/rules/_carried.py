@@ -112,20 +112,18 @@ def stored_at(
 def _kept_at(
     history: History, site: RawSite | None, names: set[str], bridge: Call
 ) -> int | None:
-    """Return the line that keeps it for the next turn: ``self.h = h`` after it."""
-    places = history.places
+    """Return the line that keeps it for the next turn: ``self.h = h``, ``last = h``."""
+    if site is None:
+        return None
+    places, (file, made) = history.places, line_of(site)
     readers = frames(bridge)
     read = {name for each in readers for name in loads(places.statement(each))}
-    around = None if site is None else places.function(site[0])
+    around = places.function(site[0]) or places.tree(file)
     for each in () if around is None else ast.walk(around):
-        if (
-            isinstance(each, ast.Assign)
-            and ast.unparse(each.value) in names
-            and any(
-                "." in text and text in read for text in map(ast.unparse, each.targets)
-            )
-        ):
-            return each.lineno
+        if isinstance(each, ast.Assign) and ast.unparse(each.value) in names:
+            kept = read.intersection(map(ast.unparse, each.targets))
+            if any("." in text or each.lineno > made for text in kept):
+                return each.lineno
     return None
 
 

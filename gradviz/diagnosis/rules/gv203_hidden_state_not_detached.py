@@ -36,8 +36,10 @@ from collections.abc import Iterator
 from gradviz.diagnosis.rule import Hit, Related, Rule
 from gradviz.diagnosis.rules._carried import carried_at, stored_at
 from gradviz.diagnosis.rules._freed import second_passes
-from gradviz.diagnosis.rules._lifetime import describe
+from gradviz.diagnosis.rules._lifetime import describe, loop_site
 from gradviz.program.history import History
+
+_TAKE_OVER = "Use `.detach()` of what comes from the turn before."
 
 
 def check(history: History) -> Iterator[Hit]:
@@ -50,9 +52,10 @@ def check(history: History) -> Iterator[Hit]:
         targets = history.places.targets(culprit)
         name = f"`{targets[-1]}`" if targets else "The carried tensor"
         code = targets[-1] if targets else "state"
-        bridge = None if crossing.bridge is None else crossing.bridge.site
-        again = "The next turn" if bridge is None else history.line(bridge).capitalize()
         bridged = crossing.bridge
+        bridge = None if bridged is None else bridged.site
+        again = "The next turn" if bridge is None else history.line(bridge).capitalize()
+        use = None if bridged is None else loop_site(history, bridged)
         stored = bridged and stored_at(history, culprit, bridged, found.second)
         fix = (
             f"Cut the graph where one turn ends: `{code} = {code}.detach()`, before "
@@ -73,6 +76,7 @@ def check(history: History) -> Iterator[Hit]:
             symptom=found.second.site,
             related=(
                 Related("used in the next turn", bridge),
+                *([Related("taken over", use, _TAKE_OVER)] if stored else []),
                 Related("freed its graph", found.first.site),
                 Related("lost its saved tensors", found.freed.site),
             ),
