@@ -278,4 +278,19 @@ TWO_PLACES = [
         "hidden-state-not-detached",
         says=["Keep `out.detach()` in line 12"],
     ),
+    case(
+        "step_that_comes_before_its_pass",
+        """
+        import torch
+        import torch.nn as nn
+        net = nn.Linear(4, 1)
+        opt = torch.optim.SGD(net.parameters(), lr=0.1)
+        for _ in range(3):
+            loss = net(torch.randn(8, 4)).pow(2).mean()
+            opt.zero_grad()  # CULPRIT
+            opt.step()  # INSTEAD
+            loss.backward()
+        """,
+        "zero-grad-before-step",
+    ),
 ]

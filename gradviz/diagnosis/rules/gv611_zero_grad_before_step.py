@@ -54,6 +54,7 @@ def _check(history: History) -> Iterator[Hit]:
 
 
 _LIVE = ("fresh", "mixed")
+_BETWEEN = "Let it follow `backward()`, before anything clears the gradients."
 _MODULE = 0  # instead of an optimizer: ``Module.zero_grad()``, often of a frozen part
 
 
@@ -85,7 +86,10 @@ def _hit(history: History, moment: Moment, lost: dict[int, Leaf]) -> Hit:
         leaf.cleared.site,
         "Clear before `backward()`, or after `step()`.",
         symptom=moment.event.site,
-        related=(Related("computed here", leaf.backward.site),),
+        related=(
+            Related("computed here", leaf.backward.site),
+            Related("to be applied here", moment.event.site, _BETWEEN),
+        ),
         tensors=tuple(lost),
     )
 
