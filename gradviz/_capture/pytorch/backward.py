@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Literal, cast
 from gradviz._capture.loop.base import Patches, unseen
 from gradviz._capture.pytorch.ahead import MOST_NODES, Ahead
 from gradviz._capture.pytorch.begun import Begun, listed
-from gradviz._capture.pytorch.quiet import Quiet, unheard
+from gradviz._capture.pytorch.quiet import unheard
 from gradviz._capture.pytorch.values import grad_fn_of, version_of
 from gradviz.program.events import Backward
 from gradviz.program.values import NodeRun, RawSite, Summary, Value
@@ -46,7 +46,7 @@ class TorchBackward:
         self._patches.restore()
 
     def _wrap(self, api: Literal["backward", "grad"], original: Any) -> Any:
-        log, quiet = self.log, self.torch._C.DisableTorchFunction
+        log = self.log
 
         @unseen
         @functools.wraps(original)
@@ -58,16 +58,14 @@ class TorchBackward:
             args, kwargs = listed(args, kwargs)
             log.pause()
             try:
-                with quiet():
-                    entry = log.try_(self._begin, api, args, kwargs)
+                entry = log.try_(self._begin, api, args, kwargs)
                 if entry is None:
                     return original(*args, **kwargs)
                 try:
                     result = original(*args, **kwargs)
                 except BaseException as error:
                     entry.unhook()
-                    with quiet():
-                        log.try_(self._failed, entry, error)
+                    log.try_(self._failed, entry, error)
                     raise
                 if entry.handles:
                     entry.unhook()
@@ -218,11 +216,9 @@ class TorchBackward:
         if begun.api == "grad" and isinstance(result, tuple):
             event = self._event_of(entry)
             if event is not None:
-                with self.torch._C.DisableTorchFunction():
-                    event.results = tuple(
-                        None if each is None else log.values.result(each)
-                        for each in result
-                    )
+                event.results = tuple(
+                    None if each is None else log.values.result(each) for each in result
+                )
         if entry.event is not None:
             log.graph.passed(entry.event)
         elif not (begun.retain or begun.inputs):
@@ -304,7 +300,7 @@ def _gradient_node(torch: Any, tensor: Any) -> Any:
     fn = grad_fn_of(tensor)
     if fn is not None or not tensor.requires_grad:
         return fn
-    with Quiet(torch), torch.enable_grad():
+    with torch.enable_grad():
         fn = grad_fn_of(tensor.view_as(tensor))
     # Of a tensor that a transform of torch.func is done with there is none.
     return None if fn is None else fn.next_functions[0][0]

@@ -39,8 +39,6 @@ class TorchCalls:
         self._users = log.user_files
         self.ops: dict[Any, Op] = {}
         self._tensor = torch.Tensor
-        self._ordinary = {torch.Tensor, torch.nn.Parameter}
-        self._depth = torch._C._len_torch_function_stack
         self._peek = torch._C._autograd._get_sequence_nr
         self._grad_enabled = torch.is_grad_enabled
         self._transforms = torch._C._are_functorch_transforms_active
@@ -59,27 +57,14 @@ class TorchCalls:
             self.ops[func] = op
         return op
 
-    def _would_notice(self, types: Any) -> bool:
-        """Tell whether a class or another mode of the user's would see our questions.
-
-        None for the types says that it cannot: nothing of the kind is asked any more.
-        """
-        if types is None:
-            return False
-        return self._depth() > 0 or not self._ordinary.issuperset(types)
-
     def begin(
         self,
         op: Op,
-        types: Any,
         args: tuple[Any, ...],
         kwargs: dict[str, Any],
         caller: FrameType,
     ) -> _Open | None:
         """Describe a call that is about to run."""
-        if self._would_notice(types):
-            with self.torch._C.DisableTorchFunction():
-                return self.begin(op, None, args, kwargs, caller)
         log, tensor_type = self.log, self._tensor
         try:
             place = log.here.now
@@ -139,11 +124,8 @@ class TorchCalls:
             log.stop(error)
             return None
 
-    def end(self, op: Op, types: Any, opened: _Open, result: Any) -> None:
+    def end(self, op: Op, opened: _Open, result: Any) -> None:
         """Describe what a call gave, and log it."""
-        if self._would_notice(types):
-            with self.torch._C.DisableTorchFunction():
-                return self.end(op, None, opened, result)
         log, values, tensor_type = self.log, self.values, self._tensor
         try:
             begun, met, first = opened
@@ -200,7 +182,6 @@ class TorchCalls:
     def failed(
         self,
         op: Op,
-        types: Any,
         args: tuple[Any, ...],
         kwargs: dict[str, Any],
         caller: FrameType,
@@ -210,7 +191,7 @@ class TorchCalls:
         """Log a call that raised, also one that would not be logged otherwise."""
         log = self.log
         if opened is None and op.how not in _ELSEWHERE and log.on and not log.muted:
-            opened = self.begin(op, types, args, kwargs, caller)
+            opened = self.begin(op, args, kwargs, caller)
         if opened is not None:
             log.note("call", opened[0], (), (), (), None)
             call = log.program.events[-1]
@@ -273,8 +254,10 @@ def _tensors_in(results: Any, cls: type) -> Any:
 def _make_mode(torch: Any, calls: TorchCalls) -> Any:
     from torch.overrides import TorchFunctionMode
 
-    known, log, frame, begin = calls.ops.get, calls.log, sys._getframe, calls.begin
+    known, log, frame = calls.ops.get, calls.log, sys._getframe
+    begin, end = calls.begin, calls.end
     users = log.user_files
+    unasked = torch._C.DisableTorchFunction  # of classes and other modes of the user's
 
     class ProgramMode(TorchFunctionMode):
         """Sees every call of a function of PyTorch, and runs it as it is."""
@@ -294,10 +277,12 @@ def _make_mode(torch: Any, calls: TorchCalls) -> Any:
             how = op.how
             if how == "record":
                 if not log.muted and log.on:
-                    opened = begin(op, types, args, kwargs, frame(1))
+                    with unasked():
+                        opened = begin(op, args, kwargs, frame(1))
             elif how == "users":
                 if not log.muted and log.on and users[frame(1).f_code.co_filename]:
-                    opened = begin(op, types, args, kwargs, frame(1))
+                    with unasked():
+                        opened = begin(op, args, kwargs, frame(1))
             elif how == "grad_mode":
                 log.try_(log.modes.grad_mode, args)
             elif how == "node":
@@ -307,10 +292,12 @@ def _make_mode(torch: Any, calls: TorchCalls) -> Any:
             try:
                 result = func(*args, **kwargs)
             except BaseException as error:
-                calls.failed(op, types, args, kwargs, frame(1), opened, error)
+                with unasked():
+                    calls.failed(op, args, kwargs, frame(1), opened, error)
                 raise
             if opened is not None:
-                calls.end(op, types, opened, result)
+                with unasked():
+                    end(op, opened, result)
             elif how == "hook":
                 log.hooks.registered(func, args, result)
             return result

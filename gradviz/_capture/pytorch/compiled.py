@@ -96,7 +96,8 @@ class TorchCompiled:
         self._lift()
         self._frame = frame
         args, kwargs = given.get("args", ()), given.get("kwargs", {})
-        self._opened = log.calls.begin(self._op, (), args, kwargs, sys._getframe(1))
+        with log.unasked():
+            self._opened = log.calls.begin(self._op, args, kwargs, sys._getframe(1))
 
     def _leave(self, frame: FrameType) -> None:
         """End the event of a call that returned or raised."""
@@ -104,10 +105,11 @@ class TorchCompiled:
         self._frame = self._opened = None
         error = sys.exception()
         try:
-            if error is not None:
-                self.log.calls.failed(op, (), (), {}, frame, opened, error)
-            elif opened is not None:
-                self.log.calls.end(op, (), opened, locals_of(frame).get("result"))
+            with self.log.unasked():
+                if error is not None:
+                    self.log.calls.failed(op, (), {}, frame, opened, error)
+                elif opened is not None:
+                    self.log.calls.end(op, opened, locals_of(frame).get("result"))
         finally:
             while self._lifted:
                 owner, name, wrapper = self._lifted.pop()

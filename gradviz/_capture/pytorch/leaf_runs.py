@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any, cast
 
 from gradviz._capture.loop.base import Anything, unseen
 from gradviz._capture.loop.module_calls import finder
-from gradviz._capture.pytorch.leaf import LIKE, SEEN, Run, Seen, as_they_were
-from gradviz._capture.pytorch.tables import IS_LEAF, IS_VIEW, NEEDS, VERSION
+from gradviz._capture.pytorch.leaf import LIKE, Run, Seen, as_they_were
+from gradviz._capture.pytorch.tables import GLANCE, IS_LEAF, IS_VIEW, NEEDS, VERSION
 from gradviz.program.events import Call, Event, ModuleCall
 
 if TYPE_CHECKING:
@@ -168,7 +168,7 @@ def _log_other(
         inputs = cast(tuple[Glance, ...], tuple(as_they_were(glances, versions)))
         begun = leaf.begun((code, lasti), (thread, begin.index, within), inputs)
         met = list(zip(tensors, inputs, strict=True))
-        log.calls.end(leaf.op, (), (begun, met, first), result)
+        log.calls.end(leaf.op, (begun, met, first), result)
     else:
         log.stop(RuntimeError("a Sequential gave something else than before"))
     cast(ModuleCall, begin).left = log.next_index
@@ -219,9 +219,9 @@ def _looker(log: TorchLog, known: Any) -> Callable[..., Seen | None]:
                     glances.append(None)
                     continue
                 row = rows(id(tensor), ())
-                if len(row) < SEEN or row[0]() is not tensor:
+                if len(row) <= GLANCE or row[0]() is not tensor:
                     return None
-                glance, version = row[2], tensor._version
+                glance, version = row[GLANCE], tensor._version
                 if glance[NEEDS] is not tensor.requires_grad or (
                     glance[VERSION] != version  # of a leaf that is all
                     and (glance[IS_VIEW] or not glance[IS_LEAF])

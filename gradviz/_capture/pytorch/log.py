@@ -127,17 +127,15 @@ class TorchLog(TorchFrames):
 
     def raised(self, error: BaseException) -> None:
         """Log an exception that left the user's code, and take our frames off it."""
-        with self.torch._C.DisableTorchFunction():
-            self.try_(self.graph.read_living)
-            self.try_(self.loop.refresh, error.__traceback__)
+        self.try_(self.graph.read_living)
+        self.try_(self.loop.refresh, error.__traceback__)
         self.try_(self._raised, error)
         without_our_frames(error)
 
     def refresh(self) -> None:
         """Bring names and tables up to date, for whoever reads the log now."""
-        with self.torch._C.DisableTorchFunction():
-            self.try_(self.graph.read_living)
-            self.try_(self.loop.refresh)
+        self.try_(self.graph.read_living)
+        self.try_(self.loop.refresh)
 
     def preflight(self, loss: Any) -> Backward | None:
         """Log the pass that ``loss.backward()`` would begin here; do not run it."""
