@@ -8,17 +8,14 @@ from types import CodeType
 from typing import Any, NamedTuple, cast
 
 from gradviz._capture.pytorch.ops import Op
-from gradviz._capture.pytorch.tables import IS_VIEW, NEEDS, VERSION, renewed
+from gradviz._capture.pytorch.tables import IS_VIEW, NEEDS, SHAPE, VERSION, renewed
 from gradviz.program.events import Event
 from gradviz.program.noted import AsValue, Glance, call_of, module_call_of
 from gradviz.program.records import Module
 
-SHAPE, _STRIDES = 3, 4
+_STRIDES = 4  # their place in a glance
 LIKE = slice(SHAPE, NEEDS + 1)
 """Of a glance: shape, strides, offset, dtype, device and need of a gradient."""
-
-SEEN = 3
-"""Parts of a row of the table of tensors that has a glance."""
 
 Seen = tuple[list[Any], list[int], list[Glance | None]]
 """Tensors that a run is given, their versions, and what they are like but for these.

@@ -16,9 +16,9 @@ from threading import get_ident
 from typing import TYPE_CHECKING, Any, cast
 
 from gradviz._capture.loop.base import Anything, unseen
-from gradviz._capture.pytorch.leaf import SEEN, SHAPE, Known, Leaf, Link, Run
+from gradviz._capture.pytorch.leaf import Known, Leaf, Link, Run
 from gradviz._capture.pytorch.leaf_runs import UNLIKE, others_of, runner_of
-from gradviz._capture.pytorch.tables import NEEDS, NODE, STORAGE
+from gradviz._capture.pytorch.tables import GLANCE, NEEDS, NODE, SHAPE, STORAGE
 from gradviz.program.noted import Glance, Noted
 
 if TYPE_CHECKING:
@@ -65,9 +65,9 @@ class TorchLeaves:
             if type(module) not in forwards or kwargs or not args or not log.brief:
                 return logged(module, *args, **kwargs)
             row = rows(id(args[0])) if type(args[0]) is plain else None
-            if row is None or len(row) < SEEN or log.muted or not part.on:
+            if row is None or len(row) <= GLANCE or log.muted or not part.on:
                 return logged(module, *args)
-            glance, grad, found = row[2], grad_enabled(), known(id(module))
+            glance, grad, found = row[GLANCE], grad_enabled(), known(id(module))
             kind = glance[SHAPE], glance[NEEDS], module.training, grad
             run = None if found is None else found.runs.get(kind)
             if run is None or type(run) is int:
@@ -175,7 +175,7 @@ class TorchLeaves:
             begun[1:4] == (*event[2:4], ())  # the line
             and begun[10] == event[1]  # inside of this module
             and type(result) is self.torch.Tensor
-            and self.log.tensors.rows[id(result)][SEEN - 1] is output
+            and self.log.tensors.rows[id(result)][GLANCE] is output
             and output[STORAGE] not in (0, *[each[STORAGE] for each in begun[5]])
             and output[NODE] == nodes[-1]
             and not name.endswith("_")

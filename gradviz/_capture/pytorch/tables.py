@@ -12,7 +12,7 @@ _MOST_SHAPES = 250  # that are shared
 GLANCE = 2
 """Where rows of the table of tensors keep the last glance."""
 
-STORAGE, VERSION, NEEDS, NODE = 1, 2, 8, 11
+STORAGE, VERSION, SHAPE, NEEDS, NODE = 1, 2, 3, 8, 11
 IS_LEAF, IS_VIEW = 9, 10
 """Places of fields in a glance; output comes after node, a summary may be missing."""
 

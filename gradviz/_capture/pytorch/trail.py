@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from gradviz._capture.pytorch.tables import NEEDS, NODE
+from gradviz._capture.pytorch.tables import NEEDS, NODE, SHAPE
 from gradviz.program.events import Backward, Call
 from gradviz.program.values import RawSite
 
@@ -17,7 +17,6 @@ if TYPE_CHECKING:
     from gradviz._capture.pytorch.log import TorchLog
 
 _MOST = 64  # passes that are known; a loop has a few
-_SHAPE = 3  # of a glance
 _GLANCES = 7  # of a run's note
 
 
@@ -78,9 +77,9 @@ class Trail:
                     continue
                 node = glance[NODE]
                 if node is None:
-                    parts += glance[_SHAPE], -glance[0] if glance[NEEDS] else 0
+                    parts += glance[SHAPE], -glance[0] if glance[NEEDS] else 0
                 elif node > since:
-                    parts += glance[_SHAPE], node - since
+                    parts += glance[SHAPE], node - since
                 else:
                     return None  # made before the last pass
         else:
