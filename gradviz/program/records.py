@@ -110,22 +110,24 @@ class Program:
         raw = self.raw
         if self._settled != len(raw):
             with self.lock:
-                while self._settled < len(raw):
-                    self._settle(self._settled)
-                    self._settled += 1
+                noted = raw[self._settled :]
+                raw[self._settled :] = [e for each in noted for e in self._opened(each)]
+                self._settled = len(raw)
         for call in self._open:
             call.left = self.left.get(call.index)
         self._open = [call for call in self._open if call.left is None]
         return raw
 
-    def _settle(self, place: int) -> None:
-        noted = self.raw[place]
-        if type(noted) is tuple:
-            events = self.raw[place : place + 1] = events_of(noted, self.value)
-            for event in events:
-                if type(event) is ModuleCall and event.left is None:
-                    event.left = self.left.get(event.index)
-                    self._open.append(event)
+    def _opened(self, noted: Any) -> list[Event]:
+        """Return the events that a note tells of; of an event itself, that one."""
+        if type(noted) is not tuple:
+            return [noted]
+        events = events_of(noted, self.value)
+        for event in events:
+            if type(event) is ModuleCall and event.left is None:
+                event.left = self.left.get(event.index)
+                self._open.append(event)
+        return events
 
     def event(self, index: int | None) -> Event | None:
         """Return the event with this index, unless it is none or was dropped."""
@@ -136,7 +138,7 @@ class Program:
             place = bisect_right(raw, index, key=_index_of) - 1
             if place < 0:
                 return None
-            self._settle(place)
+            raw[place : place + 1] = self._opened(raw[place])
             place += index - raw[place].index  # of a run, which was noted as one
             found = raw[place] if place < len(raw) else None
             return found if found is not None and _index_of(found) == index else None
