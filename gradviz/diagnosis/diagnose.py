@@ -139,6 +139,8 @@ def _second_place(
     _, line = _place(hit, history) or ("", 0)
     blamed = {None, *(_place(each, history) for _, each in ranked)}
     for each in hit.related:
+        if not each.instead:
+            continue
         here = history.line(each.site)
         message = f"{here} ({each.role}) can be changed instead of line {line}."
         other = Hit(
@@ -149,7 +151,7 @@ def _second_place(
             severity="info",
             second=True,
         )
-        if each.instead and _place(other, history) not in blamed:
+        if _place(other, history) not in blamed:
             return [(rule, other)]
     return []
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+from collections.abc import Iterable
 
 from gradviz.diagnosis.rules._freed import Crossing, binds_attribute
 from gradviz.diagnosis.rules._lifetime import frames, line_of, loads
@@ -35,16 +36,16 @@ def carried_at(
     around = {site[0] for site in frames(second)}
     # A local name lives from turn to turn only in a function that the passes ran in.
     for site in sorted(frames(maker), key=lambda each: each[0] not in around):
-        read = {
-            name
-            for reader in readers
-            if reader[0] is site[0]
-            for name in loads(history.places.statement(reader))
-        }
+        read = _read(history, [each for each in readers if each[0] is site[0]])
         if read.intersection(history.places.targets(site)):
             return site
     stored = _put_away(history, maker, readers)
     return stored or _out_of_function(history, maker, second)
+
+
+def _read(history: History, sites: Iterable[RawSite]) -> set[str]:
+    """Return the names that these statements read."""
+    return {name for each in sites for name in loads(history.places.statement(each))}
 
 
 def _keeps_on(history: History, bridge: Call, second: Backward) -> bool:
@@ -62,8 +63,7 @@ def _put_away(
     history: History, maker: Call, readers: tuple[RawSite, ...]
 ) -> RawSite | None:
     """Return the line of a function that puts its result where the next turn reads."""
-    places = history.places
-    read = {name for each in readers for name in loads(places.statement(each))}
+    places, read = history.places, _read(history, readers)
     for site in frames(maker):
         for each in ast.walk(places.function(site[0]) or ast.Module([], [])):
             stored = _stored_by(each, set(places.targets(site)))
@@ -116,8 +116,7 @@ def _kept_at(
     if site is None:
         return None
     places, (file, made) = history.places, line_of(site)
-    readers = frames(bridge)
-    read = {name for each in readers for name in loads(places.statement(each))}
+    read = _read(history, frames(bridge))
     around = places.function(site[0]) or places.tree(file)
     for each in () if around is None else ast.walk(around):
         if isinstance(each, ast.Assign) and ast.unparse(each.value) in names:

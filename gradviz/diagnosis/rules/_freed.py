@@ -6,13 +6,14 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Literal
 
+from gradviz.diagnosis.rules._leaves import steps
 from gradviz.diagnosis.rules._lifetime import (
     failed_backwards,
     frames,
     repeats,
     same_line,
 )
-from gradviz.program.events import Backward, Call
+from gradviz.program.events import Backward, Call, OptimizerCall
 from gradviz.program.history import History
 from gradviz.program.values import Node, RawSite, Value
 
@@ -37,6 +38,12 @@ class SecondPass:
     second: Backward
     freed: Node
     crossing: Crossing | None
+
+
+def steps_between(history: History, found: SecondPass) -> list[OptimizerCall]:
+    """Return the steps that ran after the first pass and before the second."""
+    first, second = found.first.index, found.second.index
+    return [each for each in steps(history) if first < each.index < second]
 
 
 def second_passes(history: History) -> list[SecondPass]:

@@ -34,11 +34,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from gradviz.diagnosis.rule import Hit, Related, Rule
-from gradviz.diagnosis.rules import _leaves
 from gradviz.diagnosis.rules._freed import (
     SecondPass,
     first_difference,
     second_passes,
+    steps_between,
 )
 from gradviz.diagnosis.rules._lifetime import (
     describe,
@@ -101,11 +101,7 @@ def _entry(history: History, found: SecondPass) -> RawSite | None:
     reach = history.reach([cross.node.key]).values()
     shared = {node.leaf for node in reach if node.leaf is not None}
     rest = set(found.second.leaves) - shared
-    stepped = {
-        step.optimizer
-        for step in _leaves.steps(history)
-        if found.first.index < step.index < found.second.index
-    }
+    stepped = {step.optimizer for step in steps_between(history, found)}
     given = {k: set(each.tensors) for k, each in history.program.optimizers.items()}
     first = [given[key] for key in stepped & given.keys()]
     second = [each for key, each in given.items() if key not in stepped]
@@ -137,11 +133,7 @@ def _fix(history: History, found: SecondPass, trunk: Node, once: str) -> str:
     made = () if maker is None else maker.outputs
     names = [name_of(history, each, "") for each in made if each.node == trunk.key]
     shared = names[0].strip("`") if names and names[0] else ""
-    steps = any(
-        found.first.index < step.index < found.second.index
-        for step in _leaves.steps(history)
-    )
-    if not steps:
+    if not steps_between(history, found):
         return (
             f"{once} Or give this first call `retain_graph=True`, with no optimizer "
             "step before the last one; or detach() the shared tensor for one of them."

@@ -34,8 +34,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from gradviz.diagnosis.rule import Hit, Related, Rule
-from gradviz.diagnosis.rules import _leaves
-from gradviz.diagnosis.rules._freed import SecondPass, built_at, second_passes
+from gradviz.diagnosis.rules._freed import (
+    SecondPass,
+    built_at,
+    second_passes,
+    steps_between,
+)
 from gradviz.diagnosis.rules._lifetime import describe
 from gradviz.program.history import History
 from gradviz.program.values import Node
@@ -57,7 +61,7 @@ def check(history: History) -> Iterator[Hit]:
         built = _built_once(history, found)
         if found.reason != "built outside" or built is None:
             continue
-        asks = found.second.api == "grad" and not _is_stepped(history, found)
+        asks = found.second.api == "grad" and not steps_between(history, found)
         made = built_at(history, built, found.second)
         targets = history.places.targets(made)
         name = f"`{targets[0]}`" if targets else "This result"
@@ -76,11 +80,6 @@ def check(history: History) -> Iterator[Hit]:
             nodes=(built.key, found.freed.key),
             explains=history.ended_by(found.second),
         )
-
-
-def _is_stepped(history: History, found: SecondPass) -> bool:
-    first, second = found.first.index, found.second.index
-    return any(first < step.index < second for step in _leaves.steps(history))
 
 
 def _built_once(history: History, found: SecondPass) -> Node | None:

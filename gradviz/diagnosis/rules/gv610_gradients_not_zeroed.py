@@ -67,8 +67,10 @@ def _hit(history: History, moment: Moment, mixed: dict[int, Leaf]) -> Hit:
     assert leaf.step is not None
     names = _leaves.listed(history, mixed)
     site, line, slip = or_uncalled(history, leaf.backward.site, "zero_grad")
-    clear = f"Call `{_optimizer(history, moment)}.zero_grad()` once per step, before "
-    clear += "`backward()`."
+    clear = (
+        f"Call `{_optimizer(history, moment)}.zero_grad()` once per step, before "
+        "`backward()`."
+    )
     other = None if slip else _cleared(history, mixed)
     how = "but not in every turn"
     if other is None and not slip:
