@@ -29,6 +29,7 @@ export interface LayerHistogram {
 
 /** Elements this much smaller than those of the largest gradient hardly learn. */
 const VANISHING = 1e-5;
+/** Times the share by which a step usually changes a weight: who gets that learns. */
 const MOVED = 0.01;
 /** Norms this much larger than the layer's own so far are no ordinary spike. */
 const EXPLODING = 100;
