@@ -8,9 +8,11 @@ import re
 import weakref
 from collections.abc import Callable, Iterator
 from typing import Any
+from unittest.mock import patch
 
 import pytest
 
+from gradviz._capture.pytorch import calls
 from gradviz._capture.pytorch.ahead import TorchAhead
 from gradviz._capture.pytorch.log import TorchLog
 from gradviz._capture.pytorch.trail import Trail
@@ -25,10 +27,12 @@ _LONG = 30  # some are known after these
 
 
 def _log(quick: bool = True) -> TorchLog:
-    log = TorchLog(scan=False)
-    if not quick:
-        log.loop.modules.quick = None
-        log.values.born = lambda tensor, given, node: log.values.made(tensor)
+    if quick:
+        return TorchLog(scan=False)
+    with patch.object(calls, "usual_of", lambda log: lambda *call: False):
+        log = TorchLog(scan=False)
+    log.loop.modules.quick = None
+    log.values.born = lambda tensor, given, node: log.values.made(tensor)
     return log
 
 
@@ -206,20 +210,12 @@ def test_a_sequential_of_known_modules_is_noted_as_one() -> None:
     assert [each.index for each in log.program.events] == list(range(log.next_index))
 
 
-def test_most_modules_of_a_loop_pass_without_the_mode(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    begun: list[str] = []
-    original = TorchLog(scan=False).calls.begin.__func__
-
-    def begin(self: Any, op: Any, *rest: Any) -> Any:
-        begun.append(op.name)
-        return original(self, op, *rest)
-
-    monkeypatch.setattr("gradviz._capture.pytorch.calls.TorchCalls.begin", begin)
+def test_most_modules_of_a_loop_pass_without_the_mode() -> None:
     log, _ = _run(True, _mlp)
+    notes = [each for each in log.program.raw if type(each) is tuple]
+    noted = [begun[0] for kind, _, begun, *_ in notes if kind == "call"]
+    assert noted.count("linear") < _LONG
     assert len([call for call in _calls(log) if call.op == "linear"]) == 2 * _LONG
-    assert begun.count("linear") < _LONG
 
 
 class _Late:

@@ -294,13 +294,15 @@ def _each_once(log: TorchLog) -> Callable[[Any], Summary | None]:
     return summary
 
 
-@unheard
 def _gradient_node(torch: Any, tensor: Any) -> Any:
     """Return the node a pass from this tensor begins at."""
     fn = grad_fn_of(tensor)
-    if fn is not None or not tensor.requires_grad:
-        return fn
+    return _leaf_node(torch, tensor) if fn is None and tensor.requires_grad else fn
+
+
+@unheard
+def _leaf_node(torch: Any, leaf: Any) -> Any:
     with torch.enable_grad():
-        fn = grad_fn_of(tensor.view_as(tensor))
+        fn = grad_fn_of(leaf.view_as(leaf))
     # Of a tensor that a transform of torch.func is done with there is none.
     return None if fn is None else fn.next_functions[0][0]

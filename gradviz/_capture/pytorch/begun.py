@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any, Literal, NamedTuple
 
 from gradviz.program.noted import Glance
@@ -84,7 +84,7 @@ def listed(
 
 
 def _read(given: Any) -> Any:
-    return list(given) if isinstance(given, Iterator) else given
+    return list(given) if hasattr(type(given), "__next__") else given
 
 
 def _as_list(tensor: type, given: Any) -> list[Any]:

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Sequence
-from operator import itemgetter
 from types import FrameType
 from typing import TYPE_CHECKING, Any
 
 from gradviz._capture.loop.base import unseen
+from gradviz._capture.pytorch.opened import Met, Open, opener_of
 from gradviz._capture.pytorch.ops import Op, describe_function
 from gradviz._capture.pytorch.quiet import Quiet, is_opaque
 from gradviz._capture.pytorch.tables import NEEDS, NODE, STORAGE, VERSION
+from gradviz._capture.pytorch.usual import usual_of
 from gradviz._capture.pytorch.values import grad_fn_of, version_of
 from gradviz.program.events import Call
 from gradviz.program.noted import Glance
@@ -19,13 +20,7 @@ from gradviz.program.noted import Glance
 if TYPE_CHECKING:
     from gradviz._capture.pytorch.log import TorchLog
 
-Met = list[tuple[Any, Glance]]
-_Open = tuple[tuple[Any, ...], Met, int]
-"""What a note tells of a call's beginning, and the number before that of its nodes."""
-
 _ELSEWHERE = ("pass", "grad_mode")  # logged, with their errors, by other parts
-_SIMPLE = frozenset({int, float, bool, type(None)})
-_GLANCE_OF = itemgetter(1)
 _RESULTS = (bool, int, float, complex, str)
 
 
@@ -36,13 +31,11 @@ class TorchCalls:
         self.torch = torch
         self.log = log
         self.values = log.values
-        self._users = log.user_files
         self.ops: dict[Any, Op] = {}
         self._tensor = torch.Tensor
         self._peek = torch._C._autograd._get_sequence_nr
-        self._grad_enabled = torch.is_grad_enabled
         self._transforms = torch._C._are_functorch_transforms_active
-        self._inference = torch.is_inference_mode_enabled
+        self.begin = opener_of(log)
         self.mode = _make_mode(torch, self)
 
     # ---- one call -----------------------------------------------------------------
@@ -57,74 +50,7 @@ class TorchCalls:
             self.ops[func] = op
         return op
 
-    def begin(
-        self,
-        op: Op,
-        args: tuple[Any, ...],
-        kwargs: dict[str, Any],
-        caller: FrameType,
-    ) -> _Open | None:
-        """Describe a call that is about to run."""
-        log, tensor_type = self.log, self._tensor
-        try:
-            place = log.here.now
-            # A step with a closure runs unmuted; it is logged as a whole.
-            if place.stepping is not None and log.site() == log.loop.step_site:
-                return None
-            look = self.values.look
-            met: Met = []
-            arguments: list[Any] = []
-            only_tensors = True
-            for each in args:
-                if type(each) in _SIMPLE:
-                    only_tensors = False
-                    arguments.append(each)
-                elif isinstance(each, tensor_type):
-                    glance = look(each)
-                    met.append((each, glance))
-                    arguments.append(glance)
-                else:
-                    only_tensors = False
-                    arguments.append(self.values.argument(each, met))
-            inputs = given = tuple(arguments)
-            keywords: list[Any] = []
-            for key, each in kwargs.items():
-                simple = type(each) in _SIMPLE
-                keywords += (key, each if simple else self.values.argument(each, met))
-            if not only_tensors or len(met) != len(given):
-                inputs = tuple(map(_GLANCE_OF, met))
-            if self.values.detailed:
-                self.values.complete(met)
-            if op.touches_flags:  # it may move a tensor to other memory
-                self.values.settle()
-            site = place.site
-            code = caller.f_code
-            if log.brief and self._users[code.co_filename]:
-                lasti, stack = caller.f_lasti, ()
-            elif site is not None and code is place.forward and log.brief:
-                (code, lasti), stack = site, ()
-            else:
-                code, lasti, stack = log.found_from(caller, place)
-            begun = (
-                op.name,
-                code,
-                lasti,
-                stack,
-                place.thread,
-                inputs,
-                given,
-                tuple(keywords),
-                self._grad_enabled(),
-                self._inference(),
-                place.module,
-                place.within,
-            )
-            return begun, met, self._peek()
-        except Exception as error:
-            log.stop(error)
-            return None
-
-    def end(self, op: Op, opened: _Open, result: Any) -> None:
+    def end(self, op: Op, opened: Open, result: Any) -> None:
         """Describe what a call gave, and log it."""
         log, values, tensor_type = self.log, self.values, self._tensor
         try:
@@ -161,10 +87,7 @@ class TorchCalls:
                 made = tuple([self._made(each, op, written) for each in outputs])
             elif nodes and log.brief and not op.shares and not self._transforms():
                 given, node = begun[5], last if last == first + 1 else None
-                if len(outputs) == 1:
-                    made = (values.born(outputs[0], given, node),)
-                else:
-                    made = tuple([values.born(each, given, node) for each in outputs])
+                made = tuple([values.born(each, given, node) for each in outputs])
             else:
                 made = tuple([values.made(each) for each in outputs])
             index = log.note("call", begun, made, nodes, writes, plain)
@@ -185,7 +108,7 @@ class TorchCalls:
         args: tuple[Any, ...],
         kwargs: dict[str, Any],
         caller: FrameType,
-        opened: _Open | None,
+        opened: Open | None,
         error: BaseException,
     ) -> None:
         """Log a call that raised, also one that would not be logged otherwise."""
@@ -255,9 +178,9 @@ def _make_mode(torch: Any, calls: TorchCalls) -> Any:
     from torch.overrides import TorchFunctionMode
 
     known, log, frame = calls.ops.get, calls.log, sys._getframe
-    begin, end = calls.begin, calls.end
-    users = log.user_files
+    begin, end, usual, users = calls.begin, calls.end, usual_of(log), log.user_files
     unasked = torch._C.DisableTorchFunction  # of classes and other modes of the user's
+    others = torch._C._len_torch_function_stack  # ours has stepped aside
 
     class ProgramMode(TorchFunctionMode):
         """Sees every call of a function of PyTorch, and runs it as it is."""
@@ -274,11 +197,14 @@ def _make_mode(torch: Any, calls: TorchCalls) -> Any:
             if kwargs is None:
                 kwargs = {}
             op, opened = known(func) or calls.op(func), None
-            how = op.how
+            how, alone = op.how, not (types or others())
             if how == "record":
                 if not log.muted and log.on:
-                    with unasked():
+                    if alone:
                         opened = begin(op, args, kwargs, frame(1))
+                    else:
+                        with unasked():
+                            opened = begin(op, args, kwargs, frame(1))
             elif how == "users":
                 if not log.muted and log.on and users[frame(1).f_code.co_filename]:
                     with unasked():
@@ -296,8 +222,9 @@ def _make_mode(torch: Any, calls: TorchCalls) -> Any:
                     calls.failed(op, args, kwargs, frame(1), opened, error)
                 raise
             if opened is not None:
-                with unasked():
-                    end(op, opened, result)
+                if not (alone and op.usual and usual(*opened, result)):
+                    with unasked():
+                        end(op, opened, result)
             elif how == "hook":
                 log.hooks.registered(func, args, result)
             return result

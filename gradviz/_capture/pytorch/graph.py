@@ -41,11 +41,11 @@ class TorchGraph:
         self.values = log.values
         self.nodes = log.program.nodes
         self.tensor_type = torch.Tensor
-        self._makers: dict[int, int] = {}  # the event that made a node
+        self.makers: dict[int, int] = {}  # the event that made a node
         self._top_hooks = torch._C._autograd._top_saved_tensors_default_hooks
         self.detailed = False  # a graph is recorded too
-        self._ahead = TorchAhead(torch, log)
-        self.spent = self._ahead.freed
+        self.ahead = TorchAhead(torch, log)
+        self.spent = self.ahead.freed
         self._current: Backward | None = None  # the pass that is looked at
         self.packed: dict[tuple[int, str, int], str] = {}  # by node, slot, place: hook
 
@@ -54,30 +54,30 @@ class TorchGraph:
     ) -> None:
         """Remember which call made the nodes: for each, so many events after that."""
         if after is None:
-            self._makers.update(dict.fromkeys(nodes, maker))
+            self.makers.update(dict.fromkeys(nodes, maker))
         else:
-            self._makers.update(zip(nodes, map(maker.__add__, after), strict=False))
+            self.makers.update(zip(nodes, map(maker.__add__, after), strict=False))
         if nodes and self.log.brief and self._top_hooks(True) is None:
-            self._ahead.made(nodes[0], nodes[-1])
+            self.ahead.made(nodes[0], nodes[-1])
 
     def made_between(self, first: int, last: int, index: int) -> None:
         """Remember what a pass with ``create_graph`` made, besides calls of its own."""
         for key in range(first + 1, last + 1):
-            self._makers.setdefault(key, index)
+            self.makers.setdefault(key, index)
 
     def forget(self, first: int) -> None:
         """Drop what was made before the first event that is kept."""
-        old = [key for key, maker in self._makers.items() if maker < first]
+        old = [key for key, maker in self.makers.items() if maker < first]
         for key in old:
-            del self._makers[key]
+            del self.makers[key]
             self.nodes.pop(key, None)
-        self._ahead.forget(old)
+        self.ahead.forget(old)
         for at in [at for at in self.packed if at[0] not in self.nodes]:
             del self.packed[at]
 
     def is_known(self, key: int) -> bool:
         """Whether a node was read, or looked at by a pass that found it good."""
-        return key in self.nodes or self._ahead.has_walked(key)
+        return key in self.nodes or self.ahead.has_walked(key)
 
     # ---- walking -------------------------------------------------------------------
 
@@ -124,7 +124,7 @@ class TorchGraph:
         """Return what a pass walks, where its graph need not be read."""
         if not self.log.brief or self.log.exports.watched:
             return None
-        return self._ahead.look(roots, site)
+        return self.ahead.look(roots, site)
 
     def look_ahead(self, roots: list[Any], event: Backward) -> dict[int, Any]:
         """Tell an event what its pass will find."""
@@ -205,7 +205,7 @@ class TorchGraph:
                     node.outputs = (self.values.of(fn.variable),)
             return node
         node.sequence = sequence
-        maker = self.log.program.event(self._makers.get(key))
+        maker = self.log.program.event(self.makers.get(key))
         if maker is not None:
             node.call, node.site = maker.index, maker.site
             node.module = getattr(maker, "module", None)

@@ -77,43 +77,40 @@ def runner_of(
             result = original(module, *args)
         except BaseException as error:
             quick.inside = 0
-            log.try_(note, run, place, seen, first, peek(), None, error)
+            log.try_(_log_failed, log, run, place, seen, first, error)
             raise
         quick.inside = 0
-        log.try_(note, run, place, seen, first, peek(), result)
+        try:
+            if not note(run, place, seen, first, result):
+                log.try_(_log_other, log, run, place, seen, first, result)
+        except Exception as error:
+            log.stop(error)
         return result
 
     return call
 
 
-def _noter(log: TorchLog) -> Callable[..., None]:
-    """Return what logs a run: as one note, where it was as before."""
-    program, values = log.program, log.values
-    tensors, storages, plain = log.tensors, values.storages, log.torch.Tensor
-    raw, lock, made_by = program.raw, log.lock, log.graph.made_by
+def _noter(log: TorchLog) -> Callable[..., bool]:
+    """Return what logs a run as one note, and tells whether it was as before."""
+    tensors, storages, plain = log.tensors, log.values.storages, log.torch.Tensor
+    raw, lock, lend = log.program.raw, log.lock, log.values.lend
+    makers, need_no_look = log.graph.makers, log.graph.ahead.made
+    peek = log.torch._C._autograd._get_sequence_nr
 
     def note(
-        run: Run,
-        place: tuple[Any, ...],
-        seen: Seen,
-        first: int,
-        last: int,
-        result: Any,
-        error: BaseException | None = None,
-    ) -> None:
-        numbers = tensors.count, storages.count  # those of the results come after
-        _, versions, glances = seen
-        given = first, *numbers, tuple(glances), tuple(versions)
-        if type(result) is not plain or not run.fits(result, seen, last - first):
-            events = run.events(program.value, log.next_index, place, *given, None)
-            if error is None:
-                _log_other(log, run, events[0], place, seen, first, result)
-            else:
-                _log_failed(log, run, events, first, last - first, error)
-            return
-        tensors.count = tensor = numbers[0] + len(run.links)
-        storages.count = storage = numbers[1] + len(run.links)
-        glance = run.links[-1].leaf.like(tensor, storage, result._version, last)
+        run: Run, place: tuple[Any, ...], seen: Seen, first: int, result: Any
+    ) -> bool:
+        last, leaf = peek(), run.links[-1].leaf
+        if (
+            type(result) is not plain
+            or last - first != run.count
+            or not leaf.fits(result)
+        ):
+            return False
+        given = _given(log, seen, first)
+        tensors.count = tensor = tensors.count + len(run.links)
+        storages.count = storage = storages.count + len(run.links)
+        glance = leaf.like(tensor, storage, result._version, last)
         with lock:
             index = log.next_index
             log.next_index = index + run.size
@@ -121,22 +118,41 @@ def _noter(log: TorchLog) -> Callable[..., None]:
             raw.append(noted)
             if len(raw) > log.most or log.watchful:
                 log.added(index)
-        values.lend(result, glance, noted)
-        made_by(range(first + 1, last + 1), index, run.makers)
+        lend(result, glance, noted)
+        nodes = range(first + 1, last + 1)
+        makers.update(zip(nodes, map(index.__add__, run.makers), strict=True))
+        need_no_look(first + 1, last)
+        return True
 
     return note
+
+
+def _given(log: TorchLog, seen: Seen, first: int) -> tuple[Any, ...]:
+    """Return what a run was given; its own numbers come after those that are told."""
+    _, versions, glances = seen
+    numbers = log.tensors.count, log.values.storages.count
+    return first, *numbers, tuple(glances), tuple(versions)
+
+
+def _events(
+    log: TorchLog, run: Run, place: tuple[Any, ...], seen: Seen, first: int
+) -> list[Event]:
+    """Return the events of a run that was not as before, as if it had been."""
+    given = _given(log, seen, first)
+    return run.events(log.program.value, log.next_index, place, *given, None)
 
 
 def _log_failed(
     log: TorchLog,
     run: Run,
-    events: list[Event],
+    place: tuple[Any, ...],
+    seen: Seen,
     first: int,
-    count: int,
     error: BaseException,
 ) -> None:
     """Log a run that raised, up to the call that did; it had made some nodes."""
-    done, made = run.done(count)
+    events = _events(log, run, place, seen, first)
+    done, made = run.done(log.torch._C._autograd._get_sequence_nr() - first)
     log.tensors.count += done
     log.values.storages.count += done
     events = events[: run.size - 2 * (len(run.links) - done - 1)]
@@ -153,13 +169,13 @@ def _log_failed(
 def _log_other(
     log: TorchLog,
     run: Run,
-    begin: Event,
-    place: Any,
+    place: tuple[Any, ...],
     seen: Seen,
     first: int,
     result: Any,
 ) -> None:
     """Log a run that gave something else than before."""
+    begin = _events(log, run, place, seen, first)[0]
     log.append(begin)
     run.known.runs.clear()
     if run.row is None:
@@ -171,7 +187,6 @@ def _log_other(
         log.calls.end(leaf.op, (begun, met, first), result)
     else:
         log.stop(RuntimeError("a Sequential gave something else than before"))
-    cast(ModuleCall, begin).left = log.next_index
 
 
 def _looker(log: TorchLog, known: Any) -> Callable[..., Seen | None]:
@@ -183,10 +198,14 @@ def _looker(log: TorchLog, known: Any) -> Callable[..., Seen | None]:
     ordinary = {log.torch.Tensor, log.torch.nn.Parameter}
 
     def is_known(module: Any, before: Known) -> bool:
-        return (
-            before.reference() is module
-            and type(module).forward is before.forward
-            and not _is_hooked(module.__dict__)
+        own = module.__dict__
+        return not (
+            before.reference() is not module
+            or type(module).forward is not before.forward
+            or own["_forward_hooks"]
+            or own["_forward_pre_hooks"]
+            or own["_backward_hooks"]
+            or own["_backward_pre_hooks"]
         )
 
     def seen(run: Run, module: Any, args: tuple[Any, ...]) -> Seen | None:
@@ -236,13 +255,3 @@ def _looker(log: TorchLog, known: Any) -> Callable[..., Seen | None]:
         return tensors, versions, glances
 
     return seen
-
-
-def _is_hooked(own: dict[str, Any]) -> bool:
-    """Tell whether a module with these attributes has hooks of its own."""
-    return bool(
-        own["_forward_hooks"]
-        or own["_forward_pre_hooks"]
-        or own["_backward_hooks"]
-        or own["_backward_pre_hooks"]
-    )

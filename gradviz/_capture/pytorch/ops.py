@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Literal
 
 How = Literal["record", "skip", "users", "grad_mode", "pass", "hook", "node"]
@@ -66,6 +66,13 @@ class Op:
     touches_flags: bool = False  # may change a tensor without a new version
     shares: bool = False  # the result may lie in an argument's memory, and be no view
     sets: bool = False  # an attribute: the result is the tensor as it is afterwards
+
+    usual: bool = field(init=False)
+    """Nothing is to be known of such calls besides their arguments and result."""
+
+    def __post_init__(self) -> None:
+        flags = self.exports, self.uninitialized, self.touches_flags, self.shares
+        object.__setattr__(self, "usual", not (self.sets or any(flags)))
 
 
 def describe_function(func: Any) -> Op:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import weakref
+from collections.abc import Callable
 from typing import Any
 
 from gradviz.program.log import MAX_EVENTS, MOST_WITHOUT_VALUES, Identities, Log
@@ -31,12 +32,13 @@ class TorchTables:
         # Outputs that nobody has asked for yet, or the notes of runs that have some.
         self._fresh: list[tuple[Any, ...]] = []
         self._tensors = log.tensors
-        self._rows = log.tensors.rows  # by id: reference, number, the last glance
+        self.rows = log.tensors.rows  # by id: reference, number, the last glance
         self._lent: dict[int, Any] = {}  # rows whose storage nobody has looked at
         self._most = MAX_EVENTS if scan else MOST_WITHOUT_VALUES
         self._sizes_room = 2 * self._most
-        self._sizes: dict[Any, Any] = {}  # shapes, strides and sizes that are shared
-        self._words: dict[Any, str] = {}  # dtypes and devices
+        self.shapes: dict[Any, Any] = {}  # and strides and sizes that are shared
+        self.words: dict[Any, str] = {}  # of dtypes and devices
+        self.lend = self._lender()
 
     @property
     def outputs(self) -> dict[int, Glance]:
@@ -51,16 +53,22 @@ class TorchTables:
                 del outputs[key]
         return outputs
 
-    def lend(self, tensor: Any, glance: Glance, output: tuple[Any, ...]) -> None:
-        """Know a result, or what a run gave, by this description.
+    def _lender(self) -> Callable[[Any, Glance, tuple[Any, ...]], None]:
+        """Return what knows a result, or what a run gave, by a description from now on.
 
         Its storage has a number, but is looked at only when one is looked up.
         """
-        row, key = (weakref.ref(tensor), glance[0], glance), id(tensor)
-        self._rows[key] = self._lent[key] = row
-        self._fresh.append(output)
-        if len(self._rows) > self._tensors.room or len(self._fresh) > self._most:
-            self._make_room()
+        rows, lent, fresh = self.rows, self._lent, self._fresh
+        tensors, most, ref = self._tensors, self._most, weakref.ref
+
+        def lend(tensor: Any, glance: Glance, output: tuple[Any, ...]) -> None:
+            key = id(tensor)
+            rows[key] = lent[key] = ref(tensor), glance[0], glance
+            fresh.append(output)
+            if len(rows) > tensors.room or len(fresh) > most:
+                self._make_room()
+
+        return lend
 
     def _make_room(self) -> None:
         """Forget in the tables what is gone, or was given long ago."""
@@ -85,26 +93,26 @@ class TorchTables:
 
     def forget(self, tensor: Any) -> None:
         """Describe this tensor anew when it is met again."""
-        row = self._rows.get(id(tensor))
+        row = self.rows.get(id(tensor))
         if row is not None and row[0]() is tensor:
-            self._rows[id(tensor)] = row[:GLANCE]
+            self.rows[id(tensor)] = row[:GLANCE]
 
     def _forget_sizes(self) -> None:
         """Forget storages of long ago, but for those of living tensors."""
-        rows = list(self._rows.values())
+        rows = list(self.rows.values())
         living = {row[GLANCE][STORAGE] for row in rows if len(row) > GLANCE}
         for number in list(self.sizes)[: -self._most]:
             if number not in living:
                 del self.sizes[number]
         self._sizes_room = max(2 * self._most, 2 * len(self.sizes))
 
-    def _shared(self, sizes: Any) -> Any:
-        if len(self._sizes) > _MOST_SHAPES:
-            self._sizes.clear()
-        return self._sizes.setdefault(sizes, sizes)
+    def shared(self, sizes: Any) -> Any:
+        if len(self.shapes) > _MOST_SHAPES:
+            self.shapes.clear()
+        return self.shapes.setdefault(sizes, sizes)
 
-    def _word(self, thing: Any) -> str:
-        word = self._words[thing] = str(thing).removeprefix("torch.")
+    def word(self, thing: Any) -> str:
+        word = self.words[thing] = str(thing).removeprefix("torch.")
         return word
 
 

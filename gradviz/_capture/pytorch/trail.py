@@ -7,10 +7,12 @@ walks the same nodes, counted from the last pass on: nobody need walk them once 
 
 from __future__ import annotations
 
+from operator import itemgetter
 from typing import TYPE_CHECKING, Any
 
 from gradviz._capture.pytorch.tables import NEEDS, NODE, SHAPE
 from gradviz.program.events import Backward, Call
+from gradviz.program.noted import Glance
 from gradviz.program.values import RawSite
 
 if TYPE_CHECKING:
@@ -18,6 +20,7 @@ if TYPE_CHECKING:
 
 _MOST = 64  # passes that are known; a loop has a few
 _GLANCES = 7  # of a run's note
+_NODE_OF, _SHAPE_OF = itemgetter(NODE), itemgetter(SHAPE)
 
 
 class Trail:
@@ -43,7 +46,7 @@ class Trail:
         if known is None:
             return None
         since, (places, leaves) = self._since, known
-        return tuple([since + place for place in places]), leaves
+        return tuple(map(since.__add__, places)), leaves
 
     def learn(self, numbers: tuple[int, ...], leaves: tuple[int, ...]) -> None:
         """Remember what the pass that was not found walked."""
@@ -55,37 +58,36 @@ class Trail:
 
     def _key_of(self, roots: list[Any], site: RawSite | None) -> tuple[Any, ...] | None:
         since, parts = self._since, [site and site[1]]
+        met: list[Glance | None] = []
         for noted in reversed(self._raw):
             if type(noted) is not tuple:
                 if isinstance(noted, Backward | Call):
                     return None  # of a Function, or somebody reads the log meanwhile
                 continue
             kind = noted[0]
-            if kind == "call" and (nodes := noted[4]):
-                begun = noted[2]
-                glances = begun[5]
-                parts += begun[0], nodes[0] - since, len(nodes)
+            if kind == "call":
+                if nodes := noted[4]:
+                    begun = noted[2]
+                    given = begun[5]
+                    met += given
+                    parts += begun[0], nodes[0] - since, len(nodes), len(given)
             elif kind == "run":
-                glances = noted[_GLANCES]
+                met += noted[_GLANCES]
                 parts += noted[2], noted[4] - since
             elif kind == "backward":
                 break
-            else:
-                continue
-            for glance in glances:
-                if glance is None:
-                    continue
-                node = glance[NODE]
-                if node is None:
-                    parts += glance[SHAPE], -glance[0] if glance[NEEDS] else 0
-                elif node > since:
-                    parts += glance[SHAPE], node - since
-                else:
-                    return None  # made before the last pass
         else:
             return None  # the pass before was dropped, or there is none
-        for fn in roots:
-            if fn is None:
-                return None
-            parts.append(fn._sequence_nr() - since)
-        return tuple(parts)
+        glances = list(filter(None, met))  # None: what a module gave to the next
+        oldest = min(filter(None, map(_NODE_OF, glances)), default=since + 1)
+        if oldest <= since or None in roots:
+            return None  # made before the last pass
+        return (
+            *parts,
+            *map(_SHAPE_OF, glances),
+            *[
+                node - since if (node := each[NODE]) else each[NEEDS] and -each[0]
+                for each in glances
+            ],
+            *[fn._sequence_nr() - since for fn in roots],
+        )

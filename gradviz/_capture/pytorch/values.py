@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import weakref
-from operator import itemgetter
 from typing import Any
 
+from gradviz._capture.pytorch.born import born_of
 from gradviz._capture.pytorch.facts import plain, shape_of
 from gradviz._capture.pytorch.slots import NO_SEQUENCE
 from gradviz._capture.pytorch.summary import statistics, summarize
@@ -27,7 +27,6 @@ from gradviz.program.noted import Glance
 from gradviz.program.values import Summary, Value
 
 _SUMMARY = 14  # of a glance, where it is not missing
-_STORAGE_OF = itemgetter(STORAGE)
 
 _PLAIN = (int, float, bool, str, complex, type(None), type(Ellipsis), slice)
 _LONGEST = 64  # elements kept of a list among the arguments, characters times ten
@@ -42,6 +41,7 @@ class TorchValues(TorchTables):
         self._tensor = torch.Tensor
         self._number = log.tensors.of
         self._parameter = torch.nn.Parameter
+        self.born = born_of(self)
 
     # ---- tensors ------------------------------------------------------------------
 
@@ -60,7 +60,7 @@ class TorchValues(TorchTables):
 
     def look(self, tensor: Any, number: int | None = None) -> Glance:
         """Return a tensor as it is now in short, the last glance where that holds."""
-        row = self._rows.get(id(tensor))
+        row = self.rows.get(id(tensor))
         if row is not None and len(row) > GLANCE and row[0]() is tensor:
             known = row[GLANCE]
             try:
@@ -75,14 +75,14 @@ class TorchValues(TorchTables):
                 if known[IS_LEAF] and not known[IS_VIEW] and not self.scan:
                     # An optimizer wrote to a leaf: nothing else has changed.
                     known = renewed(known, version)
-                    self._rows[id(tensor)] = row[0], row[1], known
+                    self.rows[id(tensor)] = row[0], row[1], known
                     return known
         version = version_of(tensor)
         if number is not None:
             return self._describe(tensor, number, version)
         number = self._number(tensor)
         glance = self._describe(tensor, number, version)
-        self._rows[id(tensor)] = weakref.ref(tensor), number, glance
+        self.rows[id(tensor)] = weakref.ref(tensor), number, glance
         return glance
 
     def made(self, tensor: Any, scan: bool = True, node: int | None = None) -> Glance:
@@ -95,7 +95,7 @@ class TorchValues(TorchTables):
             version = tensor._version
         except RuntimeError:  # of inference mode
             version = 0
-        rows, tensors, key = self._rows, self._tensors, id(tensor)
+        rows, tensors, key = self.rows, self._tensors, id(tensor)
         row = rows.get(key)
         if row is not None and row[0]() is tensor:
             reference, number = row[0], row[1]
@@ -110,34 +110,6 @@ class TorchValues(TorchTables):
             self._make_room()
         return glance
 
-    def born(self, tensor: Any, given: tuple[Glance, ...], node: int | None) -> Glance:
-        """Look at what a call with nodes returned, but not at its storage if need be.
-
-        What is no view lies in memory of its own. ``node`` is given where the call made
-        no other: a view is then one of what the call was given.
-        """
-        storage, row = 0, self._rows.get(id(tensor))
-        is_view = tensor._is_view()
-        if is_view and node is not None:
-            storages = set(map(_STORAGE_OF, given))
-            storage = storages.pop() if len(storages) == 1 else 0
-        if (
-            (is_view and not storage)
-            or type(tensor) is not self._tensor
-            or tensor.layout is not self.torch.strided
-            or not tensor.requires_grad
-            or (row is not None and row[0]() is tensor)
-        ):
-            return self.made(tensor)
-        tensors, storages = self._tensors, self.storages
-        tensors.count = number = tensors.count + 1
-        if not storage:
-            storages.count = storage = storages.count + 1
-        version = tensor._version
-        glance = self._describe(tensor, number, version, False, node, storage)
-        self.lend(tensor, glance, glance)
-        return glance
-
     def unseen(self, metadata: Any, node: int, output: int) -> Value:
         """Describe a result that nobody saw from what its node knows of it."""
         return Value(
@@ -147,8 +119,8 @@ class TorchValues(TorchTables):
             shape_of(metadata) or (),
             (),
             0,
-            self._word(metadata.dtype),
-            self._word(metadata.device),
+            self.word(metadata.dtype),
+            self.word(metadata.device),
             True,
             False,
             False,
@@ -169,29 +141,25 @@ class TorchValues(TorchTables):
         version: int,
         scan: bool = True,
         node: int | None = None,
-        number: int = 0,
     ) -> Glance:
-        words, sizes, cls = self._words, self._sizes, type(tensor)
-        output = offset = 0
+        words, sizes, cls = self.words, self.shapes, type(tensor)
+        number = output = offset = 0
         strides, storage = (), None
         try:
             if node is None and (grad_fn := tensor.grad_fn) is not None:
                 sequence, output = grad_fn._sequence_nr(), tensor.output_nr
                 leaf = sequence == NO_SEQUENCE
                 node = self.node_key(grad_fn) if leaf else sequence + 1
-            elif number:
-                output = tensor.output_nr
         except RuntimeError:  # a view that is no longer valid
             node, output = None, 0
         try:
-            shape = sizes.get(size := tensor.shape) or self._shared(tuple(size))
+            shape = sizes.get(size := tensor.shape) or self.shared(tuple(size))
         except (RuntimeError, TypeError):  # a lazy module's parameter, or an open size
             shape = numbers(shape_of(tensor) or ())
         try:
-            if not number:
-                storage = tensor.untyped_storage()
-                number = self.storage_of(storage)
-            strides = sizes.get(size := tensor.stride()) or self._shared(size)
+            storage = tensor.untyped_storage()
+            number = self.storage_of(storage)
+            strides = sizes.get(size := tensor.stride()) or self.shared(size)
             offset = tensor.storage_offset()
         except (RuntimeError, NotImplementedError, TypeError):
             scan = False  # sparse, or wrapped by functorch
@@ -203,8 +171,8 @@ class TorchValues(TorchTables):
             shape,
             strides,
             offset,
-            words.get(dtype) or self._word(dtype),
-            words.get(device) or self._word(device),
+            words.get(dtype) or self.word(dtype),
+            words.get(device) or self.word(device),
             tensor.requires_grad,
             node is None,
             tensor._is_view(),
@@ -214,7 +182,7 @@ class TorchValues(TorchTables):
         )
         if self.detailed and storage is not None:
             size = numbers((storage.nbytes(), tensor.element_size()))
-            self.sizes[number] = self._shared(size)
+            self.sizes[number] = self.shared(size)
             if len(self.sizes) > self._sizes_room:
                 self._forget_sizes()
         if self.scan and scan:
