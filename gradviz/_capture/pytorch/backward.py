@@ -46,7 +46,7 @@ class TorchBackward:
         self._patches.restore()
 
     def _wrap(self, api: Literal["backward", "grad"], original: Any) -> Any:
-        log = self.log
+        log, tensor = self.log, self.torch.Tensor
 
         @unseen
         @functools.wraps(original)
@@ -55,7 +55,7 @@ class TorchBackward:
             # muted: we compute something ourselves, or this is our own second turn
             if log.muted or not log.is_home():
                 return original(*args, **kwargs)
-            args, kwargs = listed(args, kwargs)
+            args, kwargs = listed(tensor, args, kwargs)
             log.pause()
             try:
                 entry = log.try_(self._begin, api, args, kwargs)

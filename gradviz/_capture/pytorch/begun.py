@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any, Literal, NamedTuple
 
 from gradviz.program.noted import Glance
@@ -73,18 +73,21 @@ def _arguments(api: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> list[
 
 
 def listed(
-    args: tuple[Any, ...], kwargs: dict[str, Any]
+    tensor: type, args: tuple[Any, ...], kwargs: dict[str, Any]
 ) -> tuple[tuple[Any, ...], dict[str, Any]]:
     """Return the arguments with iterators, such as ``parameters()``, as lists.
 
     They can be read once, and PyTorch makes tuples of them itself.
     """
+    kinds = {*map(type, args), *map(type, kwargs.values())}
+    if kinds <= {tensor, type(None), bool}:
+        return args, kwargs
     lists = {key: _read(each) for key, each in kwargs.items()}
     return tuple([_read(each) for each in args]), lists
 
 
 def _read(given: Any) -> Any:
-    return list(given) if hasattr(type(given), "__next__") else given
+    return list(given) if isinstance(given, Iterator) else given
 
 
 def _as_list(tensor: type, given: Any) -> list[Any]:
