@@ -234,3 +234,37 @@ def test_logaddexp_of_complex_numbers():
             pairs.append((engine.array(found.detach()), engine.array(x.grad)))
         for mine, yours in zip(*pairs, strict=True):
             np.testing.assert_allclose(mine, yours, rtol=1e-9)
+
+
+HALF_SUMS = """
+rows.index_add(0, at, more)
+columns.index_add(1, at, more.T)
+deep.index_add(1, at, more[None].expand(2, -1, 3))
+row.index_add(0, at, more[:, 0])
+row.put(at, more[:, 0], True)
+rows.index_reduce(0, at, more, 'mean')
+rows.index_reduce(0, at, more, 'prod', include_self=False)
+rows.scatter_reduce(0, at[:, None].expand(-1, 3), more, 'mean')
+rows.scatter_reduce(0, at[:, None].expand(-1, 3), more, 'prod')
+"""
+
+
+@pytest.mark.parametrize("kind", ["bfloat16", "float16"])
+@pytest.mark.parametrize("call", HALF_SUMS.strip().splitlines())
+def test_combining_at_places_rounds_as_often(call: str, kind: str):
+    drawn = np.random.default_rng(1).uniform(-3, 3, (12, 3)).astype(np.float32)
+    found: list[Any] = []
+    for engine in (OURS, theirs()):
+        numbers = engine.tensor(drawn).to(getattr(engine.module, kind))
+        rows, more = numbers[:2], numbers[2:]
+        at = engine.tensor(np.array([0, 1, 1, 0, 1, 1, 1, 0, 0, 1]))
+        names = {"rows": rows, "row": rows[:, 0], "columns": rows.T, "more": more}
+        names |= {"deep": engine.module.stack([rows, rows]), "at": at}
+        found.append(engine.array(eval(call, names).float()).tolist())
+    assert found[0] == found[1]
+
+
+def test_doubles_become_halves_by_way_of_single_precision():
+    drawn = np.random.default_rng(0).uniform(-9, 9, 200_000)
+    mine, yours = (e.array(e.tensor(drawn).half()) for e in (OURS, theirs()))
+    np.testing.assert_array_equal(mine, yours)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any, NamedTuple
 
 from .._define import Array, op
@@ -115,27 +116,32 @@ def combined(
     part: Any,
     reduce: str,
     include_self: bool,
+    stepwise: bool = False,
 ) -> Any:
-    """Combine ``part`` with the elements of ``self`` at ``places``, an index."""
-    result = widened(self.copy()).reshape(self.shape or (1,))
+    """Combine ``part`` with the elements of ``self`` at ``places``, an index.
+
+    ``stepwise`` rounds 16-bit floats at each element, not once.
+    """
+    result = self.copy().reshape(self.shape or (1,))
     if not include_self:
         result[places] = _start(xp, reduce, self.dtype)
-    getattr(xp, UFUNC[reduce]).at(result, places, widened(part))
+    ufunc = getattr(xp, UFUNC[reduce])
+    (ufunc.at if stepwise else partial(at_once, ufunc))(result, places, part)
     if reduce == "mean":
         count = xp.full(result.shape, int(include_self), result.dtype)
-        xp.add.at(count, places, xp.ones_like(part))
+        at_once(xp.add, count, places, xp.ones_like(part))
         count[count == 0] = 1
         whole = self.dtype.kind in "iu"
         result = result // count if whole else result / count
-    return result.reshape(self.shape).astype(self.dtype, copy=False)
+    return result.reshape(self.shape)
 
 
-def add_at(xp: Any, whole: Any, places: Any, part: Any) -> None:
-    """Add ``part`` at the places, an index; sums of 16-bit floats run in 32 bits."""
-    sums = widened(whole)
-    xp.add.at(sums, places, widened(part))
-    if sums is not whole:
-        whole[...] = sums
+def at_once(ufunc: Any, whole: Any, places: Any, part: Any) -> None:
+    """Combine ``part`` with an array at an index; 16-bit floats in 32 bits."""
+    wide = widened(whole)
+    ufunc.at(wide, places, widened(part))
+    if wide is not whole:
+        whole[...] = wide
 
 
 def _start(xp: Any, reduce: str, kind: Any) -> Any:

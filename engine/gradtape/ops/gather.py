@@ -9,7 +9,7 @@ from .._inplace import inplace
 from ._arguments import wrap_dim
 from ._into import SAME_DTYPE
 from ._place import row_major
-from ._reduce_at import add_at
+from ._reduce_at import at_once
 
 Sizes = tuple[int, ...]
 
@@ -206,7 +206,7 @@ def scatter_add(xp: Any, self: Array, dim: int, index: Array, src: Array) -> Any
     if not self.ndim:
         return xp.asarray(result + src.reshape(-1).sum()).astype(self.dtype)
     places, part = check_places(xp, self, dim, index, src)
-    add_at(xp, result, places, part)
+    at_once(xp.add, result, places, part)
     return result
 
 

@@ -67,7 +67,7 @@ def _index_reduce(
         return self.copy()
     at = (*(slice(None),) * d, places)
     part = source if self.ndim else source.reshape(1)
-    return combined(xp, self, at, part, reduce, include_self)
+    return combined(xp, self, at, part, reduce, include_self, stepwise=True)
 
 
 def _checked(xp: Any, self: Any, d: int, index: Any, source: Any) -> Any:

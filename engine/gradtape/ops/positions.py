@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 from .._define import Array, op
@@ -12,7 +13,7 @@ from ._arguments import wrap_dim
 from ._into import SAME_DTYPE
 from ._operand import number
 from ._place import dense_copy
-from ._reduce_at import add_at
+from ._reduce_at import at_once
 
 Sizes = tuple[int, ...]
 
@@ -156,7 +157,9 @@ def index_add(
     result = self.copy()
     if not self.ndim:
         return xp.asarray(result + source.sum()).astype(self.dtype)
-    add_at(xp, result, _at(self, d, places), source)
+    outermost = self.ndim > 1 and d in (0, self.ndim - 1)
+    add = partial(at_once, xp.add) if outermost else xp.add.at  # which rounds each sum
+    add(result, _at(self, d, places), source)
     return result
 
 
