@@ -17,6 +17,7 @@ from ._overlap import check_apart, check_overlap, check_partial_overlap
 from ._site import caller_site, user_stacklevel
 from ._tensor import Tensor
 from ._type_name import type_name
+from .return_types import Outputs
 
 _NO_TANGENT = (
     "Trying to use forward AD with {name}_out that does not support it because it is "
@@ -65,7 +66,7 @@ def write_out(op: Op, args: tuple[Any, ...], options: tuple[Any, ...], out: Any)
     slots = op.output_names or ("result",) * len(targets)
     for target, result, slot in zip(targets, results, slots, strict=True):
         store(target, result._data, op, slot)
-    return out
+    return Outputs(targets)
 
 
 def _uncast(op: Op, args: tuple[Any, ...], options: tuple[Any, ...]) -> Any:

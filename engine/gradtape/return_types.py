@@ -7,6 +7,12 @@ from operator import itemgetter
 from typing import Any, ClassVar
 
 
+class Outputs(tuple[Any, ...]):
+    """The tensors of ``out=``, which hold the results of a call."""
+
+    __slots__ = ()
+
+
 class NamedResult(tuple[Any, ...]):
     """A tuple of tensors whose items are also attributes, printed with their names."""
 
@@ -15,8 +21,11 @@ class NamedResult(tuple[Any, ...]):
     n_fields: ClassVar[int] = 0
     n_sequence_fields: ClassVar[int] = 0
     n_unnamed_fields: ClassVar[int] = 0
+    _of_outputs: ClassVar[type[NamedResult] | None] = None
 
     def __new__(cls, items: Iterable[Any]) -> NamedResult:
+        if type(items) is Outputs and cls._of_outputs is not None:
+            return cls._of_outputs(list(items))
         found = tuple(items)
         if len(found) != len(cls._fields):
             raise TypeError(
@@ -33,7 +42,8 @@ class NamedResult(tuple[Any, ...]):
         return type(self), (tuple(self),)
 
 
-def _named(name: str, *fields: str) -> type[NamedResult]:
+def _named(name: str, *fields: str, out: bool = True) -> type[NamedResult]:
+    """Make the type of the results of a function, and that of its ``out=``."""
     body: dict[str, Any] = {
         "__slots__": (),
         "__doc__": f"What ``{name}`` returns: {', '.join(fields)}.",
@@ -43,17 +53,21 @@ def _named(name: str, *fields: str) -> type[NamedResult]:
         "n_sequence_fields": len(fields),
     }
     body |= {field: property(itemgetter(i)) for i, field in enumerate(fields)}
+    if out:
+        body["_of_outputs"] = globals()[f"{name}_out"] = _named(
+            f"{name}_out", *fields, out=False
+        )
     return type(name, (NamedResult,), body)
 
 
-_lu_with_info = _named("_lu_with_info", "LU", "pivots", "info")
+_lu_with_info = _named("_lu_with_info", "LU", "pivots", "info", out=False)
 aminmax = _named("aminmax", "min", "max")
 cummax = _named("cummax", "values", "indices")
 cummin = _named("cummin", "values", "indices")
 frexp = _named("frexp", "mantissa", "exponent")
 geqrf = _named("geqrf", "a", "tau")
 histogram = _named("histogram", "hist", "bin_edges")
-histogramdd = _named("histogramdd", "hist", "bin_edges")
+histogramdd = _named("histogramdd", "hist", "bin_edges", out=False)
 kthvalue = _named("kthvalue", "values", "indices")
 linalg_cholesky_ex = _named("linalg_cholesky_ex", "L", "info")
 linalg_eig = _named("linalg_eig", "eigenvalues", "eigenvectors")

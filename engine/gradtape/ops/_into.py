@@ -14,6 +14,7 @@ from .._out import CASTABLE as CASTABLE
 from .._out import store
 from .._out_history import COPIED, refusal
 from .._tensor import Tensor, wrap
+from ..return_types import Outputs
 from ._arguments import check_tensor
 from ._product import c_name
 
@@ -73,7 +74,7 @@ def into(
             _check_dtype(name, target, result, rule, called)
         for target, result in zip(targets, each, strict=True):
             _store(target, result, name)
-    return type(results)(targets) if several else out
+    return type(results)(Outputs(targets)) if several else out
 
 
 def copied(name: str, result: Tensor, out: Tensor, rule: str) -> Tensor:

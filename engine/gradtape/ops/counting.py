@@ -170,9 +170,9 @@ def histogram(
         if mode.grad and any(target.requires_grad for target in out):
             raise refusal("histogram")
         triples = zip((hist, edges[0]), out, (_HIST_DTYPE, _EDGES_DTYPE), strict=True)
-        return return_types.histogram(
-            handed_over("histogram", t._data, o, rule) for t, o, rule in triples
-        )
+        for found, target, rule in triples:
+            handed_over("histogram", found._data, target, rule)
+        return return_types.histogram(return_types.Outputs(out))
     return return_types.histogram((hist, edges[0]))
 
 
