@@ -55,6 +55,18 @@ def test_functions_of_layers_under_their_inner_names(name: str):
     assert callable(getattr(torch._C._nn, name))
 
 
+def test_types_under_their_inner_names():
+    def program(t: Any) -> Any:
+        inner, x = t._C, t.ones(2)
+        kinds = {inner.dtype: x.dtype, inner.device: x.device, inner.layout: x.layout}
+        kinds |= {inner.Generator: t.default_generator, inner.TensorBase: x}
+        kinds |= {inner.finfo: t.finfo(t.half), inner.iinfo: t.iinfo(t.int8)}
+        kinds[inner.memory_format] = t.channels_last
+        return [isinstance(value, kind) for kind, value in kinds.items()]
+
+    both(program)
+
+
 @pytest.mark.parametrize("name", ["_softmax", "_log_softmax"])
 @pytest.mark.parametrize("converted", [False, True])
 def test_inner_forms_of_softmax(name: str, converted: bool):

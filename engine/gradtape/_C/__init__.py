@@ -8,7 +8,12 @@ from typing import Any
 from .. import _function_modes
 from .._autocast_switches import any_enabled, is_available, supported_devices
 from .._determinism import fill_memory, fills_memory
+from .._device import device as device
+from .._dtypes import dtype as dtype
+from .._dtypes import finfo as finfo
+from .._dtypes import iinfo as iinfo
 from .._function_modes import DisableTorchFunction as DisableTorchFunction
+from .._generator import Generator as Generator
 from .._graph_task import current_id, current_node, current_order, will_execute
 from .._mode import is_grad_enabled as is_grad_enabled
 from .._mode import mode, switch_grad_mode
@@ -16,11 +21,14 @@ from .._operands import common_shape
 from .._override import DisableTorchFunctionSubclass as DisableTorchFunctionSubclass
 from .._override import disabled
 from .._size import Size
+from .._tensor import Tensor
 from ..autograd import _multithreading
 from ..autograd._custom_node import CustomNode
 from ..autograd._engine import ImperativeEngine
 from ..autograd._graph_edges import increment_version
 from ..ops._linalg import LinAlgError
+from ..ops.formats import layout as layout
+from ..ops.formats import memory_format as memory_format
 from . import _autograd as _autograd
 from . import _forward
 from . import _functions as _functions
@@ -31,6 +39,7 @@ from ._groups import grouped, other_backend
 _FunctionBase = CustomNode
 _ImperativeEngine = ImperativeEngine
 _LinAlgError = LinAlgError
+_TensorBase = TensorBase = Tensor  # whose methods are written in one class here
 _are_functorch_transforms_active = _forward.transforms_active
 _disabled_torch_function_impl = disabled
 _current_autograd_node = current_node
