@@ -20,7 +20,7 @@ from ._mode import mode
 from ._node import Node, SavedTensor, save_output
 from ._node_layout import LARGE
 from ._observe import OpCalled, StorageWritten, notify, observers
-from ._op import Op
+from ._op import Check, Op
 from ._operands import (
     arrays_of,
     as_array,
@@ -80,10 +80,11 @@ def write(op: Op, args: tuple[Any, ...], params: tuple[Any, ...]) -> Tensor:
     check_inplace(target, needs)
     if mode.now.watch is not None:
         mode.now.watch.check_write(f"{op.name}_", args)
-    if op.check is not None:
-        op.check(op.name, *args, *params)
+    missing = None if op.check is None else _missing_kernel(op.check, op, args, params)
     repeated = check_overlap(target, op.name)
     check_partial_overlap(op, target, args)
+    if missing is not None:
+        raise missing
     promoted = arrays
     if op.promotion != "none":
         promoted = mode.now.run(promote, op, args, arrays)
@@ -111,6 +112,17 @@ def write(op: Op, args: tuple[Any, ...], params: tuple[Any, ...]) -> Tensor:
     if duals is not None and old is not None:
         duals.wrote(op, old, params, target)
     return target
+
+
+def _missing_kernel(
+    check: Check, op: Op, args: Any, params: Any
+) -> NotImplementedError | None:
+    """Check a call; return the refusal of a dtype, which comes after the memory's."""
+    try:
+        check(op.name, *args, *params)
+    except NotImplementedError as error:
+        return error
+    return None
 
 
 _STRAIGHT: dict[str, Any] = {

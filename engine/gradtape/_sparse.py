@@ -91,13 +91,17 @@ class SparseArray(SparseParts, NDArrayOperatorsMixin):
     @property
     def T(self) -> SparseArray:  # noqa: N802 - NumPy's name
         """The transposed matrix."""
-        dense = self.ndim - self.sparse_dim
-        if dense:
-            raise RuntimeError(
-                "t() expects a tensor with <= 2 sparse and 0 dense dimensions, but got "
-                f"{self.sparse_dim} sparse and {dense} dense dimensions"
-            )
+        self.check_matrix("t")
         return self.swapaxes(0, 1) if self.ndim == 2 else self
+
+    def check_matrix(self, name: str) -> None:
+        """Refuse what has no rows and columns, or keeps some of them dense."""
+        dense = self.ndim - self.sparse_dim
+        if dense or self.sparse_dim > 2:
+            raise RuntimeError(
+                f"{name}() expects a tensor with <= 2 sparse and 0 dense dimensions, "
+                f"but got {self.sparse_dim} sparse and {dense} dense dimensions"
+            )
 
     def transpose(self, dims: tuple[int, ...]) -> SparseArray:
         """Put the dimensions in another order; sparse ones stay before dense ones."""

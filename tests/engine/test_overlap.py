@@ -46,6 +46,8 @@ WRITES = {
     "x[[0]] = 1": lambda t, x: x.__setitem__(one(t), 1.0),
     "add(out=)": lambda t, x: t.add(x, 1, out=x),
     "exp(out=)": lambda t, x: t.exp(t.ones(3, 3), out=x),
+    "shift by neighbours": lambda t, x: x[0, :-1].__ilshift__(x[0, 1:]),
+    "mask by neighbours": lambda t, x: x[0, :-1].bitwise_and_(x[0, 1:]),
     "expand of one": lambda t, x: x[:1].add_(1),
 }
 

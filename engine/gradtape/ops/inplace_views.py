@@ -84,6 +84,7 @@ def t_(self: Tensor) -> Tensor:
     """In-place version of t()."""
     check_inplace(self, mode.grad and self.requires_grad)
     if type(self._data) is SparseArray:
+        self._data.check_matrix("t_")
         self._data.rearranged(self._data.T)
         return self
     if self.dim() > 2:
