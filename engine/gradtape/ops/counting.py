@@ -13,6 +13,7 @@ from .._dtypes import DTYPE_OF
 from .._mode import mode
 from .._out_history import refusal
 from .._tensor import Tensor, wrap
+from .._type_name import type_name
 from ._arguments import as_integer, check_tensor, is_integer
 from ._into import handed_over
 from ._operand import c_name, not_implemented
@@ -25,6 +26,14 @@ _EDGES_DTYPE = (
     "torch.histogram: input tensor and bin_edges tensor should have the same dtype, "
     "but got input {wanted} and bin_edges {given} for dimension 0"
 )
+_FORMS = """\
+histogram() received an invalid combination of arguments - got (Tensor, {}), but \
+expected one of:
+ * (Tensor input, Tensor bins, *, Tensor weight = None, bool density = False, tuple of \
+Tensors out = None)
+ * (Tensor input, int bins = 100, *, tuple of floats range = None, Tensor weight = \
+None, bool density = False, tuple of Tensors out = None)
+"""
 
 
 @method(function=True)
@@ -162,6 +171,10 @@ def histogram(
             f"{list(weight.shape)}"
         )
     edged = isinstance(bins, Tensor)
+    if range is not None if edged else not is_integer(bins):
+        got = "Tensor" if edged else type_name(bins)
+        span = "" if range is None else f", range={type_name(range)}"
+        raise TypeError(_FORMS.format(got + span))
     if edged and input._data.dtype.kind in "biuc":
         raise not_implemented("histogram_cpu", input)
     given = [bins] if edged else [int(bins)]
