@@ -12,7 +12,7 @@ import gradtape
 from gradtape.autograd import gradcheck, gradgradcheck
 from gradtape.autograd.gradcheck import GradcheckError
 
-from ._sparse_programs import settle
+from ._sparse_programs import repeated, settle
 from .gradcheck_cases import both_modes, scaled, values, warm_up_forward_mode
 from .oracle import assert_same
 
@@ -87,6 +87,18 @@ SPARSE: dict[str, Callable[[Any], tuple[Any, Any]]] = {
     "rows": lambda t: (
         lambda x: x.to_dense() * 2,
         values(t, 3, 2).detach().to_sparse(1).requires_grad_(),
+    ),
+    "repeated places": lambda t: (
+        lambda x: x.to_dense(masked_grad=False).pow(2),
+        repeated(t).double().requires_grad_(),
+    ),
+    "nothing stored": lambda t: (
+        lambda x: x.to_dense(),
+        t.sparse_coo_tensor((2, 2), dtype=t.float64, requires_grad=True),
+    ),
+    "no rows": lambda t: (
+        lambda x: x.to_dense(),
+        t.zeros(2, 0, dtype=t.float64).to_sparse(1).requires_grad_(),
     ),
     "a denser gradient": lambda t: (
         hooked(t, lambda grad: grad.to_dense().to_sparse(1)),

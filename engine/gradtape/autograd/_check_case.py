@@ -95,7 +95,8 @@ def filled(value: Any) -> Any:
         return value
     sides = value.size()
     indices = ones(sides[: value.sparse_dim()], device=value.device).nonzero().t()
-    values = value.detach().to_dense().reshape(-1, *sides[value.sparse_dim() :])
+    values = value.detach().to_dense()
+    values = values.reshape(indices.size(1), *sides[value.sparse_dim() :])
     whole = sparse_coo_tensor(indices, values, sides, is_coalesced=True)
     return whole.requires_grad_(value.requires_grad)
 

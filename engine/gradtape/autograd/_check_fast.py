@@ -117,7 +117,7 @@ def unit_vector(like: Tensor, generator: Generator, real: bool) -> Tensor:
     if like.is_sparse:
         _, places = stored(like)
         vector = zeros_like(vector).index_copy(0, places, vector[places])
-    return vector / vector.norm()
+    return vector / (vector.norm() or 1)
 
 
 def _numerical(

@@ -8,6 +8,7 @@ from itertools import product
 from typing import Any
 
 from .._tensor import Tensor
+from ..ops.counting import bincount
 from ._check_case import (
     Case,
     Function,
@@ -138,10 +139,13 @@ def directional(case: Case, position: int, u: Vector, eps: float) -> list[Tensor
     """Return the slope of each output of floats along ``u`` in one input."""
     source = case.moved[position]
     memory, places = stored(source)
+    share: Any = eps
+    if source.is_sparse:  # what is stored several times moves by one step in all
+        share = eps / bincount(places)[places]
     step: Any = (
-        tuple(eps * each[places].reshape(memory.shape) for each in u)
+        tuple((share * each[places]).reshape(memory.shape) for each in u)
         if isinstance(u, tuple)
-        else eps * u[places].reshape(memory.shape)
+        else (share * u[places]).reshape(memory.shape)
     )
     slopes = _slopes(
         lambda: _copies(case.func, case.moved),
