@@ -41,6 +41,16 @@ SPARSE_PLUS_DENSE = (
     "add(sparse, dense) is not supported. Use add(dense, sparse) instead."
 )
 
+_NO_ROOM = """ on a non-empty sparse tensor is not supported.
+You could try the following options:
+1. If you need an empty sparse tensor of this size, call `x = \
+torch.sparse_coo_tensor(size)`.
+2. If you need to resize this tensor, you have the following options:
+    1. For both sparse and dense dimensions, keep the number of them constant and the \
+size of them non-shrinking, and then try the same call again.
+    2. Or, create a new sparse tensor with the correct indices and values from this \
+sparse tensor."""
+
 UFUNCS: dict[str, Any] = {}
 """By ufunc: how to compute it with sparse operands, ``rule(ufunc, *operands)``."""
 
@@ -52,7 +62,6 @@ INTO_DENSE: dict[str, Any] = {}
 
 FUNCTIONS: dict[str, Any] = {}
 """By NumPy function: the same, ``rule(*args, **options)``."""
-
 
 KEEP_ZERO = {
     *("erf", "erfinv", "isneginf", "isposinf", "log1p", "nan_to_num"),
@@ -114,11 +123,11 @@ class SparseArray(SparseParts, NDArrayOperatorsMixin):
                 "dense dimensions are supported."
             )
         dense = (0, *(d - count + 1 for d in order[count:]))
-        return SparseArray(
-            self.indices[order[:count]],
-            self.values.transpose(dense),
-            tuple(self.shape[d] for d in order),
-        )
+        shape = tuple(self.shape[d] for d in order)
+        indices = self.indices[order[:count]]
+        found = SparseArray(indices, self.values.transpose(dense), shape)
+        found.coalesced = not indices.shape[1]  # one element has to be sorted, too
+        return found
 
     def taken(self, places: Any, dim: int) -> SparseArray:
         """Return some positions of a dimension, in the order of ``places``."""
@@ -141,6 +150,16 @@ class SparseArray(SparseParts, NDArrayOperatorsMixin):
         """Become another array, of another shape."""
         self.indices, self.values = other.indices, other.values
         self.shape, self.coalesced = other.shape, other.coalesced
+
+    def resize(self, shape: tuple[int, ...], sparse_dim: int) -> None:
+        """Take another size; the values in memory stay, new ones are zero."""
+        count = self.indices.shape[1]
+        values = np.zeros((count, *shape[sparse_dim:]), self.dtype)
+        indices = self.indices if count else np.empty((sparse_dim, 0), np.int64)
+        self.check_room(sparse_dim, shape)
+        if count:
+            values.flat[: self.values.size] = self.values.flat
+        self.rearranged(SparseArray(indices, values, shape, self.coalesced))
 
     # ---- arithmetic ----------------------------------------------------------------
 
@@ -172,7 +191,27 @@ class SparseArray(SparseParts, NDArrayOperatorsMixin):
     def _adopt(self, other: SparseArray) -> None:
         self.indices = other.indices
         self.values = other.values.astype(self.values.dtype, copy=False)
-        self.coalesced = other.coalesced
+        self.shape, self.coalesced = other.shape, other.coalesced
+
+    def check_room(self, sparse_dim: int, shape: tuple[int, ...]) -> None:
+        """Refuse to take a smaller size, or one of other dimensions, with elements."""
+        if not self.indices.shape[1]:
+            return
+        mine = self.sparse_dim
+        for kind, one, two in (
+            ("sparse", self.shape[:mine], shape[:sparse_dim]),
+            ("dense", self.shape[mine:], shape[sparse_dim:]),
+        ):
+            if len(one) != len(two):
+                counts = f"from {len(one)} to {len(two)}"
+                raise RuntimeError(
+                    f"changing the number of {kind} dimensions ({counts}){_NO_ROOM}"
+                )
+            if any(n > m for n, m in zip(one, two, strict=True)):
+                sizes = f"from {list(one)} to {list(two)}"
+                raise RuntimeError(
+                    f"shrinking the size of {kind} dimensions ({sizes}){_NO_ROOM}"
+                )
 
     def __array__(self, *_: Any, **__: Any) -> Any:
         raise TypeError(
@@ -196,19 +235,13 @@ class SparseArray(SparseParts, NDArrayOperatorsMixin):
         if any(i != slice(None) for i in at[:-1]) or not isinstance(at[-1], int):
             raise refused("slice.Tensor")
         dim = len(at) - 1
+        shape = (*self.shape[:dim], *self.shape[dim + 1 :])
         if dim >= self.sparse_dim:
             inner = (slice(None),) * (dim - self.sparse_dim + 1)
-            values = self.values[(*inner, at[-1])]
-            return SparseArray(
-                self.indices,
-                values,
-                (*self.shape[:dim], *self.shape[dim + 1 :]),
-                self.coalesced,
-            )
+            return SparseArray(self.indices, self.values[(*inner, at[-1])], shape)
         kept = self.indices[dim] == at[-1] % self.shape[dim]
         rest = np.delete(self.indices, dim, 0)[:, kept]
-        shape = (*self.shape[:dim], *self.shape[dim + 1 :])
-        found = SparseArray(rest, self.values[kept], shape, self.coalesced)
+        found = SparseArray(rest, self.values[kept], shape)
         return found if found.sparse_dim else found.todense()
 
     def __getattr__(self, name: str) -> Any:

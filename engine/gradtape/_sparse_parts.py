@@ -80,8 +80,10 @@ class SparseParts:
 
     def with_values(self, values: Any, coalesced: bool | None = None) -> Self:
         """Return an array with other values at the same places."""
-        known = self.coalesced if coalesced is None else coalesced
-        return type(self)(self.indices, values, self.shape, known)
+        found = type(self)(self.indices, values, self.shape, bool(coalesced))
+        if coalesced is None:
+            found.coalesced = self.coalesced
+        return found
 
     def copy(self, order: str = "K") -> Self:
         """Return a copy with memory of its own."""
@@ -89,9 +91,18 @@ class SparseParts:
         found.indices = self.indices.copy()
         return found
 
+    def item(self) -> Any:
+        """Return the only element as a Python number."""
+        return self.values.sum().item()
+
     def astype(self, dtype: Any, copy: bool = True, **_: Any) -> Self:
         """Return the same with values of another dtype."""
         return self.with_values(self.values.astype(dtype, copy=copy))
+
+    @property
+    def real(self) -> Self:
+        """The real parts."""
+        return self.with_values(self.values.real)
 
     def conjugate(self) -> Self:
         """Return the complex conjugate."""

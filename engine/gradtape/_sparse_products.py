@@ -1,4 +1,4 @@
-"""Sparse arrays times others place by place, over dimensions that broadcast."""
+"""Sparse arrays times others: place by place, and batches of matrices."""
 
 from __future__ import annotations
 
@@ -50,16 +50,45 @@ def _is_number(value: Any) -> bool:
 
 def _intersection(x: SparseArray, y: SparseArray) -> SparseArray:
     """Multiply two sparse arrays: what is left is where both have elements."""
-    if not y.ndim:
-        return product(np.multiply, x, y.todense())
-    if not x.ndim:
-        return product(np.multiply, y, x.todense())
-    if x.shape != y.shape:
+    for one, other in sorted(((y, x), (x, y)), key=lambda pair: len(pair[0].values)):
+        if not one.ndim:
+            return product(np.multiply, other, one.todense())
+    count = x.sparse_dim
+    places, others = x.shape[:count], y.shape[:count]
+    if (x.ndim, count, places) != (y.ndim, y.sparse_dim, others):
         raise RuntimeError(_ANOTHER_SHAPE)
     factors = y.todense()[x.places]
+    if not count:  # what is stored has no coordinates
+        factors = np.broadcast_to(factors, (len(x.values), *factors.shape))
     kept = (factors != 0).any(tuple(range(1, factors.ndim)))
     values = x.values[kept] * factors[kept]
-    return SparseArray(x.indices[:, kept], values, x.shape)
+    return SparseArray(x.indices[:, kept], values, (*places, *values.shape[1:]))
+
+
+def matrices(x: Any, y: Any) -> Any:
+    """Multiply sparse matrices (b, n, m) pairwise with dense ones (b, m, p)."""
+    if isinstance(y, SparseArray):
+        raise RuntimeError("bmm_sparse: Tensor 'mat2' must be dense")
+    dense = x.ndim - x.sparse_dim
+    for kind, count, wanted in (("dense", dense, 0), ("sparse", x.sparse_dim, 3)):
+        if count != wanted:
+            raise RuntimeError(
+                f"bmm_sparse: Tensor 'self' must have {wanted} {kind} dims, but has "
+                f"{count}"
+            )
+    if y.ndim != 3:
+        raise RuntimeError(
+            f"bmm_sparse: Tensor 'mat2' must have 3 dims, but has {y.ndim}"
+        )
+    for mine, theirs in ((0, 0), (2, 1)):
+        if x.shape[mine] != y.shape[theirs]:
+            raise RuntimeError(
+                f"bmm_sparse: 'self.size({mine})' and 'mat2.size({theirs})' must match"
+            )
+    batch, rows, columns = x.places
+    found = np.zeros((*x.shape[:2], y.shape[2]), np.result_type(x.dtype, y.dtype))
+    np.add.at(found, (batch, rows), x.values[:, None] * y[batch, columns])
+    return found
 
 
 def broadcast(array: SparseArray, shape: tuple[int, ...]) -> SparseArray:

@@ -149,6 +149,7 @@ def _joined(arrays: Any, axis: int = 0, **_: Any) -> SparseArray:
                 f"position {position}."
             )
     dim = axis % arrays[0].ndim
+    _check_alike(arrays, dim)
     if dim >= arrays[0].sparse_dim:
         return _joined_inside(arrays, dim)
     shape, moved, start = list(arrays[0].shape), [], 0
@@ -160,6 +161,26 @@ def _joined(arrays: Any, axis: int = 0, **_: Any) -> SparseArray:
     shape[dim] = start
     values = np.concatenate([a.values for a in arrays])
     return SparseArray(np.concatenate(moved, 1), values, tuple(shape))
+
+
+def _check_alike(arrays: Any, dim: int) -> None:
+    first = arrays[0]
+    kinds, shape = (first.sparse_dim, first.ndim - first.sparse_dim), list(first.shape)
+    for position, each in enumerate(arrays):
+        fits = [*each.shape[:dim], *shape[dim : dim + 1], *each.shape[dim + 1 :]]
+        if fits != shape:
+            raise RuntimeError(
+                f"All tensors must have the same shape: {shape} (except in "
+                f"the concatenating dimension), but found shape: {list(each.shape)} at "
+                f"position {position}."
+            )
+        found = each.sparse_dim, each.ndim - each.sparse_dim
+        if found != kinds:
+            raise RuntimeError(
+                "All tensors must have the same sparse_dim and dense_dim: "
+                f"{kinds[0]}, {kinds[1]}, but tensor at position {position} has "
+                f"{found[0]}, {found[1]}."
+            )
 
 
 def _joined_inside(arrays: Any, dim: int) -> SparseArray:
@@ -236,5 +257,6 @@ FUNCTIONS.update(
         "matmul": lambda x, y: _matmul(np.matmul, x, y),
         "stack": _stacked,
         "sum": _total,
+        "zeros_like": lambda x, *_, **__: x.emptied(),
     }
 )

@@ -105,6 +105,10 @@ def assert_close(ours: Any, theirs: Any, rtol: float, where: str) -> None:
         assert len(ours) == len(theirs), text
         for index, (a, b) in enumerate(zip(ours, theirs, strict=True)):
             assert_close(a, b, rtol, f"{where}[{index}]")
+    elif isinstance(ours, complex):
+        for part in ("real", "imag"):
+            mine, yours = getattr(ours, part), getattr(theirs, part)
+            assert_close(mine, yours, rtol, f"{where}.{part}")
     elif isinstance(ours, float):
         same = math.isclose(ours, theirs, rel_tol=rtol, abs_tol=1e-7) or (
             math.isnan(ours) and math.isnan(theirs)

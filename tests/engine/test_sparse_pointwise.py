@@ -51,3 +51,16 @@ def test_values_are_written_in_place(name: str):
 @pytest.mark.parametrize("line", OTHERS.strip().splitlines())
 def test_what_else_sparse_tensors_answer(line: str):
     check_line(line, SETUP)
+
+
+SLOPES = ["abs", "ceil", "floor", "log1p", "relu", "round", "sign", "trunc"]
+
+
+@pytest.mark.parametrize("given", ["x", "twice", "wide"])
+@pytest.mark.parametrize("name", SLOPES)
+def test_slopes_are_those_of_the_values(name: str, given: str):
+    check_line(
+        f"z = {given}.requires_grad_(); y = t.{name}(z).to_dense(); y.sum().abs()"
+        ".backward(); [type(y.grad_fn).__name__, z.grad.layout, z.grad.to_dense()]",
+        SETUP,
+    )

@@ -10,6 +10,7 @@ from .._define import Array, op, pointwise
 from .._dtypes import DTYPE_OF
 from .._inplace import inplace
 from .._node_layout import LARGE
+from .._sparse import SparseArray
 from ._blocks import compiled_as, in_blocks, want_blocks
 from ._once import rounded_once
 from ._operand import HIDDEN, POINTWISE, kind_of
@@ -32,6 +33,9 @@ def threshold_backward(
     xp: Any, grad_output: Array, self: Array, threshold: float
 ) -> Any:
     """Let a gradient pass where ``self`` is above the threshold, or NaN."""
+    if type(grad_output) is SparseArray:
+        passed, self = grad_output.values, self.values_at(grad_output.indices)
+        return grad_output.with_values(keep(xp, ~(self <= threshold), passed))
     return keep(xp, ~(self <= threshold), grad_output)
 
 

@@ -7,6 +7,7 @@ from typing import Any
 from .._define import OPS, Array, Operand, method, op, pointwise, public
 from .._fast import Option
 from .._inplace import inplace
+from .._sparse import SparseArray
 from .._tensor import Tensor
 from ._arguments import check_tensor
 from ._operand import (
@@ -267,6 +268,13 @@ def _sgn_backward(F: Any, grad: Any, self: Any, result: Any) -> Any:
 )
 def sgn(xp: Any, self: Array) -> Any:
     """Return the sign, or the direction of a complex number."""
+    if type(self) is SparseArray:  # in a derivative
+        once = self.coalesce()
+        return once.with_values(_direction(xp, once.values))
+    return _direction(xp, self)
+
+
+def _direction(xp: Any, self: Any) -> Any:
     if self.dtype.kind != "c":
         return sign_of(xp, self)
     size = xp.abs(self)

@@ -2,15 +2,22 @@
 
 from __future__ import annotations
 
+import warnings
 from math import log as _log
 from math import nan
 from typing import Any
 
 from .._define import Array, op, pointwise
 from .._inplace import inplace
+from .._site import user_stacklevel
+from .._sparse import SparseArray
 from ._operand import POINTWISE, leaves_out
 from ._over_gradient import times
 
+_DENSE_SLOPE = (
+    "log1p_backward: received self with sparse layout, but backward requires "
+    "materialization of a dense tensor with this shape"
+)
 LN2, LN10 = _log(2.0), _log(10.0)
 
 # ---- roots ----
@@ -92,10 +99,21 @@ def _log1p(xp: Any, self: Any) -> Any:
     return size + 1j * xp.arctan2(y, x + 1)
 
 
+def _log1p_backward(F: Any, grad: Any, self: Any) -> Any:
+    if F.raw and type(self) is SparseArray:
+        self = self.todense()
+    elif not F.raw and self.is_sparse:
+        self = self.to_dense()
+    else:
+        return grad / F.conj(self + 1)
+    warnings.warn(_DENSE_SLOPE, UserWarning, stacklevel=user_stacklevel())
+    return grad * F.reciprocal(F.conj(self + 1))
+
+
 log1p = pointwise(
     "log1p",
     _log1p,
-    {"self": lambda F, grad, self: grad / F.conj(self + 1)},
+    {"self": _log1p_backward},
     promotion="float",
     node="Log1PBackward0",
 )

@@ -128,6 +128,9 @@ def _check_cat(tensors: list[Tensor], dim: int) -> None:
                 f"zero-dimensional tensor (at position {position}) cannot be "
                 "concatenated"
             )
+    if type(tensors[0]._data) is SparseArray:  # whose kernel says what does not fit
+        wrap_dim(dim, tensors[0].dim())
+        return
     shapes = [t._data.shape for t in tensors]
     first = next((s for s in shapes if s != (0,)), None)
     if first is None:  # any dimension will do, of old habit

@@ -26,6 +26,7 @@ from .._dtypes import (
 from .._dtypes import dtype as DType
 from .._errors import legacy_type_name
 from .._override import DisableTorchFunctionSubclass
+from .._size import Size
 from .._tensor import Tensor
 from .._type_name import type_name
 from .._typed_storage import TypedStorage
@@ -36,6 +37,7 @@ from .build import array_from
 from .convert import cast
 from .create import empty
 from .order import _alias
+from .sparse_new import sparse_new
 from .subclasses import retyped
 
 _OPTIONS = (
@@ -92,7 +94,7 @@ def _over_storage(storage: Any, kind: DType) -> Tensor:
     return empty(0, dtype=kind).set_(storage)
 
 
-def _check_device(named: dict[str, Any]) -> None:
+def check_device(named: dict[str, Any]) -> None:
     """Refuse a device that old constructors do not know, and forget the host."""
     given = named.pop("device", None)
     if given is not None and Device(given).type != "cpu":
@@ -108,7 +110,7 @@ def _new_tensor(cls: type[Tensor], *given: Any, **named: Any) -> Tensor:
             "Legacy tensor constructor of the form torch.Tensor(tensor, device=device) "
             "is not supported.  Use torch.tensor(...) or torch.as_tensor(...) instead."
         )
-    _check_device(named)
+    check_device(named)
     found = legacy_new(given or tuple(named.values()), get_default_dtype())
     return found if cls is Tensor else retyped(found, cls)
 
@@ -122,14 +124,15 @@ def new(self: Tensor, *given: Any, size: Any = None, device: Any = None) -> Tens
 
     Raises TypeError for a tensor of another dtype.
     """
-    _check_device({"device": device})
+    check_device({"device": device})
     if device is not None and given and isinstance(given[0], Tensor):
         raise RuntimeError(
             "Legacy tensor new of the form tensor.new(tensor, device=device) is not "
             "supported.  Use torch.as_tensor(...) instead."
         )
     if self.is_sparse:
-        return _sparse_new(self, given if size is None else (size,))
+        sizes_given = {} if size is None else {"size": Size(size)}
+        return sparse_new("SparseTensor.new", given, sizes_given, self.dtype)[0]
     if size is not None:
         return empty(sizes(size, "new"), dtype=self.dtype)
     if len(given) == 1 and isinstance(given[0], Tensor):
@@ -138,14 +141,6 @@ def new(self: Tensor, *given: Any, size: Any = None, device: Any = None) -> Tens
             told = [_OPTIONS.format(CPP_TYPE[each]) for each in (wanted, found)]
             raise TypeError("expected {} (got {})".format(*told))
     return legacy_new(given, self.dtype)
-
-
-def _sparse_new(self: Tensor, given: tuple[Any, ...]) -> Tensor:
-    """Make a sparse tensor of coordinates and values, or one of a size, all zero."""
-    if given and isinstance(given[0], Tensor):
-        return FUNCTIONS["sparse_coo_tensor"](*given, dtype=self.dtype)
-    shape = sizes(given[0] if len(given) == 1 else given or (0,), "new")
-    return empty(shape, dtype=self.dtype, layout=self.layout)
 
 
 class LegacyType(type):
@@ -166,11 +161,11 @@ class LegacyType(type):
         return (
             isinstance(instance, Tensor)
             and instance.dtype is cls.dtype
-            and not instance.is_cuda
+            and not (instance.is_cuda or instance.is_sparse)
         )
 
     def __call__(cls, *given: Any, **named: Any) -> Tensor:
-        _check_device(named)
+        check_device(named)
         return legacy_new(given, cls.dtype)
 
     def converted(cls, tensor: Tensor) -> Tensor:

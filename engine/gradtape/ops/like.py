@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+
 from .._define import Array, method, op, public
 from .._determinism import unwritten
 from .._dtypes import DTYPE_OF, parse_dtype
 from .._mode import mode
 from .._override import of_class
-from .._sparse import SparseArray
+from .._sparse import SparseArray, refused
 from .._tensor import Tensor
 from ._arguments import check_tensor
 from ._memory_formats import array_in, checked_format
@@ -23,8 +25,31 @@ Sizes = tuple[int, ...]
 # ---- of the shape of another tensor ----
 
 
+def model_of(source: Tensor, layout: Any, order: Any) -> Any:
+    """Return an array of a tensor's shape and dtype, in a layout unless it is None.
+
+    Raises RuntimeError for a memory format of what is not strided.
+    """
+    if layout is order is None:
+        return source._data
+    wanted = source.layout if layout is None else layout
+    if wanted is sparse_coo and order is not None:
+        raise RuntimeError("memory format option is only supported by strided tensors")
+    if wanted is source.layout:
+        return source._data
+    if wanted is sparse_coo:
+        raise refused("empty_strided")
+    return np.empty(source._data.shape, source._data.dtype)
+
+
 def new_like(
-    input: Any, function: str, dtype: Any, device: Any, fill: Any, order: Any = None
+    input: Any,
+    function: str,
+    dtype: Any,
+    device: Any,
+    layout: Any,
+    fill: Any,
+    order: Any = None,
 ) -> Any:
     """Return an array like a tensor's, filled with a value unless it is None.
 
@@ -35,7 +60,8 @@ def new_like(
         source.refuse(function)  # it still waits for its shape
     kind = None if dtype is None else parse_dtype(dtype, function)
     xp = module_on(source.device if device is None else device)
-    array = array_in(xp, source._data, checked_format(order, function), kind)
+    model = model_of(source, layout, order)
+    array = array_in(xp, model, checked_format(order, function), kind)
     if fill is not None:
         mode.run(array.fill, in_range(fill, DTYPE_OF[array.dtype]))
     return array
@@ -70,7 +96,7 @@ def zeros_like(
     memory_format: Any = None,
 ) -> Tensor:
     """Return zeros of the tensor's shape, dtype and device."""
-    if layout is not None and layout is not input.layout:
+    if layout is sparse_coo and layout is not input.layout:
         return zeros(
             input.shape,
             dtype=dtype or input.dtype,
@@ -78,7 +104,7 @@ def zeros_like(
             device=device or input.device,
             requires_grad=requires_grad,
         )
-    found = new_like(input, "zeros_like", dtype, device, 0, memory_format)
+    found = new_like(input, "zeros_like", dtype, device, layout, 0, memory_format)
     return of_class(input, made(found, requires_grad))
 
 
@@ -93,7 +119,7 @@ def ones_like(
     memory_format: Any = None,
 ) -> Tensor:
     """Return ones of the tensor's shape, dtype and device."""
-    found = new_like(input, "ones_like", dtype, device, 1, memory_format)
+    found = new_like(input, "ones_like", dtype, device, layout, 1, memory_format)
     return of_class(input, made(found, requires_grad))
 
 
@@ -108,17 +134,7 @@ def empty_like(
     memory_format: Any = None,
 ) -> Tensor:
     """Return a tensor without values, of the tensor's shape, dtype and device."""
-    if memory_format is not None and type(input._data) is SparseArray:
-        raise RuntimeError("memory format option is only supported by strided tensors")
-    if layout is not None and layout is not input.layout:
-        return zeros_like(
-            input,
-            dtype=dtype,
-            layout=layout,
-            device=device,
-            requires_grad=requires_grad,
-        )
-    found = new_like(input, "empty_like", dtype, device, None, memory_format)
+    found = new_like(input, "empty_like", dtype, device, layout, None, memory_format)
     return of_class(input, made(unwritten(found), requires_grad))
 
 
@@ -135,7 +151,7 @@ def full_like(
 ) -> Tensor:
     """Return a tensor of the tensor's shape and dtype, filled with one number."""
     value = fill_value.item() if isinstance(fill_value, Tensor) else fill_value
-    found = new_like(input, "full_like", dtype, device, value, memory_format)
+    found = new_like(input, "full_like", dtype, device, layout, value, memory_format)
     return of_class(input, made(found, requires_grad))
 
 

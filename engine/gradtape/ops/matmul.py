@@ -12,6 +12,8 @@ from .._define import FUNCTIONS, Array, op
 from .._dtypes import CPP_TYPE, DTYPE_OF
 from .._errors import legacy_type_name
 from .._inplace import inplace
+from .._sparse import SparseArray
+from .._sparse_products import matrices
 from ._faint import multiply
 from ._into import SAME_DTYPE
 from ._product import (
@@ -241,6 +243,8 @@ def _batch_adjoint(F: Any, matrices: Any) -> Any:
 )
 def bmm(xp: Any, self: Array, mat2: Array) -> Any:
     """Multiply matrices pairwise: (b, n, m) with (b, m, p) gives (b, n, p)."""
+    if SparseArray in (type(self), type(mat2)):
+        return matrices(self, mat2)
     check_batches(self, mat2)
     return product(xp, self, mat2, "bmm")
 

@@ -90,6 +90,9 @@ def _check_room(size: Sizes, itemsize: int) -> None:
 @method()
 def resize_as_(self: Tensor, other: Tensor, *, memory_format: Any = None) -> Tensor:
     """Give the tensor the size of another, and with ``preserve_format`` its order."""
+    if self.is_sparse and other.is_sparse:
+        parts = other.sparse_dim(), other.dense_dim()
+        return self.sparse_resize_(other.shape, *parts)
     if memory_format is preserve_format:
         memory_format = suggested(other._data.shape, other.stride())
     return resize_(self, other._data.shape, memory_format=memory_format)

@@ -15,7 +15,7 @@ from .._dtypes import int64
 from .._mode import mode, no_grad
 from .._storage import Storage, inference_storage, sharing
 from .._strided import Geometry, geometry_of
-from .._tensor import Tensor, view_info, wrap_shared
+from .._tensor import Tensor, view_info, wrap, wrap_shared
 from .._type_name import type_name
 from . import _geometry as at
 from ._arguments import as_integer, check_tensor, is_integer, sizes, wrap_dim
@@ -193,6 +193,9 @@ def _unbind(input: Tensor, dim: int = 0) -> tuple[Tensor, ...]:
     if not where.size:
         raise IndexError(f"Dimension specified as {d} but tensor has no dimensions")
     count = range(where.size[d])
+    if input.is_sparse:
+        rows = tuple(wrap(input._data[(*[slice(None)] * d, i)]) for i in count)
+        return recorded(OPS["unbind"], input, rows, (dim,))
     views = look_at_parts(input, d, [(i, i) for i in count], "multi_output")
     if views is None:
         views = tuple(

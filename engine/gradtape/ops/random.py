@@ -23,6 +23,7 @@ from ._arguments import as_integer, check_tensor, float_dtype, sizes
 from ._memory_formats import array_in, checked_format
 from ._place import check_out, deliver, made, module_on
 from .create import checked_size
+from .like import model_of
 
 Generator.wrap_state = wrap  # type: ignore[assignment] - states are tensors here
 
@@ -201,12 +202,14 @@ def randperm(
     return deliver(on_device(array, device), out, requires_grad, name="randperm")
 
 
-def _like(input: Any, function: str, dtype: Any, device: Any, order: Any) -> Any:
+def _like(
+    input: Any, function: str, dtype: Any, device: Any, layout: Any, order: Any
+) -> Any:
     source = check_tensor(input, function)
     if type(source) is not Tensor and hasattr(source, "refuse"):
         source.refuse(function)  # it still waits for its shape
     kind = None if dtype is None else parse_dtype(dtype, function)
-    host = host_like(source._data)
+    host = host_like(model_of(source, layout, order))
     array = array_in(np, host, checked_format(order, function), kind)
     return array, source.device if device is None else device
 
@@ -223,7 +226,7 @@ def rand_like(
     memory_format: Any = None,
 ) -> Tensor:
     """Return uniform numbers in [0, 1) in the tensor's shape and dtype."""
-    array, where = _like(input, "rand_like", dtype, device, memory_format)
+    array, where = _like(input, "rand_like", dtype, device, layout, memory_format)
     return made(
         on_device(fill.uniform_(array, 0.0, 1.0, generator), where), requires_grad
     )
@@ -241,7 +244,7 @@ def randn_like(
     memory_format: Any = None,
 ) -> Tensor:
     """Return standard normal numbers in the tensor's shape and dtype."""
-    array, where = _like(input, "randn_like", dtype, device, memory_format)
+    array, where = _like(input, "randn_like", dtype, device, layout, memory_format)
     return made(
         on_device(fill.normal_(array, 0.0, 1.0, generator), where), requires_grad
     )
@@ -261,7 +264,7 @@ def randint_like(
     memory_format: Any = None,
 ) -> Tensor:
     """Return uniform integers in [low, high) in the tensor's shape and dtype."""
-    array, where = _like(input, "randint_like", dtype, device, memory_format)
+    array, where = _like(input, "randint_like", dtype, device, layout, memory_format)
     first, last, _ = _bounds_and_size(list(given), low, high, (), "randint_like")
     return made(
         on_device(integers.random_(array, first, last, generator), where),

@@ -263,6 +263,34 @@ def dense_dim(self: Tensor) -> int:
 
 
 @method()
+def sparse_resize_(self: Tensor, size: Any, sparse_dim: int, dense_dim: int) -> Tensor:
+    """Give a sparse tensor another size, in place; what it has stays where it is.
+
+    Raises RuntimeError where a dimension would shrink or change its kind.
+    """
+    if not is_sparse(self):
+        raise refused("sparse_resize_", "CPU")
+    if len(size) != sparse_dim + dense_dim:
+        raise RuntimeError(
+            "'len(size) == sparse_dim + dense_dim' is not satisfied: len(size) = "
+            f"{len(size)}, sparse_dim = {sparse_dim}, dense_dim = {dense_dim}"
+        )
+    self._data.resize(tuple(size), sparse_dim)
+    return self
+
+
+@method()
+def sparse_resize_and_clear_(
+    self: Tensor, size: Any, sparse_dim: int, dense_dim: int
+) -> Tensor:
+    """Give a sparse tensor another size, in place, and no elements."""
+    if not is_sparse(self):
+        raise refused("sparse_resize_and_clear_", "CPU")
+    self._data.fill(0)
+    return sparse_resize_(self, size, sparse_dim, dense_dim)
+
+
+@method()
 def sparse_mask(self: Tensor, mask: Tensor) -> Tensor:
     """Return the elements at the places of the sparse tensor ``mask``."""
     if not isinstance(mask, Tensor):  # pyright: ignore[reportUnnecessaryIsInstance]

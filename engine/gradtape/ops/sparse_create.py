@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+
 from .._define import public
 from .._dtypes import int64, parse_dtype
 from .._errors import NEW_LEAF_DTYPE
+from .._sparse import SparseArray
 from .._tensor import Tensor, wrap
 from .build import as_tensor
 from .create import empty
@@ -14,6 +17,9 @@ from .formats import sparse_coo
 from .sparse import _sparse_coo
 from .sparse_invariants import check_sparse_tensor_invariants
 
+_NOT_COALESCED = (
+    "cannot set is_coalesced to true if indices correspond to uncoalesced COO tensor"
+)
 _SIGNATURES = (
     "sparse_coo_tensor() received an invalid combination of arguments - got (), but "
     "expected one of:\n"
@@ -56,9 +62,8 @@ def sparse_coo_tensor(
     if values is None:
         found = _empty(indices if size is None else size, dtype)
     else:
-        found = _filled(indices, values, size, dtype, device, check_invariants)
-        if is_coalesced:
-            found._data.coalesced = True
+        checked, once = check_invariants, bool(is_coalesced)
+        found = _filled(indices, values, size, dtype, device, checked, once)
     if not requires_grad:
         return found
     if found.dtype.numpy.kind not in "fcV":
@@ -71,7 +76,13 @@ def _empty(size: Any, dtype: Any) -> Tensor:
 
 
 def _filled(
-    indices: Any, values: Any, size: Any, dtype: Any, device: Any, check: bool | None
+    indices: Any,
+    values: Any,
+    size: Any,
+    dtype: Any,
+    device: Any,
+    check: bool | None,
+    coalesced: bool,
 ) -> Tensor:
     places = as_tensor(indices, device=device).long()
     kind = None if dtype is None else parse_dtype(dtype, "sparse_coo_tensor")
@@ -99,7 +110,10 @@ def _filled(
         raise RuntimeError("numel: integer multiplication overflow")
     if check_sparse_tensor_invariants.is_enabled() if check is None else check:
         check_range(rows, shape)
-    return _sparse_coo(kept, wrap(rows), shape, False)
+        found = SparseArray(rows, kept._data, shape)
+        if coalesced and (np.diff(found.row_major_places()) <= 0).any():
+            raise RuntimeError(_NOT_COALESCED)
+    return _sparse_coo(kept, wrap(rows), shape, coalesced)
 
 
 def check_parts(rows: Any, values: Tensor, shape: tuple[int, ...]) -> None:

@@ -75,6 +75,13 @@ def mm(mat1: Tensor, mat2: Tensor) -> Tensor:
             [4.]])
     """
     _check(mat1, mat2)
+    if mat1.dtype is not mat2.dtype:
+        mine, theirs = mat1.dtype.cpp_name, mat2.dtype.cpp_name
+        raise RuntimeError(
+            f"mat1 dtype {mine} does not match mat2 dtype {theirs}"
+            if is_sparse(mat1) and is_sparse(mat2)
+            else f"expected scalar type {mine} but found {theirs}"
+        )
     if is_sparse(mat1) and is_sparse(mat2):
         dense = _sparse_mm(mat1, mat2.to_dense())
         return dense.to_sparse()

@@ -17,6 +17,7 @@ from .._overlap import (
     meets_cells_twice,
     warn_shared,
 )
+from .._sparse import SparseArray
 from .._tensor import Tensor
 from .._tensor import wrap as wrap_array
 from .._views import check_inplace
@@ -91,7 +92,11 @@ def copy_(self: Tensor, src: Any, non_blocking: bool = False) -> Tensor:
     if src is not self:
         check_overlap(self)
         check_partial_overlap(OPS["copy"], self, (self, src))
-    check_broadcast(self, src)
+    if SparseArray in (type(self._data), type(src._data)):
+        _refuse_other_layout(self, src)
+        self._data.check_room(src._data.sparse_dim, src._data.shape)
+    else:
+        check_broadcast(self, src)
     values = value_for(self, src)
 
     if src.dim() and meets_cells_twice(self._data):

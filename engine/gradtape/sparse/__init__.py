@@ -10,3 +10,6 @@ from ..ops.sparse_math import log_softmax as log_softmax
 from ..ops.sparse_math import mm as mm
 from ..ops.sparse_math import softmax as softmax
 from ..ops.sparse_math import sum as sum
+from ._tensor_types import TENSOR_TYPES as _TENSOR_TYPES
+
+globals().update(_TENSOR_TYPES)
