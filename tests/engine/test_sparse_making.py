@@ -97,6 +97,7 @@ t.sparse.mm(s, s.t().double())
 t.sparse.mm(s, d.t().double())
 [float(t.tensor([3.0]).to_sparse()), t.tensor(2.0).to_sparse().item()]
 h.clone().sparse_resize_((2, 5), 1, 1).to_dense().flatten()[:6]
+t.sparse_coo_tensor([[0, 0]], [-1.0, 1.0], (1,)).is_nonzero()
 t.bmm(batch, t.ones(2, 4, 2))
 t.bmm(batch, t.ones(2, 4, 2), out=t.empty(2, 3, 2))
 t.bmm(batch, batch)

@@ -131,7 +131,7 @@ def _truth(self: Tensor) -> bool:
     if self.is_meta:
         raise RuntimeError(NO_ITEM)
     if type(self._data) is SparseArray:
-        return self._data.any()
+        return bool(self._data.item())
     return bool(self._data.reshape(-1)[0] != 0)
 
 
