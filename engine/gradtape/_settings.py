@@ -152,6 +152,8 @@ def set_default_tensor_type(t: Any) -> None:
     kind: Any = BY_FULL_NAME.get(t) if isinstance(t, str) else t
     if kind is None:
         raise TypeError(f"invalid type object: {t}")
+    if kind.__module__ == "torch.sparse":
+        raise TypeError("only dense types are supported as the default type")
     if not kind.dtype.is_floating_point:
         raise TypeError("only floating-point types are supported as the default type")
     if kind not in BY_FULL_NAME.values() or "cuda" in repr(kind):

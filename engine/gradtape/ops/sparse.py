@@ -11,6 +11,7 @@ from .._operands import argument_error
 from .._sparse import SparseArray, refused
 from .._sparse_rules import from_dense
 from .._tensor import Tensor, wrap
+from .._views import check_inplace
 from ._operand import HIDDEN
 from .formats import sparse_coo, strided
 
@@ -270,6 +271,7 @@ def sparse_resize_(self: Tensor, size: Any, sparse_dim: int, dense_dim: int) -> 
     """
     if not is_sparse(self):
         raise refused("sparse_resize_", "CPU")
+    check_inplace(self, self.requires_grad)
     if len(size) != sparse_dim + dense_dim:
         raise RuntimeError(
             "'len(size) == sparse_dim + dense_dim' is not satisfied: len(size) = "
@@ -286,6 +288,7 @@ def sparse_resize_and_clear_(
     """Give a sparse tensor another size, in place, and no elements."""
     if not is_sparse(self):
         raise refused("sparse_resize_and_clear_", "CPU")
+    check_inplace(self, self.requires_grad)
     self._data.fill(0)
     return sparse_resize_(self, size, sparse_dim, dense_dim)
 
