@@ -95,7 +95,9 @@ class SparseArray(SparseParts, NDArrayOperatorsMixin):
             )
         order = list(range(self.ndim))
         order[first], order[second] = order[second], order[first]
-        return self.transpose(tuple(order))
+        found = self.transpose(tuple(order))
+        found.coalesced = not found.indices.shape[1]  # nothing needs no sorting
+        return found
 
     @property
     def T(self) -> SparseArray:  # noqa: N802 - NumPy's name
@@ -126,7 +128,7 @@ class SparseArray(SparseParts, NDArrayOperatorsMixin):
         shape = tuple(self.shape[d] for d in order)
         indices = self.indices[order[:count]]
         found = SparseArray(indices, self.values.transpose(dense), shape)
-        found.coalesced = not indices.shape[1]  # one element has to be sorted, too
+        found.coalesced = self.coalesced and not any(dims[:1])  # as PyTorch has it
         return found
 
     def taken(self, places: Any, dim: int) -> SparseArray:
