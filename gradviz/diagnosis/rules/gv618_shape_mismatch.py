@@ -37,6 +37,7 @@ from gradviz.program.events import Call
 from gradviz.program.history import History
 from gradviz.program.values import Value
 
+_ROWS = "Expected input batch_size"
 _SENTENCES = (
     "shapes cannot be multiplied",
     "must match the size of tensor",
@@ -46,7 +47,7 @@ _SENTENCES = (
     "Sizes of tensors must match",
     "expected input[",
     "to have the same",
-    "Expected input batch_size",
+    _ROWS,
     "doesn't match the broadcast shape",
 )
 
@@ -60,6 +61,7 @@ def _check(history: History) -> Iterator[Hit]:
 def _hit(history: History, call: Call) -> Hit:
     operands = list(call.inputs)
     layer = next((each for each in operands if each.is_parameter), None)
+    lost = _rows_lost(history, call) if _ROWS in (call.error or "") else None
     culprit = call.site if layer is None else origin(history, layer, "shape")
     listed = ", ".join(
         f"{history.name(each, f'operand {place}')} is {shape_text(each)} since "
@@ -67,8 +69,17 @@ def _hit(history: History, call: Call) -> Hit:
         for place, each in enumerate(operands, 1)
     )
     ended, fix = history.ended_by(call), _fix(layer, call)
+    why = ""
+    if lost is not None:
+        culprit, rows = lost.site, operands[1].shape[0]
+        why = (
+            f" The {rows} samples get lost in `{history.text(culprit)}` "
+            f"({history.line(culprit)}): its operand has {rows} rows, its result "
+            f"{operands[0].shape[0]}."
+        )
+        fix = "Take it from another dimension: dimension 0 is that of the samples."
     return Hit(
-        f"`{call.op}` cannot combine these shapes: {listed}.",
+        f"`{call.op}` cannot combine these shapes: {listed}.{why}",
         culprit or call.site,
         fix,
         symptom=call.site,
@@ -84,6 +95,18 @@ def _hit(history: History, call: Call) -> Hit:
         explains=ended,
         certainty=0.6,
     )
+
+
+def _rows_lost(history: History, loss: Call) -> Call | None:
+    """Return the call on the way to a loss whose result has other samples."""
+    rows, value, before = loss.inputs[1].shape[:1], loss.inputs[0], loss.index
+    while call := history.producer(value, before):
+        if not call.inputs or call.inputs[0].is_parameter:
+            return None
+        if call.inputs[0].shape[:1] == rows:
+            return call
+        value, before = call.inputs[0], call.index
+    return None
 
 
 def _site(history: History, value: Value):

@@ -1,0 +1,128 @@
+"""Weights sum to 1 over the batch, and weigh something else.
+
+What it does
+    Finds ``softmax`` over dimension 0 whose result weighs a tensor that is then summed
+    over another dimension, or is multiplied as a batch of matrices.
+
+Why is this bad
+    Dimension 0 is that of the samples: their weights compete with those of other
+    samples, and those of one sample do not sum to 1. What the model says of a sample
+    depends on what else is in the batch.
+
+Example
+    ::
+
+        weights = torch.softmax(scores, dim=0)  # (batch, time)
+        pooled = (weights.unsqueeze(-1) * frames).sum(dim=1)
+
+Use instead
+    ::
+
+        weights = torch.softmax(scores, dim=1)
+
+When it stays quiet
+    Where dimension 0 is what is summed, or what is weighed has no such dimension, and
+    for other dimensions: slots and clusters may well compete for what is summed.
+
+References
+    https://pytorch.org/docs/stable/generated/torch.nn.functional.softmax.html
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from gradviz.diagnosis._words import layer_or_call
+from gradviz.diagnosis.rule import Hit, Related, Rule
+from gradviz.diagnosis.rules._flow import name_of, words
+from gradviz.program.events import Call
+from gradviz.program.history import History
+from gradviz.program.values import RawSite, Value
+
+_SAME_PLACES = words("dropout clone contiguous float double to unsqueeze getitem")
+_PRODUCTS = words("mul rmul multiply")
+_BATCHES = words("bmm matmul")
+_FAR = 6  # calls between the softmax and the product
+
+
+def check(history: History) -> Iterator[Hit]:
+    """Yield one hit per softmax that does so."""
+    told = set[RawSite | None]()
+    for call in history.calls:
+        if name_of(call) != "softmax" or not _is_over_first(call) or call.site in told:
+            continue
+        found = _weighed(history, call.outputs[0])
+        if found is not None:
+            told.add(call.site)
+            yield _hit(history, call, *found)
+
+
+def _is_over_first(call: Call) -> bool:
+    """Return whether a softmax runs over dimension 0 of at least two."""
+    rank = len(call.inputs[0].shape) if call.inputs and call.outputs else 0
+    if rank < 2 or call.inputs[0].shape[0] < 2:
+        return False
+    dim = _dimension(call)
+    if dim is None and rank == 3:
+        return True  # what an unsaid dimension means there
+    return isinstance(dim, int) and dim in (0, -rank)
+
+
+def _dimension(call: Call) -> object:
+    given = call.keywords.get("dim", call.keywords.get("axis"))
+    return call.arguments[1] if given is None and len(call.arguments) > 1 else given
+
+
+def _weighed(history: History, weights: Value) -> tuple[Call, int] | None:
+    """Return the call that adds up what was weighed, and over which dimension."""
+    for _ in range(_FAR):
+        following = None
+        for use in history.uses(weights.tensor):
+            name = name_of(use)
+            others = [each for each in use.inputs if each.tensor != weights.tensor]
+            if name in _BATCHES and len(weights.shape) > 2 and use.outputs:
+                first = use.inputs[0].tensor == weights.tensor
+                return use, len(weights.shape) - (1 if first else 2)
+            if name in _PRODUCTS and others and use.outputs:
+                return _summed(history, weights, others[0], use.outputs[0])
+            if name in _SAME_PLACES and use.outputs:
+                following = use.outputs[0]
+        if following is None or following.shape[:1] != weights.shape[:1]:
+            return None
+        weights = following
+    return None
+
+
+def _summed(
+    history: History, weights: Value, other: Value, product: Value
+) -> tuple[Call, int] | None:
+    rank = len(product.shape)
+    if not len(weights.shape) == len(other.shape) == rank:
+        return None
+    if other.shape[0] != weights.shape[0]:
+        return None
+    for use in history.uses(product.tensor):
+        dim = _dimension(use)
+        if name_of(use) == "sum" and isinstance(dim, int):
+            place = dim % rank
+            return (use, place) if place and weights.shape[place] > 1 else None
+    return None
+
+
+def _hit(history: History, made: Call, summed: Call, dim: int) -> Hit:
+    given = made.inputs[0].shape
+    right = dim if dim < len(given) else len(given) - 1
+    return Hit(
+        f"`{history.text(made.site)}` gives weights that sum to 1 over dimension 0 of "
+        f"{given}, and `{history.text(summed.site)}` ({history.line(summed.site)}) "
+        f"adds up what they weigh over dimension {dim}: the samples of the batch "
+        "compete for weight, and those of one sample do not sum to 1.",
+        layer_or_call(history, made, ("Softmax",)),
+        f"Write `dim={right}`, the dimension that is added up.",
+        symptom=summed.site,
+        related=(Related("added up here", summed.site),),
+        certainty=0.7,
+    )
+
+
+RULE = Rule("GV649", "weights-over-the-batch", "warning", check)
