@@ -36,15 +36,18 @@ References
 
 from __future__ import annotations
 
+import ast
 from collections.abc import Iterator
 from pathlib import PurePath
 
 from gradviz.diagnosis.rule import Hit, Related, Rule
 from gradviz.diagnosis.rules import _leaves
 from gradviz.diagnosis.rules._cuts import cuts, ends_graph
+from gradviz.diagnosis.rules._lifetime import loop_site
 from gradviz.diagnosis.rules._rewrapped import rewraps
 from gradviz.program.events import Call, ModuleCall
 from gradviz.program.history import History
+from gradviz.program.places import over_lines
 from gradviz.program.records import Module
 from gradviz.program.values import RawSite
 
@@ -59,8 +62,15 @@ def _check(history: History) -> Iterator[Hit]:
     yield from _alone(history, idle - _leaves.parameters(history).keys())
     modules = history.program.modules
     inner = {key for module in modules.values() for key in module.children.values()}
+    trained = _leaves.trained(history)
+    together = {
+        tensor
+        for each in history.program.optimizers.values()
+        if trained & set(each.tensors)
+        for tensor in each.tensors
+    }  # several models in one optimizer are one
     for key in modules.keys() - inner:
-        if _leaves.all_parameters(history, modules[key]) & _leaves.trained(history):
+        if _leaves.all_parameters(history, modules[key]) & (trained | together):
             yield from _in_model(history, modules[key], idle, False)
 
 
@@ -106,29 +116,51 @@ def _in_model(
 def _hit(history: History, module: Module, tensors: set[int], optional: bool) -> Hit:
     called = [each for each in history.of(ModuleCall) if each.module == module.key]
     name = f"`{module.name}`" if module.name else f"a {module.kind}"
-    why, culprit, related = "is never called", module.site, tuple[Related, ...]()
-    end = _end(history, tensors) if called else None
-    if end is not None:
-        why = f"is called, but its result ends in `{history.text(end.site)}`"
-        culprit = end.site
-    elif called:
-        why = "is called, but nothing that is trained uses its result"
-        culprit = called[-1].site
+    late = None if called else _late_bound(history, module)
+    fix = "Use it in `forward`, or remove it."
     if called:
-        related = (Related("constructed here", module.site),)
+        why, culprit, fix = _unused(history, called[-1], tensors, fix)
+    elif late is not None:
+        why = (
+            f"is never called: the function of {history.line(late)} reads its loop's "
+            "variable when it is called, and that is the last one by then"
+        )
+        culprit, optional = late, False
+        fix = "Bind it at once, as a default: `lambda x, head=head: head(x)`."
+    else:
+        why, culprit = "is never called", module.site
     count = len(history.backwards)
     passes = f"any of {count} backward passes" if count > 1 else "the backward pass"
     return Hit(
         f"{name} ({module.kind}) {why}: {_leaves.listed(history, tensors)} "
         f"{_leaves.plural(len(tensors), 'gets', 'get')} no gradient in {passes}.",
         culprit or module.site,
-        "Use it in `forward`, or remove it.",
+        fix,
         symptom=_last_pass(history),
-        related=related,
+        related=(Related("constructed here", module.site),)
+        if called or late is not None
+        else (),
         tensors=tuple(sorted(tensors)),
         severity=_severity(history, optional or _is_installed(module.site)),
         certainty=0.7,
     )
+
+
+def _unused(
+    history: History, call: ModuleCall, tensors: set[int], fix: str
+) -> tuple[str, RawSite | None, str]:
+    """Return what becomes of a result that no loss has, the line to change and how."""
+    end = _end(history, tensors)
+    if end is None:
+        why = "is called, but nothing that is trained uses its result"
+        return why, call.site, fix
+    why = f"is called, but its result ends in `{history.text(end.site)}`"
+    loss = _loss_beside(history, end)
+    if loss is None:
+        return why, end.site, fix
+    other = history.name(end.inputs[0], "this loss, too,")
+    why += f", and {history.line(loss)} leaves {other} out of the loss"
+    return why, loss, f"Add {other} to the loss here, or remove what computes it."
 
 
 def _end(history: History, tensors: set[int]) -> Call | None:
@@ -147,6 +179,47 @@ def _end(history: History, tensors: set[int]) -> Call | None:
         if len(waiting) > _FAR:
             break
     return None
+
+
+def _late_bound(history: History, module: Module) -> RawSite | None:
+    """Return where a function was made for each part of a list and calls one of them.
+
+    A function in a loop that reads the loop's variable sees its last value.
+    """
+    lists = history.program.modules.values()
+    beside = {
+        child
+        for each in lists
+        if module.key in each.children.values() and each.kind in _CONTAINERS
+        for child in each.children.values()
+    }
+    for call in history.of(ModuleCall):
+        if call.module not in beside or call.site is None:
+            continue
+        code = call.site[0]
+        made, tree = (
+            history.places.function(code),
+            history.places.tree(code.co_filename),
+        )
+        if made is None:
+            continue
+        own = {each.arg for each in ast.walk(made) if isinstance(each, ast.arg)}
+        for each in over_lines(tree, made.lineno, made.lineno):
+            if isinstance(each, ast.For) and made in ast.walk(each):
+                bound = {n.id for n in ast.walk(each.target) if isinstance(n, ast.Name)}
+                if (bound - own) & {*code.co_names, *code.co_freevars}:
+                    return history.places.at_line(code, made.lineno)
+    return None
+
+
+def _loss_beside(history: History, end: Call) -> RawSite | None:
+    """Return the line of the loss that is walked, where another one is only read."""
+    roots = [root for each in history.backwards[-1:] for root in each.roots]
+    losses = [*end.inputs[:1], *roots[:1]]
+    if len(losses) < 2 or any(each.shape or each.is_leaf for each in losses):
+        return None
+    made = history.last_producer(roots[0])
+    return None if made is None else loop_site(history, made)
 
 
 def _lone(history: History, label: str, tensor: int, owner: RawSite | None) -> Hit:

@@ -34,6 +34,7 @@ References
 
 from __future__ import annotations
 
+import ast
 from collections.abc import Iterator
 
 from gradviz.diagnosis.rule import Hit, Related, Rule
@@ -41,6 +42,7 @@ from gradviz.diagnosis.rules import _leaves
 from gradviz.diagnosis.rules._cuts import is_dead
 from gradviz.program.events import Backward, OptimizerCall
 from gradviz.program.history import History
+from gradviz.program.places import over_lines
 from gradviz.program.records import Optimizer
 from gradviz.program.values import RawSite
 
@@ -166,18 +168,58 @@ def _explained(history: History, backward: Backward) -> Iterator[Hit]:
         else "The loss was computed from frozen parameters alone"
     )
     for site, tensors in _by_freeze(history, learned or behind).items():
-        yield Hit(
-            f"{what}: {_leaves.listed(history, tensors)} "
-            f"{_leaves.plural(len(tensors), 'was', 'were')} frozen in "
-            f"{history.line(site)}.",
-            site,
-            "Unfreeze what is to learn with `requires_grad_(True)`.",
-            symptom=backward.site,
-            tensors=tuple(sorted(tensors)),
-            severity="error",
-            explains=True,
-            certainty=1.0 if learned else 0.7,
+        yield _frozen_hit(history, backward, what, site, tensors, bool(learned))
+
+
+def _frozen_hit(
+    history: History,
+    backward: Backward,
+    what: str,
+    site: RawSite,
+    tensors: set[int],
+    learned: bool,
+) -> Hit:
+    alias, same, culprit = _alias(history, site), "", site
+    fix = "Unfreeze what is to learn with `requires_grad_(True)`."
+    if alias is not None:
+        name, other = ast.unparse(alias.targets[0]), ast.unparse(alias.value)
+        culprit = history.places.at_line(site[0], alias.lineno)
+        same = (
+            f" `{name}` is `{other}` itself since line {alias.lineno}: an assignment "
+            "copies no model, so what was frozen is the model that is to learn."
         )
+        fix = f"Write `{name} = copy.deepcopy({other})`."
+    return Hit(
+        f"{what}: {_leaves.listed(history, tensors)} "
+        f"{_leaves.plural(len(tensors), 'was', 'were')} frozen in "
+        f"{history.line(site)}.{same}",
+        culprit,
+        fix,
+        symptom=backward.site,
+        related=() if alias is None else (Related("frozen here", site),),
+        line=None if alias is None else alias.lineno,
+        tensors=tuple(sorted(tensors)),
+        severity="error",
+        explains=True,
+        certainty=1.0 if learned else 0.7,
+    )
+
+
+def _alias(history: History, site: RawSite) -> ast.Assign | None:
+    """Return the assignment that gave a model the name by which it was frozen."""
+    line, tree = history.places.line(site), history.places.tree(site[0].co_filename)
+    around = [
+        each.iter if isinstance(each, ast.For) else each
+        for each in over_lines(tree, line, line)
+        if isinstance(each, ast.For | ast.Expr | ast.Assign)
+    ]
+    names = {n.id for each in around for n in ast.walk(each) if isinstance(n, ast.Name)}
+    copies = (
+        each
+        for each in ([] if tree is None else ast.walk(tree))
+        if isinstance(each, ast.Assign) and isinstance(each.value, ast.Name)
+    )
+    return next((c for c in copies if names & set(map(ast.unparse, c.targets))), None)
 
 
 RULE = Rule("GV607", "forgotten-unfreeze", "warning", _check)

@@ -27,7 +27,7 @@ Use instead
             return result
 
 When it stays quiet
-    Models without dropout or batch norm, batch norm layers frozen one by one, frozen
+    Models without dropout or batch norm, frozen batch norm layers, frozen
     backbones in evaluation mode. A model in evaluation mode from the start, without an
     evaluation, is an information only.
 
@@ -54,7 +54,8 @@ def _check(history: History) -> Iterator[Hit]:
     switches: dict[int, TrainingSwitched] = {}  # module -> the switch to its mode
     trained_before: set[int] = set()
     evaluated: set[int] = set()  # since the switch
-    waiting: list[ModuleCall] = []  # outermost calls before the next step
+    waiting: dict[int, ModuleCall] = {}  # the last outermost calls that no pass reached
+    learning: list[ModuleCall] = []  # those that a pass reached before the next step
     for event in history.events:
         if isinstance(event, TrainingSwitched):
             for key in {event.module, *event.changed}:
@@ -62,19 +63,20 @@ def _check(history: History) -> Iterator[Hit]:
                 evaluated.discard(key)
         elif isinstance(event, ModuleCall) and event.parent is None:
             if event.grad_enabled:
-                waiting.append(event)
+                waiting[event.module] = event
             else:
                 evaluated.add(event.module)
         elif isinstance(event, Backward) and event.api == "backward":
-            waiting = [each for each in waiting if _learns(history, each, event)]
+            reached = [c for c in waiting.values() if _learns(history, c, event)]
+            learning += [waiting.pop(call.module) for call in reached]
             if not history.program.optimizers:
-                yield from _trained(history, waiting, event, switches, evaluated)
-                waiting = []
+                yield from _trained(history, learning, event, switches, evaluated)
+                learning = []
         elif isinstance(event, OptimizerCall) and event.what == "step":
-            trained_before |= {each.module for each in waiting if each.training}
+            trained_before |= {each.module for each in learning if each.training}
             known = trained_before | evaluated
-            yield from _trained(history, waiting, event, switches, known)
-            waiting = []
+            yield from _trained(history, learning, event, switches, known)
+            learning = []
 
 
 def _trained(
@@ -135,8 +137,14 @@ def _hit(
 
 
 def _modal(history: History, module: Module) -> list[Module]:
-    """Return the parts of a module that behave differently in training."""
-    found = [module] if any(word in module.kind for word in _MODAL) else []
+    """Return the parts of a module that behave differently in training.
+
+    Those whose parameters are all frozen may stay as they are.
+    """
+    own = set(module.parameters.values())
+    frozen = bool(own) and not own & _leaves.trained(history)
+    named = any(word in module.kind for word in _MODAL)
+    found = [module] if named and not frozen else []
     for key in module.children.values():
         found += _modal(history, history.program.modules[key])
     return found

@@ -1,0 +1,83 @@
+"""Two optimizers were given the same parameters, and others that learn none.
+
+What it does
+    Finds optimizers that step parameters of which an earlier optimizer has every one,
+    while parameters that no optimizer has get gradients.
+
+Why is this bad
+    A line was copied and its argument kept: one model is stepped by both, for its own
+    loss and against it, and the other one stays as it was initialised.
+
+Example
+    ::
+
+        critic_optimizer = torch.optim.Adam(critic.parameters())
+        actor_optimizer = torch.optim.Adam(critic.parameters())
+
+Use instead
+    ::
+
+        critic_optimizer = torch.optim.Adam(critic.parameters())
+        actor_optimizer = torch.optim.Adam(actor.parameters())
+
+When it stays quiet
+    Every parameter that gets gradients has an optimizer or is updated or copied by the
+    program itself, either optimizer steps less than twice, or the parameters without
+    one came later.
+
+References
+    https://pytorch.org/docs/stable/optim.html#constructing-it
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from gradviz.diagnosis.rule import Hit, Related, Rule
+from gradviz.diagnosis.rules import _leaves
+from gradviz.diagnosis.rules._gradients import by_hand
+from gradviz.diagnosis.rules._loop_helpers import moves, optimizer_words
+from gradviz.diagnosis.rules._provenance import made_at
+from gradviz.program.history import History
+
+_LEAST = 2  # steps of each of the two
+
+
+def check(history: History) -> Iterator[Hit]:
+    """Yield one hit per optimizer that repeats an earlier one's parameters."""
+    made = moves(history)
+    optimizers = [
+        each
+        for key, each in history.program.optimizers.items()
+        if len(made.get(key, ())) >= _LEAST
+    ]
+    left_out = set(_leaves.parameters(history)) & _leaves.trained(history)
+    left_out -= _leaves.managed(history) | by_hand(history) | _leaves.copies(history)
+    born = _leaves.births(history)
+    for number, later in enumerate(optimizers):
+        first = next(
+            (o for o in optimizers[:number] if set(later.tensors) <= set(o.tensors)),
+            None,
+        )
+        known = {k for k in left_out if k in born and born[k].index <= later.made}
+        if first is None or not known:
+            continue
+        yield Hit(
+            f"{optimizer_words(history, later.key)} was given parameters that "
+            f"{optimizer_words(history, first.key)} steps already, all of them. "
+            f"{_leaves.listed(history, known)} "
+            f"{_leaves.plural(len(known), 'gets a gradient', 'get gradients')}, and no "
+            "optimizer has been given them.",
+            later.site,
+            "Give this optimizer the parameters that its loss is to train.",
+            symptom=made[later.key][0].site,
+            related=(
+                Related("has the same parameters", first.site),
+                Related("left out", made_at(history, min(known))),
+            ),
+            tensors=tuple(sorted(known)),
+            certainty=0.9,
+        )
+
+
+RULE = Rule("GV643", "optimizer-given-twice", "warning", check)

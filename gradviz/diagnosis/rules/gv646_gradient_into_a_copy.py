@@ -1,0 +1,93 @@
+"""A backward pass goes into a copy of the model, which only gives targets.
+
+What it does
+    Finds modules whose parameters are written from others', as those of a target
+    network or a moving average are, and get gradients that nobody uses.
+
+Why is this bad
+    What a copy gives is a target: a constant. With its graph, every pass walks both
+    models, and where the two share a part, that part learns to move the target.
+
+Example
+    ::
+
+        best = target_net(next_state).max(dim=1).values
+        loss = F.mse_loss(q_net(state), reward + gamma * best)
+
+Use instead
+    ::
+
+        with torch.no_grad():
+            best = target_net(next_state).max(dim=1).values
+
+When it stays quiet
+    Copies that an optimizer has, whose gradients the program reads, or that it updates
+    by hand; frozen ones; a single pass; what is copied once, as into a new layer.
+
+References
+    Mnih et al., 2015, Human-level control through deep reinforcement learning.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from gradviz.diagnosis.rule import Hit, Related, Rule
+from gradviz.diagnosis.rules import _leaves
+from gradviz.diagnosis.rules._gradients import by_hand
+from gradviz.diagnosis.rules._loop_helpers import read_gradients
+from gradviz.diagnosis.rules._provenance import made_at
+from gradviz.program.events import Backward, ModuleCall
+from gradviz.program.history import History
+from gradviz.program.values import RawSite
+
+_LEAST = 2  # passes into the copy
+
+
+def check(history: History) -> Iterator[Hit]:
+    """Yield one hit per line that calls such a copy with its graph."""
+    idle = _leaves.copies(history) & _leaves.trained(history)
+    idle -= _leaves.managed(history) | by_hand(history) | read_gradients(history)
+    if not idle or not _leaves.managed(history):
+        return
+    told = set[RawSite | None]()
+    for call in history.of(ModuleCall):
+        module = history.program.modules.get(call.module)
+        if module is None or call.parent is not None or not call.grad_enabled:
+            continue
+        own = _leaves.all_parameters(history, module)
+        passes = _into(history, own) if own and own <= idle else []
+        if len(passes) < _LEAST or not _is_kept_up(history, own, passes[0]):
+            continue
+        if call.site not in told:
+            told.add(call.site)
+            name = f"`{module.name}`" if module.name else f"the {module.kind}"
+            yield Hit(
+                f"{name} is a copy: its parameters are written from another model's, "
+                f"and no optimizer has them. Yet `{history.text(call.site)}` "
+                f"({history.line(call.site)}) keeps its graph, and {len(passes)} "
+                "backward passes computed gradients for it that nothing uses.",
+                call.site,
+                "Compute targets under `torch.no_grad()`, or `.detach()` them.",
+                symptom=passes[0].site,
+                related=(Related("created here", made_at(history, min(own))),),
+                tensors=tuple(sorted(own)),
+                certainty=0.6,
+            )
+
+
+def _is_kept_up(history: History, own: set[int], first: Backward) -> bool:
+    """Return whether a copy was written after a pass: what replaces a layer is not."""
+    seen = _leaves.last_seen(history)
+    return any(history.writes(seen[each].storage, after=first.index) for each in own)
+
+
+def _into(history: History, own: set[int]) -> list[Backward]:
+    return [
+        each
+        for each in history.backwards
+        if each.api == "backward" and own & set(each.leaves)
+    ]
+
+
+RULE = Rule("GV646", "gradient-into-a-copy", "warning", check)

@@ -1,0 +1,87 @@
+"""An optimizer is made anew for every step.
+
+What it does
+    Finds lines that make at least three optimizers of the same parameters, none of
+    which steps more than once.
+
+Why is this bad
+    Momentum, and the averages that Adam scales its steps by, are in the optimizer. A
+    new one begins with none: every step of Adam then moves each weight by the whole
+    learning rate, whatever its gradient is.
+
+Example
+    ::
+
+        def train_step(batch):
+            optimizer = torch.optim.Adam(model.parameters())
+            loss(batch).backward()
+            optimizer.step()
+
+Use instead
+    ::
+
+        optimizer = torch.optim.Adam(model.parameters())
+
+        def train_step(batch):
+            loss(batch).backward()
+            optimizer.step()
+
+When it stays quiet
+    ``LBFGS``, which does a whole search in one step. Of ``SGD``, which may keep
+    nothing, and of parameters that are set back in between, it is an information only.
+
+References
+    https://pytorch.org/docs/stable/optim.html
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterator
+
+from gradviz.diagnosis.rule import Hit, Related, Rule
+from gradviz.diagnosis.rules import _leaves
+from gradviz.diagnosis.rules._loop_helpers import moves
+from gradviz.program.history import History
+from gradviz.program.records import Optimizer
+
+_LEAST = 3  # optimizers of one line
+
+
+def check(history: History) -> Iterator[Hit]:
+    """Yield one hit per line that makes them."""
+    found, stepped = defaultdict[object, list[Optimizer]](list), moves(history)
+    for each in history.program.optimizers.values():
+        if each.kind != "LBFGS" and each.site is not None:
+            found[each.site, frozenset(each.tensors)].append(each)
+    for made in found.values():
+        steps = [stepped.get(each.key, []) for each in made]
+        if len(made) < _LEAST or any(len(each) != 1 for each in steps):
+            continue
+        site = made[0].site
+        yield Hit(
+            f"`{history.text(site)}` ({history.line(site)}) made {len(made)} "
+            "optimizers of the same parameters, and each did a single step: what one "
+            "has gathered of earlier gradients is lost before the next.",
+            site,
+            "Make the optimizer once, before the loop.",
+            symptom=steps[0][0].site,
+            related=(Related("its only step", steps[0][0].site),),
+            tensors=made[0].tensors,
+            severity="info" if _may_be_meant(history, made[0]) else None,
+            certainty=0.8,
+        )
+
+
+def _may_be_meant(history: History, optimizer: Optimizer) -> bool:
+    """Return whether it may keep nothing, or the parameters are set back in between."""
+    seen = _leaves.last_seen(history)
+    mine = {seen[each].storage for each in optimizer.tensors if each in seen}
+    return optimizer.kind == "SGD" or any(
+        call.op in ("copy_", "data.set")
+        for storage in mine
+        for call, _ in history.writes(storage, after=optimizer.made)
+    )
+
+
+RULE = Rule("GV647", "optimizer-made-anew", "warning", check)
