@@ -96,9 +96,8 @@ def _entry(history: History, found: SecondPass) -> RawSite | None:
     first does so where the step in between was of none of it, and another's will be.
     """
     cross = found.crossing
-    if cross is None or cross.bridge is None:
-        return None
-    reach = history.reach([cross.node.key]).values()
+    trunks = _tops(history, found) if cross is None else [cross.node]
+    reach = history.reach(trunk.key for trunk in trunks).values()
     shared = {node.leaf for node in reach if node.leaf is not None}
     rest = set(found.second.leaves) - shared
     stepped = {step.optimizer for step in steps_between(history, found)}
@@ -107,18 +106,35 @@ def _entry(history: History, found: SecondPass) -> RawSite | None:
     second = [each for key, each in given.items() if key not in stepped]
     if any(each & shared for each in first):
         alone = any(each & rest and not each & shared for each in second)
-        return loop_site(history, cross.bridge) if alone else None
+        return _user_of(history, found.second, trunks) if alone else None
     meant = first and any(each & shared for each in second)
-    return _user_of(history, found.first, cross.node) if meant else None
+    return _user_of(history, found.first, trunks) if meant else None
 
 
-def _user_of(history: History, backward: Backward, trunk: Node) -> RawSite | None:
-    """Return the line where the graph of a pass takes the result of a node."""
-    roots = [root.node for root in backward.roots if root.node is not None]
-    for node in history.reach(roots).values():
+def _tops(history: History, found: SecondPass) -> list[Node]:
+    """Return the nodes of both graphs that each of them takes the results of."""
+    one, other = (_graph(history, each) for each in (found.first, found.second))
+    both = one.keys() & other.keys()
+    inner = {key for each in both for key in _below(one[each])}
+    return [one[key] for key in both - inner if one[key].leaf is None]
+
+
+def _graph(history: History, backward: Backward) -> dict[int, Node]:
+    return history.reach(root.node for root in backward.roots if root.node is not None)
+
+
+def _below(node: Node) -> set[int]:
+    return {edge[0] for edge in node.next if edge is not None}
+
+
+def _user_of(
+    history: History, backward: Backward, trunks: list[Node]
+) -> RawSite | None:
+    """Return the line where the graph of a pass takes the result of a shared node."""
+    keys = {trunk.key for trunk in trunks}
+    for node in _graph(history, backward).values():
         maker = history.maker(node)
-        enters = any(edge is not None and edge[0] == trunk.key for edge in node.next)
-        if enters and maker is not None:
+        if node.key not in keys and _below(node) & keys and maker is not None:
             return loop_site(history, maker)
     return None
 

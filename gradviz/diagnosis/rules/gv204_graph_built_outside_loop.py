@@ -52,6 +52,7 @@ _RETAIN = (
     "Give it `retain_graph=True`: every turn asks the same graph, and nothing in it "
     "changes in between."
 )
+_DETACHED = "`.detach()` it here, if it is meant to be a constant."
 _ONCE = "Sum the losses of all turns, and call `backward()` once, after the loop."
 
 
@@ -65,6 +66,10 @@ def check(history: History) -> Iterator[Hit]:
         made = built_at(history, built, found.second)
         targets = history.places.targets(made)
         name = f"`{targets[0]}`" if targets else "This result"
+        one_of: tuple[Related, ...] = ()
+        if len(targets) > 1 and (cross := found.crossing) is not None:
+            name = history.name(cross.value or -1, "One of the results")
+            one_of = (Related("made here", built.site, _DETACHED),)
         yield Hit(
             f"{name} was computed once, in {history.line(made)}, but the pass in "
             f"{history.line(found.second.site)} ran once more. Its first run freed "
@@ -73,6 +78,7 @@ def check(history: History) -> Iterator[Hit]:
             _RETAIN if asks else _ANEW,
             symptom=found.second.site,
             related=(
+                *one_of,
                 Related("ran once more", found.second.site, _ONCE),
                 *([Related("computed once", made, _ANEW)] if asks else []),
                 Related("lost its saved tensors", found.freed.site),

@@ -43,11 +43,11 @@ from gradviz.diagnosis.rules._lifetime import (
     makers,
     passes_through,
 )
+from gradviz.diagnosis.rules._storing import keeps
 from gradviz.program.events import Call
 from gradviz.program.history import History
 from gradviz.program.values import RawSite
 
-_ADDING = ("append", "appendleft", "add", "insert", "put", "setdefault")
 _LEAST = 3  # kept losses
 
 
@@ -101,45 +101,15 @@ def _stored(history: History, call: Call) -> tuple[RawSite, str, int] | None:
         if site[0].co_filename != file:
             continue
         statement = history.places.statement(site)
-        if statement is not None and _keeps(statement, None):
+        if statement is not None and keeps(statement, None):
             return site, ast.unparse(statement), statement.lineno
         names.update(history.places.targets(site))
     tree = history.places.tree(file)
     for each in [] if tree is None else ast.walk(tree):
-        if isinstance(each, ast.stmt) and _keeps(each, names):
+        if isinstance(each, ast.stmt) and keeps(each, names):
             site = history.places.at_line(call.site[0], each.lineno)
             return site, ast.unparse(each), each.lineno
     return None
-
-
-def _keeps(statement: ast.stmt, names: set[str] | None) -> bool:
-    """Return whether a statement puts something that has one of these names away.
-
-    Without names, whatever it is.
-    """
-    kept: list[ast.expr] = []
-    if isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Call):
-        function = statement.value.func
-        if isinstance(function, ast.Attribute) and function.attr in _ADDING:
-            kept = statement.value.args
-    elif (
-        isinstance(statement, ast.AugAssign)
-        and isinstance(statement.value, ast.List | ast.Tuple)
-    ) or (
-        isinstance(statement, ast.Assign)
-        and any(isinstance(each, ast.Subscript) for each in statement.targets)
-    ):
-        kept = [statement.value]
-    return any(names is None or _holds(each, names) for each in kept)
-
-
-def _holds(kept: ast.expr, names: set[str]) -> bool:
-    """Return whether an expression is one of these names, or a tuple with one."""
-    if isinstance(kept, ast.Tuple | ast.List):
-        return any(_holds(each, names) for each in kept.elts)
-    if isinstance(kept, ast.Dict):
-        return any(_holds(each, names) for each in kept.values)
-    return isinstance(kept, ast.Name | ast.Attribute) and ast.unparse(kept) in names
 
 
 RULE = Rule("GV240", "losses-kept-with-graph", "warning", _check)

@@ -34,8 +34,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from gradviz.diagnosis.rule import Hit, Rule
+from gradviz.diagnosis.rule import Hit, Related, Rule
 from gradviz.diagnosis.rules._cuts import Cut
+from gradviz.diagnosis.rules._flow import name_of
 from gradviz.diagnosis.rules._report import Words, hits
 from gradviz.program.history import History
 
@@ -47,6 +48,18 @@ def _check(history: History) -> Iterator[Hit]:
 def _words(history: History, cut: Cut) -> Words:
     call, source = cut.call, cut.crossings[0].source
     name = history.name(source, "its operand")
+    buffer = call.inputs[0] if call.inputs else source
+    made = history.producer(buffer)
+    writes = name_of(call) in ("setitem", "copy_", "index_put_", "scatter_")
+    if writes and made is not None and "float" not in buffer.dtype:
+        what = (
+            f"{history.name(buffer, 'A tensor')} is made in {history.line(made.site)} "
+            f"with dtype {buffer.dtype}, and `{history.text(call.site)}` "
+            f"({history.line(call.site)}) writes values with a graph into it: it keeps "
+            "neither their fractions nor their graph."
+        )
+        fix = f"Make it of floats: `dtype=torch.{source.dtype}`."
+        return Words(what, fix, made.site, related=(Related("written", call.site),))
     if cut.kind == "other":
         what = (
             f"`{call.op}` has no derivative: {name} had a graph, its result has none."

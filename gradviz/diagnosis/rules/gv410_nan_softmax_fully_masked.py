@@ -27,6 +27,11 @@ from gradviz.diagnosis.nonfinite_kinds import of_kind
 from gradviz.diagnosis.rule import Hit, Related, Rule
 from gradviz.program.history import History
 
+_MASK = (
+    "Mask less: `masked_fill` fills where the mask is True, so it has to say what to "
+    "leave out."
+)
+
 
 def check(history: History) -> Iterator[Hit]:
     """Yield the softmax calls that met a fully masked row."""
@@ -46,7 +51,8 @@ def check(history: History) -> Iterator[Hit]:
         )
         put = birth.site if birth.site != call.site else None
         others = [each for each in found.related if each.site != put]
-        yield replace(found, related=(Related("-inf comes from here", put), *others))
+        source = Related("-inf comes from here", put, _MASK)
+        yield replace(found, related=(source, *others))
 
 
 def _where(history: History, index: int) -> str:

@@ -1,0 +1,115 @@
+"""A Python function turned a tensor into a number, and the loss goes on with that.
+
+What it does
+    Finds calls such as ``math.sin(angle)`` on a tensor with a graph, whose number goes
+    into a tensor operation of the same statement, or of one that reads the variable it
+    was given to, on the way to a loss.
+
+Why is this bad
+    ``math`` converts a tensor without being told to. The factor is a constant then:
+    where the tensor takes other ways to the loss as well, every parameter has a
+    gradient, and a wrong one.
+
+Example
+    ::
+
+        acceleration = -gravity * math.sin(angle)
+
+Use instead
+    ::
+
+        acceleration = -gravity * torch.sin(angle)
+
+When it stays quiet
+    Numbers that go into no loss. Where the program asks for the number itself, with
+    ``.item()`` or ``float()``, it is an information only. A number that comes back as
+    it was belongs to another rule.
+
+References
+    https://pytorch.org/docs/stable/generated/torch.Tensor.item.html
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from gradviz.diagnosis.rule import Hit, Related, Rule
+from gradviz.diagnosis.rules._cuts import is_dead, sampled
+from gradviz.diagnosis.rules._flow import name_of, numbers_in, words
+from gradviz.diagnosis.rules._lifetime import loads
+from gradviz.program.events import Backward, Call
+from gradviz.program.history import History
+from gradviz.program.values import RawSite
+
+_NUMBERS = words("float item")
+_NEAR = 8  # calls after the conversion that may take its number
+
+
+def check(history: History) -> Iterator[Hit]:
+    """Yield one hit per line whose number reached a loss."""
+    found = list(_entered(history))
+    told: set[RawSite | None] = set()
+    for backward in sampled(history.backwards) if found else ():
+        behind = history.behind(backward.roots, backward.index)
+        for export, entry in found:
+            made = {value.tensor for value in entry.outputs}
+            if made & behind and export.site not in told:
+                told.add(export.site)
+                yield _hit(history, export, entry, backward)
+
+
+def _entered(history: History) -> Iterator[tuple[Call, Call]]:
+    """Yield each conversion to a number with the call that took what became of it."""
+    calls = history.calls
+    for place, export in enumerate(calls):
+        if name_of(export) not in _NUMBERS or not export.inputs or export.outputs:
+            continue
+        if not export.inputs[0].requires_grad or not isinstance(export.result, float):
+            continue
+        for call in calls[place + 1 : place + 1 + _NEAR]:
+            given = {*numbers_in((*call.arguments, *call.keywords.values()))}
+            if call.outputs and given and _reads(history, call, export):
+                if export.result not in given:
+                    yield export, call
+                break
+
+
+def _reads(history: History, call: Call, export: Call) -> bool:
+    """Return whether a call's statement is that of the number, or reads its name."""
+    if call.site is None or export.site is None or call.site[0] != export.site[0]:
+        return False
+    statement = history.places.statement(call.site)
+    if statement is history.places.statement(export.site):
+        return True
+    return bool(loads(statement) & set(history.places.targets(export.site)))
+
+
+def _is_asked(history: History, export: Call) -> bool:
+    """Return whether the program itself asks for a number: ``.item()``, ``float()``."""
+    said = history.text(export.site).startswith(("float(", "int(", "round("))
+    return said or name_of(export) != "float"
+
+
+def _hit(history: History, export: Call, entry: Call, backward: Backward) -> Hit:
+    value = export.inputs[0]
+    name = history.name(value, "a tensor with a graph")
+    text = history.text(export.site)
+    return Hit(
+        f"`{text}` makes a Python number of {name}, and `{history.text(entry.site)}` "
+        f"({history.line(entry.site)}) computes with it as a constant: the loss of "
+        f"{history.line(backward.site)} depends on {name} here, and no gradient goes "
+        "this way.",
+        export.site,
+        "Use the tensor function of the same name, `torch.sin` for `math.sin`; write "
+        "`.detach()` where a constant is meant.",
+        symptom=backward.site,
+        related=(Related("goes on as a constant", entry.site),),
+        nodes=() if value.node is None else (value.node,),
+        tensors=(value.tensor,),
+        severity="info" if _is_asked(history, export) else None,
+        explains=is_dead(backward) and history.ended_by(backward),
+        certainty=0.6,
+    )
+
+
+RULE = Rule("GV320", "number-of-a-tensor", "warning", check)
