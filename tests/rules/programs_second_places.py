@@ -6,6 +6,18 @@ from tests.rules.harness import case
 
 TWO_PLACES = [
     case(
+        "mask_turned_around",
+        """
+        import torch
+        import torch.nn as nn
+        scores = nn.Linear(3, 3)(torch.randn(3, 3))
+        keep = torch.tril(torch.ones(3, 3)) == 1
+        masked = scores.masked_fill(keep, float("-inf"))  # INSTEAD
+        torch.softmax(masked, dim=-1).square().sum().backward()  # CULPRIT
+        """,
+        "nan-softmax-fully-masked",
+    ),
+    case(
         "slope_of_many_outputs",
         """
         import torch

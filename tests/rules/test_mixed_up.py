@@ -1,0 +1,16 @@
+"""What was taken for something else is named, and derivatives that go missing."""
+
+from __future__ import annotations
+
+from tests.rules import programs_lost_derivatives, programs_mixed_up
+from tests.rules.harness import Case, check, programs
+
+
+@programs(programs_mixed_up.PROGRAMS)
+def test_things_taken_for_others_are_named(case: Case, engine: str) -> None:
+    check(case, engine)
+
+
+@programs(programs_lost_derivatives.PROGRAMS)
+def test_derivatives_that_go_missing_are_named(case: Case, engine: str) -> None:
+    check(case, engine)
