@@ -26,6 +26,7 @@ FILES = [
     "fold",
     "instancenorm",
     "linear",
+    "linear_cross_entropy_options",
     "loss",
     "normalization",
     "padding",

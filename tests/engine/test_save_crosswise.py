@@ -183,6 +183,7 @@ LAYERS = {
     "lists": lambda t: t.nn.ModuleList([t.nn.ReLU(), t.nn.Flatten(), t.nn.Dropout()]),
     "parameters": lambda t: t.nn.ParameterDict({"w": t.ones(2)}),
     "loss": lambda t: t.nn.CrossEntropyLoss(weight=t.ones(3), label_smoothing=0.1),
+    "linear loss": lambda t: t.nn.LinearCrossEntropyLoss(4, 3),
     "lazy": lambda t: t.nn.LazyLinear(3),
     "pixels": lambda t: t.nn.Sequential(t.nn.PixelShuffle(2), t.nn.Upsample(3)),
 }

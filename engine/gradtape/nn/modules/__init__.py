@@ -113,6 +113,7 @@ from ._loss import PoissonNLLLoss as PoissonNLLLoss
 from ._loss import SmoothL1Loss as SmoothL1Loss
 from ._loss import SoftMarginLoss as SoftMarginLoss
 from ._loss_classes import CrossEntropyLoss as CrossEntropyLoss
+from ._loss_classes import LinearCrossEntropyLoss as LinearCrossEntropyLoss
 from ._loss_classes import MultiLabelMarginLoss as MultiLabelMarginLoss
 from ._loss_classes import MultiLabelSoftMarginLoss as MultiLabelSoftMarginLoss
 from ._loss_classes import MultiMarginLoss as MultiMarginLoss
@@ -172,6 +173,9 @@ from ._pool_fractional import FractionalMaxPool3d as FractionalMaxPool3d
 from ._sparse import Embedding as Embedding
 from ._sparse import EmbeddingBag as EmbeddingBag
 from .adaptive import AdaptiveLogSoftmaxWithLoss as AdaptiveLogSoftmaxWithLoss
+from .linear_cross_entropy_options import (
+    LinearCrossEntropyOptions as LinearCrossEntropyOptions,
+)
 from .rnn import GRU as GRU
 from .rnn import LSTM as LSTM
 from .rnn import RNN as RNN

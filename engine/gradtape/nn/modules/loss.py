@@ -15,6 +15,7 @@ from ._loss import SoftMarginLoss as SoftMarginLoss
 from ._loss import _Loss as _Loss
 from ._loss import _WeightedLoss as _WeightedLoss
 from ._loss_classes import CrossEntropyLoss as CrossEntropyLoss
+from ._loss_classes import LinearCrossEntropyLoss as LinearCrossEntropyLoss
 from ._loss_classes import MultiLabelMarginLoss as MultiLabelMarginLoss
 from ._loss_classes import MultiLabelSoftMarginLoss as MultiLabelSoftMarginLoss
 from ._loss_classes import MultiMarginLoss as MultiMarginLoss
