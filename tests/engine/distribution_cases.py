@@ -121,6 +121,10 @@ CASES: dict[str, Make] = {
 REFUSED: dict[str, Make] = {
     "negative_scale": lambda t, d: d.Normal(0.0, -1.0),
     "nan_loc": lambda t, d: d.Normal(t.tensor([0.0, math.nan]), 1.0),
+    "half_cauchy_number": lambda t, d: d.HalfCauchy(1.0).log_prob(1),
+    "half_normal_number": lambda t, d: d.HalfNormal(1.0).log_prob(1.0),
+    "half_normal_double": lambda t, d: d.HalfNormal(1.0).log_prob(t.ones(1).double()),
+    "size_as_number": lambda t, d: d.Normal(0.0, 1.0).sample(3),
     "negative_probs": lambda t, d: d.Categorical(t.tensor([-1.0, 2.0])),
     "no_parameter": lambda t, d: d.Bernoulli(),
     "two_parameters": lambda t, d: d.Bernoulli(0.1, 0.2),

@@ -205,10 +205,3 @@ def test_wishart_of_whole_degrees() -> None:
         return [found.sample(), found.sample((3,)), found.log_prob(t.eye(2))]
 
     assert_same(program, rtol=1e-4)
-
-
-def test_half_cauchy_wants_a_tensor() -> None:
-    def program(t: Any) -> Any:
-        return t.distributions.HalfCauchy(1.0).log_prob(1)
-
-    assert_same(program)

@@ -153,7 +153,7 @@ class Distribution:
         return self.__new__(type(self)) if _instance is None else _instance
 
     def _extended_shape(self, sample_shape: Any = SCALAR) -> Size:
-        return Size((*sample_shape, *self._batch_shape, *self._event_shape))
+        return Size(tuple(sample_shape) + self._batch_shape + self._event_shape)
 
     # ---- moments ----
 

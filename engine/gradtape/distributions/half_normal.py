@@ -51,8 +51,6 @@ class HalfNormal(TransformedDistribution):
         return self.scale.pow(2) * (1 - 2 / math.pi)
 
     def log_prob(self, value: Tensor) -> Tensor:
-        scale = self.base_dist.scale
-        value = F.as_tensor(value, dtype=scale.dtype, device=scale.device)
         self._checked(value)
         folded = self.base_dist.log_prob(value) + math.log(2)
         return F.where(value >= 0, folded, -math.inf)
