@@ -6,11 +6,15 @@ import functools
 
 from .._dtypes import CPP_TYPE
 from .._tensor import Tensor
+from ._windows import Sizes, Window
 
-Sizes = tuple[int, ...]
 Shapes = tuple[Sizes, Sizes, Sizes | None]
 """Of input, weight and bias."""
 
+_TOO_SMALL = (
+    "Given input size per channel: ({given}). Calculated output size per channel: "
+    "({found}). Output size is too small"
+)
 _KERNEL_TOO_BIG = (
     "Calculated padded input size per channel: ({padded}). Kernel size: ({kernel}). "
     "Kernel size can't be greater than actual input size"
@@ -37,7 +41,7 @@ def _check_options(
     dilation: Sizes,
     groups: int,
     outputs: int,
-    transposed: bool = False,
+    output_padding: Sizes | None = None,
 ) -> None:
     input, weight, bias = shapes
     dims = len(weight) - 2
@@ -48,10 +52,12 @@ def _check_options(
         )
     if any(p < 0 for p in padding):
         raise RuntimeError("negative padding is not supported")
+    if output_padding and min(output_padding) < 0:
+        raise RuntimeError("negative output_padding is not supported")
     if any(s <= 0 for s in stride):
         raise RuntimeError("non-positive stride is not supported")
     if any(d <= 0 for d in dilation):
-        plain = transposed or min(dilation) < 0
+        plain = output_padding is not None or min(dilation) < 0
         shown = [1, *dilation] if len(dilation) == 1 else list(dilation)  # as planes
         given = "" if plain else f", but got {shown}"
         raise RuntimeError(f"dilation should be greater than zero{given}")
@@ -127,23 +133,33 @@ def _check_sizes(
                 padded=" x ".join(map(str, padded)), kernel=" x ".join(map(str, reach))
             )
         )
+    _check_not_empty(input)
+
+
+def _check_not_empty(input: Sizes) -> None:
+    if 0 in input[2:] and 0 not in input[:2]:
+        shown = [*input[:2], 1, input[2]] if len(input) == 3 else list(input)
+        raise RuntimeError(
+            "Only zero batch or zero channel inputs are supported, but got input "
+            f"shape: {shown}"
+        )
 
 
 def check_transposed(
     input: Tensor,
     weight: Tensor,
     bias: Tensor | None,
-    stride: tuple[int, ...],
-    padding: tuple[int, ...],
-    dilation: tuple[int, ...],
-    output_padding: tuple[int, ...],
+    stride: Sizes,
+    padding: Sizes,
+    dilation: Sizes,
+    output_padding: Sizes,
     groups: int,
 ) -> None:
     """Refuse a transposed convolution whose parts do not fit together."""
     outputs = weight.shape[1] * groups if weight.dim() > 1 else 0
     _check_types(input, weight, bias)
     shapes = _shapes_of(input, weight, bias)
-    _check_options(shapes, stride, padding, dilation, groups, outputs, transposed=True)
+    _check_options(shapes, stride, padding, dilation, groups, outputs, output_padding)
     if input.shape[1] != weight.shape[0]:
         raise RuntimeError(
             f"Given transposed=1, weight of size {list(weight.shape)}, expected "
@@ -156,11 +172,18 @@ def check_transposed(
                 "output padding must be smaller than either stride or dilation, but "
                 f"got {_each_axis(output_padding, stride, dilation)}"
             )
+    _check_not_empty(shapes[0])
+    window = Window(shapes[1][2:], stride, padding, dilation)
+    sizes = window.spread(shapes[0][2:], output_padding)
+    if min(sizes) < 1 and shapes[0][0]:
+        before = "1 x " if len(sizes) == 1 else ""  # an image one pixel high
+        given, found = (
+            before + " x ".join(map(str, each)) for each in (shapes[0][2:], sizes)
+        )
+        raise RuntimeError(_TOO_SMALL.format(given=given, found=found))
 
 
-def _each_axis(
-    output_padding: tuple[int, ...], stride: tuple[int, ...], dilation: tuple[int, ...]
-) -> str:
+def _each_axis(output_padding: Sizes, stride: Sizes, dilation: Sizes) -> str:
     axes = ("depth", "height", "width")[-len(stride) :]
     if len(stride) == 1:
         axes = ("height", "width")  # PyTorch computes it as an image one pixel high

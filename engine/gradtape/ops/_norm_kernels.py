@@ -85,7 +85,10 @@ def batch_forward(
         _move(moving[0], mean, momentum)
         _move(moving[1], var * (count / max(count - 1, 1)), momentum)
         kind = input.dtype if weight is None else weight.dtype
-        invstd = _cast(1 / xp.sqrt(var + flat.dtype.type(eps)), kind)
+        invstd = 1 / xp.sqrt(var + flat.dtype.type(eps))
+        if not eps:
+            invstd[var == 0] = 0
+        invstd = _cast(invstd, kind)
         if kind.itemsize == 2:  # what backward is going to read is used here, too
             mean = _cast(mean, kind)
             centred = flat - _wide(mean)[:, None]
@@ -166,10 +169,10 @@ def layer_forward(
     """Return output, mean and inverse deviation."""
     size = math.prod(normalized_shape)
     lead = input.shape[: input.ndim - len(normalized_shape)]
-    rows = _dense(xp, input).reshape((-1, size) if size else (0, 0))
+    rows = _dense(xp, input).reshape(math.prod(lead), size)
     mean = _inner_sums(xp, rows)[:, None] / rows.dtype.type(size or 1)
     centred = rows - mean
-    var = _inner_dots(xp, centred, centred)[:, None] / rows.dtype.type(size or 1)
+    var = _inner_dots(xp, centred, centred)[:, None] / rows.dtype.type(size)
     invstd = 1 / xp.sqrt(var + rows.dtype.type(eps))
     found = xp.multiply(centred, invstd, centred)
     if weight is not None:
@@ -192,9 +195,9 @@ def layer_backward(
     into_input: bool,
 ) -> tuple[Any, Any, Any]:
     """Return the gradients of input, weight and bias."""
-    size = math.prod(normalized_shape)
-    rows, outer = (_dense(xp, a).reshape(-1, size) for a in (input, grad))
     mean, rstd = mean.reshape(-1, 1), rstd.reshape(-1, 1)
+    shape = len(mean), math.prod(normalized_shape)
+    rows, outer = (_dense(xp, a).reshape(shape) for a in (input, grad))
     normal = rows - mean
     normal *= rstd
     into_weight = xp.einsum("rs,rs->s", outer, normal).reshape(normalized_shape)

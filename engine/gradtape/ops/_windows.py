@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from .._backend import backend_of
+from .._type_name import type_name
 from ._arguments import is_integer
 from ._scratch import borrowed
 
@@ -32,6 +33,11 @@ class Window(NamedTuple):
     def outputs(self, spatial: Sizes, ceil_mode: bool = False) -> Sizes:
         """Return how many windows fit along each dimension."""
         return _outputs(self, spatial, ceil_mode)
+
+    def spread(self, spatial: Sizes, extra: Sizes) -> Sizes:
+        """Return the size that windows at so many places cover, and ``extra`` cells."""
+        each = zip(spatial, self.stride, self.padding, self.reach, extra, strict=True)
+        return tuple((n - 1) * s - 2 * p + r + o for n, s, p, r, o in each)
 
     def taps(self, outputs: Sizes) -> Taps:
         """List (place in the kernel, what all windows see there), row by row."""
@@ -251,13 +257,19 @@ def spread(value: Any, count: int, name: str, function: str) -> Sizes:
     """Repeat a single number per dimension, or check how many were given."""
     if is_integer(value):
         return (int(value),) * count
+    if not isinstance(value, Sequence) or not all(map(is_integer, value)):
+        raise TypeError(
+            f"{function}(): argument '{name}' must be tuple of ints, "
+            f"not {type_name(value)}"
+        )
     given = tuple(int(v) for v in value)
     if len(given) == 1:
         return given * count
     if len(given) != count:
+        kind = "convolution" if function.startswith("conv") else function
         raise RuntimeError(
             f"expected {name} to be a single integer value or a list of {count} values "
-            f"to match the {function} dimensions, but got {name}={list(given)}"
+            f"to match the {kind} dimensions, but got {name}={list(given)}"
         )
     return given
 

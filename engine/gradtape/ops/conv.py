@@ -76,23 +76,11 @@ def convolution(
             xp, input, weight, bias, window, groups, keep=mode.now.grad
         )
     else:
-        spatial = _transposed_size(input.shape[2:], window, output_padding)
+        spatial = window.spread(input.shape[2:], output_padding)
         found = conv.input_gradient(xp, input, weight, spatial, window, groups)
         if bias is not None:
             found += bias.reshape(-1, *(1,) * len(spatial))
     return found if found.dtype == dtype else found.astype(dtype)
-
-
-def _transposed_size(spatial: Sizes, window: Window, output_padding: Sizes) -> Sizes:
-    each = zip(
-        spatial,
-        window.stride,
-        window.padding,
-        window.reach,
-        output_padding,
-        strict=True,
-    )
-    return tuple((n - 1) * s - 2 * p + r + o for n, s, p, r, o in each)
 
 
 def _second_derivative(

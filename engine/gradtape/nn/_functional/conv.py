@@ -59,12 +59,12 @@ def _convolve(
 ) -> Tensor:
     dims = int(name[-2])
     batch, single = _batched(input, dims, name)
-    steps = spread(stride, dims, "stride", "convolution")
-    gaps = spread(dilation, dims, "dilation", "convolution")
+    steps = spread(stride, dims, "stride", name)
+    gaps = spread(dilation, dims, "dilation", name)
     if isinstance(padding, str):
         batch, border = _named_padding(batch, weight, padding, steps, gaps)
     else:
-        border = spread(padding, dims, "padding", "convolution")
+        border = spread(padding, dims, "padding", name)
     check_convolution(batch, weight, bias, steps, border, gaps, groups)
     found = convolution(
         batch, weight, bias, steps, border, gaps, False, (0,) * dims, groups
@@ -169,10 +169,10 @@ def _transposed(
 ) -> Tensor:
     dims = int(name[-2])
     batch, single = _batched(input, dims, name)
-    steps = spread(stride, dims, "stride", "convolution")
-    border = spread(padding, dims, "padding", "convolution")
-    extra = spread(output_padding, dims, "output_padding", "convolution")
-    gaps = spread(dilation, dims, "dilation", "convolution")
+    steps = spread(stride, dims, "stride", name)
+    border = spread(padding, dims, "padding", name)
+    extra = spread(output_padding, dims, "output_padding", name)
+    gaps = spread(dilation, dims, "dilation", name)
     check_transposed(batch, weight, bias, steps, border, gaps, extra, groups)
     found = convolution(batch, weight, bias, steps, border, gaps, True, extra, groups)
     return found.squeeze(0) if single else found

@@ -66,7 +66,10 @@ def batch_norm(
         return input.clone()
     if training:
         _verify_batch_size(input.shape)
-    elif running_mean is None or running_var is None:
+    if eps < 0.0 or (training and not eps):
+        rule = "positive during training" if training else "non-negative"
+        raise ValueError(f"batch_norm eps must be {rule}, but got {eps}")
+    if not training and (running_mean is None or running_var is None):
         missing = "running_mean" if running_mean is None else "running_var"
         raise RuntimeError(f"{missing} must be defined in evaluation mode")
     channels = input.shape[1]
