@@ -49,6 +49,7 @@ t._foreach_div(a, two)
 t._foreach_maximum(a, 0.4)
 t._foreach_minimum_(a, [0.4, 0.3]), a
 t._foreach_clamp_min(a, b)
+t._foreach_minimum([t.ones(2, 3).cfloat()], [t.ones(2, 4).cfloat()])
 t._foreach_addcmul(a, b, b, 0.5)
 t._foreach_addcmul(a, b, b, value=0.5)
 t._foreach_addcmul_(a, b, b, [0.5, 2.0]), a

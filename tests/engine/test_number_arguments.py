@@ -104,6 +104,88 @@ def test_a_number_is_read_as_in_pytorch(line: str) -> None:
     check_line(line, SETUP)
 
 
+RANGES = """
+x.masked_fill(m, t.finfo(t.float32).min)
+x.masked_fill(m, -1e50)
+t.full((2,), -3.4028234663852886e38)
+T([-3.4028234663852886e38, 3.4028235e38, 1e50])
+T(3.4028235e38)
+T(1e5, dtype=t.float16)
+t.full((2,), 1e50)
+t.full((2,), 1e5, dtype=t.float16)
+t.full((2,), 3.39e38, dtype=t.bfloat16)
+t.full((2,), t.inf, dtype=t.float16)
+t.full((2,), 1e50j)
+t.full((2,), 1e50, dtype=t.complex64)
+t.full((2,), 300, dtype=t.uint8)
+t.full((2,), 2**40, dtype=t.int32)
+t.full((2,), 1j, dtype=t.int64)
+t.full((2,), 1j, dtype=t.bfloat16)
+h.masked_fill_(m, -1e9)
+h.masked_fill(m, T(1e5))
+h.fill_(1e5)
+h.new_full((2,), 1e5)
+h.index_fill(0, T([0]), T(1e5))
+h.index_fill(0, T([0]), 1e5)
+h.scatter(0, T([0]), 1e5)
+h[0] = 1e5; h
+x[0] = 1e50; x
+t.ones(2, 2).fill_diagonal_(1e50)
+t.nn.init.constant_(h, 1e5)
+t.scalar_tensor(1e50, dtype=t.float32)
+t.scalar_tensor(1e5, dtype=t.float16)
+t.where(m, i, 2**40)
+t.where(m, h, 1e5)
+t.where(m, 1e50, x)
+t.where(m, x.byte(), 300)
+t.where(m, x.byte(), -1)
+i.clamp(0, 2**40)
+i.clamp(0, 1e18)
+i.clamp_min(-(2**40))
+i.clamp_max_(2**40)
+h.clamp(max=1e5)
+x.clamp(-1e50)
+x.byte().clamp(-5)
+i ** 2**40
+h ** 1e5
+(2 * x) ** 1e50
+x.add(x, alpha=1e50)
+i.add(i, alpha=2**40)
+x.byte().sub(x.byte(), alpha=-1)
+h.sub_(h, alpha=1e5)
+t.rsub(x.byte(), 1, alpha=300)
+x.lerp(x, 1j)
+h.lerp(h, 1e5)
+x.addcmul(x, x, value=1j)
+i.addcmul(i, i, value=2**40)
+h.addcdiv(h, h, value=1e5)
+x.addcdiv(x, x, value=1e50)
+t.addmm(w, w, w, alpha=1j)
+t.addmm(w, w, w, beta=1e50)
+t.addmm(w.int(), w.int(), w.int(), alpha=2**40)
+t.addmm(w.half(), w.half(), w.half(), alpha=1e5)
+t.addmv(x, w, x, beta=1j)
+t.addmv(h, w.half(), h, alpha=1e5)
+F.pad(x.byte(), (1, 1), value=300)
+F.pad(h, (1, 1), value=1e5)
+F.hardtanh(x.to(t.int8), -300, 300)
+F.hardshrink(x, 1e50)
+F.threshold(x.byte(), 300, 1)
+t.linspace(0, 300, 3, dtype=t.uint8)
+t.linspace(0, 1e5, 3, dtype=t.float16)
+t._foreach_add([x], [x], alpha=1e50)
+"""
+
+
+@pytest.mark.parametrize("line", RANGES.strip().splitlines())
+def test_a_number_beyond_the_range_of_a_dtype_is_refused(line: str) -> None:
+    check_line(
+        line,
+        "T, F, m, w = t.tensor, t.nn.functional, t.tensor([True, False]), t.eye(2)\n"
+        "x, h, i = t.ones(2), t.ones(2).half(), t.ones(2).int()",
+    )
+
+
 OUT_LINES = """
 t.kron(e, e, out=t.ones(4, 4, dtype=t.int32))
 t.kron(e, e, out=t.ones(4, 4, dtype=t.float64))

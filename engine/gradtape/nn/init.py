@@ -20,6 +20,8 @@ from .._inplace import note_write
 from .._random_sample import randperm
 from .._site import user_stacklevel
 from .._tensor import Tensor
+from ..ops._in_range import in_range
+from ..ops._operand import number
 from ._truncated import normal_cdf, redraw_normal, reject_uniform
 
 _LINEAR = {
@@ -79,7 +81,7 @@ def normal_(
 
 def constant_(tensor: Tensor, val: float) -> Tensor:
     """Fill with one value."""
-    tensor._data[...] = val
+    tensor._data[...] = in_range(number(val), tensor.dtype)
     note_write(tensor, "fill_")
     return tensor
 

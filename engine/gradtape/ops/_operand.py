@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
 from .._define import FUNCTIONS, OPS
 from .._dtypes import CPP_TYPE, result_type_of
+from .._dtypes import dtype as DType
 from .._inplace import in_place
 from .._mode import mode
 from .._op import UNDERIVED as UNDERIVED_SENTENCE
 from .._op import Check
 from .._operands import broadcast_error
 from .._tensor import Tensor
+from ._in_range import in_range
 
 
 def operand_of(value: Any) -> Any:
@@ -27,8 +30,26 @@ def kind_of(*values: Any) -> str:
     """Return the NumPy kind ("b", "i", "u", "f", "c") that operands compute in."""
     if _are_real_floats(values):
         return "f"
-    found = result_type_of([operand_of(v) for v in values if v is not None])
+    found = computed_in(*values)
     return "f" if found.is_floating_point else found.numpy.kind
+
+
+def computed_in(*values: Any) -> DType:
+    """Return the dtype that operands compute in; None is no operand."""
+    if _are_real_floats(values):
+        return values[0].dtype
+    return result_type_of([operand_of(v) for v in values if v is not None])
+
+
+def check_numbers(
+    *values: Any, convert: Callable[[Any, DType], Any] = in_range
+) -> None:
+    """Refuse numbers among operands that the dtype they compute in does not hold."""
+    numbers = [v for v in values if v is not None and not isinstance(v, Tensor)]
+    if numbers:
+        kind = computed_in(*values)
+        for value in numbers:
+            convert(number(value), kind)
 
 
 _BESIDE_FLOATS = frozenset((float, int, bool, type(None)))
@@ -56,8 +77,8 @@ def number(value: Any) -> Any:
 
 def not_implemented(label: str, *values: Any) -> NotImplementedError:
     """Build PyTorch's error for a dtype that one of its kernels leaves out."""
-    found = result_type_of([operand_of(v) for v in values if v is not None])
-    return NotImplementedError(f"\"{label}\" not implemented for '{found.cpp_name}'")
+    found = computed_in(*values).cpp_name
+    return NotImplementedError(f"\"{label}\" not implemented for '{found}'")
 
 
 def leaves_out(kinds: str, label: str, count: int = 2) -> Check:

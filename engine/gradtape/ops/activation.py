@@ -12,11 +12,11 @@ from .._inplace import inplace
 from .._node_layout import LARGE
 from .._sparse import SparseArray
 from ._blocks import compiled_as, in_blocks, want_blocks
+from ._in_range import in_range
 from ._once import rounded_once
 from ._operand import HIDDEN, POINTWISE, kind_of
 from ._over_gradient import above_zero_only, alike
 from ._select import above_zero, check_floating, choose, keep
-from .create import in_range
 
 
 @op(

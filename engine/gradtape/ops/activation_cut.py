@@ -7,6 +7,7 @@ from typing import Any
 from .._define import Array, op
 from .._dtypes import DTYPE_OF, finfo
 from .._inplace import inplace
+from ._in_range import in_range
 from ._once import rounded_once
 from ._operand import OWN_DTYPE
 from ._place import array_like
@@ -39,8 +40,9 @@ def hardtanh(xp: Any, self: Array, min_val: float = -1.0, max_val: float = 1.0) 
     """Cut to the range from ``min_val`` to ``max_val``."""
     if self.dtype.kind in "ubc":
         _check_cut(self, min_val)
-    kind = self.dtype.type
-    return xp.minimum(xp.maximum(self, kind(min_val)), kind(max_val))
+    kind = DTYPE_OF[self.dtype]
+    low, high = (self.dtype.type(in_range(v, kind)) for v in (min_val, max_val))
+    return xp.minimum(xp.maximum(self, low), high)
 
 
 @op(
@@ -119,6 +121,7 @@ def _shrink_derivative(F: Any, grad: Any, self: Any, lambd: Any) -> Any:
 def hardshrink(xp: Any, self: Array, lambd: float = 0.5) -> Any:
     """Set what is between -lambd and lambd to zero."""
     check_floating(self, "hardshrink_cpu")
+    lambd = in_range(lambd, DTYPE_OF[self.dtype])
     return xp.where((self >= -lambd) & (self <= lambd), self.dtype.type(0), self)
 
 

@@ -10,11 +10,13 @@ from .._inplace import inplace
 from .._sparse import SparseArray
 from .._tensor import Tensor
 from ._arguments import check_tensor
+from ._in_range import in_range
 from ._operand import (
     HIDDEN,
     OWN_DTYPE,
     POINTWISE,
     aliases,
+    computed_in,
     is_complex,
     kind_of,
     leaves_out,
@@ -53,6 +55,7 @@ def _check_alpha(_name: str, self: Any, other: Any, alpha: Any = 1) -> None:
         raise RuntimeError(_ALPHA.format(kind="integral", number="floating point"))
     elif isinstance(alpha, complex) and kind != "c":
         raise RuntimeError(_ALPHA.format(kind="non-complex", number="complex"))
+    in_range(number(alpha), computed_in(self, other))
 
 
 def _check_minus(name: str, self: Any, other: Any, alpha: Any = 1) -> None:

@@ -19,9 +19,10 @@ from .._tensor import Tensor, wrap, wrap_shared
 from .._typed_storage import TypedStorage
 from .._untyped_storage import UntypedStorage
 from .._warn import warn_once
+from ._in_range import whole_in_range
 from ._leaves import borrowed, plain_numbers
 from ._place import made, module_on
-from .create import in_range, kind_of_number
+from .create import kind_of_number
 
 _COPY_OF_TENSOR = (
     "To copy construct from a tensor, it is recommended to use "
@@ -245,9 +246,13 @@ def _common_kind(kinds: set[type]) -> DType:
 def _fits(value: Any, kind: DType) -> Any:
     if isinstance(value, int) and not -(2**63) <= value < 2**63:
         value = _large(value, kind)
-    if isinstance(value, complex) and not kind.is_complex:
+    if kind.is_complex:
+        return value
+    if isinstance(value, complex):
         raise TypeError("must be real number, not complex")
-    return in_range(value, kind)
+    if kind.is_floating_point:
+        return float(value)  # which may become infinite
+    return bool(value) if kind is bool_ else whole_in_range(value, kind, kind.name)
 
 
 def _large(value: int, kind: DType) -> Any:

@@ -13,7 +13,7 @@ from typing import Any
 from .._backend import backend_of
 from .._define import public
 from .._determinism import unwritten
-from .._dtypes import DTYPE_OF, bool_, get_default_dtype, iinfo, int64, parse_dtype
+from .._dtypes import DTYPE_OF, bool_, get_default_dtype, int64, parse_dtype
 from .._dtypes import dtype as DType
 from .._mode import mode
 from .._sparse import no_elements
@@ -21,6 +21,7 @@ from .._strided import Geometry
 from .._tensor import Tensor
 from .._type_name import type_name
 from ._arguments import float_dtype, sizes, spread
+from ._in_range import as_element, in_range
 from ._memory_formats import checked_format, new_in_format
 from ._operand import number
 from ._place import check_out, deliver, made, module_on
@@ -224,44 +225,6 @@ def kind_of_number(value: Any) -> DType:
     return default if isinstance(value, float) else default.to_complex()
 
 
-def in_range(value: Any, kind: DType) -> Any:
-    """Return a number in a form that an array of this dtype takes, without warning.
-
-    Raises RuntimeError for one that is out of the dtype's range, as PyTorch does;
-    negative numbers wrap around in unsigned types, and floats become infinite.
-    """
-    if kind is bool_:
-        return bool(value)
-    if kind.is_complex:
-        return value
-    if isinstance(value, complex):
-        if value.imag:
-            name = _c_name(kind, wide=True)
-            raise RuntimeError(
-                f"value cannot be converted to type {name} without overflow"
-            )
-        value = value.real
-    if kind.is_floating_point:
-        value = float(value)
-        if math.isfinite(value) and abs(value) > 3.4e38 and kind.itemsize < 8:
-            return math.copysign(math.inf, value)
-        return value
-    limits = iinfo(kind)
-    low = -limits.max if limits.min == 0 else limits.min
-    if not math.isfinite(value) or not low <= value <= limits.max:
-        raise RuntimeError(
-            f"value cannot be converted to type {_c_name(kind)} without overflow"
-        )
-    value = int(value)
-    return value + limits.max + 1 if value < limits.min else value
-
-
-def _c_name(kind: DType, wide: bool = False) -> str:
-    if kind.is_floating_point:
-        return {2: "at::Half", 4: "float", 8: "double"}[kind.itemsize]
-    return f"{kind.name}_t" if wide else kind.name
-
-
 @public
 def scalar_tensor(
     s: Any,
@@ -274,7 +237,7 @@ def scalar_tensor(
 ) -> Tensor:
     """Return a 0-d tensor with this value, of the default dtype."""
     kind = float_dtype(dtype, "scalar_tensor")
-    array = mode.run(module_on(device).full, (), in_range(s, kind), kind.numpy)
+    array = mode.run(module_on(device).full, (), as_element(s, kind), kind.numpy)
     return made(array, requires_grad)
 
 

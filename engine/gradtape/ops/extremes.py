@@ -13,13 +13,13 @@ from ._operand import (
     OWN_DTYPE,
     POINTWISE,
     aliases,
+    check_numbers,
     in_place_by_operand,
     kind_of,
     leaves_out,
     not_implemented,
     refuses,
 )
-from ._select import check_floating
 
 _NO_BOUNDS = "torch.clamp: At least one of 'min' or 'max' must not be None"
 
@@ -117,6 +117,12 @@ def _check_clamp(_name: str, self: Any, *bounds: Any) -> None:
         low, high = (*bounds, None)[:2]
         one = "" if None not in (low, high) else "_max" if low is None else "_min"
         raise not_implemented(f"clamp{one}_scalar_cpu", self)
+    check_numbers(self, *bounds)
+
+
+def _check_bound(name: str, self: Any, bound: Any) -> None:
+    leaves_out("b", f"{name}_scalar_cpu")(name, self, bound)
+    check_numbers(self, bound)
 
 
 def _clamped(xp: Any, self: Any, low: Any, high: Any) -> Any:
@@ -193,7 +199,7 @@ def _clamp_tensors(
     {"self": lambda F, grad, self, min: F.where(self >= min, grad, 0.0)},
     name="clamp_min",
     key="_clamp_min_number",
-    check=leaves_out("b", "clamp_min_scalar_cpu"),
+    check=_check_bound,
     out_rule=OWN_DTYPE,
     **POINTWISE,
     **HIDDEN,
@@ -212,11 +218,11 @@ def _clamp_min_number(xp: Any, self: Array, min: Operand) -> Any:
     name="clamp_min",
     key="_clamp_min_tensor",
     node="ClampMinBackward1",
+    check=leaves_out("c", "maximum_cpu"),
     **POINTWISE,
     **HIDDEN,
 )
 def _clamp_min_tensor(xp: Any, self: Array, min: Array) -> Any:
-    check_floating(self, "maximum_cpu", "c")
     return xp.maximum(self, min)
 
 
@@ -224,7 +230,7 @@ def _clamp_min_tensor(xp: Any, self: Array, min: Array) -> Any:
     {"self": lambda F, grad, self, max: F.where(self <= max, grad, 0.0)},
     name="clamp_max",
     key="_clamp_max_number",
-    check=leaves_out("b", "clamp_max_scalar_cpu"),
+    check=_check_bound,
     out_rule=OWN_DTYPE,
     **POINTWISE,
     **HIDDEN,
@@ -243,11 +249,11 @@ def _clamp_max_number(xp: Any, self: Array, max: Operand) -> Any:
     name="clamp_max",
     key="_clamp_max_tensor",
     node="ClampMaxBackward1",
+    check=leaves_out("c", "minimum_cpu"),
     **POINTWISE,
     **HIDDEN,
 )
 def _clamp_max_tensor(xp: Any, self: Array, max: Array) -> Any:
-    check_floating(self, "minimum_cpu", "c")
     return xp.minimum(self, max)
 
 

@@ -15,10 +15,10 @@ from .._overlap import check_overlap, check_places
 from .._tensor import Tensor, wrap
 from .._views import check_inplace
 from ._freeing import frees_options
+from ._in_range import as_element, in_range
 from ._place import dense_copy
 from ._writing import written
 from .broadcast import expanded
-from .create import in_range
 from .index_advanced import broadcast_refused, places_of
 from .index_basic import Indices, read_index
 from .write import copy_, fill_
@@ -222,7 +222,7 @@ def as_value(self: Tensor, value: Any) -> Tensor:
         number = value.item() if isinstance(value, np.generic) else value
         xp = backend_of(self._data).xp
         return wrap(
-            mode.run(xp.full, (), in_range(number, self.dtype), self._data.dtype)
+            mode.run(xp.full, (), as_element(number, self.dtype), self._data.dtype)
         )
     raise TypeError(
         f"can't assign a {_type_name(value)} to a {legacy_type_name(self.dtype)}"

@@ -14,9 +14,10 @@ from .._override import of_class
 from .._sparse import SparseArray, refused
 from .._tensor import Tensor
 from ._arguments import check_tensor
+from ._in_range import in_range
 from ._memory_formats import array_in, checked_format
 from ._place import made, module_on
-from .create import checked_size, empty, empty_strided, full, in_range, ones, zeros
+from .create import checked_size, empty, empty_strided, full, ones, zeros
 from .formats import sparse_coo
 
 Sizes = tuple[int, ...]

@@ -14,11 +14,12 @@ from .._mode import mode
 from .._operands import common_shape
 from .._tensor import Tensor
 from ._arguments import check_tensor
+from ._in_range import in_range
 from ._into import handed_over
 from ._place import dense_copy, made, row_major
 from ._select import choose
 from .broadcast import broadcast_shapes
-from .create import in_range, zeros
+from .create import zeros
 
 # ---- masks ----
 

@@ -15,6 +15,7 @@ from .._inplace import inplace
 from .._sparse import SparseArray
 from .._sparse_products import matrices
 from ._faint import multiply
+from ._in_range import in_range
 from ._into import SAME_DTYPE
 from ._product import (
     adjoint,
@@ -128,11 +129,14 @@ def added(xp: Any, self: Any, found: Any, beta: Any, alpha: Any) -> Any:
     The result is rounded to the type of ``self``, which may be narrower.
     """
     wide = found.dtype
+    kind = DTYPE_OF[wide]
     if alpha != 1:
-        xp.multiply(found, wide.type(alpha), found)
+        xp.multiply(found, wide.type(in_range(alpha, kind)), found)
     if beta != 0:  # 0 * nan would spread
         term = self.astype(wide, copy=False)
-        xp.add(found, term if beta == 1 else term * wide.type(beta), found)
+        if beta != 1:
+            term = term * wide.type(in_range(beta, kind))
+        xp.add(found, term, found)
     return found.astype(self.dtype, copy=False)
 
 
@@ -172,8 +176,9 @@ def addmv(
     _check_matrix_vector(mat, vec, self)
     if self.ndim and self.size not in (1, mat.shape[0]):
         raise _size_mismatch(self.size, mat, vec)
-    found, kind = wide_product(xp, mat, vec, "addmv_impl_cpu"), mat.dtype.type
-    return added(xp, self, found, kind(beta), kind(alpha))
+    found, kind = wide_product(xp, mat, vec, "addmv_impl_cpu"), DTYPE_OF[mat.dtype]
+    beta, alpha = (mat.dtype.type(in_range(each, kind)) for each in (beta, alpha))
+    return added(xp, self, found, beta, alpha)
 
 
 def _check_matrix_vector(mat: Any, vec: Any, self: Any) -> None:

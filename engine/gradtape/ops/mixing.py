@@ -9,10 +9,12 @@ from .._dtypes import DTYPE_OF
 from .._inplace import in_place, inplace
 from .._mode import mode
 from .._tensor import Tensor
+from ._in_range import as_element, in_range
 from ._operand import (
     HIDDEN,
     OWN_DTYPE,
     POINTWISE,
+    check_numbers,
     kind_of,
     leaves_out,
     not_implemented,
@@ -24,12 +26,13 @@ from ._select import choose
 # ---- where ----
 
 
-def _check_condition(_name: str, condition: Any, *_operands: Any) -> None:
+def _check_condition(_name: str, condition: Any, *operands: Any) -> None:
     if condition._data.dtype.kind != "b" and condition._data.dtype.name != "uint8":
         raise RuntimeError(
             "where expected condition to be a boolean tensor, but got a tensor with "
             f"dtype {DTYPE_OF[condition._data.dtype].cpp_name}"
         )
+    check_numbers(*operands, convert=as_element)
 
 
 @op(
@@ -104,6 +107,7 @@ def _interpolate(xp: Any, self: Any, end: Any, weight: Any) -> Any:
     **HIDDEN,
 )
 def _lerp_number(xp: Any, self: Array, end: Array, weight: Any) -> Any:
+    weight = in_range(weight, DTYPE_OF[self.dtype])
     return _interpolate(xp, self, end, weight)
 
 
@@ -145,7 +149,7 @@ _IN_PLACE = {key: in_place(OPS[key]) for key in ("_lerp_tensor", "_lerp_number")
 
 
 def _valued(xp: Any, value: Any, like: Any) -> Any:
-    return xp.asarray(number(value)).astype(like.dtype)
+    return like.dtype.type(in_range(number(value), DTYPE_OF[like.dtype]))
 
 
 @op(

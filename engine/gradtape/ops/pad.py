@@ -5,6 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from .._define import Array, op
+from .._dtypes import DTYPE_OF
+from ._in_range import in_range
 from ._memory_formats import keeps_format
 from ._place import dense_copy
 from ._select import check_floating
@@ -48,7 +50,7 @@ def constant_pad_nd(xp: Any, self: Array, pad: Sizes, value: float = 0) -> Any:
         target[dim] = slice(max(begin, 0), shape[dim] - max(end, 0))
     if max(pad, default=0) <= 0:
         return dense_copy(xp, self[tuple(source)])
-    found = xp.full(tuple(shape), value, self.dtype)
+    found = xp.full(tuple(shape), in_range(value, DTYPE_OF[self.dtype]), self.dtype)
     found[tuple(target)] = self[tuple(source)]
     return found
 

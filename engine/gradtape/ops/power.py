@@ -10,10 +10,12 @@ from .._define import Array, Operand, method, op, pointwise
 from .._dtypes import complex128, float64
 from .._overloads import combination_error
 from .._tensor import Tensor
+from ._in_range import in_range
 from ._into import with_out
 from ._operand import (
     HIDDEN,
     POINTWISE,
+    computed_in,
     in_place_by_operand,
     is_complex,
     kind_of,
@@ -37,6 +39,9 @@ def _power(xp: Any, self: Any, exponent: Any) -> Any:
 def _check_exponent(_name: str, self: Any, exponent: Any) -> None:
     if kind_of(self, exponent) in "iub" and exponent < 0:
         raise RuntimeError(_NEGATIVE)
+    kind = computed_in(self, exponent)
+    if kind.itemsize == 2 or not (kind.is_floating_point or kind.is_complex):
+        in_range(number(exponent), kind)
 
 
 def _pow_backward(F: Any, grad: Any, self: Any, exponent: Any) -> Any:

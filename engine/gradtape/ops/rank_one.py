@@ -7,9 +7,9 @@ from typing import Any
 from .._define import Array, op
 from .._dtypes import DTYPE_OF, result_type_of
 from .._inplace import inplace
+from ._in_range import in_range
 from ._place import array_like
 from ._product import check_expandable, conj, scaled
-from .create import in_range
 from .matmul import added
 
 _NOT_INTEGRAL = (

@@ -12,10 +12,10 @@ from .._tensor import Tensor
 from .._warn import warn_once
 from . import gather as gather  # declares what is called here
 from ._arguments import wrap_dim
+from ._in_range import in_range
 from ._into import SAME_DTYPE, into, with_out
 from ._signature import numpy_names
 from .broadcast import broadcast_shapes, expand
-from .create import in_range
 
 _REDUCE = (
     "The reduce argument of torch.scatter with Tensor src is deprecated and will be "
@@ -45,7 +45,7 @@ def _scatter_call(
         return "scatter_reduce", (input, index, whole), (dim, kind, True)
     if isinstance(src, Tensor):
         return "_scatter_src", (input, index, src), (dim,)
-    return "_scatter_value", (input, index), (dim, src)
+    return "_scatter_value", (input, index), (dim, in_range(src, input.dtype))
 
 
 @method(function=True)
@@ -92,6 +92,8 @@ def _index_fill_call(input: Tensor, dim: int, index: Tensor, value: Any) -> Call
                 "index_fill_ only supports a 0-dimensional value tensor, but got "
                 f"tensor with {value.dim()} dimension(s)."
             )
+        if value.dtype is not input.dtype and not value.is_meta:
+            in_range(value.item(), input.dtype)
         return "_index_fill_tensor", (input, index, value), (dim,)
     if isinstance(value, complex) and not input.dtype.is_complex:
         raise RuntimeError(

@@ -17,6 +17,7 @@ from .._site import user_stacklevel
 from .._tensor import Tensor
 from .._type_name import type_name
 from ._arguments import as_integer, float_argument, float_dtype, is_integer
+from ._in_range import in_range
 from ._place import check_out, deliver, module_on, warn_of_count
 
 
@@ -176,6 +177,7 @@ def linspace(
     kind = _between_kind((first, last), dtype, out, "linspace")
     if kind is bool_:
         raise NotImplementedError("\"linspace_cpu\" not implemented for 'Bool'")
+    first, last = in_range(first, kind), in_range(last, kind)
     array = mode.run(between, module_on(device), first, last, steps, kind)
     return deliver(array, out, requires_grad, row=True, name="linspace")
 

@@ -22,9 +22,9 @@ from .._tensor import Tensor
 from .._tensor import wrap as wrap_array
 from .._views import check_inplace
 from ._arguments import check_tensor
+from ._in_range import in_range
 from ._writing import written
 from .convert import warn_discards
-from .create import in_range
 
 # ---- the derivatives of writes: what was there before gets no gradient ----
 
