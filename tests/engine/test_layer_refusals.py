@@ -48,6 +48,8 @@ F.conv2d(t.ones(0,1,0,3),t.ones(1,1,2,2),padding=2).shape
 F.conv2d(t.randn(1,2,4,4).double(),t.randn(3,2,2,2))
 F.leaky_relu(t.ones(2).requires_grad_().clone(),-2.,inplace=True).sum().backward()
 F.rrelu(t.ones(2).requires_grad_().clone(),-5.,1.,inplace=True).sum().backward()
+x=t.tensor([t.nan,-3.,1.]).requires_grad_();F.hardsigmoid(x).sum().backward();x.grad
+y=t.tensor([.5+0j]).requires_grad_();t.pow(t.zeros(1).cfloat(),y).real.sum().backward();y.grad
 x=t.ones(2).requires_grad_();F.rrelu(-x.clone(),.5,1.,inplace=True).sum().backward();x.grad
 x=t.randn(0,3,2).requires_grad_();F.batch_norm(x,None,None,t.ones(3),training=True).sum().backward();x.grad
 F.cosine_embedding_loss(t.randn(3,5),t.randn(3,5),t.tensor([1.]))

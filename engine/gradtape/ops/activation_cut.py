@@ -64,9 +64,7 @@ def hardtanh_backward(
 
 @op(
     {
-        "self": lambda F, grad, self: (
-            F.hardtanh_backward(grad, self, -3.0, 3.0) * (1 / 6)
-        )
+        "self": lambda F, grad, self: F.hardsigmoid_backward(grad, self),
     },
     method=False,
     function=False,
@@ -75,6 +73,19 @@ def hardsigmoid(xp: Any, self: Array) -> Any:
     """Return ``clamp(x + 3, 0, 6) / 6``."""
     check_floating(self, "hardsigmoid_cpu")
     return xp.clip(self + 3, 0, 6) / 6
+
+
+@op(
+    {
+        "grad_output": lambda F, grad, self: F.hardsigmoid_backward(grad, self),
+        "self": lambda F, grad: F.zeros_like(grad),
+    },
+    method=False,
+    function=False,
+)
+def hardsigmoid_backward(xp: Any, grad_output: Array, self: Array) -> Any:
+    """Let a sixth of the gradient through where nothing was cut; NaN counts as cut."""
+    return keep(xp, (self > -3) & (self < 3), grad_output * (1 / 6))
 
 
 @op(

@@ -57,11 +57,17 @@ def _pow_backward_self(F: Any, grad: Any, self: Any, exponent: Any) -> Any:
     return F.where(exponent == 0, 0.0, slope)
 
 
+def _from_zero_on(exponent: Any) -> Any:
+    if is_complex(exponent):
+        return (exponent.imag == 0) & (exponent.real >= 0)
+    return exponent >= 0
+
+
 def _pow_backward_exponent(
     F: Any, grad: Any, self: Any, exponent: Any, result: Any
 ) -> Any:
     # At a zero base the slope is 0 where the power is 0 or 1, as in PyTorch.
-    flat = (self == 0) & (exponent == 0 if is_complex(exponent) else exponent >= 0)
+    flat = (self == 0) & _from_zero_on(exponent)
     base = self + 0j if is_complex(result) and not is_complex(self) else self
     return grad * F.where(flat, 0.0, F.conj(result * F.log(base)))
 
@@ -71,7 +77,7 @@ def _pow_backward_number(
 ) -> Any:
     if self == 0:
         if is_complex(result):
-            flat = (exponent.imag == 0) & (exponent.real >= 0)
+            flat = _from_zero_on(exponent)
             return grad * F.where(flat, 0.0, F.conj(result * -inf))
         return grad * F.where(exponent >= 0, 0.0, result * -inf)
     if is_complex(result):
