@@ -12,6 +12,7 @@ from .._define import FUNCTIONS, Array, Operand, method, op, pointwise
 from .._inplace import inplace
 from .._tensor import Tensor
 from . import _normal_kernels as normal
+from ._arguments import as_integer
 from ._operand import HIDDEN, POINTWISE, in_place_by_operand, leaves_out
 from ._select import check_floating
 
@@ -130,11 +131,17 @@ def _polygamma(xp: Any, self: Array, n: int) -> Any:
     return found.astype(self.dtype, copy=False)
 
 
+def derivative_order(n: Any, function: str) -> int:
+    """Return how often polygamma differentiates, or refuse."""
+    order = as_integer(n, function, "n", 1)
+    if order < 0:
+        raise RuntimeError("polygamma(n, x) does not support negative n.")
+    return order
+
+
 def polygamma(n: int, input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """Return the n-th derivative of digamma()."""
-    if n < 0:
-        raise RuntimeError("polygamma(n, x) does not support negative n.")
-    return _polygamma(input, n, out=out)
+    return _polygamma(input, derivative_order(n, "polygamma"), out=out)
 
 
 # ---- xlogy: three forms, as either side may be a number ----

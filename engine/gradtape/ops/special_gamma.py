@@ -6,11 +6,13 @@ from math import log, pi
 from typing import Any
 
 from .._define import FUNCTIONS, OPS, Array, Operand, method, op
+from .._dtypes import bool_
 from .._inplace import in_place, inplace
 from .._tensor import Tensor
+from ._arguments import as_integer
 from ._operand import HIDDEN, POINTWISE
 from ._place import row_major
-from .special import log_gamma
+from .special import derivative_order, log_gamma
 from .special_kernels import facts, from_library, lacks, widened
 
 _FLOAT: dict[str, Any] = {**POINTWISE, "promotion": "float"}
@@ -93,31 +95,34 @@ def _mvlgamma(xp: Any, self: Array, p: int) -> Any:
     return found.astype(self.dtype, copy=False)
 
 
+def _dimension(input: Any, p: Any, function: str, position: int) -> int:
+    dimension = as_integer(p, function, "p", position)
+    if dimension < 1:
+        raise RuntimeError("p has to be greater than or equal to 1")
+    if input.dtype is bool_:
+        raise RuntimeError("The input tensor may not be a boolean tensor.")
+    return dimension
+
+
 @method(function=True)
 def mvlgamma(input: Tensor, p: int, *, out: Tensor | None = None) -> Tensor:
     """Return the logarithm of the multivariate gamma function of dimension ``p``.
 
     Raises RuntimeError for a dimension below 1.
     """
-    if p < 1:
-        raise RuntimeError("p has to be greater than or equal to 1")
-    return _mvlgamma(input, int(p), out=out)
+    return _mvlgamma(input, _dimension(input, p, "mvlgamma", 2), out=out)
 
 
 @method()
 def mvlgamma_(self: Tensor, p: int) -> Tensor:
     """In-place version of mvlgamma()."""
-    if p < 1:
-        raise RuntimeError("p has to be greater than or equal to 1")
-    return in_place(OPS["_mvlgamma"])(self, int(p))
+    return in_place(OPS["_mvlgamma"])(self, _dimension(self, p, "mvlgamma_", 1))
 
 
 @method()
 def polygamma_(self: Tensor, n: int) -> Tensor:
     """In-place version of polygamma()."""
-    if n < 0:
-        raise RuntimeError("polygamma(n, x) does not support negative n.")
-    return in_place(OPS["_polygamma"])(self, int(n))
+    return in_place(OPS["_polygamma"])(self, derivative_order(n, "polygamma_"))
 
 
 # ---- zeta: three forms, as either side may be a number ----
