@@ -107,7 +107,7 @@ def apply(op: Op, args: tuple[Any, ...], params: tuple[Any, ...]) -> Any:
         raise
     if xp is not np and known is None:
         found = placed_results(xp, found)
-    if op.pointwise and known is None:
+    if op.lies_like_operands and known is None:
         found = laid_out(xp, as_array(found), given)
     outputs = wrap_outputs(op, args, found)
     if now.checks:

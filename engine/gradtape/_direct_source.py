@@ -208,7 +208,7 @@ def _kernel_source(op: Op) -> str:
         key = f"{p.name}=" if p.kind is inspect.Parameter.KEYWORD_ONLY else ""
         passes.append(key + value)
     count = range(len(op.tensors))
-    piece = _POINTWISE_KERNEL if op.pointwise else _KERNEL
+    piece = _POINTWISE_KERNEL if op.lies_like_operands else _KERNEL
     piece = piece if op.outputs == 1 else _KERNEL_OF_SEVERAL
     return piece.format(
         passes=", ".join(passes),

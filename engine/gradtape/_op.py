@@ -41,6 +41,8 @@ Promotion: TypeAlias = Literal["none", "common", "float", "compare", "rest"]
 
 _TENSOR_MARKS = {"Array", "Operand", "Array | None", "Operand | None", "Arrays"}
 
+_ELEMENTWISE = {f"activation{part}" for part in ("", "_cut", "_pieces", "_smooth")}
+
 UNDERIVED = "derivative for aten::{name} is not implemented"
 """What the formula says of an op that PyTorch records without being able to derive."""
 
@@ -106,6 +108,11 @@ class Op:
     doc: str = ""
     node_type: type = field(init=False)
     invoke: Callable[..., Any] = field(init=False)  # (xp, tensors, options) -> kernel
+
+    @property
+    def lies_like_operands(self) -> bool:
+        """Whether its result has the memory order that its operands suggest."""
+        return self.pointwise or (self.family in _ELEMENTWISE and self.outputs == 1)
 
     @property
     def slotted(self) -> bool:

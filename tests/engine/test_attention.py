@@ -127,6 +127,19 @@ def test_heads_can_be_shared() -> None:
     assert_same(program)
 
 
+@pytest.mark.parametrize("kind", ["bfloat16", "float16"])
+def test_attention_of_half_precision_is_rounded_once(kind: str) -> None:
+    def program(t: Any) -> Any:
+        q, k, v = ((5 * x.detach()).to(getattr(t, kind)) for x in inputs(t, 2))
+        sources = [x.requires_grad_() for x in (q, k, v)]
+        mask = t.ones(4, 6).tril().bool()
+        found = t.nn.functional.scaled_dot_product_attention(*sources, attn_mask=mask)
+        found.float().pow(2).sum().backward()
+        return [x.float() for x in (found.detach(), *(x.grad for x in sources))]
+
+    assert_same(program, rtol=1e-2)
+
+
 def test_second_derivatives_of_attention() -> None:
     def program(t: Any) -> Any:
         q, k, v = inputs(t)

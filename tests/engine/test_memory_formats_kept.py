@@ -264,6 +264,19 @@ def test_operands_with_gaps_keep_the_order_of_their_dimensions(maker: str, call:
     )
 
 
+ACTIVATIONS = "elu selu celu gelu mish silu softplus hardtanh relu6 leaky_relu"
+ACTIVATIONS += " hardshrink hardsigmoid hardswish softshrink"
+
+
+@pytest.mark.parametrize("maker", GAPS)
+@pytest.mark.parametrize("name", ACTIVATIONS.split())
+def test_activations_keep_the_order_of_dimensions(maker: str, name: str):
+    check_line(
+        f"w={maker};from itertools import permutations as all;"
+        f"[t.nn.functional.{name}(w.permute(p)).stride() for p in all(range(w.dim()))]"
+    )
+
+
 @pytest.mark.parametrize("kind", ["channels_last", "contiguous_format"])
 @pytest.mark.parametrize("call", ["x*5", "x+5", "x+t.ones(3,1,1)", "x.exp()", "x+x"])
 def test_numbers_keep_strides_of_dimensions_of_size_one(call: str, kind: str):

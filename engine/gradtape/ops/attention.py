@@ -53,6 +53,9 @@ def scaled_dot_product_attention(
     name = "scaled_dot_product_attention"
     check_tensors(name, query=query, key=key, value=value)
     _check(query, key, value, attn_mask)
+    kind = query.dtype
+    if kind.is_floating_point and kind.itemsize == 2:  # rounded once, at the end
+        query, key, value = query.float(), key.float(), value.float()
     if enable_gqa:
         key, value = _shared_heads(query, key), _shared_heads(query, value)
     mask = _float_mask(attn_mask, query)
@@ -73,7 +76,7 @@ def scaled_dot_product_attention(
     weights = _safe_softmax(scores, -1)
     if dropout_p > 0.0:
         weights = FUNCTIONS["dropout"](weights, dropout_p, True)
-    return matmul(weights, value)
+    return matmul(weights, value).to(kind)
 
 
 def _alike(query: Tensor, key: Tensor, value: Tensor) -> bool:
