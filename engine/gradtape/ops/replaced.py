@@ -109,5 +109,7 @@ def trace(xp: Any, self: Array) -> Any:
         raise RuntimeError(
             "trace: expected a matrix, but got tensor with dim " + str(self.ndim)
         )
-    kind = "int64" if self.dtype.kind in "iub" else self.dtype
-    return xp.trace(self, dtype=kind)
+    if self.dtype.kind in "iub":
+        return xp.trace(self, dtype="int64")
+    wide = "float32" if self.dtype.itemsize == 2 else self.dtype
+    return xp.trace(self, dtype=wide).astype(self.dtype)
