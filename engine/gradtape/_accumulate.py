@@ -8,6 +8,7 @@ from typing import Any
 
 from . import _errors
 from ._define import tensor_ops
+from ._dispatch import dispatching
 from ._inplace import check_overlap
 from ._layout import empty_like_leaf, is_dense
 from ._mode import mode
@@ -45,6 +46,9 @@ def accumulate(task: Any, leaf: Any, slots: list[Any], others: int = 0) -> None:
             event.first = old is None
         if task.create_graph:
             variable._grad = _recorded_sum(variable, old, slots.pop())
+        elif type(slots[0]) in dispatching:
+            grad = slots.pop()
+            variable._grad = grad.detach() if old is None else old.add_(grad)  # type: ignore[attr-defined]
         else:
             if not task.space.raw:
                 slots[0] = slots[0]._data

@@ -10,6 +10,7 @@ import numpy as np
 
 from ._anomaly import callers_of
 from ._anomaly_report import check_outputs
+from ._dispatch import adopt, answer, asked, dispatching, shares_memory
 from ._dtypes import DTYPE_OF
 from ._layout import laid_out
 from ._mode import mode
@@ -92,38 +93,60 @@ def apply(op: Op, args: tuple[Any, ...], params: tuple[Any, ...]) -> Any:
         args = now.casting.op(op, args, params)
     if not WRAPPED.isdisjoint(map(type, params)):
         params = numbers_of(params)
-    arrays, xp = arrays_of(op, args)
-    if op.check is not None:
-        op.check(op.name, *args, *params)
-    given = arrays
-    if op.promotion != "none":
-        arrays = now.run(promote, op, args, arrays)
-    known = None if now.keeping is None else now.keeping.recall(op, args)
-    try:
-        found = now.run(compute, op, xp, arrays, params) if known is None else known
-    except ValueError as error:
-        if op.promotion != "none" and "broadcast" in str(error):
-            raise broadcast_error(*(np.shape(a) for a in arrays)) from None
-        raise
-    if xp is not np and known is None:
-        found = placed_results(xp, found)
-    if op.lies_like_operands and known is None:
-        found = laid_out(xp, as_array(found), given)
-    outputs = wrap_outputs(op, args, found)
+    kinds = asked(args) if now.dispatch or dispatching else None
+    if kinds is None:
+        outputs = computed(op, args, params)
+    else:
+        found = answer(apply, op, args, params, kinds)
+        if found is None:
+            return None
+        outputs = outputs_of(op, args, found)
     if now.checks:
         check_outputs(op, op.name, (*args, *params), outputs)
-    if now.keeping is not None:
-        now.keeping.note(op, args, params, outputs)
     node = None
     if now.grad and op.formulas:
         node = record(op, args, params, outputs)
-        if now.rare and node is not None:
+        if node is not None and (now.rare or kinds):
             pack_outputs(node, outputs)
     if now.duals is not None:
         now.duals.ran(op, args, params, outputs, node)
     if observers:
         notify(OpCalled(op.name, (*args, *params), outputs, node))
     return outputs[0] if op.outputs == 1 else outputs
+
+
+def computed(op: Op, args: tuple[Any, ...], params: tuple[Any, ...]) -> Any:
+    """Run the kernel of an op; return its results as tensors, without history."""
+    now = mode.now
+    arrays, xp = arrays_of(op, args)
+    if op.check is not None:
+        op.check(op.name, *args, *params)
+    given = arrays
+    if op.promotion != "none":
+        arrays = now.run(promote, op, args, arrays)
+    try:
+        found = now.run(compute, op, xp, arrays, params)
+    except ValueError as error:
+        if op.promotion != "none" and "broadcast" in str(error):
+            raise broadcast_error(*(np.shape(a) for a in arrays)) from None
+        raise
+    if xp is not np:
+        found = placed_results(xp, found)
+    if op.lies_like_operands:
+        found = laid_out(xp, as_array(found), given)
+    return wrap_outputs(op, args, found)
+
+
+def outputs_of(op: Op, args: Sequence[Any], found: Any) -> tuple[Tensor, ...]:
+    """Return what was answered for an op as tensors that can take its history."""
+    outputs = (found,) if op.outputs == 1 else tuple(found)
+    if op.view is None:
+        return outputs
+    if shares_memory(outputs[0], args[0]):
+        return tuple(wrap_view(o._data, args[0], op.view) for o in outputs)
+    for output in outputs:
+        adopt(output, args[0], op.view)
+    return outputs
 
 
 def wrap_outputs(op: Op, args: Sequence[Any], found: Any) -> tuple[Tensor, ...]:

@@ -18,6 +18,7 @@ from ._accumulate import accumulate
 from ._anomaly import anomaly
 from ._anomaly_report import new_check, report
 from ._define import raw_ops, tensor_ops
+from ._dispatch import dispatching
 from ._evaluate import evaluate, placed
 from ._graph_order import (
     Edge,
@@ -61,7 +62,7 @@ def run_backward(
     """
     if not roots:
         return [] if targets is None or accumulating else [None] * len(targets)
-    as_tensors = create_graph or mode.now.duals
+    as_tensors = create_graph or mode.now.duals or mode.now.dispatch or dispatching
     space = tensor_ops if as_tensors else raw_ops(gradients[0]._data)
     task = GraphTask(space, roots, retain_graph, create_graph)
     leaves = _collect(task, roots)

@@ -14,6 +14,7 @@ import threading
 from types import CodeType, FunctionType
 from typing import Any
 
+from ._dispatch import answer_leaf, asked, dispatching
 from ._function_modes import hand_over, takers
 from ._function_twins import twin_of
 from ._mode import mode
@@ -29,7 +30,7 @@ _lock = threading.Lock()
 class Entry:
     """One function that asks: what modes are told it is, and what it does itself."""
 
-    __slots__ = ("by_modes", "defers", "fills", "plain", "shown", "tuples")
+    __slots__ = ("by_modes", "defers", "fills", "leaf", "plain", "shown", "tuples")
 
     def __init__(
         self,
@@ -39,6 +40,7 @@ class Entry:
         by_modes: bool = False,
         defers: bool = False,
         fills: bool = False,
+        leaf: str = "",
         tuples: bool = False,
     ) -> None:
         self.shown = shown
@@ -46,20 +48,23 @@ class Entry:
         self.by_modes = by_modes  # classes have no say: it takes no tensors
         self.defers = defers  # an operator: the other operand may know instead
         self.fills = fills  # whoever answers is told the defaults too
+        self.leaf = (
+            leaf  # what __torch_dispatch__ is told it is, if it is no declared op
+        )
         self.tuples = tuples  # and gets single tensors as tuples of one
 
     def __call__(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         now = mode.now
         if now.once:
             now.once = False
-            return self.plain(*args, **kwargs)
+            return self._run(args, kwargs)
         found: list[Any] = []
         if now.overrides and not self.by_modes:
             takers(args, found)
             if kwargs:
                 takers(kwargs.values(), found)
         if not found and not now.functions:
-            return self.plain(*args, **kwargs)
+            return self._run(args, kwargs)
         if self.fills:
             args, kwargs = self._filled(args, kwargs)
         if self.tuples:
@@ -78,6 +83,13 @@ class Entry:
             if isinstance(error, NoAnswerError):
                 raise TypeError(str(error)) from None
             raise
+
+    def _run(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        if self.leaf and (mode.now.dispatch or dispatching):
+            kinds = asked((*args, *kwargs.values()))
+            if kinds is not None:
+                return answer_leaf(self.leaf, self.plain, args, kwargs, kinds)
+        return self.plain(*args, **kwargs)
 
     def _no_options(self) -> dict[str, Any] | None:
         return {} if self.fills else None
@@ -122,7 +134,7 @@ def _asking_of(free: Any) -> FunctionType:
 _ASKING = _asking_of(None).__code__
 
 
-def guard(function: FunctionType, shown: Any, **facts: bool) -> None:
+def guard(function: FunctionType, shown: Any, **facts: Any) -> None:
     """Give a function the body that asks first."""
     before = function.__code__
     plain = twin_of(function)

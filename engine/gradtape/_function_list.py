@@ -157,6 +157,23 @@ _PYTHON_METHODS: Final = _words(
 """Of the methods, what PyTorch writes in Python."""
 
 
+LEAVES: Final = {
+    "item": "_local_scalar_dense.default",
+    "empty": "empty.memory_format",
+    **{
+        name: f"{name}.default"
+        for name in _words(
+            """
+            allclose detach empty_like empty_strided equal full full_like new_empty
+            new_full new_ones new_zeros ones ones_like rand rand_like randint_like
+            randn randn_like randperm zeros zeros_like
+            """
+        )
+    },
+}
+"""What runs whole under ``__torch_dispatch__``, since it is made of no declared ops."""
+
+
 def guard_all() -> None:
     """Let every one of them ask."""
     operators = {getattr(Tensor, name): name for name in DEFERRING & _names(Tensor)}
@@ -176,7 +193,13 @@ def guard_all() -> None:
             if shown is function and name.startswith("__"):
                 function.__name__ = name
             fills = name in _PYTHON_METHODS
-            guard(function, shown, defers=function in operators, fills=fills)
+            guard(
+                function,
+                shown,
+                defers=function in operators,
+                fills=fills,
+                leaf=LEAVES.get(name, ""),
+            )
     for module, name, function in functions():
         if is_guardable(function):
             graph = module.endswith(".autograd")
@@ -185,6 +208,7 @@ def guard_all() -> None:
                 function,
                 function,
                 by_modes=name in FACTORIES,
+                leaf=LEAVES.get(name, ""),
                 fills=graph or (layer and name not in _BUILT_IN_LAYERS),
                 tuples=graph,
             )

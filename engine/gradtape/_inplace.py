@@ -14,9 +14,10 @@ from ._apply import WRAPPED, make_node, numbers_of
 from ._backend import backend_of
 from ._before_write import after_write
 from ._define import OPS, make_node_type, method
+from ._dispatch import answer, asked, dispatching
 from ._dtypes import DTYPE_OF, can_cast
 from ._errors import legacy_type_name
-from ._mode import mode
+from ._mode import mode, no_grad
 from ._node import Node, SavedTensor, save_output
 from ._node_layout import LARGE
 from ._observe import OpCalled, StorageWritten, notify, observers
@@ -74,7 +75,10 @@ def write(op: Op, args: tuple[Any, ...], params: tuple[Any, ...]) -> Tensor:
         return profile.op(write, op, args, params, "_")
     if not WRAPPED.isdisjoint(map(type, params)):
         params = numbers_of(params)
-    target = args[0]
+    target, now = args[0], mode.now
+    kinds = asked(args) if now.dispatch or dispatching else None
+    if kinds is not None:
+        return answered(write, op, args, params, f"{op.name}_", kinds)
     arrays, xp = arrays_of(op, args)
     needs = mode.grad and any(t.requires_grad for t in args if isinstance(t, Tensor))
     check_inplace(target, needs)
@@ -123,6 +127,32 @@ def _missing_kernel(
     except NotImplementedError as error:
         return error
     return None
+
+
+def answered(
+    run: Callable[..., Any],
+    op: Op,
+    args: tuple[Any, ...],
+    params: tuple[Any, ...],
+    name: str,
+    kinds: list[type],
+) -> Tensor:
+    """Let modes and classes do a write, and make it the history of the target."""
+    target = args[0]
+    needs = mode.grad and any(t.requires_grad for t in args if isinstance(t, Tensor))
+    check_inplace(target, needs)
+    node = None
+    if needs and op.formulas:
+        node = make_node(op, _with_old_value(op, args), params, (target,))
+    before = target._storage.version
+    answer(run, op, args, params, kinds, "_")
+    if target._storage.version == before:  # a class wrote to what it wraps
+        note_write(target, name)
+    if node is not None:
+        _become_history(target, node, op)
+    if observers:
+        notify(OpCalled(name, (*args, *params), (target,), node))
+    return target
 
 
 _STRAIGHT: dict[str, Any] = {
@@ -204,14 +234,18 @@ def commit(
     target._data[...] = value
     note_write(target, name)
     if node is not None:
-        if op is not None and "result" in op.saves:
-            _save_new_value(op, node, target)
-        rebase_history(target, node)
-        if op is not None:
-            pack_outputs(node, (target,))
+        _become_history(target, node, op)
     if observers:
         notify(OpCalled(name, call, (target,), node))
     return target
+
+
+def _become_history(target: Tensor, node: Node, op: Op | None) -> None:
+    if op is not None and "result" in op.saves:
+        _save_new_value(op, node, target)
+    rebase_history(target, node)
+    if op is not None:
+        pack_outputs(node, (target,))
 
 
 def note_write(target: Tensor, name: str) -> None:
@@ -260,11 +294,18 @@ def _with_old_value(op: Op, args: tuple[Any, ...]) -> tuple[Any, ...]:
     if op.tensors[0] not in op.saves:
         return args
     target = args[0]
-    copy = wrap(backend_of(target._data).xp.copy(target._data))
+    copy = _copy_of(target)
     copy._grad_fn, copy._nr, copy._needs = target.grad_fn, target._nr, target._needs
     if copy._grad_fn is None and target.requires_grad:
         return args  # a leaf: refused already, or gradients are off
     return (copy, *args[1:])
+
+
+def _copy_of(target: Tensor) -> Tensor:
+    if type(target) in dispatching:
+        with no_grad():
+            return target.clone()  # type: ignore[attr-defined]
+    return wrap(backend_of(target._data).xp.copy(target._data))
 
 
 def _save_new_value(op: Op, node: Node, target: Tensor) -> None:

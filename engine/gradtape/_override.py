@@ -13,6 +13,8 @@ from typing import Any
 from ._dtype_table import dtype as DType
 from ._mode import mode
 from ._op import Op
+from ._silence import DisableTorchFunctionSubclass as DisableTorchFunctionSubclass
+from ._silence import disabled as disabled
 from ._tensor import Tensor, plain_types
 from ._type_name import is_pytorchs
 
@@ -119,17 +121,6 @@ def ask(
     raise NoAnswerError(NO_ANSWER.format(name=f"torch.{op.name}", handlers=handlers))
 
 
-class DisableTorchFunctionSubclass:
-    """Within it, ops take tensors of every class as plain ones; torch._C has it."""
-
-    def __enter__(self) -> None:
-        self._before = mode.now.overrides
-        mode.now.overrides = False
-
-    def __exit__(self, *_: object) -> None:
-        mode.now.overrides = self._before
-
-
 def _torch_function(
     cls: Any, func: Any, types: Any, args: Any = (), kwargs: Any = None
 ) -> Any:
@@ -172,12 +163,6 @@ def _as_class(found: Any, cls: Any) -> Any:
         make = getattr(type(found), "_make", type(found))
         return make(parts)
     return found
-
-
-def disabled(func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
-    """Run the op on plain tensors: the ``__torch_function__`` of parameters."""
-    with DisableTorchFunctionSubclass():
-        return func(*args, **(kwargs or {}))
 
 
 Tensor.__torch_function__ = classmethod(_torch_function)  # type: ignore[attr-defined]

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Final, NamedTuple
 import numpy as np
 
 from ._mode import mode
+from ._tensor_parts import dispatching
 
 if TYPE_CHECKING:
     from ._node import AccumulateGrad, Node, SavedTensor
@@ -38,6 +39,10 @@ class Hooks(NamedTuple):
     pack: Callable[..., Any]
     unpack: Callable[[Any], Any]
     for_node: bool = False
+
+
+KEEP_CLASS: Final = Hooks(lambda output: output.detach(), lambda kept: kept)
+"""Saves an output of a class that says what its ops give: memory would lose it."""
 
 
 class Packing:
@@ -86,14 +91,20 @@ def pack_outputs(node: Node, outputs: Sequence[Tensor]) -> None:
     To be called when the outputs have their history, which a hook may look at.
     """
     packing = mode.now.packing
-    if not packing or not node.saved:
+    if not node.saved or not (packing or any(map(_of_own_class, outputs))):
         return
     packed = list(node.saved)
     for at, slot in enumerate(node.slots):
         if slot.startswith("result") and hasattr(packed[at], "memory"):
             output = outputs[int(slot.removeprefix("result") or 0)]
-            packed[at] = pack(output, packing[-1], is_output=True, node=node)
+            if packing or _of_own_class(output):
+                hooks = packing[-1] if packing else KEEP_CLASS
+                packed[at] = pack(output, hooks, is_output=True, node=node)
     node.saved = tuple(packed)
+
+
+def _of_own_class(output: Tensor) -> bool:
+    return type(output) in dispatching
 
 
 def pack(
@@ -168,7 +179,8 @@ def unpack_tensor(node: Node | None, record: Packing) -> Tensor:
         grad_fn = None  # an output that carries no gradient, such as indices
     if grad_fn is None and not record.needs and not found.requires_grad:
         return found
-    tensor = wrap_alias(found._data, found)
+    own = _of_own_class(found)
+    tensor = found.detach() if own else wrap_alias(found._data, found)  # type: ignore[attr-defined]
     tensor._needs = record.needs
     if grad_fn is not None:
         tensor._grad_fn, tensor._nr = grad_fn, record.number

@@ -48,7 +48,7 @@ def tensor_str(
     if device is not None and device.type != "cpu":
         suffixes.append(f"device='{device}'")
     if array is None or array.size == 0:
-        if array is None or len(shape) != 1:
+        if contents is None and (array is None or len(shape) != 1):
             suffixes.append(f"size={shape}")
         # Without elements, nothing shows that a tensor is of the usual int64.
         shows_dtype = dtype is not dt.get_default_dtype()

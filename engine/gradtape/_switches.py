@@ -37,9 +37,12 @@ class Switches:
         "__weakref__",
         "anomaly",
         "asked",
+        "asking",
         "casting",
         "checks",
         "collected",
+        "dispatch",
+        "dispatches",
         "duals",
         "evaluating",
         "forward",
@@ -47,7 +50,6 @@ class Switches:
         "grad",
         "inference",
         "inference_leaves",
-        "keeping",
         "levels",
         "multithreading",
         "once",
@@ -72,7 +74,9 @@ class Switches:
         self.inference = False  # inference_mode
         self.inference_leaves = False  # one that requires grad was made here
         self.packing: list[Any] = []  # saved_tensors_hooks, outermost first
-        self.keeping: Any = None  # a selective checkpoint, which may know results
+        self.dispatch: tuple[Any, ...] = ()  # TorchDispatchModes, outermost first
+        self.dispatches = True  # whether classes have a say below autograd
+        self.asking: Any = None  # what modes or classes are asked about; see _dispatch
         self.casting: Any = None  # autocast, which chooses the precision of ops
         self.task: GraphTask | None = None  # the backward pass that runs here
         self.collected: Any = None  # of the pass that is about to begin, by who looked
@@ -106,7 +110,7 @@ class Switches:
             self.inference_leaves
             or self.inference
             or self.packing
-            or self.keeping
+            or self.dispatch
             or self.casting
             or self.duals
             or self.profile

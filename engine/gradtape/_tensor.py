@@ -14,6 +14,7 @@ from . import _errors
 from ._backend import backend_of
 from ._mode import inferring, mode
 from ._node import Node, accumulator_of, new_object
+from ._silence import undispatched
 from ._storage import (
     InferenceStorage,
     Storage,
@@ -26,13 +27,11 @@ from ._tensor_grad import TensorGrad
 from ._tensor_hooks import TensorHooks
 from ._tensor_memory import TensorMemory
 from ._tensor_operators import TensorOperators
-from ._tensor_parts import TensorExtra, ViewInfo, opinionated
+from ._tensor_parts import TensorExtra, ViewInfo, dispatching, enroll
+from ._tensor_parts import plain_types as plain_types
 from ._transforms import refuse_inside
 
 _making = threading.Lock()
-
-plain_types: set[type] = set()
-"""Tensor, Parameter and the like, whose ops give plain tensors; see _override."""
 
 
 class Tensor(TensorMemory, TensorOperators, TensorHooks, TensorGrad):
@@ -67,15 +66,11 @@ class Tensor(TensorMemory, TensorOperators, TensorHooks, TensorGrad):
     _view: ViewInfo | None
     _extra: TensorExtra | None
 
+    __torch_dispatch__ = staticmethod(undispatched)
+
     def __init_subclass__(cls, **options: Any) -> None:
         super().__init_subclass__(**options)
-        owner = next(c for c in cls.__mro__ if "__torch_function__" in c.__dict__)
-        if cls.__module__.partition(".")[0] == "gradtape" or (
-            owner is not Tensor and owner in plain_types
-        ):
-            plain_types.add(cls)
-        elif owner is not Tensor:
-            opinionated(cls)
+        enroll(cls, Tensor)
 
     @property
     def _storage(self) -> Storage:
@@ -198,6 +193,8 @@ class Tensor(TensorMemory, TensorOperators, TensorHooks, TensorGrad):
         TypeError for what is no tensor, RuntimeError where a gradient's dtype would no
         longer fit.
         """
+        if type(self) in dispatching:
+            return self.detach()
         twin = wrap_shared(self._data, sharing(self._storage))
         if self._view is not None:
             twin._view = view_info(None, self._view.offset, "", 0)

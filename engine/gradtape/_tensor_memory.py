@@ -6,7 +6,7 @@ import itertools
 import operator
 from typing import TYPE_CHECKING, Any
 
-from ._backend import META, backend_of
+from ._backend import META, Shell, backend_of
 from ._device import device
 from ._dtypes import DTYPE_OF, dtype
 from ._size import Size
@@ -21,6 +21,8 @@ _new_tuple = tuple.__new__
 def device_of(array: Any) -> device:
     """Return where an array of any backend lies."""
     backend = backend_of(array)
+    if type(array) is Shell:
+        return array.device
     if backend is META:
         return META_DEVICE
     index = backend.device_index(array)
@@ -79,7 +81,7 @@ class TensorMemory:
     @property
     def is_cuda(self) -> bool:
         """Whether the memory is on a CUDA device."""
-        return backend_of(self._data).name == "cupy"
+        return self.device.type == "cuda"
 
     @property
     def is_meta(self) -> bool:
@@ -137,7 +139,7 @@ class TensorMemory:
         memory = self._memory
         if (
             not self._data.size
-            or self.is_meta
+            or type(self._data) in (META.array_type, Shell)
             or (memory is not None and not memory.nbytes())
         ):
             return 0

@@ -9,11 +9,18 @@ from typing import TYPE_CHECKING, Any
 from . import _errors
 from ._dtypes import CPP_TYPE, dtype
 from ._node import AccumulateGrad
+from ._silence import disabled, undispatched
 from ._tensor_memory import TensorMemory
 
 if TYPE_CHECKING:
     from ._tensor import Tensor
 
+
+plain_types: set[type] = set()
+"""Tensor, Parameter and the like, whose ops give plain tensors; see _override."""
+
+dispatching: set[type] = set()
+"""The user's classes of tensors that have a ``__torch_dispatch__``."""
 
 when_opinionated: list[Callable[[type], None]] = []
 """Told of every class of tensors that has a ``__torch_function__`` of its own."""
@@ -23,6 +30,22 @@ def opinionated(kind: type) -> None:
     """Tell of such a class."""
     for tell in when_opinionated:
         tell(kind)
+
+
+def enroll(cls: type[Tensor], base: type[Tensor]) -> None:
+    """Note what a new class of tensors has a say in."""
+    owner = next(c for c in cls.__mro__ if "__torch_function__" in c.__dict__)
+    if cls.__torch_dispatch__ is not undispatched:
+        dispatching.add(cls)
+        opinionated(cls)
+        if owner is base:
+            cls.__torch_function__ = staticmethod(disabled)  # type: ignore[attr-defined]
+    elif cls.__module__.partition(".")[0] == "gradtape" or (
+        owner is not base and owner in plain_types
+    ):
+        plain_types.add(cls)
+    elif owner is not base:
+        opinionated(cls)
 
 
 class ViewInfo:

@@ -148,8 +148,15 @@ def redispatch_function(func: Any, types: Any, args: Any, kwargs: Any = None) ->
 
 @contextmanager
 def enable_reentrant_dispatch() -> Generator[None]:
-    """Let modes see what is called here, also inside one of them."""
-    yield
+    """Let modes see what is called here, also inside one of them, and autograd too."""
+    now = mode.now
+    before, asking = now.grad, now.asking
+    if asking is not None:
+        now.grad = asking.grad
+    try:
+        yield
+    finally:
+        now.grad = before
 
 
 def _get_current_function_mode() -> Any:  # pyright: ignore[reportUnusedFunction]

@@ -20,6 +20,7 @@ from .._mode import mode, switch_grad_mode
 from .._operands import common_shape
 from .._override import DisableTorchFunctionSubclass as DisableTorchFunctionSubclass
 from .._override import disabled
+from .._silence import DisableTorchDispatch, undispatched
 from .._size import Size
 from .._tensor import Tensor
 from ..autograd import _multithreading
@@ -41,6 +42,8 @@ _ImperativeEngine = ImperativeEngine
 _LinAlgError = LinAlgError
 _TensorBase = TensorBase = Tensor  # whose methods are written in one class here
 _are_functorch_transforms_active = _forward.transforms_active
+_DisableTorchDispatch = DisableTorchDispatch
+_disabled_torch_dispatch_impl = undispatched
 _disabled_torch_function_impl = disabled
 _current_autograd_node = current_node
 _current_graph_task_execution_order = current_order

@@ -13,6 +13,8 @@ from ._meta import NO_DATA as NO_DATA
 from ._meta import NO_ITEM as NO_ITEM
 from ._meta import MetaBackend
 from ._numpy import NumpyBackend
+from ._shell import Shell as Shell
+from ._shell import ShellBackend
 
 
 class Backend(Protocol):
@@ -58,7 +60,9 @@ NO_DEVICE: Final = "No CUDA GPUs are available"
 
 NUMPY = NumpyBackend()
 META = MetaBackend()
-_BY_TYPE: dict[type, Backend] = {each.array_type: each for each in (NUMPY, META)}
+_BY_TYPE: dict[type, Backend] = {
+    each.array_type: each for each in (NUMPY, META, ShellBackend())
+}
 
 
 def backend_of(array: Any) -> Backend:

@@ -8,7 +8,9 @@ from typing import Any
 from .. import _errors
 from .._backend import backend_of
 from .._define import FUNCTIONS
+from .._dispatch import dispatching
 from .._dtypes import DTYPE_OF
+from .._mode import mode
 from .._size import Size
 from .._tensor import Tensor, wrap
 from ._graph_edges import GradientEdge
@@ -60,6 +62,8 @@ def _ones(output: Any, shape: Size, dtype: Any) -> Tensor:
         raise RuntimeError(_errors.NOT_SCALAR)
     if not dtype.is_floating_point:
         raise RuntimeError(_errors.NOT_REAL_SCALAR.format(dtype=dtype))
+    if type(output) in dispatching or mode.now.dispatch:
+        return FUNCTIONS["ones_like"](output)
     if isinstance(output, Tensor):
         one = backend_of(output._data).xp.empty_like(output._data)
         one.fill(1)  # in a third of the time that ones_like takes

@@ -7,6 +7,7 @@ from functools import cache
 from typing import Any, Final
 
 from .._define import FUNCTIONS, OPS, tensor_ops
+from .._mode import mode
 from .._op import Op
 from .._tensor import Tensor
 from .native import ONLY_ATEN
@@ -32,7 +33,29 @@ _OVERLOADS: Final = {
     "_pow_number": "Tensor_Scalar",
     "_pow_of_number": "Scalar",
     "_pow_tensors": "Tensor_Tensor",
+    "_squeeze_dim": "dim",
+    "_squeeze_dims": "dims",
     "_sum_dims": "dim_IntList",
+    "_div_rounded": "Tensor_mode",
+    "_div_unrounded": "Tensor_mode",
+    "_clamp_max_number": "default",
+    "_clamp_min_number": "default",
+    "_floor_divide_tensor": "default",
+    "_index_fill_tensor": "int_Tensor",
+    "_index_fill_value": "int_Scalar",
+    "_index_put_number": "default",
+    "_prod_dim": "dim_int",
+    "_scatter_value": "value",
+    "bitwise_left_shift": "Tensor",
+    "bitwise_right_shift": "Tensor",
+    "norm_along": "ScalarOpt_dim",
+    "scatter_reduce": "two",
+    "select": "int",
+    "slice": "Tensor",
+    "split": "Tensor",
+    "transpose": "int",
+    "unbind": "int",
+    "unsafe_split": "Tensor",
     "index": "Tensor",
     "where": "self",
 }
@@ -52,6 +75,8 @@ _OTHER_NAMES: Final = {
     "softmax": "_softmax",
     "log_softmax": "_log_softmax",
     "nll_loss": "nll_loss_forward",
+    **{f"{name}_number": name for name in _ARITHMETIC},
+    **{f"_squeeze_{which}": "squeeze" for which in ("all", "dim", "dims")},
 }
 _ALSO: Final = frozenset(("detach", "sym_size", "sym_stride"))
 
@@ -61,6 +86,8 @@ class OpOverload:
 
     def __init__(self, packet: OpOverloadPacket, name: str) -> None:
         self.overloadpacket = packet
+        self.__module__ = "torch._ops.aten"
+        self.__name__ = f"{packet.__name__}.{name}"
         self._overloadname = name
 
     def name(self) -> str:
@@ -71,6 +98,9 @@ class OpOverload:
         )
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        asking = mode.now.asking
+        if asking is not None and asking.func is self:  # by who is asked about it
+            return asking.run(args, kwargs)
         return self.overloadpacket(*args, **kwargs)
 
     def __str__(self) -> str:
@@ -135,11 +165,11 @@ def _op_names() -> frozenset[str]:
 
 
 @cache
-def _name_of(key: str, name: str, numbers: bool) -> OpOverload:
+def _name_of(key: str, name: str, numbers: bool, suffix: str) -> OpOverload:
     if name in _BY_OPERAND:
         overload = "Scalar" if numbers else "Tensor"
-    elif name in _ARITHMETIC:
-        overload = "Tensor"
+    elif name.removesuffix("_number") in _ARITHMETIC:
+        overload = _OVERLOADS.get(key, "Tensor")
     elif name in ("var", "std", "var_mean", "std_mean"):
         overload = "correction"
     else:
@@ -147,13 +177,15 @@ def _name_of(key: str, name: str, numbers: bool) -> OpOverload:
         overload = _OVERLOADS.get(key) or (
             ends[-1] if key != name and ends else "default"
         )
-    packet = getattr(aten, _OTHER_NAMES.get(name, name))
+    packet = getattr(aten, _OTHER_NAMES.get(name, name) + suffix)
     found: OpOverload = getattr(packet, overload)
     return found
 
 
-def overload_of(op: Op, args: Sequence[Any]) -> OpOverload:
+def overload_of(op: Op, args: Sequence[Any], suffix: str = "") -> OpOverload:
     """Return PyTorch's name for one of our ops, called with ``args`` as operands.
+
+    ``suffix`` is "_" for its twin in place.
 
     >>> import gradtape as torch
     >>> from gradtape._define import OPS
@@ -165,4 +197,4 @@ def overload_of(op: Op, args: Sequence[Any]) -> OpOverload:
     ('aten.sum.dim_IntList', 'aten.gt.Scalar')
     """
     numbers = any(isinstance(arg, int | float | complex) for arg in args)
-    return _name_of(op.key, op.name, numbers)
+    return _name_of(op.key, op.name, numbers, suffix)

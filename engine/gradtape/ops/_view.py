@@ -15,6 +15,7 @@ import numpy as np
 from .._apply import finish, record
 from .._backend import backend_of
 from .._define import FUNCTIONS, OPS, compile_function, op, tensor_ops
+from .._dispatch import adopt, answer, asked, dispatching, shares_memory
 from .._mode import mode
 from .._node import Node, new_object
 from .._node_layout import layout_of
@@ -73,10 +74,18 @@ def view_op(
             if type(source) not in plain_types and now.overrides:
                 return ask([type(source)], execute, _op, args, options)
             following = edge_of(source) if now.grad else None  # or refuses first
-            try:
-                view = look(source, geometry(geometry_of(source), *options))
-            except NoMemoryError:  # sparse: no view, but perhaps a rearranged copy
-                view = wrap(kernel(np, source._data, *options))
+            kinds = asked(args) if now.dispatch or dispatching else None
+            if kinds is not None:
+                view = answer(execute, _op, args, options, kinds)
+                if shares_memory(view, source):
+                    view = look(source, geometry_of(view))
+                else:
+                    adopt(view, source)
+            else:
+                try:
+                    view = look(source, geometry(geometry_of(source), *options))
+                except NoMemoryError:  # sparse: no view, but perhaps a moved copy
+                    view = wrap(kernel(np, source._data, *options))
             node = None
             if following is not None:  # as record() does, for one input
                 node = new_object(node_type)
@@ -188,6 +197,14 @@ def recorded(
 ) -> tuple[Tensor, ...]:
     """Record the node that made ``views``, tell the observers, and return them."""
     node, now = None, mode.now
+    kinds = asked((source,)) if now.dispatch or dispatching else None
+    if kinds is not None:
+        found = answer(_method, declared, (source,), options, kinds)
+        found = (found,) if declared.outputs == 1 else tuple(found)
+        if not shares_memory(found[0], source):
+            views = found
+            for view in views:
+                adopt(view, source, "multi_output" if len(views) > 1 else "")
     if now.grad:
         following = edge_of(source)  # a view whose history was lost is refused
         if views and now.inference_leaves:
@@ -199,6 +216,10 @@ def recorded(
     if observers:
         notify(OpCalled(declared.name, (source, *options), views, node))
     return views if type(source) in plain_types else of_class(source, views)
+
+
+def _method(declared: Op, args: tuple[Any, ...], options: tuple[Any, ...]) -> Any:
+    return getattr(Tensor, declared.name)(*args, *options)
 
 
 def _node_of_all(

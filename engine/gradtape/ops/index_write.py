@@ -38,7 +38,7 @@ Sizes = tuple[int, ...]
     function=False,
 )
 def _index_put(
-    xp: Any, self: Array, values: Array, places: Any, accumulate: bool
+    xp: Any, self: Array, places: Any, values: Array, accumulate: bool
 ) -> Any:
     """Copy the argument, with ``values`` written at, or added to, the index arrays."""
     result = dense_copy(xp, self)

@@ -13,6 +13,7 @@ from ._into import into, with_out
 from ._operand import HIDDEN
 from .norm import native_batch_norm
 from .resize import MODES
+from .values import item
 
 # ---- dropout ----
 
@@ -309,6 +310,7 @@ def _log_softmax_backward_data(
 ONLY_ATEN: dict[str, Any] = {
     "_batch_norm_with_update": _batch_norm_with_update,
     "_upsample_bilinear2d_aa": _upsample_bilinear2d_aa,
+    "_local_scalar_dense": item,
     "max_pool2d_with_indices_backward": _max_pool2d_with_indices_backward,
 }
 """What has a name in ``ops.aten`` alone."""

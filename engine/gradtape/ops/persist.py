@@ -5,8 +5,9 @@ from __future__ import annotations
 import copy
 from typing import Any
 
+from .._backend import Shell
 from .._define import method
-from .._mode import mode
+from .._mode import mode, no_grad
 from .._storage import Storage, borrowed, inference_storage, new_storage
 from .._strided import geometry_of
 from .._tensor import Tensor, wrap
@@ -14,6 +15,14 @@ from .._untyped_storage import face_of
 from .memory import place
 from .sparse import is_sparse
 from .subclasses import own_slots
+
+_OTHER_CLONE = (
+    "The default implementation of __deepcopy__() for wrapper subclasses only works "
+    "for subclass types that properly implement clone() and for which cloning returns "
+    "another instance of the same subclass. You should either properly implement "
+    "clone() for your subclass or override __deepcopy__() if it is intended behavior "
+    "for clone() to return an instance of a different type."
+)
 
 
 @method("__deepcopy__")
@@ -29,6 +38,8 @@ def _deepcopy(self: Tensor, memo: dict[int, Any]) -> Tensor:
         return memo[id(self)]
     if is_sparse(self):
         return _carried_over(self, wrap(self._data.copy()), memo)
+    if type(self._data) is Shell:
+        return _carried_over(self, _cloned(self), memo)
     shared = face_of(self._storage).__deepcopy__(memo)._storage
     if mode.now.inference:
         twin = _like(self, inference_storage(shared.owner))
@@ -36,6 +47,15 @@ def _deepcopy(self: Tensor, memo: dict[int, Any]) -> Tensor:
         twin = _like(self, borrowed(shared, new_storage(shared.owner)))
         twin._storage.version = 1  # PyTorch places the copy with set_()
     return _carried_over(self, twin, memo)
+
+
+def _cloned(self: Tensor) -> Tensor:
+    """Return what the class of a tensor without memory makes of ``clone()``."""
+    with no_grad():
+        twin: Tensor = self.clone()  # type: ignore[attr-defined]
+    if type(twin) is not type(self):
+        raise RuntimeError(_OTHER_CLONE)
+    return twin
 
 
 def _carried_over(self: Tensor, twin: Tensor, memo: dict[int, Any]) -> Tensor:

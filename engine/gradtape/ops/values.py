@@ -15,6 +15,7 @@ from .._mode import mode
 from .._sparse import SparseArray
 from .._storage_moves import fix
 from .._tensor import Tensor
+from .._tensor_parts import dispatching
 from .._warn import warn_once
 
 _HAS_HISTORY = (
@@ -50,6 +51,11 @@ _PLAIN = (bool, int, float, complex)
 @method()
 def tolist(self: Tensor) -> Any:
     """Return the elements as nested lists of Python numbers."""
+    if type(self) in dispatching:
+        raise RuntimeError(
+            ".tolist() is not supported for tensor subclasses, got "
+            f"{type(self).__name__}"
+        )
     if mode.now.watch is not None:
         mode.now.watch.check_read(self, "memory")
     host = backend_of(self._data).to_host(self._data)
@@ -64,6 +70,8 @@ def numpy(self: Tensor, *, force: bool = False) -> Any:
     device; with ``force`` these are detached and copied instead. Raises TypeError for
     bfloat16, which NumPy does not know.
     """
+    if type(self) in dispatching:
+        raise RuntimeError(".numpy() is not supported for tensor subclasses.")
     if mode.now.watch is not None:
         mode.now.watch.check_read(self, "memory")
     if mode.grad and self.requires_grad and not force:
@@ -130,6 +138,8 @@ def _truth(self: Tensor) -> bool:
         raise RuntimeError(_errors.BOOL_AMBIGUOUS.format(what=what))
     if self.is_meta:
         raise RuntimeError(NO_ITEM)
+    if type(self) in dispatching:
+        return bool(self.item())  # type: ignore[attr-defined]
     if type(self._data) is SparseArray:
         return bool(self._data.item())
     return bool(self._data.reshape(-1)[0] != 0)
@@ -140,7 +150,7 @@ def _only_number(self: Tensor, warn: bool = False) -> Any:
         warn_once(_HAS_HISTORY)
     if self._data.size != 1:
         raise ValueError(_ONE_ELEMENT)
-    return item(self)
+    return self.item()  # type: ignore[attr-defined]
 
 
 def _real(value: Any, name: str) -> Any:

@@ -97,13 +97,11 @@ def copy_(self: Tensor, src: Any, non_blocking: bool = False) -> Tensor:
         self._data.check_room(src._data.sparse_dim, src._data.shape)
     else:
         check_broadcast(self, src)
-    values = value_for(self, src)
-
     if src.dim() and meets_cells_twice(self._data):
         warn_shared()
 
     def store(data: Any) -> None:
-        data[...] = values
+        data[...] = value_for(self, src)
 
     return written("copy_", "copy", (self, src), (), store)
 

@@ -5,6 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from .._silence import DisableTorchDispatch
+
+no_dispatch = DisableTorchDispatch
+
 
 def all_same_mode(modes: Sequence[Any]) -> bool:
     """Tell whether all of them are the same one.

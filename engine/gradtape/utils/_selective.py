@@ -13,10 +13,10 @@ from collections import defaultdict
 from collections.abc import Callable, Sequence
 from typing import Any, Final, cast
 
-from .._mode import mode
-from .._op import Op
 from .._tensor import Tensor
-from ..ops._aten import OpOverload, OpOverloadPacket, aten, overload_of
+from ..ops._aten import OpOverload, OpOverloadPacket, aten
+from ._python_dispatch import TorchDispatchMode
+from ._pytree import tree_map
 
 _MISMATCH: Final = (
     "This can happen if the operations in the checkpointed region are nondeterministic "
@@ -71,68 +71,60 @@ Storage = defaultdict[Any, dict[int, Any]]
 Policy = Callable[..., CheckpointPolicy | bool]
 
 
-class _Keeping:
-    """Stands between an op and its kernel while its context is on."""
+class _Counting(TorchDispatchMode):
+    """Numbers the calls of each op, from 0 on whenever its block begins."""
 
     def __init__(self, storage: Storage) -> None:
         self.storage = storage
         self._counts: dict[OpOverload, int] = defaultdict(int)
-        self._outer: list[Any] = []
 
-    def __enter__(self) -> _Keeping:
-        now = mode.now
-        self._outer.append(now.keeping)
+    def __enter__(self) -> Any:
         self._counts.clear()
-        now.keeping = self
-        now.settle()
-        return self
-
-    def __exit__(self, *exc: object) -> None:
-        now = mode.now
-        now.keeping = self._outer.pop()
-        now.settle()
+        return super().__enter__()
 
     def _next(self, func: OpOverload) -> int:
         at = self._counts[func]
         self._counts[func] = at + 1
         return at
 
-    def recall(self, op: Op, args: Sequence[Any]) -> Any:
-        """Return the arrays of a result that was kept; None to run the kernel."""
-        return None
 
-    def note(
-        self, op: Op, args: Sequence[Any], params: Sequence[Any], outputs: Any
-    ) -> None:
-        """Take notice of an op's result."""
-
-
-class _CachingTorchDispatchMode(_Keeping):
+class _CachingTorchDispatchMode(_Counting):
     """Forward: asks the policy about every result."""
 
     def __init__(self, policy_fn: Policy, storage: Storage) -> None:
         super().__init__(storage)
         self.policy_fn = policy_fn
 
-    def note(
-        self, op: Op, args: Sequence[Any], params: Sequence[Any], outputs: Any
-    ) -> None:
-        func = overload_of(op, args)
+    def __torch_dispatch__(
+        self, func: Any, types: Any, args: Any = (), kwargs: Any = None
+    ) -> Any:
+        kwargs = kwargs or {}
+        result = func(*args, **kwargs)
+        if func in SAC_IGNORED_OPS:
+            return result
         at = self._next(func)
-        result = outputs[0] if op.outputs == 1 else outputs
         context = SelectiveCheckpointContext(is_recompute=False, op_output=result)
-        now = mode.now
-        now.keeping = None  # what the policy computes is its own affair
-        try:
-            policy = self.policy_fn(context, func, *args, *params)
-        finally:
-            now.keeping = self
+        policy = self.policy_fn(context, func, *args, **kwargs)
         keeps = policy if isinstance(policy, bool) else policy in _KEEPING
-        kept = keeps and op.view is None
-        self.storage[func][at] = [_Kept(o) for o in outputs] if kept else _RECOMPUTE
+        kept = keeps and not _shares(result, args)
+        self.storage[func][at] = tree_map(_kept, result) if kept else _RECOMPUTE
+        return result
 
 
-class _CachedTorchDispatchMode(_Keeping):
+def _shares(result: Any, args: Sequence[Any]) -> bool:
+    """Tell whether an op wrote to its first operand or looks into it."""
+    first = args[0] if args else None
+    results = result if isinstance(result, tuple | list) else (result,)
+    return isinstance(first, Tensor) and any(
+        isinstance(each, Tensor) and each._storage is first._storage for each in results
+    )
+
+
+def _kept(value: Any) -> Any:
+    return _Kept(value) if isinstance(value, Tensor) else value
+
+
+class _CachedTorchDispatchMode(_Counting):
     """Recomputation: hands out what was kept, each result once."""
 
     def __init__(
@@ -141,8 +133,11 @@ class _CachedTorchDispatchMode(_Keeping):
         super().__init__(storage)
         self.allow_cache_entry_mutation = allow_cache_entry_mutation
 
-    def recall(self, op: Op, args: Sequence[Any]) -> Any:
-        func = overload_of(op, args)
+    def __torch_dispatch__(
+        self, func: Any, types: Any, args: Any = (), kwargs: Any = None
+    ) -> Any:
+        if func in SAC_IGNORED_OPS:
+            return func(*args, **(kwargs or {}))
         at = self._next(func)
         if func not in self.storage:
             raise RuntimeError(
@@ -161,11 +156,14 @@ class _CachedTorchDispatchMode(_Keeping):
                 "once on any region computed under selective activation checkpoint."
             )
         if entry is _RECOMPUTE:
-            return None
+            return func(*args, **(kwargs or {}))
         self.storage[func][at] = _CONSUMED
-        allowed = self.allow_cache_entry_mutation
-        arrays = tuple([kept.get_val(allowed)._data for kept in entry])
-        return arrays[0] if op.outputs == 1 else arrays
+        return tree_map(self._taken, entry)
+
+    def _taken(self, value: Any) -> Any:
+        if not isinstance(value, _Kept):
+            return value
+        return value.get_val(self.allow_cache_entry_mutation)
 
 
 def create_selective_checkpoint_contexts(

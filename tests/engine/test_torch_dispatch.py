@@ -1,0 +1,254 @@
+"""``__torch_dispatch__``: modes and classes below autograd, against PyTorch's."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+import gradtape
+
+from .oracle import assert_same
+
+pytest.importorskip("torch.utils._python_dispatch")
+
+
+def shown(value: Any) -> Any:
+    """Return operands with the shapes of tensors in their place."""
+    if hasattr(value, "shape"):
+        return list(value.shape)
+    if isinstance(value, list | tuple):
+        return [shown(each) for each in value]
+    return str(value)
+
+
+def log_of(torch: Any) -> Any:
+    class Log(torch.utils._python_dispatch.TorchDispatchMode):
+        def __init__(self) -> None:
+            super().__init__()
+            self.seen: list[Any] = []
+
+        def __torch_dispatch__(
+            self, func: Any, types: Any, args: Any = (), kwargs: Any = None
+        ) -> Any:
+            found = func(*args, **(kwargs or {}))
+            options = {name: str(each) for name, each in (kwargs or {}).items()}
+            self.seen.append((str(func), shown(args), options, shown(found)))
+            return found
+
+    return Log()
+
+
+def wrapper_of(torch: Any, log: list[str] | None = None) -> Any:
+    """Return a class that keeps another tensor, and notes what runs on it."""
+    tree_map = torch.utils._pytree.tree_map
+
+    class Wrapper(torch.Tensor):
+        @staticmethod
+        def __new__(cls, inner: Any, requires_grad: bool = False) -> Any:
+            made = torch.Tensor._make_wrapper_subclass(
+                cls,
+                inner.size(),
+                strides=inner.stride(),
+                storage_offset=inner.storage_offset(),
+                dtype=inner.dtype,
+                device=inner.device,
+                requires_grad=requires_grad,
+            )
+            made.inner = inner
+            return made
+
+        @classmethod
+        def __torch_dispatch__(
+            cls, func: Any, types: Any, args: Any = (), kwargs: Any = None
+        ) -> Any:
+            def inner(each: Any) -> Any:
+                return each.inner if isinstance(each, cls) else each
+
+            def wrapped(each: Any) -> Any:
+                return cls(each) if isinstance(each, torch.Tensor) else each
+
+            if log is not None:
+                log.append(func.__name__)
+            given = tree_map(inner, args), tree_map(inner, kwargs or {})
+            return tree_map(wrapped, func(*given[0], **given[1]))
+
+    return Wrapper
+
+
+def test_a_mode_sees_the_ops_of_a_layer_under_pytorchs_names():
+    def program(torch: Any) -> Any:
+        x, w, b = torch.ones(2, 3), torch.ones(4, 3), torch.ones(4)
+        with log_of(torch) as log:
+            y = torch.nn.functional.linear(x, w, b).relu()
+            torch.nn.functional.conv2d(x.view(1, 1, 2, 3), torch.ones(1, 1, 2, 2))
+            y.sum(0, keepdim=True).t().transpose(0, 1)[0]
+            y.split(1)
+            torch.where(y > 1, y, 2 - y)
+        return log.seen
+
+    assert_same(program)
+
+
+def test_a_mode_sees_writes_and_new_tensors():
+    def program(torch: Any) -> Any:
+        with log_of(torch) as log:
+            x = torch.zeros(2, 2)
+            x.add_(1, alpha=2).mul_(x).fill_(3.0)
+            x.copy_(torch.ones_like(x))
+            x[0].zero_()
+            total = x.sum().item()
+        return log.seen, total, x, x._version
+
+    assert_same(program)
+
+
+def test_a_mode_sees_the_ops_of_backward():
+    def program(torch: Any) -> Any:
+        x = torch.tensor([1.0, 2.0], requires_grad=True)
+        y = (x.exp() * 3).sum()
+        with log_of(torch) as log:
+            y.backward()
+        names = [entry[0] for entry in log.seen]
+        return [n for n in names if n != "aten.detach.default"], x.grad
+
+    assert_same(program)
+
+
+def test_what_a_mode_returns_is_what_the_program_gets():
+    def program(torch: Any) -> Any:
+        class Rounded(torch.utils._python_dispatch.TorchDispatchMode):
+            def __torch_dispatch__(
+                self, func: Any, types: Any, args: Any = (), kwargs: Any = None
+            ) -> Any:
+                assert not types
+                found = func(*args, **(kwargs or {}))
+                assert not found.requires_grad
+                return found.round()
+
+        x = torch.tensor([1.4, 2.6], requires_grad=True)
+        with Rounded():
+            y = x * 1.1
+        y.sum().backward()
+        return y, y.grad_fn.name(), x.grad
+
+    assert_same(program)
+
+
+def test_modes_are_asked_from_the_innermost_out():
+    def program(torch: Any) -> Any:
+        asked: list[str] = []
+
+        class Named(torch.utils._python_dispatch.TorchDispatchMode):
+            def __init__(self, name: str) -> None:
+                super().__init__()
+                self.name = name
+
+            def __torch_dispatch__(
+                self, func: Any, types: Any, args: Any = (), kwargs: Any = None
+            ) -> Any:
+                asked.append(self.name)
+                return func(*args, **(kwargs or {}))
+
+        x = torch.ones(2)
+        with Named("outer"), Named("inner"):
+            x + 1
+        return asked, (x + 1)
+
+    assert_same(program)
+
+
+def test_a_class_without_memory_goes_through_forward_and_backward():
+    def program(torch: Any) -> Any:
+        log: list[str] = []
+        wrapper = wrapper_of(torch, log)
+        x = wrapper(torch.tensor([[1.0, 2.0], [3.0, 4.0]]), requires_grad=True)
+        y = (x.exp() @ x).tanh().sum()
+        facts = type(y).__name__, y.shape, x.stride(), x.dtype, str(x.device)
+        y.backward()
+        y2 = (x * 2).sum()
+        y2.backward()
+        ops = [n for n in log if not n.startswith(("detach", "ones_like"))]
+        return ops, facts, type(x.grad).__name__, x.grad.inner
+
+    assert_same(program)
+
+
+def test_a_class_without_memory_is_written_in_place():
+    def program(torch: Any) -> Any:
+        wrapper = wrapper_of(torch)
+        x = wrapper(torch.ones(2), requires_grad=True)
+        y = x * 1
+        y.mul_(3).add_(torch.ones(2))
+        y[0] = 5
+        plain = torch.zeros(2)
+        plain_copy = wrapper(plain).copy_(wrapper(torch.ones(2)))
+        y.sum().backward()
+        return y.inner, y.grad_fn.name(), x.grad.inner, plain_copy.inner
+
+    assert_same(program)
+
+
+def test_memory_that_is_not_there_is_never_read():
+    wrapper = wrapper_of(gradtape)
+    x = wrapper(gradtape.ones(2))
+    with pytest.raises(RuntimeError, match="not supported for tensor subclasses"):
+        x.numpy()
+    with pytest.raises(NotImplementedError, match="__torch_dispatch__"):
+        x._data + 1
+    huge = gradtape.Tensor._make_wrapper_subclass(wrapper, (10**12,))
+    assert huge.shape == (10**12,)
+
+
+def test_classes_are_made_parameters_and_copied():
+    def program(torch: Any) -> Any:
+        import copy
+
+        wrapper = wrapper_of(torch)
+        weight = torch.nn.Parameter(wrapper(torch.ones(2)))
+        again = copy.deepcopy(weight)
+        again.inner.zero_()
+        return isinstance(weight, torch.nn.Parameter), weight.inner, again.requires_grad
+
+    assert_same(program)
+
+
+def test_a_class_that_hands_over_to_tensors_own():
+    def program(torch: Any) -> Any:
+        seen: list[str] = []
+
+        class Marked(torch.Tensor):
+            @classmethod
+            def __torch_dispatch__(
+                cls, func: Any, types: Any, args: Any = (), kwargs: Any = None
+            ) -> Any:
+                seen.append((str(func), args[0].requires_grad))
+                found = super().__torch_dispatch__(func, types, args, kwargs)
+                assert not found.requires_grad
+                return found
+
+        x = torch.Tensor._make_subclass(Marked, torch.ones(2), True)
+        y = x.neg()
+        return seen, y.requires_grad, y.grad_fn.name()
+
+    assert_same(program)
+
+
+@pytest.mark.parametrize(
+    "answer", [NotImplemented, "a word", None], ids=["refused", "word", "none"]
+)
+def test_what_is_no_tensor_is_answered_as_pytorch_does(answer: Any):
+    def program(torch: Any) -> Any:
+        class Odd(torch.Tensor):
+            @classmethod
+            def __torch_dispatch__(cls, *_: Any) -> Any:
+                return answer
+
+        x = torch.Tensor._make_wrapper_subclass(Odd, (2,))
+        try:
+            return torch.neg(x)
+        except (RuntimeError, TypeError) as error:
+            kind = TypeError if isinstance(error, TypeError) else type(error)
+            return kind, str(error).partition("\n")[0]
+
+    assert_same(program)
