@@ -59,10 +59,9 @@ TOPICS: Final = (
         "torch.save on a state_dict, and an import of the code",
     ),
     Topic(
-        "library.Library library.custom_op library.define library.impl "
-        "library.register_fake library.triton_op",
+        "library.Library library.define library.impl library.triton_op",
         "there is no dispatcher to register with",
-        "a torch.autograd.Function, or a plain function of tensors",
+        "torch.library.custom_op, or a plain function of tensors",
     ),
     Topic(
         "utils.cpp_extension.load utils.cpp_extension.load_inline "

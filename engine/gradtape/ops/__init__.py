@@ -138,3 +138,4 @@ from . import (
     writing,
 )
 from ._aten import aten as aten
+from ._custom import __getattr__ as __getattr__

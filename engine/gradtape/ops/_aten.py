@@ -86,16 +86,15 @@ class OpOverload:
 
     def __init__(self, packet: OpOverloadPacket, name: str) -> None:
         self.overloadpacket = packet
-        self.__module__ = "torch._ops.aten"
+        self.__module__ = f"torch._ops.{packet.namespace}"
         self.__name__ = f"{packet.__name__}.{name}"
         self._overloadname = name
 
     def name(self) -> str:
         """Return the name that schemas have: ``aten::add.Tensor``."""
-        plain = self._overloadname == "default"
-        return f"aten::{self.overloadpacket}".replace("aten::aten.", "aten::") + (
-            "" if plain else f".{self._overloadname}"
-        )
+        packet, plain = self.overloadpacket, self._overloadname == "default"
+        ending = "" if plain else f".{self._overloadname}"
+        return f"{packet.namespace}::{packet.__name__}{ending}"
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         asking = mode.now.asking
@@ -115,6 +114,8 @@ class OpOverload:
 class OpOverloadPacket:
     """All overloads of one op: ``aten.add``."""
 
+    namespace = "aten"
+
     def __init__(self, name: str) -> None:
         self.__name__ = name
 
@@ -133,7 +134,7 @@ class OpOverloadPacket:
         return function(*args, **kwargs)
 
     def __str__(self) -> str:
-        return f"aten.{self.__name__}"
+        return f"{self.namespace}.{self.__name__}"
 
     def __repr__(self) -> str:
         return f"<OpOverloadPacket(op='{self}')>"
