@@ -10,7 +10,7 @@ import numpy as np
 
 from ._anomaly import callers_of
 from ._anomaly_report import check_outputs
-from ._dispatch import adopt, answer, asked, dispatching, shares_memory
+from ._dispatch import adopt, answer, asked, by_classes, dispatching, shares_memory
 from ._dtypes import DTYPE_OF
 from ._layout import laid_out
 from ._mode import mode
@@ -108,6 +108,8 @@ def apply(op: Op, args: tuple[Any, ...], params: tuple[Any, ...]) -> Any:
         node = record(op, args, params, outputs)
         if node is not None and (now.rare or kinds):
             pack_outputs(node, outputs)
+        if node is not None and kinds:
+            by_classes.add(node)
     if now.duals is not None:
         now.duals.ran(op, args, params, outputs, node)
     if observers:

@@ -18,7 +18,7 @@ from ._accumulate import accumulate
 from ._anomaly import anomaly
 from ._anomaly_report import new_check, report
 from ._define import raw_ops, tensor_ops
-from ._dispatch import dispatching
+from ._dispatch import by_classes, dispatching
 from ._evaluate import evaluate, placed
 from ._graph_order import (
     Edge,
@@ -62,10 +62,10 @@ def run_backward(
     """
     if not roots:
         return [] if targets is None or accumulating else [None] * len(targets)
-    as_tensors = create_graph or mode.now.duals or mode.now.dispatch or dispatching
-    space = tensor_ops if as_tensors else raw_ops(gradients[0]._data)
-    task = GraphTask(space, roots, retain_graph, create_graph)
+    task = GraphTask(None, roots, retain_graph, create_graph)
     leaves = _collect(task, roots)
+    as_tensors = create_graph or mode.now.duals or _is_asked_about(task, gradients)
+    task.space = space = tensor_ops if as_tensors else raw_ops(gradients[0]._data)
     careful = targets is not None or bool(observers or renumbered or ever_packed)
     careful = careful or suspicious()
     profile = mode.now.profile
@@ -81,6 +81,15 @@ def run_backward(
         _execute(task, incoming, walk)
     found = task.capture
     return [] if found is None else [found[t] for t in targets or ()]
+
+
+def _is_asked_about(task: GraphTask, gradients: Sequence[Tensor]) -> bool:
+    """Tell whether a mode, or a class of tensors in the graph, has a say in its ops."""
+    return bool(
+        mode.now.dispatch
+        or (dispatching and any(type(grad) in dispatching for grad in gradients))
+        or (by_classes and any(node in by_classes for node in task.order))
+    )
 
 
 def _collect(task: GraphTask, roots: Sequence[Edge]) -> list[Node]:

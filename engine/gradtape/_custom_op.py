@@ -94,9 +94,9 @@ class CustomOpDef:
         """Give it a function for some devices, or for all; decorates too."""
         if fn is None:
             return lambda fn: self.register_kernel(device_types, fn)
-        several = device_types is not None and not isinstance(device_types, str)
-        for kind in device_types if several else (device_types,):
-            self._kernels[kind] = fn
+        alone = device_types is None or isinstance(device_types, str)
+        several: Any = (device_types,) if alone else device_types
+        self._kernels.update(dict.fromkeys(several, fn))
         return fn
 
     def register_fake(self, fn: Callable[..., Any], /) -> Callable[..., Any]:
@@ -219,7 +219,7 @@ def _function_of(op: CustomOpDef) -> Any:
         return (None, *_one_for_each(ctx._spec, each))
 
     name = f"GeneratedBackwardFor_{op._namespace}_{op._name}_default"
-    parts = {
+    parts: dict[str, Callable[..., Any]] = {
         "forward": forward,
         "setup_context": setup_context,
         "backward": backward,

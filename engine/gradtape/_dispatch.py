@@ -10,9 +10,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any, Final, NamedTuple
+from weakref import WeakSet
 
 from ._device import default_device
 from ._mode import mode
+from ._node import Node
 from ._op import Op
 from ._override import SILENT_TYPES, NoAnswerError
 from ._tensor import Tensor, kind_now, view_info, wrap
@@ -51,6 +53,10 @@ class Asking(NamedTuple):
     run: Callable[[Any, Any], Any]  # what calling ``func`` does: (args, kwargs)
     grad: bool  # whether autograd records what comes of it
     view: bool  # whether it looks into its operand's memory
+
+
+by_classes: WeakSet[Node] = WeakSet()
+"""The nodes of ops that a class answered for: backward runs them on its tensors."""
 
 
 def asked(operands: Iterable[Any]) -> list[type] | None:

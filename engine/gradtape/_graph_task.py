@@ -102,7 +102,7 @@ class GraphTask:
         """Add to the gradient in ``holder[key]``; in place if nobody else sees it."""
         old = holder[key]
         if not self.space.raw:
-            return old + new
+            return new + old if old.is_sparse and not new.is_sparse else old + new
         if old.size > LARGE and old.flags.writeable and old.dtype is new.dtype:
             holder[key] = None
             if is_only_ours(old):

@@ -14,7 +14,7 @@ from ._apply import WRAPPED, make_node, numbers_of
 from ._backend import backend_of
 from ._before_write import after_write
 from ._define import OPS, make_node_type, method
-from ._dispatch import answer, asked, dispatching
+from ._dispatch import answer, asked, by_classes, dispatching
 from ._dtypes import DTYPE_OF, can_cast
 from ._errors import legacy_type_name
 from ._mode import mode, no_grad
@@ -150,6 +150,8 @@ def answered(
         note_write(target, name)
     if node is not None:
         _become_history(target, node, op)
+        if kinds:
+            by_classes.add(target.grad_fn or node)
     if observers:
         notify(OpCalled(name, (*args, *params), (target,), node))
     return target

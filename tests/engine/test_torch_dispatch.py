@@ -252,3 +252,25 @@ def test_what_is_no_tensor_is_answered_as_pytorch_does(answer: Any):
             return kind, str(error).partition("\n")[0]
 
     assert_same(program)
+
+
+def test_sparse_and_dense_gradients_meet_under_a_mode():
+    def program(torch: Any) -> Any:
+        table = torch.ones(3, 2, requires_grad=True)
+        rows = torch.tensor([0, 2])
+        with log_of(torch):
+            whole = table * 2
+            picked = torch.nn.functional.embedding(rows, whole, sparse=True)
+            (picked.sum() + whole.sum()).backward()
+        return table.grad
+
+    assert_same(program)
+
+
+def test_values_are_cast_on_their_way_into_memory():
+    def program(torch: Any) -> Any:
+        with log_of(torch) as log:
+            x = torch.zeros(2, dtype=torch.float64).copy_(torch.ones(2))
+        return x, log.seen[-1]
+
+    assert_same(program)

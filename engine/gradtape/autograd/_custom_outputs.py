@@ -7,12 +7,13 @@ from collections.abc import Container, Sequence
 from typing import Any
 
 from .._inplace import note_write
-from .._mode import mode
+from .._mode import mode, no_grad
 from .._node import Node, SavedTensor, save_input, save_output
 from .._node_layout import Layout, layout_of
 from .._packing import pack
 from .._site import user_stacklevel
 from .._tensor import Tensor, plain_types, wrap_alias, wrap_view
+from .._tensor_parts import dispatching
 from .._views import check_inplace, keep_retaining, rebase_history
 from ._custom_node import CustomNode, set_saved
 
@@ -171,6 +172,9 @@ class Settling:
         """Return a view of an input that is returned as it is."""
         if id(tensor) in self.kept:
             raise RuntimeError(_SAVED_AS_IS)
+        if type(tensor) in dispatching:
+            with no_grad():
+                return tensor.view_as(tensor)  # type: ignore[attr-defined]
         found = wrap_view(tensor._data, tensor)
         if type(tensor) not in plain_types:
             found.__class__ = type(tensor)

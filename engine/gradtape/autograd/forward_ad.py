@@ -10,6 +10,7 @@ from .._dual import Level
 from .._mode import _Decorator
 from .._strided import geometry_of
 from .._tensor import Tensor
+from .._tensor_parts import dispatching
 from ..ops._view import look, recorded
 
 __all__ = [
@@ -135,6 +136,8 @@ def unpack_dual_at(level: Level, tensor: Tensor) -> UnpackedDualTensor:
 def _alias(level: Level, tensor: Tensor, op: str) -> Tensor:
     """Return a view of a tensor without its tangent at this level."""
     with _dual_record.Below(level):
+        if type(tensor) in dispatching:
+            return _dual_record.set_apart(tensor.view_as(tensor))  # type: ignore[attr-defined]
         view = look(tensor, geometry_of(tensor))
         options = (tensor._data.shape,) if op == "view" else ()
         recorded(OPS[op], tensor, (view,), options)

@@ -17,6 +17,7 @@ from .._define import tensor_ops
 from .._mode import enable_grad, inference_mode, is_grad_enabled, mode
 from .._node import Node, accumulator_of
 from .._tensor import Tensor, edge_of, wrap_alias
+from .._tensor_parts import dispatching
 from ..autograd import grad as autograd_grad
 from ..autograd.graph import disable_saved_tensors_hooks
 from ..utils._pytree import tree_map
@@ -106,7 +107,8 @@ class Reverse:
 
 def without_history(tensor: Tensor) -> Tensor:
     """Return an alias that no gradient flows through; tangents stay."""
-    alias = wrap_alias(tensor._data, tensor)
+    own = type(tensor) in dispatching
+    alias: Tensor = tensor.detach() if own else wrap_alias(tensor._data, tensor)  # type: ignore[attr-defined]
     if mode.now.duals is not None:
         mode.now.duals.shared(tensor, alias)
     if mode.now.watch is not None:

@@ -15,7 +15,7 @@ import numpy as np
 from .._apply import finish, record
 from .._backend import backend_of
 from .._define import FUNCTIONS, OPS, compile_function, op, tensor_ops
-from .._dispatch import adopt, answer, asked, dispatching, shares_memory
+from .._dispatch import adopt, answer, asked, by_classes, dispatching, shares_memory
 from .._mode import mode
 from .._node import Node, new_object
 from .._node_layout import layout_of
@@ -93,6 +93,8 @@ def view_op(
                 node.saved = ()
                 node.params = (*options, source._data.shape) if keeps_shape else options
                 finish(node, view)
+                if kinds:
+                    by_classes.add(node)
             if now.duals is not None:
                 now.duals.viewed(_op, source, (view,), options)
             if observers:
@@ -211,6 +213,8 @@ def recorded(
             node = record(declared, (source,), options, views)
         elif views and following is not None:
             node = _node_of_all(declared, following, source, views, options)
+    if kinds and node is not None:
+        by_classes.add(node)
     if now.duals is not None:
         now.duals.viewed(declared, source, views, options)
     if observers:

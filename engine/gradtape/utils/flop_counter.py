@@ -131,7 +131,8 @@ def conv_backward_flop(
         count += conv_flop_count(grad_shape, w_shape, out_shape[0], not transposed)
     if output_mask[1]:
         image, kernel = (grad_shape, x_shape) if transposed else (x_shape, grad_shape)
-        count += conv_flop_count(*map(_swapped, (image, kernel, out_shape[1])))
+        shapes = _swapped(image), _swapped(kernel), _swapped(out_shape[1])
+        count += conv_flop_count(*shapes)
     return count
 
 
