@@ -193,6 +193,8 @@ class Tensor(TensorMemory, TensorOperators, TensorHooks, TensorGrad):
         TypeError for what is no tensor, RuntimeError where a gradient's dtype would no
         longer fit.
         """
+        if mode.now.watch is not None:
+            mode.now.watch.check_read(self, "data")
         if type(self) in dispatching:
             return self.detach()
         twin = wrap_shared(self._data, sharing(self._storage))

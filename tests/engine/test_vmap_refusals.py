@@ -27,6 +27,7 @@ READS: dict[str, Program] = {
     "range": lambda t, x, z: x * len(range(x.sum().long())),
     "tolist": lambda t, x, z: t.tensor(x.tolist()),
     "numpy": lambda t, x, z: t.tensor(x.numpy()),
+    "data": lambda t, x, z: x.data * 2,
     "mask": lambda t, x, z: x[x > 0],
     "nonzero": lambda t, x, z: x.nonzero(),
     "nonzero by dimension": lambda t, x, z: x.nonzero(as_tuple=True),
