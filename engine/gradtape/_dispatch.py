@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import Any, Final, NamedTuple
 from weakref import WeakSet
 
+from ._backend import Shell
 from ._device import default_device
 from ._mode import mode
 from ._node import Node
@@ -177,7 +178,9 @@ def shares_memory(result: Tensor, operand: Tensor) -> bool:
 
 
 def adopt(view: Tensor, source: Tensor, kind: str = "") -> None:
-    """Make what a class gave for a view one of ``source``, without memory in common."""
+    """Make what a class without memory gave for a view one of ``source``."""
+    if type(view._data) is not Shell:
+        return
     storage = view._memory = source._storage
     base = source if source._base is None else source._base
     kind = kind if mode.grad else kind_now()

@@ -48,9 +48,7 @@ class Entry:
         self.by_modes = by_modes  # classes have no say: it takes no tensors
         self.defers = defers  # an operator: the other operand may know instead
         self.fills = fills  # whoever answers is told the defaults too
-        self.leaf = (
-            leaf  # what __torch_dispatch__ is told it is, if it is no declared op
-        )
+        self.leaf = leaf  # PyTorch's op, where there is none here to be asked about
         self.tuples = tuples  # and gets single tensors as tuples of one
 
     def __call__(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:

@@ -181,7 +181,14 @@ def observe(listener: Listener) -> RemovableHandle:
 
 
 def notify(event: Event) -> None:
-    """Hand the event to every listener. One that raises is removed, with a warning."""
+    """Hand the event to every listener. One that raises is removed, with a warning.
+
+    What a mode or class runs below autograd, to answer for an op, is its own affair.
+    """
+    from ._mode import mode  # late: it imports this module
+
+    if mode.now.asking is not None and isinstance(event, OpCalled):
+        return
     for attend in attendants:
         attend(event)
     for key, listener in list(observers.items()):

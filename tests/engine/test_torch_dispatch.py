@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 import gradtape
+from gradtape._observe import OpCalled
 
 from .oracle import assert_same
 
@@ -274,3 +275,35 @@ def test_values_are_cast_on_their_way_into_memory():
         return x, log.seen[-1]
 
     assert_same(program)
+
+
+def test_a_copy_that_a_mode_gives_for_a_view_is_no_view():
+    def program(torch: Any) -> Any:
+        class Copies(torch.utils._python_dispatch.TorchDispatchMode):
+            def __torch_dispatch__(
+                self, func: Any, types: Any, args: Any = (), kwargs: Any = None
+            ) -> Any:
+                return func(*args, **(kwargs or {})) * 2
+
+        x = torch.ones(2, 2, requires_grad=True)
+        y = x * 1
+        with Copies():
+            z = y.view(4)
+        y.data.zero_()
+        z.sum().backward()
+        return z.detach().clone(), x.grad
+
+    assert_same(program)
+
+
+def test_observers_hear_of_each_op_once():
+    heard: list[str] = []
+
+    def listen(event: Any) -> None:
+        if isinstance(event, OpCalled):
+            heard.append(f"{event.name} {event.node is not None}")
+
+    x = gradtape.ones(2, requires_grad=True)
+    with gradtape.observe(listen), log_of(gradtape):
+        (x * 2).view(1, 2)
+    assert heard == ["mul True", "view True"]
