@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Iterable
-from typing import Any, Final
+from typing import Any, Final, get_args
 
 from ._dispatch import ask, asked
 from ._inplace import note_write
@@ -35,6 +35,10 @@ _NO_FAKE: Final = (
 _NO_FORMULA: Final = (
     "Trying to backward through {} but no autograd formula was registered. Please use "
     "register_autograd to add one."
+)
+_STRING: Final = (
+    "mutates_args must either be a sequence of the names of the arguments that are "
+    "mutated or the string 'unknown'. "
 )
 _UNKNOWN: Final = (
     "{} in mutates_args were not found in the custom op's signature. mutates_args "
@@ -67,11 +71,12 @@ class CustomOpDef:
         function: Callable[..., Any],
         mutates: str | Iterable[str],
         device_types: str | Iterable[str] | None,
+        annotated: bool,
     ) -> None:
         self._namespace, self._name = qualname.split("::")
         self._qualname, self._init_fn = qualname, function
         self._signature = inspect.signature(function)
-        self._mutates = _read_signature(self._signature, mutates)
+        self._mutates = _read_signature(self._signature, mutates, annotated)
         self._kernels: dict[str | None, Callable[..., Any]] = {}
         self._fake: Callable[..., Any] | None = None
         self._backward: Callable[..., Any] | None = None
@@ -131,8 +136,12 @@ class CustomOpDef:
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         bound = self._signature.bind(*args, **kwargs)
         bound.apply_defaults()
-        flat, spec = tree_flatten(tuple(bound.arguments.values()))
-        found = self._function.apply(spec, *flat)
+        values = tuple(bound.arguments.values())
+        if mode.now.grad or mode.now.watch is not None:
+            flat, spec = tree_flatten(values)
+            found = self._function.apply(spec, *flat)
+        else:
+            found = self.run(*values)
         for name in self._mutates:
             for written in tree_leaves(bound.arguments[name]):
                 if isinstance(written, Tensor):
@@ -174,9 +183,12 @@ class CustomOpDef:
 
 
 def _read_signature(
-    signature: inspect.Signature, mutates: str | Iterable[str]
+    signature: inspect.Signature, mutates: str | Iterable[str], annotated: bool
 ) -> tuple[str, ...]:
-    """Return the names of what is written, or refuse a signature as PyTorch does."""
+    """Return the names of what is written, or refuse a signature as PyTorch does.
+
+    It need not be ``annotated`` where a schema says the same.
+    """
 
     def refuse(what: str) -> ValueError:
         return ValueError(
@@ -184,14 +196,23 @@ def _read_signature(
         )
 
     for name, parameter in signature.parameters.items():
-        if parameter.annotation is parameter.empty:
+        hint = parameter.annotation
+        if annotated and hint is parameter.empty:
             raise refuse(f"Parameter {name} must have a type annotation.")
+        by_name = parameter.kind is parameter.KEYWORD_ONLY
+        if by_name and Tensor in (hint, *get_args(hint)):
+            raise NotImplementedError(
+                "custom_op with kwarg-only Tensor args. Please make your tensors not "
+                f"kwarg-only. Got: {signature}"
+            )
     if mutates == "unknown":
         mutates = signature.parameters
+    elif isinstance(mutates, str):
+        raise ValueError(_STRING)
     unknown = set(mutates) - set(signature.parameters)
     if unknown:
         raise refuse(_UNKNOWN.format(unknown))
-    if signature.return_annotation is signature.empty:
+    if annotated and signature.return_annotation is signature.empty:
         raise refuse("No return type annotation was provided. Please add one.")
     return tuple(mutates)
 

@@ -42,11 +42,11 @@ def custom_op(
 
     ``mutates_args`` names the arguments it writes to. Without ``device_types`` it
     serves all devices. Annotations say what the arguments are, as in PyTorch, which
-    reads a ``schema`` off them; one that is given is not looked at.
+    reads a ``schema`` off them; beside one that is given they are not needed.
     """
 
     def make(function: Callable[..., Any]) -> CustomOpDef:
-        return CustomOpDef(name, function, mutates_args, device_types)
+        return CustomOpDef(name, function, mutates_args, device_types, schema is None)
 
     return make if fn is None else make(fn)
 

@@ -167,16 +167,26 @@ def test_signatures_are_read_as_pytorch_reads_them():
         def fine(x: torch.Tensor, *, k: float = 2.0) -> torch.Tensor:
             return x * k
 
+        def named(x: torch.Tensor, *, y: torch.Tensor) -> torch.Tensor:
+            return x * y
+
         said: list[str] = []
-        for function, written in ((bare, ()), (quiet, ()), (fine, ("q",))):
+        cases = (bare, ()), (quiet, ()), (fine, ("q",)), (fine, "x"), (named, ())
+        for function, written in cases:
             try:
                 torch.library.custom_op(
                     f"{SPACE}::{function.__name__}_", function, mutates_args=written
                 )
-            except ValueError as error:
-                said.append(str(error).partition(" Got func")[0])
+            except (NotImplementedError, ValueError) as error:
+                said.append(str(error).partition(" Got")[0])
         op = torch.library.custom_op(f"{SPACE}::fine", fine, mutates_args=())
-        return said, op(torch.ones(2), k=3.0)
+        bared = torch.library.custom_op(
+            f"{SPACE}::bare",
+            bare,
+            mutates_args=(),
+            schema="(Tensor x) -> Tensor",
+        )
+        return said, op(torch.ones(2), k=3.0), type(bared).__name__
 
     assert_same(program)
 
@@ -197,5 +207,22 @@ def test_a_mode_sees_it_as_one_op():
         with Log():
             y = op(x)
         return seen[:1], y
+
+    assert_same(program)
+
+
+def test_without_gradients_nothing_is_set_up():
+    def program(torch: Any) -> Any:
+        called: list[str] = []
+        op = sine(torch, "unset")
+        op.register_autograd(
+            lambda ctx, grad: grad,
+            setup_context=lambda ctx, inputs, output: called.append("set up"),
+        )
+        x = torch.ones(2, requires_grad=True)
+        with torch.no_grad():
+            y = op(x)
+        op(x.detach())
+        return called, y.requires_grad
 
     assert_same(program)
