@@ -190,8 +190,7 @@ class Tensor(TensorMemory, TensorOperators, TensorHooks, TensorGrad):
         """The same memory without history and with a version counter of its own.
 
         What is assigned becomes the tensor's memory; its version counter stays. Raises
-        TypeError for what is no tensor, RuntimeError where a gradient's dtype would no
-        longer fit.
+        TypeError for no tensor, RuntimeError where a gradient's dtype would not fit.
         """
         if mode.now.watch is not None:
             mode.now.watch.check_read(self, "data")
@@ -204,6 +203,8 @@ class Tensor(TensorMemory, TensorOperators, TensorHooks, TensorGrad):
 
     @data.setter
     def data(self, value: Tensor) -> None:
+        if mode.now.watch is not None:
+            mode.now.watch.check_read(self, "data =")
         set_data(self, value)
 
     @data.deleter

@@ -28,6 +28,7 @@ READS: dict[str, Program] = {
     "tolist": lambda t, x, z: t.tensor(x.tolist()),
     "numpy": lambda t, x, z: t.tensor(x.numpy()),
     "data": lambda t, x, z: x.data * 2,
+    "data =": lambda t, x, z: setattr(x, "data", z) or x,
     "mask": lambda t, x, z: x[x > 0],
     "nonzero": lambda t, x, z: x.nonzero(),
     "nonzero by dimension": lambda t, x, z: x.nonzero(as_tuple=True),

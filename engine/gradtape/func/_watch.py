@@ -70,6 +70,7 @@ _REASONS = {
     "item": _ITEM,
     "memory": _MEMORY,
     "allclose": _CLOSE,
+    "data =": "mutating directly with `.data` under vmap transform is not allowed.",
     "data": "accessing `data` under vmap transform is not allowed",
     **{name: _RULE.format(name) for name in ("equal", "nonzero_numpy")},
     **{
