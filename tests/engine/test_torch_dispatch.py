@@ -307,3 +307,17 @@ def test_observers_hear_of_each_op_once():
     with gradtape.observe(listen), log_of(gradtape):
         (x * 2).view(1, 2)
     assert heard == ["mul True", "view True"]
+
+
+def test_views_of_another_kind_and_duals_go_through_a_mode():
+    def program(torch: Any) -> Any:
+        x = torch.ones(2, 2, requires_grad=True)
+        forward_ad = torch.autograd.forward_ad
+        with log_of(torch), forward_ad.dual_level():
+            torch.view_as_complex(x).abs().sum().backward()
+            empty = torch.zeros(0, 2).unbind()
+            dual = forward_ad.make_dual(torch.ones(2), torch.ones(2))
+            tangent = forward_ad.unpack_dual(dual.sin() * dual).tangent
+        return x.grad, len(empty), tangent.clone()
+
+    assert_same(program)

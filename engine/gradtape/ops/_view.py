@@ -201,12 +201,7 @@ def recorded(
     node, now = None, mode.now
     kinds = asked((source,)) if now.dispatch or dispatching else None
     if kinds is not None:
-        found = answer(_method, declared, (source,), options, kinds)
-        found = (found,) if declared.outputs == 1 else tuple(found)
-        if not shares_memory(found[0], source):
-            views = found
-            for view in views:
-                adopt(view, source, "multi_output" if len(views) > 1 else "")
+        views = _answered(declared, source, views, options, kinds)
     if now.grad:
         following = edge_of(source)  # a view whose history was lost is refused
         if views and now.inference_leaves:
@@ -222,8 +217,29 @@ def recorded(
     return views if type(source) in plain_types else of_class(source, views)
 
 
-def _method(declared: Op, args: tuple[Any, ...], options: tuple[Any, ...]) -> Any:
-    return getattr(Tensor, declared.name)(*args, *options)
+def _answered(
+    declared: Op,
+    source: Tensor,
+    views: tuple[Tensor, ...],
+    options: tuple[Any, ...],
+    kinds: list[type],
+) -> tuple[Tensor, ...]:
+    """Let modes and classes answer; ``views`` are what the op itself gives."""
+    single = declared.outputs == 1
+
+    def run(op: Op, args: tuple[Any, ...], params: tuple[Any, ...]) -> Any:
+        if args[0] is source:
+            return views[0] if single else views
+        function = FUNCTIONS.get(op.name) or getattr(Tensor, op.name)
+        return function(*args, *params)
+
+    found = answer(run, declared, (source,), options, kinds)
+    found = (found,) if single else tuple(found)
+    if not found or shares_memory(found[0], source):
+        return views
+    for view in found:
+        adopt(view, source, "multi_output" if len(found) > 1 else "")
+    return found
 
 
 def _node_of_all(
