@@ -321,3 +321,30 @@ def test_views_of_another_kind_and_duals_go_through_a_mode():
         return x.grad, len(empty), tangent.clone()
 
     assert_same(program)
+
+
+@pytest.mark.parametrize("name", ["SGD", "Adam", "RMSprop"])
+def test_optimizers_step_tensors_without_memory(name: str):
+    def program(torch: Any) -> Any:
+        wrapper = wrapper_of(torch)
+        weight = torch.nn.Parameter(wrapper(torch.ones(2)))
+        step = getattr(torch.optim, name)([weight], lr=0.1, foreach=False)
+        for _ in range(2):
+            step.zero_grad()
+            (weight * weight).sum().backward()
+            step.step()
+        return weight.inner
+
+    assert_same(program)
+
+
+def test_a_mode_sees_the_step_of_an_optimizer():
+    def program(torch: Any) -> Any:
+        weight = torch.nn.Parameter(torch.ones(2))
+        step = torch.optim.SGD([weight], lr=0.1, foreach=False)
+        weight.grad = torch.ones(2)
+        with log_of(torch) as log:
+            step.step()
+        return [entry[:2] for entry in log.seen if "add_" in entry[0]], weight
+
+    assert_same(program)

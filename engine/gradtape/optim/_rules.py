@@ -9,6 +9,7 @@ from .. import _dtypes
 from .._backend import backend_of
 from .._before_write import before_write
 from .._define import FUNCTIONS
+from .._dispatch import dispatching
 from .._mode import enable_grad, mode, no_grad
 from .._sparse import SparseArray
 from .._tensor import Tensor, wrap
@@ -105,7 +106,7 @@ class RuledOptimizer(Optimizer):
             )
         numbers = numbers_of(group)
         for param in members:
-            if group.get("differentiable") or param.dtype not in PLAIN:
+            if group.get("differentiable") or not is_plain(param):
                 self._step_tensors(group, param)
             else:
                 self._step_memory(numbers, param)
@@ -186,8 +187,16 @@ def scalar(value: float, fused: bool | None = None) -> Tensor:
     return FUNCTIONS["tensor"](value, dtype=scalar_dtype(fused))
 
 
+def is_plain(param: Tensor) -> bool:
+    """Tell whether a rule may get the raw memory: nobody wants to see the ops."""
+    seen = mode.now.dispatch or type(param) in dispatching
+    return param.dtype in PLAIN and not seen
+
+
 def zeros_beside(param: Tensor) -> Tensor:
     """Return zeros laid out as a parameter."""
+    if type(param) in dispatching:
+        return FUNCTIONS["zeros_like"](param)
     return wrap(backend_of(param._data).xp.zeros_like(param._data))
 
 

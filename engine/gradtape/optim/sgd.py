@@ -11,7 +11,7 @@ from .._sparse import SPARSE_PLUS_DENSE
 from .._tensor import Tensor, wrap
 from ._custom import number_of, scalar_of
 from ._fused import check_fused, check_fused_member
-from ._rules import PLAIN, RuledOptimizer
+from ._rules import RuledOptimizer, is_plain
 from ._scaled import add_scaled
 from .optimizer import Group, Parameters
 
@@ -97,7 +97,7 @@ class SGD(RuledOptimizer):
                 check_fused_member(param)
             if grad.is_sparse:
                 _check_sparse(group)
-            if recorded or param.dtype not in PLAIN:
+            if recorded or not is_plain(param):
                 self._step_recorded(group, param, -grad if group["maximize"] else grad)
                 continue
             for look in before_write:

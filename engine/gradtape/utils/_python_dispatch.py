@@ -27,7 +27,7 @@ class TorchDispatchMode:
     It is given the op under PyTorch's name, below autograd: what it calls records
     nothing, and what it returns is what the program gets. Ops that it runs itself go to
     the modes around it. Derivatives come as the ops that they are written in, which are
-    not always one op as in PyTorch, and the step of an optimizer is out of its sight.
+    not always one op as in PyTorch.
     """
 
     def __torch_dispatch__(
