@@ -165,6 +165,60 @@ def test_indices_outside_of_a_plane_write_nothing(used: list[str]) -> None:
     assert block.tolist() == [[7] * 4, [0, 0, 1, 0], [7] * 4]
 
 
+# ---- rows ----
+
+
+def lifted(found: list[Any]) -> list[Any]:
+    """Return numbers so far from 0 that what is lost beside larger terms is little."""
+    return [each + 10 * each.abs().nan_to_num().max() for each in found]
+
+
+@pytest.mark.parametrize("inner", [(67,), (5, 13)], ids=str)
+@pytest.mark.parametrize("leaf", [True, False], ids=("leaf", "data"))
+def test_layer_norm(inner: tuple[int, ...], leaf: bool, used: list[str]) -> None:
+    def program(t: Any) -> Any:
+        x = numbers(t, 140, 4, *inner).detach()[1:].requires_grad_(leaf)
+        odd = numbers(t, 140, 4, *inner).detach()
+        scales = [t.linspace(-2, 3, x[0, 0].numel()).reshape(inner) for _ in range(2)]
+        for scale in scales:
+            scale.requires_grad_()
+        y = t.nn.functional.layer_norm(x, inner, *scales)
+        wanted = [x, *scales] if leaf else scales
+        slopes = t.autograd.grad(y, wanted, odd[1:].roll(1, 0))
+        with_nan = t.nn.functional.layer_norm(odd, inner, *scales)
+        return [*lifted([y, *slopes]), with_nan.isnan(), *[s.stride() for s in slopes]]
+
+    assert_same(program)
+    assert {"rows.layer", "rows.layer_back"} <= set(used)
+
+
+@pytest.mark.parametrize("name", ["no bias", "float64", "long rows", "two kinds"])
+def test_layers_of_other_kinds(name: str) -> None:
+    def program(t: Any) -> Any:
+        t.manual_seed(1)
+        shape = (1, MANY) if name == "long rows" else (600, 64)
+        x = t.randn(shape).to(t.float64 if name == "float64" else t.float32)
+        weight = t.ones(shape[1], dtype=x.dtype)
+        bias = None if name == "no bias" else weight * 2
+        x = x.bfloat16() if name == "two kinds" else x
+        x.requires_grad_()
+        y = t.nn.functional.layer_norm(x, shape[1:], weight, bias)
+        return lifted([y, *t.autograd.grad(y, x, x.detach().cos())])
+
+    assert_same(program)
+
+
+@pytest.mark.parametrize("dim", [-1, 0])
+def test_slope_of_softmax(dim: int, used: list[str]) -> None:
+    def program(t: Any) -> Any:
+        x, grad = numbers(t, 700, 67), numbers(t, 700, 67, seed=1).detach()
+        y = t.softmax(t.where(x.abs() < 9, x, -float("inf")), dim)
+        return [y, *t.autograd.grad(y, x, grad.roll(900))]
+
+    assert_same(program, rtol=1e-4)
+    assert "rows.softmax_back" in used
+
+
 # ---- LSTM ----
 
 

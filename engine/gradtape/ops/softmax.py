@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from .._autocast import autocasts
+from .._backend.compiled import kernel_for
 from .._define import FUNCTIONS, Array, method, op, public
 from .._dtypes import bool_
 from .._dtypes import dtype as DType
@@ -19,7 +20,7 @@ from ._once import rounded_once
 from ._operand import not_implemented
 from ._product import scalar_name
 from ._signature import numpy_names
-from ._sums import inner_sums
+from ._sums import LONG, inner_sums
 from .special_kernels import widened
 
 
@@ -143,8 +144,14 @@ def _softmax_where(xp: Any, self: Array, mask: Array, dim: int) -> Any:
 @rounded_once
 def _softmax_backward_data(xp: Any, grad_output: Array, output: Array, dim: int) -> Any:
     """Return ``(grad - sum(grad * output)) * output``."""
-    found = xp.multiply(grad_output, output, xp.empty(output.shape, output.dtype))
-    total = _total(xp, found, wrap_dim(dim, found.ndim))
+    found, axis = xp.empty(output.shape, output.dtype), wrap_dim(dim, output.ndim)
+    compiled = kernel_for("rows.softmax_back", found, grad_output, output)
+    if compiled and axis == output.ndim - 1 and output.shape[-1] <= LONG:
+        arrays = (found, grad_output, output)
+        compiled(*[each.reshape(-1, output.shape[-1]) for each in arrays])
+        return found
+    xp.multiply(grad_output, output, found)
+    total = _total(xp, found, axis)
     xp.subtract(grad_output, total, found)
     return xp.multiply(found, output, found)
 
