@@ -144,12 +144,13 @@ def _to_copy(xp: Any, self: Array, dtype: DType, memory_format: Any = None) -> A
     kind = dtype.numpy
     if self.dtype.kind == "c" and kind.kind != "c":
         self = self != 0 if kind.kind == "b" else self.real
+    values = self
     if kind.char == "e" and self.dtype.char == "d":
-        self = self.astype(xp.float32)  # PyTorch rounds on the way, too
+        values = self.astype(xp.float32)  # PyTorch rounds on the way, too
     if memory_format is None and self.flags.c_contiguous and 1 not in self.shape:
-        return self.astype(kind, "C")
+        return values.astype(kind, "C")
     copy = array_in(xp, self, memory_format, dtype)
-    copy[...] = self
+    copy[...] = values
     return copy
 
 
