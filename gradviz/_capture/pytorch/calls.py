@@ -196,10 +196,11 @@ def _make_mode(torch: Any, calls: TorchCalls) -> Any:
             __tracebackhide__ = True
             if kwargs is None:
                 kwargs = {}
-            op, opened = known(func) or calls.op(func), None
-            how, alone = op.how, not (types or others())
+            op, opened, alone = known(func) or calls.op(func), None, False
+            how = op.how
             if how == "record":
                 if not log.muted and log.on:
+                    alone = not (types or others())
                     if alone:
                         opened = begin(op, args, kwargs, frame(1))
                     else:
