@@ -193,16 +193,12 @@ def _late_bound(history: History, module: Module) -> RawSite | None:
         if module.key in each.children.values() and each.kind in _CONTAINERS
         for child in each.children.values()
     }
-    for call in history.of(ModuleCall):
-        if call.module not in beside or call.site is None:
-            continue
-        code = call.site[0]
-        made, tree = (
-            history.places.function(code),
-            history.places.tree(code.co_filename),
-        )
+    sites = (call.site for call in history.of(ModuleCall) if call.module in beside)
+    for code in dict.fromkeys(site[0] for site in sites if site is not None):
+        made = history.places.function(code)
         if made is None:
             continue
+        tree = history.places.tree(code.co_filename)
         own = {each.arg for each in ast.walk(made) if isinstance(each, ast.arg)}
         for each in over_lines(tree, made.lineno, made.lineno):
             if isinstance(each, ast.For) and made in ast.walk(each):

@@ -39,6 +39,7 @@ from gradviz.diagnosis.rules._loop_helpers import read_gradients
 from gradviz.diagnosis.rules._provenance import made_at
 from gradviz.program.events import Backward, ModuleCall
 from gradviz.program.history import History
+from gradviz.program.records import Module
 from gradviz.program.values import RawSite
 
 _LEAST = 2  # passes into the copy
@@ -51,15 +52,16 @@ def check(history: History) -> Iterator[Hit]:
     if not idle or not _leaves.managed(history):
         return
     told = set[RawSite | None]()
+    known: dict[int, list[Backward]] = {}  # passes into a copy, by module
     for call in history.of(ModuleCall):
         module = history.program.modules.get(call.module)
         if module is None or call.parent is not None or not call.grad_enabled:
             continue
-        own = _leaves.all_parameters(history, module)
-        passes = _into(history, own) if own and own <= idle else []
-        if len(passes) < _LEAST or not _is_kept_up(history, own, passes[0]):
-            continue
-        if call.site not in told:
+        if module.key not in known:
+            known[module.key] = _wasted(history, module, idle)
+        passes = known[module.key]
+        if passes and call.site not in told:
+            own = _leaves.all_parameters(history, module)
             told.add(call.site)
             name = f"`{module.name}`" if module.name else f"the {module.kind}"
             yield Hit(
@@ -76,18 +78,24 @@ def check(history: History) -> Iterator[Hit]:
             )
 
 
+def _wasted(history: History, module: Module, idle: set[int]) -> list[Backward]:
+    """Return the passes into a copy that is kept up, if this is one."""
+    own = _leaves.all_parameters(history, module)
+    if not own or not own <= idle:
+        return []
+    passes = [
+        each
+        for each in history.backwards
+        if each.api == "backward" and not own.isdisjoint(each.leaves)
+    ]
+    kept_up = len(passes) >= _LEAST and _is_kept_up(history, own, passes[0])
+    return passes if kept_up else []
+
+
 def _is_kept_up(history: History, own: set[int], first: Backward) -> bool:
     """Return whether a copy was written after a pass: what replaces a layer is not."""
     seen = _leaves.last_seen(history)
     return any(history.writes(seen[each].storage, after=first.index) for each in own)
-
-
-def _into(history: History, own: set[int]) -> list[Backward]:
-    return [
-        each
-        for each in history.backwards
-        if each.api == "backward" and own & set(each.leaves)
-    ]
 
 
 RULE = Rule("GV646", "gradient-into-a-copy", "warning", check)
