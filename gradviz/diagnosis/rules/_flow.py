@@ -66,6 +66,15 @@ class Crossing:
 _Step = tuple[Value, int, Detour | None, bool]  # value, before, way to here, fed
 
 
+def dimension(call: Call, *names: str) -> int | None:
+    """Return the dimension a call is given, by name (``dim``) or second."""
+    named = (call.keywords[each] for each in names or ("dim",) if each in call.keywords)
+    given = next(named, None)
+    if given is None and len(call.arguments) > 1:
+        given = call.arguments[1]
+    return given if isinstance(given, int) else None
+
+
 def name_of(call: Call) -> str:
     """Return the name of a call's op without the underscores of a special method."""
     op = call.op

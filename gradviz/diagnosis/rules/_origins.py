@@ -38,6 +38,15 @@ def suspects(
     yield from _named(history, raised.site, wanted)
 
 
+def behind(history: History, value: Value, before: int) -> Iterator[Call]:
+    """Yield the call that made a tensor, the one that made its first operand, …"""
+    while (call := history.producer(value, before)) is not None:
+        yield call
+        if not call.inputs:
+            return
+        value, before = call.inputs[0], call.index
+
+
 def _named(
     history: History, site: RawSite | None, wanted: Callable[[Value], bool]
 ) -> Iterator[tuple[Value, Call]]:

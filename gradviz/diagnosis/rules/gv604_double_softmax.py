@@ -35,7 +35,8 @@ from math import e, log
 
 from gradviz.diagnosis._words import layer_or_call
 from gradviz.diagnosis.rule import Hit, Related, Rule
-from gradviz.diagnosis.rules._flow import name_of, words
+from gradviz.diagnosis.rules._flow import dimension, name_of, words
+from gradviz.diagnosis.rules._origins import behind
 from gradviz.program.events import Call
 from gradviz.program.history import History
 from gradviz.program.values import Value
@@ -67,13 +68,11 @@ def _check(history: History) -> Iterator[Hit]:
 def _source(history: History, value: Value, before: int) -> tuple[Call, bool] | None:
     """Return the call behind the views of a value, and whether there were views."""
     viewed = False
-    while True:
-        call = history.producer(value, before=before)
-        if call is None:
-            return None
+    for call in behind(history, value, before):
         if name_of(call) not in _VIEWS or not call.inputs:
             return call, viewed
-        value, before, viewed = call.inputs[0], call.index, True
+        viewed = True
+    return None
 
 
 def _same_dimension(first: Call, second: Call) -> bool:
@@ -87,10 +86,8 @@ def _same_dimension(first: Call, second: Call) -> bool:
 
 
 def _dimension(call: Call, rank: int) -> int | None:
-    given = call.keywords.get("dim")
-    if given is None and len(call.arguments) > 1:
-        given = call.arguments[1]
-    return given % rank if isinstance(given, int) and rank else None
+    given = dimension(call)
+    return given % rank if given is not None and rank else None
 
 
 def _hit(history: History, first: Call, second: Call) -> Hit:

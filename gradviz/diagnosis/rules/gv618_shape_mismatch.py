@@ -31,6 +31,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from gradviz.diagnosis.rule import Hit, Related, Rule
+from gradviz.diagnosis.rules._origins import behind
 from gradviz.diagnosis.rules._provenance import origin, shape_text
 from gradviz.diagnosis.rules._raised import failing
 from gradviz.program.events import Call
@@ -99,13 +100,12 @@ def _hit(history: History, call: Call) -> Hit:
 
 def _rows_lost(history: History, loss: Call) -> Call | None:
     """Return the call on the way to a loss whose result has other samples."""
-    rows, value, before = loss.inputs[1].shape[:1], loss.inputs[0], loss.index
-    while call := history.producer(value, before):
+    rows = loss.inputs[1].shape[:1]
+    for call in behind(history, loss.inputs[0], loss.index):
         if not call.inputs or call.inputs[0].is_parameter:
             return None
         if call.inputs[0].shape[:1] == rows:
             return call
-        value, before = call.inputs[0], call.index
     return None
 
 

@@ -32,10 +32,12 @@ References
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import islice
 
 from gradviz.diagnosis._words import layer_or_call
 from gradviz.diagnosis.rule import Hit, Related, Rule
-from gradviz.diagnosis.rules._flow import name_of, words
+from gradviz.diagnosis.rules._flow import dimension, name_of, words
+from gradviz.diagnosis.rules._origins import behind
 from gradviz.program.events import Call
 from gradviz.program.history import History
 
@@ -49,7 +51,7 @@ def _check(history: History) -> Iterator[Hit]:
     for loss in history.calls:
         classes = _classes(loss)
         made = None if classes is None else _softmax_of(history, loss)
-        if classes is None or made is None or (dim := _dimension(made)) is None:
+        if classes is None or made is None or (dim := dimension(made)) is None:
             continue
         if dim % len(made.inputs[0].shape) != classes:
             yield _hit(history, made, loss, dim, classes)
@@ -60,31 +62,19 @@ def _classes(call: Call) -> int | None:
     rank = len(call.inputs[0].shape) if call.inputs else 0
     if name_of(call).startswith("nll_loss") and rank:
         return 1 if rank > 1 else 0
-    if name_of(call) == "gather" and rank == 2 and _dimension(call) in (1, -1):
+    if name_of(call) == "gather" and rank == 2 and dimension(call) in (1, -1):
         one_each = call.nodes and call.inputs[-1].shape == (call.inputs[0].shape[0], 1)
         return 1 if one_each else None
     return None
 
 
 def _softmax_of(history: History, loss: Call) -> Call | None:
-    value, before = loss.inputs[0], loss.index
-    for _ in range(_FAR):
-        call = history.producer(value, before=before)
-        if call is None or not call.inputs:
-            return None
+    for call in islice(behind(history, loss.inputs[0], loss.index), _FAR):
         if name_of(call) in _SOFTMAX:
-            return call if call.inputs[0].shape else None
+            return call if call.inputs and call.inputs[0].shape else None
         if name_of(call) not in _SAME_PLACES:
             return None
-        value, before = call.inputs[0], call.index
     return None
-
-
-def _dimension(call: Call) -> int | None:
-    given = call.keywords.get("dim")
-    if given is None and len(call.arguments) > 1:
-        given = call.arguments[1]
-    return given if isinstance(given, int) else None
 
 
 def _hit(history: History, made: Call, loss: Call, dim: int, classes: int) -> Hit:

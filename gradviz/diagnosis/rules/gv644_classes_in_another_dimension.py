@@ -38,6 +38,7 @@ from gradviz.diagnosis._words import variable
 from gradviz.diagnosis.rule import Hit, Related, Rule
 from gradviz.diagnosis.rules._flow import name_of, words
 from gradviz.diagnosis.rules._lifetime import loop_site
+from gradviz.diagnosis.rules._origins import behind
 from gradviz.program.events import Call
 from gradviz.program.history import History
 
@@ -58,13 +59,11 @@ def check(history: History) -> Iterator[Hit]:
 
 def _layer(history: History, loss: Call) -> Call | None:
     """Return the linear layer that the scores of a loss come from, places unchanged."""
-    value, before = loss.inputs[0], loss.index
-    while call := history.producer(value, before):
+    for call in behind(history, loss.inputs[0], loss.index):
         if name_of(call) == "linear":
             return call
         if name_of(call) not in _SAME_PLACES:
             return None
-        value, before = call.inputs[0], call.index
     return None
 
 

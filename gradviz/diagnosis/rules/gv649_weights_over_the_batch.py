@@ -34,7 +34,7 @@ from collections.abc import Iterator
 
 from gradviz.diagnosis._words import layer_or_call
 from gradviz.diagnosis.rule import Hit, Related, Rule
-from gradviz.diagnosis.rules._flow import name_of, words
+from gradviz.diagnosis.rules._flow import dimension, name_of, words
 from gradviz.program.events import Call
 from gradviz.program.history import History
 from gradviz.program.values import RawSite, Value
@@ -42,6 +42,7 @@ from gradviz.program.values import RawSite, Value
 _SAME_PLACES = words("dropout clone contiguous float double to unsqueeze getitem")
 _PRODUCTS = words("mul rmul multiply")
 _BATCHES = words("bmm matmul")
+_NAMES = ("dim", "axis")
 _FAR = 6  # calls between the softmax and the product
 
 
@@ -62,15 +63,10 @@ def _is_over_first(call: Call) -> bool:
     rank = len(call.inputs[0].shape) if call.inputs and call.outputs else 0
     if rank < 2 or call.inputs[0].shape[0] < 2:
         return False
-    dim = _dimension(call)
+    dim = dimension(call, *_NAMES)
     if dim is None and rank == 3:
         return True  # what an unsaid dimension means there
-    return isinstance(dim, int) and dim in (0, -rank)
-
-
-def _dimension(call: Call) -> object:
-    given = call.keywords.get("dim", call.keywords.get("axis"))
-    return call.arguments[1] if given is None and len(call.arguments) > 1 else given
+    return dim in (0, -rank)
 
 
 def _weighed(history: History, weights: Value) -> tuple[Call, int] | None:
@@ -102,8 +98,8 @@ def _summed(
     if other.shape[0] != weights.shape[0]:
         return None
     for use in history.uses(product.tensor):
-        dim = _dimension(use)
-        if name_of(use) == "sum" and isinstance(dim, int):
+        dim = dimension(use, *_NAMES)
+        if name_of(use) == "sum" and dim is not None:
             place = dim % rank
             return (use, place) if place and weights.shape[place] > 1 else None
     return None

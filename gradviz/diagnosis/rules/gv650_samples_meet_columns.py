@@ -31,9 +31,11 @@ References
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import islice
 
 from gradviz.diagnosis.rule import Hit, Related, Rule
 from gradviz.diagnosis.rules._flow import name_of, words
+from gradviz.diagnosis.rules._origins import behind
 from gradviz.diagnosis.rules._provenance import described
 from gradviz.program.events import Call
 from gradviz.program.history import History
@@ -67,17 +69,12 @@ def _looked_up(history: History, flat: Value, tall: Value, before: Call) -> Call
         return None
     if (tall.shape[0], tall.shape[-1]) != (*count, *count) or flat.is_parameter:
         return None
-    value, limit = flat, before.index
-    for _ in range(_FAR):
-        call = history.producer(value, limit)
-        if call is None or not call.inputs:
-            return None
+    for call in islice(behind(history, flat, before.index), _FAR):
         if name_of(call) in _LOOKUPS:
             indices = [each for each in call.inputs if "int" in each.dtype]
             return call if any(each.shape == count for each in indices) else None
         if name_of(call) not in _SAME_PLACES:
             return None
-        value, limit = call.inputs[0], call.index
     return None
 
 
