@@ -92,5 +92,4 @@ def register_vmap(
     op: Any, func: Callable[..., Any] | None = None, /, *, lib: Any = None
 ) -> Any:
     """Take an op's rule for batches, which nothing needs: examples run one by one."""
-    register = definition_of(op).register_vmap
-    return register if func is None else register(func)
+    return definition_of(op).register_vmap(func)
