@@ -65,10 +65,17 @@ class Places:
         return self._statements[raw]
 
     def _innermost(self, site: ir.Site) -> ast.stmt | None:
+        """Of several statements on one line, the last that begins before the site."""
+        before = self.source_line(site.file, site.line)
+        if site.column is not None:
+            before = before[: site.column - 1]
+        begins = site.line, len(before.encode())
         found: ast.stmt | None = None
         for each in over_lines(self.tree(site.file), site.line, site.end_line):
-            if isinstance(each, ast.stmt) and (
-                found is None or each.lineno >= found.lineno
+            if (
+                isinstance(each, ast.stmt)
+                and (found is None or each.lineno >= found.lineno)
+                and (_first_line(each), each.col_offset) <= begins
             ):
                 found = each
         return found

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import dis
 from pathlib import Path
 
 import pytest
@@ -48,3 +49,14 @@ def test_what_stands_at_a_line_is_found_without_the_rest(
     (inner,) = [each for each in last.co_consts if hasattr(each, "co_code")]
     assert isinstance(places.function(inner), ast.Lambda)
     assert len(visited) < 100
+
+
+def test_of_statements_on_one_line_the_one_around_the_site_is_found(
+    tmp_path: Path,
+) -> None:
+    file = tmp_path / "one.py"
+    file.write_text("if id: é = id('ü'); b = id(é); c = id(b)\n", encoding="utf-8")
+    code = compile(file.read_text(encoding="utf-8"), str(file), "exec")
+    calls = [each for each in dis.get_instructions(code) if each.opname == "CALL"]
+    found = [Places().targets((code, call.offset)) for call in calls]
+    assert found == [["é"], ["b"], ["c"]]
