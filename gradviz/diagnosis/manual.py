@@ -62,7 +62,7 @@ def page_of(rule: Rule | Cause) -> Page:
         title = (
             " ".join(found["What it does"].split()).partition(". ")[0].rstrip(".") + "."
         )
-    return Page(rule, title[:1].upper() + title[1:], found)
+    return Page(rule, _plain(title[:1].upper() + title[1:]), found)
 
 
 def _docstring(rule: Rule) -> str:
@@ -73,8 +73,14 @@ def _docstring(rule: Rule) -> str:
 def _body(name: str, text: str) -> str:
     text = textwrap.dedent(text.strip("\n")).strip()
     if name not in _CODE:
-        return text
-    return textwrap.dedent(text.removeprefix("::").strip("\n")).strip()
+        return _plain(text)
+    code = textwrap.dedent(text.removeprefix("::").strip("\n")).strip()
+    return code if is_code(code) else _plain(code)
+
+
+def _plain(text: str) -> str:
+    """Quote code as messages do: reStructuredText is for docstrings."""
+    return text.replace("``", "`")
 
 
 def is_code(text: str) -> bool:

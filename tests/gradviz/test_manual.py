@@ -38,6 +38,17 @@ def test_the_whole_manual_is_markdown(capsys: Any):
     assert "--all" in capsys.readouterr().err
 
 
+def test_code_in_the_manual_is_quoted_once(capsys: Any):
+    """And names of functions are not written as the beginning of a sentence."""
+    assert cli.main(["explain", "GV216"]) == 0
+    page = capsys.readouterr().out
+    assert "\n`requires_grad_()` on a result" in page
+    cli.main(["explain"])
+    cli.main(["explain", "--all"])
+    text = capsys.readouterr().out.replace("```", "")
+    assert "``" not in text
+
+
 def test_explain_shows_one_rule_or_lists_all(capsys: Any):
     assert cli.main(["explain", "gv201"]) == 0
     by_code = capsys.readouterr().out

@@ -1,4 +1,4 @@
-"""GV120 view-noncontiguous: view() of a tensor whose elements are not in order.
+"""GV120 view-noncontiguous: ``view()`` of a tensor whose elements are not in order.
 
 What it does
     Finds the ``view`` that was refused, the operation that put the elements out of

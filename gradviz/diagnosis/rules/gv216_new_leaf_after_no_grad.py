@@ -1,4 +1,4 @@
-"""requires_grad_() on a result without a graph makes a new leaf.
+"""``requires_grad_()`` on a result without a graph makes a new leaf.
 
 What it does
     Finds ``requires_grad_()`` on a tensor that was computed, without a graph, from

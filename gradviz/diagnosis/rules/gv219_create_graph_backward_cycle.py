@@ -1,4 +1,4 @@
-"""backward(create_graph=True) leaves gradients whose graphs form cycles.
+"""``backward(create_graph=True)`` leaves gradients whose graphs form cycles.
 
 What it does
     Finds ``backward(create_graph=True)`` whose gradients are left in ``.grad``.

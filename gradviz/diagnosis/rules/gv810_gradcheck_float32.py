@@ -1,4 +1,4 @@
-"""GV810: gradcheck on inputs that are not float64.
+"""GV810: ``gradcheck`` on inputs that are not float64.
 
 What it does
     Finds checks that failed on float32 or smaller inputs, with the line that made them.
