@@ -6,15 +6,14 @@ import argparse
 from pathlib import Path
 from typing import Any
 
+from gradviz._arguments import RECORDING
 from gradviz.errors import ExportError
 
 
 def add_export(commands: argparse._SubParsersAction[Any]) -> None:
     """Add the command to the others."""
     export = commands.add_parser("export", help="turn a recording into another file")
-    export.add_argument(
-        "snapshot", metavar="SNAPSHOT", help="a .gradviz.json file or a page"
-    )
+    export.add_argument("snapshot", metavar="SNAPSHOT", help=RECORDING)
     export.add_argument(
         "-o",
         "--output",

@@ -5,11 +5,13 @@ from __future__ import annotations
 import argparse
 import sys
 import tempfile
+from collections.abc import Sequence
 from itertools import islice
 from pathlib import Path
 from textwrap import fill
 from typing import TYPE_CHECKING, Any
 
+from gradviz._arguments import at_least
 from gradviz._capture._raw import KEPT_STEPS
 from gradviz.errors import ExportError, GradvizError
 from gradviz.watching.ranks import launched_rank, path_of_rank
@@ -72,7 +74,7 @@ def add_run(commands: argparse._SubParsersAction[Any]) -> None:
     run.add_argument("--title", metavar="T", help="the title of the page")
     run.add_argument(
         "--steps",
-        type=_at_least_one,
+        type=at_least(1),
         default=KEPT_STEPS,
         metavar="N",
         help=f"keep the last N backward passes; default: {KEPT_STEPS}",
@@ -85,13 +87,6 @@ def add_run(commands: argparse._SubParsersAction[Any]) -> None:
 # The options of `run`, which may also follow SCRIPT.
 VALUED = {"--html", "--json", "--findings", "--engine", "--steps", "--title"}
 FLAGS = {"--no-open", "--step"}
-
-
-def _at_least_one(text: str) -> int:
-    number = int(text)
-    if number < 1:
-        raise argparse.ArgumentTypeError(f"{text} is not at least 1")
-    return number
 
 
 def split_run(given: list[str]) -> tuple[list[str], list[str]]:
@@ -144,6 +139,7 @@ def run(options: argparse.Namespace, arguments: list[str]) -> int:
     if rank is not None:
         _name_after(rank, options)
     targets = (options.html, options.json, options.findings)
+    _refuse_to_overwrite(program, targets)
     for target in targets:  # before hours of training, not after
         if target is not None:
             check_target(target)
@@ -155,6 +151,17 @@ def run(options: argparse.Namespace, arguments: list[str]) -> int:
     if not outcome.forked:  # a child of the script has nothing to say
         _deliver(outcome, program, options)
     return outcome.status
+
+
+def _refuse_to_overwrite(program: Program, targets: Sequence[Path | None]) -> None:
+    """Keep the script, and each output from the others."""
+    taken = {Path(program.file).resolve(): "the script itself"}
+    for target in targets:
+        if target is not None:
+            place = target.expanduser().resolve()
+            if place in taken:
+                raise GradvizError(f"{target} is {taken[place]}; name another file.")
+            taken[place] = "another output"
 
 
 def _name_after(rank: int, options: argparse.Namespace) -> None:
@@ -184,9 +191,9 @@ def _deliver(outcome: Outcome, program: Program, options: argparse.Namespace) ->
 
     written: dict[str, Path] = {}
     for form in ("html", "json"):
-        target = getattr(options, form)
-        if target is not None and outcome.snapshot is not None:
-            written[form] = _write_somewhere(FORMS[form](outcome.snapshot), target)
+        target, snapshot = getattr(options, form), outcome.snapshot
+        if target is not None and snapshot is not None and not outcome.is_empty:
+            written[form] = _write_somewhere(FORMS[form](snapshot), target)
     if outcome.diagnosis is not None:
         if options.findings is not None:
             first, error = program.first, outcome.error
@@ -220,10 +227,13 @@ def _say_what(outcome: Outcome, written: list[Path]) -> None:
     from gradviz.render._words import counted, summary
 
     parts: list[str] = []
-    if outcome.snapshot is not None:
+    if outcome.is_empty:
+        parts.append("recorded nothing")
+    elif outcome.snapshot is not None:
         parts.append(f"recorded {summary(outcome.snapshot)}")
     if outcome.diagnosis is not None and (outcome.diagnosis or not parts):
         parts.append(f"found {counted(outcome.diagnosis.causes, 'cause')}")
     until = " until the script raised" if outcome.error is not None else ""
     files = ", ".join(str(path.resolve()) for path in written)
-    print(f"gradviz: {', '.join(parts)}{until}: {files}", file=sys.stderr)
+    end = f": {files}" if files else "."
+    print(f"gradviz: {', '.join(parts)}{until}{end}", file=sys.stderr)

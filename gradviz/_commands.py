@@ -9,6 +9,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from gradviz._arguments import RECORDING, above_one, at_least
 from gradviz._compare import FACTOR
 
 _WIDEST = 160  # columns of a table that goes into a file or a pipe
@@ -19,10 +20,10 @@ def add_commands(commands: Any) -> None:
     ledger = commands.add_parser(
         "ledger", help="list what a recording saved, and every NaN and Inf"
     )
-    ledger.add_argument("file", metavar="FILE", help="a .gradviz.json file or a page")
+    ledger.add_argument("file", metavar="FILE", help=RECORDING)
     ledger.add_argument(
         "--limit",
-        type=_not_negative,
+        type=at_least(0),
         metavar="N",
         help="print at most N rows of each table; default: all",
     )
@@ -32,7 +33,7 @@ def add_commands(commands: Any) -> None:
         description=_DIFF,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    diff.add_argument("before", metavar="A", help="a .gradviz.json file or a page")
+    diff.add_argument("before", metavar="A", help=RECORDING)
     diff.add_argument("after", metavar="B", nargs="?", help="default: A again")
     diff.add_argument(
         "--passes",
@@ -44,7 +45,7 @@ def add_commands(commands: Any) -> None:
     )
     diff.add_argument(
         "--factor",
-        type=_above_one,
+        type=above_one,
         default=FACTOR,
         metavar="F",
         help=f"a gradient norm F times as large is a change; default: {FACTOR:g}",
@@ -86,20 +87,6 @@ def _diff(options: argparse.Namespace) -> int:
 
 def _width() -> int:
     return shutil.get_terminal_size().columns if sys.stdout.isatty() else _WIDEST
-
-
-def _not_negative(text: str) -> int:
-    number = int(text)
-    if number < 0:
-        raise argparse.ArgumentTypeError(f"{text} is negative")
-    return number
-
-
-def _above_one(text: str) -> float:
-    number = float(text)
-    if not number > 1:
-        raise argparse.ArgumentTypeError(f"{text} is not above 1")
-    return number
 
 
 COMMANDS: dict[str, Callable[[argparse.Namespace], int]] = {

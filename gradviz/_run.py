@@ -26,6 +26,9 @@ if TYPE_CHECKING:
     from gradviz.diagnosis.diagnose import Diagnosis
 
 
+_WRITING = "gradviz: writing what was recorded; Ctrl-C again gives it up."
+
+
 @dataclass(frozen=True, slots=True)
 class Wanted:
     """What a run is for: its graph, its findings, both, or to step through it."""
@@ -46,6 +49,12 @@ class Outcome:
     status: int  # the exit status that the script would have given
     error: str | None = None  # "ValueError: …" if it raised
     forked: bool = False  # this is a child of the process that ran the script
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether the script raised before there was anything to record."""
+        recorded = self.diagnosis or (self.snapshot is not None and self.snapshot.nodes)
+        return self.error is not None and not recorded
 
 
 def run_program(
@@ -81,6 +90,8 @@ def run_program(
                 text = f"{type(error).__name__}: {error}"
             without_our_frames(error, keep=file)
             status = _report(error)
+            if isinstance(error, KeyboardInterrupt) and not wanted.step:
+                print(_WRITING, file=sys.stderr)
         _flush()
         if os.getpid() != process:
             return Outcome(None, None, status, text, forked=True)

@@ -14,10 +14,12 @@ from pathlib import Path
 from typing import NoReturn
 
 from gradviz import ir
+from gradviz._arguments import RECORDING
 from gradviz._cli_export import add_export, export
 from gradviz._cli_merge import add_merge, merge
 from gradviz._cli_run import add_run, run, split_run
 from gradviz._commands import COMMANDS, add_commands
+from gradviz.demo import add_demo, demo
 from gradviz.errors import GradvizError
 
 _DESCRIPTION = """\
@@ -62,6 +64,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     try:
         status = _dispatch(given)
         sys.stdout.flush()
+    except KeyboardInterrupt:
+        print("gradviz: interrupted.", file=sys.stderr)
+        return 130
     except BrokenPipeError:  # `gradviz show … | head`: the reader has seen enough
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 1
@@ -69,13 +74,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _dispatch(given: list[str]) -> int:
-    if given[:1] == ["demo"]:
-        from gradviz.demo import main as demo
-
-        return demo(given[1:])
     own, for_script = split_run(given) if given[:1] == ["run"] else (given, [])
     options = _parser().parse_args(own)
     try:
+        if options.command == "demo":
+            return demo(options.output, open_it=not options.no_open)
         if options.command == "run":
             return run(options, for_script)
         if options.command in COMMANDS:
@@ -104,7 +107,7 @@ def _parser() -> argparse.ArgumentParser:
     commands = parser.add_subparsers(
         dest="command", required=True, metavar="COMMAND", parser_class=_Parser
     )
-    commands.add_parser("demo", help="train a small network and look at its graph")
+    add_demo(commands)
     add_run(commands)
     add_export(commands)
     explain = commands.add_parser("explain", help="what a finding means, by its code")
@@ -113,7 +116,7 @@ def _parser() -> argparse.ArgumentParser:
         "--all", action="store_true", help="the whole manual, as Markdown"
     )
     show = commands.add_parser("show", help="show a recording")
-    show.add_argument("file", metavar="FILE", help="a .gradviz.json file or a page")
+    show.add_argument("file", metavar="FILE", help=RECORDING)
     show.add_argument("--no-open", action="store_true", help="only print a table")
     add_commands(commands)
     add_merge(commands)

@@ -124,7 +124,9 @@ def load(path: PathLike) -> ir.Snapshot:
     except SnapshotError as error:
         raise SnapshotError(f"{path}: {error}") from None
     except ValueError:
-        raise SnapshotError(f"{path}: This is not a page made by gradviz.") from None
+        raise SnapshotError(
+            f"{path}: This is not a page made by gradviz, or only part of one."
+        ) from None
 
 
 def write_bytes(data: bytes, path: PathLike) -> Path:

@@ -2,61 +2,51 @@
 
 from __future__ import annotations
 
-import argparse
-import sys
 import time
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from gradviz import _browser
-from gradviz.errors import GradvizError
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from gradviz.ir import Snapshot
 
-
-def main(arguments: Sequence[str] | None = None) -> int:
-    """Run the demo; return the exit status.
-
-    Example:
-        >>> main(["--no-open", "--output", "demo.html"])  # doctest: +SKIP
-        0
-    """
-    parser = argparse.ArgumentParser(prog="gradviz demo", description=main.__doc__)
-    add_arguments(parser)
-    options = parser.parse_args(arguments)
-    return run(options.output, open_page=not options.no_open)
+_PAGE = Path("gradviz-demo.html")
 
 
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare the options of the demo on a parser."""
-    parser.add_argument(
-        "-o", "--output", type=Path, default=Path("gradviz-demo.html"), metavar="PAGE"
+def add_demo(commands: Any) -> None:
+    """Add the command to the others."""
+    demo = commands.add_parser(
+        "demo",
+        help="train a small network and look at its graph",
+        description="Trains a small CNN on handwritten digits with gradtape, records "
+        "one step of the training, and writes and opens a page that shows it.",
     )
-    parser.add_argument(
+    demo.add_argument(
+        *("-o", "--output"),
+        type=Path,
+        default=_PAGE,
+        metavar="PAGE",
+        help=f"the page to write; default: {_PAGE}",
+    )
+    demo.add_argument(
         "--no-open", action="store_true", help="do not open the page in a browser"
     )
 
 
-def run(output: Path, *, open_page: bool = True) -> int:
+def demo(output: Path = _PAGE, *, open_it: bool = True) -> int:
     """Train, record one step, write the page to ``output``; return the exit status."""
     from gradviz.export import check_target, export_html
     from gradviz.render.html import read_bundle
 
-    try:
-        check_target(output)  # before the training, not after it
-        read_bundle()
-        snapshot, summary = _train_and_record()
-        print(summary)
-        export_html(snapshot, output)
-    except GradvizError as error:
-        print(f"gradviz demo: {error}", file=sys.stderr)
-        return 2
-    print(f"Page: {output.resolve()}")
-    if open_page:
-        _browser.open_page(output)
+    check_target(output)  # before the training, not after it
+    read_bundle()
+    snapshot, summary = _train_and_record()
+    print(summary)
+    page = export_html(snapshot, output)
+    print(f"Page: {page.resolve()}")
+    if open_it:
+        _browser.open_page(page)
     return 0
 
 

@@ -66,13 +66,6 @@ def test_show_opens_the_page(recording: Path, monkeypatch, capsys):
     assert capsys.readouterr().out == f"{opened[0]}\n"
 
 
-def test_demo_hands_its_options_on(monkeypatch):
-    given: list[list[str]] = []
-    monkeypatch.setattr("gradviz.demo.main", lambda args: given.append(args) or 7)
-    assert cli.main(["demo", "--no-open", "-o", "x.html"]) == 7
-    assert given == [["--no-open", "-o", "x.html"]]
-
-
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
@@ -81,6 +74,10 @@ def test_demo_hands_its_options_on(monkeypatch):
         (["export", "RECORDING", "-o", "x", "--format", "gif"], "gif is no format"),
         (["export", "RECORDING", "-o", "x"], "must end in one of .html, .svg"),
         (["export", "RECORDING", "-o", "/no/x.svg"], "no folder /no"),
+        (["ledger", "RECORDING", "--limit", "x"], "x is not a whole number from 0 on"),
+        (["diff", "RECORDING", "--factor", "1"], "1 is not a number above 1"),
+        (["diff", "RECORDING", "--factor", "x"], "x is not a number above 1"),
+        (["demo", "--open"], "--open"),
         (["export", "RECORDING"], "--output"),
         (["export"], "SNAPSHOT"),
         (["show", "none.json"], "no such file"),
@@ -115,7 +112,7 @@ def test_help_teaches_with_examples(capsys):
     assert max(map(len, text.splitlines())) <= 88
 
 
-@pytest.mark.parametrize("command", ["run", "export", "show"])
+@pytest.mark.parametrize("command", ["demo", "run", "export", "show", "ledger"])
 def test_every_command_has_help(command: str, capsys):
     with pytest.raises(SystemExit) as ended:
         cli.main([command, "--help"])
@@ -138,6 +135,15 @@ def test_the_module_is_the_command(recording: Path):
         check=True,
     )
     assert "conv2d" in done.stdout
+
+
+def test_an_interrupted_command_ends_with_one_sentence(monkeypatch, capsys):
+    def interrupt(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("gradviz.export.load", interrupt)
+    assert cli.main(["show", "x.json"]) == 130
+    assert capsys.readouterr().err == "gradviz: interrupted.\n"
 
 
 def test_a_closed_pipe_is_not_our_error(recording: Path):

@@ -165,7 +165,8 @@ def test_the_recorder_sees_the_error(script: Script, recorders):
 
 def test_an_interrupted_script_keeps_its_recording(script: Script, capsys):
     assert run(script("raise KeyboardInterrupt"), "--json", "x.json") == 130
-    assert "KeyboardInterrupt" in capsys.readouterr().err
+    error = capsys.readouterr().err
+    assert error.index("KeyboardInterrupt") < error.index("Ctrl-C again gives it up")
     assert export.load("x.json").nodes
 
 
@@ -235,6 +236,19 @@ def test_a_hopeless_output_is_refused_before_the_script_runs(script: Script, cap
     path = script("print('ran')")
     assert "no folder" in refused(capsys, path, "--html", "no/x.html")
     assert "is a folder" in refused(capsys, path, "--json", ".")
+
+
+def test_no_output_takes_the_place_of_another_file_of_the_run(script: Script, capsys):
+    path = script("print('ran')")
+    assert "is the script itself" in refused(capsys, path, "--html", path)
+    page = path.rename(path.with_suffix(".html"))  # what its page would be called
+    Path("here").symlink_to(page.parent)
+    assert "is the script itself" in refused(
+        capsys, page, "--html", "here/" + page.name
+    )
+    both = ("--json", "x.json", "--findings", "./x.json")
+    assert "is another output" in refused(capsys, page, *both)
+    assert page.read_text() == "print('ran')"
 
 
 def test_a_missing_viewer_is_refused_before_the_script_runs(

@@ -120,6 +120,19 @@ def test_a_script_without_gradients_says_so():
     assert "Nothing was recorded." in to_text(snapshot)
 
 
+@pytest.mark.parametrize("engine", ["gradtape", "torch"])
+@pytest.mark.parametrize("text", ["x = = 1", "import no_such_module"])
+def test_a_script_that_ends_at_once_replaces_no_page(capsys, text: str, engine: str):
+    if engine == "torch":
+        pytest.importorskip("torch")
+    Path("script.py").write_text(text)
+    Path("script.html").write_text("the run before")
+    assert cli.main(["run", "script.py", "--engine", engine]) == 1
+    assert Path("script.html").read_text() == "the run before"
+    words = "gradviz: recorded nothing until the script raised.\n"
+    assert capsys.readouterr().err.endswith(words)
+
+
 def test_as_many_of_the_last_steps_are_kept_as_asked_for():
     text = """
         import torch
@@ -137,7 +150,7 @@ def test_no_steps_at_all_are_refused(capsys: pytest.CaptureFixture[str]):
     with pytest.raises(SystemExit) as raised:
         cli.main(["run", "script.py", "--steps", "0"])
     assert raised.value.code == 2
-    assert "--steps: 0 is not at least 1" in capsys.readouterr().err
+    assert "--steps: 0 is not a whole number from 1 on" in capsys.readouterr().err
 
 
 def test_the_cause_of_an_error_is_reported_once(capsys: pytest.CaptureFixture[str]):

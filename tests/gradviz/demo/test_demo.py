@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 import gradviz
-from gradviz import demo
+from gradviz import cli
 from gradviz.demo import digits, train
 from gradviz.ir import Snapshot
 
@@ -20,7 +20,7 @@ def result(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, str]:
     """The page of one run of the demo, and what it printed."""
     output = tmp_path_factory.mktemp("demo") / "page.html"
     with contextlib.redirect_stdout(io.StringIO()) as printed:
-        assert demo.main(["--no-open", "--output", str(output)]) == 0
+        assert cli.main(["demo", "--no-open", "--output", str(output)]) == 0
     return output, printed.getvalue()
 
 
@@ -111,7 +111,7 @@ def test_an_output_that_cannot_be_written_is_one_sentence(
 ):
     (tmp_path / "file").write_text("")
     output = tmp_path / "file" / "page.html"
-    assert demo.main(["--no-open", "--output", str(output)]) == 2
+    assert cli.main(["demo", "--no-open", "--output", str(output)]) == 2
     (sentence,) = capsys.readouterr().err.splitlines()  # and no training before it
     assert sentence.startswith("gradviz demo: ")
 
@@ -124,5 +124,5 @@ def test_the_page_is_opened_unless_told_otherwise(
     monkeypatch.setattr(train, "_EPOCHS", 1)
     monkeypatch.setattr("gradviz._browser.open_page", pages.append)
     output = tmp_path / "page.html"
-    assert demo.main([*options, "--output", str(output)]) == 0
+    assert cli.main(["demo", *options, "--output", str(output)]) == 0
     assert pages == [output] * opened
