@@ -157,10 +157,6 @@ class Ahead:
             reader.assign(row)
         self._noted.clear()
 
-    def knows(self, key: int) -> bool:
-        """Tell whether a node was noted."""
-        return key in self._noted
-
     def _saved(self, noted: Noted) -> tuple[Saved, ...]:
         flat, value = noted[6], self._reader.program.value
         pairs = zip(flat[::2], flat[1::2], strict=True)

@@ -8,7 +8,7 @@ from types import FunctionType
 from typing import Any
 
 import gradtape
-from gradtape import autograd, fft, linalg, special, utils
+from gradtape import fft, linalg, special, utils
 from gradtape._define import FUNCTIONS
 from gradtape._tensor import Tensor
 from gradtape.nn import functional, init
@@ -53,13 +53,6 @@ _ALONE = (
     (clip_grad, ("clip_grad_norm_", "clip_grad_value_")),
     (utils.dlpack, ("from_dlpack", "to_dlpack")),
 )
-
-AROUND = (
-    (autograd, ("gradcheck", "gradgradcheck")),
-    (autograd.gradcheck, ()),
-    (utils.checkpoint, ("checkpoint", "checkpoint_sequential")),
-)
-"""Functions that call the user's: logged as calls around the calls inside."""
 
 
 def op_of(name: str) -> str:

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import inspect
 import re
-import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -319,9 +318,3 @@ def _saved_tensors(node: Any, library: Any) -> Iterator[Any]:
         for each in value if isinstance(value, list | tuple) else (value,):
             if isinstance(each, library.Tensor):
                 yield each
-
-
-def library_of(tensor: Any) -> Any:
-    """Return the engine of a tensor."""
-    name = type(tensor).__module__.partition(".")[0]
-    return sys.modules["gradtape" if name == "gradtape" else "torch"]
