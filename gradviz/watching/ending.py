@@ -5,6 +5,7 @@ from __future__ import annotations
 import atexit
 import os
 import sys
+import tempfile
 import weakref
 from collections.abc import Callable
 from contextlib import suppress
@@ -22,7 +23,25 @@ class Closable(Protocol):
     def close(self) -> None: ...
 
 
-def default_page(rank: int | None) -> Path | None:
+AUTO = "auto"
+
+
+def page_for(asked: str | os.PathLike[str] | None, rank: int | None) -> Path | None:
+    """Return where a watch writes, with the rank in the name, or None for nowhere.
+
+    Raises ExportError if that was asked for and is plainly impossible: before hours of
+    training, not after.
+    """
+    from gradviz.export import check_target
+
+    page = _default_page(rank) if asked == AUTO else asked
+    if page is None:
+        return None
+    path = path_of_rank(Path(page).expanduser(), rank).absolute()  # chdir may follow
+    return path if asked == AUTO else check_target(path)
+
+
+def _default_page(rank: int | None) -> Path | None:
     """Return where a watch writes if nobody says: nowhere in a notebook.
 
     One of several processes writes data, for `gradviz merge` to put together.
@@ -52,16 +71,20 @@ def at_exit(handle: Closable) -> Callable[[], None]:
     return lambda: atexit.unregister(ended)
 
 
-def write(snapshot: ir.Snapshot, page: Path, rank: int | None) -> Path:
-    """Write the history; as data where the viewer was never built."""
+def write(snapshot: ir.Snapshot, path: Path, say: Callable[[str], None]) -> Path:
+    """Write the history; where the path has become impossible, into another folder.
+
+    Where the viewer was never built, it is written as data.
+    """
     from gradviz.export import FORMS, write_as
 
-    path = path_of_rank(page, rank)
     form = path.suffix.lstrip(".").lower()
     form = form if form in FORMS else "html"
     try:
         return write_as(form, snapshot, path)
-    except ExportError:
-        if form != "html" or not path.parent.is_dir():
-            raise
-        return write_as("json", snapshot, path.with_suffix(".json"))
+    except ExportError as error:
+        if form == "html" and path.parent.is_dir():
+            return write_as("json", snapshot, path.with_suffix(".json"))
+        say(str(error))
+        folder = Path(tempfile.mkdtemp(prefix="gradviz-"))
+        return write_as(form, snapshot, folder / path.name)

@@ -13,6 +13,7 @@ from gradviz import ir
 from gradviz.errors import GradvizError
 from gradviz.flow.ranks import SPREAD
 from gradviz.flow.table import Flow, flow_of
+from gradviz.render._words import counted
 from gradviz.watching import ending
 from gradviz.watching.alarms import Alarms
 from gradviz.watching.bare import BareLoop
@@ -28,8 +29,6 @@ if TYPE_CHECKING:
     from gradviz._live_view import LiveView
     from gradviz.diagnosis.diagnose import Diagnosis
 
-_AUTO = "auto"
-
 
 def watch(
     model: Any,
@@ -37,7 +36,7 @@ def watch(
     *,
     every: int | None = None,
     overhead: float = 0.03,
-    page: str | os.PathLike[str] | None = _AUTO,
+    page: str | os.PathLike[str] | None = ending.AUTO,
     say: Callable[[str], object] | None = None,
     title: str = "",
 ) -> Watch:
@@ -64,7 +63,8 @@ def watch(
     instead of stderr.
 
     Results stay bit-equal, and nothing fails because of a watch: what goes wrong in it
-    is said once and ends it. Raises CaptureError if ``model`` is no module.
+    is said once and ends it. Raises CaptureError if ``model`` is no module, and
+    ExportError if ``page`` cannot be written.
 
     >>> import gradtape as torch, gradviz
     >>> net = torch.nn.Linear(2, 1)
@@ -111,10 +111,7 @@ class Watch:
         self._reader = reader_of(model)
         rank = self._reader.rank()
         self._rank = launched_rank() if rank is None else rank
-        auto = ending.default_page(self._rank)
-        self._page = auto if page == _AUTO else None if page is None else Path(page)
-        if self._page is not None:
-            self._page = self._page.absolute()  # the loop may change the folder
+        self._page = ending.page_for(page, self._rank)
         self._write_say = say
         self._notes: list[str] = []
         self._history = History()
@@ -205,9 +202,9 @@ class Watch:
         page, self._page = self._page, None
         if page is not None and self._history.rows:
             try:
-                self.path = ending.write(self.snapshot(), page, self._rank)
-                kept = len(self._history.rows)
-                self._say(f"{kept:,} looks at {self.steps:,} steps are in {self.path}")
+                self.path = ending.write(self.snapshot(), page, self._say)
+                looks = counted(len(self._history.rows), "look")
+                self._say(f"{looks} at {counted(self.steps, 'step')}: {self.path}")
             except (GradvizError, OSError) as error:
                 self._say(f"the history was not written: {error}")
 

@@ -131,7 +131,7 @@ def test_a_page_is_left_behind_however_python_ends(
     assert (done.returncode != 0) == bool(status)
     snapshot = gradviz.load(tmp_path / "seen.json")
     assert [step.number for step in snapshot.flow_steps] == [0, 1, 2, 3, 4]
-    words = f"gradviz: 5 looks at 5 steps are in {tmp_path / 'seen.json'}"
+    words = f"gradviz: 5 looks at 5 steps: {tmp_path / 'seen.json'}"
     assert words in done.stderr.splitlines()
     assert ("Traceback" in done.stderr) == bool(status)
 
@@ -154,13 +154,26 @@ def test_no_page_means_no_file(tmp_path: Path):
     assert list(tmp_path.iterdir()) == []
 
 
-def test_a_page_that_cannot_be_written_is_said(capsys: pytest.CaptureFixture[str]):
+def test_a_hopeless_page_is_refused_before_the_training():
+    net = torch.nn.Linear(1, 1)
+    with pytest.raises(gradviz.ExportError, match="no folder /nowhere/at"):
+        gradviz.watch(net, page="/nowhere/at/all.html")
+
+
+def test_a_page_lost_on_the_way_is_kept_elsewhere(tmp_path: Path):
     net = torch.nn.Linear(1, 1)
     optimizer = torch.optim.SGD(net.parameters(), lr=0.1)
-    with gradviz.watch(net, optimizer, page="/nowhere/at/all.html"):
+    said: list[str] = []
+    folder = tmp_path / "runs"
+    folder.mkdir()
+    with gradviz.watch(net, optimizer, page=folder / "a.json", say=said.append) as seen:
         net(torch.ones(1, 1)).sum().backward()
         optimizer.step()
-    assert "the history was not written: " in capsys.readouterr().err
+        folder.rmdir()
+    assert "there is no folder" in said[0]
+    assert seen.path is not None
+    assert said[1] == f"1 look at 1 step: {seen.path}"
+    assert gradviz.load(seen.path) == seen.snapshot()
 
 
 def test_the_block_that_raises_still_writes(tmp_path: Path):
@@ -174,7 +187,7 @@ def test_the_block_that_raises_still_writes(tmp_path: Path):
         optimizer.step()
         raise KeyboardInterrupt
     assert gradviz.load(page) == seen.snapshot()
-    assert said == [f"1 looks at 1 steps are in {page}"]
+    assert said == [f"1 look at 1 step: {page}"]
 
 
 # ---- what only PyTorch has ----------------------------------------------------------
