@@ -32,7 +32,8 @@ def merge(
     ...                "gradviz-watch-rank1.json"])  # doctest: +SKIP
     """
     found: dict[int, ir.Snapshot] = {}
-    for place, file in enumerate(files):
+    given = [files] if isinstance(files, str | os.PathLike) else files
+    for place, file in enumerate(given):
         rank, snapshot = _read(place, file)
         if rank in found:
             raise GradvizError(

@@ -171,6 +171,7 @@ def test_findings_of_other_ranks_say_whose_they_are():
     ("files", "words"),
     [
         ([ranked(0)], "at least two ranks"),
+        ("none.json", "none.json cannot be read"),
         ([ranked(0), ranked(0)], "two of the files are of rank 0"),
         ([flows.history(ranks=(0, 1)), ranked(2)], "is merged already"),
     ],
