@@ -1,10 +1,12 @@
-"""What the options of commands accept, and the words that several commands share."""
+"""What commands share: options that they accept, and colours of their answers."""
 
 from __future__ import annotations
 
 import argparse
+import os
 from collections.abc import Callable
 from contextlib import suppress
+from typing import TextIO
 
 RECORDING = "a .gradviz.json file or a page"
 
@@ -33,3 +35,8 @@ def above_one(text: str) -> float:
         if (number := float(text)) > 1:
             return number
     raise argparse.ArgumentTypeError(f"{text} is not a number above 1")
+
+
+def wants_color(stream: TextIO) -> bool:
+    """Tell whether a stream is a terminal whose user did not switch colours off."""
+    return stream.isatty() and "NO_COLOR" not in os.environ

@@ -28,8 +28,8 @@ from gradviz._tracebacks import entries, without_our_frames
 from gradviz.diagnosis.attach import with_findings
 from gradviz.diagnosis.cuts import with_cuts
 from gradviz.diagnosis.diagnose import Diagnosis, diagnose
-from gradviz.diagnosis.report import report
 from gradviz.program.log import UserFiles
+from gradviz.render.findings import findings_text
 from gradviz.render.text import to_text
 
 Explain = Callable[[BaseException], None]
@@ -132,7 +132,7 @@ class Following:
         diagnosis = diagnose(self._busiest().program)
         if not diagnosis.explains:  # it may know the cause of an error before this one
             return
-        error.add_note(report(diagnosis, limit=1))
+        error.add_note(findings_text(diagnosis, limit=1))
         # Now, not at the end of the cell: what the traceback holds may go until then.
         graph = self._card(error, diagnosis)
         card = Shown(graph, {"release": ReleaseService(error)})

@@ -7,6 +7,8 @@ import sys
 from pathlib import Path
 from typing import Any
 
+from gradviz._arguments import wants_color
+
 _MERGE = """\
 Prints the processes of one training side by side: how long their steps take and who
 waits, the gradients of each before and after they were averaged, and what differs
@@ -39,7 +41,6 @@ def add_merge(commands: Any) -> None:
 def merge(options: argparse.Namespace) -> int:
     """Print the comparison, write the file; return 1 if something is wrong."""
     from gradviz._merge import merge as merged_of
-    from gradviz.diagnosis.report import wants_color
     from gradviz.errors import ExportError
     from gradviz.export import FORMS, write_as
     from gradviz.flow.rank_text import ranks_text

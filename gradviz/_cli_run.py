@@ -11,7 +11,7 @@ from pathlib import Path
 from textwrap import fill
 from typing import TYPE_CHECKING, Any
 
-from gradviz._arguments import at_least
+from gradviz._arguments import at_least, wants_color
 from gradviz._capture._raw import KEPT_STEPS
 from gradviz.errors import ExportError, GradvizError
 from gradviz.watching.ranks import launched_rank, path_of_rank
@@ -186,8 +186,8 @@ def _run_stepped(
 def _deliver(outcome: Outcome, program: Program, options: argparse.Namespace) -> None:
     """Write the files, say what was found and recorded, and open the page."""
     from gradviz.diagnosis import document
-    from gradviz.diagnosis.report import report, wants_color
     from gradviz.export import FORMS
+    from gradviz.render.findings import findings_text
 
     written: dict[str, Path] = {}
     for form in ("html", "json"):
@@ -199,9 +199,9 @@ def _deliver(outcome: Outcome, program: Program, options: argparse.Namespace) ->
             first, error = program.first, outcome.error
             data = document.dumps(outcome.diagnosis, script=first, error=error)
             written["findings"] = _write_somewhere(data, options.findings)
-        color = wants_color(sys.stderr)
         if outcome.diagnosis:
-            print(report(outcome.diagnosis, color=color), "", sep="\n", file=sys.stderr)
+            found = findings_text(outcome.diagnosis, color=wants_color(sys.stderr))
+            print(found, "", sep="\n", file=sys.stderr)
         for note in outcome.diagnosis.notes:
             print(fill(f"note: {note}", 88, subsequent_indent="  "), file=sys.stderr)
     _say_what(outcome, list(written.values()))

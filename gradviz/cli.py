@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import NoReturn
 
 from gradviz import ir
-from gradviz._arguments import RECORDING
+from gradviz._arguments import RECORDING, wants_color
 from gradviz._cli_export import add_export, export
 from gradviz._cli_merge import add_merge, merge
 from gradviz._cli_run import add_run, run, split_run
@@ -167,6 +167,5 @@ def _show(source: str, *, open_it: bool) -> int:
         if open_page(page):
             print(page.resolve())
             return 0
-    color = sys.stdout.isatty() and "NO_COLOR" not in os.environ
-    print(to_text(snapshot, color))
+    print(to_text(snapshot, wants_color(sys.stdout)))
     return 0

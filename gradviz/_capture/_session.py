@@ -163,11 +163,11 @@ class Session:
             self._notes.append(f"{what}: {type(failure).__name__}: {failure}")
 
     def _explain(self, error: BaseException) -> None:
-        from gradviz.diagnosis.report import report
+        from gradviz.render.findings import findings_text
 
         diagnosis = self.diagnose()
         if diagnosis.explains:
-            error.add_note(report(diagnosis, limit=1))
+            error.add_note(findings_text(diagnosis, limit=1))
 
     def _engines(self) -> list[Engine]:
         if self._engine is not None:

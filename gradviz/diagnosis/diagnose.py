@@ -41,9 +41,9 @@ class Diagnosis:
         return any(hit.explains for _, hit in self.hits[:1])
 
     def __repr__(self) -> str:
-        from gradviz.diagnosis.report import report  # late: it writes what this holds
+        from gradviz.render.findings import findings_text  # late: only to be read
 
-        return report(self) or "No findings."
+        return findings_text(self) or "No findings."
 
 
 def diagnose(program: Program, rules: Sequence[Rule] | None = None) -> Diagnosis:

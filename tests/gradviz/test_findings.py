@@ -15,11 +15,11 @@ import gradtape as torch
 import gradviz
 from gradviz import cli, export, ir
 from gradviz.diagnosis.diagnose import Diagnosis, diagnose
-from gradviz.diagnosis.report import report
 from gradviz.diagnosis.rule import Hit, Related, Rule
 from gradviz.ir_validate import validate
 from gradviz.program.history import History
 from gradviz.program.records import Program
+from gradviz.render.findings import findings_text
 
 Script = Callable[[str], Path]
 
@@ -80,15 +80,15 @@ def test_the_report_marks_the_expression_and_names_related_lines():
 
     site = product()
     hit = Hit("It broke.", site, "Mend it.", related=(Related("made here", here()),))
-    text = report(diagnose(Program("gradtape"), [rule("GV1", hit)]))
+    text = findings_text(diagnose(Program("gradtape"), [rule("GV1", hit)]))
     lines = text.splitlines()
     assert lines[0] == "warning GV1 a-slug"
     assert lines[1].startswith("  test_findings.py:")
     assert lines[2:4] == ["    return here()  # made here", "           ^^^^^^"]
     assert lines[4:6] == ["  It broke.", "  Fix: Mend it."]
     assert lines[6].startswith("  made here: test_findings.py:")
-    assert report(Diagnosis((), (), ())) == ""
-    assert "\x1b[33mwarning" in report(
+    assert findings_text(Diagnosis((), (), ())) == ""
+    assert "\x1b[33mwarning" in findings_text(
         diagnose(Program("gradtape"), [rule("GV1", hit)]), color=True
     )
 
