@@ -176,7 +176,7 @@ def test_findings_of_other_ranks_say_whose_they_are():
         ([flows.history(ranks=(0, 1)), ranked(2)], "is merged already"),
     ],
 )
-def test_files_that_cannot_be_merged(files: list[ir.Snapshot], words: str):
+def test_files_that_cannot_be_merged(files: list[ir.Snapshot] | str, words: str):
     with pytest.raises(GradvizError, match=words):
         gradviz.merge(files)
 
