@@ -5,7 +5,6 @@ from __future__ import annotations
 import argparse
 import sys
 import tempfile
-from collections.abc import Sequence
 from itertools import islice
 from pathlib import Path
 from textwrap import fill
@@ -29,6 +28,13 @@ what was recorded until then is still written.
 """
 
 
+_OUTPUTS = {
+    "html": "the page to write; without any output: the script's name.html",
+    "json": "the recording as data, for later",
+    "findings": "what was found, as JSON: lines to blame, reasons, fixes",
+}
+
+
 def add_run(commands: argparse._SubParsersAction[Any]) -> None:
     """Add the command to the others."""
     run = commands.add_parser(
@@ -45,21 +51,8 @@ def add_run(commands: argparse._SubParsersAction[Any]) -> None:
         "script", nargs="?", type=Path, metavar="SCRIPT", help="- is stdin"
     )
     what.add_argument("-m", dest="module", metavar="MODULE", help="run this module")
-    run.add_argument(
-        "--html",
-        type=Path,
-        metavar="OUT",
-        help="the page to write; without any output: the script's name.html",
-    )
-    run.add_argument(
-        "--json", type=Path, metavar="OUT", help="the recording as data, for later"
-    )
-    run.add_argument(
-        "--findings",
-        type=Path,
-        metavar="OUT",
-        help="what was found, as JSON: lines to blame, reasons, fixes",
-    )
+    for form, words in _OUTPUTS.items():
+        run.add_argument(f"--{form}", type=Path, metavar="OUT", help=words)
     run.add_argument(
         "--engine",
         choices=["torch", "gradtape"],
@@ -118,12 +111,9 @@ def split_run(given: list[str]) -> tuple[list[str], list[str]]:
 def run(options: argparse.Namespace, arguments: list[str]) -> int:
     from gradviz._main import module_named, script_at
     from gradviz._run import Wanted, run_program
-    from gradviz.export import check_target
-    from gradviz.render.html import read_bundle
 
     module, script = options.module, options.script
-    targets = (options.html, options.json, options.findings)
-    if options.step and any(targets):
+    if options.step and _targets(options):
         raise GradvizError("--step records nothing: leave --html and the others out.")
     program = script_at(script) if module is None else module_named(module)
     if options.step:
@@ -131,20 +121,14 @@ def run(options: argparse.Namespace, arguments: list[str]) -> int:
     rank = launched_rank()
     stem = script.stem if module is None else module.rpartition(".")[2]
     stem = "stdin" if stem == "-" else stem
-    if all(target is None for target in targets):
+    if not _targets(options):
         if rank is None:
             options.html = Path(f"{stem}.html")
         else:  # for `gradviz merge` to put together
             options.json = Path(f"{stem}.json")
     if rank is not None:
         _name_after(rank, options)
-    targets = (options.html, options.json, options.findings)
-    _refuse_to_overwrite(program, targets)
-    for target in targets:  # before hours of training, not after
-        if target is not None:
-            check_target(target)
-    if options.html is not None:
-        read_bundle()
+    _check_targets(program, options)
     graph = options.html is not None or options.json is not None
     wanted = Wanted(options.title or program.name, options.steps, graph)
     outcome = run_program(program, arguments, engine=options.engine, wanted=wanted)
@@ -153,23 +137,34 @@ def run(options: argparse.Namespace, arguments: list[str]) -> int:
     return outcome.status
 
 
-def _refuse_to_overwrite(program: Program, targets: Sequence[Path | None]) -> None:
-    """Keep the script, and each output from the others."""
+def _targets(options: argparse.Namespace) -> dict[str, Path]:
+    """Return the files to write, by their form."""
+    found = {form: getattr(options, form) for form in _OUTPUTS}
+    return {form: target for form, target in found.items() if target is not None}
+
+
+def _check_targets(program: Program, options: argparse.Namespace) -> None:
+    """Refuse what cannot be written before hours of training, not after.
+
+    Nor may an output take the place of the script, or of another output.
+    """
+    from gradviz.export import check_target
+    from gradviz.render.html import read_bundle
+
     taken = {Path(program.file).resolve(): "the script itself"}
-    for target in targets:
-        if target is not None:
-            place = target.expanduser().resolve()
-            if place in taken:
-                raise GradvizError(f"{target} is {taken[place]}; name another file.")
-            taken[place] = "another output"
+    for target in _targets(options).values():
+        place = check_target(target).resolve()
+        if place in taken:
+            raise GradvizError(f"{target} is {taken[place]}; name another file.")
+        taken[place] = "another output"
+    if options.html is not None:
+        read_bundle()
 
 
 def _name_after(rank: int, options: argparse.Namespace) -> None:
     """Put the rank into the names of all files: every process writes its own."""
-    for form in ("html", "json", "findings"):
-        target = getattr(options, form)
-        if target is not None:
-            setattr(options, form, path_of_rank(target, rank))
+    for form, target in _targets(options).items():
+        setattr(options, form, path_of_rank(target, rank))
     options.no_open = True
 
 

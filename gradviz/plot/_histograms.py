@@ -75,15 +75,16 @@ def histograms(
     what = f"Gradients at step {flow.numbers[column]:,}"
     if len(rows) < len(found):
         what += f", {len(rows)} of {len(found)} parameters"
+    figure.update_layout(template=chosen, height=height, width=width)
+    _label(figure, f"{heading(what, title)}<br><sup>{_HEIGHTS}</sup>", look)
+    return figure
+
+
+def _label(figure: Any, title: str, look: Look) -> None:
+    """Put the title above the small figures, and few numbers at their axes."""
+    top = 1 - 14 / figure.layout.height
     figure.update_layout(
-        template=chosen,
-        title={
-            "text": f"{heading(what, title)}<br><sup>{_HEIGHTS}</sup>",
-            "y": 1 - 14 / height,
-            "yanchor": "top",
-        },
-        height=height,
-        width=width,
+        title={"text": title, "y": top, "yanchor": "top"},
         margin={"l": 8, "r": 8, "t": 104, "b": 30},
         showlegend=False,
         bargap=0,
@@ -91,7 +92,6 @@ def histograms(
     figure.update_annotations(font={"size": 11, "color": look.ink})
     figure.update_xaxes(nticks=3, exponentformat="e", tickfont={"size": 10})
     figure.update_yaxes(showticklabels=False, showgrid=False, ticks="")
-    return figure
 
 
 def _column(flow: Flow, step: int | None) -> int:

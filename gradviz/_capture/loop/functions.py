@@ -164,34 +164,18 @@ class FunctionPart(Part):
         try:
             call.outputs = tuple([log.value(each) for each in tensors])
             nodes = [grad_fn_of(each) for each in tensors]
+            given = zip(call.arguments, args, versions, strict=True)
             written = [
                 before
-                for before, each, version in zip(
-                    call.arguments, args, versions, strict=True
-                )
+                for before, each, version in given
                 if isinstance(before, Value) and _version(each) != version
             ]
         finally:
             log.resume()
+        custom = self._custom(kind.row, call, written)
         node = next(
             (n for n in nodes if getattr(type(n), "_forward_cls", None) is cls), None
         )
-        row = kind.row
-        needs = [isinstance(v, Value) and v.requires_grad for v in call.arguments]
-        custom = CustomFunction(
-            row.name,
-            row.forward,
-            row.backward,
-            inputs=call.arguments,
-            needs_grad=tuple(needs),
-            once_differentiable=row.once_differentiable,
-            dirty=tuple([log.tensor(each) for each in self._dirty]),
-            written=tuple(written),
-            check=row.check,
-        )
-        if not row.inputs:
-            row.inputs, row.needs_grad = custom.inputs, custom.needs_grad
-            row.dirty, row.written = custom.dirty, custom.written
         if node is None:
             return
         key = log.node_key(node)
@@ -209,6 +193,27 @@ class FunctionPart(Part):
         self._customs[key] = custom
         if len(self._customs) > _WATCHED:
             del self._customs[next(iter(self._customs))]
+
+    def _custom(
+        self, row: CustomFunction, call: Call, written: list[Value]
+    ) -> CustomFunction:
+        """Note one call of a Function, and in its row what the first one was given."""
+        needs = [isinstance(v, Value) and v.requires_grad for v in call.arguments]
+        custom = CustomFunction(
+            row.name,
+            row.forward,
+            row.backward,
+            inputs=call.arguments,
+            needs_grad=tuple(needs),
+            once_differentiable=row.once_differentiable,
+            dirty=tuple([self.log.tensor(each) for each in self._dirty]),
+            written=tuple(written),
+            check=row.check,
+        )
+        if not row.inputs:
+            row.inputs, row.needs_grad = custom.inputs, custom.needs_grad
+            row.dirty, row.written = custom.dirty, custom.written
+        return custom
 
     def _watch(self, key: int, node: Any) -> tuple[ContextTensor, ...]:
         """Note the tensors that a ctx keeps as attributes, to compare them later."""
