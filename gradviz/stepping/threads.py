@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any
@@ -84,5 +85,8 @@ def run(
 def give_up(line: Line, worker: threading.Thread) -> None:
     """Unwind the pass, wherever it waits, and end its thread."""
     line.given_up = True
-    line.go.release()
-    worker.join()
+    with warnings.catch_warnings():
+        # In anomaly mode, PyTorch takes the unwinding for an error of the program.
+        warnings.filterwarnings("ignore", "Error detected in")
+        line.go.release()
+        worker.join()
