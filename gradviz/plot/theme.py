@@ -10,7 +10,7 @@ from gradviz.flow.judge import Verdict
 
 MISSING = (
     "The figures of gradviz.plot are drawn by plotly, which is not installed; "
-    "`pip install gradviz[plot]` (or `pip install plotly`) installs it."
+    "`pip install plotly` installs it."
 )
 
 # Okabe and Ito's colours, which people with any colour vision tell apart. The symbols

@@ -87,6 +87,15 @@ def test_no_file_names_a_path_of_one_machine():
     assert not found, "\n".join(found)
 
 
+def test_nobody_is_sent_to_the_other_package_of_our_name():
+    """PyPI's gradviz is another project: what is missing is named by its own name."""
+    told = re.compile(r"pip install '?gradviz\b")
+    packages = ("engine/", "gradviz/", "extension/src/", "notebooks/")
+    sources = [name for name in tracked() if name.startswith(packages)]
+    assert len(sources) > 500
+    assert [name for name in sources if told.search(text_of(name) or "")] == []
+
+
 @pytest.mark.parametrize("home", HOMES)
 def test_the_pattern_finds_machine_paths(home: str):
     assert MACHINE_PATH.search(f"cd /{home}/ada/project")

@@ -76,7 +76,7 @@ def test_the_seed_of_an_absent_device_changes_nothing() -> None:
 def test_a_missing_device_names_the_package() -> None:
     with pytest.raises(AssertionError) as missing:
         gt.cuda.init()
-    assert "pip install 'gradviz[cuda12]'" in missing.value.__notes__[0]
+    assert "pip install cupy-cuda12x" in missing.value.__notes__[0]
 
 
 # ---- with a stand-in for CuPy ------------------------------------------------------

@@ -54,7 +54,7 @@ class Backend(Protocol):
 NO_CUPY: Final = "Torch not compiled with CUDA enabled"
 INSTALL_CUPY: Final = (
     "a cuda device was asked for, but CuPy is not installed; "
-    "pip install 'gradviz[cuda12]' or 'gradviz[cuda13]'"
+    "pip install cupy-cuda12x or cupy-cuda13x"
 )
 NO_DEVICE: Final = "No CUDA GPUs are available"
 

@@ -80,12 +80,12 @@ CONNECTION_CLOSED: Final = (
 NO_MPI: Final = "Distributed package doesn't have MPI built in."
 INSTALL_MPI: Final = (
     "processes that mpirun starts need mpi4py and an MPI library; "
-    "pip install 'gradviz[mpi]', or let `python -m gradtape.distributed.run` start "
+    "pip install mpi4py mpich, or let `python -m gradtape.distributed.run` start "
     "them, which needs neither"
 )
 NO_NCCL: Final = "Distributed package doesn't have NCCL built in"
 INSTALL_NCCL: Final = (
-    "the backend 'nccl' needs CuPy with NCCL: pip install 'gradviz[cuda12]' or "
-    "'gradviz[cuda13]'; the backend 'gloo' needs neither, and takes CUDA tensors too"
+    "the backend 'nccl' needs CuPy with NCCL: pip install cupy-cuda12x or "
+    "cupy-cuda13x; the backend 'gloo' needs neither, and takes CUDA tensors too"
 )
 UNKNOWN_BACKEND: Final = "Unknown c10d backend type {}"
