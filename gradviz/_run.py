@@ -53,8 +53,8 @@ class Outcome:
     @property
     def is_empty(self) -> bool:
         """Whether the script raised before there was anything to record."""
-        recorded = self.diagnosis or (self.snapshot is not None and self.snapshot.nodes)
-        return self.error is not None and not recorded
+        has_graph = self.snapshot is None or bool(self.snapshot.nodes)
+        return self.error is not None and not has_graph and not self.diagnosis
 
 
 def run_program(

@@ -77,14 +77,15 @@ def write(snapshot: ir.Snapshot, path: Path, say: Callable[[str], None]) -> Path
     Where the viewer was never built, it is written as data.
     """
     from gradviz.export import FORMS, write_as
+    from gradviz.render.html import BUNDLE
 
     form = path.suffix.lstrip(".").lower()
     form = form if form in FORMS else "html"
+    if form == "html" and not BUNDLE.exists():
+        form, path = "json", path.with_suffix(".json")
     try:
         return write_as(form, snapshot, path)
     except ExportError as error:
-        if form == "html" and path.parent.is_dir():
-            return write_as("json", snapshot, path.with_suffix(".json"))
         say(str(error))
         folder = Path(tempfile.mkdtemp(prefix="gradviz-"))
         return write_as(form, snapshot, folder / path.name)
