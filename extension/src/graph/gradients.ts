@@ -3,10 +3,12 @@ import type { OpNode, Snapshot, Statistics } from "../ir/types.js";
 
 /** Statistics of the gradients that came into a node, without the missing ones. */
 export function incomingGradients(snapshot: Snapshot, node: OpNode): Statistics[] {
-  return node.grad_outputs.flatMap((row) => {
+  const found: Statistics[] = []; // a search asks this of every node: no flatMap
+  for (const row of node.grad_outputs) {
     const statistics = row < 0 ? undefined : snapshot.statistics[row];
-    return statistics === undefined ? [] : [statistics];
-  });
+    if (statistics !== undefined) found.push(statistics);
+  }
+  return found;
 }
 
 /** The L2 norm of all gradients that came into a node, or null when none is known. */
