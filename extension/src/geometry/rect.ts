@@ -7,8 +7,6 @@ export interface Rect {
   readonly height: number;
 }
 
-export const EMPTY_RECT: Rect = { x: 0, y: 0, width: 0, height: 0 };
-
 export function intersects(a: Rect, b: Rect): boolean {
   return (
     a.x <= b.x + b.width &&

@@ -4,7 +4,7 @@ import type { Folds } from "./fold.js";
 
 /** More nodes than this in one scope are grouped; a scope counts as ten: it can be opened,
  * and so many of them say nothing at first sight. */
-export const MOST_PARTS = 400;
+const MOST_PARTS = 400;
 const PARTS_OF_SCOPE = 10;
 /** Groups of a level, at most. */
 const MOST_GROUPS = 36;

@@ -39,7 +39,7 @@ function draw(canvas: HTMLCanvasElement, flow: Flow, theme: "light" | "dark"): v
   context.putImageData(image, 0, 0);
 }
 
-export function cellText(flow: Flow, { layer, step }: Cell): string {
+function cellText(flow: Flow, { layer, step }: Cell): string {
   const norm = normAt(flow, layer, step);
   const bad = isBadAt(flow, layer, step) ? ", with NaN or Inf" : "";
   const value =

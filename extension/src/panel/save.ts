@@ -19,7 +19,7 @@ interface Form {
   readonly type: string;
 }
 
-export const FORMS: readonly Form[] = [
+const FORMS: readonly Form[] = [
   {
     form: "svg",
     title: "Picture (SVG)",

@@ -10,7 +10,7 @@ import {
   zoomAbout,
 } from "../geometry/transform.js";
 
-export const MAX_SCALE = 4;
+const MAX_SCALE = 4;
 const SMALLEST_SCALE = 0.02;
 const FIT_MAX_SCALE = 1.15;
 const FIT_MARGIN = 28;

@@ -22,7 +22,7 @@ export function parseColour(text: string): Rgb | null {
   return null;
 }
 
-export function toHex(rgb: Rgb): string {
+function toHex(rgb: Rgb): string {
   const digits = (value: number) => Math.round(value).toString(16).padStart(2, "0");
   return `#${digits(rgb[0])}${digits(rgb[1])}${digits(rgb[2])}`;
 }
@@ -36,7 +36,7 @@ export function mix(from: string, to: string, share: number): string {
 }
 
 /** WCAG's relative luminance, from 0 (black) to 1 (white). */
-export function luminance(colour: string): number {
+function luminance(colour: string): number {
   const linear = (parseColour(colour) ?? [0, 0, 0]).map((value) => {
     const share = value / 255;
     return share <= 0.04045 ? share / 12.92 : ((share + 0.055) / 1.055) ** 2.4;

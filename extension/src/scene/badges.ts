@@ -58,7 +58,7 @@ function hooksWord(count: number): string {
 }
 
 /** Which derivative a node computes a part of; those of the forward pass say nothing. */
-export function orderWord(order: number): string {
+function orderWord(order: number): string {
   const ends: Readonly<Record<number, string>> = { 1: "st", 2: "nd", 3: "rd" };
   return `${order}${ends[order] ?? "th"} derivative`;
 }

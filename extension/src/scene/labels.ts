@@ -105,7 +105,7 @@ export function tensorLabel(tensor: TensorMeta): string {
   return dtype === "" ? shapeLabel(tensor) : `${shapeLabel(tensor)} ${dtype}`;
 }
 
-export function shapeLabel(tensor: TensorMeta): string {
+function shapeLabel(tensor: TensorMeta): string {
   return tensor.shape.length === 0 ? "scalar" : tensor.shape.join("×");
 }
 

@@ -4,7 +4,7 @@ import { formatCount, formatNumber, formatTuple } from "./format.js";
 import { rowAt, type Tables } from "./tables.js";
 
 /** Gradient norms that differ by less than this factor are no change of their own. */
-export const FACTOR = 10;
+const FACTOR = 10;
 
 /** In what two nodes of one snapshot differ, apart from their gradients. */
 export function* changesOf(tables: Tables, old: number, now: number) {
