@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Iterator
+from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
@@ -19,12 +20,35 @@ settings.register_profile("ci", deadline=None, derandomize=True)
 settings.load_profile("ci" if os.environ.get("CI") else "default")
 
 
+# Whoever has no PyTorch tests gradtape alone.
+HAS_TORCH = find_spec("torch") is not None
+collect_ignore_glob = (
+    []
+    if HAS_TORCH
+    else [
+        "gradviz/test_plot.py",
+        "gradviz/test_torch_*.py",
+        "gradviz/test_watch*.py",
+        "rules/test_untouched.py",
+    ]
+)
+
+
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Mark everything in tests/browser, so that no file there can forget to."""
+    """Mark everything in tests/browser, and skip what wants a PyTorch not there."""
     browser = ROOT / "tests" / "browser"
     for item in items:
         if item.path.is_relative_to(browser):
             item.add_marker(pytest.mark.browser)
+        if not HAS_TORCH and _wants_torch(item):
+            item.add_marker(pytest.mark.skip(reason="PyTorch is not installed"))
+
+
+def _wants_torch(item: pytest.Item) -> bool:
+    """Tell whether a parameter of the test is the engine's name."""
+    call = getattr(item, "callspec", None)
+    values = call.params.values() if call is not None else ()
+    return any(isinstance(value, str) and value == "torch" for value in values)
 
 
 @pytest.fixture(autouse=True)

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import importlib.util
+import multiprocessing
+import sys
 import warnings
+from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 import pytest
@@ -26,6 +29,17 @@ def _first_warnings_are_given() -> None:
             x.storage()
             with t.enable_grad():
                 float(t.ones(1, requires_grad=True))
+
+
+@pytest.fixture
+def forked() -> Iterator[None]:
+    """Fork worker processes: they take over datasets that cannot be pickled."""
+    if sys.platform == "win32":
+        pytest.skip("no processes are forked here")
+    before = multiprocessing.get_start_method(allow_none=True)
+    multiprocessing.set_start_method("fork", force=True)
+    yield
+    multiprocessing.set_start_method(before, force=True)
 
 
 @pytest.fixture

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import multiprocessing
+import pickle
 import subprocess
 import sys
 
@@ -14,6 +15,8 @@ from gradtape.utils.data import DataLoader, TensorDataset
 from gradtape.utils.data._utils import channel
 
 from .oracle import describe
+
+pytestmark = pytest.mark.usefixtures("forked")
 
 # Tensors around the size from which memory is sent beside the message.
 SMALL, LARGE = 10, 100_000
@@ -130,7 +133,9 @@ def test_what_cannot_be_sent_to_a_new_process_warns():
     before = multiprocessing.active_children()
     with (
         pytest.warns(UserWarning, match="Got pickle error when attempting to start"),
-        pytest.raises((AttributeError, TypeError), match="pickle"),
+        pytest.raises(
+            (AttributeError, TypeError, pickle.PicklingError), match="pickle"
+        ),
     ):
         iter(batches)
     assert multiprocessing.active_children() == before

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import random
 import signal
-import sys
 
 import numpy as np
 import pytest
@@ -14,9 +13,7 @@ import gradtape as gt
 
 from .oracle import assert_same, outcome
 
-pytestmark = pytest.mark.skipif(
-    sys.platform == "win32", reason="the datasets here cannot be pickled"
-)
+pytestmark = pytest.mark.usefixtures("forked")
 
 
 class Numbers:

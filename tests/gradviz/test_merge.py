@@ -29,6 +29,7 @@ def environment(**more: str) -> dict[str, str]:
 
 def trained(mode: str, folder: Path) -> ir.Snapshot:
     """Train in two processes that find each other by a file; merge what they wrote."""
+    pytest.importorskip("torch")
     processes = [
         subprocess.Popen(
             [sys.executable, PROGRAM, mode, folder],
@@ -86,6 +87,7 @@ def test_ddp_that_is_gone_around_trains_two_models(tmp_path: Path):
 
 @pytest.mark.slow
 def test_torchrun_records_each_rank_into_its_own_file(tmp_path: Path):
+    pytest.importorskip("torch")
     script = tmp_path / "train.py"
     script.write_text(
         "import os, torch\n"

@@ -221,7 +221,7 @@ def test_a_missing_script_is_named(script: Script, capsys):
 def test_a_missing_module_is_named(script: Script, capsys):
     assert "no module 'none'" in refused(capsys, "-m", "none.train")
     assert "no module 'json.none'" in refused(capsys, "-m", "json.none")
-    assert "no module 'json.__main__'" in refused(capsys, "-m", "json")
+    assert "no module 'email.__main__'" in refused(capsys, "-m", "email")
     assert "-m: expected one argument" in refused(capsys, "-m")
 
 
