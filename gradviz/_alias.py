@@ -7,6 +7,7 @@ The aliased name leads to the very same module objects, submodules included, so 
 from __future__ import annotations
 
 import importlib
+import multiprocessing
 import sys
 from collections.abc import Generator, Sequence
 from contextlib import contextmanager
@@ -33,9 +34,11 @@ def alias(name: str, target: str) -> Generator[None, None, None]:
     before = _take_modules(name)
     prepare = spawn.get_preparation_data
     _install(finder)
+    _preload([])
     try:
         yield
     finally:
+        _preload(["__main__"])
         spawn.get_preparation_data = prepare
         sys.meta_path.remove(finder)
         _take_modules(name)
@@ -52,6 +55,12 @@ def _install(finder: _AliasFinder) -> None:
         return {**prepare(name), finder.title: finder}
 
     spawn.get_preparation_data = prepare_with_alias
+
+
+def _preload(modules: list[str]) -> None:
+    """Say what a fork server imports: the script, by default, before any alias."""
+    if "forkserver" in multiprocessing.get_all_start_methods():
+        multiprocessing.set_forkserver_preload(modules)
 
 
 def _install_in_child(name: str, target: str) -> None:

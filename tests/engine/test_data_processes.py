@@ -134,7 +134,8 @@ def test_what_cannot_be_sent_to_a_new_process_warns():
     with (
         pytest.warns(UserWarning, match="Got pickle error when attempting to start"),
         pytest.raises(
-            (AttributeError, TypeError, pickle.PicklingError), match="pickle"
+            (AttributeError, TypeError, pickle.PicklingError),
+            match="pickle|local object",
         ),
     ):
         iter(batches)
