@@ -135,7 +135,7 @@ def test_what_cannot_be_sent_to_a_new_process_warns():
         pytest.warns(UserWarning, match="Got pickle error when attempting to start"),
         pytest.raises(
             (AttributeError, TypeError, pickle.PicklingError),
-            match="pickle|local object",
+            match=r"pickle|local object",
         ),
     ):
         iter(batches)

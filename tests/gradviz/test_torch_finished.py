@@ -10,6 +10,7 @@ import pickle
 import warnings
 import weakref
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -19,6 +20,7 @@ import gradviz
 from gradviz import ir
 from gradviz._capture import read_graph
 from gradviz._capture.pytorch.finished import TorchFinished
+from gradviz._capture.pytorch.slots import unpacks
 from gradviz.ir_validate import validate
 
 
@@ -253,3 +255,19 @@ x = torch.ones(2, requires_grad=True)
 x.register_hook(clip)
 loss = Double.apply(x).sum()
 """
+
+
+def test_where_a_saved_tensor_cannot_be_asked_its_version_tells():
+    written = SimpleNamespace(data=torch.ones(2).add_(1))
+    assert unpacks(written, 0)
+    assert not unpacks(written, 1)
+
+
+def test_versions_that_hide_what_they_saved_are_refused(monkeypatch):
+    loss = torch.ones(2, requires_grad=True).exp().sum()
+    monkeypatch.setattr(torch, "__version__", type(torch.__version__)("2.9.1+cpu"))
+    said = r"PyTorch 2\.10 or newer, and this is 2\.9\.1\+cpu\. Upgrade it"
+    with pytest.raises(gradviz.CaptureError, match=said):
+        gradviz.capture(loss)
+    with pytest.raises(gradviz.CaptureError, match=said), gradviz.record():
+        pass

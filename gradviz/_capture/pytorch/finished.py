@@ -14,6 +14,7 @@ from gradviz._capture._own import users_frame
 from gradviz._capture.pytorch.look import look
 from gradviz._capture.pytorch.node_classes import name_of
 from gradviz._capture.pytorch.notes import notes_of
+from gradviz._capture.pytorch.older import refuse_older
 from gradviz._capture.pytorch.rows import TorchRows, order
 from gradviz._capture.pytorch.snapshot import producer
 from gradviz._capture.pytorch.values import grad_fn_of
@@ -28,6 +29,7 @@ class TorchFinished:
     def __init__(self, losses: Sequence[Any], *, title: str = "") -> None:
         import torch
 
+        refuse_older(torch)
         self.title = title
         self.producer = producer(torch)
         with collector_paused(), torch._C.DisableTorchFunction():

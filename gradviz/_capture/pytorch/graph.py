@@ -237,6 +237,7 @@ class TorchGraph:
         live: dict[str, Any] = {}
         broken, hooked = list[Saved](), list[Saved]()
         for slot, raw_slot in saved_slots(type(fn)):
+            raw = None
             try:
                 raw = getattr(fn, raw_slot)
                 if is_hooked(raw):  # unpacking would run the user's hook once more
@@ -251,7 +252,7 @@ class TorchGraph:
                         self._free(node, self._who_freed(node.key))
                     return
                 now, expected = int(versions[1]), int(versions[2])
-                if row := self._overwritten(fn, node, slot, raw_slot, expected):
+                if row := self._overwritten(node, slot, raw, expected, now):
                     broken.append(row)
                     stale.append(StaleSaved(node.key, row.slot, row.value, now))
                 continue
@@ -300,17 +301,16 @@ class TorchGraph:
         return self.log.program.value(glance)
 
     def _overwritten(
-        self, fn: Any, node: Node, slot: str, raw_slot: str, expected: int
+        self, node: Node, slot: str, raw: Any, expected: int, now: int
     ) -> Saved | None:
         """Describe a saved tensor that can no longer be unpacked, as it was."""
         for row in node.saved:
             if row.slot.partition("[")[0] == slot and row.value.version == expected:
                 return row
-        raw = getattr(fn, raw_slot)
         several = isinstance(raw, tuple)
         for at, each in enumerate(raw if several else (raw,)):
             tensor = each.data
-            if tensor is None or unpacks(each):
+            if tensor is None or unpacks(each, now):
                 continue
             value = self.values.of(tensor, self._output_like(node.key, tensor))
             value = replace(value, version=expected)

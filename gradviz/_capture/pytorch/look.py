@@ -193,7 +193,7 @@ class _Eyes:
         """Describe a saved tensor that can no longer be unpacked, as it was."""
         several = isinstance(raw, tuple)
         for at, each in enumerate(raw if several else (raw,)):
-            if each.data is None or unpacks(each):
+            if each.data is None or unpacks(each, now):
                 continue
             place = self._describe(each.data, each.data.is_leaf, expected)
             if slot in _OUTPUTS:  # the node keeps it detached, to be in no cycle

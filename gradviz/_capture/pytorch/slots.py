@@ -43,8 +43,13 @@ def hook_name(raw: Any) -> str:
     return name.replace(".__init__", "").replace(".<locals>", "")
 
 
-def unpacks(raw: Any) -> bool:
-    """Whether a saved tensor can still be had."""
+def unpacks(raw: Any, now: int) -> bool:
+    """Whether a saved tensor can still be had; one that is at version ``now`` cannot.
+
+    Before PyTorch 2.13, which could be asked, the first at that version is the one.
+    """
+    if not hasattr(raw, "unpack"):
+        return bool(raw.data._version != now)
     try:
         raw.unpack()
     except RuntimeError:
