@@ -147,10 +147,31 @@ class CallPart(Part):
     ) -> Any:
         __tracebackhide__ = True
         """Run a function; what it calls is ``within`` the event."""
+        return self._told(call, self._within(call.index, original), args, kwargs)
+
+    def _within(self, index: int | None, function: Any) -> Any:
+        """Return a function whose calls are ``within`` an event."""
         here = self.here
-        outer, here.now.within = here.now.within, call.index
+
+        @unseen
+        def run(*args: Any, **kwargs: Any) -> Any:
+            __tracebackhide__ = True
+            outer, here.now.within = here.now.within, index
+            try:
+                return function(*args, **kwargs)
+            finally:
+                here.now.within = outer
+
+        return run
+
+    @unseen
+    def _told(
+        self, call: Call, function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]
+    ) -> Any:
+        __tracebackhide__ = True
+        """Run a function; its result, or its error, is the event's."""
         try:
-            result = original(*args, **kwargs)
+            result = function(*args, **kwargs)
         except Exception as error:
             if "StopRecomputation" not in type(error).__name__:  # all it needs is there
                 call.error = f"{type(error).__name__}: {error}"
@@ -158,8 +179,6 @@ class CallPart(Part):
         else:
             self.try_(self._outputs, call, result)
             return result
-        finally:
-            here.now.within = outer
 
     # ---- checkpoints -----------------------------------------------------------------
 
@@ -174,20 +193,26 @@ class CallPart(Part):
             if call is None:
                 return original(function, *args, **kwargs)
             watched = self._watched(call.index, function)
-            return self._inside(call, original, (watched, *args), kwargs)
+            return self._told(call, original, (watched, *args), kwargs)
 
         return checkpoint
 
     def _watched(self, index: int, function: Any) -> Any:
-        """Return the function; its runs after the first are logged as ``recompute``."""
+        """Return the function; its runs after the first are logged as ``recompute``.
+
+        What PyTorch itself calls before the first, in some versions, is not within it.
+        """
         first = True
+        begin = self._within(index, function)
 
         @unseen
         def run(*args: Any, **kwargs: Any) -> Any:
             __tracebackhide__ = True
             nonlocal first
             again, first = not first, False
-            if not again or not self.on:
+            if not again:
+                return begin(*args, **kwargs)
+            if not self.on:
                 return function(*args, **kwargs)
             call = self.try_(self._call, "recompute", (), {})
             if call is None:
