@@ -7,7 +7,7 @@ of a long run are never read; those that are become records when they are.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any, Literal, TypeAlias, cast
 
 from gradviz.program.events import Backward, Call, Event, ModuleCall, OptimizerCall
@@ -31,7 +31,7 @@ def events_of(noted: Noted, value: AsValue) -> list[Event]:
 
     All but a run are one; a run makes its own, of what is known of such runs.
 
-    >>> begun = "relu", None, 0, (), 1, (), (), (), True, False, None, None
+    >>> begun = "relu", None, 0, (), 1, (), (), (), None, None
     >>> noted = "call", 7, begun, (), (), (), None
     >>> events_of(noted, lambda glance: Value(*glance))[0].op
     'relu'
@@ -49,10 +49,11 @@ def call_of(
     nodes: tuple[int, ...],
     writes: tuple[tuple[int, int, int, Glance], ...],  # as in Write
     result: Any,
+    grad_enabled: bool = True,  # as it is where a call makes nodes
+    inference: bool = False,
 ) -> Call:
     """Return a call of a function."""
-    op, code, lasti, stack, thread, given, arguments, keywords, *where = begun
-    grad_enabled, inference, module, within = where
+    op, code, lasti, stack, thread, given, arguments, keywords, module, within = begun
     inputs = tuple([value(glance) for glance in given])
     known = dict(zip(map(id, given), inputs, strict=True))
     plain = inputs if arguments is given else _full(arguments, known)
@@ -97,9 +98,9 @@ def _op(
 ) -> Call:
     given, outputs = glances[:count], glances[count:]
     plain = given if arguments is None else arguments
-    where = grad_enabled, inference, module, within
-    begun = op, code, lasti, stack, thread, given, plain, keywords, *where
-    return call_of(value, index, begun, outputs, (), writes, result)
+    begun = op, code, lasti, stack, thread, given, plain, keywords, module, within
+    modes = grad_enabled, inference
+    return call_of(value, index, begun, outputs, (), writes, result, *modes)
 
 
 def _brief(
@@ -238,7 +239,7 @@ def _backward(
     gradients: tuple[Glance | None, ...],
     retain_graph: bool,
     create_graph: bool,
-    numbers: tuple[int, ...] | None,  # sequence numbers of nodes; None: too many
+    numbers: Iterable[int] | None,  # sequence numbers of nodes; None: too many
     leaves: tuple[int, ...],
     count: int,
     stale: tuple[StaleSaved, ...],

@@ -13,7 +13,7 @@ from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from gradviz._capture.pytorch.slots import NO_SEQUENCE
-from gradviz._capture.pytorch.trail import Trail
+from gradviz._capture.pytorch.trail import Trail, Walked
 from gradviz.program.events import Backward
 from gradviz.program.values import RawSite
 
@@ -25,7 +25,7 @@ MOST_NODES = 20_000  # of one backward pass that its event lists
 _FEW = 4  # graphs of a kind that are read
 
 
-Ahead: TypeAlias = tuple[tuple[int, ...], tuple[int, ...]]
+Ahead: TypeAlias = tuple[Walked, tuple[int, ...]]
 """Sequence numbers of the nodes that a pass walks, a root's first; tensors: leaves."""
 
 
@@ -56,9 +56,9 @@ class TorchAhead:
         else:
             self._odd.update(range(first, last + 1))
 
-    def freed(self, numbers: Sequence[int]) -> None:
-        """Learn of nodes that a pass has freed, by their sequence numbers."""
-        self._spent.add(numbers)
+    def freed(self, walked: Walked) -> None:
+        """Learn of nodes that a pass has freed."""
+        self._spent.add(walked)
 
     def has_walked(self, key: int) -> bool:
         """Whether a quick look has been at a node."""
@@ -92,11 +92,11 @@ class TorchAhead:
         if known is not None and self._are_sound(known[0]):
             return known
         found, leaves = self._walk(roots)
-        numbers = tuple(found)
-        if not self._are_sound(numbers) or not self._is_usual(found, site):
+        walked = Walked(tuple(found))
+        if not self._are_sound(walked) or not self._is_usual(found, site):
             return None
-        self._trail.learn(numbers, leaves)
-        return numbers, leaves
+        self._trail.learn(walked, leaves)
+        return walked, leaves
 
     def _walk(self, roots: list[Any]) -> tuple[dict[int, type], tuple[int, ...]]:
         """Return the classes of all nodes behind these by sequence number; leaves."""
@@ -118,17 +118,17 @@ class TorchAhead:
                     waiting.append(behind)
         return found, tuple(dict.fromkeys(map(self._number, leaves)))
 
-    def _are_sound(self, numbers: tuple[int, ...]) -> bool:
+    def _are_sound(self, walked: Walked) -> bool:
         """Tell whether calls that we saw made all these, and no pass has freed one."""
-        if not numbers:
+        if not len(walked):
             return True
-        low, high = min(numbers), max(numbers)
-        if low <= self._spent.highest and self._spent.holds_any(numbers):
+        low, high = walked.lowest, walked.highest
+        if low <= self._spent.highest and self._spent.holds_any(walked):
             return False
         at = bisect_right(self._begins, low + 1) - 1
         if at >= 0 and high < self.ends[at]:
             return True
-        return all(map(self._is_sound, [number + 1 for number in numbers]))
+        return all(map(self._is_sound, [number + 1 for number in walked]))
 
     def _is_sound(self, key: int) -> bool:
         at = bisect_right(self._begins, key) - 1
@@ -145,15 +145,14 @@ class _Lists:
     """A set of numbers that is put together when it is asked; lists come often."""
 
     def __init__(self) -> None:
-        self._new: list[Sequence[int]] = []
+        self._new: list[Walked] = []
         self._all: set[int] = set()
         self.highest = 0
 
-    def add(self, numbers: Sequence[int]) -> None:
+    def add(self, walked: Walked) -> None:
         """Take in numbers."""
-        if numbers:
-            self._new.append(numbers)
-            self.highest = max(self.highest, *numbers)
+        self._new.append(walked)
+        self.highest = max(self.highest, walked.highest)
 
     def remove(self, numbers: Iterable[int]) -> None:
         """Leave out numbers."""

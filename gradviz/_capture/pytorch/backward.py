@@ -13,6 +13,7 @@ from gradviz._capture.loop.base import Patches, unseen
 from gradviz._capture.pytorch.ahead import MOST_NODES, Ahead
 from gradviz._capture.pytorch.begun import Begun, listed
 from gradviz._capture.pytorch.quiet import unheard
+from gradviz._capture.pytorch.trail import Walked
 from gradviz._capture.pytorch.values import grad_fn_of, version_of
 from gradviz.program.events import Backward
 from gradviz.program.values import NodeRun, RawSite, Summary, Value
@@ -125,8 +126,8 @@ class TorchBackward:
         self, begun: Begun, ahead: Ahead, site: RawSite | None, stack: Any
     ) -> _Pass:
         """Log a pass whose graph holds nothing new."""
-        log, (numbers, leaves) = self.log, ahead
-        count = len(numbers) + len(leaves)
+        log, (walked, leaves) = self.log, ahead
+        count = len(walked) + len(leaves)
         index = log.note(
             "backward",
             site,
@@ -136,14 +137,14 @@ class TorchBackward:
             *begun.ends(self.torch.Tensor, log.glance),
             begun.retain,
             begun.create,
-            numbers if count <= MOST_NODES else None,
+            walked if count <= MOST_NODES else None,
             leaves,
             count,
             (),
             (),
         )
-        log.loop.before_backward(number + 1 for number in numbers)
-        return _Pass(begun, self._peek(), index, None, numbers)
+        log.loop.before_backward(number + 1 for number in walked)
+        return _Pass(begun, self._peek(), index, None, walked)
 
     def _event(self, begun: Begun, site: RawSite | None, stack: Any) -> Backward:
         value = self.log.program.value
@@ -221,14 +222,14 @@ class TorchBackward:
                 )
         if entry.event is not None:
             log.graph.passed(entry.event)
-        elif not (begun.retain or begun.inputs):
-            log.graph.spent(entry.numbers)
+        elif entry.walked and not (begun.retain or begun.inputs):
+            log.graph.spent(entry.walked)
         self._over(entry)
 
     def _over(self, entry: _Pass) -> None:
         log = self.log
         if entry.begun.create:
-            log.graph.made_between(entry.first, self._peek(), entry.index)
+            log.graph.makers.add_between(entry.first, self._peek(), entry.index)
         log.loop.after_backward()
         log.last_pass, log.passes_over = entry.event, log.passes_over + 1
 
@@ -242,8 +243,8 @@ class _Pass:
     """One pass while it runs."""
 
     __slots__ = (
-        *("began_ns", "begun", "event", "first", "handles", "index", "numbers"),
-        "running",
+        *("began_ns", "begun", "event", "first", "handles", "index"),
+        *("running", "walked"),
     )
 
     def __init__(
@@ -252,13 +253,13 @@ class _Pass:
         first: int,
         index: int,
         event: Backward | None,
-        numbers: tuple[int, ...] = (),
+        walked: Walked | None = None,
     ) -> None:
         self.begun = begun
         self.first = first  # the number of the node that comes next
         self.index = index  # of its event
         self.event = event  # None where it is only noted
-        self.numbers = numbers  # of its nodes, where it is only noted
+        self.walked = walked  # its nodes, where it is only noted
         self.handles: list[Any] = []
         self.running: int | None = None
         self.began_ns = 0

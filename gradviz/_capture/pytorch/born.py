@@ -31,8 +31,11 @@ def born_of(values: TorchValues) -> Born:
     row_of, tensors, storages = values.rows.get, values.log.tensors, values.storages
     shape_of, shared, word_of = values.shapes.get, values.shared, values.words.get
     word, lend = values.word, values.lend
+    transforms = values.torch._C._are_functorch_transforms_active
 
     def born(tensor: Any, given: tuple[Glance, ...], node: int | None) -> Glance:
+        if values.scan or values.detailed or transforms():
+            return values.made(tensor)
         row, storage, is_view = row_of(id(tensor)), 0, tensor._is_view()
         if is_view and node is not None and given:
             storage = given[0][STORAGE]
@@ -53,7 +56,7 @@ def born_of(values: TorchValues) -> Born:
                 return values.made(tensor)
             node = sequence + 1
         size, steps = tensor.shape, tensor.stride()
-        dtype, device = tensor.dtype, tensor.device
+        dtype = tensor.dtype
         tensors.count = number = tensors.count + 1
         if not storage:
             storages.count = storage = storages.count + 1
@@ -65,7 +68,7 @@ def born_of(values: TorchValues) -> Born:
             shape_of(steps) or shared(steps),
             tensor.storage_offset(),
             word_of(dtype) or word(dtype),
-            word_of(device) or word(device),
+            "cpu" if tensor.is_cpu else word(tensor.device),
             True,
             False,
             is_view,

@@ -34,7 +34,6 @@ class TorchCalls:
         self.ops: dict[Any, Op] = {}
         self._tensor = torch.Tensor
         self._peek = torch._C._autograd._get_sequence_nr
-        self._transforms = torch._C._are_functorch_transforms_active
         self.begin = opener_of(log)
         self.mode = _make_mode(torch, self)
 
@@ -85,12 +84,12 @@ class TorchCalls:
             if writes or op.uninitialized:
                 written = nodes[-1] if nodes and writes else None
                 made = tuple([self._made(each, op, written) for each in outputs])
-            elif nodes and log.brief and not op.shares and not self._transforms():
+            elif nodes and not op.shares:
                 given, node = begun[5], last if last == first + 1 else None
                 made = tuple([values.born(each, given, node) for each in outputs])
             else:
                 made = tuple([values.made(each) for each in outputs])
-            index = log.note("call", begun, made, nodes, writes, plain)
+            index = log.note("call", begun, made, nodes, writes, plain, *self._modes())
             if nodes:
                 log.graph.made_by(nodes, index)
             else:
@@ -116,10 +115,13 @@ class TorchCalls:
         if opened is None and op.how not in _ELSEWHERE and log.on and not log.muted:
             opened = self.begin(op, args, kwargs, caller)
         if opened is not None:
-            log.note("call", opened[0], (), (), (), None)
+            log.note("call", opened[0], (), (), (), None, *self._modes())
             call = log.program.events[-1]
             if isinstance(call, Call):
                 call.error = f"{type(error).__name__}: {error}"
+
+    def _modes(self) -> tuple[bool, bool]:
+        return self.torch.is_grad_enabled(), self.torch.is_inference_mode_enabled()
 
     def _made(self, result: Any, op: Op, written: int | None) -> Glance:
         """Look at a result; ``written`` is the node of a call that wrote in place."""

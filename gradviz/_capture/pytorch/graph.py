@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from gradviz._capture.pytorch.ahead import Ahead, TorchAhead, list_nodes
 from gradviz._capture.pytorch.facts import custom_function, shape_of
+from gradviz._capture.pytorch.makers import Makers
 from gradviz._capture.pytorch.notes import OTHER_THREADS
 from gradviz._capture.pytorch.quiet import unheard
 from gradviz._capture.pytorch.slots import (
@@ -19,6 +20,7 @@ from gradviz._capture.pytorch.slots import (
     unpacks,
 )
 from gradviz._capture.pytorch.tables import output_key
+from gradviz._capture.pytorch.trail import Walked
 from gradviz._capture.pytorch.values import grad_fn_of
 from gradviz._capture.pytorch.views import view_arguments
 from gradviz.program.events import Backward
@@ -41,10 +43,10 @@ class TorchGraph:
         self.values = log.values
         self.nodes = log.program.nodes
         self.tensor_type = torch.Tensor
-        self.makers: dict[int, int] = {}  # the event that made a node
         self._top_hooks = torch._C._autograd._top_saved_tensors_default_hooks
         self.detailed = False  # a graph is recorded too
         self.ahead = TorchAhead(torch, log)
+        self.makers = Makers(self.ahead)
         self.spent = self.ahead.freed
         self._current: Backward | None = None  # the pass that is looked at
         self.packed: dict[tuple[int, str, int], str] = {}  # by node, slot, place: hook
@@ -54,22 +56,17 @@ class TorchGraph:
     ) -> None:
         """Remember which call made the nodes: for each, so many events after that."""
         if after is None:
-            self.makers.update(dict.fromkeys(nodes, maker))
+            self.makers.add(nodes, maker)
         else:
-            self.makers.update(zip(nodes, map(maker.__add__, after), strict=False))
+            for node, behind in zip(nodes, after, strict=False):
+                self.makers.add((node,), maker + behind)
         if nodes and self.log.brief and self._top_hooks(True) is None:
             self.ahead.made(nodes[0], nodes[-1])
 
-    def made_between(self, first: int, last: int, index: int) -> None:
-        """Remember what a pass with ``create_graph`` made, besides calls of its own."""
-        for key in range(first + 1, last + 1):
-            self.makers.setdefault(key, index)
-
     def forget(self, first: int) -> None:
         """Drop what was made before the first event that is kept."""
-        old = [key for key, maker in self.makers.items() if maker < first]
+        old = self.makers.forget(first)
         for key in old:
-            del self.makers[key]
             self.nodes.pop(key, None)
         self.ahead.forget(old)
         for at in [at for at in self.packed if at[0] not in self.nodes]:
@@ -124,6 +121,7 @@ class TorchGraph:
         """Return what a pass walks, where its graph need not be read."""
         if not self.log.brief or self.log.exports.watched:
             return None
+        self.makers.settle()
         return self.ahead.look(roots, site)
 
     def look_ahead(self, roots: list[Any], event: Backward) -> dict[int, Any]:
@@ -168,7 +166,7 @@ class TorchGraph:
         if event.retain_graph or event.error or event.inputs:
             return
         if not self.log.scan:
-            self.spent([key - 1 for key in event.nodes if key > 0])
+            self.spent(Walked([key - 1 for key in event.nodes if key > 0]))
             return
         for key in event.nodes:
             node = self.nodes.get(key)

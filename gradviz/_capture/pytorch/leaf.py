@@ -17,8 +17,8 @@ _STRIDES = 4  # their place in a glance
 LIKE = slice(SHAPE, NEEDS + 1)
 """Of a glance: shape, strides, offset, dtype, device and need of a gradient."""
 
-Seen = tuple[list[Any], list[int], list[Glance | None]]
-"""Tensors that a run is given, their versions, and what they are like but for these.
+Seen = tuple[list[Any], tuple[Glance | None, ...], tuple[int, ...]]
+"""Tensors that a run is given, what they are like but for their versions, and these.
 
 None in the place of what one module gives to the next."""
 
@@ -37,7 +37,7 @@ class Leaf:
         ``sources`` tells for each of its tensors which argument of the module it was,
         or the name of which parameter.
         """
-        _, _, begun, outputs, nodes, _, _ = note
+        _, _, begun, outputs, nodes, *_ = note
         inputs: tuple[Glance, ...] = begun[5]
         self.op = Op(begun[0], "record")
         self._given: tuple[Any, ...] = begun[6]
@@ -72,8 +72,6 @@ class Leaf:
             inputs,
             inputs if given is None else _filled(self._given, given, inputs),
             _filled(self._keywords, keywords, inputs) if keywords else self._keywords,
-            True,  # gradients are on, or there would be no node
-            False,
             module,
             within,
         )

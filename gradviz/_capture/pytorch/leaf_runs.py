@@ -94,8 +94,7 @@ def _noter(log: TorchLog) -> Callable[..., bool]:
     """Return what logs a run as one note, and tells whether it was as before."""
     tensors, storages, plain = log.tensors, log.values.storages, log.torch.Tensor
     raw, lock, lend = log.program.raw, log.lock, log.values.lend
-    makers, need_no_look = log.graph.makers, log.graph.ahead.made
-    peek = log.torch._C._autograd._get_sequence_nr
+    told, peek = log.graph.makers.told, log.torch._C._autograd._get_sequence_nr
 
     def note(
         run: Run, place: tuple[Any, ...], seen: Seen, first: int, result: Any
@@ -107,39 +106,31 @@ def _noter(log: TorchLog) -> Callable[..., bool]:
             or not leaf.fits(result)
         ):
             return False
-        given = _given(log, seen, first)
-        tensors.count = tensor = tensors.count + len(run.links)
-        storages.count = storage = storages.count + len(run.links)
-        glance = leaf.like(tensor, storage, result._version, last)
+        tensor, storage, made = tensors.count, storages.count, len(run.links)
+        tensors.count, storages.count = tensor + made, storage + made
+        glance = leaf.like(tensor + made, storage + made, result._version, last)
+        _, *given = seen
         with lock:
             index = log.next_index
             log.next_index = index + run.size
-            noted = "run", index, run, place, *given, glance
+            noted = "run", index, run, place, first, tensor, storage, *given, glance
             raw.append(noted)
             if len(raw) > log.most or log.watchful:
                 log.added(index)
         lend(result, glance, noted)
-        nodes = range(first + 1, last + 1)
-        makers.update(zip(nodes, map(index.__add__, run.makers), strict=True))
-        need_no_look(first + 1, last)
+        told.append(noted)
         return True
 
     return note
-
-
-def _given(log: TorchLog, seen: Seen, first: int) -> tuple[Any, ...]:
-    """Return what a run was given; its own numbers come after those that are told."""
-    _, versions, glances = seen
-    numbers = log.tensors.count, log.values.storages.count
-    return first, *numbers, tuple(glances), tuple(versions)
 
 
 def _events(
     log: TorchLog, run: Run, place: tuple[Any, ...], seen: Seen, first: int
 ) -> list[Event]:
     """Return the events of a run that was not as before, as if it had been."""
-    given = _given(log, seen, first)
-    return run.events(log.program.value, log.next_index, place, *given, None)
+    numbers = first, log.tensors.count, log.values.storages.count
+    value, (_, *given) = log.program.value, seen
+    return run.events(value, log.next_index, place, *numbers, *given, None)
 
 
 def _log_failed(
@@ -180,8 +171,8 @@ def _log_other(
     run.known.runs.clear()
     if run.row is None:
         leaf, (code, lasti, thread, _, within) = run.links[0].leaf, place
-        tensors, versions, glances = seen
-        inputs = cast(tuple[Glance, ...], tuple(as_they_were(glances, versions)))
+        tensors, glances, versions = seen
+        inputs: Any = tuple(as_they_were(glances, versions))
         begun = leaf.begun((code, lasti), (thread, begin.index, within), inputs)
         met = list(zip(tensors, inputs, strict=True))
         log.calls.end(leaf.op, (begun, met, first), result)
@@ -252,6 +243,6 @@ def _looker(log: TorchLog, known: Any) -> Callable[..., Seen | None]:
                 versions.append(version)
                 glances.append(glance)
             args = ()
-        return tensors, versions, glances
+        return tensors, tuple(glances), tuple(versions)
 
     return seen

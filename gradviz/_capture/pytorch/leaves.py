@@ -167,13 +167,13 @@ class TorchLeaves:
 
     def _is_alone(self, note: Noted, event: Noted, result: Any) -> bool:
         """Tell whether a module's call made this one call, which gave its result."""
-        _, _, begun, outputs, nodes, writes, plain = note
+        _, _, begun, outputs, nodes, writes, plain, *_ = note
         if writes or plain is not None or len(outputs) != 1 or not nodes:
             return False
         output, name = outputs[0], begun[0]
         return (
             begun[1:4] == (*event[2:4], ())  # the line
-            and begun[10] == event[1]  # inside of this module
+            and begun[8] == event[1]  # inside of this module
             and type(result) is self.torch.Tensor
             and self.log.tensors.rows[id(result)][GLANCE] is output
             and output[STORAGE] not in (0, *[each[STORAGE] for each in begun[5]])

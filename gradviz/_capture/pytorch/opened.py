@@ -27,8 +27,7 @@ def opener_of(log: TorchLog) -> Callable[..., Open | None]:
     """Return what describes a call; it finds None where the call is no event."""
     torch, values, users = log.torch, log.values, log.user_files
     look, argument, tensor_type = values.look, values.argument, torch.Tensor
-    peek, grad_enabled = torch._C._autograd._get_sequence_nr, torch.is_grad_enabled
-    inference, here = torch.is_inference_mode_enabled, log.here
+    peek, here = torch._C._autograd._get_sequence_nr, log.here
 
     def begin(
         op: Op, args: tuple[Any, ...], kwargs: dict[str, Any], caller: FrameType
@@ -59,12 +58,12 @@ def opener_of(log: TorchLog) -> Callable[..., Open | None]:
             inputs = given = tuple(arguments)
             if not only_tensors:
                 inputs = tuple(map(_GLANCE_OF, met))
-            if values.detailed:
-                values.complete(met)
             if op.touches_flags:  # it may move a tensor to other memory
                 values.settle()
             code, lasti, stack = caller.f_code, caller.f_lasti, ()
             if not (log.brief and users[code.co_filename]):
+                if values.detailed:
+                    values.complete(met)
                 code, lasti, stack = log.found_from(caller, place)
             begun = (
                 op.name,
@@ -75,8 +74,6 @@ def opener_of(log: TorchLog) -> Callable[..., Open | None]:
                 inputs,
                 given,
                 tuple(keywords),
-                grad_enabled(),
-                inference(),
                 place.module,
                 place.within,
             )

@@ -10,6 +10,7 @@ from gradviz.program.log import MAX_EVENTS, MOST_WITHOUT_VALUES, Identities, Log
 from gradviz.program.noted import Glance
 
 _MOST_SHAPES = 250  # that are shared
+_MOST_LENT = 1_000  # results, before there is made room in the tables
 GLANCE = 2
 """Where rows of the table of tensors keep the last glance."""
 
@@ -33,7 +34,7 @@ class TorchTables:
         self._fresh: list[tuple[Any, ...]] = []
         self._tensors = log.tensors
         self.rows = log.tensors.rows  # by id: reference, number, the last glance
-        self._lent: dict[int, Any] = {}  # rows whose storage nobody has looked at
+        self._lent: list[Any] = []  # rows whose storage nobody has looked at
         self._most = MAX_EVENTS if scan else MOST_WITHOUT_VALUES
         self._sizes_room = 2 * self._most
         self.shapes: dict[Any, Any] = {}  # and strides and sizes that are shared
@@ -59,13 +60,13 @@ class TorchTables:
         Its storage has a number, but is looked at only when one is looked up.
         """
         rows, lent, fresh = self.rows, self._lent, self._fresh
-        tensors, most, ref = self._tensors, self._most, weakref.ref
+        ref = weakref.ref
 
         def lend(tensor: Any, glance: Glance, output: tuple[Any, ...]) -> None:
-            key = id(tensor)
-            rows[key] = lent[key] = ref(tensor), glance[0], glance
+            rows[id(tensor)] = row = ref(tensor), glance[0], glance
+            lent.append(row)
             fresh.append(output)
-            if len(rows) > tensors.room or len(fresh) > most:
+            if len(lent) > _MOST_LENT:
                 self._make_room()
 
         return lend
@@ -85,7 +86,7 @@ class TorchTables:
 
     def settle(self) -> None:
         """Give storages the numbers that were set aside for them."""
-        for reference, _, glance in list(self._lent.values()):
+        for reference, _, glance in self._lent:
             tensor = reference()
             if tensor is not None:
                 self.storages.give(tensor.untyped_storage(), glance[STORAGE])

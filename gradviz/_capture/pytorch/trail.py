@@ -7,6 +7,7 @@ walks the same nodes, counted from the last pass on: nobody need walk them once 
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from operator import itemgetter
 from typing import TYPE_CHECKING, Any
 
@@ -23,13 +24,36 @@ _GLANCES = 7  # of a run's note
 _NODE_OF, _SHAPE_OF = itemgetter(NODE), itemgetter(SHAPE)
 
 
+class Walked:
+    """Sequence numbers of the nodes of a pass, as places after some number."""
+
+    __slots__ = ("_ends", "_places", "_since", "highest", "lowest")
+
+    def __init__(
+        self, places: Sequence[int], since: int = 0, ends: tuple[int, int] | None = None
+    ) -> None:
+        self._places, self._since = places, since
+        self._ends = ends or (min(places, default=0), max(places, default=0))
+        self.lowest, self.highest = self._ends[0] + since, self._ends[1] + since
+
+    def __iter__(self) -> Iterator[int]:
+        return map(self._since.__add__, self._places)
+
+    def __len__(self) -> int:
+        return len(self._places)
+
+    def after(self, since: int) -> Walked:
+        """Return nodes at the same places after another number."""
+        return Walked(self._places, since, self._ends)
+
+
 class Trail:
     """What was called since the last pass, and what such passes walked."""
 
     def __init__(self, torch: Any, log: TorchLog) -> None:
         self._raw = log.program.raw
         self._peek = torch._C._autograd._get_sequence_nr
-        self._known: dict[Any, tuple[list[int], tuple[int, ...]]] = {}
+        self._known: dict[Any, tuple[Walked, tuple[int, ...]]] = {}
         self._since = 0  # what the first node made since then is numbered
         self._key: tuple[Any, ...] | None = None
 
@@ -39,22 +63,23 @@ class Trail:
 
     def find(
         self, roots: list[Any], site: RawSite | None
-    ) -> tuple[tuple[int, ...], tuple[int, ...]] | None:
+    ) -> tuple[Walked, tuple[int, ...]] | None:
         """Return nodes and leaves of a pass like one that was learned."""
         self._key = key = self._key_of(roots, site)
         known = None if key is None else self._known.get(key)
         if known is None:
             return None
-        since, (places, leaves) = self._since, known
-        return tuple(map(since.__add__, places)), leaves
+        walked, leaves = known
+        return walked.after(self._since), leaves
 
-    def learn(self, numbers: tuple[int, ...], leaves: tuple[int, ...]) -> None:
+    def learn(self, walked: Walked, leaves: tuple[int, ...]) -> None:
         """Remember what the pass that was not found walked."""
         key, since = self._key, self._since
-        if key is not None and numbers and min(numbers) >= since:
+        if key is not None and len(walked) and walked.lowest >= since:
             if len(self._known) >= _MOST:
                 self._known.clear()
-            self._known[key] = [number - since for number in numbers], leaves
+            places = [number - since for number in walked]
+            self._known[key] = Walked(places), leaves
 
     def _key_of(self, roots: list[Any], site: RawSite | None) -> tuple[Any, ...] | None:
         since, parts = self._since, [site and site[1]]

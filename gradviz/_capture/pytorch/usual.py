@@ -20,10 +20,8 @@ def usual_of(log: TorchLog) -> Callable[..., bool]:
     """Return what logs such a call; it tells whether the call was one."""
     autograd, plain = log.torch._C._autograd, log.torch.Tensor
     peek, packs = autograd._get_sequence_nr, autograd._top_saved_tensors_default_hooks
-    transforms = log.torch._C._are_functorch_transforms_active
     born, watched = log.values.born, log.exports.watched
-    raw, lock, graph = log.program.raw, log.lock, log.graph
-    makers, need_no_look = graph.makers, graph.ahead.made
+    raw, lock, told = log.program.raw, log.lock, log.graph.makers.told
 
     def usual(begun: tuple[Any, ...], met: Met, first: int, result: Any) -> bool:
         try:
@@ -31,9 +29,7 @@ def usual_of(log: TorchLog) -> Callable[..., bool]:
             if (
                 last == first
                 or type(result) is not plain
-                or not log.brief
                 or watched
-                or transforms()
                 or packs(True) is not None
             ):
                 return False
@@ -43,23 +39,19 @@ def usual_of(log: TorchLog) -> Callable[..., bool]:
                         return False
             except RuntimeError:  # of inference mode: there is no version
                 return False
-            begin = first + 1
-            if last == begin:
+            if last == first + 1:
                 nodes, outputs = (last,), (born(result, begun[5], last),)
             else:
-                nodes = tuple(range(begin, last + 1))
+                nodes = tuple(range(first + 1, last + 1))
                 outputs = (born(result, begun[5], None),)
             with lock:  # as Log.note() does, which would be another call
                 index = log.next_index
                 log.next_index = index + 1
-                raw.append(("call", index, begun, outputs, nodes, (), None))
+                noted = "call", index, begun, outputs, nodes, (), None
+                raw.append(noted)
                 if len(raw) > log.most or log.watchful:
                     log.added(index)
-            if last == begin:
-                makers[last] = index
-            else:
-                makers.update(dict.fromkeys(nodes, index))
-            need_no_look(begin, last)
+            told.append(noted)
             return True
         except Exception as error:
             log.stop(error)
