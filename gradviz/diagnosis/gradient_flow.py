@@ -13,6 +13,7 @@ from gradviz.program.events import Backward, Call, ModuleCall
 from gradviz.program.history import History
 from gradviz.program.values import Node, NodeRun, RawSite, Summary, Value
 
+_LEAST = 2  # passes that must agree
 _REPEATED = 3  # weights that one line must have written, to be their cause
 _REPEATED_FIX = "Normalise between the repetitions, or use residual connections."
 
@@ -98,6 +99,23 @@ def leaf_norms(
         if node is not None and node.leaf is not None and norm is not None:
             found[node.leaf] = norm
     return found
+
+
+def without_gradient(history: History) -> set[int]:
+    """Return the leaves whose gradient was exactly 0 in each of several passes."""
+    norms: dict[int, list[float]] = {}
+    for backward in history.backwards:
+        for leaf, norm in leaf_norms(history, backward).items():
+            norms.setdefault(leaf, []).append(norm)
+    return {
+        leaf for leaf, found in norms.items() if len(found) >= _LEAST and not any(found)
+    }
+
+
+def all_zero(value: Value) -> bool:
+    """Tell whether a scan found nothing but zeros."""
+    summary = value.summary
+    return summary is not None and 0 < summary.count == summary.zeros
 
 
 def vanishes(history: History, run: NodeRun, below: float = 1e-6) -> bool:

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from gradviz.diagnosis._raised import decides, raises
-from gradviz.diagnosis.op_families import is_factory, is_fill, numbers_in
+from gradviz.diagnosis.op_families import is_factory, is_fill, numbers_in, of_op
 from gradviz.program.events import Backward, Call, OptimizerCall
 from gradviz.program.history import History
 from gradviz.program.values import Node, NodeRun, RawSite, Summary, Value
@@ -88,6 +88,7 @@ class _Walk:
         self.history = history
         self.births: list[Birth] = []
         self.in_memory: dict[int, Birth] = {}  # storage -> whose bad values it holds
+        self.shrunk: dict[int, Birth] = {}  # tensor -> whose Inf it was divided by
         self.in_gradients: Birth | None = None  # of the last pass
         self.in_leaves: Birth | None = None  # whose gradients may be in parameters now
         self.stepped = False
@@ -103,14 +104,14 @@ class _Walk:
         if not bad_results:
             # Garbage in new memory is no birth: most ops that read it fill it.
             bad_inputs = [each for each in bad_inputs if each.storage in self.in_memory]
-        sources = [self.source(value, call) for value in bad_inputs]
+        sources = [self.source(value, call.site) for value in bad_inputs]
         self.used(call, bad_inputs, sources)
         if not bad_results:
+            self.divided(call, sources)
             return
         source = self.cause(call, bad_inputs, bad_results, sources)
-        for value in bad_results:
-            self.in_memory[value.storage] = source
-            source.open[value.tensor] = value
+        self.in_memory |= {value.storage: source for value in bad_results}
+        source.open |= {value.tensor: value for value in bad_results}
 
     def cause(
         self, call: Call, bad: list[Value], results: list[Value], sources: list[Birth]
@@ -119,13 +120,21 @@ class _Walk:
         if call.op in ("grad.get", "step") and self.in_gradients is not None:
             return self.in_gradients
         if not bad:
-            return self.born(call, _worst(results))
+            zeros = (self.shrunk.get(value.tensor) for value in call.inputs)
+            return next(filter(None, zeros), None) or self.born(call, _worst(results))
         with_nan = [s for v, s in zip(bad, sources, strict=True) if self.nans(v)]
         source = (with_nan or sources)[0]
         if not with_nan and any(self.nans(value) for value in results):
             source = _likeliest(sources)
             source.turned_nan = source.turned_nan or call
         return source
+
+    def divided(self, call: Call, sources: list[Birth]) -> None:
+        """Remember the zeros that came of dividing by Inf: their logarithm is its."""
+        computed = [source for source in sources if source.how == "op"]
+        for value in call.outputs if of_op(call.op) == "division" else ():
+            if computed and value.summary is not None and value.summary.zeros:
+                self.shrunk[value.tensor] = computed[0]
 
     def overwritten(self, call: Call) -> None:
         """Forget what was in memory that a call has filled with good values."""
@@ -162,7 +171,7 @@ class _Walk:
         self.births.append(birth)
         return birth
 
-    def source(self, value: Value, call: Call) -> Birth:
+    def source(self, value: Value, site: RawSite | None) -> Birth:
         """Return whose bad values a tensor holds; a new birth if nobody was seen."""
         found = self.in_memory.get(value.storage)
         if found is None and value.is_leaf and value.requires_grad:
@@ -170,7 +179,7 @@ class _Walk:
         if found is None:
             facts = self.history.program.tensors.get(value.tensor)
             made = facts.made if facts is not None else None
-            found = Birth(how="data", site=made or call.site, value=value)
+            found = Birth(how="data", site=made or site, value=value)
             self.births.append(found)
             self.in_memory[value.storage] = found
         return found
@@ -181,7 +190,7 @@ class _Walk:
         self.in_gradients = None
         for root in event.roots:
             if self.bad(root):
-                source = self.source(root, _as_call(event))
+                source = self.source(root, event.site)
                 source.open.pop(root.tensor, None)
                 if source.poisoned is None:  # later losses are bad by the parameters
                     source.root = source.root or event
@@ -218,7 +227,7 @@ class _Walk:
         """Return whose bad values a call had read, but for those put in on purpose."""
         for value in call.inputs if call is not None else ():
             if call is not None and self.bad(value):
-                source = self.source(value, call)
+                source = self.source(value, call.site)
                 if not source.chosen or source.is_nan or source.turned_nan:
                     return source
         return None
@@ -319,7 +328,3 @@ def _likeliest(sources: list[Birth]) -> Birth:
 
 def _is_float(value: Value) -> bool:
     return value.dtype.startswith(("float", "bfloat", "complex"))
-
-
-def _as_call(event: Backward) -> Call:
-    return Call(index=event.index, site=event.site, op="backward")

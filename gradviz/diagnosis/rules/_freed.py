@@ -76,7 +76,9 @@ def _reason(
         return "shared trunk"
     if made_again(history, crossing.node, first, second):
         return "carried"
-    return "built outside" if repeats(first, second) else "shared trunk"
+    # A part that was ready before the first pass, which did not need it: a second loss.
+    walked = crossing.node.key in history.reach(_root_nodes(first))
+    return "built outside" if walked and repeats(first, second) else "shared trunk"
 
 
 def _freed_node(history: History, second: Backward) -> Node | None:

@@ -36,10 +36,13 @@ class Leaf:
 
 @dataclass(frozen=True, slots=True)
 class Moment:
-    """Something that met gradients, with their states just before it."""
+    """Something that met gradients, with their states just before it.
+
+    A ``search`` is a pass of LBFGS that adds to what it left before in the same step.
+    """
 
     event: Event
-    what: Literal["step", "update", "clip"]
+    what: Literal["step", "update", "clip", "search"]
     leaves: dict[int, Leaf]
 
 
@@ -61,11 +64,13 @@ class Timeline:
         self.dropped: list[Dropped] = []
         self.leaves: dict[int, Leaf] = defaultdict(Leaf)
         self.owners: dict[int, int] = {}  # storage of a gradient -> its leaf
+        self.search: OptimizerCall | None = None  # the step of LBFGS that is running
 
     def moments(self) -> Iterator[Moment]:
         """Yield the steps, manual updates and clippings of a run, in order."""
         for event in self.history.events:
             if isinstance(event, Backward):
+                yield from self._searched(event)
                 self._accumulate(event)
             elif isinstance(event, OptimizerCall):
                 yield from self._optimizer(event)
@@ -82,6 +87,23 @@ class Timeline:
             leaf.state = "mixed" if leaf.state in ("used", "mixed") else "fresh"
             leaf.backward, leaf.read = event, False
 
+    def _searched(self, event: Backward) -> Iterator[Moment]:
+        """Yield a pass of a search that finds gradients of the one before it."""
+        search = self.search
+        if search is None or event.api == "grad":
+            return
+        found = {
+            key: replace(leaf, step=search)
+            for key in event.leaves
+            if (leaf := self.leaves[key]).state in ("fresh", "mixed")
+            and leaf.backward is not None
+            and leaf.backward.index > search.index
+            and leaf.backward.site == event.site
+            and (leaf.cleared is None or leaf.cleared.index < search.index)
+        }
+        if found:
+            yield Moment(event, "search", found)
+
     def _note_dropped(self, event: Backward, leaves: list[Leaf]) -> None:
         for leaf in leaves:
             mine = leaf.backward is not None and leaf.backward.site == event.site
@@ -97,6 +119,9 @@ class Timeline:
                 self._clear(key, event)
         elif event.what == "step":
             keys = [key for key in keys if key in self.leaves]
+            optimizer = self.history.program.optimizers.get(event.optimizer)
+            if optimizer is not None and optimizer.kind == "LBFGS":
+                self.search = event
             yield self._moment(event, "step", keys)
             for key in keys:
                 self._use(key, event)
@@ -115,6 +140,7 @@ class Timeline:
             keys = [value.tensor for value in call.inputs]
             yield self._moment(call, "clip", keys)
         elif call.op == "step":  # its end: a closure ran passes since it began
+            self.search = None
             for key in [value.tensor for value in call.inputs]:
                 self._use(key, self.leaves[key].step or call)
         elif call.writes:

@@ -57,7 +57,8 @@ def check(history: History) -> Iterator[Hit]:
         root = name_of(history, backward.roots[0], "The result")
         relative = _relative(history, backward, unused)
         words, made = _when_made(history, backward, unused)
-        culprit = backward.site if unused.is_leaf else made or backward.site
+        own = unused.is_leaf and (relative is None or not relative.requires_grad)
+        culprit = backward.site if own else made or backward.site
         stems = ""
         if relative is not None:
             stems = f" It stems from {name_of(history, relative)}, which was used."

@@ -99,13 +99,16 @@ def _hit(history: History, backward: Backward, node: Node, far: float) -> Iterat
         f"`{history.text(place)}` ({history.line(place)}) is saturated: its operand "
         f"lies in [{value.summary.minimum:g}, {value.summary.maximum:g}], where the "
         f"derivative is 0 in {value.dtype}, and its gradient vanishes.{what}",
-        culprit=site if what else place,
+        culprit=site if what and far else place,
         fix=_FIX
         if far
         else "Bring its operand into the range between the bounds, or "
         "let gradients pass: clamp the values under `torch.no_grad()` after each step.",
         symptom=backward.site,
-        related=(Related("saturated here", place, _MILDER),),
+        related=(
+            Related("saturated here", place, _MILDER),
+            Related("made that large here", site if what else None),
+        ),
         nodes=(node.key,),
         certainty=0.7,
     )

@@ -21,7 +21,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from gradviz.diagnosis.gradient_flow import leaf_norms, magnitude, origin
+from gradviz.diagnosis.gradient_flow import magnitude, origin, without_gradient
 from gradviz.diagnosis.op_families import of_op, plain
 from gradviz.diagnosis.rule import Hit, Related, Rule
 from gradviz.diagnosis.rules import _leaves
@@ -29,12 +29,10 @@ from gradviz.program.events import Call
 from gradviz.program.history import History
 from gradviz.program.values import RawSite, Value
 
-_LEAST = 2  # passes that must agree
-
 
 def check(history: History) -> Iterator[Hit]:
     """Yield the first pair of weights of each line that hold each other at 0."""
-    still = _without_gradient(history)
+    still = history.once(without_gradient)
     uses = _zero_weights(history, still) if len(still) > 1 else []
     told: set[RawSite | None] = set()
     for number, (call, value) in enumerate(uses):
@@ -45,17 +43,6 @@ def check(history: History) -> Iterator[Hit]:
                 told |= {site, _made(history, value, call)}
                 yield _hit(history, site, (before, other), (call, value))
                 break
-
-
-def _without_gradient(history: History) -> set[int]:
-    """Return the leaves whose gradient was exactly 0 in each of several passes."""
-    norms: dict[int, list[float]] = {}
-    for backward in history.backwards:
-        for leaf, norm in leaf_norms(history, backward).items():
-            norms.setdefault(leaf, []).append(norm)
-    return {
-        leaf for leaf, found in norms.items() if len(found) >= _LEAST and not any(found)
-    }
 
 
 def _zero_weights(history: History, still: set[int]) -> list[tuple[Call, Value]]:

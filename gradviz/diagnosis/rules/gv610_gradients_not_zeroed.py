@@ -2,7 +2,8 @@
 
 What it does
     Finds steps that used a gradient which a step before had used already, with more
-    added to it in between.
+    added to it in between. A step of ``LBFGS`` is a search: each pass of its closure
+    needs gradients that were cleared.
 
 Why is this bad
     ``backward()`` adds to ``.grad``. Without ``zero_grad()`` every step also applies
@@ -51,7 +52,8 @@ def _check(history: History) -> Iterator[Hit]:
     for moment in moments(history):
         if moment.what == "clip" or moment.event.site in lines:
             continue
-        mixed = {key: leaf for key, leaf in moment.leaves.items() if _is_mixed(leaf)}
+        found = moment.what == "search"
+        mixed = {key: x for key, x in moment.leaves.items() if found or _is_mixed(x)}
         if mixed:
             lines.add(moment.event.site)
             yield _hit(history, moment, mixed)
@@ -83,7 +85,7 @@ def _hit(history: History, moment: Moment, mixed: dict[int, Leaf]) -> Hit:
         f"them between two steps.{slip}",
         other or site,
         clear
-        if moment.what == "step"
+        if moment.what != "update"
         else "Set `.grad` to None (or zero it) after each update.",
         symptom=moment.event.site,
         related=(

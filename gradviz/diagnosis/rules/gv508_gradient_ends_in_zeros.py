@@ -1,0 +1,168 @@
+"""One call turns all of a gradient into zeros, in every pass.
+
+What it does
+    Finds the call behind which the gradient of a parameter is exactly 0 in each pass,
+    where a gradient reached that call: a product with a factor that rounding made 0, a
+    softmax or a normalisation over a single element, a mask that lets nothing through.
+
+Why is this bad
+    The graph is whole, the parameter has a gradient, the optimizer steps, and nothing
+    is learned. The parameter does not say where on the way the zeros began.
+
+Example
+    ::
+
+        step = (times[1] - times[0]) // substeps  # integers: 1 // 4 is 0
+        state = state + step * field(state)
+
+Use instead
+    ::
+
+        step = (times[1] - times[0]) / substeps
+
+When it stays quiet
+    In any pass the parameter had another gradient; no optimizer steps it; a factor of 0
+    that was given, not rounded, such as a weight that is still switched off. A mask is
+    an information only.
+
+References
+    https://pytorch.org/docs/stable/generated/torch.floor_divide.html
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterator
+from math import prod
+
+from gradviz.diagnosis.gradient_flow import all_zero, without_gradient
+from gradviz.diagnosis.op_families import function_of, of_op, plain
+from gradviz.diagnosis.rule import Hit, Related, Rule
+from gradviz.diagnosis.rules import _leaves
+from gradviz.diagnosis.rules._flow import dimension, words
+from gradviz.diagnosis.rules._gradients import any_nonzero
+from gradviz.program.events import Backward, Call
+from gradviz.program.history import History
+from gradviz.program.values import Node, NodeRun, Value
+
+_ROUNDING = words("floordiv floor_divide floor round trunc ceil fix long int short")
+_MASKS = words("where masked_fill maximum minimum")
+_FAR = 20  # calls from a factor back to the one that made it 0
+
+
+def check(history: History) -> Iterator[Hit]:
+    """Yield one hit per call that stops the gradients of parameters."""
+    wanted = _leaves.wanted(history)
+    still = history.once(without_gradient)
+    behind: dict[int, set[int]] = defaultdict(set)
+    passes: dict[int, Backward] = {}
+    for leaf in still if wanted is None else still & wanted:
+        backward = next(each for each in history.backwards if leaf in each.leaves)
+        for node in _stops(history, backward, leaf):
+            behind[node].add(leaf)
+            passes[node] = backward
+    for key, leaves in sorted(behind.items()):
+        node = history.program.nodes[key]
+        call = history.maker(node)
+        if call is not None and node.custom is None:
+            yield from _hits(history, node, call, passes[key], leaves)
+
+
+def _stops(history: History, backward: Backward, leaf: int) -> set[int]:
+    """Return the nodes that made zeros of what came in, on all ways to a leaf."""
+    users: dict[int, list[tuple[NodeRun, int]]] = defaultdict(list)
+    waiting: list[int] = []
+    for run in backward.runs:
+        node = history.program.nodes[run.node]
+        if node.leaf == leaf:
+            waiting.append(run.node)
+        for place, edge in enumerate(node.next):
+            if edge is not None:
+                users[edge[0]].append((run, place))
+    found, met = set[int](), set(waiting)
+    for key in waiting:
+        for run, place in users[key]:
+            if any_nonzero(run.outgoing[place : place + 1]):
+                return set()  # two gradients cancelled each other out
+            if any_nonzero(run.incoming):
+                found.add(run.node)
+            elif run.node not in met:
+                met.add(run.node)
+                waiting.append(run.node)
+    return found
+
+
+def _hits(
+    history: History, node: Node, call: Call, backward: Backward, leaves: set[int]
+) -> Iterator[Hit]:
+    here = f"`{history.text(call.site)}` ({history.line(call.site)})"
+    lost = (
+        f"the gradient of {_leaves.listed(history, leaves)} is exactly 0 in every pass"
+    )
+    rounded = _rounded(history, call) if of_op(call.op) == "product" else None
+    site, severity, related = call.site, None, ()
+    if rounded is not None:
+        what = (
+            f"`{history.text(rounded.site)}` ({history.line(rounded.site)}) rounds to "
+            f"0, and {here} multiplies with it: {lost}."
+        )
+        fix = "Divide with `/`, and keep factors as floats."
+        site, related = rounded.site, (Related("multiplied here", call.site),)
+    elif _is_over_one(node, call):
+        what = f"{here} runs over one element, so its result is a constant: {lost}."
+        fix = "Give it a dimension of more than one element, or use sigmoid for one."
+    elif function_of(node.name) in _MASKS:
+        what = f"{here} lets nothing through, so {lost}."
+        fix = "Check which side of its condition is taken."
+        severity = "info"
+    else:
+        return
+    yield Hit(
+        what,
+        site,
+        fix,
+        symptom=backward.site,
+        related=related,
+        nodes=(node.key,),
+        tensors=tuple(sorted(leaves)),
+        severity=severity,
+        certainty=0.8,
+    )
+
+
+def _rounded(history: History, call: Call) -> Call | None:
+    """Return the call whose rounding made a factor of a product 0."""
+    value = next(filter(all_zero, call.inputs), None)
+    for _ in range(_FAR):
+        made = None if value is None else history.producer(value, call.index)
+        if made is None:
+            return None
+        value, call = next(filter(all_zero, made.inputs), None), made
+        if value is None:
+            return made if made.inputs and _rounds(made) else None
+    return None
+
+
+def _rounds(call: Call) -> bool:
+    def is_whole(values: tuple[Value, ...]) -> bool:
+        return any("int" in each.dtype for each in values)
+
+    cast = is_whole(call.outputs) and not is_whole(call.inputs)
+    return cast or plain(call.op) in _ROUNDING or "rounding_mode" in call.keywords
+
+
+def _is_over_one(node: Node, call: Call) -> bool:
+    """Return whether a softmax or a layer norm has one element to compare."""
+    function, shape = function_of(node.name), node.shape or ()
+    if "softmax" in function and shape:
+        dim = dimension(call)
+        if "cross_entropy" in call.op:
+            dim = min(1, len(shape) - 1)
+        return dim is not None and shape[dim] == 1
+    if "layer_norm" in function and len(call.arguments) > 1:
+        over = call.arguments[1]
+        return isinstance(over, tuple | list) and prod(over) == 1  # pyright: ignore[reportUnknownArgumentType]
+    return False
+
+
+RULE = Rule("GV508", "gradient-ends-in-zeros", "warning", check)
