@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from tests.rules.harness import case
 
-_STEPS = """
+STEPS = """
         for step in range(3):
             optimizer.zero_grad()
             loss = step_loss()
@@ -35,7 +35,7 @@ FACTORS = [
                 state = solve(state, start, end)
             return (read(state) - 1).square().mean()
         """
-        + _STEPS,
+        + STEPS,
         "gradient-ends-in-zeros",
         says=["rounds to 0", "`field.bias` and `field.weight`"],
         related=["multiplied here"],
@@ -53,7 +53,7 @@ FACTORS = [
             scores = net(scaled.float())
             return nn.functional.cross_entropy(scores, torch.arange(8) % 3)
         """
-        + _STEPS,
+        + STEPS,
         "gradient-ends-in-zeros",
     ),
     case(
@@ -68,7 +68,7 @@ FACTORS = [
             chance = torch.softmax(net(x), dim=1)  # CULPRIT
             return (chance - y).square().mean()
         """
-        + _STEPS,
+        + STEPS,
         "gradient-ends-in-zeros",
         says=["one element"],
     ),
@@ -85,7 +85,7 @@ FACTORS = [
             hidden = first(x)
             return (norm(hidden) - y).square().mean()  # CULPRIT
         """
-        + _STEPS,
+        + STEPS,
         "gradient-ends-in-zeros",
     ),
     case(
@@ -101,7 +101,7 @@ FACTORS = [
         def step_loss():
             return (main(x) + weight * side(x) - 1).square().mean()
         """
-        + _STEPS,
+        + STEPS,
     ),
     case(
         "branch_that_is_not_taken_yet",
@@ -116,7 +116,7 @@ FACTORS = [
             far = x.sum(1, keepdim=True) > 9
             return torch.where(far, side(x), main(x)).square().mean()
         """
-        + _STEPS,
+        + STEPS,
     ),
 ]
 
@@ -230,7 +230,7 @@ TERMS = [
         def step_loss():
             return net(x).square().mean() + 0.1 * penalty()
         """
-        + _STEPS,
+        + STEPS,
         "term-without-graph",
         related=["added to the loss"],
     ),
@@ -249,7 +249,7 @@ TERMS = [
             share = nn.functional.one_hot(chosen, 4).float().mean(0)  # CULPRIT
             return error + 0.01 * 4 * share.square().sum()
         """
-        + _STEPS,
+        + STEPS,
         "term-without-graph",
     ),
     case(
@@ -270,108 +270,50 @@ TERMS = [
             surrogate = error + (error.sqrt() - error).detach()
             return (surrogate - best + 3) * (2 - hits)
         """
-        + _STEPS,
+        + STEPS,
     ),
 ]
 
-OTHERS = [
+CANCELLED = """
+import torch
+from torch import nn
+from torch.distributions import Normal
+mean, spread = nn.Linear(3, 2), nn.Parameter(torch.zeros(2))
+optimizer = torch.optim.SGD([*mean.parameters(), spread], lr=0.1)
+states = torch.randn(8, 3)
+for step in range(3):
+    policy = Normal(mean(states), spread.exp())
+    action = policy.rsample()
+    chance = policy.log_prob(action).sum(1)
+    optimizer.zero_grad()
+    (chance * states.sum(1)).mean().backward()
+    optimizer.step()
+"""
+
+SAMPLES = [
     case(
-        "search_whose_closure_clears_nothing",
+        "first_of_a_batch_against_all_targets",
         """
         import torch
         from torch import nn
-        net = nn.Linear(3, 1)
-        optimizer = torch.optim.LBFGS(net.parameters(), max_iter=4)
-        x = torch.randn(6, 3)
-        def closure():
-            loss = (net(x).tanh() - 0.5).square().mean()
-            loss.backward()  # CULPRIT
-            return loss
-        optimizer.step(closure)
+        net = nn.Linear(3, 2)
+        x, y = torch.randn(6, 3), torch.randn(6, 2)
+        prediction = net(x)[0]  # CULPRIT
+        (prediction - y).square().mean().backward()
         """,
-        "gradients-not-zeroed",
+        "first-sample-only",
+        says=["first of 6 samples"],
     ),
     case(
-        "search_over_two_batches",
+        "first_of_a_batch_as_an_origin",
         """
         import torch
         from torch import nn
-        net = nn.Linear(3, 1)
-        optimizer = torch.optim.LBFGS(net.parameters(), max_iter=4)
-        x = torch.randn(6, 3)
-        def closure():
-            optimizer.zero_grad()
-            total = 0.0
-            for part in x.split(3):
-                loss = (net(part).tanh() - 0.5).square().mean()
-                loss.backward()
-                total += loss.item()
-            return total
-        optimizer.step(closure)
+        net = nn.Linear(3, 2)
+        x, y = torch.randn(6, 3), torch.randn(6, 2)
+        path = net(x)
+        away = path.detach() - path[0]
+        (away.square().mean() + (path[0] - y[0]).square().mean()).backward()
         """,
-    ),
-    case(
-        "gradient_of_a_detached_feature",
-        """
-        import torch
-        from torch import nn
-        kept = {}
-        net = nn.Sequential(nn.Linear(3, 4), nn.ReLU(), nn.Linear(4, 2))
-        def keep(module, args, output):
-            kept["map"] = output.detach().requires_grad_()  # CULPRIT
-        net[0].register_forward_hook(keep)
-        scores = net(torch.randn(5, 3))
-        torch.autograd.grad(scores[:, 0].sum(), kept["map"])
-        """,
-        "unused-input-in-grad",
-    ),
-    case(
-        "picture_clamped_to_another_range",
-        """
-        import torch
-        from torch import nn
-        net = nn.Linear(4, 4)
-        optimizer = torch.optim.SGD(net.parameters(), lr=0.1)
-        picture = 20 + 200 * torch.rand(6, 4)
-        def step_loss():
-            better = picture + net(picture / 255)
-            return (better.clamp(0, 1) - picture).abs().mean()  # CULPRIT
-        """
-        + _STEPS,
-        "saturated-tanh",
-        related=["made that large here"],
-    ),
-    case(
-        "logarithm_of_a_quotient_by_inf",
-        """
-        import torch
-        from torch import nn
-        net = nn.Linear(2, 1)
-        optimizer = torch.optim.SGD(net.parameters(), lr=0.1)
-        x = torch.tensor([[1.0, 2.0], [400.0, 400.0]])
-        with torch.no_grad():
-            net.weight.fill_(1.0)
-        def step_loss():
-            mean = torch.log(1 + torch.exp(net(x)))  # CULPRIT
-            share = 2 / (2 + mean)
-            return -torch.log(share).mean()
-        """
-        + _STEPS,
-        "nan-exp-overflow",
-    ),
-    case(
-        "a_pass_for_each_head",
-        """
-        import torch
-        from torch import nn
-        trunk = nn.Sequential(nn.Linear(3, 4), nn.Tanh())
-        heads = nn.ModuleDict({"kind": nn.Linear(4, 2), "size": nn.Linear(4, 1)})
-        hidden = trunk(torch.randn(5, 3))
-        results = {name: head(hidden) for name, head in heads.items()}
-        for name, result in results.items():
-            loss = result.square().mean()
-            loss.backward()  # CULPRIT
-        """,
-        "shared-trunk-two-backwards",
     ),
 ]

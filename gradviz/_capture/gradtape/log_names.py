@@ -22,7 +22,7 @@ _SWITCHES = re.compile(
 """Functions that only ask or set something; ``is_nonzero`` is the exception."""
 
 _QUESTIONS = re.compile(
-    "(is|get)_|__(new|hash|len|init|class|dir|dlpack_device|array_wrap|deepcopy)|more$"
+    "(is|get)_|__(new|hash|len|init|class|dir|dlpack_device|array_wrap)|more$"
     "|_(make_subclass|typed_storage|resize_output_|nnz|dimI|dimV|wrap_dim)$"
     "|(untyped_)?storage(_type)?$|dim_order$|(sparse|dense)_dim$|(map|map2|apply)_$"
     "|backward$|__iter__$|__reversed__$|as_subclass$"
@@ -45,7 +45,7 @@ _OPERATORS = {
     "xor": "bitwise_xor", "rxor": "bitwise_xor", "ixor": "bitwise_xor_",
 }  # fmt: skip
 
-UNLOGGED = ("__repr__", "__format__", "__deepcopy__", "__reduce_ex__")
+UNLOGGED = ("__repr__", "__format__", "__reduce_ex__")
 """Methods that look at values for a reason of their own."""
 
 _ALONE = (

@@ -3,7 +3,8 @@
 What it does
     Finds the call behind which the gradient of a parameter is exactly 0 in each pass,
     where a gradient reached that call: a product with a factor that rounding made 0, a
-    softmax or a normalisation over a single element, a mask that lets nothing through.
+    softmax or a normalisation over a single element, a mask that lets nothing through,
+    two ways whose gradients are opposite.
 
 Why is this bad
     The graph is whole, the parameter has a gradient, the optimizer steps, and nothing
@@ -22,8 +23,8 @@ Use instead
 
 When it stays quiet
     In any pass the parameter had another gradient; no optimizer steps it; a factor of 0
-    that was given, not rounded, such as a weight that is still switched off. A mask is
-    an information only.
+    that was given, not rounded, such as a weight that is still switched off. A mask,
+    and two opposite ways, are an information only.
 
 References
     https://pytorch.org/docs/stable/generated/torch.floor_divide.html
@@ -54,22 +55,26 @@ def check(history: History) -> Iterator[Hit]:
     """Yield one hit per call that stops the gradients of parameters."""
     wanted = _leaves.wanted(history)
     still = history.once(without_gradient)
-    behind: dict[int, set[int]] = defaultdict(set)
-    passes: dict[int, Backward] = {}
+    behind: dict[tuple[int, ...], set[int]] = defaultdict(set)
+    passes: dict[tuple[int, ...], Backward] = {}
     for leaf in still if wanted is None else still & wanted:
         backward = next(each for each in history.backwards if leaf in each.leaves)
-        for node in _stops(history, backward, leaf):
-            behind[node].add(leaf)
-            passes[node] = backward
-    for key, leaves in sorted(behind.items()):
-        node = history.program.nodes[key]
-        call = history.maker(node)
-        if call is not None and node.custom is None:
-            yield from _hits(history, node, call, passes[key], leaves)
+        for nodes in _stops(history, backward, leaf):
+            behind[nodes].add(leaf)
+            passes[nodes] = backward
+    for keys, leaves in sorted(behind.items()):
+        nodes = [history.program.nodes[key] for key in keys]
+        if len(nodes) > 1:
+            yield from _cancelled(history, nodes, passes[keys], leaves)
+        elif (call := history.maker(nodes[0])) and nodes[0].custom is None:
+            yield from _hits(history, nodes[0], call, passes[keys], leaves)
 
 
-def _stops(history: History, backward: Backward, leaf: int) -> set[int]:
-    """Return the nodes that made zeros of what came in, on all ways to a leaf."""
+def _stops(history: History, backward: Backward, leaf: int) -> set[tuple[int, ...]]:
+    """Return what made zeros of what came in, on all ways to a leaf.
+
+    One node did, or several whose results cancel each other out before the leaf.
+    """
     users: dict[int, list[tuple[NodeRun, int]]] = defaultdict(list)
     waiting: list[int] = []
     for run in backward.runs:
@@ -79,17 +84,47 @@ def _stops(history: History, backward: Backward, leaf: int) -> set[int]:
         for place, edge in enumerate(node.next):
             if edge is not None:
                 users[edge[0]].append((run, place))
-    found, met = set[int](), set(waiting)
+    found, met = set[tuple[int, ...]](), set(waiting)
     for key in waiting:
-        for run, place in users[key]:
-            if any_nonzero(run.outgoing[place : place + 1]):
-                return set()  # two gradients cancelled each other out
+        given = [
+            run.node for run, i in users[key] if any_nonzero(run.outgoing[i : i + 1])
+        ]
+        if given and key == waiting[0]:
+            return set()  # of a bias that both terms of a difference have
+        if given:
+            found.add(tuple(sorted(set(given))))
+            continue
+        for run, _ in users[key]:
             if any_nonzero(run.incoming):
-                found.add(run.node)
+                found.add((run.node,))
             elif run.node not in met:
                 met.add(run.node)
                 waiting.append(run.node)
     return found
+
+
+def _cancelled(
+    history: History, nodes: list[Node], backward: Backward, leaves: set[int]
+) -> Iterator[Hit]:
+    """Yield an information: of two scores that are compared, a shared part cancels."""
+    first, *_, last = sorted(nodes, key=lambda each: each.call or 0)
+    here, there = (
+        f"`{history.text(each.site)}` ({history.line(each.site)})"
+        for each in (first, last)
+    )
+    yield Hit(
+        f"The gradients through {here} and {there} cancel each other out: that of "
+        f"{_leaves.listed(history, leaves)} is exactly 0 in every pass.",
+        first.site,
+        "Detach one of the two ways; the log probability of a draw takes `sample()`, "
+        "not `rsample()`.",
+        symptom=backward.site,
+        related=(Related("the other way", last.site),),
+        nodes=tuple(each.key for each in nodes),
+        tensors=tuple(sorted(leaves)),
+        severity="info",
+        certainty=0.8,
+    )
 
 
 def _hits(

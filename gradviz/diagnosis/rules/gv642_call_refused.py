@@ -34,6 +34,7 @@ import ast
 from collections.abc import Iterator
 
 from gradviz.diagnosis.rule import LAST_RESORT, Hit, Related, Rule
+from gradviz.diagnosis.rules._bindings import bound_at
 from gradviz.diagnosis.rules._flow import words
 from gradviz.diagnosis.rules._provenance import described, made_at
 from gradviz.diagnosis.rules._raised import own_site
@@ -46,6 +47,11 @@ _KINDS = words(
     "OutOfMemoryError"
 )
 _MOST = 4  # operands that are described
+_COMPARE = (
+    "Compare what it is given with what it takes: sizes, dtypes, and the range of "
+    "indices."
+)
+_UNPACK = "The name stands for a tuple: unpack it, `x, = …` or `output, state = …`."
 
 
 def _check(history: History) -> Iterator[Hit]:
@@ -57,18 +63,35 @@ def _check(history: History) -> Iterator[Hit]:
     own = isinstance(history.places.statement(site), ast.Raise | ast.Assert)
     if site is None or own or (call is None and not _library(raised)):
         return
+    bound = _tuple_bound(history, raised, site)
     yield Hit(
         f"`{history.text(site)}` raised {raised.kind}: {_first_line(raised)}"
         f"{_given(history, call)}",
-        site,
-        "Compare what it is given with what it takes: sizes, dtypes, and the range of "
-        "indices.",
+        bound or site,
+        _UNPACK if bound else _COMPARE,
         symptom=site,
-        related=_related(history, call),
+        related=(
+            *([Related("takes the tuple", site, _UNPACK)] if bound else []),
+            *_related(history, call),
+        ),
         tensors=() if call is None else tuple(each.tensor for each in call.inputs),
         explains=True,
         certainty=LAST_RESORT,
     )
+
+
+def _tuple_bound(history: History, raised: Raised, site: RawSite) -> RawSite | None:
+    """Return the line that gave a name a tuple, which a call wanted as a tensor."""
+    if raised.kind != "TypeError" or "not tuple" not in raised.text:
+        return None
+    try:
+        refused = ast.parse(history.text(site), mode="eval").body
+    except SyntaxError:
+        return None
+    given = refused.args if isinstance(refused, ast.Call) else []
+    names = [each.id for each in given if isinstance(each, ast.Name)]
+    found = [bound_at(history, site, name) for name in names]
+    return found[0] if len(found) == 1 else None
 
 
 def _library(raised: Raised) -> bool:

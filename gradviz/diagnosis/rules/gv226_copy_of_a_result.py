@@ -1,0 +1,69 @@
+"""``copy.deepcopy`` met a result that a module or an object keeps with its graph.
+
+What it does
+    Finds copies that failed because an attribute holds a tensor which is no leaf, and
+    names the line that put it there.
+
+Why is this bad
+    A result cannot be copied without the graph behind it. The model was copied before
+    it had run once; from then on the last activations hang on it.
+
+Example
+    ::
+
+        def forward(self, x):
+            h = self.encoder(x)
+            self.features = h
+            return self.head(h)
+
+        best = copy.deepcopy(model)
+
+Use instead
+    ::
+
+        self.features = h.detach()
+
+When it stays quiet
+    Copies of parameters, and of what was detached.
+
+References
+    https://pytorch.org/docs/stable/generated/torch.Tensor.detach.html
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from gradviz.diagnosis.rule import Hit, Related, Rule
+from gradviz.diagnosis.rules._bindings import put_away_at
+from gradviz.program.history import History
+
+
+def check(history: History) -> Iterator[Hit]:
+    """Yield the copy that failed."""
+    for call in history.calls:
+        if call.op != "__deepcopy__" or call.error is None or not call.inputs:
+            continue
+        value = call.inputs[0]
+        made = history.producer(value)
+        if value.is_leaf or made is None or made.site is None:
+            continue
+        kept = put_away_at(history, made.site)
+        yield Hit(
+            f"`{history.text(call.site)}` ({history.line(call.site)}) met "
+            f"{history.name(value, 'a result')}, which is no leaf: it was computed in "
+            f"{history.line(made.site)} and is kept with its graph.",
+            kept or call.site,
+            "Keep a copy without its graph: `.detach()`; or set it to None before the "
+            "object is copied.",
+            symptom=call.site,
+            related=(
+                Related("copied here", call.site),
+                Related("made here", made.site),
+            ),
+            tensors=(value.tensor,),
+            explains=history.ended_by(call),
+        )
+
+
+RULE = Rule("GV226", "copy-of-a-result", "error", check)

@@ -1,0 +1,67 @@
+"""``backward()`` is called on a number that was a tensor before.
+
+What it does
+    Finds the ``item()``, ``float()`` or ``tolist()`` that made a Python number of a
+    loss, where the run ended because a number has no ``backward``.
+
+Why is this bad
+    A number has no graph, so there is nothing to walk back. Where the losses of several
+    parts are added up, one ``.item()`` is enough.
+
+Example
+    ::
+
+        total = sum(criterion(out, y).item() for out in outputs)
+        total.backward()
+
+Use instead
+    ::
+
+        total = sum(criterion(out, y) for out in outputs)
+
+When it stays quiet
+    The run ended otherwise, or no tensor with a graph was made a number.
+
+References
+    https://pytorch.org/docs/stable/generated/torch.Tensor.item.html
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from gradviz.diagnosis.rule import Hit, Rule
+from gradviz.diagnosis.rules._flow import ARRAYS, NUMBERS, name_of
+from gradviz.program.history import History
+
+
+def check(history: History) -> Iterator[Hit]:
+    """Yield the last conversion before the end."""
+    raised = history.raised
+    if raised is None or raised.kind != "AttributeError":
+        return
+    if "'backward'" not in raised.text:
+        return
+    exports = (
+        call
+        for call in reversed(history.calls)
+        if name_of(call) in NUMBERS | ARRAYS
+        and call.inputs
+        and call.inputs[0].requires_grad
+    )
+    for call in exports:
+        yield Hit(
+            f"`{history.text(call.site)}` ({history.line(call.site)}) makes a number "
+            f"of {history.name(call.inputs[0], 'a tensor with a graph')}, so "
+            f"`{history.text(raised.site)}` ({history.line(raised.site)}) finds no "
+            "tensor to walk back from.",
+            call.site,
+            "Add up the tensors themselves; take the number of the sum for the log.",
+            symptom=raised.site,
+            tensors=(call.inputs[0].tensor,),
+            explains=True,
+        )
+        return
+
+
+RULE = Rule("GV321", "backward-of-a-number", "error", check)
