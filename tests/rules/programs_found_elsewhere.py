@@ -7,6 +7,19 @@ from tests.rules.programs_without_effect import STEPS
 
 REFUSED = [
     case(
+        "computed_weights_in_a_dict",
+        """
+        import torch
+
+        def draw(*shape):
+            return 0.1 * torch.randn(shape, requires_grad=True)  # CULPRIT
+
+        weights = {"w": draw(3, 2), "b": torch.zeros(2, requires_grad=True)}
+        torch.optim.Adam(weights.values())
+        """,
+        "optimizer-given-nonleaf",
+    ),
+    case(
         "copy_of_a_module_that_keeps_its_features",
         """
         import copy

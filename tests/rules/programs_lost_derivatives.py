@@ -52,6 +52,18 @@ PROGRAMS = [
         says=["`math.sin(angle)`", "`torch.sin`"],
     ),
     case(
+        "loss_weighed_with_a_number_of_itself",
+        """
+        import math
+        import torch
+        from torch import nn
+        net = nn.Linear(3, 2)
+        x, y = torch.randn(6, 3), torch.arange(6) % 2
+        loss = nn.functional.cross_entropy(net(x), y)
+        ((1 - math.exp(-loss)) ** 2 * loss).backward()
+        """,
+    ),
+    case(
         "cosine_of_python_given_a_name",
         """
         import math

@@ -43,7 +43,8 @@ def check(history: History) -> Iterator[Hit]:
     raised = raised_with(history, "can't optimize a non-leaf Tensor")
     if raised is None:
         return
-    value = next((each for each, _ in suspects(history, raised, _is_result)), None)
+    named = (each for each, _ in suspects(history, raised, _is_result))
+    value = next(named, None) or next(_not_used(history), None)
     if value is None:
         message, culprit = "One of the tensors given to the optimizer is", raised.site
     else:
@@ -62,6 +63,17 @@ def check(history: History) -> Iterator[Hit]:
         tensors=() if value is None else (value.tensor,),
         explains=True,
     )
+
+
+def _not_used(history: History) -> Iterator[Value]:
+    """Yield the results that no call took: of a list or a dict given to an optimizer.
+
+    They are what the program has computed to keep.
+    """
+    for call in history.calls:
+        for value in call.outputs:
+            if _is_result(value) and not history.uses(value.tensor):
+                yield value
 
 
 def _is_result(value: Value) -> bool:

@@ -22,7 +22,8 @@ Use instead
 
 When it stays quiet
     Numbers that go into no loss. Where the program asks for the number itself, with
-    ``.item()`` or ``float()``, it is an information only. A number that comes back as
+    ``.item()`` or ``float()``, or where a mean or a sum weighs something with it, as in
+    ``math.exp(-loss) * loss``, it is an information only. A number that comes back as
     it was belongs to another rule.
 
 References
@@ -32,16 +33,19 @@ References
 from __future__ import annotations
 
 from collections.abc import Iterator
+from math import prod
 
+from gradviz.diagnosis.op_families import of_op, plain
 from gradviz.diagnosis.rule import Hit, Related, Rule
 from gradviz.diagnosis.rules._cuts import is_dead, sampled
 from gradviz.diagnosis.rules._flow import name_of, numbers_in, words
 from gradviz.diagnosis.rules._lifetime import loads
 from gradviz.program.events import Backward, Call
 from gradviz.program.history import History
-from gradviz.program.values import RawSite
+from gradviz.program.values import RawSite, Value
 
 _NUMBERS = words("float item")
+_SUMS = words("add radd sub rsub sum")
 _NEAR = 8  # calls after the conversion that may take its number
 
 
@@ -90,10 +94,24 @@ def _is_asked(history: History, export: Call) -> bool:
     return said or name_of(export) != "float"
 
 
+def _is_weight(history: History, export: Call, entry: Call) -> bool:
+    """Return whether a measure of many elements became a factor of something."""
+    value: Value | None = export.inputs[0]
+    if of_op(entry.op) not in ("product", "division") or plain(entry.op) in _SUMS:
+        return False
+    while value is not None and (call := history.producer(value, export.index)):
+        learned = [each for each in call.inputs if each.requires_grad]
+        if any(prod(each.shape) > prod(value.shape) for each in learned):
+            return True
+        value = learned[0] if len(learned) == 1 else None
+    return False
+
+
 def _hit(history: History, export: Call, entry: Call, backward: Backward) -> Hit:
     value = export.inputs[0]
     name = history.name(value, "a tensor with a graph")
     text = history.text(export.site)
+    asked = _is_asked(history, export)
     return Hit(
         f"`{text}` makes a Python number of {name}, and `{history.text(entry.site)}` "
         f"({history.line(entry.site)}) computes with it as a constant: the loss of "
@@ -106,7 +124,7 @@ def _hit(history: History, export: Call, entry: Call, backward: Backward) -> Hit
         related=(Related("goes on as a constant", entry.site),),
         nodes=() if value.node is None else (value.node,),
         tensors=(value.tensor,),
-        severity="info" if _is_asked(history, export) else None,
+        severity="info" if asked or _is_weight(history, export, entry) else None,
         explains=is_dead(backward) and history.ended_by(backward),
         certainty=0.6,
     )
