@@ -75,15 +75,14 @@ def _is_sum(history: History, call: Call) -> bool:
 
 def _hit(history: History, call: Call, rows: Value, index: Value, values: Value) -> Hit:
     count = index.summary.count if index.summary is not None else 0
-    name = history.name(rows, "the tensor")
+    name = history.name(rows, "`rows`")
     return Hit(
         f"`{history.text(call.site)}` reads rows of {name}, adds to them and writes "
         f"them back, and {history.name(index, 'its index')} names some rows more than "
         f"once ({count} entries): of several values for one row, only the last stays, "
         "and the others get no gradient.",
         call.site,
-        f"Use {name.strip('`') if name[0] == '`' else 'rows'}.index_add(0, index, "
-        "values), which adds them all.",
+        f"Use `{name.strip('`')}.index_add(0, index, values)`, which adds them all.",
         symptom=call.site,
         tensors=(rows.tensor, index.tensor),
         severity=None if values.requires_grad else "info",

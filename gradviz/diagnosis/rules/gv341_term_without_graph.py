@@ -21,8 +21,9 @@ Use instead
         penalty = sum(p.abs().sum() for p in net.parameters())
 
 When it stays quiet
-    The term was cut with ``detach()`` or under ``no_grad``, which say that a constant
-    is meant; it is a factor; it is no single number.
+    A parameter gets no gradient at all: then the cut has a rule of its own. The term
+    was cut with ``detach()`` or under ``no_grad``, which say that a constant is meant;
+    it is a factor; it is no single number.
 
 References
     https://arxiv.org/abs/2101.03961
@@ -35,7 +36,7 @@ from collections.abc import Iterator
 from gradviz.diagnosis.op_families import plain
 from gradviz.diagnosis.rule import Hit, Related, Rule
 from gradviz.diagnosis.rules import _leaves
-from gradviz.diagnosis.rules._cuts import blamed, sampled
+from gradviz.diagnosis.rules._cuts import blamed, cuts, sampled
 from gradviz.diagnosis.rules._flow import Crossing, Flow, words
 from gradviz.program.events import Backward, Call
 from gradviz.program.history import History
@@ -50,14 +51,15 @@ def check(history: History) -> Iterator[Hit]:
     """Yield one hit per line that makes such a term."""
     flow = history.once(Flow)
     learning = _leaves.wanted(history) or _leaves.trained(history)
-    told = set[RawSite | None]()
+    told = {cut.call.site for cut in cuts(history)}  # other rules: a leaf is lost
     for backward in sampled(history.backwards):
         for term, use in _terms(history, backward):
             crossing = _cut(history, flow, term, use, learning)
-            site = None if crossing is None else _place(history, crossing, term, use)
-            if crossing is not None and site is not None and site not in told:
-                told.add(site)
-                yield _hit(history, crossing, site, use, backward)
+            if crossing is None or crossing.call.site in told:
+                continue
+            told.add(crossing.call.site)
+            site = _place(history, crossing, term, use)
+            yield _hit(history, crossing, site, use, backward)
 
 
 def _terms(history: History, backward: Backward) -> Iterator[tuple[Value, Call]]:
@@ -106,7 +108,7 @@ def _place(
 def _hit(
     history: History,
     crossing: Crossing,
-    site: RawSite,
+    site: RawSite | None,
     use: Call,
     backward: Backward,
 ) -> Hit:
