@@ -36,7 +36,7 @@ from collections import defaultdict
 from collections.abc import Iterator
 from math import prod
 
-from gradviz.diagnosis.gradient_flow import all_zero, without_gradient
+from gradviz.diagnosis.gradient_flow import all_zero, leaf_norms, without_gradient
 from gradviz.diagnosis.op_families import function_of, of_op, plain
 from gradviz.diagnosis.rule import Hit, Related, Rule
 from gradviz.diagnosis.rules import _leaves
@@ -58,7 +58,8 @@ def check(history: History) -> Iterator[Hit]:
     behind: dict[tuple[int, ...], set[int]] = defaultdict(set)
     passes: dict[tuple[int, ...], Backward] = {}
     for leaf in still if wanted is None else still & wanted:
-        backward = next(each for each in history.backwards if leaf in each.leaves)
+        got = (each for each in history.backwards if leaf in leaf_norms(history, each))
+        backward = next(got)
         for nodes in _stops(history, backward, leaf):
             behind[nodes].add(leaf)
             passes[nodes] = backward
@@ -86,13 +87,13 @@ def _stops(history: History, backward: Backward, leaf: int) -> set[tuple[int, ..
                 users[edge[0]].append((run, place))
     found, met = set[tuple[int, ...]](), set(waiting)
     for key in waiting:
-        given = [
+        given = {
             run.node for run, i in users[key] if any_nonzero(run.outgoing[i : i + 1])
-        ]
-        if given and key == waiting[0]:
-            return set()  # of a bias that both terms of a difference have
+        }
+        if given and (key == waiting[0] or len(given) == 1):
+            return set()  # a bias that both terms of a difference have; a hook
         if given:
-            found.add(tuple(sorted(set(given))))
+            found.add(tuple(sorted(given)))
             continue
         for run, _ in users[key]:
             if any_nonzero(run.incoming):
