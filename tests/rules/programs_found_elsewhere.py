@@ -71,7 +71,29 @@ REFUSED = [
     ),
 ]
 
+_MOMENTUM = """
+        import torch
+        from torch import nn
+        net, velocity = nn.Linear(3, 1), {}
+        x = torch.randn(6, 3)
+        for step in range(3):
+            net.zero_grad(set_to_none=False)
+            (net(x) - 1).square().mean().backward()
+            for p in net.parameters():
+                if p in velocity:
+                    velocity[p].mul_(0.9).add_(p.grad)
+                else:
+                    velocity[p] = KEPT
+                p.data.sub_(0.1 * velocity[p])
+"""
+
 OTHERS = [
+    case(
+        "momentum_that_is_the_gradient",
+        _MOMENTUM.replace("KEPT", "p.grad  # CULPRIT"),
+        "gradient-kept-by-reference",
+    ),
+    case("momentum_of_its_own", _MOMENTUM.replace("KEPT", "p.grad.clone()")),
     case(
         "search_whose_closure_clears_nothing",
         """

@@ -33,7 +33,7 @@ from gradviz.diagnosis.op_families import function_of, numbers_in
 from gradviz.diagnosis.rule import Hit, Related, Rule
 from gradviz.program.events import Backward
 from gradviz.program.history import History
-from gradviz.program.values import Node, RawSite
+from gradviz.program.values import Node, RawSite, Value
 
 _FAR = 8.0  # beyond it sigmoid and tanh bend by less than a thousandth
 _LARGE = 10.0
@@ -42,6 +42,7 @@ _FIX = (
     "Standardise the inputs to mean 0 and deviation 1, and scale the initial weights "
     "with `1 / sqrt(number of inputs)`."
 )
+_SCALE = "Scale it into the range between the bounds."
 _MILDER = "Bring the operand into the range first, or leave the bound out."
 
 
@@ -88,18 +89,14 @@ def _hit(history: History, backward: Backward, node: Node, far: float) -> Iterat
         return
     site, large = largest_source(history, call, _LARGE)
     place = user_place(history, node)
-    what = ""
-    if large is not None and large.summary is not None and site != call.site:
-        name = history.name(large, "Its operand")
-        what = (
-            f" {name} is that large since `{history.text(site)}` "
-            f"({history.line(site)}): up to {magnitude(large.summary):g}."
-        )
+    what = "" if site == call.site else _since(history, large, site)
+    # Data may be large: then it is the bounds that are wrong. What learns begins wrong.
+    blamed = what and (far or (large and large.is_leaf and large.requires_grad))
     yield Hit(
         f"`{history.text(place)}` ({history.line(place)}) is saturated: its operand "
         f"lies in [{value.summary.minimum:g}, {value.summary.maximum:g}], where the "
         f"derivative is 0 in {value.dtype}, and its gradient vanishes.{what}",
-        culprit=site if what and far else place,
+        culprit=site if blamed else place,
         fix=_FIX
         if far
         else "Bring its operand into the range between the bounds, or "
@@ -107,10 +104,21 @@ def _hit(history: History, backward: Backward, node: Node, far: float) -> Iterat
         symptom=backward.site,
         related=(
             Related("saturated here", place, _MILDER),
-            Related("made that large here", site if what else None),
+            Related("made that large here", site if what else None, _SCALE),
         ),
         nodes=(node.key,),
         certainty=0.7,
+    )
+
+
+def _since(history: History, large: Value | None, site: RawSite | None) -> str:
+    """Return a sentence about who made an operand large, with a space before it."""
+    if large is None or large.summary is None:
+        return ""
+    name = history.name(large, "Its operand")
+    return (
+        f" {name} is that large since `{history.text(site)}` "
+        f"({history.line(site)}): up to {magnitude(large.summary):g}."
     )
 
 
