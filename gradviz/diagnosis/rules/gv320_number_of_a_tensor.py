@@ -97,13 +97,14 @@ def _is_asked(history: History, export: Call) -> bool:
 def _is_weight(history: History, export: Call, entry: Call) -> bool:
     """Return whether a measure of many elements became a factor of something."""
     value: Value | None = export.inputs[0]
+    before = export.index
     if of_op(entry.op) not in ("product", "division") or plain(entry.op) in _SUMS:
         return False
-    while value is not None and (call := history.producer(value, export.index)):
+    while value is not None and (call := history.producer(value, before)):
         learned = [each for each in call.inputs if each.requires_grad]
         if any(prod(each.shape) > prod(value.shape) for each in learned):
             return True
-        value = learned[0] if len(learned) == 1 else None
+        value, before = learned[0] if len(learned) == 1 else None, call.index
     return False
 
 

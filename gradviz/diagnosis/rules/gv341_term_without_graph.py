@@ -64,11 +64,14 @@ def check(history: History) -> Iterator[Hit]:
 
 def _terms(history: History, backward: Backward) -> Iterator[tuple[Value, Call]]:
     """Yield the single numbers without a graph that were added up to a root."""
-    waiting = [(root, backward.index) for root in backward.roots]
+    roots = [root for root in backward.roots if root.requires_grad]
+    waiting = [(root, backward.index) for root in roots]
+    met = set[tuple[int, int]]()  # a total may be taken twice in every turn of a loop
     for value, before in waiting:
         call = history.last_producer(value, before)
-        if call is None or value.shape or not value.requires_grad:
+        if call is None or value.shape or (value.tensor, call.index) in met:
             continue
+        met.add((value.tensor, call.index))
         added = plain(call.op) in _SUMS
         for operand in call.inputs if added or plain(call.op) in _SCALINGS else ():
             if operand.requires_grad:
