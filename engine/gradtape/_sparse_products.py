@@ -50,9 +50,10 @@ def _is_number(value: Any) -> bool:
 
 def _intersection(x: SparseArray, y: SparseArray) -> SparseArray:
     """Multiply two sparse arrays: what is left is where both have elements."""
-    for one, other in sorted(((y, x), (x, y)), key=lambda pair: len(pair[0].values)):
-        if not one.ndim:
-            return product(np.multiply, other, one.todense())
+    if not y.ndim:
+        return product(np.multiply, x, y.todense())
+    if not x.ndim:
+        return product(np.multiply, y, x.todense())
     count = x.sparse_dim
     places, others = x.shape[:count], y.shape[:count]
     if (x.ndim, count, places) != (y.ndim, y.sparse_dim, others):

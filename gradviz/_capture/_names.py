@@ -1,11 +1,25 @@
-"""Names for tensors: parameter paths of modules, and variables of the user's frames."""
+"""Names of tensors, from modules and the user's frames, and of the ops of nodes."""
 
 from __future__ import annotations
 
 import inspect
+import re
 import sys
+from functools import cache
 from types import FrameType
 from typing import Any
+
+_WORD = re.compile(r"(?<=[a-z])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
+
+
+@cache
+def op_name(node: str) -> str:
+    """Return the op that a node belongs to, as PyTorch spells it.
+
+    >>> op_name("LogSoftmaxBackward0"), op_name("Im2ColBackward0")
+    ('log_softmax', 'im2col')
+    """
+    return _WORD.sub("_", node.rpartition("Backward")[0] or node).lower()
 
 
 def names_in_frame(frame: FrameType | None, tensor_type: type) -> dict[int, str]:

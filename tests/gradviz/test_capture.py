@@ -27,6 +27,16 @@ def test_capture_of_a_finished_graph():
     assert snapshot.nodes[0].call == "x"
 
 
+def test_capture_calls_no_op_by_a_name_of_ours():
+    x = gt.ones(3, 1, requires_grad=True)
+    with gradviz.record() as recorder:
+        y = gt.cdist(x, x.detach()).double().squeeze(-1)
+        y.squeeze_(0)
+    calls = ["cdist", "to_copy", "squeeze"]
+    assert [node.call for node in gradviz.capture(y).nodes[1:4]] == calls
+    assert [node.call for node in recorder.snapshot().nodes[1:4]] == calls
+
+
 def test_capture_of_a_deep_graph_needs_no_recursion():
     x = gt.ones(1, requires_grad=True)
     y = x

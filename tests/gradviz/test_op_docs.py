@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from gradviz._capture.pytorch.facts import op_name
+from gradviz._capture._names import op_name
 
 torch = pytest.importorskip("torch")
 F = torch.nn.functional

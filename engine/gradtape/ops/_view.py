@@ -57,7 +57,7 @@ def view_op(
 
     def declare(kernel: Kernel) -> Callable[..., Tensor]:
         op(derivatives, method=False, function=False, view="", **facts)(kernel)
-        name = facts.get("name", kernel.__name__)
+        name = facts.get("key", facts.get("name", kernel.__name__))
         found = OPS[name]
 
         node_type, keeps_shape = found.node_type, bool(found.metas)

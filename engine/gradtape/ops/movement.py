@@ -197,7 +197,8 @@ def _unsqueeze_to(F: Any, grad: Any, shape: Sizes) -> Any:
 @view_op(
     at.squeezed,
     {"self": lambda F, grad, self_shape: _unsqueeze_to(F, grad, self_shape)},
-    name="_squeeze_all",
+    name="squeeze",
+    key="_squeeze_all",
     node="SqueezeBackward0",
     method=False,
     function=False,
@@ -210,6 +211,8 @@ def _squeeze_all(xp: Any, self: Array) -> Any:
 @view_op(
     at.squeezed_dim,
     {"self": lambda F, grad, self_shape, dim: _unsqueeze_to(F, grad, self_shape)},
+    name="squeeze",
+    key="_squeeze_dim",
     node="SqueezeBackward1",
     method=False,
     function=False,
@@ -223,6 +226,8 @@ def _squeeze_dim(xp: Any, self: Array, dim: int) -> Any:
 @view_op(
     at.squeezed_dims,
     {"self": lambda F, grad, self_shape, dim: _unsqueeze_to(F, grad, self_shape)},
+    name="squeeze",
+    key="_squeeze_dims",
     node="SqueezeBackward2",
     method=False,
     function=False,

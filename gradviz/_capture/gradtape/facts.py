@@ -24,7 +24,7 @@ from gradtape._views import CopySlices
 from gradtape.autograd._custom_node import CustomNode
 from gradviz import ir
 from gradviz._capture._hooks import Hook, hooks_in
-from gradviz._capture._names import locals_of
+from gradviz._capture._names import locals_of, op_name
 from gradviz._capture._own import is_host_file, is_own_file
 from gradviz._capture._raw import RawStorage, RawWrite
 from gradviz.program.values import RawSite
@@ -42,6 +42,19 @@ def tensors_in(values: Iterable[Any]) -> list[Tensor]:
         elif isinstance(value, list | tuple):
             found += [each for each in value if isinstance(each, Tensor)]
     return found
+
+
+@cache
+def shown_name(op: str) -> str:
+    """Return the name a reader knows an op by: PyTorch's, where ours is private.
+
+    >>> shown_name("mul_"), shown_name("_to_copy"), shown_name("_pool_gather")
+    ('mul_', 'to_copy', 'pool_gather')
+    """
+    if not op.startswith("_"):
+        return op
+    found = [each.node_name for each in OPS.values() if each.name == op]
+    return op_name(found[0]) if "Backward" in "".join(found) else op.lstrip("_")
 
 
 def look_at(storage: Storage, raw: RawStorage) -> None:

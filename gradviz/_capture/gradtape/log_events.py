@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from gradtape import _observe as events
 from gradtape._mode import mode
-from gradviz._capture.gradtape.facts import tensors_in
+from gradviz._capture.gradtape.facts import shown_name, tensors_in
 from gradviz._capture.gradtape.log_calls import here
 from gradviz.program.events import Backward, Call, HookRan
 from gradviz.program.values import NodeRun
@@ -88,7 +88,7 @@ class Listener:
             return
         call = Call(
             index=log.take_index(),
-            op=event.name,
+            op=shown_name(event.name),
             site=site,
             stack=log.stack(),
             thread=threading.get_ident(),

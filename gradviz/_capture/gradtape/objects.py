@@ -39,6 +39,7 @@ from gradviz._capture.gradtape.facts import (
     look_at,
     name_of,
     saved_slots,
+    shown_name,
     storage_ids,
 )
 
@@ -116,7 +117,7 @@ class EngineReader:
     def _op_node(self, node: Node, outputs: Sequence[RawTensor]) -> RawNode:
         inner = node.inner if isinstance(node, CopySlices) else node
         op: Op | None = getattr(type(inner), "op", None)
-        raw = RawNode(type(node).__name__, kind_of(node, op), inner.op_name)
+        raw = RawNode(type(node).__name__, kind_of(node, op), shown_name(inner.op_name))
         raw.site, raw.sequence = node.raw_site, node.seq
         raw.scope = None if node.scope is None else self.scope(node.scope)
         if op is not None:

@@ -34,6 +34,7 @@ from gradviz._capture.gradtape.facts import (
     hooks_of,
     names_of_locals,
     outer_frames,
+    shown_name,
     tensors_in,
 )
 from gradviz._capture.gradtape.objects import PRODUCER, EngineReader
@@ -187,13 +188,13 @@ class Recorder:
         elif self.kept.shorten():
             self._reader.end_step(self.kept.most + 1)  # forget what is gone
         tensor = outputs[0] if outputs else None
-        self._add("op", node=raw_node, tensor=tensor, text=event.name)
+        self._add("op", node=raw_node, tensor=tensor, text=shown_name(event.name))
 
     def _read_op(
         self, event: events.OpCalled, outputs: tuple[RawTensor, ...]
     ) -> RawNode:
         raw = self._read(self._outer(event), outputs)
-        raw.call = event.name
+        raw.call = shown_name(event.name)
         inputs = tensors_in(event.inputs)
         raw.inputs = tuple([self._reader.tensor(each) for each in inputs])
         if outputs:

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import inspect
-import re
 import textwrap
-from functools import cache
 from numbers import Number
 from types import CodeType
 from typing import Any
@@ -14,17 +12,6 @@ from gradviz.program.events import Call
 from gradviz.program.values import CustomFunction, Opaque, Value
 
 _LONGEST_ARGUMENT = 80
-_WORD = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
-
-
-@cache
-def op_name(node: str) -> str:
-    """Return the op that a node belongs to, as PyTorch spells it.
-
-    >>> op_name("LogSoftmaxBackward0"), op_name("MulBackward0"), op_name("CopySlices")
-    ('log_softmax', 'mul', 'copy_slices')
-    """
-    return _WORD.sub("_", node.partition("Backward")[0]).lower()
 
 
 def arguments_of(call: Call) -> tuple[str, ...]:

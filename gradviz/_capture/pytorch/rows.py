@@ -8,8 +8,8 @@ from functools import cache
 from typing import Any
 
 from gradviz import ir
+from gradviz._capture._names import op_name
 from gradviz._capture._quick import quick
-from gradviz._capture.pytorch.facts import op_name
 from gradviz._capture.pytorch.node_classes import NodeClass
 from gradviz._capture.pytorch.seen import Kept, Look, Result
 from gradviz._capture.pytorch.slots import NO_SEQUENCE

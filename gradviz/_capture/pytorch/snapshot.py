@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from gradviz import ir
 from gradviz._capture._hooks import Hook
+from gradviz._capture._names import op_name
 from gradviz._capture._raw import (
     RawNode,
     RawSaved,
@@ -16,7 +17,7 @@ from gradviz._capture._raw import (
     Recording,
 )
 from gradviz._capture._scope_names import path_below
-from gradviz._capture.pytorch.facts import arguments_of, backward_source, op_name
+from gradviz._capture.pytorch.facts import arguments_of, backward_source
 from gradviz._capture.pytorch.timeline import timeline
 from gradviz._capture.pytorch.views import Layout, contiguous, numbers, view_layouts
 from gradviz._capture.pytorch.written import COPY_SLICES, add_writes

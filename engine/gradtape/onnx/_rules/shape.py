@@ -30,7 +30,7 @@ def unsqueeze(graph: Graph, call: Call, x: Value, dim: int) -> str:
     return graph.node("Unsqueeze", x, graph.ints([axis_of(dim, x.ndim + 1)]))
 
 
-@rule("_squeeze_all", "_squeeze_dim", "_squeeze_dims")
+@rule("squeeze")
 def squeeze(graph: Graph, call: Call, x: Value, dim: Any = None) -> str:
     """Drop dimensions of length 1."""
     dims = range(x.ndim) if dim is None else dim if isinstance(dim, tuple) else (dim,)
