@@ -73,7 +73,7 @@ class UntypedStorage:
     def data_ptr(self) -> int:
         """Return the address of the first byte; 0 where there is none."""
         there = self.nbytes() and self.device.type != "meta"
-        return self._storage.pointer if there else 0
+        return backend_of(self._storage.owner).pointer(self._bytes()) if there else 0
 
     @property
     def _cdata(self) -> int:

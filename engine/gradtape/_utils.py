@@ -18,6 +18,7 @@ from .ops.rebuild import _rebuild_sparse_tensor as _rebuild_sparse_tensor
 from .ops.rebuild import _rebuild_tensor as _rebuild_tensor
 from .ops.rebuild import _rebuild_tensor_v2 as _rebuild_tensor_v2
 from .ops.rebuild import _rebuild_tensor_v3 as _rebuild_tensor_v3
+from .ops.rebuild import _rebuild_wrapper_subclass as _rebuild_wrapper_subclass
 
 
 def element_size(dtype: _DType) -> int:

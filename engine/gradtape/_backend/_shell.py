@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any, NoReturn
 
 import numpy as np
@@ -9,19 +10,24 @@ from numpy.lib.mixins import NDArrayOperatorsMixin
 from numpy.lib.stride_tricks import as_strided
 
 _ELSEWHERE = (
-    "this function reads or writes memory, and a tensor of a class made by "
-    "_make_wrapper_subclass has none; use functions that its __torch_dispatch__ sees"
+    "Attempted to access the data pointer on an invalid python storage: this function "
+    "reads or writes memory, and a tensor of a class made by _make_wrapper_subclass "
+    "has none; use functions that its __torch_dispatch__ sees"
 )
 
 
 class Shell(NDArrayOperatorsMixin):
-    """An array of which only the layout is there: use raises, never guesses."""
+    """An array of which only the layout is there: use raises, never guesses.
 
-    __slots__ = ("__weakref__", "_host", "device")
+    What the tensor's class says itself of the layout is ``asked`` for every time.
+    """
+
+    __slots__ = ("__weakref__", "_host", "asked", "where")
 
     def __init__(self, shape: Any, strides: Any, dtype: Any, device: Any) -> None:
         self._host = as_strided(np.empty(1, dtype), shape, strides)
-        self.device = device
+        self.where = device
+        self.asked: dict[str, Callable[[], Any]] = {}
 
     def refuse(self, *_: Any, **__: Any) -> NoReturn:
         raise NotImplementedError(_ELSEWHERE)
@@ -29,7 +35,14 @@ class Shell(NDArrayOperatorsMixin):
     __getitem__ = __setitem__ = __bool__ = __iter__ = refuse
     __array__ = __array_ufunc__ = __array_function__ = refuse
 
+    @property
+    def device(self) -> Any:
+        asked = self.asked.get("device")
+        return self.where if asked is None else asked()
+
     def __getattr__(self, name: str) -> Any:
+        if name in self.asked:
+            return self.asked[name]()
         found = getattr(self._host, name)
         return self.refuse if callable(found) else found
 

@@ -17,11 +17,10 @@ from .. import _random_fill as fill
 from .._backend import backend_of
 from .._generator import Generator
 from .._inplace import note_write
+from .._mode import no_grad
 from .._random_sample import randperm
 from .._site import user_stacklevel
-from .._tensor import Tensor
-from ..ops._in_range import in_range
-from ..ops._operand import number
+from .._tensor import Tensor, wrap
 from ._truncated import normal_cdf, redraw_normal, reject_uniform
 
 _LINEAR = {
@@ -66,7 +65,8 @@ def uniform_(
     tensor: Tensor, a: float = 0.0, b: float = 1.0, generator: Generator | None = None
 ) -> Tensor:
     """Fill with uniform numbers in [a, b)."""
-    return _fill(tensor, "uniform_", lambda out: fill.uniform_(out, a, b, generator))
+    with no_grad():
+        return tensor.uniform_(a, b, generator=generator)  # type: ignore[attr-defined]
 
 
 def normal_(
@@ -76,14 +76,14 @@ def normal_(
     generator: Generator | None = None,
 ) -> Tensor:
     """Fill with normal numbers."""
-    return _fill(tensor, "normal_", lambda out: fill.normal_(out, mean, std, generator))
+    with no_grad():
+        return tensor.normal_(mean, std, generator=generator)  # type: ignore[attr-defined]
 
 
 def constant_(tensor: Tensor, val: float) -> Tensor:
     """Fill with one value."""
-    tensor._data[...] = in_range(number(val), tensor.dtype)
-    note_write(tensor, "fill_")
-    return tensor
+    with no_grad():
+        return tensor.fill_(val)  # type: ignore[attr-defined]
 
 
 def ones_(tensor: Tensor) -> Tensor:
@@ -93,9 +93,8 @@ def ones_(tensor: Tensor) -> Tensor:
 
 def zeros_(tensor: Tensor) -> Tensor:
     """Fill with zeros."""
-    tensor._data[...] = 0
-    note_write(tensor, "zero_")
-    return tensor
+    with no_grad():
+        return tensor.zero_()  # type: ignore[attr-defined]
 
 
 def eye_(tensor: Tensor) -> Tensor:
@@ -261,6 +260,11 @@ def sparse_(
 def _fill(tensor: Tensor, name: str, draw: Callable[[Any], Any]) -> Tensor:
     """Let ``draw`` fill the tensor's memory; device memory goes through the host."""
     backend = backend_of(tensor._data)
+    if backend.name == "shell":
+        values = np.empty(tensor.shape, tensor._data.dtype)
+        draw(values)
+        with no_grad():
+            return tensor.copy_(wrap(values))  # type: ignore[attr-defined]
     if backend.name == "numpy":
         draw(tensor._data)
     elif backend.name != "meta":  # which has nothing to fill
@@ -272,10 +276,7 @@ def _fill(tensor: Tensor, name: str, draw: Callable[[Any], Any]) -> Tensor:
 
 
 def _store(tensor: Tensor, values: Any, name: str) -> Tensor:
-    backend = backend_of(tensor._data)
-    tensor._data[...] = backend.xp.asarray(values)
-    note_write(tensor, name)
-    return tensor
+    return _fill(tensor, name, lambda out: np.copyto(out, values, "unsafe"))
 
 
 # ---- names from before the underscore ----

@@ -134,6 +134,7 @@ from . import (
     values,
     weight_norm,
     window_functions,
+    wrappers,
     write,
     writing,
 )

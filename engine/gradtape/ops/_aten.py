@@ -76,9 +76,7 @@ _OTHER_NAMES: Final = {
     "log_softmax": "_log_softmax",
     "nll_loss": "nll_loss_forward",
     **{f"{name}_number": name for name in _ARITHMETIC},
-    **{f"_squeeze_{which}": "squeeze" for which in ("all", "dim", "dims")},
 }
-_ALSO: Final = frozenset(("detach", "sym_size", "sym_stride"))
 
 
 class OpOverload:
@@ -146,7 +144,7 @@ class _Namespace:
     def __getattr__(self, name: str) -> OpOverloadPacket:
         known = name in FUNCTIONS or hasattr(Tensor, name) or name in _op_names()
         known = known or name in ONLY_ATEN
-        if name.startswith("__") or not (known or name in _ALSO):
+        if name.startswith("__") or not known:
             raise AttributeError(
                 f"'_OpNamespace' 'aten' object has no attribute '{name}'"
             )

@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from .._backend import backend_of
+from .._backend import Shell, backend_of
 from .._define import method
 from .._dtypes import DTYPE_OF, uint16, uint32, uint64
 from .._dtypes import dtype as DType
@@ -29,10 +29,11 @@ from .._typed_storage import TypedStorage, typed
 from .._untyped_storage import UntypedStorage, face_of
 from .create import empty_strided
 from .formats import layout as Layout
-from .formats import sparse_coo
+from .formats import sparse_coo, strided
 from .sparse import is_sparse
 from .sparse_create import check_parts, check_range
 from .subclasses import retyped, set_state, state_of
+from .wrappers import _make_wrapper_subclass
 
 __all__ = [
     "_rebuild_device_tensor_from_cpu_tensor",
@@ -45,6 +46,7 @@ __all__ = [
     "_rebuild_tensor",
     "_rebuild_tensor_v2",
     "_rebuild_tensor_v3",
+    "_rebuild_wrapper_subclass",
 ]
 
 _WITHOUT_STORAGE_CLASS = (uint16, uint32, uint64)
@@ -75,6 +77,10 @@ def _parts(self: Tensor) -> tuple[Callable[..., Tensor], tuple[Any, ...]]:
     if self.is_meta:
         own = (self.dtype, tuple(self.shape), self.stride(), self.requires_grad)
         return _rebuild_meta_tensor_no_storage, own
+    if type(self._data) is Shell:
+        place = tuple(self.shape), self.stride(), self.storage_offset()
+        kind = strided, self.device, self.requires_grad
+        return _rebuild_wrapper_subclass, (type(self), self.dtype, *place, *kind)
     at, memory = geometry_of(self), face_of(self._storage)
     hooks: OrderedDict[int, Any] = OrderedDict()  # none: they are seldom picklable
     # A tuple of its own: one that several tensors share would be written once.
@@ -261,6 +267,30 @@ def _rebuild_meta_tensor_no_storage(
     at = _checked(0, size, stride)
     found = empty_strided(at.size, at.stride, dtype=dtype, device="meta")
     return found.requires_grad_(bool(requires_grad))
+
+
+def _rebuild_wrapper_subclass(
+    cls: Any,
+    dtype: Any,
+    size: Any,
+    stride: Any,
+    offset: Any,
+    layout: Any,
+    device: Any,
+    requires_grad: Any,
+) -> Tensor:
+    if not isinstance(dtype, DType):
+        raise RuntimeError(f"{dtype!r} is no dtype")
+    at = _checked(offset, size, stride)
+    options = {"dtype": dtype, "layout": layout, "device": device}
+    return _make_wrapper_subclass(
+        cls,
+        at.size,
+        strides=at.stride,
+        storage_offset=at.offset,
+        requires_grad=bool(requires_grad),
+        **options,
+    )
 
 
 def _rebuild_parameter(data: Any, requires_grad: Any, backward_hooks: Any) -> Any:

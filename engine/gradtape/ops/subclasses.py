@@ -4,18 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from .._backend import Shell
 from .._define import method
-from .._device import default_device
-from .._device import device as Device
-from .._dtypes import get_default_dtype
-from .._errors import NEW_LEAF_DTYPE
 from .._override import DisableTorchFunctionSubclass
-from .._tensor import Tensor, view_info, wrap
-from .._tensor_parts import dispatching
+from .._tensor import Tensor
 from .._type_name import type_name
-from ._geometry import contiguous_strides
-from .formats import strided
 from .order import _alias
 
 
@@ -54,59 +46,6 @@ def _make_subclass(cls: type, data: Tensor, require_grad: bool = False) -> Any:
 
 
 Tensor._make_subclass = staticmethod(_make_subclass)  # type: ignore[attr-defined]
-
-
-def _make_wrapper_subclass(
-    cls: type,
-    size: Any,
-    strides: Any = None,
-    storage_offset: int | None = None,
-    memory_format: Any = None,
-    dtype: Any = None,
-    layout: Any = strided,
-    device: Any = None,
-    pin_memory: bool = False,
-    requires_grad: bool = False,
-) -> Any:
-    """Return a tensor of a class that keeps the values elsewhere.
-
-    It has a shape, strides, a dtype and a device, but no memory: what its ops give,
-    ``__torch_dispatch__`` says.
-
-    >>> import gradtape as torch
-    >>> class Doubled(torch.Tensor):
-    ...     def __new__(cls, half):
-    ...         whole = torch.Tensor._make_wrapper_subclass(cls, half.shape)
-    ...         whole.half = half
-    ...         return whole
-    ...     @classmethod
-    ...     def __torch_dispatch__(cls, func, types, args=(), kwargs=None):
-    ...         args = [a.half * 2 if isinstance(a, cls) else a for a in args]
-    ...         return func(*args, **(kwargs or {}))
-    >>> Doubled(torch.ones(2)) + 1
-    tensor([3., 3.])
-    """
-    if not isinstance(cls, type):
-        raise TypeError(f"cls must be a type (got {type_name(cls)})")
-    if cls not in dispatching:
-        raise TypeError(f"{cls.__name__} must define __torch_dispatch__")
-    kind = (get_default_dtype() if dtype is None else dtype).numpy
-    steps = contiguous_strides(tuple(size)) if strides is None else strides
-    where = default_device() if device is None else Device(device)
-    shell = Shell(
-        tuple(size), tuple(step * kind.itemsize for step in steps), kind, where
-    )
-    found = retyped(wrap(shell), cls)
-    if storage_offset:
-        found._view = view_info(None, storage_offset, "", 0)
-    if requires_grad:
-        if kind.kind not in "fcV":
-            raise RuntimeError(NEW_LEAF_DTYPE)
-        found.requires_grad = True
-    return found
-
-
-Tensor._make_wrapper_subclass = staticmethod(_make_wrapper_subclass)  # type: ignore[attr-defined]
 
 
 def retyped(tensor: Tensor, cls: type) -> Any:

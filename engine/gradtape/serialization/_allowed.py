@@ -100,6 +100,7 @@ _REBUILD = (
     "_rebuild_tensor",
     "_rebuild_tensor_v2",
     "_rebuild_tensor_v3",
+    "_rebuild_wrapper_subclass",
 )
 
 
