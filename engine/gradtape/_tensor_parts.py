@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from . import _errors
 from ._dtypes import CPP_TYPE, dtype
 from ._node import AccumulateGrad
+from ._shared_names import share_names
 from ._silence import disabled, undispatched
 from ._tensor_memory import TensorMemory
 
@@ -34,15 +35,16 @@ def opinionated(kind: type) -> None:
 
 def enroll(cls: type[Tensor], base: type[Tensor]) -> None:
     """Note what a new class of tensors has a say in."""
+    ours = cls.__module__.partition(".")[0] == "gradtape"
+    if not ours:
+        share_names(cls, base)
     owner = next(c for c in cls.__mro__ if "__torch_function__" in c.__dict__)
     if cls.__torch_dispatch__ is not undispatched:
         dispatching.add(cls)
         opinionated(cls)
         if owner is base:
             cls.__torch_function__ = staticmethod(disabled)  # type: ignore[attr-defined]
-    elif cls.__module__.partition(".")[0] == "gradtape" or (
-        owner is not base and owner in plain_types
-    ):
+    elif ours or (owner is not base and owner in plain_types):
         plain_types.add(cls)
     elif owner is not base:
         opinionated(cls)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from typing import Any
 
 import pytest
@@ -59,5 +60,26 @@ def test_the_class_asked_for_is_the_class_made(kind: Any, make: Any) -> None:
         found = make(t, subclass, t.ones(2).as_subclass(subclass))
         parameter = isinstance(found, t.nn.Parameter)
         return type(found).__name__, parameter, found.requires_grad, found.tolist()
+
+    assert_same(program)
+
+
+def test_a_class_keeps_what_it_likes_under_names_of_ours() -> None:
+    def program(t: Any) -> Any:
+        class Labelled(t.Tensor):
+            @property
+            def labels(self) -> Any:
+                return self._view, self._memory
+
+            def label(self, data: Any) -> Any:
+                self._data, self._view, self._memory = data, "view", [data]
+                return self
+
+        x = Labelled(t.ones(2)).label("data")
+        y = x * 2
+        twin = copy.copy(x)
+        del x._data
+        found = hasattr(x, "_data"), hasattr(y, "_view"), y.tolist(), x[0].item()
+        return found, x.labels, twin._data, twin.labels
 
     assert_same(program)
