@@ -157,3 +157,28 @@ def test_their_memory_is_refused() -> None:
         return said
 
     assert_same(program)
+
+
+@pytest.mark.parametrize("swap", [True, False])
+def test_a_parametrization_may_change_the_class_of_a_weight(swap: bool) -> None:
+    def program(t: Any) -> Any:
+        cls = type(kept(t, {}))
+
+        class Wrapping(t.nn.Module):
+            def forward(self, x: Any) -> Any:
+                return x
+
+            def right_inverse(self, x: Any) -> Any:
+                return cls(x)
+
+        layer = t.nn.Linear(3, 2)
+        weight = layer.weight
+        t.__future__.set_swap_module_params_on_conversion(swap)
+        try:
+            t.nn.utils.parametrize.register_parametrization(layer, "weight", Wrapping())
+        finally:
+            t.__future__.set_swap_module_params_on_conversion(False)
+        found = layer.parametrizations.weight.original
+        return type(found).__name__, found is weight, isinstance(found, t.nn.Parameter)
+
+    assert_same(program)

@@ -5,8 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from ... import __future__ as switches
 from ..._mode import no_grad
+from ..._swap import swap_tensors
 from ..._tensor import Tensor
+from ...utils._python_dispatch import is_traceable_wrapper_subclass
 from ..modules._container import ModuleList
 from ..modules._module import Module
 from ..parameter import Parameter
@@ -22,6 +25,21 @@ def keep(module: Module, name: str, tensor: Any) -> None:
         module.register_parameter(name, tensor)
     else:
         module.register_buffer(name, tensor)
+
+
+def put(original: Any, value: Any) -> None:
+    """Give an original another value; what refers to it sees that.
+
+    Where parameters are swapped, or the class keeps its values in other tensors, it
+    takes over the class as well.
+    """
+    swaps = switches.get_swap_module_params_on_conversion()
+    if not swaps and not is_traceable_wrapper_subclass(original):
+        original.set_(value)
+        return
+    if isinstance(original, Parameter) and not isinstance(value, Parameter):
+        value = Parameter(value, original.requires_grad)
+    swap_tensors(original, value)
 
 
 class ParametrizationList(ModuleList):
@@ -68,7 +86,7 @@ class ParametrizationList(ModuleList):
             )
         with no_grad():
             if new is not original:
-                original.set_(new)
+                put(original, new)
         keep(self, "original", original)
 
     def _keep_several(self, original: Any, new: Sequence[Any]) -> None:
@@ -111,7 +129,7 @@ class ParametrizationList(ModuleList):
                 f"The tensor returned by `right_inverse` has dtype {value.dtype} while "
                 f"`original` has dtype {self.original.dtype}"
             )
-        self.original.set_(value)
+        put(self.original, value)
 
     def _set_several(self, value: Any) -> None:
         if not isinstance(value, Sequence):
@@ -136,7 +154,7 @@ class ParametrizationList(ModuleList):
                     f"Tensor {i} returned by `right_inverse` has dtype {part.dtype} "
                     f"while `original{i}` has dtype {original.dtype}"
                 )
-            original.set_(part)
+            put(original, part)
 
     def forward(self) -> Tensor:
         """Return the parametrized tensor."""

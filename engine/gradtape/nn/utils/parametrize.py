@@ -13,7 +13,7 @@ from ..modules._container import ModuleDict
 from ..modules._module import Module
 from ..parameter import Parameter
 from ._parametrization_list import ParametrizationList as ParametrizationList
-from ._parametrization_list import keep
+from ._parametrization_list import keep, put
 
 __all__ = [
     "ParametrizationList",
@@ -213,7 +213,7 @@ def remove_parametrizations(
         original = chain.original
         if leave_parametrized:
             with no_grad():
-                original.set_(getattr(module, tensor_name))
+                put(original, getattr(module, tensor_name))
     elif leave_parametrized:
         value = getattr(module, tensor_name)
         original = Parameter(value) if value.requires_grad else value
