@@ -112,21 +112,22 @@ def ask(
     kwargs: dict[str, Any],
     run: Callable[[Any, Any], Any],
     view: bool = False,
+    name: str = "",
 ) -> Any:
     """Let the innermost mode and then the classes answer for ``func``.
 
-    Called by one of them, ``func`` is ``run(args, kwargs)``. Raises TypeError where
-    all of them answer NotImplemented.
+    Called by one of them, ``func`` is ``run(args, kwargs)``; the mode is left out of
+    what it runs itself. Raises TypeError where all of them answer NotImplemented.
     """
     now, types = mode.now, tuple(kinds)
     before = now.grad, now.casting, now.forward, now.asking
     modes = now.dispatch
     now.asking = Asking(func, run, now.grad, view)
     now.grad, now.casting, now.forward = False, None, False
-    now.dispatch = modes[:-1]
-    now.settle()
     try:
         for who in (*modes[-1:], *types):
+            now.dispatch = modes if isinstance(who, type) else modes[:-1]
+            now.settle()
             method = who.__torch_dispatch__
             if modes and getattr(method, "__self__", None) is type(who):
                 raise RuntimeError(CLASS_METHOD)
@@ -139,7 +140,7 @@ def ask(
         now.settle()
     handlers = [f"  - mode object {each}\n" for each in modes[-1:]]
     handlers += [f"  - tensor subclass {kind}\n" for kind in types]
-    name = f"{func.__module__}.{func.__name__}"
+    name = name or f"{func.__module__}.{func.__name__}"
     raise NoAnswerError(NO_ANSWER.format(name=name, handlers="".join(handlers)))
 
 

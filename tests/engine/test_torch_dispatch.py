@@ -348,3 +348,25 @@ def test_a_mode_sees_the_step_of_an_optimizer():
         return [entry[:2] for entry in log.seen if "add_" in entry[0]], weight
 
     assert_same(program)
+
+
+def test_a_mode_that_passes_sees_what_the_class_runs():
+    def program(torch: Any) -> Any:
+        seen: list[str] = []
+        wrapper = wrapper_of(torch)
+
+        class Polite(torch.utils._python_dispatch.TorchDispatchMode):
+            def __torch_dispatch__(
+                self, func: Any, types: Any, args: Any = (), kwargs: Any = None
+            ) -> Any:
+                seen.append(f"{func} {[kind.__name__ for kind in types]}")
+                if wrapper in types:
+                    return NotImplemented
+                return func(*args, **(kwargs or {}))
+
+        x = wrapper(torch.ones(2))
+        with Polite():
+            y = x.abs()
+        return seen, y.inner
+
+    assert_same(program)
