@@ -64,6 +64,21 @@ def test_the_class_asked_for_is_the_class_made(kind: Any, make: Any) -> None:
     assert_same(program)
 
 
+@pytest.mark.parametrize("own", [False, True])
+def test_a_copy_is_made_of_what_new_empty_gives(own: bool) -> None:
+    def program(t: Any) -> Any:
+        class Own(t.Tensor):
+            def new_empty(self, shape: Any) -> Any:
+                return type(self)(t.empty(shape))
+
+        x = (Own if own else silent(t))(t.ones(2))
+        x.note = ["kept"]
+        twin = copy.deepcopy(x)
+        return type(twin).__name__, twin.tolist(), twin.note, twin.note is x.note
+
+    assert_same(program)
+
+
 def test_a_class_keeps_what_it_likes_under_names_of_ours() -> None:
     def program(t: Any) -> Any:
         class Labelled(t.Tensor):

@@ -56,19 +56,19 @@ FACTS: list[Callable[[Any], Any]] = [
     lambda x: len(x),
     lambda x: x.device,
     lambda x: x.is_cpu,
+    lambda x: str(x.layout),
     lambda x: x.data_ptr(),
     lambda x: (x + 1).inner,
 ]
-SAID = {
+SIZES = {
     "aten.sym_size.default": [5, 7],
     "aten.sym_numel.default": 35,
     "aten.sym_stride.default": (7, 1),
     "aten.is_contiguous.default": False,
-    "prim.device.default": "meta",
 }
 
 
-@pytest.mark.parametrize("says", [{}, SAID, dict.fromkeys(SAID)])
+@pytest.mark.parametrize("says", [{}, SIZES, dict.fromkeys(SIZES)])
 @pytest.mark.parametrize(
     "options",
     [
@@ -77,15 +77,14 @@ SAID = {
         {"dispatch_sizes_strides_policy": "sizes"},
         {"dispatch_sizes_strides_policy": "all"},
         {"dispatch_device": True},
+        {"dispatch_layout": True},
     ],
 )
-def test_a_class_says_its_own_sizes_strides_and_device(options: Any, says: Any) -> None:
+def test_a_class_says_its_own_layout(options: Any, says: dict[str, Any]) -> None:
     def program(t: Any) -> Any:
-        device = "prim.device.default"
-        said = {**says, device: t.device("meta")} if says.get(device) else says
-        if device in says and not says[device] and options.get("dispatch_device"):
-            said = {}  # a device has no default
-        x = kept(t, said, **options)
+        place = {"device": t.device("meta"), "layout": t.sparse_coo}
+        own = {f"prim.{name}.default": value for name, value in place.items()}
+        x = kept(t, {**says, **own} if says else {}, **options)
         return [fact(x) for fact in FACTS]
 
     assert_same(program)

@@ -19,26 +19,25 @@ _ELSEWHERE = (
 class Shell(NDArrayOperatorsMixin):
     """An array of which only the layout is there: use raises, never guesses.
 
-    What the tensor's class says itself of the layout is ``asked`` for every time.
+    What no host array knows, and what the tensor's class says itself, is ``asked`` for.
     """
 
-    __slots__ = ("__weakref__", "_host", "asked", "where")
+    __slots__ = ("__weakref__", "_host", "asked")
 
-    def __init__(self, shape: Any, strides: Any, dtype: Any, device: Any) -> None:
+    def __init__(
+        self, shape: Any, strides: Any, dtype: Any, device: Any, layout: Any = None
+    ) -> None:
         self._host = as_strided(np.empty(1, dtype), shape, strides)
-        self.where = device
-        self.asked: dict[str, Callable[[], Any]] = {}
+        self.asked: dict[str, Callable[[], Any]] = {
+            "device": lambda: device,
+            "layout": lambda: layout,
+        }
 
     def refuse(self, *_: Any, **__: Any) -> NoReturn:
         raise NotImplementedError(_ELSEWHERE)
 
     __getitem__ = __setitem__ = __bool__ = __iter__ = refuse
     __array__ = __array_ufunc__ = __array_function__ = refuse
-
-    @property
-    def device(self) -> Any:
-        asked = self.asked.get("device")
-        return self.where if asked is None else asked()
 
     def __getattr__(self, name: str) -> Any:
         if name in self.asked:
@@ -68,7 +67,7 @@ class ShellBackend:
         offset: int,
     ) -> Any:
         steps = tuple(step * flat.itemsize for step in strides)
-        return Shell(shape, steps, flat.dtype, flat.device)
+        return Shell(shape, steps, flat.dtype, flat.device, flat.layout)
 
     def to_host(self, array: Any) -> Any:
         return array.refuse()

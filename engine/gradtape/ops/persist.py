@@ -8,20 +8,29 @@ from typing import Any
 from .._backend import Shell
 from .._define import method
 from .._mode import mode, no_grad
+from .._override import DisableTorchFunctionSubclass
 from .._storage import Storage, borrowed, inference_storage, new_storage
 from .._strided import geometry_of
-from .._tensor import Tensor, wrap
+from .._tensor import Tensor, plain_types, wrap
 from .._untyped_storage import face_of
 from .memory import place
 from .sparse import is_sparse
 from .subclasses import own_slots
 
+_ANOTHER_KIND = (
+    "of the same subclass. You should either properly implement {0}() for your "
+    "subclass or override __deepcopy__() if it is intended behavior for {0}() to "
+    "return an instance of a different type."
+)
 _OTHER_CLONE = (
     "The default implementation of __deepcopy__() for wrapper subclasses only works "
     "for subclass types that properly implement clone() and for which cloning returns "
-    "another instance of the same subclass. You should either properly implement "
-    "clone() for your subclass or override __deepcopy__() if it is intended behavior "
-    "for clone() to return an instance of a different type."
+    "another instance " + _ANOTHER_KIND.format("clone")
+)
+_OTHER_NEW = (
+    "The default implementation of __deepcopy__() for non-wrapper subclasses only "
+    "works for subclass types that implement new_empty() and for which that function "
+    "returns another instance " + _ANOTHER_KIND.format("new_empty")
 )
 
 
@@ -40,6 +49,10 @@ def _deepcopy(self: Tensor, memo: dict[int, Any]) -> Tensor:
         return _carried_over(self, wrap(self._data.copy()), memo)
     if type(self._data) is Shell:
         return _carried_over(self, _cloned(self), memo)
+    if type(self) not in plain_types:
+        with DisableTorchFunctionSubclass():
+            if type(self.new_empty(())) is not type(self):  # type: ignore[attr-defined]
+                raise RuntimeError(_OTHER_NEW)
     shared = face_of(self._storage).__deepcopy__(memo)._storage
     if mode.now.inference:
         twin = _like(self, inference_storage(shared.owner))

@@ -282,14 +282,15 @@ def _rebuild_wrapper_subclass(
     if not isinstance(dtype, DType):
         raise RuntimeError(f"{dtype!r} is no dtype")
     at = _checked(offset, size, stride)
-    options = {"dtype": dtype, "layout": layout, "device": device}
     return _make_wrapper_subclass(
         cls,
         at.size,
         strides=at.stride,
         storage_offset=at.offset,
+        dtype=dtype,
+        layout=layout,
+        device=device,
         requires_grad=bool(requires_grad),
-        **options,
     )
 
 

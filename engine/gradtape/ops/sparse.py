@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from .. import _sparse_backend as _sparse_backend
+from .._backend import Shell
 from .._define import OPS, Array, method, op
 from .._mode import mode
 from .._operands import argument_error
@@ -305,5 +306,11 @@ def sparse_mask(self: Tensor, mask: Tensor) -> Tensor:
     )
 
 
+def _layout(self: Tensor) -> Any:
+    if type(self._data) is Shell:
+        return self._data.layout
+    return sparse_coo if is_sparse(self) else strided
+
+
 Tensor.is_sparse = property(is_sparse)
-Tensor.layout = property(lambda self: sparse_coo if is_sparse(self) else strided)
+Tensor.layout = property(_layout)

@@ -31,7 +31,9 @@ ONLY_ATEN.update(
     sym_stride=Tensor.stride,
 )
 _device = CustomPacket("prim", "device", lambda x: x.device)
-put(_device)
+_layout = CustomPacket("prim", "layout", lambda x: x.layout)
+for _packet in (_device, _layout):
+    put(_packet)
 
 _STRIDES: Final = {"strides": "sym_stride", "flags": "is_contiguous"}
 _SIZES: Final = {"shape": "sym_size", "ndim": "dim", "size": "sym_numel"}
@@ -52,13 +54,14 @@ def _make_wrapper_subclass(
     requires_grad: bool = False,
     dispatch_sizes_strides_policy: str | None = None,
     dispatch_device: bool = False,
+    dispatch_layout: bool = False,
 ) -> Any:
     """Return a tensor of a class that keeps the values elsewhere.
 
     It has a shape, strides, a dtype and a device, but no memory: what its ops give,
     ``__torch_dispatch__`` says. With the policy "strides" or "sizes" it says those too,
     asked for ``aten.sym_stride`` and ``aten.sym_size``; with ``dispatch_device`` its
-    device, asked for ``prim.device``.
+    device, asked for ``prim.device``; with ``dispatch_layout`` its layout.
 
     >>> import gradtape as torch
     >>> class Doubled(torch.Tensor):
@@ -80,9 +83,8 @@ def _make_wrapper_subclass(
     kind = (get_default_dtype() if dtype is None else dtype).numpy
     steps = contiguous_strides(tuple(size)) if strides is None else strides
     where = default_device() if device is None else Device(device)
-    shell = Shell(
-        tuple(size), tuple(step * kind.itemsize for step in steps), kind, where
-    )
+    steps = tuple(step * kind.itemsize for step in steps)
+    shell = Shell(tuple(size), steps, kind, where, layout)
     found = retyped(wrap(shell), cls)
     if storage_offset:
         found._view = view_info(None, storage_offset, "", 0)
@@ -93,7 +95,10 @@ def _make_wrapper_subclass(
     packets = _packets(dispatch_sizes_strides_policy)
     if dispatch_device:
         packets["device"] = _device
-    shell.asked = {fact: _asking(found, fact, packets[fact]) for fact in packets}
+    if dispatch_layout:
+        packets["layout"] = _layout
+    for fact, packet in packets.items():
+        shell.asked[fact] = _asking(found, fact, packet)
     return found
 
 
@@ -119,7 +124,8 @@ def _asking(tensor: Tensor, fact: str, packet: Any) -> Callable[[], Any]:
         silent = not mode.now.dispatches
         if silent or asking is None or asking._data is not shell:  # swapped since
             return plain
-        found = ask(packet.default, [type(asking)], (asking,), {}, run)
+        kinds, name = [type(asking)], f"torch.ops.{packet}"
+        found = ask(packet.default, kinds, (asking,), {}, run, name=name)
         return plain if found is None else _as_kept(fact, found, asking)
 
     return asked
