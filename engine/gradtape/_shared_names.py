@@ -57,12 +57,13 @@ def share_names(cls: type, base: Any) -> None:
     for value in vars(cls).values():
         function = getattr(value, "__func__", getattr(value, "fget", value))
         if hasattr(function, "__code__"):
-            mentioned |= _names_in(function.__code__)
+            mentioned |= names_in(function.__code__)
     for name in mentioned.intersection(base.__slots__).difference(_PYTORCHS):
         if not name.startswith("__"):
             setattr(cls, name, SharedName(base.__dict__[name]))
 
 
-def _names_in(code: CodeType) -> set[str]:
-    inner = [_names_in(each) for each in code.co_consts if isinstance(each, CodeType)]
+def names_in(code: CodeType) -> set[str]:
+    """Return the attributes and globals that code, and code in it, mentions."""
+    inner = [names_in(each) for each in code.co_consts if isinstance(each, CodeType)]
     return set(code.co_names).union(*inner)

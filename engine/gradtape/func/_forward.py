@@ -19,6 +19,7 @@ from ._arguments import (
     transforming,
     with_aux,
 )
+from ._captures import guarding
 
 _API = "jvp(f, primals, tangents)"
 
@@ -80,7 +81,9 @@ def jvp_of(
                 for primal, tangent in zip(flat_primals, flat_tangents, strict=True)
             ]
         )
-        output, aux = with_aux(_API, func(*replaced(args, argnums, duals)), has_aux)
+        with guarding(func, args):
+            found = func(*replaced(args, argnums, duals))
+        output, aux = with_aux(_API, found, has_aux)
         flat, output_spec = tree_flatten(output)
         check_outputs(flat, _API)
         pairs = [_unpacked(level, each, strict) for each in flat]

@@ -10,6 +10,7 @@ from .._mode import is_grad_enabled
 from .._tensor import Tensor
 from ..utils._pytree import tree_flatten, treespec_pprint
 from ._arguments import check_outputs, chosen, replaced, with_aux
+from ._captures import guarding
 from ._isolation import Reverse, gradients, recording, without_history
 from ._vmap import wraps
 
@@ -65,7 +66,8 @@ def _grad_and_value(
     level = Reverse()
     with recording(level):
         inputs = level.enter(chosen(args, argnums))
-        output = func(*replaced(args, argnums, inputs), **kwargs)
+        with guarding(func, (args, kwargs)):
+            output = func(*replaced(args, argnums, inputs), **kwargs)
         api = "grad_and_value(f)(*args)"
         output, aux = with_aux(api, output, has_aux)
         if not isinstance(output, Tensor):
@@ -110,7 +112,8 @@ def vjp_of(
     level = Reverse()
     with recording(level):
         inputs = level.enter(args if argnums is None else chosen(args, argnums))
-        output = func(*replaced(args, argnums, inputs))
+        with guarding(func, args):
+            output = func(*replaced(args, argnums, inputs))
         output, aux = with_aux("vjp(f, *primals)", output, has_aux)
         flat_output, output_spec = tree_flatten(output)
         check_outputs(flat_output, "vjp(f, *primals)")
