@@ -159,8 +159,11 @@ def test_other_values(way: str):
 class Picture(gradtape.Tensor):
     """A subclass with attributes."""
 
+    def new_empty(self, shape: Any) -> Any:
+        return type(self)(gradtape.empty(shape))
 
-class Slotted(gradtape.Tensor):
+
+class Slotted(Picture):
     """A subclass with a slot."""
 
     __slots__ = ("extra",)
