@@ -113,3 +113,26 @@ def test_what_a_function_is_given_or_makes_may_be_written() -> None:
         )
 
     assert_same(program)
+
+
+@pytest.mark.parametrize(
+    "layer",
+    [
+        lambda t: t.nn.InstanceNorm1d(3, track_running_stats=True),
+        lambda t: t.nn.utils.spectral_norm(t.nn.Conv1d(3, 2, 1)),
+        lambda t: t.nn.utils.parametrizations.spectral_norm(t.nn.Conv1d(3, 2, 1)),
+        lambda t: functools.partial(
+            lambda kept, x: x * t.sin(t.ones(4), out=kept), t.zeros(4)
+        ),
+    ],
+)
+def test_what_is_stored_as_out_may_be_captured(layer: Any) -> None:
+    def program(t: Any) -> Any:
+        t.manual_seed(0)
+        module = layer(t)
+        x = t.arange(12.0).reshape(1, 3, 4)
+        found = t.func.grad(lambda x: module(x).pow(3).sum())(x)
+        state = module.state_dict() if isinstance(module, t.nn.Module) else {}
+        return found.tolist(), {name: each.tolist() for name, each in state.items()}
+
+    assert_same(program, rtol=1e-4)

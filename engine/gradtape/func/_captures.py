@@ -20,6 +20,7 @@ from .._before_write import before_write
 from .._shared_names import names_in
 from .._site import internal_files
 from .._tensor import Tensor
+from .._views import check_inplace
 from ..nn import Module
 from ..utils._pytree import tree_leaves
 
@@ -30,7 +31,7 @@ _MUTATED = (
     "the mutated Tensor(s) as inputs."
 )
 _ARITHMETIC = ("add_", "div_", "mul_", "sub_")
-_WRITER = re.compile("[a-z].*[a-z]_")
+_WRITER = re.compile(r"[a-z]\w*(?<!_)_")
 _HOOKS_AND_SWITCHES = vars(Module()).keys() - {"_buffers", "_modules", "_parameters"}
 """What every module has, and no tensors in it."""
 
@@ -40,7 +41,10 @@ _MANY = 1000
 
 @contextmanager
 def guarding(func: Any, given: Any) -> Generator[None]:
-    """Refuse writes to what ``func`` has from outside and is not ``given``."""
+    """Refuse ops in place on what ``func`` has from outside and is not ``given``.
+
+    PyTorch overlooks ``out=``.
+    """
     captured, thread = list(_within_reach(func)), threading.get_ident()
 
     @functools.cache
@@ -48,6 +52,8 @@ def guarding(func: Any, given: Any) -> Generator[None]:
         return _memory_of(captured) - _memory_of(tree_leaves(given))
 
     def look(target: Tensor) -> None:
+        if sys._getframe(1).f_code is not check_inplace.__code__:
+            return
         if threading.get_ident() == thread and _memory_of([target]) & forbidden():
             raise RuntimeError(_MUTATED.format(_called()))
 

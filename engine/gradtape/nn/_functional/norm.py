@@ -122,7 +122,7 @@ def instance_norm(
     )[0]
     for running, each in ((running_mean, mean), (running_var, var)):
         if running is not None and each is not None and use_input_stats:
-            running.copy_(each.view(samples, channels).mean(0))
+            FUNCTIONS["mean"](each.view(samples, channels), 0, out=running)
     return found.view(shape)
 
 

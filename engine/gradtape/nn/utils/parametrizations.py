@@ -102,10 +102,8 @@ class _SpectralNorm(Module):
     @no_grad()
     def _power_method(self, matrix: Tensor, n_power_iterations: int) -> None:
         for _ in range(n_power_iterations):
-            u = nnf.normalize(matrix.mv(self._v), dim=0, eps=self.eps)
-            self._u.copy_(u)
-            v = nnf.normalize(matrix.mH.mv(self._u), dim=0, eps=self.eps)
-            self._v.copy_(v)
+            nnf.normalize(matrix.mv(self._v), dim=0, eps=self.eps, out=self._u)
+            nnf.normalize(matrix.mH.mv(self._u), dim=0, eps=self.eps, out=self._v)
 
     def forward(self, weight: Tensor) -> Tensor:
         if weight.dim() == 1:

@@ -60,8 +60,8 @@ class SpectralNorm:
         if do_power_iteration:
             with no_grad():
                 for _ in range(self.n_power_iterations):
-                    v.copy_(nnf.normalize(matrix.t().mv(u), dim=0, eps=self.eps))
-                    u.copy_(nnf.normalize(matrix.mv(v), dim=0, eps=self.eps))
+                    nnf.normalize(matrix.t().mv(u), dim=0, eps=self.eps, out=v)
+                    nnf.normalize(matrix.mv(v), dim=0, eps=self.eps, out=u)
                 # The next forward writes into the buffers; this graph keeps copies.
                 u, v = u.clone(), v.clone()
         return weight / FUNCTIONS["dot"](u, matrix.mv(v))
