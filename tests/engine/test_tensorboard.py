@@ -119,9 +119,16 @@ def hyperparameters(t: Any, writer: Any) -> None:
     )
 
 
+def charts(t: Any, writer: Any) -> None:
+    lines, band = ["Multiline", ["a", "b"]], ["Margin", ["a", "b", "c"]]
+    writer.add_custom_scalars({"one": {"x": lines, "y": band}, "two": {"z": lines}})
+    writer.add_custom_scalars_multilinechart(["a", "b"], title="both")
+    writer.add_custom_scalars_marginchart(["a", "b", "c"], "one")
+
+
 PROGRAMS = [
     *(scalars, several_scalars, histograms, images, texts, sounds, curves),
-    hyperparameters,
+    *(hyperparameters, charts),
 ]
 
 
@@ -178,9 +185,17 @@ def odd_domain(t: Any, writer: Any) -> None:
     writer.add_hparams({"a": 1}, {}, {"a": ["x"]})
 
 
+def odd_band(t: Any, writer: Any) -> None:
+    writer.add_custom_scalars({"one": {"x": ["Margin", ["a"]]}})
+
+
+def odd_band_alone(t: Any, writer: Any) -> None:
+    writer.add_custom_scalars_marginchart(["a"])
+
+
 REFUSED = [
     *(too_long, no_values, unlike_buckets, no_number, wrong_form, form_twice),
-    *(no_dictionary, odd_value, odd_domain),
+    *(no_dictionary, odd_value, odd_domain, odd_band, odd_band_alone),
 ]
 
 

@@ -57,3 +57,12 @@ def hparams_record(name: str) -> Any:
             if found is not None:
                 return found
     raise ImportError(f"no record {name} in {inside}")
+
+
+def layout_record(name: str) -> Any:
+    """Return a record of the plugin that draws several curves in one chart."""
+    if _PROTOS.startswith("tensorboard."):
+        inside = "tensorboard.plugins.custom_scalar"
+    else:
+        inside = _PROTOS
+    return getattr(import_module(f"{inside}.layout_pb2"), name)

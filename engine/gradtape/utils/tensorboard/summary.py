@@ -15,6 +15,7 @@ from ._files import (
     SummaryMetadata,
     TensorProto,
     TensorShapeProto,
+    layout_record,
 )
 
 
@@ -137,6 +138,38 @@ def _joined(counts: Any, limits: Any, together: int) -> tuple[Any, Any]:
         counts = np.pad(counts, (0, rest))
     counts = counts.reshape(-1, together).sum(-1)
     return counts, np.append(limits[:-1:together], limits[-1])
+
+
+def custom_scalars(layout: dict[str, dict[str, Any]]) -> Any:
+    """Return the record of charts by category: ``{category: {chart: [kind, tags]}}``.
+
+    The kind ``"Margin"`` draws a curve between two others and needs three tags; any
+    other draws every tag.
+    """
+    pages = [
+        layout_record("Category")(
+            title=title, chart=[_chart(name, *of) for name, of in charts.items()]
+        )
+        for title, charts in layout.items()
+    ]
+    content = layout_record("Layout")(category=pages).SerializeToString()
+    proto = TensorProto(
+        dtype="DT_STRING", string_val=[content], tensor_shape=TensorShapeProto()
+    )
+    tag = "custom_scalars__config__"
+    return _single(tag, tensor=proto, metadata=_plugin("custom_scalars"))
+
+
+def _chart(name: str, kind: str, tags: list[str]) -> Any:
+    chart = layout_record("Chart")
+    if kind != "Margin":
+        lines = layout_record("MultilineChartContent")(tag=tags)
+        return chart(title=name, multiline=lines)
+    if len(tags) != 3:
+        raise AssertionError("len(tags) != 3")
+    margin = layout_record("MarginChartContent")
+    series = margin.Series(value=tags[0], lower=tags[1], upper=tags[2])
+    return chart(title=name, margin=margin(series=[series]))
 
 
 def text(tag: str, text: str) -> Any:

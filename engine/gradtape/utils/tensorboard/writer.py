@@ -187,6 +187,24 @@ class SummaryWriter:
         data = np.stack([summary.make_np(row) for row in rows])
         self._add(curve_record(tag, data, num_thresholds), global_step, walltime)
 
+    def add_custom_scalars(self, layout: dict[str, dict[str, Any]]) -> None:
+        """Lay out charts: ``{category: {chart: ["Multiline" or "Margin", tags]}}``."""
+        self._add(summary.custom_scalars(layout), None, None)
+
+    def add_custom_scalars_multilinechart(
+        self, tags: list[str], category: str = "default", title: str = "untitled"
+    ) -> None:
+        """Lay out one chart of several curves."""
+        self.add_custom_scalars({category: {title: ["Multiline", tags]}})
+
+    def add_custom_scalars_marginchart(
+        self, tags: list[str], category: str = "default", title: str = "untitled"
+    ) -> None:
+        """Lay out one chart of a curve between two others: value, lower, upper."""
+        if len(tags) != 3:
+            raise AssertionError(f"Expected 3 tags, got {len(tags)}.")
+        self.add_custom_scalars({category: {title: ["Margin", tags]}})
+
     def add_hparams(
         self,
         hparam_dict: dict[str, Any],
