@@ -234,7 +234,10 @@ def test_trees_flatten_print_and_come_back(tree: Any):
         back = trees.tree_unflatten(leaves, spec)
         doubled = trees.tree_map(lambda x: x and x * 2, tree)
         spread = trees._broadcast_to_and_flatten(7, spec)
+        paths = [(trees.keystr(path), leaf) for path, leaf in _paths(trees, tree)]
+        mapped = trees.tree_map_with_path(lambda p, x, y: (str(p), x, y), tree, tree)
         return [
+            [paths, str(mapped), trees.tree_is_leaf(tree), trees.is_namedtuple(tree)],
             [leaves, str(spec), spec.num_leaves, spec.is_leaf(), spread],
             [back == tree, type(back) is type(tree), str(doubled)],
             trees.treespec_pprint(spec),
@@ -286,10 +289,26 @@ def test_a_registered_class_is_a_tree():
 
     trees = _pytree(gt)
     trees.register_pytree_node(Pair, apart, together)
+    with pytest.raises(ValueError, match="pass a flatten_with_keys_fn"):
+        trees.tree_leaves_with_path(Pair(1, 2))
     doubled = trees.tree_map(lambda x: x * 2, [Pair(1, 2), 3])
     assert (doubled[0].a, doubled[0].b, doubled[1]) == (2, 4, 6)
     with pytest.raises(ValueError, match="already registered"):
         trees.register_pytree_node(Pair, apart, together)
+
+
+def test_a_shape_equals_one_made_by_hand():
+    trees = _pytree(gt)
+    made = trees.TreeSpec(list, None, [trees.LeafSpec()])
+    assert made == trees.tree_structure([1])
+
+
+def _paths(trees: Any, tree: Any) -> Any:
+    """Return the leaves with their paths, which lead to them."""
+    found, spec = trees.tree_flatten_with_path(tree)
+    assert spec == trees.tree_structure(tree)
+    assert all(trees.key_get(tree, path) is leaf for path, leaf in found)
+    return found
 
 
 def _pytree(m: Any) -> Any:

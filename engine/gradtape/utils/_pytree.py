@@ -2,91 +2,23 @@
 
 from __future__ import annotations
 
-from collections import OrderedDict, defaultdict, deque, namedtuple
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections import OrderedDict, defaultdict, deque
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple, TypeAlias
+from typing import Any, TypeAlias
 
-from ..return_types import NamedResult
+from ._pytree_nodes import SUPPORTED_NODES, Context, KeyPath, kind_of
+from ._pytree_nodes import GetAttrKey as GetAttrKey
+from ._pytree_nodes import MappingKey as MappingKey
+from ._pytree_nodes import NodeDef as NodeDef
+from ._pytree_nodes import SequenceKey as SequenceKey
+from ._pytree_nodes import is_namedtuple as is_namedtuple
+from ._pytree_nodes import is_namedtuple_class as is_namedtuple_class
+from ._pytree_nodes import is_namedtuple_instance as is_namedtuple_instance
+from ._pytree_nodes import register_pytree_node as register_pytree_node
 
 PyTree: TypeAlias = Any
-Context: TypeAlias = Any
 IsLeaf: TypeAlias = Callable[[Any], bool] | None
-
-
-class NodeDef(NamedTuple):
-    """How one kind of container comes apart and is put together."""
-
-    type: type
-    flatten_fn: Callable[[Any], tuple[Sequence[Any], Context]]
-    unflatten_fn: Callable[[Iterable[Any], Context], Any]
-
-
-SUPPORTED_NODES: dict[type, NodeDef] = {}
-
-
-def register_pytree_node(
-    cls: type,
-    flatten_fn: Callable[[Any], tuple[Sequence[Any], Context]],
-    unflatten_fn: Callable[[Iterable[Any], Context], Any],
-    **_facts: Any,
-) -> None:
-    """Let instances of ``cls`` be containers.
-
-    ``flatten_fn(value)`` returns children and a context, from which
-    ``unflatten_fn(children, context)`` makes a value again.
-    """
-    if cls in SUPPORTED_NODES:
-        raise ValueError(f"{cls} is already registered as pytree node.")
-    SUPPORTED_NODES[cls] = NodeDef(cls, flatten_fn, unflatten_fn)
-
-
-def _sequence(value: Any) -> tuple[list[Any], None]:
-    return list(value), None
-
-
-def _mapping(value: Any) -> tuple[list[Any], list[Any]]:
-    return list(value.values()), list(value)
-
-
-def _default_mapping(value: Any) -> tuple[list[Any], list[Any]]:
-    return list(value.values()), [value.default_factory, list(value)]
-
-
-register_pytree_node(list, _sequence, lambda found, _: list(found))
-register_pytree_node(tuple, _sequence, lambda found, _: tuple(found))
-register_pytree_node(dict, _mapping, lambda found, keys: dict(zip(keys, found)))  # noqa: B905
-register_pytree_node(
-    namedtuple,  # type: ignore[arg-type] - stands for all kinds of named tuple
-    lambda value: (list(value), type(value)),
-    lambda found, kind: kind(*found),
-)
-register_pytree_node(
-    OrderedDict,
-    _mapping,
-    lambda found, keys: OrderedDict(zip(keys, found)),  # noqa: B905
-)
-register_pytree_node(
-    defaultdict,
-    _default_mapping,
-    lambda found, facts: defaultdict(facts[0], zip(facts[1], found)),  # noqa: B905
-)
-register_pytree_node(
-    deque,
-    lambda value: (list(value), value.maxlen),
-    lambda found, length: deque(found, maxlen=length),
-)
-
-
-def _kind_of(value: Any) -> Any:
-    """Return the kind of container a value is; None for a leaf."""
-    kind = type(value)
-    if kind in SUPPORTED_NODES:
-        return kind
-    if isinstance(value, NamedResult):
-        register_pytree_node(kind, _sequence, lambda found, _: kind(found))
-        return kind
-    return namedtuple if isinstance(value, tuple) and hasattr(kind, "_fields") else None
 
 
 @dataclass(frozen=True, eq=True)
@@ -99,6 +31,7 @@ class TreeSpec:
     num_leaves: int = field(init=False, compare=False)
 
     def __post_init__(self) -> None:
+        object.__setattr__(self, "children_specs", tuple(self.children_specs))
         count = sum(child.num_leaves for child in self.children_specs)
         object.__setattr__(self, "num_leaves", 1 if self.type is None else count)
 
@@ -137,7 +70,7 @@ class TreeSpec:
         """
         if self.type is None:
             return [tree]
-        kind = _kind_of(tree)
+        kind = kind_of(tree)
         if kind is not self.type:
             raise ValueError(
                 f"Type mismatch; expected {self.type!r}, but got {type(tree)!r}."
@@ -205,7 +138,7 @@ def tree_flatten(tree: PyTree, is_leaf: IsLeaf = None) -> tuple[list[Any], TreeS
 
 
 def _flatten_into(leaves: list[Any], tree: PyTree, is_leaf: IsLeaf) -> TreeSpec:
-    kind = _kind_of(tree)
+    kind = kind_of(tree)
     if kind is None or (is_leaf is not None and is_leaf(tree)):
         leaves.append(tree)
         return _LEAF
@@ -292,6 +225,70 @@ def tree_any_only(
 ) -> bool:
     """Tell whether some leaf of some type or types satisfies ``pred``."""
     return tree_any(lambda x: isinstance(x, kinds) and pred(x), tree, is_leaf)
+
+
+def tree_is_leaf(tree: PyTree, is_leaf: IsLeaf = None) -> bool:
+    """Tell whether a tree is a leaf itself."""
+    return kind_of(tree) is None or (is_leaf is not None and is_leaf(tree))
+
+
+def tree_leaves_with_path(
+    tree: PyTree, is_leaf: IsLeaf = None
+) -> list[tuple[KeyPath, Any]]:
+    """Return the leaves of a tree, in order, each with the keys that lead to it.
+
+    Raises ValueError for containers that were registered without keys.
+
+    >>> from gradtape.utils._pytree import keystr, tree_leaves_with_path
+    >>> [(keystr(path), x) for path, x in tree_leaves_with_path({"a": 1, "b": [2]})]
+    [("['a']", 1), ("['b'][0]", 2)]
+    """
+    return list(_with_paths((), tree, is_leaf))
+
+
+def _with_paths(
+    path: KeyPath, tree: PyTree, is_leaf: IsLeaf
+) -> Iterator[tuple[KeyPath, Any]]:
+    if tree_is_leaf(tree, is_leaf):
+        yield path, tree
+        return
+    kind = kind_of(tree)
+    flatten = SUPPORTED_NODES[kind].flatten_with_keys_fn
+    if flatten is None:
+        raise ValueError(
+            f"Did not find a flatten_with_keys_fn for type: {kind}. Please pass a "
+            "flatten_with_keys_fn argument to register_pytree_node."
+        )
+    for key, child in flatten(tree)[0]:
+        yield from _with_paths((*path, key), child, is_leaf)
+
+
+def tree_flatten_with_path(
+    tree: PyTree, is_leaf: IsLeaf = None
+) -> tuple[list[tuple[KeyPath, Any]], TreeSpec]:
+    """Return the leaves of a tree with the keys to each, and its shape."""
+    return tree_leaves_with_path(tree, is_leaf), tree_structure(tree, is_leaf)
+
+
+def tree_map_with_path(
+    func: Callable[..., Any], tree: PyTree, *rests: PyTree, is_leaf: IsLeaf = None
+) -> PyTree:
+    """Return a tree of what ``func`` makes of the keys to each leaf, and the leaf."""
+    found, spec = tree_flatten_with_path(tree, is_leaf)
+    columns = [*zip(*found, strict=True), *map(spec.flatten_up_to, rests)]
+    return spec.unflatten(func(*each) for each in zip(*columns, strict=True))
+
+
+def keystr(kp: KeyPath) -> str:
+    """Write the keys to a leaf as an expression: ``['a'][0].weight``."""
+    return "".join(map(str, kp))
+
+
+def key_get(obj: Any, kp: KeyPath) -> Any:
+    """Return what lies at the end of some keys."""
+    for key in kp:
+        obj = key.get(obj)
+    return obj
 
 
 def broadcast_to_leaves(tree: PyTree, treespec: TreeSpec) -> list[Any] | None:
