@@ -124,6 +124,9 @@ from .ops.formats import memory_format as memory_format
 from .ops.formats import preserve_format as preserve_format
 from .ops.formats import sparse_coo as sparse_coo
 from .ops.formats import strided as strided
+from .ops.symbolic import SymBool as SymBool
+from .ops.symbolic import SymFloat as SymFloat
+from .ops.symbolic import SymInt as SymInt
 from .serialization import load as load
 from .serialization import save as save
 from .version import __version__ as __version__

@@ -14,6 +14,7 @@ from ._tensor import Tensor as Tensor
 from ._untyped_storage import UntypedStorage
 from .autograd.graph import GradientEdge
 from .ops.formats import layout as _layout
+from .ops.symbolic import SymBool, SymFloat, SymInt
 
 __all__ = ["Device", "FileLike", "Number", "Storage"]
 
@@ -33,9 +34,9 @@ _TensorOrTensorsOrGradEdge: TypeAlias = (
     Tensor | Sequence[Tensor] | GradientEdge | Sequence[GradientEdge]
 )
 
-IntLikeType: TypeAlias = builtins.int
-FloatLikeType: TypeAlias = builtins.float
-BoolLikeType: TypeAlias = builtins.bool
+IntLikeType: TypeAlias = builtins.int | SymInt
+FloatLikeType: TypeAlias = builtins.float | SymFloat
+BoolLikeType: TypeAlias = builtins.bool | SymBool
 Storage: TypeAlias = UntypedStorage
-py_sym_types: tuple[type, ...] = ()  # no sizes stand for others here
+py_sym_types = (SymInt, SymFloat, SymBool)
 _also = (_dtype, _layout)

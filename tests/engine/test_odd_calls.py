@@ -48,6 +48,7 @@ a=t.tensor([complex('inf+1j'),complex('-inf+3j')]);t.view_as_real(t.logaddexp(a,
 t.addmv_(t.ones(2),t.eye(2),t.ones(2),beta=2,alpha=3)
 t.as_strided_(t.arange(4.),(2,),(2,),1)
 t.i0_(t.ones(2))
+t.tensor([True,False]).conj_physical_()
 t.ldexp_(t.ones(2),t.tensor([1,2]))
 t.embedding_renorm_(t.ones(3,2),t.tensor([0,2]),1.,2.)
 t._compute_linear_combination(t.ones(3,2),t.ones(4,3),out=t.ones(4,2))
@@ -58,10 +59,29 @@ t.serialization._is_zipfile(__import__('io').BytesIO(b'PK'))
 t.histogramdd(t.ones(5,0),1,density=True).hist
 t.ones(2,out=t.zeros(2),requires_grad=True)
 t.eye(2,out=t.zeros(0),requires_grad=True).is_leaf
+t.ops.aten.reshape.default(self=t.ones(1,2),shape=[2])
+[t.sym_max(2,1.5),t.sym_min(1,2),t.sym_int(2.7),t.sym_float(2),t.sym_sqrt(4)]
+[t.sym_not(0),t.sym_ite(True,1,2),t.sym_sum([1,2]),t.sym_sum(1,2.5)]
+[isinstance(2,t.SymInt),isinstance(2.0,t.SymFloat),isinstance(True,t.SymBool)]
+t.nn.functional._canonical_mask(t.tensor([True,False]),'m',None,'',t.float32)
+t.nn.functional._none_or_dtype(t.ones(1))
+t.nn.functional._mha_shape_check(t.ones(2,3),t.ones(2,3),t.ones(2,3),None,None,1)
+x=t.ones(2,3);t.nn.functional._in_projection_packed(x,x,x,t.ones(9,3),t.ones(9))
+x=t.ones(2,3);w=t.ones(3,3);t.nn.functional._in_projection(x,x,x,w,w,w,None,t.ones(3))
+t.nn.functional._Reduction.get_enum('sum')
+[t._C._nn.pad(t.ones(2),(1,1),'constant',3.),t._C._nn.elu(t.ones(2),2.)]
+[t._C._nn.hardtanh_(t.ones(2),-2,0.5),t._C._nn.leaky_relu(-t.ones(2),0.2)]
+t._C._nn.adaptive_avg_pool2d(t.arange(8.).view(1,2,4),(1,2))
 """
 
 REFUSED = """
 t.argwhere(3)
+t.sym_max('a',1)
+t.sym_ite(1,2,3)
+t.sym_ite(True,2,3.0)
+t.nn.functional._none_or_dtype(3)
+t.nn.TransformerEncoderLayer(4,2)(t.ones(2,1,4),src_mask=3)
+x=t.ones(2,3);w=t.ones(3,3);t.nn.functional._in_projection(x,x,x,w,w,w,t.ones(2))
 t.linalg.pinv(t.eye(3),t.tensor(1j))
 t.histogram(t.ones(2),t.ones(2,2))
 t.histogram(t.ones(2),t.ones(2),range=(0,1))

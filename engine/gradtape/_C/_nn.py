@@ -19,8 +19,12 @@ def parse_to(*given: Any, **named: Any) -> tuple[Any, Any, bool, Any]:
 _parse_to = parse_to
 
 _FUNCTIONS = {
-    **dict.fromkeys(("avg_pool2d", "avg_pool3d", "gelu", "linear", "one_hot")),
-    **dict.fromkeys(("scaled_dot_product_attention", "softplus", "softshrink")),
+    **dict.fromkeys(("adaptive_avg_pool2d", "adaptive_avg_pool3d")),
+    **dict.fromkeys(("avg_pool2d", "avg_pool3d", "linear", "one_hot", "pad")),
+    **dict.fromkeys(("elu", "elu_", "gelu", "glu", "hardsigmoid", "hardswish")),
+    **dict.fromkeys(("hardtanh", "hardtanh_", "leaky_relu", "leaky_relu_", "mish")),
+    **dict.fromkeys(("relu6", "scaled_dot_product_attention", "silu", "softplus")),
+    "softshrink": None,
     "log_sigmoid": "logsigmoid",
 }
 """The functions of both modules: what ``nn.functional`` calls them, if otherwise."""

@@ -9,6 +9,7 @@ from .._function_ask import has_torch_function_variadic as has_torch_function_va
 from ..ops.attention import scaled_dot_product_attention as scaled_dot_product_attention
 from ..ops.linalg_distance import pdist as pdist
 from ..ops.linalg_products import bilinear as bilinear
+from . import _reduction as _Reduction
 from . import grad as grad
 from ._functional.activation import celu as celu
 from ._functional.activation import celu_ as celu_
@@ -45,9 +46,12 @@ from ._functional.activation import tanh as tanh
 from ._functional.activation import tanhshrink as tanhshrink
 from ._functional.activation import threshold as threshold
 from ._functional.activation import threshold_ as threshold_
+from ._functional.attention import canonical_mask as _canonical_mask
+from ._functional.attention import mha_shape_check as _mha_shape_check
 from ._functional.attention import (
     multi_head_attention_forward as multi_head_attention_forward,
 )
+from ._functional.attention import none_or_dtype as _none_or_dtype
 from ._functional.conv import conv1d as conv1d
 from ._functional.conv import conv2d as conv2d
 from ._functional.conv import conv3d as conv3d
@@ -148,6 +152,8 @@ from ._functional.pool_adaptive import adaptive_max_pool2d as adaptive_max_pool2
 from ._functional.pool_adaptive import adaptive_max_pool3d as adaptive_max_pool3d
 from ._functional.pool_fractional import fractional_max_pool2d as fractional_max_pool2d
 from ._functional.pool_fractional import fractional_max_pool3d as fractional_max_pool3d
+from ._functional.projections import in_projection as _in_projection
+from ._functional.projections import in_projection_packed as _in_projection_packed
 from ._functional.resize import interpolate as interpolate
 from ._functional.resize import upsample as upsample
 from ._functional.resize import upsample_bilinear as upsample_bilinear
@@ -158,3 +164,9 @@ from ._functional.sparse import embedding_bag as embedding_bag
 from ._functional.sparse import one_hot as one_hot
 from ._functional.sparse import pixel_shuffle as pixel_shuffle
 from ._functional.sparse import pixel_unshuffle as pixel_unshuffle
+
+# Copies of PyTorch's transformer code call these by their private names.
+_copied = (
+    *(_Reduction, _canonical_mask, _in_projection, _in_projection_packed),
+    *(_mha_shape_check, _none_or_dtype),
+)

@@ -94,7 +94,7 @@ class OpOverload:
         ending = "" if plain else f".{self._overloadname}"
         return f"{packet.namespace}::{packet.__name__}{ending}"
 
-    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+    def __call__(self, /, *args: Any, **kwargs: Any) -> Any:
         asking = mode.now.asking
         if asking is not None and asking.func is self:  # by who is asked about it
             return asking.run(args, kwargs)
@@ -124,7 +124,9 @@ class OpOverloadPacket:
         setattr(self, overload, made)
         return made
 
-    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+    def __call__(self, /, *args: Any, **kwargs: Any) -> Any:
+        if "self" in kwargs:  # schemas call it that, functions "input"
+            args = (kwargs.pop("self"), *args)
         name, plain = self.__name__, self.__name__.removeprefix("_")
         function = ONLY_ATEN.get(name) or FUNCTIONS.get(name) or FUNCTIONS.get(plain)
         if function is None:

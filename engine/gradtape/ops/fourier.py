@@ -143,4 +143,4 @@ def _fft_c2r(
 )
 def _conj_physical(xp: Any, self: Array) -> Any:
     """Conjugate complex values in memory of their own."""
-    return xp.conjugate(self)
+    return xp.conjugate(self).astype(self.dtype, copy=False)  # of bools it makes ints

@@ -15,8 +15,7 @@ from ...ops.linear import linear
 from ...ops.softmax import softmax
 from .conv import pad
 from .dropout import dropout
-
-Three = tuple[Tensor, Tensor, Tensor]
+from .projections import projected
 
 
 def canonical_mask(
@@ -48,7 +47,16 @@ def canonical_mask(
     return empty.masked_fill_(mask, -math.inf)
 
 
-def _is_batched(
+def none_or_dtype(input: Tensor | None) -> Any:
+    """Return the dtype of a mask that there may be; None where there is none."""
+    if input is None:
+        return None
+    if isinstance(input, Tensor):  # pyright: ignore[reportUnnecessaryIsInstance]
+        return input.dtype
+    raise RuntimeError("input to _none_or_dtype() must be None or torch.Tensor")
+
+
+def mha_shape_check(
     query: Tensor,
     key: Tensor,
     value: Tensor,
@@ -88,46 +96,6 @@ def _is_batched(
     return rank == 3
 
 
-# ---- projections ----
-
-
-def _cut(projected: Tensor, parts: int, size: int) -> Tensor:
-    """Turn (…, parts * size) into (parts, …, size), in one block of memory."""
-    split = projected.unflatten(-1, (parts, size)).unsqueeze(0)
-    return split.transpose(0, -2).squeeze(-2).contiguous()
-
-
-def _packed(q: Tensor, k: Tensor, v: Tensor, w: Any, b: Any) -> Three:
-    """Project with one weight for all three, in as few products as can be."""
-    size = q.size(-1)
-    if k is not v:
-        weights, biases = w.chunk(3), (None,) * 3 if b is None else b.chunk(3)
-        return tuple(map(linear, (q, k, v), weights, biases))  # type: ignore[return-value]
-    if q is k:
-        both = _cut(linear(q, w, b), 3, size)
-        return both[0], both[1], both[2]
-    w_q, w_kv = w.split([size, size * 2])
-    b_q, b_kv = (None, None) if b is None else b.split([size, size * 2])
-    found = linear(q, w_q, b_q)
-    both = _cut(linear(k, w_kv, b_kv), 2, size)
-    return found, both[0], both[1]
-
-
-def _separate(q: Tensor, k: Tensor, v: Tensor, weights: Any, bias: Any) -> Three:
-    """Project keys and values of sizes of their own."""
-    size = q.size(-1)
-    for name, tensor, weight in zip(
-        ("query", "key", "value"), (q, k, v), weights, strict=True
-    ):
-        expected = (size, tensor.size(-1))
-        if tuple(weight.shape) != expected:
-            raise AssertionError(
-                f"expecting {name} weights shape of {expected}, but got {weight.shape}"
-            )
-    biases = (None,) * 3 if bias is None else bias.chunk(3)
-    return tuple(map(linear, (q, k, v), weights, biases))  # type: ignore[return-value]
-
-
 # ---- masks ----
 
 
@@ -146,7 +114,7 @@ def _masks(
     need_weights: bool,
     query: Tensor,
 ) -> _Masks:
-    other = None if attn_mask is None else attn_mask.dtype
+    other = none_or_dtype(attn_mask)
     padding = canonical_mask(
         padding, "key_padding_mask", other, "attn_mask", query.dtype
     )
@@ -228,7 +196,7 @@ def multi_head_attention_forward(
 
     ``query`` is (L, N, E) or (L, E), ``key`` and ``value`` (S, N, …) or (S, …).
     """
-    batched = _is_batched(query, key, value, key_padding_mask, attn_mask, num_heads)
+    batched = mha_shape_check(query, key, value, key_padding_mask, attn_mask, num_heads)
     if not batched:
         query, key, value = query.unsqueeze(1), key.unsqueeze(1), value.unsqueeze(1)
         if key_padding_mask is not None:
@@ -240,7 +208,7 @@ def multi_head_attention_forward(
     separate = use_separate_proj_weight
     _check_sizes(query, key, value, embed_dim_to_check, num_heads, separate)
     own = (q_proj_weight, k_proj_weight, v_proj_weight) if separate else None
-    q, k, v = _projected(query, key, value, in_proj_weight, in_proj_bias, own)
+    q, k, v = projected(query, key, value, in_proj_weight, in_proj_bias, own)
     heads, width = batch * num_heads, size // num_heads
     if mask is not None:
         mask = _three_dimensional(mask, heads, target, key.shape[0])
@@ -269,24 +237,6 @@ def multi_head_attention_forward(
     if batched:
         return output, weights
     return output.squeeze(1), None if weights is None else weights.squeeze(0)
-
-
-def _projected(
-    query: Tensor, key: Tensor, value: Tensor, joint: Any, bias: Any, own: Any
-) -> Three:
-    """Project with the joint weight, or with three of their ``own``."""
-    if own is None:
-        if joint is None:
-            raise AssertionError(
-                "use_separate_proj_weight is False but in_proj_weight is None"
-            )
-        return _packed(query, key, value, joint, bias)
-    for name, weight in zip("qkv", own, strict=True):
-        if weight is None:
-            raise AssertionError(
-                f"use_separate_proj_weight is True but {name}_proj_weight is None"
-            )
-    return _separate(query, key, value, own, bias)
 
 
 def _has_biases(

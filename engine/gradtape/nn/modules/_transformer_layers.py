@@ -8,7 +8,7 @@ from typing import Any
 
 from ..._tensor import Tensor
 from .. import functional as F
-from .._functional.attention import canonical_mask
+from .._functional.attention import canonical_mask, none_or_dtype
 from ._activation import ReLU
 from ._activation_options import GELU
 from ._attention import MultiheadAttention
@@ -100,7 +100,7 @@ class TransformerEncoderLayer(_Layer):
         is_causal: bool = False,
     ) -> Tensor:
         """Return the layer's output, of the input's shape."""
-        other = None if src_mask is None else src_mask.dtype
+        other = none_or_dtype(src_mask)
         padding = canonical_mask(
             src_key_padding_mask, "src_key_padding_mask", other, "src_mask", src.dtype
         )

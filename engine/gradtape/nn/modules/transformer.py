@@ -12,7 +12,11 @@ from ..._site import user_stacklevel
 from ..._tensor import Tensor
 from .. import functional as F
 from .. import init
-from .._functional.attention import canonical_mask, square_subsequent_mask
+from .._functional.attention import (
+    canonical_mask,
+    none_or_dtype,
+    square_subsequent_mask,
+)
 from ._container import ModuleList
 from ._module import Module
 from ._norm import LayerNorm
@@ -76,7 +80,7 @@ class TransformerEncoder(Module):
         padding = canonical_mask(
             src_key_padding_mask,
             "src_key_padding_mask",
-            None if mask is None else mask.dtype,
+            none_or_dtype(mask),
             "mask",
             src.dtype,
         )
