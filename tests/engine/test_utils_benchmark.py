@@ -39,6 +39,45 @@ def test_a_measurement_tells_the_same(case: str, label: str | None) -> None:
     assert_same(program)
 
 
+STYLES = {
+    "plain": [],
+    "trimmed": ["trim_significant_figures"],
+    "by column": ["trim_significant_figures", "colorize"],
+    "by row": ["highlight_warnings", "colorize"],
+}
+
+
+@pytest.mark.parametrize("envs", [(None,), ("main", "my branch")])
+@pytest.mark.parametrize("style", STYLES)
+def test_measurements_stand_side_by_side(style: str, envs: tuple[Any, ...]) -> None:
+    def program(t: Any) -> Any:
+        b, found = benchmark(t), list[Any]()
+        for at, (name, times) in enumerate(TIMES.items()):
+            for threads in (2, 1):
+                for env in envs:
+                    told = {"label": "sum" if at else "one", "description": name}
+                    for size in ("wide", "narrow")[: 1 + at % 2]:
+                        rest = {"sub_label": size, "env": env, "num_threads": threads}
+                        task = b.TaskSpec("x", "pass", **told, **rest)
+                        scaled = [each * 1.3**at * threads for each in times]
+                        found.append(b.Measurement(1, scaled, task))
+        table = b.Compare(found[:3])
+        table.extend_results(found[3:])
+        for change in STYLES[style]:
+            if change == "colorize":
+                table.colorize(rowwise=style == "by row")
+            else:
+                getattr(table, change)()
+        return str(table)
+
+    assert_same(program)
+
+
+def test_only_measurements_are_compared() -> None:
+    with pytest.raises(ValueError, match="Expected an instance of `Measurement`"):
+        benchmark(gradtape).Compare([3])
+
+
 def test_measurements_of_one_task_are_merged() -> None:
     def program(t: Any) -> Any:
         b = benchmark(t)

@@ -1,5 +1,6 @@
 """Timing statements, warmed up and with statistics."""
 
+from ._compare import Colorize, Compare
 from ._measurement import (
     Measurement,
     TaskSpec,
@@ -12,6 +13,8 @@ from ._measurement import (
 from ._timer import Language, Timer, timer
 
 __all__ = [
+    "Colorize",
+    "Compare",
     "Language",
     "Measurement",
     "TaskSpec",
