@@ -88,7 +88,7 @@ def open_log(engine: Engine, *, scan: bool = True) -> RunLog:
     """Return a context manager that logs what its block does.
 
     ``scan`` also looks at the values of every result and gradient, which finds NaN and
-    Inf where they are born. Raises CaptureError if the engine is not installed.
+    Inf where they are born. Raises CaptureError as :func:`refuse_unusable` does.
 
     >>> import gradtape as torch
     >>> with open_log("gradtape") as log:
@@ -96,15 +96,25 @@ def open_log(engine: Engine, *, scan: bool = True) -> RunLog:
     >>> [call.op for call in log.program.events][-1]
     'mul'
     """
+    refuse_unusable(engine)
     if engine == "gradtape":
         from gradviz._capture.gradtape.log import GradtapeLog
 
         return GradtapeLog(scan=scan)
+    from gradviz._capture.pytorch.log import TorchLog
+
+    return TorchLog(scan=scan)
+
+
+def refuse_unusable(engine: Engine) -> None:
+    """Raise CaptureError if the engine is not installed, or too old."""
+    if engine == "gradtape":
+        return
     if importlib.util.find_spec("torch") is None:
         raise CaptureError(
             "PyTorch is not installed here. Install it, or run the program on gradtape "
             "with `--engine gradtape`."
         )
-    from gradviz._capture.pytorch.log import TorchLog
+    from gradviz._capture.pytorch.older import refuse_older
 
-    return TorchLog(scan=scan)
+    refuse_older(importlib.import_module("torch"))

@@ -10,7 +10,13 @@ from types import FrameType, TracebackType
 from typing import TYPE_CHECKING, Any, Protocol, get_args
 
 from gradviz import ir
-from gradviz._capture._program import Engine, RunLog, imported_engines, open_log
+from gradviz._capture._program import (
+    Engine,
+    RunLog,
+    imported_engines,
+    open_log,
+    refuse_unusable,
+)
 from gradviz.errors import CaptureError
 
 if TYPE_CHECKING:
@@ -105,9 +111,9 @@ class Session:
         """Start to record; variables of the frame give tensors their names."""
         if self._open:
             raise RuntimeError("this recorder is recording already; make a second one")
-        self._open = True
         self._diagnosis = None
         self._parts = [_Part(engine) for engine in self._engines()]
+        self._open = True
         for part in self._parts:
             if self._wants_findings:
                 log = open_log(part.engine, scan=self._values)
@@ -170,9 +176,21 @@ class Session:
             error.add_note(findings_text(diagnosis, limit=1))
 
     def _engines(self) -> list[Engine]:
+        """Return the engines to record; raise CaptureError where none can be."""
+        wanted: list[Engine] = imported_engines() or ["gradtape"]
         if self._engine is not None:
-            return [self._engine]
-        return imported_engines() or ["gradtape"]
+            wanted = [self._engine]
+        usable: list[Engine] = []
+        for engine in wanted:
+            try:
+                refuse_unusable(engine)
+            except CaptureError as error:
+                if len(wanted) == 1:
+                    raise
+                self._notes.append(str(error))
+            else:
+                usable.append(engine)
+        return usable
 
     def _recorder(self, engine: Engine) -> GraphRecorder:
         if engine == "gradtape":

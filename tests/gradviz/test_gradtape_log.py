@@ -9,8 +9,10 @@ import numpy as np
 import pytest
 
 import gradtape as torch
+from gradviz._capture._program import open_log
 from gradviz.program.events import (
     Backward,
+    Call,
     HookRan,
     HookRegistered,
     ModeSwitched,
@@ -273,3 +275,23 @@ def test_arrays_and_tensors_over_one_memory_share_its_number() -> None:
 
     first, second = calls(logged(run), "from_numpy")
     assert first.outputs[0].storage == second.outputs[0].storage
+
+
+def test_of_logs_within_each_other_the_last_is_told_each_write_once():
+    class Twice(torch.autograd.Function):
+        @staticmethod
+        def forward(ctx, x, count):
+            count.add_(1)
+            return x * 2
+
+        @staticmethod
+        def backward(ctx, grad):
+            return grad * 2, None
+
+    x, count = torch.ones(2, requires_grad=True), torch.zeros(())
+    with open_log("gradtape"), open_log("gradtape") as log:
+        Twice.apply(x * 1, count).sum().backward()
+    told = of(log.program, Call)
+    ops = [(each.op, len(each.writes)) for each in told[:4]]
+    assert ops == [("mul", 0), ("Twice", 0), ("add_", 1), ("mul", 0)]
+    assert [each.op for each in told[4:]] == ["sum", "mul"]  # and no derivative's check

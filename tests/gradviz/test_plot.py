@@ -153,7 +153,7 @@ def test_nothing_to_draw_is_said_in_one_sentence():
 def test_without_plotly_the_error_says_how_to_get_it(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setitem(sys.modules, "plotly", None)
     monkeypatch.setitem(sys.modules, "plotly.graph_objects", None)
-    with pytest.raises(GradvizError, match=r"`pip install gradviz\[plot\]`"):
+    with pytest.raises(GradvizError, match=r"`pip install plotly`"):
         gradviz.plot.gradient_flow(flows.history())
 
 

@@ -7,6 +7,7 @@ import dataclasses
 import gc
 import linecache
 import pickle
+import re
 import warnings
 import weakref
 from pathlib import Path
@@ -16,6 +17,7 @@ from typing import Any
 import pytest
 import torch
 
+import gradtape
 import gradviz
 from gradviz import ir
 from gradviz._capture import read_graph
@@ -269,5 +271,9 @@ def test_versions_that_hide_what_they_saved_are_refused(monkeypatch):
     said = r"PyTorch 2\.10 or newer, and this is 2\.9\.1\+cpu\. Upgrade it"
     with pytest.raises(gradviz.CaptureError, match=said):
         gradviz.capture(loss)
-    with pytest.raises(gradviz.CaptureError, match=said), gradviz.record():
-        pass
+    with pytest.raises(gradviz.CaptureError, match=said):
+        gradviz.record(engine="torch").__enter__()
+    with gradviz.record() as recorder:
+        gradtape.ones(2, requires_grad=True).exp().sum().backward()
+    assert len(recorder.snapshot().nodes) == 3
+    assert any(re.search(said, note) for note in recorder.snapshot().notes)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Generator, Sequence
 from contextlib import AbstractContextManager, ExitStack, contextmanager
 from types import TracebackType
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import gradtape
 from gradtape._before_write import after_write
@@ -65,6 +65,9 @@ class GradtapeLog(Log):
         self.passes = Passes(self)
         self._stack = ExitStack()
 
+    _open: ClassVar[list[GradtapeLog]] = []
+    """Of logs within each other the last is told what happens, and no other."""
+
     # ---- the with block -----------------------------------------------------------
 
     def __enter__(self) -> Self:
@@ -73,6 +76,9 @@ class GradtapeLog(Log):
         except BaseException:
             self._stack.close()
             raise
+        for around in self._open:
+            around.muted += 1
+        self._open.append(self)
         return self
 
     def _install(self) -> None:
@@ -113,6 +119,9 @@ class GradtapeLog(Log):
         /,
     ) -> None:
         self.pause()
+        for around in self._open[: self._open.index(self)]:
+            around.muted -= 1
+        self._open.remove(self)
         try:
             self.passes.finish()
             self.loop.__exit__(kind, error, trace)
@@ -214,6 +223,9 @@ class GradtapeLog(Log):
 
     def _wrote(self, target: Tensor, op: str, version: int) -> None:
         self.passes.since = next_sequence_nr()
+        if self.muted:
+            self.reader.changed(self.reader.storage(target._data))
+            return
         if here.now.busy and here.now.opened is None:
             return  # whoever muted us tells of it
         try:

@@ -24,7 +24,6 @@ from gradviz._capture.pytorch.graph import TorchGraph
 from gradviz._capture.pytorch.hooks import TorchHooks
 from gradviz._capture.pytorch.leaves import TorchLeaves
 from gradviz._capture.pytorch.modes import TorchModes
-from gradviz._capture.pytorch.older import refuse_older
 from gradviz._capture.pytorch.quiet import Quiet, is_opaque
 from gradviz._capture.pytorch.tables import IS_LEAF
 from gradviz._capture.pytorch.tracebacks import naming_users, without_our_frames
@@ -52,7 +51,6 @@ class TorchLog(TorchFrames):
         super().__init__(program or Program("torch"))
         import torch
 
-        refuse_older(torch)
         self.torch: Any = torch
         self.scan = self.program.scanned = scan
         self.brief = not scan
