@@ -6,11 +6,13 @@ import warnings
 from collections import OrderedDict
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import cache
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from ._hooks import RemovableHandle
 
 if TYPE_CHECKING:
+    from ._mode import Mode
     from ._node import Node
     from ._scope import Scope
     from ._site import RawSite
@@ -180,14 +182,19 @@ def observe(listener: Listener) -> RemovableHandle:
     return handle
 
 
+@cache
+def _mode() -> Mode:
+    from ._mode import mode  # late: it imports this module
+
+    return mode
+
+
 def notify(event: Event) -> None:
     """Hand the event to every listener. One that raises is removed, with a warning.
 
     What a mode or class runs below autograd, to answer for an op, is its own affair.
     """
-    from ._mode import mode  # late: it imports this module
-
-    if mode.now.asking is not None and isinstance(event, OpCalled):
+    if _mode().now.asking is not None and isinstance(event, OpCalled):
         return
     for attend in attendants:
         attend(event)
