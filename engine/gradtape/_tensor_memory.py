@@ -6,7 +6,7 @@ import itertools
 import operator
 from typing import TYPE_CHECKING, Any
 
-from ._backend import META, Shell, backend_of
+from ._backend import META, VALUELESS, Shell, backend_of
 from ._device import device
 from ._dtypes import DTYPE_OF, dtype
 from ._size import Size
@@ -139,7 +139,7 @@ class TensorMemory:
         memory = self._memory
         if (
             not self._data.size
-            or type(self._data) in (META.array_type, Shell)
+            or type(self._data) in VALUELESS
             or (memory is not None and not memory.nbytes())
         ):
             return 0

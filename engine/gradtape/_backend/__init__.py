@@ -60,6 +60,9 @@ NO_DEVICE: Final = "No CUDA GPUs are available"
 
 NUMPY = NumpyBackend()
 META = MetaBackend()
+VALUELESS: Final = (META.array_type, Shell)
+"""What only has a layout: tensors on the meta device, and of wrapper classes."""
+
 _BY_TYPE: dict[type, Backend] = {
     each.array_type: each for each in (NUMPY, META, ShellBackend())
 }

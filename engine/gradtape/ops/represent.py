@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from .._backend import META, Shell, backend_of
+from .._backend import VALUELESS, backend_of
 from .._define import method
 from .._mode import mode
 from .._printing import contents_str, is_default, tensor_str
@@ -19,7 +19,7 @@ def _repr(self: Tensor, *, tensor_contents: str | None = None) -> str:
     if type(self._data) is SparseArray:
         return _sparse_repr(self)
     tangent = None if mode.now.duals is None else mode.now.duals.tangent_of(self)
-    valueless = type(self._data) in (META.array_type, Shell)
+    valueless = type(self._data) in VALUELESS
     # Parameter writes its own start.
     kind = type(self)
     plain = kind in plain_types and kind.__module__.startswith(_PACKAGE)

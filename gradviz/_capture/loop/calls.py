@@ -149,7 +149,7 @@ class CallPart(Part):
         """Run a function; what it calls is ``within`` the event."""
         return self._told(call, self._within(call.index, original), args, kwargs)
 
-    def _within(self, index: int | None, function: Any) -> Any:
+    def _within(self, index: int, function: Any) -> Any:
         """Return a function whose calls are ``within`` an event."""
         here = self.here
 

@@ -49,7 +49,8 @@ def check(history: History) -> Iterator[Hit]:
         and call.inputs
         and call.inputs[0].requires_grad
     )
-    for call in exports:
+    call = next(exports, None)
+    if call is not None:
         yield Hit(
             f"`{history.text(call.site)}` ({history.line(call.site)}) makes a number "
             f"of {history.name(call.inputs[0], 'a tensor with a graph')}, so "
@@ -61,7 +62,6 @@ def check(history: History) -> Iterator[Hit]:
             tensors=(call.inputs[0].tensor,),
             explains=True,
         )
-        return
 
 
 RULE = Rule("GV321", "backward-of-a-number", "error", check)

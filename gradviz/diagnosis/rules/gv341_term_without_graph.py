@@ -119,8 +119,7 @@ def _hit(
     return Hit(
         f"`{history.text(use.site)}` ({history.line(use.site)}) adds a term to the "
         f"loss that comes from {name} and has no graph: `{history.text(site)}` cut it "
-        "off. "
-        "It changes the number of the loss and no gradient.",
+        "off. It changes the number of the loss and no gradient.",
         site,
         "Compute the term with differentiable operations (probabilities instead of "
         "positions, `p` instead of `p.data`), or leave it out of the loss.",

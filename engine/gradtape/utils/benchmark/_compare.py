@@ -83,10 +83,9 @@ class _Table:
     def __init__(self, results: list[Measurement], style: _Style) -> None:
         self._results, self._style = results, style
         self._unit, scale = select_unit(min(each.median for each in results))
+        # Statements keep their order.
         rows = ordered_unique(map(_row_of, results))
-        self._rows = sorted(
-            rows, key=lambda row: row[:2]
-        )  # statements keep their order
+        self._rows = sorted(rows, key=lambda row: row[:2])
         self._heads = ordered_unique(each.description for each in results)
         self._cells = {(_row_of(each), each.description): each for each in results}
         self._columns = [
