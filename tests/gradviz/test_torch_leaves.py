@@ -137,6 +137,21 @@ def _branches(x: Any, y: Any) -> Iterator[Any]:
         yield loss
 
 
+def _weights(x: Any, y: Any) -> Iterator[Any]:
+    """Change what a known layer holds, from one step to the next."""
+    layer, head = nn.Linear(4, 4), nn.Linear(4, 3)
+    for step in range(_LONG):
+        if step % 6 == 2:
+            layer.weight.data = torch.ones(5, 4)[1:]
+        if step % 6 == 3:
+            layer.weight.requires_grad = step % 4 == 1
+        if step % 6 == 4:
+            nn.init.ones_(layer.weight)
+        if step % 6 == 5:
+            layer._parameters["weight"] = nn.Parameter(torch.eye(4))
+        yield nn.functional.cross_entropy(head(layer(x)), y)
+
+
 def _memory(x: Any, y: Any) -> Iterator[Any]:
     weight = nn.Parameter(torch.eye(4))
     while True:
@@ -163,7 +178,7 @@ def _run(
     return log, first
 
 
-_PROGRAMS = [_mlp, _images, _words, _rows, _stack, _branches, _memory]
+_PROGRAMS = [_mlp, _images, _words, _rows, _stack, _branches, _weights, _memory]
 
 
 @pytest.mark.parametrize("steps", _PROGRAMS)

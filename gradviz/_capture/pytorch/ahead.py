@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 from gradviz._capture.pytorch.slots import NO_SEQUENCE
 from gradviz._capture.pytorch.trail import Trail, Walked
 from gradviz.program.events import Backward
+from gradviz.program.noted import Noted
 from gradviz.program.values import RawSite
 
 if TYPE_CHECKING:
@@ -35,7 +36,7 @@ class TorchAhead:
     def __init__(self, torch: Any, log: TorchLog) -> None:
         self._number = log.tensors.of
         self._leaf_class = torch._C._functions.AccumulateGrad
-        self._trail = Trail(torch, log)
+        self._trail = Trail(torch)
         self._passes = 0
         self._kinds: dict[int, int] = {}  # of graphs, and how many came by
         # Made by calls that we saw, and no hook packed: from the first to the last key.
@@ -43,6 +44,7 @@ class TorchAhead:
         self.ends: list[int] = []
         self._odd: set[int] = set()  # the same, where they came out of order
         self._spent = _Lists()  # that a pass has freed
+        self.freed = self._spent.add
         self._walked = _Lists()  # that a quick look has been at
 
     def made(self, first: int, last: int) -> None:
@@ -55,10 +57,6 @@ class TorchAhead:
             ends.append(last)
         else:
             self._odd.update(range(first, last + 1))
-
-    def freed(self, walked: Walked) -> None:
-        """Learn of nodes that a pass has freed."""
-        self._spent.add(walked)
 
     def has_walked(self, key: int) -> bool:
         """Whether a quick look has been at a node."""
@@ -76,19 +74,26 @@ class TorchAhead:
                 self._begins.insert(0, max(keys) + 1)
                 self.ends.insert(0, last)
 
-    def look(self, roots: list[Any], site: RawSite | None) -> Ahead | None:
-        """Return what a pass walks; None where that is to be read in full."""
-        ahead = self._look(roots, site)
+    def look(
+        self, roots: list[Any], site: RawSite | None, notes: list[Noted] | None
+    ) -> Ahead | None:
+        """Return what a pass walks; None where that is to be read in full.
+
+        ``notes`` are those since the last pass, where they are known.
+        """
+        ahead = self._look(roots, site, notes)
         self._trail.passed()
         if ahead is not None:
             self._walked.add(ahead[0])
         return ahead
 
-    def _look(self, roots: list[Any], site: RawSite | None) -> Ahead | None:
+    def _look(
+        self, roots: list[Any], site: RawSite | None, notes: list[Noted] | None
+    ) -> Ahead | None:
         self._passes += 1
         if not self._passes & (self._passes - 1):
             return None  # now and then
-        known = self._trail.find(roots, site)
+        known = self._trail.find(roots, site, notes)
         if known is not None and self._are_sound(known[0]):
             return known
         found, leaves = self._walk(roots)
@@ -120,7 +125,7 @@ class TorchAhead:
 
     def _are_sound(self, walked: Walked) -> bool:
         """Tell whether calls that we saw made all these, and no pass has freed one."""
-        if not len(walked):
+        if not walked.count:
             return True
         low, high = walked.lowest, walked.highest
         if low <= self._spent.highest and self._spent.holds_any(walked):
@@ -152,7 +157,8 @@ class _Lists:
     def add(self, walked: Walked) -> None:
         """Take in numbers."""
         self._new.append(walked)
-        self.highest = max(self.highest, walked.highest)
+        if walked.highest > self.highest:
+            self.highest = walked.highest
 
     def remove(self, numbers: Iterable[int]) -> None:
         """Leave out numbers."""

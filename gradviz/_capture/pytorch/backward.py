@@ -101,7 +101,7 @@ class TorchBackward:
         """Log a pass from this tensor that is not to run."""
         begun = Begun("backward", [root], [], [], False, False)
         event = self._event(begun, *self.log.place())
-        self.log.graph.walk(self._nodes([root]), event)
+        self.log.graph.walk([_gradient_node(self.torch, root)], event)
         return event
 
     def _begin(
@@ -110,7 +110,7 @@ class TorchBackward:
         begun = Begun.of(self.torch.Tensor, api, args, kwargs)
         log = self.log
         site, stack = log.place()
-        nodes = self._nodes(begun.roots)
+        nodes = [_gradient_node(self.torch, root) for root in begun.roots]
         ahead = log.graph.glance_ahead(nodes, site)
         if ahead is not None:
             return self._note(begun, ahead, site, stack)
@@ -127,7 +127,7 @@ class TorchBackward:
     ) -> _Pass:
         """Log a pass whose graph holds nothing new."""
         log, (walked, leaves) = self.log, ahead
-        count = len(walked) + len(leaves)
+        count = walked.count + len(leaves)
         index = log.note(
             "backward",
             site,
@@ -143,7 +143,7 @@ class TorchBackward:
             (),
             (),
         )
-        log.loop.before_backward(number + 1 for number in walked)
+        log.loop.before_backward(walked.keys())
         return _Pass(begun, self._peek(), index, None, walked)
 
     def _event(self, begun: Begun, site: RawSite | None, stack: Any) -> Backward:
@@ -166,9 +166,6 @@ class TorchBackward:
         )
         self.log.append(event)
         return event
-
-    def _nodes(self, roots: list[Any]) -> list[Any]:
-        return [_gradient_node(self.torch, root) for root in roots]
 
     def _hook(self, entry: _Pass, reached: dict[int, Any]) -> None:
         """Ask every node for its gradients. No closure holds a node: it would leak."""
@@ -222,7 +219,7 @@ class TorchBackward:
                 )
         if entry.event is not None:
             log.graph.passed(entry.event)
-        elif entry.walked and not (begun.retain or begun.inputs):
+        elif entry.walked is not None and not (begun.retain or begun.inputs):
             log.graph.spent(entry.walked)
         self._over(entry)
 

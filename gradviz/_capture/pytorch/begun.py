@@ -27,7 +27,7 @@ class Begun(NamedTuple):
         kwargs: dict[str, Any],
     ) -> Begun:
         """Sort out the arguments of a call."""
-        outputs, gradients, inputs, retain, create = _arguments(api, args, kwargs)
+        outputs, gradients, inputs, retain, create = _ARGUMENTS[api](*args, **kwargs)
         return cls(
             api,
             [outputs] if type(outputs) is tensor else _as_tensors(tensor, outputs),
@@ -42,34 +42,39 @@ class Begun(NamedTuple):
     ) -> tuple[tuple[Glance | None, ...], ...]:
         """Describe roots, inputs and gradients as they are now."""
         return (
-            tuple([glance(each) for each in self.roots]),
-            tuple([glance(each) for each in self.inputs]),
+            tuple(map(glance, self.roots)),
+            tuple(map(glance, self.inputs)),
             tuple([glance(g) if isinstance(g, cls) else None for g in self.gradients]),
         )
 
 
-_ARGUMENTS = {
-    "backward": (
-        *("tensors", "grad_tensors", "retain_graph", "create_graph"),
-        *("grad_variables", "inputs"),
-    ),
-    "grad": ("outputs", "inputs", "grad_outputs", "retain_graph", "create_graph"),
-}
-_PLACES = {
-    api: {name: place for place, name in enumerate(names)}
-    for api, names in _ARGUMENTS.items()
-}
-_ORDER = {"backward": (0, 1, 5, 2, 3), "grad": (0, 2, 1, 3, 4)}
+def _backward(
+    tensors: Any = None,
+    grad_tensors: Any = None,
+    retain_graph: Any = None,
+    create_graph: Any = False,
+    grad_variables: Any = None,
+    inputs: Any = None,
+    *_: Any,
+    **__: Any,
+) -> tuple[Any, ...]:
+    return tensors, grad_tensors, inputs, retain_graph, create_graph
 
 
-def _arguments(api: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> list[Any]:
-    """Return tensors, gradients, inputs, retain_graph and create_graph of a call."""
-    given: list[Any] = [*args, *[None] * (6 - len(args))]
-    for name, each in kwargs.items():
-        place = _PLACES[api].get(name)
-        if place is not None:
-            given[place] = each
-    return [given[place] for place in _ORDER[api]]
+def _grad(
+    outputs: Any = None,
+    inputs: Any = None,
+    grad_outputs: Any = None,
+    retain_graph: Any = None,
+    create_graph: Any = False,
+    *_: Any,
+    **__: Any,
+) -> tuple[Any, ...]:
+    return outputs, grad_outputs, inputs, retain_graph, create_graph
+
+
+_ARGUMENTS = {"backward": _backward, "grad": _grad}
+"""They give tensors, gradients, inputs, retain_graph and create_graph of a call."""
 
 
 def listed(
@@ -79,8 +84,10 @@ def listed(
 
     They can be read once, and PyTorch makes tuples of them itself.
     """
-    kinds = {*map(type, args), *map(type, kwargs.values())}
-    if kinds <= {tensor, type(None), bool}:
+    for each in (*args, *kwargs.values()):
+        if each is not None and type(each) not in (tensor, bool):
+            break
+    else:
         return args, kwargs
     lists = {key: _read(each) for key, each in kwargs.items()}
     return tuple([_read(each) for each in args]), lists

@@ -91,7 +91,7 @@ class TorchCalls:
                 made = tuple([values.made(each) for each in outputs])
             index = log.note("call", begun, made, nodes, writes, plain, *self._modes())
             if nodes:
-                log.graph.made_by(nodes, index)
+                log.graph.made_by(nodes, index, begun)
             else:
                 self._read_what_ends(met, made)
             if op.exports:
@@ -225,7 +225,7 @@ def _make_mode(torch: Any, calls: TorchCalls) -> Any:
                     calls.failed(op, args, kwargs, frame(1), opened, error)
                 raise
             if opened is not None:
-                if not (alone and op.usual and usual(*opened, result)):
+                if not (alone and op.usual and usual(opened, result)):
                     with unasked():
                         end(op, opened, result)
             elif how == "hook":

@@ -21,6 +21,8 @@ class TorchFrames(Log):
 
     def place(self) -> tuple[RawSite | None, tuple[RawSite, ...]]:
         """Return the user's innermost frame, and the user's frames around it."""
+        if self.brief:
+            return self.site(), ()
         frame = self.frame()
         if frame is None:
             return None, ()

@@ -51,15 +51,9 @@ class TorchGraph:
         self._current: Backward | None = None  # the pass that is looked at
         self.packed: dict[tuple[int, str, int], str] = {}  # by node, slot, place: hook
 
-    def made_by(
-        self, nodes: Sequence[int], maker: int, after: Sequence[int] | None = None
-    ) -> None:
-        """Remember which call made the nodes: for each, so many events after that."""
-        if after is None:
-            self.makers.add(nodes, maker)
-        else:
-            for node, behind in zip(nodes, after, strict=False):
-                self.makers.add((node,), maker + behind)
+    def made_by(self, nodes: Sequence[int], maker: int, begun: Any = None) -> None:
+        """Remember which event made the nodes; ``begun`` is of a call's note."""
+        self.makers.add(nodes, maker, begun)
         if nodes and self.log.brief and self._top_hooks(True) is None:
             self.ahead.made(nodes[0], nodes[-1])
 
@@ -122,7 +116,9 @@ class TorchGraph:
         if not self.log.brief or self.log.exports.watched:
             return None
         self.makers.settle()
-        return self.ahead.look(roots, site)
+        ahead = self.ahead.look(roots, site, self.makers.since_pass())
+        self.makers.passed()
+        return ahead
 
     def look_ahead(self, roots: list[Any], event: Backward) -> dict[int, Any]:
         """Tell an event what its pass will find."""

@@ -3,12 +3,19 @@
 from __future__ import annotations
 
 import weakref
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from types import CodeType
-from typing import Any, NamedTuple, cast
+from typing import Any, NamedTuple
 
 from gradviz._capture.pytorch.ops import Op
-from gradviz._capture.pytorch.tables import IS_VIEW, NEEDS, SHAPE, VERSION, renewed
+from gradviz._capture.pytorch.tables import (
+    GLANCE,
+    IS_VIEW,
+    NEEDS,
+    SHAPE,
+    VERSION,
+    renewed,
+)
 from gradviz.program.events import Event
 from gradviz.program.noted import AsValue, Glance, call_of, module_call_of
 from gradviz.program.records import Module
@@ -17,10 +24,22 @@ _STRIDES = 4  # their place in a glance
 LIKE = slice(SHAPE, NEEDS + 1)
 """Of a glance: shape, strides, offset, dtype, device and need of a gradient."""
 
-Seen = tuple[list[Any], tuple[Glance | None, ...], tuple[int, ...]]
-"""Tensors that a run is given, what they are like but for their versions, and these.
 
-None in the place of what one module gives to the next."""
+class Held:
+    """The parameters of a run as they were looked at last, but for their versions."""
+
+    __slots__ = ("forgotten", "glances", "numbers", "wanted")
+
+    def __init__(self, rows: Sequence[tuple[Any, ...]], forgotten: int) -> None:
+        """Take rows of the table of tensors; they hold until a leaf is forgotten."""
+        self.glances: list[Glance] = [row[GLANCE] for row in rows]
+        self.numbers = tuple([row[1] for row in rows])
+        self.wanted = [(row[0], row[GLANCE][NEEDS]) for row in rows]
+        self.forgotten = forgotten
+
+
+Seen = tuple[tuple[Glance, ...], Held, tuple[int, ...]]
+"""What the arguments of a run are like, its parameters, and the versions of these."""
 
 
 class Leaf:
@@ -28,7 +47,7 @@ class Leaf:
 
     __slots__ = (
         *("_given", "_given_at", "_keywords", "_keywords_at", "_shape", "_strides"),
-        *("count", "op", "output", "wanted"),
+        *("count", "given", "names", "op", "output", "wanted"),
     )
 
     def __init__(self, note: tuple[Any, ...], sources: Sequence[int | str]) -> None:
@@ -46,6 +65,8 @@ class Leaf:
         self._keywords_at = _places(self._keywords, inputs)
         likes = [glance[LIKE] for glance in inputs]
         self.wanted = tuple(zip(sources, likes, strict=True))
+        self.names = [name for name in sources if type(name) is str]
+        self.given: list[Any] = [each for each in self.wanted if type(each[0]) is int]
         self.output: Glance = outputs[0]
         self._shape, self._strides = self.output[SHAPE], self.output[_STRIDES]
         self.count = len(nodes)  # that it makes
@@ -76,6 +97,12 @@ class Leaf:
             within,
         )
 
+    def ordered(self, given: Iterator[Any], held: Iterator[Any]) -> tuple[Any, ...]:
+        """Return what is of arguments and what is of parameters, as the call had it."""
+        return tuple(
+            [next(given if type(source) is int else held) for source, _ in self.wanted]
+        )
+
     def fits(self, result: Any) -> bool:
         """Tell whether the call gave what it gave before."""
         return (
@@ -87,21 +114,12 @@ class Leaf:
 
     def takes(self, glance: Glance) -> bool:
         """Tell whether its argument was like this one."""
-        likes = [like for source, like in self.wanted if type(source) is int]
-        return all(like == glance[LIKE] for like in likes)
+        return all(like == glance[LIKE] for _, like in self.given)
 
     def like(self, tensor: int, storage: int, version: int, node: int) -> Glance:
         """Describe what the call gives anew, by its new numbers."""
         _, _, _, a, b, c, d, e, f, g, h, _, i, j = self.output
         return tensor, storage, version, a, b, c, d, e, f, g, h, node, i, j
-
-
-def as_they_were(
-    glances: Iterable[Glance | None], versions: Iterable[int]
-) -> list[Glance | None]:
-    """Return glances with the versions of then, each but those of None."""
-    now = iter(versions)
-    return [None if each is None else renewed(each, next(now)) for each in glances]
 
 
 class Link(NamedTuple):
@@ -116,7 +134,10 @@ class Link(NamedTuple):
 class Run:
     """A module that makes one call, or a Sequential of such modules."""
 
-    __slots__ = ("_training", "count", "known", "links", "makers", "row", "size")
+    __slots__ = (
+        *("_training", "count", "held", "known", "links"),
+        *("makers", "row", "size", "wanted"),
+    )
 
     def __init__(
         self,
@@ -127,8 +148,13 @@ class Run:
     ) -> None:
         """Know modules that run one after the other; ``row`` is of their Sequential."""
         self.known, self.links, self.row = known, links, row
+        self.held: Held | None = None  # from the last time
         self._training = training  # of the Sequential
         own = row is not None
+        self.wanted = [(link.known, link.training, link.leaf.names) for link in links]
+        """Each module that runs, if it trains, and which parameters of it are used."""
+        if own:
+            self.wanted.insert(0, (known, training, []))
         self.size = own + 2 * len(links)  # events
         self.count = sum([link.leaf.count for link in links])  # of nodes
         self.makers = [
@@ -183,20 +209,18 @@ class Run:
         node: int,
         tensor: int,
         storage: int,
-        glances: Iterable[Glance | None],
-        versions: Iterable[int],
+        seen: Seen,
         result: Glance | None,
     ) -> Iterator[tuple[Link, tuple[Glance, ...], Glance, tuple[int, ...]]]:
         """Yield each call's module, inputs, output and nodes.
 
-        Numbers are those before the first of this run. Among the glances None stands
-        for what the module before gave.
+        Numbers are those before the first of this run.
         """
-        rest, output = iter(as_they_were(glances, versions)), cast(Any, None)
+        given, held, versions = seen
+        rest = map(renewed, held.glances, versions)
         for link in self.links:
             leaf = link.leaf
-            given = [next(rest) for _ in leaf.wanted]
-            inputs = tuple([output if each is None else each for each in given])
+            inputs = leaf.ordered(iter(given), rest)
             tensor, storage = tensor + 1, storage + 1
             nodes = tuple(range(node + 1, node + leaf.count + 1))
             node += leaf.count
@@ -204,6 +228,7 @@ class Run:
             if result is not None and result[0] == tensor:
                 output = result
             yield link, inputs, output, nodes
+            given = (output,)
 
 
 class Known:

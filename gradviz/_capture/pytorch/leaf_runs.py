@@ -2,19 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from types import FrameType
 from typing import TYPE_CHECKING, Any, cast
 
 from gradviz._capture.loop.base import Anything, unseen
 from gradviz._capture.loop.module_calls import finder
-from gradviz._capture.pytorch.leaf import LIKE, Run, Seen, as_they_were
-from gradviz._capture.pytorch.tables import GLANCE, IS_LEAF, IS_VIEW, NEEDS, VERSION
+from gradviz._capture.pytorch.leaf import LIKE, Held, Run, Seen
+from gradviz._capture.pytorch.tables import (
+    GLANCE,
+    IS_LEAF,
+    IS_VIEW,
+    NEEDS,
+    VERSION,
+    renewed,
+)
 from gradviz.program.events import Call, Event, ModuleCall
 
 if TYPE_CHECKING:
     from gradviz._capture.loop.modules import ModulePart
-    from gradviz._capture.pytorch.leaf import Known
     from gradviz._capture.pytorch.log import TorchLog
     from gradviz.program.noted import Glance
 
@@ -67,7 +73,8 @@ def runner_of(
             if seen is None:
                 return UNLIKE
             now = here.now
-            place = *find(frame, now), now.thread, now.module, now.within
+            code, lasti = find(frame, now)
+            place = code, lasti, now.thread, now.module, now.within
         except Exception as error:
             log.stop(error)
             return UNLIKE
@@ -82,7 +89,7 @@ def runner_of(
         quick.inside = 0
         try:
             if not note(run, place, seen, first, result):
-                log.try_(_log_other, log, run, place, seen, first, result)
+                log.try_(_log_other, log, run, place, args, seen, first, result)
         except Exception as error:
             log.stop(error)
         return result
@@ -93,7 +100,8 @@ def runner_of(
 def _noter(log: TorchLog) -> Callable[..., bool]:
     """Return what logs a run as one note, and tells whether it was as before."""
     tensors, storages, plain = log.tensors, log.values.storages, log.torch.Tensor
-    raw, lock, lend = log.program.raw, log.lock, log.values.lend
+    raw, lend = log.program.raw, log.values.lend
+    acquire, release = log.lock.acquire, log.lock.release
     told, peek = log.graph.makers.told, log.torch._C._autograd._get_sequence_nr
 
     def note(
@@ -109,14 +117,16 @@ def _noter(log: TorchLog) -> Callable[..., bool]:
         tensor, storage, made = tensors.count, storages.count, len(run.links)
         tensors.count, storages.count = tensor + made, storage + made
         glance = leaf.like(tensor + made, storage + made, result._version, last)
-        _, *given = seen
-        with lock:
+        acquire()
+        try:
             index = log.next_index
             log.next_index = index + run.size
-            noted = "run", index, run, place, first, tensor, storage, *given, glance
+            noted = "run", index, run, place, first, tensor, storage, seen, glance
             raw.append(noted)
             if len(raw) > log.most or log.watchful:
                 log.added(index)
+        finally:
+            release()
         lend(result, glance, noted)
         told.append(noted)
         return True
@@ -129,8 +139,7 @@ def _events(
 ) -> list[Event]:
     """Return the events of a run that was not as before, as if it had been."""
     numbers = first, log.tensors.count, log.values.storages.count
-    value, (_, *given) = log.program.value, seen
-    return run.events(value, log.next_index, place, *numbers, *given, None)
+    return run.events(log.program.value, log.next_index, place, *numbers, seen, None)
 
 
 def _log_failed(
@@ -151,8 +160,8 @@ def _log_failed(
     call.outputs, call.nodes = (), ()
     call.error = f"{type(error).__name__}: {error}"
     begin.left = call.index + 1
-    nodes = range(first + 1, first + made + 1)
-    log.graph.made_by(nodes, begin.index, run.makers)
+    for node, behind in enumerate(run.makers[:made], first + 1):
+        log.graph.made_by((node,), begin.index + behind)
     for event in events:
         log.append(event)
 
@@ -161,6 +170,7 @@ def _log_other(
     log: TorchLog,
     run: Run,
     place: tuple[Any, ...],
+    args: tuple[Any, ...],
     seen: Seen,
     first: int,
     result: Any,
@@ -171,10 +181,13 @@ def _log_other(
     run.known.runs.clear()
     if run.row is None:
         leaf, (code, lasti, thread, _, within) = run.links[0].leaf, place
-        tensors, glances, versions = seen
-        inputs: Any = tuple(as_they_were(glances, versions))
+        given, held, versions = seen
+        inputs = leaf.ordered(iter(given), map(renewed, held.glances, versions))
         begun = leaf.begun((code, lasti), (thread, begin.index, within), inputs)
-        met = list(zip(tensors, inputs, strict=True))
+        arguments = iter([args[at] for at, _ in leaf.given])
+        module = run.known.reference()
+        parameters = map(module.__dict__["_parameters"].get, leaf.names)
+        met = list(zip(leaf.ordered(arguments, parameters), inputs, strict=True))
         log.calls.end(leaf.op, (begun, met, first), result)
     else:
         log.stop(RuntimeError("a Sequential gave something else than before"))
@@ -183,66 +196,77 @@ def _log_other(
 def _looker(log: TorchLog, known: Any) -> Callable[..., Seen | None]:
     """Return what looks at all tensors of a run.
 
-    It finds None where a module or a tensor is not as it was.
+    It finds None where a module or a tensor is not as it was. It calls no more than it
+    must: between PyTorch's kernels a call costs far more than what it does.
     """
-    look, rows = log.values.look, log.tensors.rows.get
+    values, look, rows = log.values, log.values.look, log.tensors.rows.get
     ordinary = {log.torch.Tensor, log.torch.nn.Parameter}
 
-    def is_known(module: Any, before: Known) -> bool:
-        own = module.__dict__
-        return not (
-            before.reference() is not module
-            or type(module).forward is not before.forward
-            or own["_forward_hooks"]
-            or own["_forward_pre_hooks"]
-            or own["_backward_hooks"]
-            or own["_backward_pre_hooks"]
-        )
-
     def seen(run: Run, module: Any, args: tuple[Any, ...]) -> Seen | None:
-        if run.row is None:
-            children: Any = (module,)
-        else:
-            children = module.__dict__["_modules"].values()
-            if len(args) != 1 or len(children) != len(run.links):
+        modules: tuple[Any, ...] = (module,)
+        if run.row is not None:
+            modules += tuple(module.__dict__["_modules"].values())
+            if len(args) != 1 or len(modules) != len(run.wanted):
                 return None
-            if not is_known(module, run.known):
+        given: tuple[Glance, ...] = ()
+        for source, like in run.links[0].leaf.given:
+            tensor = args[source]
+            row = rows(id(tensor), ())
+            if len(row) <= GLANCE or row[0]() is not tensor:
                 return None
-        tensors: list[Any] = []
-        versions: list[int] = []
-        glances: list[Glance | None] = []
-        for child, (before, leaf, training, _) in zip(children, run.links, strict=True):
-            own = child.__dict__
+            glance = row[GLANCE]
             if (
-                known(id(child)) is not before
+                glance[VERSION] != tensor._version
+                or glance[NEEDS] is not tensor.requires_grad
+            ):
+                glance = look(tensor)
+            if glance[LIKE] != like or type(tensor) not in ordinary:
+                return None
+            given += (glance,)
+        held = run.held
+        if held is None or held.forgotten != values.forgotten:
+            held = hold(run, modules[-len(run.links) :])
+            if held is None:
+                return None
+        wanted, versions, at, place = held.wanted, list[int](), 0, 0
+        for each in modules:
+            before, training, names = run.wanted[at]
+            at, own = at + 1, each.__dict__
+            if (
+                known(id(each)) is not before
+                or before.reference() is not each
                 or own["training"] is not training
-                or not is_known(child, before)
+                or type(each).forward is not before.forward
+                or own["_forward_hooks"]
+                or own["_forward_pre_hooks"]
+                or own["_backward_hooks"]
+                or own["_backward_pre_hooks"]
             ):
                 return None
             parameters = own["_parameters"]
-            for source, like in leaf.wanted:
-                if type(source) is not int:
-                    tensor = parameters[source]
-                elif args:
-                    tensor = args[source]
-                else:
-                    glances.append(None)
+            for name in names:
+                tensor, (reference, needs) = parameters[name], wanted[place]
+                place += 1
+                if reference() is not tensor or tensor.requires_grad is not needs:
+                    run.held = None
+                    return seen(run, module, args)
+                versions.append(tensor._version)
+        return given, held, tuple(versions)
+
+    def hold(run: Run, modules: Iterable[Any]) -> Held | None:
+        """Look at the parameters of a run one by one."""
+        found: list[tuple[Any, ...]] = []
+        for each, link in zip(modules, run.links, strict=True):
+            for name, like in link.leaf.wanted:
+                if type(name) is int:
                     continue
-                row = rows(id(tensor), ())
-                if len(row) <= GLANCE or row[0]() is not tensor:
+                tensor = each.__dict__["_parameters"][name]
+                if type(tensor) not in ordinary or look(tensor)[LIKE] != like:
                     return None
-                glance, version = row[GLANCE], tensor._version
-                if glance[NEEDS] is not tensor.requires_grad or (
-                    glance[VERSION] != version  # of a leaf that is all
-                    and (glance[IS_VIEW] or not glance[IS_LEAF])
-                ):
-                    glance = look(tensor)
-                if glance[LIKE] != like or type(tensor) not in ordinary:
-                    return None
-                tensors.append(tensor)
-                versions.append(version)
-                glances.append(glance)
-            args = ()
-        return tensors, tuple(glances), tuple(versions)
+                found.append(rows(id(tensor), ()))
+        held = Held(found, values.forgotten)
+        if all(glance[IS_LEAF] and not glance[IS_VIEW] for glance in held.glances):
+            run.held = held  # what is written to a leaf changes but its version
+        return held
 
     return seen

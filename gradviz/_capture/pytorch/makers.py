@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from gradviz.program.noted import Noted
 
@@ -16,26 +16,44 @@ class Makers:
 
     def __init__(self, ahead: TorchAhead) -> None:
         self.told: list[Noted] = []
-        """Calls and runs since the last look ahead whose nodes need no closer look."""
+        """Calls and runs of late whose nodes need no closer look."""
         self._ahead = ahead
-        self._noted: list[Noted] = []  # the same before that, since somebody asked
+        self._noted: list[Noted] = []  # what was told before, since somebody asked
         self._known: dict[int, int] = {}
+        self._passed: tuple[list[Noted], int] = self._noted, 0  # at the last pass
 
     def settle(self) -> None:
         """Let it be known ahead of a pass which nodes need no closer look."""
-        made = self._ahead.made
+        first = last = -1
         for noted in self.told:
-            if noted[0] == "call":
-                made(noted[4][0], noted[4][-1])
+            nodes = noted[4]
+            if noted[0] == "run":
+                begin, end = nodes + 1, nodes + noted[2].count
             else:
-                made(noted[4] + 1, noted[4] + noted[2].count)
+                begin, end = nodes[0], nodes[-1]
+            if begin != last + 1:
+                if last >= 0:
+                    self._ahead.made(first, last)
+                first = begin
+            last = end
+        if last >= 0:
+            self._ahead.made(first, last)
         self._noted += self.told
         self.told.clear()
 
-    def add(self, nodes: Sequence[int], maker: int) -> None:
+    def add(self, nodes: Sequence[int], maker: int, begun: Any = None) -> None:
         """Remember which event made these nodes, which may need a closer look."""
         self.settle()
-        self._noted.append(("call", maker, None, None, nodes))
+        self._noted.append(("call", maker, begun, None, nodes))
+
+    def since_pass(self) -> list[Noted] | None:
+        """Return what was told since the last pass; None where that is not known."""
+        noted, count = self._passed
+        return self._noted[count:] if noted is self._noted else None
+
+    def passed(self) -> None:
+        """Begin anew: a pass is about to run."""
+        self._passed = self._noted, len(self._noted)
 
     def add_between(self, first: int, last: int, index: int) -> None:
         """Remember what a pass with ``create_graph`` made, besides calls of its own."""

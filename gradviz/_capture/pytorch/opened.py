@@ -41,23 +41,23 @@ def opener_of(log: TorchLog) -> Callable[..., Open | None]:
             arguments: list[Any] = []
             only_tensors = not kwargs
             for each in args:
-                if type(each) in _SIMPLE:
-                    only_tensors = False
-                    arguments.append(each)
-                elif isinstance(each, tensor_type):
+                cls = type(each)
+                if cls is tensor_type or (
+                    cls not in _SIMPLE and isinstance(each, tensor_type)
+                ):
                     glance = look(each)
                     met.append((each, glance))
                     arguments.append(glance)
                 else:
                     only_tensors = False
-                    arguments.append(argument(each, met))
+                    arguments.append(each if cls in _SIMPLE else argument(each, met))
             keywords: list[Any] = []
             for key, each in kwargs.items():
                 simple = type(each) in _SIMPLE
                 keywords += key, each if simple else argument(each, met)
             inputs = given = tuple(arguments)
             if not only_tensors:
-                inputs = tuple(map(_GLANCE_OF, met))
+                inputs = (met[0][1],) if len(met) == 1 else tuple(map(_GLANCE_OF, met))
             if op.touches_flags:  # it may move a tensor to other memory
                 values.settle()
             code, lasti, stack = caller.f_code, caller.f_lasti, ()

@@ -37,6 +37,7 @@ class TorchTables:
         self._lent: list[Any] = []  # rows whose storage nobody has looked at
         self._most = MAX_EVENTS if scan else MOST_WITHOUT_VALUES
         self._sizes_room = 2 * self._most
+        self.forgotten = 0  # leaves
         self.shapes: dict[Any, Any] = {}  # and strides and sizes that are shared
         self.words: dict[Any, str] = {}  # of dtypes and devices
         self.lend = self._lender()
@@ -97,6 +98,7 @@ class TorchTables:
         row = self.rows.get(id(tensor))
         if row is not None and row[0]() is tensor:
             self.rows[id(tensor)] = row[:GLANCE]
+            self.forgotten += len(row) <= GLANCE or row[GLANCE][IS_LEAF]
 
     def _forget_sizes(self) -> None:
         """Forget storages of long ago, but for those of living tensors."""

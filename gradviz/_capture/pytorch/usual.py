@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from gradviz._capture.pytorch.opened import Met
+from gradviz._capture.pytorch.opened import Open
 from gradviz._capture.pytorch.tables import VERSION
 
 if TYPE_CHECKING:
@@ -21,10 +21,12 @@ def usual_of(log: TorchLog) -> Callable[..., bool]:
     autograd, plain = log.torch._C._autograd, log.torch.Tensor
     peek, packs = autograd._get_sequence_nr, autograd._top_saved_tensors_default_hooks
     born, watched = log.values.born, log.exports.watched
-    raw, lock, told = log.program.raw, log.lock, log.graph.makers.told
+    raw, told = log.program.raw, log.graph.makers.told
+    acquire, release = log.lock.acquire, log.lock.release
 
-    def usual(begun: tuple[Any, ...], met: Met, first: int, result: Any) -> bool:
+    def usual(opened: Open, result: Any) -> bool:
         try:
+            begun, met, first = opened
             last = peek()
             if (
                 last == first
@@ -44,13 +46,16 @@ def usual_of(log: TorchLog) -> Callable[..., bool]:
             else:
                 nodes = tuple(range(first + 1, last + 1))
                 outputs = (born(result, begun[5], None),)
-            with lock:  # as Log.note() does, which would be another call
+            acquire()  # as Log.note() does, which would be another call
+            try:
                 index = log.next_index
                 log.next_index = index + 1
                 noted = "call", index, begun, outputs, nodes, (), None
                 raw.append(noted)
                 if len(raw) > log.most or log.watchful:
                     log.added(index)
+            finally:
+                release()
             told.append(noted)
             return True
         except Exception as error:
