@@ -6,7 +6,7 @@ import os
 import sys
 import sysconfig
 import weakref
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, nullcontext
 from types import FrameType
 from typing import Any
@@ -121,6 +121,8 @@ class Log:
         self.next_index = 0  # what the next event will get
         self.most = MAX_EVENTS  # that are kept
         self.watchful: Any = False  # true while each event is something to look at
+        self.unasked: Callable[[], AbstractContextManager[Any]] = nullcontext
+        """Lets tensors be looked at without a class or mode of the program noticing."""
 
     # ---- events -------------------------------------------------------------------
 
@@ -161,12 +163,16 @@ class Log:
         What waits for the user's program is this; everything else can come later.
         """
         raw = self.program.raw
-        with self.lock:
+        lock = self.lock
+        lock.acquire()  # twice as fast as ``with``
+        try:
             index = self.next_index
             self.next_index = index + 1
             raw.append((kind, index) + rest)  # noqa: RUF005 - twice as fast
             if len(raw) > self.most or self.watchful:
                 self.added(index)
+        finally:
+            lock.release()
         return index
 
     def added(self, index: int) -> None:
@@ -200,10 +206,6 @@ class Log:
         """Tell which tensors have a gradient, and which ask for one."""
         has = [param.grad is not None for param in params]
         return has, [param.requires_grad for param in params]
-
-    def unasked(self) -> AbstractContextManager[Any]:
-        """Let tensors be looked at without a class or mode of the program noticing."""
-        return nullcontext()
 
     def unheard(self) -> AbstractContextManager[Any]:
         """Let something be computed without graph, and without the program noticing."""

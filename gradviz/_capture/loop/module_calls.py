@@ -18,7 +18,8 @@ if TYPE_CHECKING:
 def wrap_call(part: ModulePart, original: Anything) -> Anything:
     """Return ``Module.__call__`` with a note of each call."""
     here, log, known = part.here, part.log, part.rows.get
-    lock, raw, left, find = log.lock, log.program.raw, log.program.left, finder(part)
+    raw, left, find = log.program.raw, log.program.left, finder(part)
+    acquire, release = log.lock.acquire, log.lock.release
     grad_enabled, forwards = part.lib.is_grad_enabled, part.forwards
 
     @unseen
@@ -43,15 +44,18 @@ def wrap_call(part: ModulePart, original: Anything) -> Anything:
             place.site = code, lasti = find(sys._getframe(1), place)
             place.forward = forwards.get(type(module))
             training, grad = module.training, grad_enabled()
-            with lock:  # as Log.note() does, which would be another call
+            key, thread = row.key, place.thread
+            acquire()  # as Log.note() does, which would be another call
+            try:
                 index = log.next_index
                 log.next_index = index + 1
-                key, thread = row.key, place.thread
                 raw.append(
                     ("module", index, code, lasti, thread, key, training, grad, outer)
                 )
                 if len(raw) > log.most or log.watchful:
                     log.added(index)
+            finally:
+                release()
             place.module = index
         except Exception as error:
             part.failed(error)

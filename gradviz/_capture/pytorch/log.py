@@ -6,7 +6,6 @@ import os
 import threading
 import time
 import warnings
-from contextlib import AbstractContextManager
 from types import TracebackType
 from typing import Any, ClassVar, Self
 
@@ -52,6 +51,7 @@ class TorchLog(TorchFrames):
         import torch
 
         self.torch: Any = torch
+        self.unasked = torch._C.DisableTorchFunction
         self.scan = self.program.scanned = scan
         self.brief = not scan
         self.on = False
@@ -265,10 +265,6 @@ class TorchLog(TorchFrames):
         if glance[IS_LEAF] and grad_fn_of(tensor):  # what a user's Function returned
             glance = self.values.made(tensor)
         return glance
-
-    def unasked(self) -> AbstractContextManager[Any]:
-        """Let tensors be looked at without a class or mode of the program noticing."""
-        return self.torch._C.DisableTorchFunction()
 
     def unheard(self) -> Quiet:
         """Let something be computed without graph, and without the program noticing."""
