@@ -192,4 +192,23 @@ FINE: list[Case] = [
         net.load_state_dict(net.state_dict())
         """,
     ),
+    case(
+        "norms_of_gradients_with_graphs",
+        """
+        import torch
+        from torch import nn
+        net = nn.Sequential(nn.Linear(3, 8), nn.Tanh(), nn.Linear(8, 1))
+        opt = torch.optim.SGD(net.parameters(), lr=0.01)
+        for _ in range(4):
+            loss = net(torch.randn(6, 3)).pow(2).mean()
+            loss.backward(create_graph=True)
+            total = 0.0
+            for p in net.parameters():
+                total += p.grad.norm() ** 2
+            joined = torch.stack([p.grad.norm() for p in net.parameters()]).norm()
+            print(float(total), joined.item())
+            opt.step()
+            opt.zero_grad()
+        """,
+    ),
 ]

@@ -195,4 +195,36 @@ PROGRAMS = [
         "shared-trunk-two-backwards",
         says=["`values.detach()`"],
     ),
+    case(
+        "third_derivative_through_a_detached_slope",
+        """
+        import torch
+        class Sine(torch.autograd.Function):
+            @staticmethod
+            def forward(ctx, x):
+                ctx.save_for_backward(x)
+                return torch.sin(x)
+            @staticmethod
+            def backward(ctx, g):
+                (x,) = ctx.saved_tensors
+                return g * torch.cos(x.detach())  # CULPRIT
+        head = torch.nn.Linear(1, 1)
+        t = torch.rand(6, 1, requires_grad=True)
+        (du,) = torch.autograd.grad(head(Sine.apply(t)).sum(), t, create_graph=True)
+        (ddu,) = torch.autograd.grad(du.sum(), t, create_graph=True)
+        """,
+        "custom-fn-backward-detaches",
+    ),
+    case(
+        "second_derivative_of_a_linear_term",
+        """
+        import torch
+        w = torch.ones(3, requires_grad=True)
+        x = torch.ones(3, requires_grad=True)
+        (slope,) = torch.autograd.grad((w * x).sum(), x, create_graph=True)
+        (bend,) = torch.autograd.grad(slope.sum(), x)  # CULPRIT
+        """,
+        "unused-input-in-grad",
+        says=["`slope.sum()`", "the gradient that line 4 took", "linear in it"],
+    ),
 ]

@@ -117,6 +117,37 @@ WRONG = [
         "half-precision-underflow",
     ),
     case(
+        "a_small_difference_in_half_that_is_zero_in_places",
+        """
+        import torch
+        w = torch.arange(8.0, requires_grad=True)
+        gap = torch.relu(w.half() - 3)
+        small = gap * 1e-6  # CULPRIT
+        (small.abs().mean() * 0.1).backward()
+        """,
+        "half-precision-underflow",
+    ),
+    case(
+        "flat_ends_in_half",
+        """
+        import torch
+        w = torch.full((4,), 20.0, dtype=torch.float16, requires_grad=True)  # CULPRIT
+        (torch.tanh(w) + w).sum().backward()
+        """,
+        "saturated-tanh",
+    ),
+    case(
+        "rectified_scores_under_autocast",
+        """
+        import torch
+        net = torch.nn.Sequential(torch.nn.Linear(4, 3), torch.nn.ReLU())
+        with torch.autocast("cpu", dtype=torch.float16):
+            scores = net(torch.randn(8, 4)).float()  # CULPRIT
+        (scores.mean() * 1e-7).backward()
+        """,
+        "half-precision-underflow",
+    ),
+    case(
         "advantage_refused_by_the_sampler",
         """
         import torch
@@ -324,6 +355,23 @@ FINE = [
             loss.backward()
             if rate.grad is None:
                 raise RuntimeError("no gradient")
+        """,
+    ),
+    case(
+        "a_term_in_half_that_is_switched_off",
+        """
+        import torch
+        w = torch.ones(4, dtype=torch.float16, requires_grad=True)
+        ((w * 2).mean() + (w * 0.0).mean()).backward()
+        """,
+    ),
+    case(
+        "half_of_a_mask_in_half",
+        """
+        import torch
+        w = torch.ones(4, dtype=torch.float16, requires_grad=True)
+        keep = torch.tensor([1, 0, 0, 0], dtype=torch.float16)
+        (w * keep).sum().backward()
         """,
     ),
 ]

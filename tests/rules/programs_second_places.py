@@ -305,4 +305,21 @@ TWO_PLACES = [
         """,
         "zero-grad-before-step",
     ),
+    case(
+        "softmax_of_a_module_before_cross_entropy",
+        """
+        import torch
+        from torch import nn
+        class Net(nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.scores = nn.Linear(4, 3)
+                self.shares = nn.Softmax(dim=1)  # CULPRIT
+            def forward(self, x):
+                return self.shares(self.scores(x))  # INSTEAD
+        loss = nn.CrossEntropyLoss()(Net()(torch.randn(6, 4)), torch.arange(6) % 3)
+        loss.backward()
+        """,
+        "double-softmax",
+    ),
 ]

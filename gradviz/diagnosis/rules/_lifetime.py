@@ -127,6 +127,21 @@ def graph_behind(history: History, calls: Iterable[Call]) -> set[int]:
     return found
 
 
+def is_of_gradients(history: History, calls: Iterable[Call]) -> bool:
+    """Tell whether the graphs behind calls lead through gradients with graphs.
+
+    ``create_graph=True`` made those, and their norms are as short-lived as they are.
+    """
+    return not graph_behind(history, calls).isdisjoint(history.once(_gradient_nodes))
+
+
+def _gradient_nodes(history: History) -> set[int]:
+    reads = [call.outputs for call in history.calls if call.op == "grad.get"]
+    results = [each.results for each in history.backwards]
+    found = {value.node for row in (*reads, *results) for value in row if value}
+    return {node for node in found if node is not None}
+
+
 def keeps_nothing(history: History, calls: Iterable[Call]) -> bool:
     """Tell whether the graphs behind calls keep no memory that would be free otherwise.
 

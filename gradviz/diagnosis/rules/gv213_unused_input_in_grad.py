@@ -54,7 +54,7 @@ def check(history: History) -> Iterator[Hit]:
         if unused is None:
             continue
         name = name_of(history, unused, "A tensor")
-        root = name_of(history, backward.roots[0], "The result")
+        root = _root_words(history, backward)
         relative = _relative(history, backward, unused)
         words, made = _when_made(history, backward, unused)
         own = unused.is_leaf and (relative is None or not relative.requires_grad)
@@ -70,6 +70,13 @@ def check(history: History) -> Iterator[Hit]:
             cut = f" Its data was used, but the graph between them was cut{where}."
         if ended is not None:
             culprit = ended.site
+        inside = None if flows else _gradient_of(history, backward, unused)
+        if inside is not None:
+            cut = (
+                f" It comes from the gradient that {history.line(inside.site)} took, "
+                "and nothing in that gradient depends on it any more: what was "
+                "differentiated is linear in it, or a `backward` cut the graph."
+            )
         yield Hit(
             f"{root} was not computed from {name}{words}.{stems}{cut}",
             culprit,
@@ -83,8 +90,35 @@ def check(history: History) -> Iterator[Hit]:
             ),
             tensors=(unused.tensor,),
             explains=history.ended_by(backward),
-            certainty=0.6 if flows else 1.0,
+            certainty=0.6 if flows or inside is not None else 1.0,
         )
+
+
+def _root_words(history: History, backward: Backward) -> str:
+    """Name what was differentiated: as it is written where the same line makes it."""
+    made = made_at(history, backward.roots[0])
+    statement = history.places.statement(made)
+    if statement and statement is history.places.statement(backward.site):
+        return f"`{history.text(made)}`"
+    return name_of(history, backward.roots[0], "The result")
+
+
+def _gradient_of(
+    history: History, backward: Backward, unused: Value
+) -> Backward | None:
+    """Return the earlier pass whose gradients the root was computed from, if any.
+
+    Of those alone that differentiated something computed from the unused tensor.
+    """
+    behind = history.behind(backward.roots, before=backward.index)
+    for each in reversed(history.backwards):
+        if each.create_graph and not behind.isdisjoint(
+            got.tensor for got in each.results if got is not None
+        ):
+            behind |= history.behind(each.roots, before=each.index)
+            if unused.tensor in behind:
+                return each
+    return None
 
 
 def _cut_between(history: History, backward: Backward, unused: Value) -> Call | None:

@@ -25,8 +25,8 @@ Use instead
             total += loss.item()
 
 When it stays quiet
-    Where a backward pass starts from the sum, in this or another turn, and where the
-    loop runs without grad mode, or adds numbers.
+    Where a backward pass starts from the sum, in this or another turn, where the loop
+    runs without grad mode, or adds numbers, and for a norm of one pass's gradients.
 
 References
     https://pytorch.org/docs/stable/notes/faq.html
@@ -41,6 +41,7 @@ from itertools import pairwise
 
 from gradviz.diagnosis.rule import Hit, Related, Rule
 from gradviz.diagnosis.rules._lifetime import (
+    is_of_gradients,
     keeps_nothing,
     line_of,
     made_at,
@@ -132,6 +133,8 @@ def _in_vain(history: History, chain: list[Call]) -> bool:
     last = chain[-1]
     if last.module is not None or keeps_nothing(history, chain):
         return False
+    if is_of_gradients(history, [last]):
+        return False  # all of one pass: the norm of its gradients
     if any(use.op in _NUMBERS for use in history.uses(last.outputs[0].tensor)):
         return True
     if any(_evaluates(history, value) for value in last.inputs):

@@ -41,6 +41,7 @@ from gradviz.diagnosis.rule import Hit, Related, Rule
 from gradviz.diagnosis.rules._cuts import cuts, drops_graph
 from gradviz.diagnosis.rules._lifetime import (
     graph_behind,
+    is_of_gradients,
     keeps_nothing,
     line_of,
     loop_site,
@@ -58,7 +59,7 @@ _JOINS = frozenset(["cat", "stack", "concat", "concatenate", "hstack", "vstack"]
 def check(history: History) -> Iterator[Hit]:
     """Yield one hit per line whose results pile up with their graphs."""
     reported: set[object] = set()
-    for found in (*_alive(history), *_joined(history), *_given_up(history)):
+    for found in (*_alive(history), *_let_go(history)):
         made = _one_per_run(history, found.made)
         site = loop_site(history, made[-1])
         place = None if site is None else line_of(site)
@@ -132,8 +133,15 @@ def _container(holders: Sequence[str]) -> str:
     return names.pop() if len(names) == 1 else ""
 
 
+def _let_go(history: History) -> Iterator[_Pile]:
+    """Yield what may be gone by now, but for the norms of gradients."""
+    for pile in (*_joined(history), *_given_up(history)):
+        if not is_of_gradients(history, pile.made):
+            yield pile
+
+
 def _joined(history: History) -> Iterator[_Pile]:
-    """Yield what was collected and put together, and may be gone by now."""
+    """Yield what was collected and put together."""
     for join in history.calls:
         if join.op not in _JOINS or not join.nodes or join.module is not None:
             continue

@@ -20,7 +20,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from gradviz.diagnosis.gradient_flow import norm_of
+from gradviz.diagnosis.gradient_flow import magnitude, norm_of
 from gradviz.diagnosis.op_families import function_of
 from gradviz.diagnosis.rule import Hit, Related, Rule
 from gradviz.program.events import Backward, Call
@@ -32,6 +32,9 @@ _SCALING = (
     "mul div mm bmm addmm linear mean sum to_copy pow matmul mv dot convolution "
     "native_layer_norm sigmoid tanh exp sqrt mse_loss baddbmm"
 )
+_CONSTANT = ("mean", "sum", "to_copy")  # their derivative takes no factor
+_SATURATING = ("sigmoid", "tanh")  # where they are flat their derivative is 0
+_SMALL = 1e-4  # an incoming gradient that such a derivative may take below float16's
 
 _SCALE = "Scale the loss that it begins with: `scaler.scale(loss).backward()`."
 
@@ -50,19 +53,43 @@ def check(history: History) -> Iterator[Hit]:
 
 def _underflows(node: Node, call: Call, run: NodeRun) -> bool:
     values = [*call.inputs, *call.outputs]
-    if function_of(node.name) not in _SCALING.split():
+    function = function_of(node.name)
+    if function not in _SCALING.split():
         return False
     if not any(value.dtype in _HALVES for value in values):
         return False
-    if any(value.summary is None or value.summary.zeros for value in call.inputs):
-        return False  # a factor of 0 is no underflow
     incoming = [each for each in run.incoming if each is not None]
-    outgoing = [each for each in run.outgoing if each is not None]
-    return (
-        bool(incoming)
-        and not any(each.zeros or each.bad for each in incoming)
-        and any(_mostly_zero(each) for each in outgoing)
+    if not incoming or any(each.bad for each in incoming):
+        return False
+    if function in _SATURATING and not any(map(_is_small, incoming)):
+        return False
+    expected = sum(map(_zeros, incoming)) + _zeros_of_factors(function, call)
+    return any(
+        _zeros(each) > (1 + expected) / 2 for each in run.outgoing if each is not None
     )
+
+
+def _zeros_of_factors(function: str, call: Call) -> float:
+    """Return how many zeros the factors of a derivative explain; 1: perhaps all.
+
+    A product, also a matrix product, has no larger fraction of zeros than its factors
+    have together.
+    """
+    if function in _CONSTANT:
+        return 0
+    if function in ("mul", "div") and len(call.inputs) == 1:  # by a number
+        return float(0 in call.arguments)
+    return sum(
+        1 if each.summary is None else _zeros(each.summary) for each in call.inputs
+    )
+
+
+def _zeros(summary: Summary) -> float:
+    return summary.zeros / max(summary.count, 1)
+
+
+def _is_small(summary: Summary) -> bool:
+    return (magnitude(summary) or 0.0) < _SMALL
 
 
 def _mostly_zero(summary: Summary) -> bool:

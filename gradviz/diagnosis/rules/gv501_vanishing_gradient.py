@@ -40,6 +40,15 @@ _LEAST = 6  # nodes in a chain
 _LEAVES = 1e-5  # the smallest gradient of a leaf over the largest
 _SHARED = 1e-7  # the gradient at the far end of a chain of shared weights
 
+_FIX = (
+    "Use an activation that keeps the gradient (relu, gelu), weights initialised for "
+    "it, normalisation or residual connections; over time steps use a gated cell."
+)
+_FIX_OVER_STEPS = (
+    "Where early steps matter: a gated cell whose forget gate begins open (a bias of "
+    "1), or a shorter way to them, such as attention."
+)
+
 
 def check(history: History) -> Iterator[Hit]:
     """Yield the longest decline of each pass."""
@@ -92,19 +101,23 @@ def _hit(history: History, chain: Chain, site: RawSite | None) -> Hit:
     weights = weights_words(history, site, "small")
     count = len(chain.nodes)
     factor = chain.ratio ** (1 / (count - 1))
+    starves = _starves(history, chain)
+    early = (
+        "the earliest layers hardly learn"
+        if starves
+        else "the earliest steps have no influence on what the shared weights learn"
+    )
     return Hit(
         f"The gradient shrinks on its way through {count} runs of {node.name}, most of "
         f"it in `{history.text(place)}` ({history.line(place)}): its norm falls from "
         f"{chain.norms[0]:.2g} to {chain.norms[-1]:.2g}, about {factor:.2g} times per "
-        f"run, so that the earliest layers or steps hardly learn.{weights}",
+        f"run, so that {early}.{weights}",
         culprit=site or place,
-        fix="Use an activation that keeps the gradient (relu, gelu), weights "
-        "initialised for it, normalisation or residual connections; over time steps "
-        "use a gated cell.",
+        fix=_FIX if starves else _FIX_OVER_STEPS,
         symptom=chain.backward.site,
         related=chain_places(place, site),
         nodes=(node.key,),
-        severity=None if _starves(history, chain) else "info",
+        severity=None if starves else "info",
         certainty=0.6,
     )
 

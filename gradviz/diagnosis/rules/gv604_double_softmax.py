@@ -52,6 +52,7 @@ _VIEWS = words(
     "contiguous clone T mT movedim"
 )
 _LAYERS = words("Softmax Softmax2d Sigmoid")
+_NOT_HERE = "Return the scores here, and take probabilities only where they are read."
 
 
 def _check(history: History) -> Iterator[Hit]:
@@ -101,7 +102,7 @@ def _hit(history: History, first: Call, second: Call) -> Hit:
         symptom=second.site,
         related=(
             Related("applied a second time", second.site),
-            Related("runs here", first.site),
+            Related("runs here", first.site, _NOT_HERE),
         ),
     )
 
