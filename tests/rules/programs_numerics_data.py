@@ -128,6 +128,20 @@ WRONG = [
         "half-precision-underflow",
     ),
     case(
+        "weights_too_small_for_half_and_a_bias_of_zeros",
+        """
+        import torch
+        net = torch.nn.Linear(4, 4).half()
+        with torch.no_grad():
+            net.weight.fill_(1e-5)
+            net.bias.zero_()
+        x = torch.ones(2, 4, dtype=torch.float16, requires_grad=True)
+        y = net(x)  # CULPRIT
+        (y * 1e-4).sum().backward()
+        """,
+        "half-precision-underflow",
+    ),
+    case(
         "flat_ends_in_half",
         """
         import torch

@@ -62,21 +62,10 @@ def check(history: History) -> Iterator[Hit]:
         stems = ""
         if relative is not None:
             stems = f" It stems from {name_of(history, relative)}, which was used."
-        flows = unused.tensor in history.behind(backward.roots, before=backward.index)
-        cut = ""
         ended = _cut_between(history, backward, unused)
-        if flows or ended is not None:
-            where = "" if ended is None else f" in {history.line(ended.site)}"
-            cut = f" Its data was used, but the graph between them was cut{where}."
         if ended is not None:
             culprit = ended.site
-        inside = None if flows else _gradient_of(history, backward, unused)
-        if inside is not None:
-            cut = (
-                f" It comes from the gradient that {history.line(inside.site)} took, "
-                "and nothing in that gradient depends on it any more: what was "
-                "differentiated is linear in it, or a `backward` cut the graph."
-            )
+        flows, cut = _lost_between(history, backward, unused, ended)
         yield Hit(
             f"{root} was not computed from {name}{words}.{stems}{cut}",
             culprit,
@@ -90,7 +79,7 @@ def check(history: History) -> Iterator[Hit]:
             ),
             tensors=(unused.tensor,),
             explains=history.ended_by(backward),
-            certainty=0.6 if flows or inside is not None else 1.0,
+            certainty=0.6 if flows else 1.0,
         )
 
 
@@ -101,6 +90,25 @@ def _root_words(history: History, backward: Backward) -> str:
     if statement and statement is history.places.statement(backward.site):
         return f"`{history.text(made)}`"
     return name_of(history, backward.roots[0], "The result")
+
+
+def _lost_between(
+    history: History, backward: Backward, unused: Value, ended: Call | None
+) -> tuple[bool, str]:
+    """Tell whether a tensor's data reached the root, and say what lost its graph."""
+    flows = unused.tensor in history.behind(backward.roots, before=backward.index)
+    if flows or ended is not None:
+        where = "" if ended is None else f" in {history.line(ended.site)}"
+        cut = f" Its data was used, but the graph between them was cut{where}."
+        return flows, cut
+    taken = _gradient_of(history, backward, unused)
+    if taken is None:
+        return False, ""
+    return True, (
+        f" The result comes from the gradient that {history.line(taken.site)} took, "
+        "and nothing in that gradient depends on it any more: what was differentiated "
+        "there is linear in it, or a `backward` cut the graph."
+    )
 
 
 def _gradient_of(

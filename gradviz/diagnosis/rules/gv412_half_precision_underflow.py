@@ -73,15 +73,14 @@ def _zeros_of_factors(function: str, call: Call) -> float:
     """Return how many zeros the factors of a derivative explain; 1: perhaps all.
 
     A product, also a matrix product, has no larger fraction of zeros than its factors
-    have together.
+    have together. A bias is no factor.
     """
     if function in _CONSTANT:
         return 0
     if function in ("mul", "div") and len(call.inputs) == 1:  # by a number
         return float(0 in call.arguments)
-    return sum(
-        1 if each.summary is None else _zeros(each.summary) for each in call.inputs
-    )
+    factors = [each.summary for each in call.inputs[:2]]
+    return sum(1 if each is None else _zeros(each) for each in factors)
 
 
 def _zeros(summary: Summary) -> float:
