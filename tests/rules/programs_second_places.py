@@ -250,8 +250,8 @@ TWO_PLACES = [
         import torch
         weight = torch.ones(1, dtype=torch.float16, requires_grad=True)
         small = weight * 1e-4  # CULPRIT
-        loss = (small * 1e-4).sum()
-        loss.backward()  # INSTEAD
+        loss = (small * 1e-4).sum()  # INSTEAD
+        loss.backward()
         """,
         "half-precision-underflow",
         says=["too small for float16"],

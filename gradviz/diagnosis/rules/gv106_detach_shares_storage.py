@@ -31,9 +31,11 @@ from gradviz.diagnosis._overwrite_words import hits, saved_words, write_words
 from gradviz.diagnosis._saved_writes import Overwrite, written_tensor
 from gradviz.diagnosis._views import through
 from gradviz.diagnosis._words import code, place, tensor_words
-from gradviz.diagnosis.rule import Hit, Rule
+from gradviz.diagnosis.rule import Hit, Related, Rule
 from gradviz.program.events import Call
 from gradviz.program.history import History
+
+_COPY = "Append `.clone()`: the copy may then be written."
 
 
 def _detached(history: History, found: Overwrite) -> str:
@@ -72,8 +74,13 @@ def _fix(history: History, found: Overwrite) -> str:
     return f"Copy what is going to be written: `{copied}` in {history.line(site)}."
 
 
+def _detached_here(history: History, found: Overwrite) -> Related:
+    call = _detach(history, found)
+    return Related("detached here", None if call is None else call.site, _COPY)
+
+
 def _check(history: History) -> Iterator[Hit]:
-    yield from hits(history, "detached", _message, _fix)
+    yield from hits(history, "detached", _message, _fix, _detached_here)
 
 
 RULE = Rule("GV106", "detach-shares-storage", "error", _check)

@@ -36,6 +36,8 @@ from gradviz.program.history import History
 
 TEXT = "is the output of a function that returns multiple views"
 
+_INDEX = "Take each part by its index (`h[0]`, `h[:, :2]`): such views may be written."
+
 
 def _check(history: History) -> Iterator[Hit]:
     for failure, written, made in refused(history, TEXT):
@@ -49,7 +51,9 @@ def _check(history: History) -> Iterator[Hit]:
             "written in place while gradients are recorded.",
             f"{instead(history, failure.site)} Slices (`h[:2]`) can be written, and "
             "so can clones.",
-            related=[Related("views made here", None if made is None else made.site)],
+            related=[
+                Related("views made here", None if made is None else made.site, _INDEX)
+            ],
             written=written,
         )
 

@@ -36,6 +36,8 @@ from gradviz.program.history import History
 
 MODES = ("no_grad", "inference")
 
+_OUTSIDE = "Make the view with grad mode on."
+
 
 def _check(history: History) -> Iterator[Hit]:
     for mode in MODES:
@@ -52,7 +54,9 @@ def _check(history: History) -> Iterator[Hit]:
                 "Make the view outside of the block, so that the write is recorded; or "
                 "write inside it, so that it is not. For an independent copy: clone().",
                 related=[
-                    Related("view made here", None if made is None else made.site)
+                    Related(
+                        "view made here", None if made is None else made.site, _OUTSIDE
+                    )
                 ],
                 written=written,
             )

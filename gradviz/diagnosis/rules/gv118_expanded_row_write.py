@@ -35,6 +35,8 @@ from gradviz.diagnosis._words import place, tensor_words
 from gradviz.diagnosis.rule import Hit, Related, Rule
 from gradviz.program.history import History
 
+_OWN = "Append `.clone()`, so that each row has a place of its own."
+
 
 def message(history: History, found: SharedWrite) -> str:
     """Say which elements of which tensor changed together."""
@@ -66,7 +68,9 @@ def _check(history: History) -> Iterator[Hit]:
                 "Copy before writing: `.clone()` after the expand, or `.repeat(...)` "
                 "instead of it.",
                 symptom=found.call.site,
-                related=(Related("expanded here", found.made and found.made.site),),
+                related=(
+                    Related("expanded here", found.made and found.made.site, _OWN),
+                ),
                 tensors=(found.whole.tensor,),
             )
 

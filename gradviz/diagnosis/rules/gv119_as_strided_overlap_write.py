@@ -33,6 +33,8 @@ from gradviz.diagnosis.rule import Hit, Related, Rule
 from gradviz.diagnosis.rules.gv118_expanded_row_write import message
 from gradviz.program.history import History
 
+_OWN = "Append `.clone()`, so that each window has a place of its own."
+
 
 def _check(history: History) -> Iterator[Hit]:
     for found in shared_writes(history):
@@ -43,7 +45,9 @@ def _check(history: History) -> Iterator[Hit]:
                 "Copy before writing, `.clone()` after as_strided or unfold; to add "
                 "windows back together, use `torch.nn.functional.fold` or `index_add`.",
                 symptom=found.call.site,
-                related=(Related("windows made here", found.made and found.made.site),),
+                related=(
+                    Related("windows made here", found.made and found.made.site, _OWN),
+                ),
                 tensors=(found.whole.tensor,),
             )
 

@@ -38,6 +38,8 @@ from gradviz.program.values import Value
 
 TEXT = "view size is not compatible with input tensor's size and stride"
 
+_COPY = "Append `.contiguous()`, which copies into the order that view() wants."
+
 
 def _check(history: History) -> Iterator[Hit]:
     for failure, viewed, _ in refused(history, TEXT):
@@ -58,7 +60,9 @@ def _check(history: History) -> Iterator[Hit]:
             f"`{text.replace('.view(', '.reshape(')}`."
             if ".view(" in text
             else "Use reshape or contiguous(), which copy where they must.",
-            related=[Related("reordered here", None if made is None else made.site)],
+            related=[
+                Related("reordered here", None if made is None else made.site, _COPY)
+            ],
             written=viewed,
         )
 

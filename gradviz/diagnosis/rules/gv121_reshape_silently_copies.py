@@ -28,17 +28,20 @@ References
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
+from gradviz.diagnosis._views import ancestors
 from gradviz.diagnosis._words import assigned, place, tensor_words
 from gradviz.diagnosis.rule import Hit, Related, Rule
 from gradviz.program.events import Call
 from gradviz.program.history import History
-from gradviz.program.values import RawSite
+from gradviz.program.values import RawSite, Value
 
 _LOOKS = frozenset(["size", "dim", "stride", "numel", "data_ptr", "is_contiguous"])
 _COMPARES = frozenset(["eq", "ne", "equal", "allclose", "isclose", "__eq__", "__ne__"])
 _RESHAPES = frozenset(["reshape", "flatten", "ravel", "reshape_as"])
+
+_ORIGINAL = "Write to the original instead of the copy."
 
 
 def _check(history: History) -> Iterator[Hit]:
@@ -52,11 +55,14 @@ def _check(history: History) -> Iterator[Hit]:
         writes = [each for each, _ in history.writes(copy.storage, after=call.index)]
         if not writes:
             continue
-        last = history.once(_last_reads)
-        if last.get(original.storage, -1) > writes[-1].index:
+        last, write = history.once(_last_reads), writes[-1]
+        mine = _names(history, [call])
+        others = _names(history, _makers(history, original)) - mine
+        read = last.get(original.storage, -1) > write.index
+        if read or _is_named_below(history, others, write):
             told.add(call.site)
-            used = last.get(copy.storage, -1) > writes[-1].index
-            used = used or _handed_on(history, call, writes[-1])
+            used = last.get(copy.storage, -1) > write.index
+            used = used or _is_named_below(history, mine, write)
             yield _hit(history, call, writes[0], used=used)
 
 
@@ -78,12 +84,25 @@ def _last_reads(history: History) -> dict[int, int]:
     return found
 
 
-def _handed_on(history: History, call: Call, write: Call) -> bool:
-    """Is the copy printed, returned or kept in a line below its last write?"""
-    name = None if call.site is None else assigned(history, call.site)
-    if name is None or call.site is None or write.site is None:
+def _makers(history: History, value: Value) -> Iterator[Call | None]:
+    """Yield the calls that made a tensor and what it is a view of."""
+    yield history.producer(value)
+    for _, base in ancestors(history, value):
+        yield history.producer(base)
+
+
+def _names(history: History, calls: Iterable[Call | None]) -> set[str]:
+    """Return the names that the results of calls were given."""
+    sites = [call.site for call in calls if call is not None and call.site is not None]
+    found = {assigned(history, site) for site in sites}
+    return {name for name in found if name is not None}
+
+
+def _is_named_below(history: History, names: set[str], write: Call) -> bool:
+    """Is any of these tensors printed, returned or kept in a line below a write?"""
+    if not names or write.site is None:
         return False
-    code, file = call.site[0], call.site[0].co_filename
+    code, file = write.site[0], write.site[0].co_filename
     scope = history.places.function(code) or history.places.tree(file)
     below = history.places.line(write.site)
     for parent in ast.walk(scope or ast.Module([], [])):
@@ -92,7 +111,7 @@ def _handed_on(history: History, call: Call, write: Call) -> bool:
         for each in ast.iter_child_nodes(parent):
             if (
                 isinstance(each, ast.Name)
-                and each.id == name
+                and each.id in names
                 and isinstance(each.ctx, ast.Load)
                 and each.lineno > below
             ):
@@ -113,7 +132,7 @@ def _hit(history: History, call: Call, write: Call, *, used: bool) -> Hit:
         "Write to the original (`x[...] = ...`); or keep the result and use it. view() "
         "instead of reshape() raises an error where it cannot share memory.",
         symptom=write.site,
-        related=(Related("written here", write.site),),
+        related=(Related("written here", write.site, _ORIGINAL),),
         tensors=(original.tensor, copy.tensor),
         severity="info" if used else "warning",
         certainty=0.4 if used else 0.7,

@@ -39,6 +39,8 @@ from gradviz.program.events import Call, HookRan, HookRegistered
 from gradviz.program.history import History
 from gradviz.program.values import RawSite, Value
 
+_LATER = "Register the hook behind the write: it then sees the new value's gradient."
+
 
 def _check(history: History) -> Iterator[Hit]:
     last_run = {event.hook: event.index for event in history.of(HookRan)}
@@ -85,7 +87,7 @@ def _hit(history: History, hook: HookRegistered, value: Value, write: Call) -> H
         "Register the hook after the last write in place, or write out of place under "
         "a new name.",
         symptom=hook.site,
-        related=(Related("hook registered here", hook.site),),
+        related=(Related("hook registered here", hook.site, _LATER),),
         nodes=tuple(each.key for each in (old, new) if each is not None),
         tensors=(value.tensor,),
         certainty=0.8,

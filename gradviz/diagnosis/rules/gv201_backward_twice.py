@@ -40,6 +40,8 @@ from gradviz.program.history import History
 
 _API = {"backward": "backward()", "grad": "autograd.grad()"}
 
+_AGAIN = "Run the forward pass again before it."
+
 
 def check(history: History) -> Iterator[Hit]:
     """Yield one hit per backward pass from a result that was used up."""
@@ -59,7 +61,7 @@ def check(history: History) -> Iterator[Hit]:
             "retain_graph=True only if two passes over one graph are really wanted.",
             symptom=found.second.site,
             related=(
-                Related("second pass", found.second.site),
+                Related("second pass", found.second.site, _AGAIN),
                 Related("graph built here", made_at(history, root)),
                 Related("lost its saved tensors", found.freed.site),
             ),

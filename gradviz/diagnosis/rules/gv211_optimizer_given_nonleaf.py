@@ -37,6 +37,8 @@ from gradviz.diagnosis.rules._origins import raised_with, suspects
 from gradviz.program.history import History
 from gradviz.program.values import Value
 
+_LEAF = "Give the optimizer the leaf, and compute the result anew in each step."
+
 
 def check(history: History) -> Iterator[Hit]:
     """Yield a hit if an optimizer refused a tensor that is no leaf."""
@@ -59,7 +61,7 @@ def check(history: History) -> Iterator[Hit]:
         "Compute first and ask for gradients last: `w = (...).requires_grad_()`, or "
         "`nn.Parameter(...)`; or give the optimizer the leaf it was computed from.",
         symptom=raised.site,
-        related=(Related("given to the optimizer", raised.site),),
+        related=(Related("given to the optimizer", raised.site, _LEAF),),
         tensors=() if value is None else (value.tensor,),
         explains=True,
     )

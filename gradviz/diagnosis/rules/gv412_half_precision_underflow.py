@@ -19,6 +19,7 @@ References
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import takewhile
 
 from gradviz.diagnosis.gradient_flow import magnitude, norm_of
 from gradviz.diagnosis.op_families import function_of
@@ -36,6 +37,8 @@ _CONSTANT = ("mean", "sum", "to_copy")  # their derivative takes no factor
 _SATURATING = ("sigmoid", "tanh")  # where they are flat their derivative is 0
 _SMALL = 1e-4  # an incoming gradient that such a derivative may take below float16's
 
+_SHRUNK = 1e-2  # what comes out of an op that makes a gradient small, over what came in
+_LARGER = "Use a larger factor, or scale the loss: `scaler.scale(loss).backward()`."
 _SCALE = "Scale the loss that it begins with: `scaler.scale(loss).backward()`."
 
 
@@ -110,10 +113,26 @@ def _hit(
         fix="Scale the loss up before backward() and the gradients down before the "
         "step (`torch.amp.GradScaler`), or compute this in float32 or bfloat16.",
         symptom=backward.site,
-        related=(Related("pass begun here", backward.site, _SCALE),),
+        related=(
+            *_made_small(history, backward, run),
+            Related("pass begun here", backward.site, _SCALE),
+        ),
         nodes=(node.key,),
         certainty=0.9,
     )
+
+
+def _made_small(
+    history: History, backward: Backward, last: NodeRun
+) -> Iterator[Related]:
+    """Yield the line that shrank the gradient most on its way to an underflow."""
+    least, found = _SHRUNK, None
+    for run in takewhile(lambda each: each is not last, backward.runs):
+        incoming, outgoing = norm_of(run.incoming), norm_of(run.outgoing)
+        if incoming and outgoing and outgoing < least * incoming:
+            least, found = outgoing / incoming, history.node(run.node)
+    if found is not None:
+        yield Related("made small here", found.site, _LARGER)
 
 
 RULE = Rule("GV412", "half-precision-underflow", "warning", check)

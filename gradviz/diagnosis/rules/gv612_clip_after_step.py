@@ -40,6 +40,8 @@ from gradviz.diagnosis.rules._gradients import Leaf, Moment, moments
 from gradviz.program.events import Call, Event
 from gradviz.program.history import History
 
+_BEHIND = "Move it behind the clipping."
+
 
 def _check(history: History) -> Iterator[Hit]:
     for moment in moments(history):
@@ -94,7 +96,7 @@ def _hit(history: History, moment: Moment, leaf: Leaf) -> Hit:
         moment.event.site,
         "Clip between `backward()` and `step()`.",
         symptom=step,
-        related=(Related("applied here, unclipped", step),),
+        related=(Related("applied here, unclipped", step, _BEHIND),),
     )
 
 
