@@ -116,13 +116,17 @@ def embedding_dense_backward(
         flat, rows = flat[kept], rows[kept]
     if not flat.size:
         return found
+    wide = widened(rows)
+    if wide is not rows and not scale_grad_by_freq:  # PyTorch rounds at each row
+        xp.add.at(found, flat, rows)
+        return found
     # Sorted, equal indices are neighbours: one reduceat adds them up.
     order = xp.argsort(flat, kind="stable")
     ordered = flat[order]
     begins = xp.concatenate(
         [xp.zeros(1, xp.int64), xp.nonzero(ordered[1:] != ordered[:-1])[0] + 1]
     )
-    sums = xp.add.reduceat(widened(rows[order]), begins, axis=0)
+    sums = xp.add.reduceat(wide[order], begins, axis=0)
     if scale_grad_by_freq:
         counts = xp.diff(xp.concatenate([begins, xp.asarray([flat.size])]))
         sums = sums / counts[:, None].astype(sums.dtype)
