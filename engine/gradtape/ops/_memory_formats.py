@@ -156,7 +156,23 @@ def copy_in(xp: Any, array: Any, given: Any) -> Any:
     return copy
 
 
-def keeps_format(*models: int, ranks: Sizes = (4, 5)) -> Callable[[Kernel], Kernel]:
+def lain_in(array: Any) -> memory_format:
+    """Return the format that an array lies in: row-major where that is so.
+
+    Where a size is 1, channels may lie innermost without a stride that suggests it.
+    """
+    if array.ndim not in (4, 5) or array.flags.c_contiguous:
+        return contiguous_format
+    inner = channels_last if array.ndim == 4 else channels_last_3d
+    strides = tuple(s // array.itemsize for s in array.strides)
+    return inner if lies_in(array.shape, strides, inner) else suggested_by(array)
+
+
+def keeps_format(
+    *models: int,
+    ranks: Sizes = (4, 5),
+    format_of: Callable[[Any], memory_format] = suggested_by,
+) -> Callable[[Kernel], Kernel]:
     """Let a kernel return images and volumes in the format that its inputs suggest.
 
     ``models`` are the places of those inputs among the kernel's arguments after the
@@ -168,7 +184,7 @@ def keeps_format(*models: int, ranks: Sizes = (4, 5)) -> Callable[[Kernel], Kern
         def kept(xp: Any, *given: Any, **named: Any) -> Any:
             found = kernel(xp, *given, **named)
             for model in [given[at] for at in models if given[at].ndim in ranks]:
-                if (wanted := suggested_by(model)) is not contiguous_format:
+                if (wanted := format_of(model)) is not contiguous_format:
                     if isinstance(found, tuple):
                         return tuple(_moved(xp, each, wanted) for each in found)
                     return _moved(xp, found, wanted)

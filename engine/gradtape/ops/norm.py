@@ -12,7 +12,7 @@ from typing import Any
 from .._define import Array, op, public
 from .._tensor import Tensor
 from ._into import with_out
-from ._memory_formats import keeps_format
+from ._memory_formats import keeps_format, lain_in
 from ._norm_checks import check_mixed, check_normalized
 from ._norm_kernels import (
     batch_backward,
@@ -112,7 +112,7 @@ def _batch_composed(
     method=False,
     function=False,
 )
-@keeps_format(0)
+@keeps_format(0, format_of=lain_in)
 def _native_batch_norm(
     xp: Any,
     input: Array,
