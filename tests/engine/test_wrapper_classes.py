@@ -123,6 +123,30 @@ def test_tensors_of_such_classes_are_saved_and_copied(parameter: bool) -> None:
     assert_same(program)
 
 
+@pytest.mark.parametrize("clones", [False, True])
+def test_classes_around_meta_tensors_are_copied_by_their_clone(
+    clones: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def program(t: Any) -> Any:
+        class Around(t.Tensor):
+            @staticmethod
+            def __new__(cls, inner: Any) -> Any:
+                found = t.Tensor._make_subclass(cls, inner.to("meta"))
+                found.inner = inner
+                return found
+
+        if clones:
+            monkeypatch.setattr(
+                Around, "clone", lambda self: Around(self.inner.clone())
+            )
+        around = Around(t.ones(2))
+        around.said = "kept"
+        twin = copy.deepcopy(around)
+        return type(twin) is Around, twin.inner, twin.said, twin.inner is around.inner
+
+    assert_same(program)
+
+
 @pytest.mark.parametrize(
     "fill",
     [

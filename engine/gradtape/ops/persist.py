@@ -24,8 +24,8 @@ _ANOTHER_KIND = (
 )
 _OTHER_CLONE = (
     "The default implementation of __deepcopy__() for wrapper subclasses only works "
-    "for subclass types that properly implement clone() and for which cloning returns "
-    "another instance " + _ANOTHER_KIND.format("clone")
+    "for subclass types that implement clone() and for which cloning returns another "
+    "instance " + _ANOTHER_KIND.format("clone")
 )
 _OTHER_NEW = (
     "The default implementation of __deepcopy__() for non-wrapper subclasses only "
@@ -47,7 +47,7 @@ def _deepcopy(self: Tensor, memo: dict[int, Any]) -> Tensor:
         return memo[id(self)]
     if is_sparse(self):
         return _carried_over(self, wrap(self._data.copy()), memo)
-    if type(self._data) is Shell:
+    if type(self._data) is Shell or self.device.type == "meta":
         return _carried_over(self, _cloned(self), memo)
     if type(self) not in plain_types:
         with DisableTorchFunctionSubclass():
@@ -64,7 +64,7 @@ def _deepcopy(self: Tensor, memo: dict[int, Any]) -> Tensor:
 
 def _cloned(self: Tensor) -> Tensor:
     """Return what the class of a tensor without memory makes of ``clone()``."""
-    with no_grad():
+    with no_grad(), DisableTorchFunctionSubclass():
         twin: Tensor = self.clone()  # type: ignore[attr-defined]
     if type(twin) is not type(self):
         raise RuntimeError(_OTHER_CLONE)
