@@ -77,7 +77,7 @@ class _PlanCache:
 
 
 class _Attention:
-    """Which kinds of attention are allowed; one kind serves them all."""
+    """Which kinds of attention are allowed; all compute the same here."""
 
     flash = True
     memory_efficient = True
@@ -175,13 +175,23 @@ def sdp_kernel(
         FutureWarning,
         stacklevel=user_stacklevel(),
     )
-    values = enable_flash, enable_mem_efficient, enable_math, enable_cudnn
-    names = "flash", "memory_efficient", "math", "cudnn"
-    before = [getattr(_Attention, name) for name in names]
+    with attention_kinds(
+        flash=enable_flash,
+        memory_efficient=enable_mem_efficient,
+        math=enable_math,
+        cudnn=enable_cudnn,
+    ):
+        yield
+
+
+@contextmanager
+def attention_kinds(**allowed: bool) -> Generator[None]:
+    """Set the flags of attention for a block."""
+    before = {name: getattr(_Attention, name) for name in allowed}
     try:
-        for name, value in zip(names, values, strict=True):
+        for name, value in allowed.items():
             setattr(_Attention, name, value)
         yield
     finally:
-        for name, value in zip(names, before, strict=True):
+        for name, value in before.items():
             setattr(_Attention, name, value)

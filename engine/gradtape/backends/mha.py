@@ -1,10 +1,10 @@
-"""The fast path of attention, which is the only one here."""
+"""The fast path of attention: one call in evaluation without gradients."""
 
 from __future__ import annotations
 
 
 class _Fast:
-    """Whether inference may take PyTorch's fast path; here nothing depends on it."""
+    """Whether evaluation may take the fast path."""
 
     path = True
 

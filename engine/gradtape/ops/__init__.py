@@ -32,6 +32,7 @@ from . import (
     extremes,
     files,
     foreach,
+    fused,
     gather,
     grid_sample,
     grids,

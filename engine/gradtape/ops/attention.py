@@ -13,11 +13,17 @@ from .._autocast import autocasts
 from .._define import FUNCTIONS, public
 from .._mode import no_grad
 from .._tensor import Tensor
+from ..backends import cuda
 from ._arguments import check_tensors
 from ._operand import c_name
 from .linear import matmul
 from .scalar import mul_number
 from .softmax import _safe_softmax
+
+_NO_KIND = (
+    "No viable backend for scaled_dot_product_attention was found. This is likely due "
+    "to turning off both the math kernel and the fused kernels."
+)
 
 
 @public
@@ -53,6 +59,9 @@ def scaled_dot_product_attention(
     name = "scaled_dot_product_attention"
     check_tensors(name, query=query, key=key, value=value)
     _check(query, key, value, attn_mask)
+    fused = _fused_sdp_choice(
+        query, key, value, attn_mask, dropout_p, is_causal, enable_gqa=enable_gqa
+    )
     kind = query.dtype
     if kind.is_floating_point and kind.itemsize == 2:  # rounded once, at the end
         query, key, value = query.float(), key.float(), value.float()
@@ -60,7 +69,7 @@ def scaled_dot_product_attention(
         key, value = _shared_heads(query, key), _shared_heads(query, value)
     mask = _float_mask(attn_mask, query)
     if is_causal:
-        if attn_mask is not None and (dropout_p or not _alike(query, key, value)):
+        if attn_mask is not None and not fused:
             raise RuntimeError(
                 "_scaled_dot_product_attention: Explicit attn_mask should not be set "
                 "when is_causal=True"
@@ -79,11 +88,50 @@ def scaled_dot_product_attention(
     return matmul(weights, value).to(kind)
 
 
-def _alike(query: Tensor, key: Tensor, value: Tensor) -> bool:
-    """Tell whether PyTorch's fused kernel, which adds up masks, takes these."""
-    whole, sides = query.dim() == 4, (key.shape, value.shape)
-    ends = (query.shape[0], query.shape[-1])
-    return whole and all((side[0], side[-1]) == ends for side in sides)
+@public
+def _fused_sdp_choice(
+    query: Tensor,
+    key: Tensor,
+    value: Tensor,
+    attn_mask: Tensor | None = None,
+    dropout_p: float = 0.0,
+    is_causal: bool = False,
+    *,
+    scale: float | None = None,
+    enable_gqa: bool = False,
+) -> int:
+    """Return 1 where PyTorch's fused kernel takes these on the CPU, else 0.
+
+    Raises RuntimeError where that kind of attention is switched off.
+    """
+    math, flash = cuda.math_sdp_enabled(), cuda.flash_sdp_enabled()
+    if not math and not flash:
+        raise RuntimeError(_NO_KIND)
+    fused = flash and dropout_p == 0 and _fit((query, key, value), enable_gqa)
+    if fused and (attn_mask is None or _fits(attn_mask, query)):
+        return 1
+    if not math:
+        raise RuntimeError("No available kernel.  Aborting execution.")
+    return 0
+
+
+def _fit(inputs: tuple[Tensor, ...], shared: bool) -> bool:
+    """Tell whether images of heads are alike, rows of memory that are not empty."""
+    query, key, _ = inputs
+    heads = {each.size(1) for each in inputs[1:]} if query.dim() == 4 else set[int]()
+    return all(
+        each.dim() == 4
+        and each.is_floating_point()
+        and each.size(0) == query.size(0)
+        and each.size(-1) == query.size(-1)
+        and each.stride(-1) == 1
+        and (each.size(1) == query.size(1) or (shared and len(heads) == 1))
+        for each in inputs
+    ) and bool(query.size(2) and key.size(2))
+
+
+def _fits(mask: Tensor, query: Tensor) -> bool:
+    return mask.dim() in (2, 4) and not mask.requires_grad
 
 
 def _check(q: Tensor, k: Tensor, v: Tensor, mask: Tensor | None) -> None:

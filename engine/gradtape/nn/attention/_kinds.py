@@ -1,4 +1,4 @@
-"""Which kind of attention may run. One kind serves them all."""
+"""Which kinds of attention may run. What they compute is the same."""
 
 from __future__ import annotations
 
@@ -6,6 +6,8 @@ from collections.abc import Generator, Iterable
 from contextlib import contextmanager
 from enum import IntEnum
 from typing import Any
+
+from ...backends.cuda import attention_kinds
 
 
 class SDPBackend(IntEnum):
@@ -38,4 +40,10 @@ def sdpa_kernel(
             "Backend must be an instance of SDPBackend or a list of SDPBackend "
             f"instances, got {type(backends).__name__}"
         )
-    yield {}
+    with attention_kinds(
+        flash=SDPBackend.FLASH_ATTENTION in given,
+        memory_efficient=SDPBackend.EFFICIENT_ATTENTION in given,
+        math=SDPBackend.MATH in given,
+        cudnn=SDPBackend.CUDNN_ATTENTION in given,
+    ):
+        yield {}

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
+from ..._dtypes import bool_
 from ..._tensor import Tensor
 from .. import functional as F
 from .. import init
 from .._fresh import parameter
+from ._fast_path import attend, fits
 from ._linear import Linear
 from ._module import Module
 
@@ -124,6 +126,10 @@ class MultiheadAttention(Module):
         True in a bool mask hides a key (``key_padding_mask``: (batch, time)) or a pair
         (``attn_mask``); a float mask is added to the scores.
         """
+        masks = (attn_mask, key_padding_mask)
+        hides = all(mask is None or mask.dtype is bool_ for mask in masks)
+        if hides and query is key is value and fits(self, self, query):
+            return attend(self, query, masks, need_weights, average_attn_weights)
         turned = self.batch_first and query.dim() == 3
         if turned:  # tensors that are one stay one: then one product projects them
             moved = {id(x): x.transpose(1, 0) for x in (query, key, value)}

@@ -13,6 +13,7 @@ from ._activation import ReLU
 from ._activation_options import GELU
 from ._attention import MultiheadAttention
 from ._dropout import Dropout
+from ._fast_path import encode, suits
 from ._linear import Linear
 from ._module import Module
 from ._norm import LayerNorm
@@ -105,6 +106,8 @@ class TransformerEncoderLayer(_Layer):
             src_key_padding_mask, "src_key_padding_mask", other, "src_mask", src.dtype
         )
         mask = canonical_mask(src_mask, "src_mask", None, "", src.dtype, False)
+        if suits(self, src, (mask, padding)):
+            return encode(self, src, (mask, padding))
         if self.norm_first:
             src = src + self._sa_block(self.norm1(src), mask, padding, is_causal)
             return src + self._ff_block(self.norm2(src))
