@@ -203,3 +203,95 @@ def test_forward_only_and_fallback_kernels():
         return bags[0].tolist(), found.tolist()
 
     both(program)
+
+
+def test_losses_of_c_take_reductions_as_numbers():
+    def program(t: Any) -> Any:
+        x = t.arange(4.0)
+        inner = t._C._nn
+        found = [inner.huber_loss(x, x.sin(), 2, 1.5), inner.silu_(x.clone())]
+        return found, inner.upsample_nearest1d(x.view(1, 1, 4), [8])
+
+    assert_same(program)
+
+
+@pytest.mark.parametrize("name", ["reflection", "replication"])
+@pytest.mark.parametrize("dims", [1, 2, 3])
+@pytest.mark.parametrize("padding", [1, [], [0, 1]])
+def test_paddings_under_their_inner_names(name: str, dims: int, padding: Any):
+    def program(t: Any) -> Any:
+        x = t.arange(16.0).reshape(1, 2, *(2,) * dims, -1)[..., 0]
+        return getattr(t._C._nn, f"{name}_pad{dims}d")(x, padding=padding)
+
+    assert_same(program)
+
+
+CONVOLUTIONS: dict[str, tuple[tuple[int, ...], Any]] = {
+    "fits": ((1, 1, 1, 1), 1),
+    "kernel": ((1, 1, 1, 1), []),
+    "empty": ((1, 0, 1), 1),
+}
+
+
+@pytest.mark.parametrize("case", CONVOLUTIONS)
+def test_convolutions_under_their_inner_names(case: str):
+    def program(t: Any, dims: int) -> Any:
+        shape, kernel = CONVOLUTIONS[case]
+        x, weight = t.ones(1, 1, *(2,) * dims), t.ones(*shape, *(1,) * (dims - 2))
+        name = "thnn_conv2d" if dims == 2 else "slow_conv3d"
+        return getattr(t._C._nn, name)(x, weight, kernel)
+
+    assert_same(lambda t: program(t, 3))
+    if case != "empty":
+        assert_same(lambda t: program(t, 2))
+
+
+STEPS: dict[str, Callable[[Any, Any], Any]] = {
+    "add": lambda t, x: t._add_relu(x, x[0], alpha=2),
+    "add a number": lambda t, x: t._VF._add_relu(x, -1),
+    "add in place": lambda t, x: t._add_relu_(x, x.cos()),
+    "product": lambda t, x: t._addmm_activation(x[0], x, x, beta=2, alpha=0.5),
+    "product, gelu": lambda t, x: t._addmm_activation(x, x, x, use_gelu=True),
+    "product, shapes": lambda t, x: t._addmm_activation(x, x, x[1:]),
+    "divided": lambda t, x: (x.__div__(2), x.clone().__idiv__(x + 9)),
+    "ranked": lambda t, x: t.margin_ranking_loss(x, x.T, x[0].sign(), 0.5),
+}
+
+
+@pytest.mark.parametrize("name", STEPS)
+@pytest.mark.parametrize("casting", [False, True])
+def test_steps_under_their_inner_names(name: str, casting: bool):
+    def program(t: Any) -> Any:
+        with t.autocast("cpu", enabled=casting):
+            return STEPS[name](t, t.linspace(-2, 2, 9).reshape(3, 3))
+
+    assert_same(program)
+
+
+@pytest.mark.parametrize("shape", [(3, 2), (1, 2), (3, 2, 2), (0, 2)])
+@pytest.mark.parametrize("running", [False, True])
+def test_statistics_moved_along(shape: tuple[int, ...], running: bool):
+    def program(t: Any) -> Any:
+        stats = [t.ones(2), t.ones(2)] if running else [None, None]
+        x = t.arange(float(t.Size(shape).numel())).reshape(shape)
+        return *t.batch_norm_update_stats(x, *stats, 0.25), *stats
+
+    assert_same(program)
+
+
+@pytest.mark.parametrize("kind", ["bfloat16", "float16"])
+def test_autocast_averages_volumes_in_full(kind: str):
+    def program(t: Any) -> Any:
+        with t.autocast("cpu", dtype=getattr(t, kind)):
+            return t._C._nn.avg_pool3d(t.ones(1, 1, 2, 2, 2, dtype=getattr(t, kind)), 2)
+
+    assert_same(program)
+
+
+def test_one_switch_of_onednn():
+    t = gradtape
+    t._C._set_mkldnn_enabled(False)
+    assert not t.backends.mkldnn.enabled
+    t._C._set_mkldnn_enabled(True)
+    assert t._C._get_mkldnn_enabled()
+    assert not t.ops.mkldnn._is_mkldnn_bf16_supported()

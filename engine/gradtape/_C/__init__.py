@@ -27,6 +27,7 @@ from ..autograd import _multithreading
 from ..autograd._custom_node import CustomNode
 from ..autograd._engine import ImperativeEngine
 from ..autograd._graph_edges import increment_version
+from ..backends import mkldnn
 from ..ops._linalg import LinAlgError
 from ..ops.formats import layout as layout
 from ..ops.formats import memory_format as memory_format
@@ -110,6 +111,16 @@ def _infer_size(*sizes: Size) -> Size:  # pyright: ignore[reportUnusedFunction]
 def _is_alias_of(one: Any, other: Any) -> bool:  # pyright: ignore[reportUnusedFunction]
     """Tell whether two tensors look into the same memory."""
     return one._storage.owner is other._storage.owner
+
+
+def _get_mkldnn_enabled() -> bool:  # pyright: ignore[reportUnusedFunction]
+    """Tell whether an LSTM layer is one op."""
+    return mkldnn.enabled
+
+
+def _set_mkldnn_enabled(enabled: bool) -> None:  # pyright: ignore[reportUnusedFunction]
+    """Switch whether an LSTM layer is one op."""
+    mkldnn.set_flags(enabled)
 
 
 def is_inference_mode_enabled() -> bool:

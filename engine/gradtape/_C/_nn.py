@@ -30,10 +30,94 @@ _FUNCTIONS = {
 """The functions of both modules: what ``nn.functional`` calls them, if otherwise."""
 
 
+_OF_ATEN = frozenset(
+    (
+        *("adaptive_max_pool2d", "adaptive_max_pool3d", "col2im", "im2col"),
+        *("hardsigmoid_", "hardswish_", "mish_", "silu_"),
+        *("huber_loss", "smooth_l1_loss", "soft_margin_loss"),
+        *("upsample_bicubic2d", "upsample_bilinear2d", "upsample_linear1d"),
+        *("upsample_nearest1d", "upsample_nearest2d", "upsample_nearest3d"),
+        "upsample_trilinear3d",
+    )
+)
+"""What is called as the op of ``ops.aten`` is."""
+
+_PADS = {"reflection": ("reflect", ", but got: {}"), "replication": ("replicate", "")}
+
+
+def _pad(kind: str, dims: int) -> Any:
+    mode, found = _PADS[kind]
+
+    def pad(input: Any, padding: Any) -> Any:
+        from ..nn.functional import pad
+
+        sides = 2 * dims
+        padding = [padding] * sides if isinstance(padding, int) else list(padding)
+        if len(padding) != sides:
+            but = found.format(len(padding))
+            raise RuntimeError(f"padding size is expected to be {sides}{but}")
+        return pad(input, padding, mode)
+
+    return pad
+
+
+def _per_dimension(dims: int, **options: Any) -> None:
+    for name, value in options.items():
+        if not isinstance(value, int) and len(value) not in (1, dims):
+            raise RuntimeError(f"{dims}D {name} expected")
+
+
+def thnn_conv2d(
+    self: Any,
+    weight: Any,
+    kernel_size: Any,
+    bias: Any = None,
+    stride: Any = 1,
+    padding: Any = 0,
+) -> Any:
+    """Return a convolution; the size of its kernel is the weight's."""
+    from ..nn.functional import conv2d
+
+    _per_dimension(2, kernel_size=kernel_size, stride=stride, padding=padding)
+    return conv2d(self, weight, bias, stride, padding)
+
+
+def slow_conv3d(
+    self: Any,
+    weight: Any,
+    kernel_size: Any,
+    bias: Any = None,
+    stride: Any = 1,
+    padding: Any = 0,
+) -> Any:
+    """Return a convolution over three dimensions, not in groups."""
+    from ..nn.functional import conv3d
+
+    if not isinstance(kernel_size, int) and len(kernel_size) not in (1, 3):
+        raise RuntimeError(
+            f"It is expected kernel_size equals to 3, but got size {len(kernel_size)}"
+        )
+    if weight.dim() not in (2, 5) or not weight.numel():
+        raise RuntimeError(
+            f"non-empty 2D or 5D weight tensor expected, but got: {list(weight.shape)}"
+        )
+    if self.dim() != 5:
+        raise RuntimeError(
+            f"non-empty 5D input tensor expected but got: {list(self.shape)}"
+        )
+    return conv3d(self, weight, bias, stride, padding)
+
+
 def __getattr__(name: str) -> Any:
     """Return a function that is the one of ``nn.functional``, which is made later."""
     from ..nn import functional
+    from ..ops._aten import aten
 
+    kind, _, dims = name.partition("_pad")
+    if kind in _PADS and dims in ("1d", "2d", "3d"):
+        return _pad(kind, int(dims[0]))
+    if name in _OF_ATEN:
+        return getattr(aten, name)
     if name in _FUNCTIONS:
         return getattr(functional, _FUNCTIONS[name] or name)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

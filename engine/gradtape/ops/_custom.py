@@ -42,6 +42,11 @@ def put(packet: CustomPacket) -> None:
     setattr(space, packet.__name__, packet)
 
 
+# Programs ask PyTorch's own library before they use it: it is not here.
+for _kind in ("acl", "bf16", "fp16"):
+    put(CustomPacket("mkldnn", f"_is_mkldnn_{_kind}_supported", lambda: False))
+
+
 def __getattr__(name: str) -> Any:
     if name in namespaces:
         return namespaces[name]

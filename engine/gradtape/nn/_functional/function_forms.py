@@ -330,7 +330,7 @@ def margin_ranking_loss(
 ) -> Tensor:
     """Ask the first to lead where the target is 1, the second where it is -1."""
     how = _reduction(reduction)
-    return loss_pairs.margin_ranking_loss(input1, input2, target, margin, reduction=how)
+    return loss_pairs.ranking_losses(input1, input2, target, margin, how)
 
 
 @public

@@ -42,7 +42,6 @@ def hinge_embedding_loss(
     return reduce_losses(pushed + drawn, reduction)
 
 
-@autocasts("margin_ranking_loss")
 def margin_ranking_loss(
     input1: Tensor,
     input2: Tensor,
@@ -60,6 +59,14 @@ def margin_ranking_loss(
             f"got sizes: input1: {input1.size()}, input2: {input2.size()}, target: "
             f"{target.size()} "
         )
+    return ranking_losses(input1, input2, target, margin, reduction)
+
+
+@autocasts("margin_ranking_loss")
+def ranking_losses(
+    input1: Tensor, input2: Tensor, target: Tensor, margin: float, reduction: str
+) -> Tensor:
+    """Return the losses of margin_ranking_loss() for inputs that broadcast."""
     losses = add_number(-target * (input1 - input2), float(margin)).clamp_min(0)
     return reduce_losses(losses, reduction)
 

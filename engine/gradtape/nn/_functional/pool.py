@@ -243,6 +243,7 @@ def avg_pool2d(
     return _average(2, input, kernel_size, stride, padding, *options)
 
 
+@autocasts("avg_pool3d")
 @with_out(SAME_DTYPE)
 def avg_pool3d(
     input: Tensor,
