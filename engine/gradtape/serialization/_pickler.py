@@ -17,6 +17,7 @@ from ..ops.formats import memory_format as MemoryFormat
 from ..ops.storages import storage_class
 from ._location import location_tag
 from ._names import name_in_file
+from ._source_change import source_of
 
 _TWO_DTYPES = (
     "Cannot save multiple tensors or storages that view the same data as different "
@@ -33,12 +34,16 @@ class StorageTable:
         self._keys: dict[int, str] = {}
         self._types: dict[str, Any] = {}
         self._legacy = legacy
+        self._modules: set[type] = set()
 
     def persistent_id(self, obj: Any) -> tuple[Any, ...] | None:
         """Return what stands for a storage in the pickle; None for anything else.
 
-        Raises RuntimeError where one memory is looked at as two dtypes.
+        In the old format something stands for the class of a module, too. Raises
+        RuntimeError where one memory is looked at as two dtypes.
         """
+        if isinstance(obj, type):
+            return self._module(obj) if self._legacy else None
         if isinstance(obj, TypedStorage):
             storage, kind, item = (
                 obj.untyped(),
@@ -56,6 +61,19 @@ class StorageTable:
         self.item_sizes.setdefault(key, item)
         found = ("storage", kind, key, location_tag(storage), storage.nbytes() // item)
         return (*found, None) if self._legacy else found
+
+    def _module(self, kind: type) -> tuple[Any, ...] | None:
+        """Return a class with its source, the first time that it is met.
+
+        The layers of this package have another source than PyTorch's: none is given.
+        """
+        from ..nn import Module
+
+        if kind in self._modules or not issubclass(kind, Module):
+            return None
+        self._modules.add(kind)
+        own = kind.__module__.startswith("gradtape.")
+        return "module", kind, *((None, None) if own else source_of(kind))
 
     def _key_of(self, storage: UntypedStorage) -> str:
         if self._legacy:

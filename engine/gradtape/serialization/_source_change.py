@@ -38,14 +38,19 @@ _NO_PATCH = (
 )
 
 
-def check_source(kind: Any, path: str, saved: str) -> None:
-    """Compare the source of a class with the one in a file; warn where it changed."""
+def source_of(kind: Any) -> tuple[str | None, str | None]:
+    """Return the file and the text of a class; warn and return None without them."""
     try:
-        current = "".join(inspect.getsourcelines(kind)[0])
+        return inspect.getsourcefile(kind), "".join(inspect.getsourcelines(kind)[0])
     except (OSError, TypeError):
         _warn(_NO_SOURCE.format(name=kind.__name__), UserWarning)
-        return
-    if saved != current:
+        return None, None
+
+
+def check_source(kind: Any, path: str, saved: str) -> None:
+    """Compare the source of a class with the one in a file; warn where it changed."""
+    _, current = source_of(kind)
+    if current is not None and saved != current:
         advice = _patch(kind, path, current, saved) if kind.dump_patches else _COMPARE
         text = _CHANGED.format(name=typename(kind), advice=advice)
         _warn(text, SourceChangeWarning)
