@@ -205,12 +205,39 @@ def test_forward_only_and_fallback_kernels():
     both(program)
 
 
-def test_losses_of_c_take_reductions_as_numbers():
+LOSSES: dict[str, tuple[Any, ...]] = {
+    "binary_cross_entropy": (None, 2),
+    "huber_loss": (2, 1.5),
+    "l1_loss": (1,),
+    "mse_loss": (0,),
+    "multi_margin_loss": (1, 0.5, None, 1),
+    "nll_loss": (None, 2, 1),
+    "nll_loss2d": (None, 1, -100),
+    "smooth_l1_loss": (2, 0.5),
+    "soft_margin_loss": (1,),
+}
+
+
+@pytest.mark.parametrize("name", LOSSES)
+@pytest.mark.parametrize("given", [False, True])
+def test_losses_under_their_inner_names(name: str, given: bool):
     def program(t: Any) -> Any:
-        x = t.arange(4.0)
-        inner = t._C._nn
-        found = [inner.huber_loss(x, x.sin(), 2, 1.5), inner.silu_(x.clone())]
-        return found, inner.upsample_nearest1d(x.view(1, 1, 4), [8])
+        x = t.arange(12.0).sin().square().view(4, 3)
+        target = x.flip(0)
+        if name in ("multi_margin_loss", "nll_loss"):
+            target = t.tensor([0, 2, 1, 1])
+        elif name == "nll_loss2d":
+            x, target = x.view(1, 2, 2, 3), t.ones(1, 2, 3).long()
+        rest = LOSSES[name] if given else ()
+        return getattr(t._C._nn, name)(x, target, *rest)
+
+    assert_same(program)
+
+
+def test_other_functions_of_layers_under_their_inner_names():
+    def program(t: Any) -> Any:
+        x, inner = t.arange(4.0), t._C._nn
+        return inner.silu_(x.clone()), inner.upsample_nearest1d(x.view(1, 1, 4), [8])
 
     assert_same(program)
 

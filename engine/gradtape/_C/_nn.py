@@ -34,7 +34,7 @@ _OF_ATEN = frozenset(
     (
         *("adaptive_max_pool2d", "adaptive_max_pool3d", "col2im", "im2col"),
         *("hardsigmoid_", "hardswish_", "mish_", "silu_"),
-        *("huber_loss", "smooth_l1_loss", "soft_margin_loss"),
+        *("max_unpool2d", "max_unpool3d"),
         *("upsample_bicubic2d", "upsample_bilinear2d", "upsample_linear1d"),
         *("upsample_nearest1d", "upsample_nearest2d", "upsample_nearest3d"),
         "upsample_trilinear3d",
@@ -42,7 +42,31 @@ _OF_ATEN = frozenset(
 )
 """What is called as the op of ``ops.aten`` is."""
 
+_LOSSES = {
+    **dict.fromkeys(("l1_loss", "mse_loss"), ("reduction",)),
+    **dict.fromkeys(("multilabel_margin_loss", "soft_margin_loss"), ("reduction",)),
+    **dict.fromkeys(
+        ("nll_loss", "nll_loss2d"), ("weight", "reduction", "ignore_index")
+    ),
+    "binary_cross_entropy": ("weight", "reduction"),
+    "huber_loss": ("reduction", "delta"),
+    "multi_margin_loss": ("p", "margin", "weight", "reduction"),
+    "smooth_l1_loss": ("reduction", "beta"),
+}
+"""What losses take after input and target; a reduction is a number, 0 for none."""
+
 _PADS = {"reflection": ("reflect", ", but got: {}"), "replication": ("replicate", "")}
+
+
+def _loss(name: str) -> Any:
+    def loss(self: Any, target: Any, *given: Any, **named: Any) -> Any:
+        from ..nn import functional
+
+        named |= zip(_LOSSES[name], given, strict=False)
+        named["reduction"] = ("none", "mean", "sum")[named.get("reduction", 0)]
+        return getattr(functional, name.removesuffix("2d"))(self, target, **named)
+
+    return loss
 
 
 def _pad(kind: str, dims: int) -> Any:
@@ -116,6 +140,8 @@ def __getattr__(name: str) -> Any:
     kind, _, dims = name.partition("_pad")
     if kind in _PADS and dims in ("1d", "2d", "3d"):
         return _pad(kind, int(dims[0]))
+    if name in _LOSSES:
+        return _loss(name)
     if name in _OF_ATEN:
         return getattr(aten, name)
     if name in _FUNCTIONS:
