@@ -48,18 +48,22 @@ def test_agrees_with_the_definition(
 
 
 @pytest.mark.parametrize("groups", [1, 3])
-def test_blocks_of_samples_change_nothing(
-    monkeypatch: pytest.MonkeyPatch, groups: int
+@pytest.mark.parametrize("limit", ["BLOCK", "LARGE"])
+@pytest.mark.parametrize("options", [{}, {"stride": 2}, {"dilation": (2, 1)}])
+def test_blocks_of_samples_or_rows_change_nothing(
+    monkeypatch: pytest.MonkeyPatch, groups: int, limit: str, options: dict[str, Any]
 ) -> None:
     def run() -> list[Any]:
         gt.manual_seed(0)
-        layer = gt.nn.Conv2d(3, 6, 3, padding=1, groups=groups)
+        layer = gt.nn.Conv2d(3, 6, 3, padding=1, groups=groups, **options)
         x = gt.randn(5, 3, 6, 6, requires_grad=True)
-        (layer(x) ** 2).sum().backward()
-        return [t.grad.numpy() for t in (x, layer.weight, layer.bias)]
+        found = layer(x)
+        (found**2).sum().backward()
+        gradients = [t.grad.numpy() for t in (x, layer.weight, layer.bias)]
+        return [found.detach().numpy(), *gradients]
 
     whole = run()
-    monkeypatch.setattr(_conv_kernels, "BLOCK", 1)
+    monkeypatch.setattr(_conv_kernels, limit, 1)
     for a, b in zip(whole, run(), strict=True):
         np.testing.assert_allclose(a, b, rtol=1e-4, atol=1e-4)
 

@@ -17,12 +17,19 @@ from ._windows import (
     fold,
     fold_runs,
     fold_samples,
+    padded,
     run_rows,
     volume,
 )
 
 BLOCK = 1 << 20
 """Elements of columns made at once."""
+
+LARGE = 1 << 22
+"""Columns of one sample, in elements, that are made a few rows of the output at once.
+
+A kernel of 1 x 41 over 1024 x 1024 pixels of 3 channels would need 500 MB.
+"""
 
 ENOUGH = 64
 """Columns of a sample that are worth a product of their own."""
@@ -76,6 +83,8 @@ def forward(
         if bias is not None:
             found += bias[:, None]
         return found.reshape(samples, out, *outputs)
+    if groups * depth * size > LARGE and outputs[0] > 1:
+        return _few_rows_at_once(xp, input, weight, bias, window, groups, outputs)
     found = xp.empty((samples, out, size), input.dtype)
     kernels = weight.reshape(groups, out // groups, depth)
     blocks = _blocks(samples, groups * depth * size)
@@ -98,6 +107,29 @@ def forward(
         else:
             xp.add(made, bias[:, None], found[block])
     return found.reshape(samples, out, *outputs)
+
+
+def _few_rows_at_once(
+    xp: Any,
+    input: Any,
+    weight: Any,
+    bias: Any,
+    window: Window,
+    groups: int,
+    outputs: Sizes,
+) -> Any:
+    """Convolve parts of the input, cut along its first dimension in space."""
+    input = padded(xp, input, window.padding, window.padding)
+    inner = window._replace(padding=(0,) * len(outputs))
+    each = groups * volume(weight.shape[1:]) * volume(outputs[1:])
+    step, stride = max(1, LARGE // each), window.stride[0]
+    found = xp.empty((input.shape[0], weight.shape[0], *outputs), input.dtype)
+    for first in range(0, outputs[0], step):
+        last = min(first + step, outputs[0])
+        seen = input[:, :, first * stride : (last - 1) * stride + window.reach[0]]
+        made = forward(xp, seen, weight, bias, inner, groups)
+        found[:, :, first:last] = made
+    return found
 
 
 def _in_a_row(input: Any) -> Any:
