@@ -116,6 +116,7 @@ from .cuda import AcceleratorError as AcceleratorError
 from .cuda import OutOfMemoryError as OutOfMemoryError
 from .func import vmap as vmap
 from .futures import Future as Future
+from .ops.formats import _mkldnn as _mkldnn
 from .ops.formats import channels_last as channels_last
 from .ops.formats import channels_last_3d as channels_last_3d
 from .ops.formats import contiguous_format as contiguous_format

@@ -322,3 +322,24 @@ def test_one_switch_of_onednn():
     t._C._set_mkldnn_enabled(True)
     assert t._C._get_mkldnn_enabled()
     assert not t.ops.mkldnn._is_mkldnn_bf16_supported()
+
+
+@pytest.mark.parametrize("size", [(2, 4, 9), (0, 4, 9, 9), (2, 4, 5, 5, 5)])
+@pytest.mark.parametrize("transposed", [False, True])
+@pytest.mark.parametrize("dilated", [1, 2])
+def test_kernels_of_convolutions(size: tuple[int, ...], transposed: bool, dilated: int):
+    def program(t: Any) -> Any:
+        dims = len(size) - 2
+        one, none = (1,) * dims, (0,) * dims
+        x, weight = t.ones(size), t.ones(4, 4, *(3,) * dims)
+        options = (one, none, (dilated,) * dims, transposed, none, 1)
+        t._C._set_mkldnn_enabled(False)
+        try:
+            found = t._C._select_conv_backend(x, weight, None, *options)
+        finally:
+            t._C._set_mkldnn_enabled(True)
+        return found.name, getattr(t._C._ConvBackend, found.name) == found
+
+    both(program)
+    assert repr(gradtape._mkldnn) == repr(torch._mkldnn)
+    assert gradtape.ones(2).layout is not gradtape._mkldnn

@@ -36,8 +36,10 @@ from . import _forward
 from . import _functions as _functions
 from . import _nn as _nn
 from . import _profiler as _profiler
+from ._conv import ConvBackend, select_conv_backend
 from ._groups import grouped, other_backend
 
+_ConvBackend = ConvBackend
 _FunctionBase = CustomNode
 _ImperativeEngine = ImperativeEngine
 _LinAlgError = LinAlgError
@@ -70,6 +72,7 @@ _len_torch_function_stack = _function_modes.function_modes
 _will_engine_execute_node = will_execute
 _get_privateuse1_backend_name = other_backend
 _group_tensors_by_device_and_dtype = grouped
+_select_conv_backend = select_conv_backend
 has_lapack = True  # NumPy's
 has_spectral = True  # SciPy's
 

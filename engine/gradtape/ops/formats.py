@@ -47,6 +47,7 @@ channels_last: Final = memory_format("channels_last")
 channels_last_3d: Final = memory_format("channels_last_3d")
 strided: Final = layout("strided")
 sparse_coo: Final = layout("sparse_coo")
+_mkldnn: Final = layout("_mkldnn")  # no tensor has it; programs ask whether one does
 
 _LAYOUTS = {repr(each): each for each in (strided, sparse_coo)}
 
