@@ -60,6 +60,9 @@ bool(t.empty(1,device='meta'))
 t.empty(2,device='meta').cpu()
 t.nn.Linear(2,2,device='meta').to('cpu')
 t.nn.Linear(2,2).to_empty(device='meta').weight.is_meta
+m=t.nn.Linear(2,2,device='meta');p=m.weight;m.to_empty(device='cpu').weight is p
+m=t.nn.Linear(2,2);p=m.weight;m.to('meta').weight is p
+m=t.nn.Linear(2,2,device='meta');p=m.weight;m.to_empty(device='meta').weight is p
 """
 
 

@@ -49,7 +49,8 @@ def converted_buffer(buffer: Tensor, fn: Callable[[Tensor], Tensor]) -> Tensor:
 def _kept(old: Tensor, new: Tensor) -> bool:
     """Tell whether a tensor takes over what it was converted to."""
     overwrites = switches.get_overwrite_module_params_on_conversion()
-    return not overwrites and old.is_sparse == new.is_sparse
+    alike = (old.is_sparse, old.is_meta) == (new.is_sparse, new.is_meta)
+    return not overwrites and alike
 
 
 def _swapped(where: str, parameter: Tensor, found: Any, fn: Any) -> Tensor:
