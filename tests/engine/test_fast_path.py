@@ -134,6 +134,12 @@ def test_other_layers_run_part_by_part(
     assert LAYER not in taken(monkeypatch, layer, x)
 
 
+def test_layers_without_values_are_not_asked_for_them(monkeypatch: pytest.MonkeyPatch):
+    layer = _layer(gradtape).to("meta")
+    x, mask = (gradtape.empty(3, 3, n, device="meta") for n in (WIDE, 3))
+    assert not taken(monkeypatch, layer, x, mask[0])
+
+
 def test_masks_that_weigh_are_added(monkeypatch: pytest.MonkeyPatch):
     x, _ = _parts(gradtape)
     layer = _layer(gradtape)

@@ -72,7 +72,7 @@ def _loss(name: str) -> Any:
 def _pad(kind: str, dims: int) -> Any:
     mode, found = _PADS[kind]
 
-    def pad(input: Any, padding: Any) -> Any:
+    def run(input: Any, padding: Any) -> Any:
         from ..nn.functional import pad
 
         sides = 2 * dims
@@ -82,7 +82,7 @@ def _pad(kind: str, dims: int) -> Any:
             raise RuntimeError(f"padding size is expected to be {sides}{but}")
         return pad(input, padding, mode)
 
-    return pad
+    return run
 
 
 def _per_dimension(dims: int, **options: Any) -> None:

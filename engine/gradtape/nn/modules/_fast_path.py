@@ -27,6 +27,7 @@ def fits(layer: Tree, attention: Any, x: Tensor, *others: Tensor | None) -> bool
     return (
         get_fastpath_enabled()
         and x.dim() == 3
+        and x.device.type in ("cpu", "cuda")
         and not layer.training
         and attention.batch_first
         and attention.num_heads % 2 == 0
