@@ -81,6 +81,7 @@ class CustomOpDef:
         self._fake: Callable[..., Any] | None = None
         self._backward: Callable[..., Any] | None = None
         self._setup_context: Callable[..., Any] | None = None
+        self._vmap: Callable[..., Any] | None = None
         self._function = _function_of(self)
         self._opoverload = CustomPacket(self._namespace, self._name, self).default
         self.register_kernel(device_types, function)
@@ -112,9 +113,10 @@ class CustomOpDef:
     def register_vmap(
         self, func: Callable[..., Any] | None = None, /
     ) -> Callable[..., Any]:
-        """Take the rule for batches, which nothing needs: examples run one by one."""
+        """Give it its rule for batches; without one, vmap runs each example."""
         if func is None:
             return self.register_vmap
+        self._vmap = func
         return func
 
     def register_autograd(
@@ -165,13 +167,17 @@ class CustomOpDef:
                 f"Could not run '{self._qualname}' with arguments from the "
                 f"'{device.upper()}' backend."
             )
-        kinds_of = [p.kind for p in self._signature.parameters.values()]
-        firsts = len(kinds_of) - kinds_of.count(inspect.Parameter.KEYWORD_ONLY)
-        named = list(self._signature.parameters)[firsts:]
-        last = dict(zip(named, values[firsts:], strict=True))
-        found = kernel(*values[:firsts], **last)
+        given, named = self.split(values)
+        found = kernel(*given, **named)
         self._check_memory(inputs, tree_leaves(found), inspect.getmodule(kernel))
         return found
+
+    def split(self, values: tuple[Any, ...]) -> tuple[tuple[Any, ...], dict[str, Any]]:
+        """Tell the arguments that go by place from those that go by name."""
+        kinds = [p.kind for p in self._signature.parameters.values()]
+        firsts = len(kinds) - kinds.count(inspect.Parameter.KEYWORD_ONLY)
+        names = list(self._signature.parameters)[firsts:]
+        return values[:firsts], dict(zip(names, values[firsts:], strict=True))
 
     def _check_memory(self, inputs: list[Any], results: list[Any], home: Any) -> None:
         seen = {id(each._storage.owner) for each in inputs}
@@ -239,12 +245,19 @@ def _function_of(op: CustomOpDef) -> Any:
         each = found if isinstance(found, tuple) else (found,)
         return (None, *_one_for_each(ctx._spec, each))
 
+    def vmap(info: Any, in_dims: Any, spec: Any, *flat: Any) -> Any:
+        given, named = op.split(spec.unflatten(flat))
+        return op._vmap(
+            info, spec.unflatten(in_dims[1:])[: len(given)], *given, **named
+        )
+
     name = f"GeneratedBackwardFor_{op._namespace}_{op._name}_default"
     parts: dict[str, Callable[..., Any]] = {
         "forward": forward,
         "setup_context": setup_context,
         "backward": backward,
-        "vmap": op.run,  # never called: it says that examples may be mapped
+        "vmap": vmap,
+        "_asks_for_batches": lambda: op._vmap is not None,
     }
     return type(name, (Function,), {key: staticmethod(f) for key, f in parts.items()})
 

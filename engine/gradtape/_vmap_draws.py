@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import functools
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
@@ -27,20 +28,20 @@ class Batch:
 
     def begin(self, index: int) -> None:
         """Begin an example."""
-        self._index, self._place = index % self._chunk, 0
-        if not self._index:
+        self.index, self.place = index % self._chunk, 0
+        if not self.index:
             self._drawn: list[Any] = []
             self._here = min(self._chunk, self._size - index)
 
     def fill(self, out: Any, draw: Callable[[Any], Any]) -> None:
         """Fill an array of this example; ``draw`` fills any array of its kind."""
-        if not self._index:
+        if not self.index:
             self._drawn.append(np.empty((self._here, *out.shape), out.dtype))
             draw(self._drawn[-1])
-        self._place += 1
-        whole = self._drawn[self._place - 1] if self._place <= len(self._drawn) else out
+        self.place += 1
+        whole = self._drawn[self.place - 1] if self.place <= len(self._drawn) else out
         if whole.dtype is out.dtype and whole.shape[1:] == out.shape:
-            out[...] = whole[self._index]
+            out[...] = whole[self.index]
         else:  # this example draws what the first did not
             draw(out)
 
@@ -48,19 +49,31 @@ class Batch:
 class Vmaps(threading.local):
     """The vmaps of a thread that are under way, by what they want of draws."""
 
-    refusing = 0  # how many of them let nobody draw
-
     def __init__(self) -> None:
-        self.starts: list[dict[Generator, Any]] = []
+        self.refusing = 0  # how many of them let nobody draw
+        self.starts: tuple[dict[Generator, Any], ...] = ()
         """For each whose examples all draw the same, the states they begin from."""
-        self.batches: list[Batch] = []
+        self.batches: tuple[Batch, ...] = ()
         """Those whose examples draw different numbers, the outermost first."""
+        self.groups: tuple[Any, ...] = ()
+        """Whom an example asks for the answer of a rule for batches, see ``func``."""
 
     def note(self, generator: Generator) -> None:
         """Remember where a generator was before it drew for the first time."""
         for starts in self.starts:
             if generator not in starts:
                 starts[generator] = generator.get_state()
+
+    @contextmanager
+    def aside(self) -> Iterator[None]:
+        """Let other examples draw, and go on where this one was."""
+        places = [(batch, batch.index, batch.place) for batch in self.batches]
+        states = [(g, g.get_state()) for starts in self.starts for g in starts]
+        yield
+        for batch, index, place in places:
+            batch.index, batch.place = index, place
+        for generator, state in states:
+            generator.set_state(state)
 
 
 vmaps = Vmaps()
@@ -78,7 +91,7 @@ def at_once(fill: Fill) -> Fill:
         draw: Callable[[Any], Any] = lambda whole: fill(whole, *args, **named)  # noqa: E731
         for batch in batches:
             draw = functools.partial(batch.fill, draw=draw)
-        vmaps.batches = []
+        vmaps.batches = ()
         try:
             draw(out)
         finally:

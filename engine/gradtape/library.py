@@ -91,5 +91,5 @@ def register_fake(
 def register_vmap(
     op: Any, func: Callable[..., Any] | None = None, /, *, lib: Any = None
 ) -> Any:
-    """Take an op's rule for batches, which nothing needs: examples run one by one."""
+    """Give an op, or the one of that name, its rule for batches."""
     return definition_of(op).register_vmap(func)

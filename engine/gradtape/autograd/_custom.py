@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -28,8 +29,10 @@ _NEEDS_SETUP = (
 _get_frame = sys._getframe
 
 
-def call(cls: Any, args: tuple[Any, ...], separate: bool) -> Any:
-    """Run ``cls.forward`` on ``args`` and record the call.
+def call(
+    cls: Any, args: tuple[Any, ...], separate: bool, forward: Callable[..., Any]
+) -> Any:
+    """Run ``forward`` on ``args`` and record the call as one of ``cls``.
 
     With ``separate``, forward takes no ctx and ``setup_context`` fills it.
     """
@@ -38,7 +41,7 @@ def call(cls: Any, args: tuple[Any, ...], separate: bool) -> Any:
         raise RuntimeError(_NEEDS_SETUP)
     node, inputs, recording = begin(cls._backward_cls, args, now)
     duals = now.duals
-    returned = _forward(cls, node, args, separate, now)
+    returned = _forward(cls, forward, node, args, separate, now)
     single = not isinstance(returned, tuple)
     raw: tuple[Any, ...] = (returned,) if single else returned
     kept = to_keep(node)
@@ -60,7 +63,12 @@ def call(cls: Any, args: tuple[Any, ...], separate: bool) -> Any:
 
 
 def _forward(
-    cls: Any, node: CustomNode, args: tuple[Any, ...], separate: bool, now: Switches
+    cls: Any,
+    forward: Callable[..., Any],
+    node: CustomNode,
+    args: tuple[Any, ...],
+    separate: bool,
+    now: Switches,
 ) -> Any:
     """Call the user's forward, with recording and forward mode off."""
     grad, enabled, duals, profile = now.grad, now.forward, now.duals, now.profile
@@ -73,8 +81,8 @@ def _forward(
     event = None if profile is None else profile.begin(node.op_name, inputs=args)
     try:
         if not separate:
-            return cls.forward(node, *args)
-        returned = cls.forward(*args)
+            return forward(node, *args)
+        returned = forward(*args)
         now.watch = watch
         cls.setup_context(node, args, returned)
         return returned

@@ -11,6 +11,8 @@ from typing import Any, ClassVar
 
 from .._mode import is_grad_enabled, mode, no_grad
 from .._tensor import Tensor
+from .._transforms import active
+from .._vmap_draws import vmaps
 from ._custom import call, in_order
 from ._custom_ctx import FunctionCtx
 from ._custom_node import CustomNode
@@ -202,7 +204,8 @@ class Function(CustomNode, FunctionCtx, metaclass=FunctionMeta):
         """Return (output, out_dims) of a call whose arguments have a batch dimension.
 
         ``in_dims`` says which dimension that is, per argument; ``info.batch_size`` and
-        ``info.randomness`` describe the vmap around the call.
+        ``info.randomness`` describe the vmap around the call. Called in the place of
+        ``forward`` and, where nothing within the vmap differentiates, ``backward``.
         """
         raise NotImplementedError(
             "To use autograd.Function with vmap, you must either override the vmap "
@@ -221,14 +224,22 @@ class Function(CustomNode, FunctionCtx, metaclass=FunctionMeta):
             args, kwargs = bound.args, bound.kwargs
         if kwargs:
             args = in_order(cls.forward, args, kwargs, skip=0 if separate else 1)
-        return call(cls, args, separate)
+        forward = cls.forward
+        if separate and vmaps.groups and cls._asks_for_batches():
+            group = vmaps.groups[-1]
+            forward = functools.partial(group.ask, cls.vmap, cls.apply)
+            if group.depth == active.depth:  # nothing differentiates within the vmap
+                return forward(*args)
+        return call(cls, args, separate, forward)
+
+    @classmethod
+    def _asks_for_batches(cls) -> bool:
+        """Tell whether vmap is to call the rule instead of ``forward``."""
+        return cls.vmap is not Function.vmap
 
     @classmethod
     def _check_rule_for_batches(cls, named: dict[str, Any]) -> None:
-        """Refuse to be mapped without a rule for batches, or with two of them.
-
-        The rule itself is not needed: forward runs once per example.
-        """
+        """Refuse to be mapped without a rule for batches, or with two of them."""
         if any(isinstance(each, Tensor) for each in named.values()):
             raise NotImplementedError(_BY_NAME.format(named))
         ruled = cls.vmap is not Function.vmap

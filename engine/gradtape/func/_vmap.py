@@ -14,6 +14,7 @@ from .._tensor import Tensor
 from .._vmap_draws import Batch, vmaps
 from ..utils._pytree import TreeSpec, broadcast_to_leaves, tree_flatten, tree_leaves
 from ._arguments import transforming
+from ._together import Examples
 from ._watch import watching
 
 InDims = int | tuple[Any, ...] | None
@@ -35,7 +36,8 @@ def vmap(
     inputs and outputs. ``randomness`` is "error", "different" or "same".
 
     The function runs once per example, in order, so derivatives and printing work
-    inside; ``chunk_size`` is for how many of them different numbers are drawn at once.
+    inside; ``chunk_size`` is for how many of them different numbers are drawn at once,
+    or a ``Function`` is asked for its rule.
     Raises ValueError where the dimensions do not fit, and RuntimeError for what PyTorch
     cannot map: a mapped tensor as a number or a truth, or written into one that is
     there once.
@@ -60,9 +62,8 @@ def vmap(
         _check_out_dims(func, out_dims)
         size, dims, leaves, spec = _batched_inputs(func, in_dims, args)
         call = functools.partial(func, **kwargs)
-        drawing = _drawing(randomness, size, chunk_size or size)
-        different = randomness == "different"
-        results = _run_each(call, size, dims, leaves, spec, drawing, different)
+        chunk = chunk_size or size or 1
+        results = _run_each(call, size, chunk, dims, leaves, spec, randomness)
         return _stacked(func, results, out_dims, size)
 
     return wrapped
@@ -155,25 +156,33 @@ def _batch_size(dims: Sequence[int | None], leaves: Sequence[Any]) -> int:
 def _run_each(
     func: Callable[..., Any],
     size: int,
+    chunk: int,
     dims: Sequence[int | None],
     leaves: Sequence[Any],
     spec: TreeSpec,
-    drawing: contextlib.AbstractContextManager[Callable[[int], Any]],
-    different: bool,
+    randomness: str,
 ) -> list[Any]:
     """Call ``func`` with each example; with one of zeros where there is none."""
     results: list[Any] = []
     mapped = [at for at, d in enumerate(dims) if d is not None]
-    watch = watching(size, different)
+    examples = Examples(randomness, dims, lambda inputs: func(*spec.unflatten(inputs)))
+    drawing = _drawing(randomness, size, chunk)
+    watch = watching(size, randomness == "different")
     with drawing as start, transforming(), watch as begin:
-        for index in range(size):
+
+        def make(index: int) -> list[Any]:
             start(index)
             example = [
                 leaf if d is None else leaf.select(d, index)
                 for d, leaf in zip(dims, leaves, strict=True)
             ]
             begin(index, [example[at] for at in mapped])
-            results.append(func(*spec.unflatten(example)))
+            return example
+
+        for first in range(0, size, chunk):
+            results += examples.run(
+                range(first, min(first + chunk, size)), leaves, make
+            )
         if not size:
             empty = [
                 leaf if d is None else leaf.new_zeros(_without(leaf.shape, d))
@@ -193,19 +202,19 @@ def _drawing(randomness: str, size: int, chunk: int) -> Generator[Callable[[int]
     """Let examples draw random numbers as asked; yields what to call before each."""
     if randomness == "different" and size:
         batch = Batch(size, chunk)
-        vmaps.batches.append(batch)
+        vmaps.batches = (*vmaps.batches, batch)
         try:
             yield batch.begin
         finally:
-            vmaps.batches.pop()
+            vmaps.batches = vmaps.batches[:-1]
         return
     if randomness == "same":
         starts = {default_generator: default_generator.get_state()}
-        vmaps.starts.append(starts)
+        vmaps.starts = (*vmaps.starts, starts)
         try:
             yield lambda _: [g.set_state(state) for g, state in starts.items()]
         finally:
-            vmaps.starts.pop()
+            vmaps.starts = vmaps.starts[:-1]
         return
     refusing = randomness == "error"
     vmaps.refusing += refusing

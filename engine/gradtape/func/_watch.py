@@ -272,10 +272,12 @@ def watching(size: int, different: bool) -> Generator[Callable[[int, list[Any]],
         stack.enter_context(observe(watch.see))
 
         def begin(index: int, example: list[Any]) -> None:
-            if index == WATCHED:
-                stack.close()
-            elif index < WATCHED:
+            if index < WATCHED:
                 watch.begin(example)
+            elif mode.now is not now:  # on a thread of its own, while others wait
+                mode.now.watch = None
+            elif index == WATCHED:
+                stack.close()
 
         yield begin
 
