@@ -81,7 +81,7 @@ class CustomOpDef:
         self._fake: Callable[..., Any] | None = None
         self._backward: Callable[..., Any] | None = None
         self._setup_context: Callable[..., Any] | None = None
-        self._vmap: Callable[..., Any] | None = None
+        self._vmap: Any = None
         self._function = _function_of(self)
         self._opoverload = CustomPacket(self._namespace, self._name, self).default
         self.register_kernel(device_types, function)

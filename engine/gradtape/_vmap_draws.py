@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import functools
 import threading
-from collections.abc import Callable, Iterator
+from collections import abc
+from collections.abc import Callable
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -65,7 +66,7 @@ class Vmaps(threading.local):
                 starts[generator] = generator.get_state()
 
     @contextmanager
-    def aside(self) -> Iterator[None]:
+    def aside(self) -> abc.Generator[None]:
         """Let other examples draw, and go on where this one was."""
         places = [(batch, batch.index, batch.place) for batch in self.batches]
         states = [(g, g.get_state()) for starts in self.starts for g in starts]

@@ -343,3 +343,40 @@ def test_kernels_of_convolutions(size: tuple[int, ...], transposed: bool, dilate
     both(program)
     assert repr(gradtape._mkldnn) == repr(torch._mkldnn)
     assert gradtape.ones(2).layout is not gradtape._mkldnn
+
+
+@pytest.mark.parametrize("indices", ["-i", "i-", "-b", "m", "--i", "ii", "-."])
+def test_aten_takes_no_index_for_a_whole_dimension(indices: str):
+    def program(t: Any) -> Any:
+        known = {
+            "-": None,
+            "i": t.tensor([1, 0]),
+            "b": t.tensor([True, False, True]),
+            "m": t.ones(2, 3, dtype=t.bool),
+            ".": t.tensor(1),
+        }
+        given = [known[each] for each in indices]
+        x, aten = t.arange(6.0).reshape(2, 3).requires_grad_(), t.ops.aten
+        found: list[Any] = []
+        for call in (
+            lambda: aten.index(x, given),
+            lambda: aten.index_put(x, given, t.tensor(7.0)),
+            lambda: aten.index_put.default(x, given, t.tensor(7.0), True),
+            lambda: aten.index_put_(x.detach().clone(), given, t.tensor(7.0)),
+        ):
+            try:
+                y = call()
+                found.append(y.tolist())
+                if y.requires_grad:
+                    found.append(t.autograd.grad(y.sum(), x)[0].tolist())
+            except (IndexError, TypeError) as error:
+                found.append(str(error))
+        return found
+
+    both(program)
+
+
+def test_functions_of_tensors_have_an_index_for_every_dimension():
+    x = gradtape.ones(2, 3)
+    with pytest.raises(TypeError, match="expected Tensor as element 0"):
+        x.index_put([None, gradtape.tensor([0])], gradtape.tensor(1.0))

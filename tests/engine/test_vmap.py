@@ -85,6 +85,30 @@ def test_results_that_look_at_inputs_are_views_of_them(name: str):
     same(program)
 
 
+ITSELF: dict[str, Callable[[Any, Any], Any]] = {
+    "alone": lambda m, x: m.vmap(lambda a: a)(x),
+    "other dimensions": lambda m, x: m.vmap(lambda a: a, 1, 1)(x),
+    "the last": lambda m, x: m.vmap(lambda a: a, -1, -1)(x),
+    "moved": lambda m, x: m.vmap(lambda a: a, 1, 0)(x),
+    "in a tree": lambda m, x: m.vmap(lambda d: (1 * d["a"], d["a"]))({"a": x})[1],
+    "written to": lambda m, x: m.vmap(lambda a: a.mul_(2))(x),
+    "nested": lambda m, x: m.vmap(m.vmap(lambda a: a))(x),
+    "by chunks": lambda m, x: m.vmap(lambda a: a, chunk_size=2)(x),
+    "another tensor": lambda m, x: m.vmap(lambda a: a.detach())(x),
+}
+
+
+@pytest.mark.parametrize("grad", [False, True])
+@pytest.mark.parametrize("name", ITSELF)
+def test_an_input_that_comes_out_as_it_is_is_the_same_tensor(name: str, grad: bool):
+    def program(m: Any) -> Any:
+        x = m.ones(3, 2).requires_grad_(grad) * 1
+        found = ITSELF[name](m, x)
+        return found is x, found.stride(), found
+
+    same(program)
+
+
 DRAWS: dict[str, Callable[[Any, Any], Any]] = {
     "normal": lambda m, x: x + m.randn(20),
     "few normal": lambda m, x: m.randn(5),

@@ -52,6 +52,27 @@ READS: dict[str, Program] = {
     "item of a gradient": lambda t, x, z: (
         x * t.func.grad(lambda y: (y * y).sum())(x).sum().item()
     ),
+    "clone in a format": lambda t, x, z: x.clone(memory_format=t.channels_last),
+    "contiguous in a format": lambda t, x, z: x.contiguous(
+        memory_format=t.channels_last_3d
+    ),
+    "contiguous in its own order": lambda t, x, z: x.contiguous(
+        memory_format=t.preserve_format
+    ),
+    "is_contiguous in a format": lambda t, x, z: x.is_contiguous(
+        memory_format=t.channels_last
+    ),
+    "a format of the rank of an example": lambda t, x, z: x[None, None, None].double(
+        memory_format=t.channels_last
+    ),
+    "another dtype in a format": lambda t, x, z: x[None, None, None].to(
+        t.int32, memory_format=t.channels_last
+    ),
+    "zeros in a format": lambda t, x, z: t.zeros_like(
+        x[None, None, None], memory_format=t.channels_last
+    ),
+    "out=": lambda t, x, z: t.add(z, x, out=t.zeros(2)),
+    "out= of what is mapped": lambda t, x, z: t.abs(z, out=x),
 }
 
 WRITES: dict[str, Program] = {
@@ -97,6 +118,12 @@ TAKEN: dict[str, Program] = {
     "shapes from outside": lambda t, x, z: x * z.nonzero().sum() + z.unique(),
     "selected with a mask from outside": lambda t, x, z: x.masked_select(z > 0),
     "item from outside": lambda t, x, z: x * z.sum().item(),
+    "a format of what is not mapped": lambda t, x, z: (
+        x + t.ones(1, 2, 2, 2).clone(memory_format=t.channels_last)
+    ),
+    "formats that vmap knows": lambda t, x, z: x.clone(
+        memory_format=t.preserve_format
+    ).contiguous(memory_format=t.contiguous_format),
     "repr": lambda t, x, z: x * len(repr(x.shape)),
     "iteration": lambda t, x, z: sum(x),
 }

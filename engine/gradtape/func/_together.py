@@ -11,7 +11,7 @@ from __future__ import annotations
 import contextlib
 import copy
 import threading
-from collections.abc import Callable, Generator, Sequence
+from collections.abc import Callable, Generator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from .._define import FUNCTIONS
@@ -74,22 +74,23 @@ class Examples:
         self,
         randomness: str,
         dims: Sequence[int | None],
+        wholes: Sequence[Any],
         call: Callable[[list[Any]], Any],
     ) -> None:
-        self._randomness, self._dims, self._call = randomness, dims, call
+        self.randomness, self.dims, self.wholes = randomness, dims, wholes
+        self.call = call
         self._before = active.depth, dict(vars(vmaps)), mode.now.watch
 
-    def run(
-        self, numbers: range, wholes: Sequence[Any], make: Callable[[int], list[Any]]
-    ) -> list[Any]:
+    def run(self, numbers: range, make: Callable[[int], list[Any]]) -> list[Any]:
         """Run the examples of these numbers and return what they return.
 
-        ``make`` begins an example and returns its inputs, parts of ``wholes``.
+        ``make`` begins an example and returns its inputs, parts of ``wholes`` along
+        ``dims``.
         """
         self._numbers, self._count, self._make = numbers, len(numbers), make
-        self._wholes, self.depth = wholes, active.depth
+        self.depth = active.depth
         self._state = copy.copy(mode.now), dict(vars(vmaps))
-        self._watch = None if numbers[0] else mode.now.watch
+        self._watch: Any = None if numbers[0] else mode.now.watch
         self._inputs: list[list[Any]] = []
         self._others: list[_Other] = []
         vmaps.groups = (*vmaps.groups, self)
@@ -106,9 +107,8 @@ class Examples:
     def one(self, index: int) -> Any:
         """Run one example."""
         example = self._make(self._numbers[index])
-        if not index or self._others:
-            self._inputs.append(example)
-        return self._call(example)
+        self._inputs.append(example)
+        return self.call(example)
 
     def begin(self, other: _Other, index: int) -> Any:
         """Run one example on a thread of its own."""
@@ -131,7 +131,7 @@ class Examples:
             if all(dim is None for dim in dims):
                 answers = [plain(*args)] * self._count
             else:
-                info = VmapInfo(self._count, self._randomness)
+                info = VmapInfo(self._count, self.randomness)
                 found = rule(info, spec.unflatten(dims), *spec.unflatten(wholes))
                 known = dict(zip(map(id, wholes), columns, strict=True))
                 answers = self._apart(found, known)
@@ -147,19 +147,24 @@ class Examples:
             return first, None
         if watch is not None and first not in watch.mapped:
             return first, None
-        for place, dim in enumerate(self._dims):
-            parts = [example[place] for example in self._inputs]
-            if all(a is b for a, b in zip(parts, column, strict=True)):
-                return self._part(self._wholes[place], dim), dim
-        return FUNCTIONS["stack"](column), 0
+        return self.given(column) or (FUNCTIONS["stack"](column), 0)
 
-    def _part(self, whole: Tensor, dim: int) -> Tensor:
-        """Return these examples of what may have more of them."""
-        if whole.size(dim) == self._count:
-            return whole
-        return whole.narrow(dim, self._numbers[0], self._count)
+    def given(self, column: Sequence[Any]) -> tuple[Tensor, int] | None:
+        """Return the input whose parts these are, and where they lie in it."""
+        if len(column) != len(self._inputs):  # examples of several runs
+            return None
+        for place, dim in enumerate(self.dims):
+            if dim is not None and all(
+                inputs[place] is each
+                for inputs, each in zip(self._inputs, column, strict=True)
+            ):
+                whole = self.wholes[place]
+                if whole.size(dim) != self._count:
+                    whole = whole.narrow(dim, self._numbers[0], self._count)
+                return whole, dim
+        return None
 
-    def _apart(self, found: Any, given: dict[int, Sequence[Any]]) -> list[Any]:
+    def _apart(self, found: Any, given: Mapping[int, Sequence[Any]]) -> list[Any]:
         """Return what each example gets of a rule's answer.
 
         ``given`` has, by identity, what the rule may have returned as it is.

@@ -63,8 +63,11 @@ def vmap(
         size, dims, leaves, spec = _batched_inputs(func, in_dims, args)
         call = functools.partial(func, **kwargs)
         chunk = chunk_size or size or 1
-        results = _run_each(call, size, chunk, dims, leaves, spec, randomness)
-        return _stacked(func, results, out_dims, size)
+        examples = Examples(
+            randomness, dims, leaves, lambda inputs: call(*spec.unflatten(inputs))
+        )
+        results = _run_each(examples, size, chunk)
+        return _stacked(func, results, out_dims, examples if size else None)
 
     return wrapped
 
@@ -153,44 +156,29 @@ def _batch_size(dims: Sequence[int | None], leaves: Sequence[Any]) -> int:
 # ---- examples ----
 
 
-def _run_each(
-    func: Callable[..., Any],
-    size: int,
-    chunk: int,
-    dims: Sequence[int | None],
-    leaves: Sequence[Any],
-    spec: TreeSpec,
-    randomness: str,
-) -> list[Any]:
-    """Call ``func`` with each example; with one of zeros where there is none."""
-    results: list[Any] = []
-    mapped = [at for at, d in enumerate(dims) if d is not None]
-    examples = Examples(randomness, dims, lambda inputs: func(*spec.unflatten(inputs)))
-    drawing = _drawing(randomness, size, chunk)
-    watch = watching(size, randomness == "different")
+def _run_each(examples: Examples, size: int, chunk: int) -> list[Any]:
+    """Call the function with each example; with one of zeros where there is none."""
+    given = list(zip(examples.wholes, examples.dims, strict=True))
+    mapped = [at for at, (_, dim) in enumerate(given) if dim is not None]
+    drawing = _drawing(examples.randomness, size, chunk)
+    watch = watching(size, examples.randomness == "different")
     with drawing as start, transforming(), watch as begin:
 
         def make(index: int) -> list[Any]:
             start(index)
-            example = [
-                leaf if d is None else leaf.select(d, index)
-                for d, leaf in zip(dims, leaves, strict=True)
-            ]
+            example = [x if d is None else x.select(d, index) for x, d in given]
             begin(index, [example[at] for at in mapped])
             return example
 
-        for first in range(0, size, chunk):
-            results += examples.run(
-                range(first, min(first + chunk, size)), leaves, make
-            )
-        if not size:
-            empty = [
-                leaf if d is None else leaf.new_zeros(_without(leaf.shape, d))
-                for d, leaf in zip(dims, leaves, strict=True)
-            ]
-            begin(0, [empty[at] for at in mapped])
-            results.append(func(*spec.unflatten(empty)))
-    return results
+        if size:
+            firsts = range(0, size, chunk)
+            parts = [range(first, min(first + chunk, size)) for first in firsts]
+            return [result for part in parts for result in examples.run(part, make)]
+        empty = [
+            x if d is None else x.new_zeros(_without(x.shape, d)) for x, d in given
+        ]
+        begin(0, [empty[at] for at in mapped])
+        return [examples.call(empty)]
 
 
 def _without(shape: Sequence[int], dim: int) -> tuple[int, ...]:
@@ -237,8 +225,10 @@ def _check_out_dims(func: Any, out_dims: Any) -> None:
             )
 
 
-def _stacked(func: Any, results: Sequence[Any], out_dims: Any, size: int) -> Any:
-    """Put the examples' outputs together."""
+def _stacked(
+    func: Any, results: Sequence[Any], out_dims: Any, examples: Examples | None
+) -> Any:
+    """Put the examples' outputs together; that of zeros where there are none."""
     flat, spec = tree_flatten(results[0])
     each = [tree_leaves(result) for result in results]
     dims = _out_dims(out_dims, results[0], spec)
@@ -249,7 +239,7 @@ def _stacked(func: Any, results: Sequence[Any], out_dims: Any, size: int) -> Any
             f"{tree_flatten(out_dims)[1]} but outputs has structure {spec}."
         )
     found = [
-        _joined(name_of(func), [leaves[place] for leaves in each], dim, size)
+        _joined(name_of(func), [leaves[place] for leaves in each], dim, examples)
         for place, (_, dim) in enumerate(zip(flat, dims, strict=True))
     ]
     return spec.unflatten(found)
@@ -263,7 +253,9 @@ def _out_dims(out_dims: Any, output: Any, spec: TreeSpec) -> list[Any] | None:
     return [out_dims] if out_dims is None or isinstance(out_dims, int) else None
 
 
-def _joined(name: str, outputs: list[Any], dim: int | None, size: int) -> Any:
+def _joined(
+    name: str, outputs: list[Any], dim: int | None, examples: Examples | None
+) -> Any:
     first = outputs[0]
     if dim is None:
         if isinstance(first, Tensor) and _differ(outputs):
@@ -277,12 +269,14 @@ def _joined(name: str, outputs: list[Any], dim: int | None, size: int) -> Any:
             f"vmap({name}, ...): `{name}` must only return Tensors, got type "
             f"{type(first)}. Did you mean to set out_dims= to None for output?"
         )
-    whole = _side_by_side(outputs)
-    if whole is None:
+    at = 0
+    if examples is None:
+        whole = first.unsqueeze(0).narrow(0, 0, 0).clone()
+    elif (given := examples.given(outputs)) is not None:
+        whole, at = given
+    elif (whole := _side_by_side(outputs)) is None:
         whole = FUNCTIONS["stack"](outputs)
-    if not size:
-        whole = whole.narrow(0, 0, 0).clone()
-    return whole.movedim(0, dim) if dim else whole
+    return whole if dim == at or dim == at - whole.dim() else whole.movedim(at, dim)
 
 
 def _side_by_side(outputs: Sequence[Tensor]) -> Tensor | None:

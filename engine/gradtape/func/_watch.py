@@ -95,6 +95,10 @@ _DRAW = (
     "Vmap does not currently support same randomness with a batched tensor input. "
     "Please file an issue with functorch"
 )
+_OUT = (
+    "Batching rule not implemented for aten::{}.out; the fallback path doesn't work on "
+    "out= or view ops."
+)
 _MASK = (
     "vmap: We do not support batching operators that can support dynamic shape. "
     "Attempting to batch over indexing with a boolean mask."
@@ -223,6 +227,11 @@ class Watch:
             label = name if own else f"aten::{name}"
             where = where if own else f"at level {active.depth}"
         raise RuntimeError(_WRITE.format(name=label, where=where))
+
+    def check_out(self, name: str, tensors: Iterable[Tensor]) -> None:
+        """Refuse ``out=`` where something that it is computed from is mapped."""
+        if any(t in self.mapped for t in tensors):
+            raise RuntimeError(_OUT.format(name))
 
     def check_draw(self, parameters: Iterable[Any]) -> None:
         """Refuse to draw for all examples at once with what each has of its own."""

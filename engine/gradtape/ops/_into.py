@@ -61,6 +61,8 @@ def into(
     for target in targets:
         check_tensor(target, name, "out", len(tensors) + 1)
     given = [t for t in (*tensors, *targets) if isinstance(t, Tensor)]
+    if mode.now.watch is not None:
+        mode.now.watch.check_out(name, given)
     needs = mode.grad and any(t.requires_grad for t in given)
     if needs and name in COPIED:
         return copied(name, compute(), out, rule)

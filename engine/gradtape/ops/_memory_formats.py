@@ -12,6 +12,7 @@ from typing import Any
 
 from .._backend import backend_of
 from .._dtypes import dtype as DType
+from .._mode import mode
 from .._op import Kernel
 from .._sparse import SparseArray
 from .._type_name import type_name
@@ -31,19 +32,47 @@ _RANKS = {channels_last: 4, channels_last_3d: 5}
 """The formats that put channels innermost, and how many dimensions they need."""
 
 
-def checked_format(given: Any, function: str) -> Any:
-    """Return a memory format, or None for none; raise TypeError for anything else."""
-    return None if given is None else required_format(given, function)
+_CLONE = (
+    "NYI: Tensor.clone(memory_format) inside vmap is only supported with memory_format "
+    "torch.preserve_format or torch.contiguous_format (got {})"
+)
+_QUERY = (
+    "NYI: querying is_contiguous inside of vmap for memory_format other than "
+    "torch.contiguous_format"
+)
 
 
-def required_format(given: Any, function: str) -> Any:
-    """Return a memory format; raise TypeError for anything else, None included."""
+def checked_format(given: Any, function: str, source: Any = None) -> Any:
+    """Return a memory format, or None for none; raise TypeError for anything else.
+
+    Raises RuntimeError where a vmap cannot have it, of a ``source`` that is mapped.
+    """
+    return None if given is None else required_format(given, function, source)
+
+
+def required_format(given: Any, function: str, source: Any = None) -> Any:
+    """Return a memory format; raise as above, TypeError for None, too."""
     if not isinstance(given, memory_format):
         raise TypeError(
             f"{function}(): argument 'memory_format' must be torch.memory_format, not "
             f"{type_name(given)}"
         )
+    watch = mode.now.watch
+    if watch is not None and given is not contiguous_format and source in watch.mapped:
+        _check_for_batch(given, function, source.dim() + 1)
     return given
+
+
+def _check_for_batch(given: memory_format, function: str, ndim: int) -> None:
+    """Refuse what PyTorch cannot ask of the tensor that all examples are in."""
+    if function in ("contiguous", "is_contiguous"):
+        raise RuntimeError(_QUERY)
+    rank = _RANKS.get(given)
+    if function == "clone" and rank is not None:
+        name = "ChannelsLast" if given is channels_last else "ChannelsLast3d"
+        raise RuntimeError(_CLONE.format(name))
+    if rank not in (None, ndim):
+        raise _rank_refused(given)
 
 
 def format_strides(size: Sizes, given: memory_format) -> Sizes:
@@ -55,13 +84,14 @@ def format_strides(size: Sizes, given: memory_format) -> Sizes:
     if rank is None:
         return contiguous_strides(size)
     if len(size) != rank:
-        raise RuntimeError(f"required rank {rank} tensor to use {_name(given)} format")
+        raise _rank_refused(given)
     moved = contiguous_strides((size[0], *size[2:], size[1]))
     return (moved[0], moved[-1], *moved[1:-1])
 
 
-def _name(given: memory_format) -> str:
-    return repr(given).removeprefix("torch.")
+def _rank_refused(given: memory_format) -> RuntimeError:
+    name = repr(given).removeprefix("torch.")
+    return RuntimeError(f"required rank {_RANKS[given]} tensor to use {name} format")
 
 
 def lies_in(size: Sizes, strides: Sizes, given: memory_format) -> bool:

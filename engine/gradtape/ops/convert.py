@@ -65,7 +65,9 @@ def clone(input: Tensor, *, memory_format: Any = None) -> Tensor:
     >>> x.clone().add_(1), x
     (tensor([1., 1.]), tensor([0., 0.]))
     """
-    return apply(OPS["clone"], (input,), (checked_format(memory_format, "clone"),))
+    return apply(
+        OPS["clone"], (input,), (checked_format(memory_format, "clone", input),)
+    )
 
 
 @method()
@@ -75,7 +77,7 @@ def contiguous(self: Tensor, *, memory_format: Any = contiguous_format) -> Tenso
     Raises RuntimeError for ``preserve_format``, which names no order, and for a format
     that is for tensors of another rank.
     """
-    if _lies_in(self, required_format(memory_format, "contiguous")):
+    if _lies_in(self, required_format(memory_format, "contiguous", self)):
         return self
     if memory_format is preserve_format:
         raise RuntimeError(
@@ -87,7 +89,7 @@ def contiguous(self: Tensor, *, memory_format: Any = contiguous_format) -> Tenso
 @method()
 def is_contiguous(self: Tensor, *, memory_format: Any = contiguous_format) -> bool:
     """Tell whether the elements lie without gaps, in row-major order or a format."""
-    return _lies_in(self, required_format(memory_format, "is_contiguous"))
+    return _lies_in(self, required_format(memory_format, "is_contiguous", self))
 
 
 def _lies_in(self: Tensor, given: Any) -> bool:
@@ -163,6 +165,7 @@ def cast(
     self: Tensor, dtype: DType, copy: bool = False, memory_format: Any = None
 ) -> Tensor:
     """Return the tensor in another dtype; itself if it has it and lies as asked."""
+    checked_format(memory_format, "to", self)
     if self.dtype is dtype and not copy and _suggests(self, memory_format):
         return self
     if self.dtype.is_complex and not dtype.is_complex and dtype is not bool_:
@@ -262,7 +265,9 @@ def to_device(self: Tensor, where: Device) -> Tensor:
 @method()
 def cpu(self: Tensor, *, memory_format: Any = None) -> Tensor:
     """Return the tensor in host memory."""
-    return to(self, Device("cpu"), memory_format=checked_format(memory_format, "cpu"))
+    return to(
+        self, Device("cpu"), memory_format=checked_format(memory_format, "cpu", self)
+    )
 
 
 @method()

@@ -150,8 +150,11 @@ def getitem(self: Tensor, index: Any) -> Tensor:
     Ints, slices, None and ``...`` give a view, index tensors and masks a copy.
     """
     view, left = read_index(self, index)
-    if not left:
-        return view
+    return selected(view, left) if left else view
+
+
+def selected(view: Tensor, left: Indices) -> Tensor:
+    """Return a copy of what index tensors select; None stands for a dimension."""
     places = places_of(view, left)
     try:
         found = apply(OPS["index"], (view,), (places,))

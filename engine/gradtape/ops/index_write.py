@@ -19,8 +19,9 @@ from ._in_range import as_element, in_range
 from ._place import dense_copy
 from ._writing import written
 from .broadcast import expanded
-from .index_advanced import broadcast_refused, places_of
+from .index_advanced import broadcast_refused, places_of, selected
 from .index_basic import Indices, read_index
+from .native import ONLY_ATEN
 from .write import copy_, fill_
 
 Sizes = tuple[int, ...]
@@ -142,9 +143,10 @@ def put_at(
     )
 
 
-def _read_indices(self: Tensor, indices: Any) -> tuple[Any, ...]:
+def _read_indices(self: Tensor, indices: Any, gaps: bool) -> Indices:
+    """Return an index per dimension; with ``gaps``, None may be among those given."""
     for position, item in enumerate(indices):
-        if not isinstance(item, Tensor):
+        if not isinstance(item, Tensor) and not (gaps and item is None):
             raise TypeError(
                 f"expected Tensor as element {position} in argument 0, but got "
                 f"{type(item).__name__}"
@@ -152,13 +154,13 @@ def _read_indices(self: Tensor, indices: Any) -> tuple[Any, ...]:
     left: Indices = []
     for item in indices:
         left.append(item)
-        if item._data.dtype.kind == "b":
+        if item is not None and item._data.dtype.kind == "b":
             left += [None] * (item.dim() - 1)
     if len(left) > self.dim():
         raise IndexError(
             f"too many indices for tensor of dimension {self.dim()} (got {len(left)})"
         )
-    return places_of(self, left)
+    return left
 
 
 @method(function=True)
@@ -171,7 +173,18 @@ def index_put_(
     >>> torch.zeros(3).index_put_((torch.tensor([1, 1]),), torch.ones(2), True)
     tensor([0., 2., 0.])
     """
-    places = _read_indices(self, indices)
+    return _put(self, indices, values, accumulate, gaps=False)
+
+
+def _put(
+    self: Tensor,
+    indices: Any,
+    values: Tensor,
+    accumulate: bool = False,
+    gaps: bool = True,
+) -> Tensor:
+    """Write at index tensors; with ``gaps``, None stands for a whole dimension."""
+    places = places_of(self, _read_indices(self, indices, gaps))
     fills = not accumulate and _fills_a_mask(indices, values)
     return put_at(self, places, values, accumulate, fills)
 
@@ -184,7 +197,17 @@ def index_put(
     accumulate: bool = False,
 ) -> Tensor:
     """Return a copy with values written at, or added to, the places named."""
-    places = _read_indices(input, indices)
+    return _put_copy(input, indices, values, accumulate, gaps=False)
+
+
+def _put_copy(
+    input: Tensor,
+    indices: Any,
+    values: Tensor,
+    accumulate: bool = False,
+    gaps: bool = True,
+) -> Tensor:
+    places = places_of(input, _read_indices(input, indices, gaps))
     fills = not accumulate and _fills_a_mask(indices, values)
     _check_values(input, places, values, fills)
     return apply(OPS["index_put"], (input, values), (places, accumulate))
@@ -247,3 +270,11 @@ def _write_view(view: Tensor, source: Tensor) -> None:
     else:
         first = next((i for i, n in enumerate(shape) if n != 1), len(shape))
         copy_(view, expanded(source.view(shape[first:]), wanted))
+
+
+def _index(self: Tensor, indices: Any) -> Tensor:
+    """Return what index tensors select; None stands for a whole dimension."""
+    return selected(self, _read_indices(self, indices, gaps=True))
+
+
+ONLY_ATEN.update(index=_index, index_put=_put_copy, index_put_=_put)

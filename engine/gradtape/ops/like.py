@@ -62,7 +62,7 @@ def new_like(
     kind = None if dtype is None else parse_dtype(dtype, function)
     xp = module_on(source.device if device is None else device)
     model = model_of(source, layout, order)
-    array = array_in(xp, model, checked_format(order, function), kind)
+    array = array_in(xp, model, checked_format(order, function, source), kind)
     if fill is not None:
         mode.run(array.fill, in_range(fill, DTYPE_OF[array.dtype]))
     return array

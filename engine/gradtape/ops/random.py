@@ -210,7 +210,7 @@ def _like(
         source.refuse(function)  # it still waits for its shape
     kind = None if dtype is None else parse_dtype(dtype, function)
     host = host_like(model_of(source, layout, order))
-    array = array_in(np, host, checked_format(order, function), kind)
+    array = array_in(np, host, checked_format(order, function, source), kind)
     return array, source.device if device is None else device
 
 
