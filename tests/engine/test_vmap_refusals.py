@@ -118,6 +118,9 @@ TAKEN: dict[str, Program] = {
     "shapes from outside": lambda t, x, z: x * z.nonzero().sum() + z.unique(),
     "selected with a mask from outside": lambda t, x, z: x.masked_select(z > 0),
     "item from outside": lambda t, x, z: x * z.sum().item(),
+    "the gradient of what is scattered": lambda t, x, z: t.func.vjp(
+        lambda y: z.masked_scatter(x > 2, y), x
+    )[1](x)[0],
     "a format of what is not mapped": lambda t, x, z: (
         x + t.ones(1, 2, 2, 2).clone(memory_format=t.channels_last)
     ),
@@ -193,6 +196,7 @@ def test_a_function_has_one_rule_for_batches(name: str):
     assert found.split("Got")[0] == wanted.split("Got")[0]
 
 
+@pytest.mark.filterwarnings("ignore:There is a performance drop")
 @needs_torch
 @pytest.mark.filterwarnings("ignore:.*torch.jit.script:DeprecationWarning")
 @pytest.mark.parametrize("name", TAKEN)

@@ -107,8 +107,9 @@ def masked_fill_(self: Tensor, mask: Tensor, value: Any) -> Tensor:
 
 
 def _refuse_mapped(_name: str, _self: Tensor, mask: Tensor) -> None:
-    if mode.now.watch is not None:
-        mode.now.watch.check_selection(mask)
+    now = mode.now
+    if now.watch is not None and now.task is None:  # masked_scatter's gradient may
+        now.watch.check_selection(mask)
 
 
 @op(
