@@ -229,14 +229,21 @@ def _bound(
 
 
 def _tensors_in(value: Any) -> Any:
-    """Return an option as PyTorch hands it on: lists, and tensors of our arrays."""
+    """Return an option as PyTorch hands it on: lists, and tensors of our arrays.
+
+    Among indices, None stands for the slice that a whole dimension is here.
+    """
     if type(value) is tuple:
         return [_tensors_in(each) for each in value]
+    if type(value) is slice:
+        return None
     array = hasattr(value, "strides") and not isinstance(value, Tensor)
     return wrap(value) if array else value
 
 
 def _arrays_in(value: Any) -> Any:
     if type(value) is list:
-        return tuple(_arrays_in(each) for each in value)
+        return tuple(
+            slice(None) if each is None else _arrays_in(each) for each in value
+        )
     return value._data if isinstance(value, Tensor) else value

@@ -104,6 +104,18 @@ def test_a_mode_sees_writes_and_new_tensors():
     assert_same(program)
 
 
+def test_a_mode_sees_none_where_a_whole_dimension_is_selected():
+    def program(torch: Any) -> Any:
+        x, i, one = torch.ones(2, 3, 4), torch.tensor([1, 0]), torch.tensor(5.0)
+        with log_of(torch) as log:
+            found = [x[i], x[:, i], x[:, :, i], x.index_put((i,), one)]
+            x[:, i] = one
+            x.index_put_((i, i), one, True)
+        return log.seen, [each.tolist() for each in (*found, x)]
+
+    assert_same(program)
+
+
 def test_a_mode_sees_the_ops_of_backward():
     def program(torch: Any) -> Any:
         x = torch.tensor([1.0, 2.0], requires_grad=True)

@@ -39,7 +39,7 @@ Sizes = tuple[int, ...]
     function=False,
 )
 def _index_put(
-    xp: Any, self: Array, places: Any, values: Array, accumulate: bool
+    xp: Any, self: Array, places: Any, values: Array, accumulate: bool = False
 ) -> Any:
     """Copy the argument, with ``values`` written at, or added to, the index arrays."""
     result = dense_copy(xp, self)
