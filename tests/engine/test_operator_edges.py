@@ -29,6 +29,11 @@ t.tensor(0.3,dtype=x.dtype)*0.7
 t.tensor(0.3,dtype=x.dtype)/0.7
 """
 
+BY_NAME = """
+add radd sub rsub mul rmul truediv rtruediv div idiv pow rpow ipow mod rmod floordiv
+rfloordiv matmul rmatmul and rand lshift rlshift rshift rrshift eq lt iadd
+"""
+
 LINES = """
 x=t.tensor([1e-19+1e-18j,-1e-20+1j,1e-5+0j,-1,-2,3+4j],dtype=t.complex128);t.view_as_real(t.log1p(x)).tolist()
 t.view_as_real(t.log1p(t.tensor([1e-9+1e-8j,1e-5+0j,3+4j,-0.1-0.2j]))).tolist()
@@ -94,3 +99,9 @@ x=t.tensor([[0.2,0.7,-0.4],[1.5,-2.,0.1]])
 @pytest.mark.parametrize("line", WITH_TENSOR_NUMBERS.strip().splitlines())
 def test_a_tensor_may_stand_for_a_number(line: str) -> None:
     check_line(line, TENSOR_NUMBERS)
+
+
+@pytest.mark.parametrize("operands", ["3,t.tensor([1,2])", "2.5,t.ones(2)", "'a',t.ones(2)"])
+@pytest.mark.parametrize("name", BY_NAME.split())
+def test_operators_called_by_name_take_what_pytorchs_take(name: str, operands: str):
+    check_line(f"t.Tensor.__{name}__({operands})")

@@ -24,7 +24,8 @@ for _name, _op in {
     "sub": "sub",
     "mul": "mul",
     "rmul": "mul",
-    **dict.fromkeys(("truediv", "div"), "div"),
+    "truediv": "div",
+    "div": "div",
     "eq": "eq",
     "ne": "ne",
     "lt": "lt",
@@ -36,6 +37,16 @@ for _name, _op in {
     setattr(Tensor, f"__{_name}__", _bound)
 
 
+_ANY_RECEIVER = {
+    f"__{name}__"
+    for name in ("floordiv", "rfloordiv", "rlshift", "rmod", "rpow", "rrshift")
+}
+"""Operators that PyTorch writes in Python: called by name, they take numbers, too."""
+
+_DEFERS = {f"__{name}__" for name in ("ipow", "pow", "rmatmul", "rsub")}
+"""Others of those, which know nothing to do with a number."""
+
+
 def _deferring(
     name: str, function: Callable[..., Any], kinds: Any = OPERANDS
 ) -> Callable[..., Any]:
@@ -43,7 +54,12 @@ def _deferring(
 
     @functools.wraps(function)
     def operator(self: Tensor, other: Any, /) -> Any:
-        check_receiver(name, self)
+        if name in _DEFERS and not isinstance(self, Tensor):
+            return NotImplemented
+        if name not in _ANY_RECEIVER:
+            check_receiver(name, self)
+        elif not isinstance(self, OPERANDS):
+            return NotImplemented
         return function(self, other) if isinstance(other, kinds) else NotImplemented
 
     return operator
@@ -94,7 +110,8 @@ for _name, _method in {
     "add": "add_",
     "sub": "sub_",
     "mul": "mul_",
-    **dict.fromkeys(("truediv", "div"), "div_"),
+    "truediv": "div_",
+    "div": "div_",
     "floordiv": "floor_divide_",
     "mod": "remainder_",
     "pow": "pow_",
