@@ -10,6 +10,7 @@ import pytest
 
 import gradtape
 
+from .lines import check_line
 from .oracle import assert_same
 
 torch = pytest.importorskip("torch")
@@ -374,6 +375,29 @@ def test_aten_takes_no_index_for_a_whole_dimension(indices: str):
         return found
 
     both(program)
+
+
+MODULES = """
+aten.linalg_inv(x)
+aten.linalg_norm(x, 1, [0], keepdim=True)
+aten.linalg_solve.default(x, x[0])
+aten.fft_fft2(x)
+aten.fft_rfft(x, n=3)
+aten.special_erf(x)
+aten.special_logit(x, 0.1)
+aten.linear(x, x, x[0])
+aten.pad(x, [1, 1], "constant", 2.0)
+aten.log_sigmoid(x)
+aten.relu6(x * 9)
+str(aten.linalg_inv.default)
+aten.linalg_nothing
+aten.fft
+"""
+
+
+@pytest.mark.parametrize("line", MODULES.strip().splitlines())
+def test_aten_has_the_functions_of_modules(line: str):
+    check_line(line, "aten, x = t.ops.aten, t.tensor([[0.5, 0.25], [0.125, 1.0]])")
 
 
 def test_functions_of_tensors_have_an_index_for_every_dimension():

@@ -101,7 +101,9 @@ def test_a_tensor_may_stand_for_a_number(line: str) -> None:
     check_line(line, TENSOR_NUMBERS)
 
 
-@pytest.mark.parametrize("operands", ["3,t.tensor([1,2])", "2.5,t.ones(2)", "'a',t.ones(2)"])
+@pytest.mark.parametrize(
+    "operands", ["3,t.tensor([1,2])", "2.5,t.ones(2)", "'a',t.ones(2)"]
+)
 @pytest.mark.parametrize("name", BY_NAME.split())
 def test_operators_called_by_name_take_what_pytorchs_take(name: str, operands: str):
     check_line(f"t.Tensor.__{name}__({operands})")

@@ -190,8 +190,8 @@ class Examples:
                 if leaf._view is None:  # nobody else's: each may be written to
                     parts = [part.clone() for part in parts]
                 columns.append(parts)
-                for each in parts if self._watch is not None else ():
-                    self._watch.mapped.add(each)
+                if self._watch is not None:
+                    list(map(self._watch.mapped.add, parts))
         return [spec.unflatten(each) for each in zip(*columns, strict=True)]
 
 

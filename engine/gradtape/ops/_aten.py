@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import cache
+from importlib import import_module
 from typing import Any, Final
 
 from .._define import FUNCTIONS, OPS, tensor_ops
@@ -129,6 +130,7 @@ class OpOverloadPacket:
             args = (kwargs.pop("self"), *args)
         name, plain = self.__name__, self.__name__.removeprefix("_")
         function = ONLY_ATEN.get(name) or FUNCTIONS.get(name) or FUNCTIONS.get(plain)
+        function = function or _of_module(name)
         if function is None:
             function = getattr(Tensor, plain, None) or getattr(tensor_ops, name)
         return function(*args, **kwargs)
@@ -145,7 +147,7 @@ class _Namespace:
 
     def __getattr__(self, name: str) -> OpOverloadPacket:
         known = name in FUNCTIONS or hasattr(Tensor, name) or name in _op_names()
-        known = known or name in ONLY_ATEN
+        known = known or name in ONLY_ATEN or _of_module(name) is not None
         if name.startswith("__") or not known:
             raise AttributeError(
                 f"'_OpNamespace' 'aten' object has no attribute '{name}'"
@@ -153,6 +155,26 @@ class _Namespace:
         packet = OpOverloadPacket(name)
         setattr(self, name, packet)
         return packet
+
+
+_LAYERS: Final = {
+    "linear": "linear",
+    "log_sigmoid": "logsigmoid",
+    "pad": "pad",
+    "relu6": "relu6",
+}
+"""Functions of ``nn.functional`` that are single ops."""
+
+
+@cache
+def _of_module(name: str) -> Any:
+    """Return what a module has under a name without its own: ``linalg_inv``."""
+    home, _, rest = name.partition("_")
+    if name in _LAYERS:
+        home, rest = "nn.functional", _LAYERS[name]
+    elif home not in ("fft", "linalg", "special"):
+        return None
+    return getattr(import_module(f"gradtape.{home}"), rest, None)
 
 
 aten: Any = _Namespace()
