@@ -191,7 +191,8 @@ class Examples:
                     parts = [part.clone() for part in parts]
                 columns.append(parts)
                 if self._watch is not None:
-                    list(map(self._watch.mapped.add, parts))
+                    for part in parts:
+                        self._watch.mapped.add(part)
         return [spec.unflatten(each) for each in zip(*columns, strict=True)]
 
 
