@@ -113,6 +113,11 @@ batch.bmm(t.ones(3, 4, 2))
 batch.bmm(t.ones(4, 2))
 b.to_sparse(2).bmm(t.ones(2, 4, 2))
 s.bmm(d)
+t._validate_sparse_coo_tensor_args(at, values, (2, 3))
+t._validate_sparse_coo_tensor_args(at, values, t.Size([2, 3]), True)
+t._validate_sparse_coo_tensor_args(at, values, (2, 2))
+t._validate_sparse_coo_tensor_args(-at, values, (2, 3))
+t._validate_sparse_coo_tensor_args(t.ones_like(at), values, (2, 3), True)
 """
 
 SLOPES = """

@@ -71,6 +71,18 @@ def sparse_coo_tensor(
     return found.detach().requires_grad_()
 
 
+@public
+def _validate_sparse_coo_tensor_args(
+    indices: Tensor,
+    values: Tensor,
+    size: Any,
+    is_coalesced: bool | None = None,
+    check_pinning: bool | None = None,
+) -> None:
+    """Raise RuntimeError where these make no sparse tensor."""
+    _filled(indices, values, size, None, None, True, bool(is_coalesced))
+
+
 def _empty(size: Any, dtype: Any) -> Tensor:
     return empty(tuple(int(n) for n in size), dtype=dtype, layout=sparse_coo)
 
