@@ -39,6 +39,7 @@ def cube(t: Any, calls: list[Any]) -> Any:
         calls.append((tuple(info), in_dims, tuple(x.shape), x.requires_grad))
         return apply(x), in_dims[0]
 
+    more: dict[str, Callable[..., Any]]
     more = {"setup_context": setup_context, "jvp": derivative, "vmap": vmap}
     members = {name: staticmethod(each) for name, each in more.items()}
     apply = make(t, forward, derivative, **members).apply
@@ -165,15 +166,15 @@ def test_the_rule_of_an_op_is_asked(named: dict[str, int]):
     def program(t: Any) -> Any:
         seen: list[Any] = []
 
-        def times(x: t.Tensor, y: t.Tensor, *, scale: int = 2) -> t.Tensor:
+        def times(x: Any, y: Any, *, scale: int = 2) -> Any:
             return x * y * scale
 
         def rule(info: Any, in_dims: Any, x: Any, y: Any, *, scale: int = 2) -> Any:
             seen.append((tuple(info), in_dims, tuple(x.shape), tuple(y.shape), scale))
             return x.movedim(in_dims[0], 0) * y * scale, 0
 
-        times.__annotations__ = {"x": t.Tensor, "y": t.Tensor, "scale": int}
-        times.__annotations__["return"] = t.Tensor
+        tensors = dict.fromkeys(("x", "y", "return"), t.Tensor)
+        times.__annotations__ = {**tensors, "scale": int}
         name = f"gradtape_tests::times_{len(named)}"
         op = t.library.custom_op(name, times, mutates_args=())
         op.register_vmap(rule)
