@@ -127,6 +127,9 @@ TAKEN: dict[str, Program] = {
     "formats that vmap knows": lambda t, x, z: x.clone(
         memory_format=t.preserve_format
     ).contiguous(memory_format=t.contiguous_format),
+    "the format of what a derivative is taken by": lambda t, x, z: t.func.grad(
+        lambda y: y.sum() * y.is_contiguous(memory_format=t.channels_last)
+    )(x),
     "repr": lambda t, x, z: x * len(repr(x.shape)),
     "iteration": lambda t, x, z: sum(x),
 }

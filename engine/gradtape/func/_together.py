@@ -31,8 +31,6 @@ _OUT_DIMS = (
     "`output`. out_dims has structure {} but output has structure {}. For more "
     "details, please see https://pytorch.org/docs/main/notes/extending.func.html"
 )
-
-
 _DIVERGED = (
     "vmap: the examples do not all call the same autograd.Functions, so that they "
     "cannot be computed at once"
@@ -219,9 +217,10 @@ class _Other(threading.Thread):
     def ask(self, rule: Any, plain: Callable[..., Any], *args: Any) -> Any:
         """Hand over what is asked and wait for the answer; called in the thread."""
         self._asked = args
-        with vmaps.aside():
-            self._came.release()
-            self._go.acquire()
+        if not self._over:  # it may ask again while it ends
+            with vmaps.aside():
+                self._came.release()
+                self._go.acquire()
         if self._over:
             raise _Abandoned
         return self.answer

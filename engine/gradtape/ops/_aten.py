@@ -174,7 +174,7 @@ def _of_module(name: str) -> Any:
         home, rest = "nn.functional", _LAYERS[name]
     elif home not in ("fft", "linalg", "special"):
         return None
-    return getattr(import_module(f"gradtape.{home}"), rest, None)
+    return getattr(import_module(f"..{home}", __package__), rest, None)
 
 
 aten: Any = _Namespace()

@@ -15,6 +15,7 @@ from .._dtypes import dtype as DType
 from .._mode import mode
 from .._op import Kernel
 from .._sparse import SparseArray
+from .._transforms import active
 from .._type_name import type_name
 from ._geometry import contiguous_strides
 from ._place import array_like, row_major
@@ -58,7 +59,9 @@ def required_format(given: Any, function: str, source: Any = None) -> Any:
             f"{type_name(given)}"
         )
     watch = mode.now.watch
-    if watch is not None and given is not contiguous_format and source in watch.mapped:
+    if watch is None or given is contiguous_format or source not in watch.mapped:
+        return given
+    if function != "is_contiguous" or watch.depth == active.depth:
         _check_for_batch(given, function, source.dim() + 1)
     return given
 

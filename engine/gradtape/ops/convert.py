@@ -65,9 +65,8 @@ def clone(input: Tensor, *, memory_format: Any = None) -> Tensor:
     >>> x.clone().add_(1), x
     (tensor([1., 1.]), tensor([0., 0.]))
     """
-    return apply(
-        OPS["clone"], (input,), (checked_format(memory_format, "clone", input),)
-    )
+    order = checked_format(memory_format, "clone", input)
+    return apply(OPS["clone"], (input,), (order,))
 
 
 @method()
@@ -265,9 +264,7 @@ def to_device(self: Tensor, where: Device) -> Tensor:
 @method()
 def cpu(self: Tensor, *, memory_format: Any = None) -> Tensor:
     """Return the tensor in host memory."""
-    return to(
-        self, Device("cpu"), memory_format=checked_format(memory_format, "cpu", self)
-    )
+    return to(self, Device("cpu"), memory_format=checked_format(memory_format, "cpu"))
 
 
 @method()
