@@ -15,6 +15,7 @@ from . import _errors
 from ._apply import apply, metas_of
 from ._backend import backend_of
 from ._define import raw_ops, tensor_ops
+from ._dispatch import asked, dispatching
 from ._dual_linear import LINEAR, Tangents, in_place_of, inputs_of
 from ._mode import Switches, mode
 from ._node import Node, accumulator_of, next_sequence_nr
@@ -140,9 +141,11 @@ def _elementwise(
     needs = tuple([t is not None for t in tangents])
     values = _values_for(op, args, params, (output,), needs)
     known = [*args, *tangents, output]
-    raw = mode.now.duals is None and not (
-        mode.grad and any(isinstance(t, Tensor) and t.requires_grad for t in known)
+    recorded = mode.grad and any(
+        isinstance(t, Tensor) and t.requires_grad for t in known
     )
+    answered = dispatching and asked(known)
+    raw = mode.now.duals is None and not (recorded or answered)
     F = raw_ops(output._data) if raw else tensor_ops
     if raw:
         values = [v._data if isinstance(v, Tensor) else v for v in values]
@@ -191,8 +194,8 @@ def _values_for(
 
 
 def _dummy(output: Tensor) -> Tensor:
-    data = output._data
-    dummy = tensor_ops.zeros_like(wrap(data))
+    own = type(output) in dispatching
+    dummy = tensor_ops.zeros_like(output.detach() if own else wrap(output._data))
     dummy._needs = True
     return dummy
 

@@ -11,6 +11,7 @@ from typing import Any, ClassVar
 import pytest
 
 from .oracle import assert_same
+from .test_torch_dispatch import wrapper_of
 
 pytest.importorskip("torch.utils._python_dispatch")
 
@@ -203,5 +204,30 @@ def test_a_parametrization_may_change_the_class_of_a_weight(swap: bool) -> None:
             t.__future__.set_swap_module_params_on_conversion(False)
         found = layer.parametrizations.weight.original
         return type(found).__name__, found is weight, isinstance(found, t.nn.Parameter)
+
+    assert_same(program)
+
+
+@pytest.mark.filterwarnings("ignore:.torch.jit.script. is deprecated")
+@pytest.mark.parametrize("name", ["mul", "sin_sum", "matmul", "softmax", "norm"])
+@pytest.mark.parametrize("plain", [False, True])
+def test_tangents_go_through_a_class_without_memory(name: str, plain: bool):
+    def program(t: Any) -> Any:
+        wrapper, forward = wrapper_of(t), t.autograd.forward_ad
+        x, tangent = t.tensor([[1.0, 2.0], [3.0, 4.0]]), t.ones(2, 2)
+        calls: dict[str, Any] = {
+            "mul": lambda a: a * a,
+            "sin_sum": lambda a: a.sin().sum(),
+            "matmul": lambda a: a @ a,
+            "softmax": lambda a: a.softmax(1),
+            "norm": lambda a: t.linalg.vector_norm(a, 3),
+        }
+        with forward.dual_level():
+            given = forward.make_dual(
+                wrapper(x), tangent if plain else wrapper(tangent)
+            )
+            found = forward.unpack_dual(calls[name](given))
+        inner = [each.inner.clone() for each in found]
+        return type(found.tangent).__name__, inner
 
     assert_same(program)
