@@ -93,7 +93,7 @@ def apply(op: Op, args: tuple[Any, ...], params: tuple[Any, ...]) -> Any:
         args = now.casting.op(op, args, params)
     if not WRAPPED.isdisjoint(map(type, params)):
         params = numbers_of(params)
-    kinds = asked(args) if now.dispatch or dispatching else None
+    kinds = asked((*args, *params)) if now.dispatch or dispatching else None
     if kinds is None:
         outputs = computed(op, args, params)
     else:

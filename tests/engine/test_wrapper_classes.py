@@ -231,3 +231,19 @@ def test_tangents_go_through_a_class_without_memory(name: str, plain: bool):
         return type(found.tangent).__name__, inner
 
     assert_same(program)
+
+
+def test_a_class_without_memory_says_where_to_index():
+    def program(t: Any) -> Any:
+        wrapper = wrapper_of(t)
+        at, mask = wrapper(t.tensor([2, 0])), wrapper(t.tensor([True, False, True]))
+        x, y, z = t.arange(3.0), wrapper(t.arange(3.0)), t.zeros(3)
+        found = [x[at], y[at], y[mask], wrapper(t.ones(2, 3))[:, at]]
+        z[at] = wrapper(t.tensor(5.0))
+        y[mask] = 7
+        w = wrapper(t.arange(3.0), requires_grad=True)
+        (w[at] * w[t.tensor([1, 1])]).sum().backward()
+        kinds = [type(each).__name__ for each in (*found, z, y, w.grad)]
+        return kinds, [each.inner for each in (*found, y, w.grad)], z
+
+    assert_same(program)

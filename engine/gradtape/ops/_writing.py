@@ -31,7 +31,8 @@ def written(
     PyTorch's words, where the write would break the graph or hit a cell twice.
     """
     target: Tensor = args[0]
-    kinds = asked(args) if mode.now.dispatch or dispatching else None
+    asks = mode.now.dispatch or dispatching
+    kinds = asked((*args, *options)) if asks else None
     if kinds is not None:
 
         def again(op: Op, given: Any, params: Any) -> Tensor:

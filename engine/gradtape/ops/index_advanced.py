@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from .._apply import apply
-from .._backend import backend_of
+from .._backend import Shell, backend_of
 from .._define import OPS, Array, method, op
 from .._mode import mode
 from .._site import user_stacklevel
@@ -84,6 +84,7 @@ def _index_put_zeros(xp: Any, self: Array, size: Sizes, places: Any) -> Any:
 def places_of(view: Tensor, left: Indices) -> tuple[Any, ...]:
     """Return index tensors as NumPy index arrays; masks become positions.
 
+    Those of a class that keeps its values elsewhere stay what they are, for the class.
     Raises IndexError for positions, masks or dtypes that do not fit the view.
     """
     shape = view._data.shape
@@ -92,7 +93,9 @@ def places_of(view: Tensor, left: Indices) -> tuple[Any, ...]:
         if item is None:
             continue
         array = item._data
-        if array.dtype.kind == "b" or array.dtype == np.uint8:
+        if type(array) is Shell:
+            places[dim] = item
+        elif array.dtype.kind == "b" or array.dtype == np.uint8:
             _check_mask(array, shape, dim)
             for k, found in enumerate(array.nonzero()):
                 places[dim + k] = found
@@ -100,7 +103,7 @@ def places_of(view: Tensor, left: Indices) -> tuple[Any, ...]:
             places[dim] = _checked_positions(array, shape[dim], dim)
     if type(view._data) is not np.ndarray:
         xp = backend_of(view._data).xp  # indices may be on the host, as in PyTorch
-        places = [p if isinstance(p, slice) else xp.asarray(p) for p in places]
+        places = [p if isinstance(p, slice | Tensor) else xp.asarray(p) for p in places]
     return _in_front(tuple(places))
 
 

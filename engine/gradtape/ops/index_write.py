@@ -98,6 +98,8 @@ def _fills_a_mask(indices: Any, values: Tensor) -> bool:
 def _check_values(
     view: Tensor, places: tuple[Any, ...], values: Tensor, any_dtype: bool = False
 ) -> None:
+    if any(isinstance(place, Tensor) for place in places):
+        return  # a class knows what they are
     wanted, given = _indexed_shape(view, places), values._data.shape
     fits = len(given) <= len(wanted) and all(
         n in (1, m) for n, m in zip(given[::-1], wanted[::-1], strict=False)
