@@ -50,7 +50,7 @@ def write_out(op: Op, args: tuple[Any, ...], options: tuple[Any, ...], out: Any)
     given = _flat(args)
     tensors = [t for t in (*given, *targets) if isinstance(t, Tensor)]
     if mode.now.watch is not None:
-        mode.now.watch.check_out(op.name, tensors)
+        mode.now.watch.check_fallback(f"{op.name}.out", tensors)
     if mode.grad and op.edges and any(t.requires_grad for t in tensors):
         raise refusal(op.name)
     if mode.now.duals is not None and mode.now.duals.any_dual(tensors):

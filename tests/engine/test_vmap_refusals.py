@@ -71,6 +71,9 @@ READS: dict[str, Program] = {
     "zeros in a format": lambda t, x, z: t.zeros_like(
         x[None, None, None], memory_format=t.channels_last
     ),
+    "a Jacobian in forward mode": lambda t, x, z: t.autograd.functional.jacobian(
+        t.sum, x, strategy="forward-mode", vectorize=True
+    ),
     "out=": lambda t, x, z: t.add(z, x, out=t.zeros(2)),
     "out= of what is mapped": lambda t, x, z: t.abs(z, out=x),
 }
@@ -175,6 +178,7 @@ def outcome(e: Engine, program: Program, **options: Any) -> Any:
         return str(error)
 
 
+@pytest.mark.filterwarnings("ignore:There is a performance drop")
 @needs_torch
 @pytest.mark.parametrize("name", READS)
 def test_numbers_of_an_example_are_refused(name: str):

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 from .. import _dual, _dual_record
 from .._define import OPS, Array, op
 from .._dual import Level
-from .._mode import _Decorator
+from .._mode import _Decorator, mode
 from .._strided import geometry_of
 from .._tensor import Tensor
 from .._tensor_parts import dispatching
@@ -94,6 +94,8 @@ def make_dual(tensor: Tensor, tangent: Tensor, *, level: int | None = None) -> T
     on = _dual_record.innermost()
     if level != _current_level or on is None:
         raise RuntimeError("Invalid level given to _make_dual")
+    if mode.now.watch is not None:
+        mode.now.watch.check_dual((tensor, tangent))
     return make_dual_at(on, tensor, tangent)
 
 

@@ -95,8 +95,8 @@ _DRAW = (
     "Vmap does not currently support same randomness with a batched tensor input. "
     "Please file an issue with functorch"
 )
-_OUT = (
-    "Batching rule not implemented for aten::{}.out; the fallback path doesn't work on "
+_NO_FALLBACK = (
+    "Batching rule not implemented for aten::{}; the fallback path doesn't work on "
     "out= or view ops."
 )
 _MASK = (
@@ -228,10 +228,15 @@ class Watch:
             where = where if own else f"at level {active.depth}"
         raise RuntimeError(_WRITE.format(name=label, where=where))
 
-    def check_out(self, name: str, tensors: Iterable[Tensor]) -> None:
-        """Refuse ``out=`` where something that it is computed from is mapped."""
+    def check_fallback(self, name: str, tensors: Iterable[Tensor]) -> None:
+        """Refuse what PyTorch cannot even do example by example, if one is mapped."""
         if any(t in self.mapped for t in tensors):
-            raise RuntimeError(_OUT.format(name))
+            raise RuntimeError(_NO_FALLBACK.format(name))
+
+    def check_dual(self, tensors: Iterable[Tensor]) -> None:
+        """Refuse to make duals, but to a transform within the vmap."""
+        if active.depth == self.depth:
+            self.check_fallback("_make_dual", tensors)
 
     def check_draw(self, parameters: Iterable[Any]) -> None:
         """Refuse to draw for all examples at once with what each has of its own."""

@@ -62,7 +62,7 @@ def into(
         check_tensor(target, name, "out", len(tensors) + 1)
     given = [t for t in (*tensors, *targets) if isinstance(t, Tensor)]
     if mode.now.watch is not None:
-        mode.now.watch.check_out(name, given)
+        mode.now.watch.check_fallback(f"{name}.out", given)
     needs = mode.grad and any(t.requires_grad for t in given)
     if needs and name in COPIED:
         return copied(name, compute(), out, rule)
