@@ -12,6 +12,11 @@ import gradtape
 from ._engines import OURS, Engine, needs_torch, theirs
 from .functions import make
 
+pytestmark = pytest.mark.filterwarnings(
+    "ignore:There is a performance drop", "ignore:.torch.jit.script. is deprecated"
+)
+"""What PyTorch says of batching rules that it lacks, and of its forward mode."""
+
 Program = Callable[[Any, Any, Any], Any]
 """From the module, one example and a tensor from outside to a result."""
 
@@ -178,7 +183,6 @@ def outcome(e: Engine, program: Program, **options: Any) -> Any:
         return str(error)
 
 
-@pytest.mark.filterwarnings("ignore:There is a performance drop")
 @needs_torch
 @pytest.mark.parametrize("name", READS)
 def test_numbers_of_an_example_are_refused(name: str):
@@ -203,7 +207,6 @@ def test_a_function_has_one_rule_for_batches(name: str):
     assert found.split("Got")[0] == wanted.split("Got")[0]
 
 
-@pytest.mark.filterwarnings("ignore:There is a performance drop")
 @needs_torch
 @pytest.mark.filterwarnings("ignore:.*torch.jit.script:DeprecationWarning")
 @pytest.mark.parametrize("name", TAKEN)
