@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import gc
 import threading
+import weakref
 from collections.abc import Callable
 from typing import Any
 
@@ -131,6 +133,19 @@ def test_rules_of_nested_vmaps_ask_each_other():
     )
     assert found[0] == wanted[0]
     assert found[1][-2:] == wanted[1][-2:]  # where PyTorch asks the inner rule once
+
+
+def test_examples_are_freed_with_their_results():
+    x = gradtape.ones(3, requires_grad=True) * 1
+    kept = weakref.ref(x)
+    gc.collect()
+    gc.disable()
+    try:
+        found = gradtape.vmap(cube(gradtape, []))(x)
+        del x, found
+        assert kept() is None
+    finally:
+        gc.enable()
 
 
 @pytest.mark.parametrize("where", ["rule", "after"])

@@ -101,6 +101,7 @@ class Examples:
             vmaps.groups = vmaps.groups[:-1]
             for other in self._others:
                 other.abandon()
+            self._others = []  # they refer to this: no ring is left
 
     def one(self, index: int) -> Any:
         """Run one example."""
