@@ -118,3 +118,14 @@ def broadcast(array: SparseArray, shape: tuple[int, ...]) -> SparseArray:
     inner = np.broadcast_to(array.values, (count, *shape[lead + sparse :]))
     values = np.concatenate([inner] * times) if times else inner[:0]
     return SparseArray(indices, values, shape)
+
+
+def check_vector(mat: Any, vec: Any) -> None:
+    """Refuse a sparse matrix and a vector that do not fit, in words of their own."""
+    if (mat.ndim, vec.ndim) != (2, 1):
+        raise RuntimeError(
+            "mv: two tensor dim should be 2 and 1, but got SparseTensor Dim: "
+            f"{mat.ndim}Tensor Dim: {vec.ndim}"
+        )
+    if mat.shape[1] != vec.shape[0]:
+        raise RuntimeError("mv: expected self.size(-1) == vec.size(-1)")

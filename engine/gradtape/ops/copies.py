@@ -165,6 +165,8 @@ def narrow_copy(
     input: Tensor, dim: int, start: int, length: int, *, out: Tensor | None = None
 ) -> Tensor:
     """Return a copy of a range of a dimension."""
+    if input.is_sparse:
+        return _narrow_sparse(input, dim, start, length)
     if not input.dim():
         raise RuntimeError("narrow() cannot be applied to a 0-dim tensor.")
     if dim >= input.dim():
@@ -180,10 +182,24 @@ def narrow_copy(
         raise RuntimeError(
             f"start ({begin}) + length ({length}) exceeds dimension size ({size})."
         )
-    if input.is_sparse:
-        places = FUNCTIONS["arange"](begin, begin + length)
-        return FUNCTIONS["index_select"](input, dim, places)
     return _narrow_copy(input, dim, start, length, out=out)
+
+
+def _narrow_sparse(input: Tensor, dim: int, start: int, length: int) -> Tensor:
+    """Return a range of a sparse tensor; neither argument counts from the end."""
+    if length < 0:
+        raise RuntimeError("narrow(): length must be non-negative.")
+    if not 0 <= dim < input.dim():
+        raise RuntimeError(
+            f"Dimension {dim} out of range. Expecting 0 <= dim < {input.dim()}."
+        )
+    size, end = input.shape[dim], start + length
+    if not 0 <= start <= end <= size:
+        raise RuntimeError(
+            "Invalid range to narrow. range(start, start+length) must be a subset of "
+            f"range(0, {size})."
+        )
+    return FUNCTIONS["index_select"](input, dim, FUNCTIONS["arange"](start, end))
 
 
 @op(

@@ -21,6 +21,10 @@ from .norms import linalg_vector_norm
 from .order import permute
 from .scalar import norm as norm_along
 
+_NOT_WHOLE = (
+    "norm_sparse currently only supports full reductions, so 'dim' must either be "
+    "empty or contain all dimensions of the input"
+)
 _NOTHING = "linalg.vector_norm cannot compute the {ord} norm on {what}"
 
 
@@ -276,6 +280,8 @@ def _old_norm(
     """Return the p-norm of elements; "fro" is the 2-norm, "nuc" is one of matrices."""
     check_tensor(input, "norm")
     dims = as_dims(dim)
+    if input.is_sparse and (p == "fro" or not isinstance(p, str)):
+        return _norm_of_sparse(input, p, dims, keepdim, dtype)
     if not isinstance(p, str):
         order = 2.0 if p is None else p
         return vector_norm(input, order, dims, keepdim, dtype=dtype, out=out)
@@ -283,6 +289,18 @@ def _old_norm(
         return vector_norm(input, 2, dims, keepdim, dtype=dtype, out=out)
     given = tuple(range(input.dim())) if dims is None else dims
     return matrix_norm(input, p, given, keepdim, dtype=dtype, out=out)
+
+
+def _norm_of_sparse(input: Tensor, p: Any, dims: Any, keep: bool, dtype: Any) -> Tensor:
+    """Return the norm of all elements: PyTorch has no other of sparse tensors."""
+    if p == "fro" and dtype is not None:
+        raise ValueError("dtype argument is not supported in frobenius norm")
+    if len(axes_of(dims or None, input.dim())) < input.dim():
+        raise RuntimeError(_NOT_WHOLE)
+    if keep or dtype is not None:
+        what = "keepdim=True" if keep else "'dtype' argument"
+        raise RuntimeError(f"norm_sparse currently does not support {what}")
+    return vector_norm(input.coalesce().values(), 2.0 if p in (None, "fro") else p)
 
 
 @public

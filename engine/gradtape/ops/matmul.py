@@ -13,7 +13,7 @@ from .._dtypes import CPP_TYPE, DTYPE_OF
 from .._errors import legacy_type_name
 from .._inplace import inplace
 from .._sparse import SparseArray
-from .._sparse_products import matrices
+from .._sparse_products import check_vector, matrices
 from ._faint import multiply
 from ._in_range import in_range
 from ._into import SAME_DTYPE
@@ -154,6 +154,8 @@ def _plain_name(array: Any) -> str:
 )
 def mv(xp: Any, self: Array, vec: Array) -> Any:
     """Multiply a matrix with a vector."""
+    if type(self) is SparseArray:
+        check_vector(self, vec)
     _check_matrix_vector(self, vec, vec)
     return product(xp, self, vec, "addmv_impl_cpu")
 
