@@ -126,6 +126,12 @@ def test_a_rule_for_batches_is_asked_once_for_all(name: str):
     assert found == wanted
 
 
+def test_no_level_of_duals_stays_open():
+    outcome(gradtape, PROGRAMS["pushed forward inside"])
+    outcome(gradtape, PROGRAMS["pushed forward outside"])
+    assert gradtape.autograd.forward_ad._current_level == -1
+
+
 def test_rules_of_nested_vmaps_ask_each_other():
     found, wanted = (
         outcome(t, lambda t, f, x, grad: t.vmap(t.vmap(f))(x))

@@ -19,6 +19,7 @@ from .._mode import mode
 from .._tensor import Tensor
 from .._transforms import active
 from .._vmap_draws import vmaps
+from ..autograd import forward_ad
 from ..utils._pytree import broadcast_to_leaves, tree_flatten
 
 _TWO_RETURNS = (
@@ -62,6 +63,15 @@ def _outside(depth: int, draws: dict[str, Any], watch: Any) -> Generator[None]:
         vars(vmaps).update(before[1])
 
 
+@contextlib.contextmanager
+def _aside() -> Generator[None]:
+    """Let other examples run, and go on with this one's draws and level of duals."""
+    number = forward_ad._current_level
+    with vmaps.aside():
+        yield
+    forward_ad._current_level = number
+
+
 class Examples:
     """The examples of one vmap: made, run and, where need be, brought together.
 
@@ -88,6 +98,7 @@ class Examples:
         self._numbers, self._count, self._make = numbers, len(numbers), make
         self.depth = active.depth
         self._state = copy.copy(mode.now), dict(vars(vmaps))
+        self._level = forward_ad._current_level
         self._watch: Any = None if numbers[0] else mode.now.watch
         self._inputs: list[list[Any]] = []
         self._others: list[_Other] = []
@@ -112,7 +123,7 @@ class Examples:
     def begin(self, other: _Other, index: int) -> Any:
         """Run one example on a thread of its own."""
         mode.now, draws = copy.copy(self._state[0]), self._state[1]
-        active.depth = self.depth
+        active.depth, forward_ad._current_level = self.depth, self._level
         vars(vmaps).update(draws, groups=(*draws["groups"], other))
         return self.one(index)
 
@@ -219,7 +230,7 @@ class _Other(threading.Thread):
         """Hand over what is asked and wait for the answer; called in the thread."""
         self._asked = args
         if not self._over:  # it may ask again while it ends
-            with vmaps.aside():
+            with _aside():
                 self._came.release()
                 self._go.acquire()
         if self._over:
@@ -243,7 +254,7 @@ class _Other(threading.Thread):
     def _go_on(self) -> None:
         """Let it run until it asks or ends; raise what it raises."""
         self._asked = None
-        with vmaps.aside():
+        with _aside():
             if self.ident is None:
                 self.start()
             else:
