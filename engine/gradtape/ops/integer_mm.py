@@ -1,13 +1,14 @@
-"""``_int_mm``: matrices of int8, multiplied in int32."""
+"""Products with matrices of int8: in int32, or scaled row by row."""
 
 from __future__ import annotations
 
 from .._backend import backend_of
 from .._define import public
 from .._dtypes import int8, int32, uint8
-from .._tensor import Tensor
+from .._tensor import Tensor, wrap
 from ._into import handed_over
 from ._operand import c_name
+from ._product import scalar_name
 
 
 @public
@@ -42,6 +43,32 @@ def _int_mm(input: Tensor, mat2: Tensor, *, out: Tensor | None = None) -> Tensor
     xp = backend_of(input._data).xp
     wide = (each._data.astype(int32.numpy) for each in (input, mat2))
     return handed_over("_int_mm", xp.matmul(*wide), out)
+
+
+@public
+def _weight_int8pack_mm(input: Tensor, mat2: Tensor, scales: Tensor) -> Tensor:
+    """Multiply with the transpose of a matrix of int8 that has a scale for each row."""
+    wanted = {
+        "expect A to be either 32-bit or 16-bit float tensor.": (
+            input.dtype.is_floating_point and input.dtype.itemsize < 8
+        ),
+        "A must be contiguous on the last dimension.": input.stride(1) == 1,
+        "expect B to be int8 tensor.": mat2.dtype is int8,
+        "expect B to be contiguous.": mat2.is_contiguous(),
+        f"expect B.size(1) == {input.shape[1]}": mat2.size(1) == input.shape[1],
+        f"expect scales to be 1d tensor with size {len(mat2)}": (
+            tuple(scales.shape) == (len(mat2),)
+        ),
+    }
+    for sentence, holds in wanted.items():
+        if not holds:
+            raise RuntimeError(f"_weight_int8pack_mm_cpu : {sentence}")
+    if scales.dtype is not input.dtype:
+        kinds = [scalar_name(each._data) for each in (input, scales)]
+        raise RuntimeError("expected scalar type {} but found {}".format(*kinds))
+    wide = [each._data.astype("float32") for each in (input, mat2, scales)]
+    found = wide[0] @ wide[1].T * wide[2]
+    return wrap(found.astype(input._data.dtype))
 
 
 def _check_out(out: Tensor, rows: int, columns: int) -> None:
