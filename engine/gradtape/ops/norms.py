@@ -47,8 +47,7 @@ def norm_backward(
     if p < 1:
         steep = F.sgn(self) * F.where(self == 0, 0.0, F.abs(self) ** (p - 1))
         return steep * grad * norm ** (1 - p)
-    none = norm == 0  # what is divided by must not be 0 where that is left out, either
-    scale = F.where(none, 0.0, grad / F.where(none, 1.0, norm) ** (p - 1))
+    scale = F.where(norm == 0, 0.0, grad / norm ** (p - 1))
     if p < 2:
         return F.sgn(self) * F.abs(self) ** (p - 1) * scale
     return self * F.abs(self) ** (p - 2) * scale
