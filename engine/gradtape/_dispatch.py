@@ -12,13 +12,13 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import Any, Final, NamedTuple
 from weakref import WeakSet
 
-from ._backend import Shell
 from ._device import default_device
 from ._mode import mode
 from ._node import Node
 from ._op import Op
 from ._override import SILENT_TYPES, NoAnswerError
 from ._tensor import Tensor, kind_now, view_info, wrap
+from ._tensor_memory import keeps_values_elsewhere
 from ._tensor_parts import dispatching as dispatching
 
 NO_ANSWER: Final = (
@@ -180,7 +180,7 @@ def shares_memory(result: Tensor, operand: Tensor) -> bool:
 
 def adopt(view: Tensor, source: Tensor, kind: str = "") -> None:
     """Make what a class without memory gave for a view one of ``source``."""
-    if type(view._data) is not Shell:
+    if not keeps_values_elsewhere(view):
         return
     storage = view._memory = source._storage
     base = source if source._base is None else source._base

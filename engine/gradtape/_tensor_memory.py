@@ -29,6 +29,14 @@ def device_of(array: Any) -> device:
     return CPU if index is None else device("cuda", index)
 
 
+def keeps_values_elsewhere(tensor: Any) -> bool:
+    """Tell whether a tensor is of a class made by ``_make_wrapper_subclass``.
+
+    Such a tensor has a layout and no memory: what can be read is asked of its class.
+    """
+    return type(tensor._data) is Shell
+
+
 class TensorMemory:
     """What can be read off a tensor's array and its place in the storage."""
 

@@ -5,13 +5,13 @@ from __future__ import annotations
 import copy
 from typing import Any
 
-from .._backend import Shell
 from .._define import method
 from .._mode import mode, no_grad
 from .._override import DisableTorchFunctionSubclass
 from .._storage import Storage, borrowed, inference_storage, new_storage
 from .._strided import geometry_of
 from .._tensor import Tensor, plain_types, wrap
+from .._tensor_memory import keeps_values_elsewhere
 from .._untyped_storage import face_of
 from .memory import place
 from .sparse import is_sparse
@@ -47,7 +47,7 @@ def _deepcopy(self: Tensor, memo: dict[int, Any]) -> Tensor:
         return memo[id(self)]
     if is_sparse(self):
         return _carried_over(self, wrap(self._data.copy()), memo)
-    if type(self._data) is Shell or self.device.type == "meta":
+    if keeps_values_elsewhere(self) or self.device.type == "meta":
         return _carried_over(self, _cloned(self), memo)
     if type(self) not in plain_types:
         with DisableTorchFunctionSubclass():

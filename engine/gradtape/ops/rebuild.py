@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from .._backend import Shell, backend_of
+from .._backend import backend_of
 from .._define import method
 from .._dtypes import DTYPE_OF, uint16, uint32, uint64
 from .._dtypes import dtype as DType
@@ -25,6 +25,7 @@ from .._storage import Storage, new_storage, sharing
 from .._strided import Geometry, check_geometry, geometry_of
 from .._tensor import Tensor, wrap, wrap_shared
 from .._tensor_data import move_to
+from .._tensor_memory import keeps_values_elsewhere
 from .._typed_storage import TypedStorage, typed
 from .._untyped_storage import UntypedStorage, face_of
 from .create import empty_strided
@@ -77,7 +78,7 @@ def _parts(self: Tensor) -> tuple[Callable[..., Tensor], tuple[Any, ...]]:
     if self.is_meta:
         own = (self.dtype, tuple(self.shape), self.stride(), self.requires_grad)
         return _rebuild_meta_tensor_no_storage, own
-    if type(self._data) is Shell:
+    if keeps_values_elsewhere(self):
         place = tuple(self.shape), self.stride(), self.storage_offset()
         kind = strided, self.device, self.requires_grad
         return _rebuild_wrapper_subclass, (type(self), self.dtype, *place, *kind)

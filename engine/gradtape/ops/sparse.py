@@ -5,13 +5,13 @@ from __future__ import annotations
 from typing import Any
 
 from .. import _sparse_backend as _sparse_backend
-from .._backend import Shell
 from .._define import OPS, Array, method, op
 from .._mode import mode
 from .._operands import argument_error
 from .._sparse import SparseArray, refused
 from .._sparse_rules import from_dense
 from .._tensor import Tensor, wrap
+from .._tensor_memory import keeps_values_elsewhere
 from .._views import check_inplace
 from ._operand import HIDDEN
 from .formats import sparse_coo, strided
@@ -307,7 +307,7 @@ def sparse_mask(self: Tensor, mask: Tensor) -> Tensor:
 
 
 def _layout(self: Tensor) -> Any:
-    if type(self._data) is Shell:
+    if keeps_values_elsewhere(self):
         return self._data.layout
     return sparse_coo if is_sparse(self) else strided
 

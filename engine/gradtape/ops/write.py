@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from .._backend import Shell, backend_of
+from .._backend import backend_of
 from .._define import OPS, Array, method, op, public
 from .._dtypes import DTYPE_OF
 from .._errors import BROADCAST_OUTPUT, legacy_type_name, shape_text
@@ -20,6 +20,7 @@ from .._overlap import (
 from .._sparse import SparseArray
 from .._tensor import Tensor
 from .._tensor import wrap as wrap_array
+from .._tensor_memory import keeps_values_elsewhere
 from .._views import check_inplace
 from ._arguments import check_tensor
 from ._in_range import in_range
@@ -97,8 +98,7 @@ def copy_(self: Tensor, src: Any, non_blocking: bool = False) -> Tensor:
         self._data.check_room(src._data.sparse_dim, src._data.shape)
     else:
         check_broadcast(self, src)
-    # Without memory there is nothing to read: the class of the tensor is asked.
-    away = Shell in (type(self._data), type(src._data))
+    away = keeps_values_elsewhere(self) or keeps_values_elsewhere(src)
     values = None if away else value_for(self, src)
     if src.dim() and meets_cells_twice(self._data):
         warn_shared()
