@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, Final, TypeAlias
 
 import numpy as np
@@ -13,7 +13,7 @@ from . import _dtypes as dt
 from ._device import device as Device
 from ._print_options import PRINT_OPTIONS
 
-__all__ = ["contents_str", "storage_str", "tensor_str"]
+__all__ = ["contents_str", "tensor_str"]
 
 Array: TypeAlias = NDArray[Any]
 ElementFormat: TypeAlias = Callable[[Any], str]
@@ -85,19 +85,6 @@ def contents_str(array: Array, indent: int = 0) -> str:
     if array.ndim == 0:
         return format_element(array.item())
     return _nested(array.tolist(), dotted, indent, per_line, format_element)
-
-
-def storage_str(
-    values: Iterable[Any], *, dtype: dt.dtype | None = None, device: str = "cpu"
-) -> str:
-    """Return the `repr` of a storage: one value per line, then its kind and size.
-
-    With a type it is a typed storage of such values, without one a storage of bytes.
-    """
-    lines = [f" {value}" for value in values]
-    kind = "UntypedStorage(" if dtype is None else f"TypedStorage(dtype={dtype}, "
-    body = "\n".join(lines) or " "
-    return f"{body}\n[torch.storage.{kind}device={device}) of size {len(lines)}]"
 
 
 def is_default(dtype: dt.dtype) -> bool:

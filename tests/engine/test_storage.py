@@ -342,12 +342,6 @@ def test_a_deprecated_storage_is_announced_once(monkeypatch):
         gt.zeros(1).storage()
 
 
-def test_storages_print_as_in_pytorch():
-    torch = pytest.importorskip("torch")
-    ours, theirs = gt.UntypedStorage([1, 2]), torch.UntypedStorage([1, 2])
-    assert repr(ours) == repr(theirs)
-
-
 def test_growing_memory_leaves_other_tensors_alone():
     other = gt.ones(3)
     x = gt.arange(3.0)
