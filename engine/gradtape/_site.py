@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from types import CodeType, FrameType
 
 _PACKAGE = os.path.dirname(os.path.abspath(__file__)) + os.sep
+_DEEPEST = 32  # frames kept of a stack
 
 
 class _InternalFiles(dict[str, bool]):
@@ -52,9 +53,9 @@ class Site:
         return f"{self.file}:{self.line}"
 
 
-def user_frame(depth: int = 1) -> FrameType | None:
-    """Return the innermost frame outside this package, seen from ``depth`` above."""
-    frame: FrameType | None = sys._getframe(depth + 1)
+def user_frame() -> FrameType | None:
+    """Return the innermost frame outside this package, to which the caller belongs."""
+    frame: FrameType | None = sys._getframe(2)
     while frame is not None and internal_files[frame.f_code.co_filename]:
         frame = frame.f_back
     return frame
@@ -77,11 +78,11 @@ def user_stacklevel() -> int:
     return level
 
 
-def user_stack(limit: int = 32) -> tuple[RawSite, ...]:
-    """Return the user's frames, innermost first, at most ``limit`` of them."""
+def user_stack() -> tuple[RawSite, ...]:
+    """Return the user's frames, innermost first; of a deep stack not all."""
     frame = user_frame()
     sites: list[RawSite] = []
-    while frame is not None and len(sites) < limit:
+    while frame is not None and len(sites) < _DEEPEST:
         if not internal_files[frame.f_code.co_filename]:
             sites.append((frame.f_code, frame.f_lasti))
         frame = frame.f_back

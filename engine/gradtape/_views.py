@@ -39,11 +39,6 @@ class CopySlices(Node):
     steps: tuple[Step, ...]
     op_name = "copy_slices"
 
-    @property
-    def view_geometry(self) -> Geometry:
-        """How the part that was written lies in memory."""
-        return self.steps[-1][1]
-
     def run(self, F: Any, grad: Any) -> tuple[Any, ...]:
         if self.saved is None:
             raise RuntimeError(_errors.BACKWARD_TWICE)

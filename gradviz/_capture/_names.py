@@ -76,9 +76,9 @@ def locals_of(frame: FrameType) -> dict[str, Any]:
 _OWN_REFERENCES = 3  # the frame, our variable, and the argument of getrefcount
 
 
-def names_in_module(module: Any, prefix: str = "") -> dict[int, str]:
+def names_in_module(module: Any) -> dict[int, str]:
     """Map ``id(tensor)`` to its path, for parameters and buffers of a module."""
-    return {id(tensor): prefix + path for path, tensor in _members(module)}
+    return {id(tensor): path for path, tensor in _members(module)}
 
 
 def _members(module: Any) -> list[tuple[str, Any]]:

@@ -17,9 +17,7 @@ def source(history: History, call: Call, value: Value) -> Value | None:
     return None
 
 
-def ancestors(
-    history: History, value: Value, before: int | None = None
-) -> Iterator[tuple[Call, Value]]:
+def ancestors(history: History, value: Value) -> Iterator[tuple[Call, Value]]:
     """Yield the calls that made a view of a view…, with what each was a view of.
 
     >>> from gradviz.program.records import Program
@@ -29,7 +27,7 @@ def ancestors(
     """
     seen = {value.tensor}
     while True:
-        call = history.producer(value, before)
+        call = history.producer(value)
         base = None if call is None else source(history, call, value)
         if call is None or base is None or base.tensor in seen:
             return

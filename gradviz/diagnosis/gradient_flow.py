@@ -14,6 +14,7 @@ from gradviz.program.history import History
 from gradviz.program.values import Node, NodeRun, RawSite, Summary, Value
 
 _LEAST = 2  # passes that must agree
+_NEXT_TO_NOTHING = 1e-6  # of a gradient, that is left of it
 _REPEATED = 3  # weights that one line must have written, to be their cause
 _REPEATED_FIX = "Normalise between the repetitions, or use residual connections."
 
@@ -118,14 +119,14 @@ def all_zero(value: Value) -> bool:
     return summary is not None and 0 < summary.count == summary.zeros
 
 
-def vanishes(history: History, run: NodeRun, below: float = 1e-6) -> bool:
+def vanishes(history: History, run: NodeRun) -> bool:
     """Tell whether a node run turned a gradient into (almost) nothing."""
     incoming, outgoing = norm_of(run.incoming), norm_of(run.outgoing)
     return (
         incoming is not None
         and incoming > 0
         and outgoing is not None
-        and outgoing <= below * incoming
+        and outgoing <= _NEXT_TO_NOTHING * incoming
     )
 
 

@@ -8,11 +8,13 @@ from gradviz import ir
 from gradviz.flow.ranks import Cell, Ranks, number_text, span, times_of
 from gradviz.render._words import aligned, clean, counted
 
+_MOST_LAYERS = 20
 
-def ranks_text(snapshot: ir.Snapshot, limit: int = 20) -> str:
+
+def ranks_text(snapshot: ir.Snapshot) -> str:
     """Return the processes side by side: their times, then their last gradients.
 
-    At most ``limit`` parameters are shown, those that differ most first.
+    Of the parameters only those that differ most are shown.
     """
     ranks = Ranks(snapshot)
     common = f"{counted(len(ranks.numbers), 'step')} in common"
@@ -26,17 +28,17 @@ def ranks_text(snapshot: ir.Snapshot, limit: int = 20) -> str:
         table.append((str(rank), str(len(flow.steps)), *spans))
     lines += aligned(table)
     if ranks.numbers:
-        lines += ["", *aligned(_gradients(ranks, limit))]
-        if len(ranks.layers) > limit:
-            more = len(ranks.layers) - limit
+        lines += ["", *aligned(_gradients(ranks))]
+        if len(ranks.layers) > _MOST_LAYERS:
+            more = len(ranks.layers) - _MOST_LAYERS
             lines.append(f"… {counted(more, 'more parameter')}")
     return "\n".join(lines)
 
 
-def _gradients(ranks: Ranks, limit: int) -> list[tuple[str, ...]]:
+def _gradients(ranks: Ranks) -> list[tuple[str, ...]]:
     number = ranks.numbers[-1]
     rows = [(layer, ranks.cells(layer, number)) for layer in range(len(ranks.layers))]
-    kept = sorted(rows, key=lambda row: -_spread(row[1]))[:limit]
+    kept = sorted(rows, key=lambda row: -_spread(row[1]))[:_MOST_LAYERS]
     shown = ranks.ranks[:6]
     heading = [f"gradient at step {number:,}"]
     heading += [f"rank {rank}" for rank in shown]

@@ -167,11 +167,6 @@ def complex_in(F: Any, value: Any) -> bool:
     return value.dtype.kind == "c" if F.raw else value.dtype.is_complex
 
 
-def real_of(F: Any, value: Any) -> Any:
-    """Return the real part; a real value is its own."""
-    return F.real(value) if complex_in(F, value) else value
-
-
 def raw(value: Any) -> Any:
     """Return the array of what a formula was given."""
     return value._data if isinstance(value, Tensor) else value

@@ -62,7 +62,6 @@ class Buckets:
         self._ready: set[int] = set()
         self._unused: set[int] = set()
         self._sent: list[tuple[Tensor, Work | None]] = []
-        self._used_here: Tensor | None = None
         self._handles = [
             p.register_post_accumulate_grad_hook(partial(self._on_gradient, i))
             for i, p in enumerate(self.parameters)

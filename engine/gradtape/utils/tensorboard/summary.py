@@ -42,8 +42,8 @@ def _single(tag: str, **content: Any) -> Any:
     return Summary(value=[Summary.Value(tag=tag, **content)])
 
 
-def _plugin(name: str, content: bytes = b"") -> Any:
-    data = SummaryMetadata.PluginData(plugin_name=name, content=content)
+def _plugin(name: str) -> Any:
+    data = SummaryMetadata.PluginData(plugin_name=name, content=b"")
     return SummaryMetadata(plugin_data=data)
 
 
@@ -242,14 +242,14 @@ def as_height_width_colour(array: Any, dataformats: str) -> Any:
     return np.stack([array.transpose([form.find(c) for c in "HW"])] * 3, 2)
 
 
-def _grid(images: Any, columns: int = 8) -> Any:
-    """Lay (N, C, H, W) out on (3, rows * H, columns * W)."""
+def _grid(images: Any) -> Any:
+    """Lay (N, C, H, W) out on (3, rows * H, columns * W), at most eight in a row."""
     if images.shape[1] == 1:
         images = images.repeat(3, 1)
     if images.ndim != 4 or images.shape[1] != 3:
         raise AssertionError("Input should be a 4D numpy array with 3 channels")
     count, _, height, width = images.shape
-    columns = min(count, columns)
+    columns = min(count, 8)
     rows = -(-count // columns)
     canvas = np.zeros((3, height * rows, width * columns), images.dtype)
     for number, each in enumerate(images):
