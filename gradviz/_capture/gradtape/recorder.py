@@ -182,19 +182,19 @@ class Recorder:
             for raw, tensor in zip(outputs, event.outputs, strict=True):
                 if raw.statistics is None:
                     raw.statistics = summary_of(tensor._data)
-        raw_node = None
+        raw_node, name = None, shown_name(event.name)
         if event.node is not None:
-            raw_node = self._read_op(event, outputs)
+            raw_node = self._read_op(event, name, outputs)
         elif self.kept.shorten():
             self._reader.end_step(self.kept.most + 1)  # forget what is gone
         tensor = outputs[0] if outputs else None
-        self._add("op", node=raw_node, tensor=tensor, text=shown_name(event.name))
+        self._add("op", node=raw_node, tensor=tensor, text=name)
 
     def _read_op(
-        self, event: events.OpCalled, outputs: tuple[RawTensor, ...]
+        self, event: events.OpCalled, name: str, outputs: tuple[RawTensor, ...]
     ) -> RawNode:
         raw = self._read(self._outer(event), outputs)
-        raw.call = shown_name(event.name)
+        raw.call = name
         inputs = tensors_in(event.inputs)
         raw.inputs = tuple([self._reader.tensor(each) for each in inputs])
         if outputs:
