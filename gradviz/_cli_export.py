@@ -9,10 +9,17 @@ from typing import Any
 from gradviz._arguments import RECORDING
 from gradviz.errors import ExportError
 
+_EXPORT = """\
+Writes a recording in another form, which the ending of OUT says, and prints where: a
+page to look at, a picture, the graph in Graphviz's language, data, or text.
+"""
+
 
 def add_export(commands: argparse._SubParsersAction[Any]) -> None:
     """Add the command to the others."""
-    export = commands.add_parser("export", help="turn a recording into another file")
+    export = commands.add_parser(
+        "export", help="turn a recording into another file", description=_EXPORT
+    )
     export.add_argument("snapshot", metavar="SNAPSHOT", help=RECORDING)
     export.add_argument(
         "-o",
@@ -25,10 +32,10 @@ def add_export(commands: argparse._SubParsersAction[Any]) -> None:
     export.add_argument(
         "--format", metavar="FORM", help="one of these, whatever the file is called"
     )
+    export.set_defaults(execute=_export)
 
 
-def export(options: argparse.Namespace) -> int:
-    """Write the file and print its path."""
+def _export(options: argparse.Namespace) -> int:
     from gradviz.export import FORMS, load, write_as
 
     output: Path = options.output

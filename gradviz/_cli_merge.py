@@ -23,7 +23,6 @@ def add_merge(commands: Any) -> None:
         "merge",
         help="show the ranks of a training side by side",
         description=_MERGE,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     merge.add_argument(
         "files", nargs="+", metavar="FILE", help="what each rank wrote: JSON or pages"
@@ -36,11 +35,12 @@ def add_merge(commands: Any) -> None:
         help="write all of it as one page, or as one file of data",
     )
     merge.add_argument("--title", metavar="T", default="", help="the title of the page")
+    merge.set_defaults(execute=_merge)
 
 
-def merge(options: argparse.Namespace) -> int:
+def _merge(options: argparse.Namespace) -> int:
     """Print the comparison, write the file; return 1 if something is wrong."""
-    from gradviz._merge import merge as merged_of
+    from gradviz._merge import merge
     from gradviz.errors import ExportError
     from gradviz.export import FORMS, write_as
     from gradviz.flow.rank_text import ranks_text
@@ -50,7 +50,7 @@ def merge(options: argparse.Namespace) -> int:
     form = "" if output is None else output.suffix.removeprefix(".").lower()
     if output is not None and form not in FORMS:
         raise ExportError(f"{output} must end in .html or .json.")
-    merged = merged_of(options.files, title=options.title)
+    merged = merge(options.files, title=options.title)
     print(ranks_text(merged))
     found = findings_text(merged, color=wants_color(sys.stdout), limit=20)
     print("", found or "The ranks agree.", sep="\n")

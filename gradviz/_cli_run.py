@@ -43,7 +43,6 @@ def add_run(commands: argparse._SubParsersAction[Any]) -> None:
         description=_RUN,
         usage="gradviz run [options] (SCRIPT | -m MODULE) [options] [--] "
         "[arguments of the script …]",
-        formatter_class=argparse.RawDescriptionHelpFormatter,
         allow_abbrev=False,
     )
     what = run.add_mutually_exclusive_group(required=True)
@@ -75,6 +74,7 @@ def add_run(commands: argparse._SubParsersAction[Any]) -> None:
     run.add_argument(
         "--no-open", action="store_true", help="do not open the page in a browser"
     )
+    run.set_defaults(execute=_run)
 
 
 # The options of `run`, which may also follow SCRIPT.
@@ -108,7 +108,7 @@ def split_run(given: list[str]) -> tuple[list[str], list[str]]:
     return own, theirs
 
 
-def run(options: argparse.Namespace, arguments: list[str]) -> int:
+def _run(options: argparse.Namespace) -> int:
     from gradviz._main import module_named, script_at
     from gradviz._run import Wanted, run_program
 
@@ -117,7 +117,7 @@ def run(options: argparse.Namespace, arguments: list[str]) -> int:
         raise GradvizError("--step records nothing: leave --html and the others out.")
     program = script_at(script) if module is None else module_named(module)
     if options.step:
-        return _run_stepped(program, options, arguments)
+        return _run_stepped(program, options)
     rank = launched_rank()
     stem = script.stem if module is None else module.rpartition(".")[2]
     stem = "stdin" if stem == "-" else stem
@@ -131,7 +131,9 @@ def run(options: argparse.Namespace, arguments: list[str]) -> int:
     _check_targets(program, options)
     graph = options.html is not None or options.json is not None
     wanted = Wanted(options.title or program.name, options.steps, graph)
-    outcome = run_program(program, arguments, engine=options.engine, wanted=wanted)
+    outcome = run_program(
+        program, options.for_script, engine=options.engine, wanted=wanted
+    )
     if not outcome.forked:  # a child of the script has nothing to say
         _deliver(outcome, program, options)
     return outcome.status
@@ -168,14 +170,14 @@ def _name_after(rank: int, options: argparse.Namespace) -> None:
     options.no_open = True
 
 
-def _run_stepped(
-    program: Program, options: argparse.Namespace, arguments: list[str]
-) -> int:
+def _run_stepped(program: Program, options: argparse.Namespace) -> int:
     from gradviz._run import Wanted, run_program
 
     wanted = Wanted(program.name, 1, graph=False, findings=False, step=True)
-    engine = options.engine
-    return run_program(program, arguments, engine=engine, wanted=wanted).status
+    outcome = run_program(
+        program, options.for_script, engine=options.engine, wanted=wanted
+    )
+    return outcome.status
 
 
 def _deliver(outcome: Outcome, program: Program, options: argparse.Namespace) -> None:

@@ -8,18 +8,15 @@ from __future__ import annotations
 import argparse
 import os
 import sys
-import tempfile
 from collections.abc import Sequence
-from pathlib import Path
 from typing import NoReturn
 
 from gradviz import ir
-from gradviz._arguments import RECORDING, wants_color
-from gradviz._cli_export import add_export, export
-from gradviz._cli_merge import add_merge, merge
-from gradviz._cli_run import add_run, run, split_run
-from gradviz._commands import COMMANDS, add_commands
-from gradviz.demo import add_demo, demo
+from gradviz._cli_export import add_export
+from gradviz._cli_merge import add_merge
+from gradviz._cli_print import add_diff, add_explain, add_ledger, add_show
+from gradviz._cli_run import add_run, split_run
+from gradviz.demo import add_demo
 from gradviz.errors import GradvizError
 
 _DESCRIPTION = """\
@@ -76,23 +73,25 @@ def main(arguments: Sequence[str] | None = None) -> int:
 def _dispatch(given: list[str]) -> int:
     own, for_script = split_run(given) if given[:1] == ["run"] else (given, [])
     options = _parser().parse_args(own)
+    options.for_script = for_script
     try:
-        if options.command == "demo":
-            return demo(options.output, open_it=not options.no_open)
-        if options.command == "run":
-            return run(options, for_script)
-        if options.command in COMMANDS:
-            return COMMANDS[options.command](options)
-        if options.command == "merge":
-            return merge(options)
-        if options.command == "explain":
-            return _explain(options.rule, everything=options.all)
-        if options.command == "export":
-            return export(options)
-        return _show(options.file, open_it=not options.no_open)
+        return options.execute(options)
     except GradvizError as error:
         print(f"gradviz {options.command}: {error}", file=sys.stderr)
         return 2
+
+
+_ADDED = (
+    add_demo,
+    add_run,
+    add_export,
+    add_explain,
+    add_show,
+    add_ledger,
+    add_diff,
+    add_merge,
+)
+"""Each adds one command, whose parser says what to ``execute``; help lists them so."""
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -107,19 +106,8 @@ def _parser() -> argparse.ArgumentParser:
     commands = parser.add_subparsers(
         dest="command", required=True, metavar="COMMAND", parser_class=_Parser
     )
-    add_demo(commands)
-    add_run(commands)
-    add_export(commands)
-    explain = commands.add_parser("explain", help="what a finding means, by its code")
-    explain.add_argument("rule", nargs="?", metavar="CODE", help="GV101 or its name")
-    explain.add_argument(
-        "--all", action="store_true", help="the whole manual, as Markdown"
-    )
-    show = commands.add_parser("show", help="show a recording")
-    show.add_argument("file", metavar="FILE", help=RECORDING)
-    show.add_argument("--no-open", action="store_true", help="only print a table")
-    add_commands(commands)
-    add_merge(commands)
+    for add in _ADDED:
+        add(commands)
     return parser
 
 
@@ -139,33 +127,3 @@ class _Version(argparse.Action):
 
 def _schema() -> str:
     return ".".join(map(str, ir.SCHEMA_VERSION))
-
-
-def _explain(name: str | None, *, everything: bool) -> int:
-    from gradviz.diagnosis.manual import explanation, find_rule, listing, markdown
-
-    if everything:
-        if name is not None:
-            raise GradvizError("name one finding, or ask for --all of them.")
-        print(markdown(), end="")
-    else:
-        print(listing() if name is None else explanation(find_rule(name)))
-    return 0
-
-
-def _show(source: str, *, open_it: bool) -> int:
-    from gradviz._browser import open_page
-    from gradviz.export import export_html, load
-    from gradviz.render.text import to_text
-
-    snapshot = load(source)
-    if open_it:
-        page = Path(source)
-        if page.suffix.lower() not in (".html", ".htm"):
-            page = Path(tempfile.mkdtemp(prefix="gradviz-")) / "graph.html"
-            export_html(snapshot, page)
-        if open_page(page):
-            print(page.resolve())
-            return 0
-    print(to_text(snapshot, wants_color(sys.stdout)))
-    return 0

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import argparse
 import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -32,20 +33,20 @@ def add_demo(commands: Any) -> None:
     demo.add_argument(
         "--no-open", action="store_true", help="do not open the page in a browser"
     )
+    demo.set_defaults(execute=_demo)
 
 
-def demo(output: Path = _PAGE, *, open_it: bool = True) -> int:
-    """Train, record one step, write the page to ``output``; return the exit status."""
+def _demo(options: argparse.Namespace) -> int:
     from gradviz.export import check_target, export_html
     from gradviz.render.html import read_bundle
 
-    check_target(output)  # before the training, not after it
+    check_target(options.output)  # before the training, not after it
     read_bundle()
     snapshot, summary = _train_and_record()
     print(summary)
-    page = export_html(snapshot, output)
+    page = export_html(snapshot, options.output)
     print(f"Page: {page.resolve()}")
-    if open_it:
+    if not options.no_open:
         _browser.open_page(page)
     return 0
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -102,22 +103,29 @@ def test_bad_input_is_one_sentence(
     assert captured.err.count("\n") == 1
 
 
-def test_help_teaches_with_examples(capsys):
+def help_of(capsys: pytest.CaptureFixture[str], *command: str) -> str:
     with pytest.raises(SystemExit) as ended:
-        cli.main(["--help"])
+        cli.main([*command, "--help"])
     assert ended.value.code == 0
-    text = capsys.readouterr().out
-    for command in ("demo", "run train.py", "export", "show"):
-        assert f"gradviz {command}" in text
+    return capsys.readouterr().out
+
+
+COMMANDS = ["demo", "run", "export", "explain", "show", "ledger", "diff", "merge"]
+
+
+def test_help_teaches_with_examples(capsys):
+    text = help_of(capsys)
+    assert re.findall(r"^    (\w+) ", text, flags=re.MULTILINE) == COMMANDS
+    for command in COMMANDS:
+        assert f"  gradviz {command}" in text
     assert max(map(len, text.splitlines())) <= 88
 
 
-@pytest.mark.parametrize("command", ["demo", "run", "export", "show", "ledger"])
-def test_every_command_has_help(command: str, capsys):
-    with pytest.raises(SystemExit) as ended:
-        cli.main([command, "--help"])
-    assert ended.value.code == 0
-    assert "usage: gradviz" in capsys.readouterr().out
+@pytest.mark.parametrize("command", COMMANDS)
+def test_help_of_every_command_says_what_it_does(command: str, capsys):
+    usage, what, *_ = help_of(capsys, command).split("\n\n")
+    assert usage.startswith(f"usage: gradviz {command}")
+    assert what.endswith(".")
 
 
 def test_version_names_the_schema(capsys):
