@@ -1,12 +1,14 @@
-"""Shared fixtures: a viewer that need not be built, a recorder without an engine."""
+"""Shared fixtures: both engines, a viewer not built, a recorder without an engine."""
 
 from __future__ import annotations
 
+import importlib
 import textwrap
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from types import TracebackType
+from typing import Any
 
 import pytest
 
@@ -14,6 +16,18 @@ from gradviz import _capture, ir
 from gradviz.diagnosis.diagnose import Diagnosis
 from gradviz.render import html
 from tests.gradviz import samples
+
+
+@pytest.fixture(params=["gradtape", "torch"])
+def engine(request: pytest.FixtureRequest) -> Any:
+    """The name of each engine in turn."""
+    return request.param
+
+
+@pytest.fixture
+def lib(engine: str) -> Any:
+    """Each engine in turn."""
+    return importlib.import_module(engine)
 
 
 @pytest.fixture

@@ -74,12 +74,10 @@ shell.run_cell({cell!r})
 """
 
 
-@pytest.mark.parametrize("library", ["gradtape", "torch"])
 @pytest.mark.parametrize("magic", ["%gradviz on", "%%gradviz"])
-def test_the_cell_that_imports_an_engine_is_seen(library: str, magic: str):
-    pytest.importorskip(library)
+def test_the_cell_that_imports_an_engine_is_seen(engine: str, magic: str):
     cell = (
-        f"import {library} as lib\nw = lib.ones(3, requires_grad=True)\n"
+        f"import {engine} as lib\nw = lib.ones(3, requires_grad=True)\n"
         "y = w.exp()\ny += 1\ny.sum().backward()"
     )
     before, cell = ("", f"{magic}\n{cell}") if "%%" in magic else (magic, cell)
@@ -122,10 +120,8 @@ def test_what_explains_an_error_is_one_in_its_card(cells: Cells):
     assert card["events"][-1]["text"].startswith("TypeError: unsupported operand")
 
 
-@pytest.mark.parametrize("library", ["gradtape", "torch"])
-def test_the_card_has_the_graph_that_the_cell_had_built(cells: Cells, library: str):
-    pytest.importorskip(library)
-    cells.run(f"import {library} as lib\n%gradviz on")
+def test_the_card_has_the_graph_that_the_cell_had_built(cells: Cells, engine: str):
+    cells.run(f"import {engine} as lib\n%gradviz on")
     cells.run("w = lib.tensor([1.0, 2.0], requires_grad=True)\nearlier = w * 2")
     cells.run("def train(t):\n    y = t.exp()\n    y += 1\n    y.sum().backward()")
     assert not cells.run("train(earlier)").success
@@ -138,10 +134,8 @@ def test_the_card_has_the_graph_that_the_cell_had_built(cells: Cells, library: s
     assert "w" in {node.get("call") for node in card["nodes"]}
 
 
-@pytest.mark.parametrize("library", ["gradtape", "torch"])
-def test_a_call_that_failed_shows_what_it_was_given(cells: Cells, library: str):
-    pytest.importorskip(library)
-    cells.run(f"import {library} as lib\n%gradviz on")
+def test_a_call_that_failed_shows_what_it_was_given(cells: Cells, engine: str):
+    cells.run(f"import {engine} as lib\n%gradviz on")
     cells.run("a = lib.ones(2, 3, requires_grad=True) * 2\nb = lib.ones(2, 3)")
     assert not cells.run("a @ b").success
     (card,) = cells.graphs
@@ -164,10 +158,8 @@ def test_an_error_of_another_kind_gets_neither_note_nor_card(cells: Cells):
     assert len(cells.graphs) == 1
 
 
-@pytest.mark.parametrize("library", ["gradtape", "torch"])
-def test_a_cell_that_fails_again_gets_its_card_again(cells: Cells, library: str):
-    pytest.importorskip(library)
-    cells.run(f"import {library} as lib\n%gradviz on")
+def test_a_cell_that_fails_again_gets_its_card_again(cells: Cells, engine: str):
+    cells.run(f"import {engine} as lib\n%gradviz on")
     failing = "w = lib.ones(2, requires_grad=True)\nw += 1"
     for count in (1, 2):
         ended = cells.run(failing)
@@ -241,13 +233,11 @@ def train():
     assert cells.run("assert x.tolist() == [1.0, 2.0]").success
 
 
-@pytest.mark.parametrize("library", ["gradtape", "torch"])
 @pytest.mark.parametrize("how", ["%gradviz on", "%%gradviz"])
 def test_the_card_releases_what_the_error_keeps_alive(
-    cells: Cells, library: str, how: str
+    cells: Cells, engine: str, how: str
 ):
-    pytest.importorskip(library)
-    cells.run(f"import {library} as lib")
+    cells.run(f"import {engine} as lib")
     cells.run("""
 def train():
     x = lib.ones(1000, requires_grad=True)

@@ -12,11 +12,6 @@ from gradviz._capture import capture
 from gradviz._services import services_of
 
 
-@pytest.fixture(params=["gradtape", "torch"])
-def lib(request: pytest.FixtureRequest) -> Any:
-    return pytest.importorskip(request.param)
-
-
 def cube(lib: Any, factor: float) -> Any:
     class Cube(lib.autograd.Function):
         @staticmethod

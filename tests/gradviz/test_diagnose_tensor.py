@@ -10,11 +10,6 @@ import pytest
 import gradviz
 
 
-@pytest.fixture(params=["gradtape", "torch"])
-def lib(request: pytest.FixtureRequest) -> Any:
-    return pytest.importorskip(request.param)
-
-
 def overwritten(lib: Any, x: Any) -> Any:
     y = x.exp()
     y.add_(1)

@@ -22,24 +22,18 @@ from gradviz.ir_validate import validate
 from tests.gradviz import samples, strategies
 
 
-@pytest.fixture(params=["gradtape", "torch"])
-def torch(request: pytest.FixtureRequest) -> Any:
-    """Either engine, under the name that programs use."""
-    return pytest.importorskip(request.param)
-
-
-def model(torch: Any, *, wide: int = 4, extra: bool = False) -> Any:
+def model(lib: Any, *, wide: int = 4, extra: bool = False) -> Any:
     """Two linear layers; an edit may widen the first or add a tanh."""
-    torch.manual_seed(0)
-    nn = torch.nn
+    lib.manual_seed(0)
+    nn = lib.nn
     layers = [nn.Linear(3, wide), nn.ReLU(), *([nn.Tanh()] * extra)]
     return nn.Sequential(*layers, nn.Linear(wide, 1))
 
 
-def recording(torch: Any, net: Any, *, steps: int = 1, rate: float = 0.1) -> Any:
-    engine = "gradtape" if torch.__name__ == "gradtape" else "torch"
-    optimizer = torch.optim.SGD(net.parameters(), lr=rate)
-    x = torch.ones(2, 3)
+def recording(lib: Any, net: Any, *, steps: int = 1, rate: float = 0.1) -> Any:
+    engine = "gradtape" if lib.__name__ == "gradtape" else "torch"
+    optimizer = lib.optim.SGD(net.parameters(), lr=rate)
+    x = lib.ones(2, 3)
     with gradviz.record(engine=engine) as rec:
         for _ in range(steps):
             optimizer.zero_grad()
@@ -52,34 +46,32 @@ def labels(rows: tuple[Any, ...]) -> list[str]:
     return [row.label for row in rows]
 
 
-def test_the_same_program_twice_does_not_differ(torch: Any):
-    found = gradviz.diff(*(recording(torch, model(torch)) for _ in range(2)))
+def test_the_same_program_twice_does_not_differ(lib: Any):
+    found = gradviz.diff(*(recording(lib, model(lib)) for _ in range(2)))
     assert not found
     assert {row.kind for row in found.rows} == {"same"}
     assert all(row.ratio == pytest.approx(1) for row in found.gradients)
 
 
-def test_an_inserted_op_is_added_and_the_rest_stays(torch: Any):
+def test_an_inserted_op_is_added_and_the_rest_stays(lib: Any):
     found = gradviz.diff(
-        recording(torch, model(torch)), recording(torch, model(torch, extra=True))
+        recording(lib, model(lib)), recording(lib, model(lib, extra=True))
     )
     # The last layer was "2" and is "3": still the same layer, with the same weights.
     assert (labels(found.added), labels(found.removed)) == (["tanh"], [])
     assert found.changed == ()
 
 
-def test_a_wider_layer_changes_shapes(torch: Any):
-    found = gradviz.diff(
-        recording(torch, model(torch)), recording(torch, model(torch, wide=5))
-    )
+def test_a_wider_layer_changes_shapes(lib: Any):
+    found = gradviz.diff(recording(lib, model(lib)), recording(lib, model(lib, wide=5)))
     assert (found.added, found.removed) == ((), ())
     (relu,) = [row for row in found.changed if row.label == "relu"]
     assert relu.changes[0] == "shape (2, 4) → (2, 5)"
     assert any(row.label == "0.weight" for row in found.changed)
 
 
-def test_two_steps_of_one_recording(torch: Any):
-    rec = recording(torch, model(torch), steps=3, rate=100.0)
+def test_two_steps_of_one_recording(lib: Any):
+    rec = recording(lib, model(lib), steps=3, rate=100.0)
     found = gradviz.diff(rec, factor=1.5)
     assert found.labels == ("pass 1", "pass 3")
     assert (found.added, found.removed) == ((), ())
@@ -93,9 +85,9 @@ def test_two_steps_of_one_recording(torch: Any):
     assert again.labels == ("pass 2", "pass 2")
 
 
-def test_of_two_losses_a_step_each_is_compared_with_its_own(torch: Any):
-    w = torch.ones(3, requires_grad=True)
-    engine = "gradtape" if torch.__name__ == "gradtape" else "torch"
+def test_of_two_losses_a_step_each_is_compared_with_its_own(lib: Any):
+    w = lib.ones(3, requires_grad=True)
+    engine = "gradtape" if lib.__name__ == "gradtape" else "torch"
     with gradviz.record(engine=engine) as rec:
         for _ in range(2):
             w.exp().sum().backward()
@@ -120,9 +112,9 @@ def test_a_gradient_that_vanished_is_a_change():
     assert not gradviz.diff(mlp, replace(mlp, statistics=small), factor=10_000)
 
 
-def test_another_input_is_named(torch: Any):
+def test_another_input_is_named(lib: Any):
     def graph(other: bool) -> Any:
-        x = torch.ones(3, requires_grad=True)
+        x = lib.ones(3, requires_grad=True)
         a, b = x.exp(), x.sin()
         return ((a * (a if other else b)) + b).sum()
 
@@ -131,8 +123,8 @@ def test_another_input_is_named(torch: Any):
     assert "input 1 from sin → exp" in row.changes
 
 
-def test_text_lines_up_with_signs(torch: Any):
-    x = torch.ones(3, requires_grad=True)
+def test_text_lines_up_with_signs(lib: Any):
+    x = lib.ones(3, requires_grad=True)
     text = repr(gradviz.diff(x.exp().sum(), x.tanh().sum()))
     assert (
         text.splitlines()[0] == "before → after: 1 added, 1 removed, 0 changed, 2 same"
@@ -143,8 +135,8 @@ def test_text_lines_up_with_signs(torch: Any):
     ]
 
 
-def test_both_graphs_fit_into_one_snapshot_that_every_view_reads(torch: Any):
-    rec = recording(torch, model(torch), steps=2)
+def test_both_graphs_fit_into_one_snapshot_that_every_view_reads(lib: Any):
+    rec = recording(lib, model(lib), steps=2)
     both = gradviz.diff(rec).snapshot()
     validate(both)
     assert [part.label for part in both.parts] == ["pass 1", "pass 2"]

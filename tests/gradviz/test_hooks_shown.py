@@ -11,11 +11,6 @@ import gradviz
 from gradviz import ir
 
 
-@pytest.fixture(params=["gradtape", "torch"])
-def torch(request: pytest.FixtureRequest) -> Any:
-    return importlib.import_module(request.param)
-
-
 def on_module(module: Any, grad_input: Any, grad_output: Any) -> None:
     pass
 
@@ -32,14 +27,14 @@ def after_leaf(leaf: Any) -> None:
     pass
 
 
-def hooked(torch: Any, *, inputs_need_gradients: bool) -> ir.Snapshot:
-    nn = torch.nn
+def hooked(lib: Any, *, inputs_need_gradients: bool) -> ir.Snapshot:
+    nn = lib.nn
     net = nn.Sequential(nn.Linear(3, 4, bias=False), nn.Tanh())
     net[0].register_full_backward_hook(on_module)
     net[1].register_full_backward_pre_hook(before_module)
     net[0].weight.register_hook(on_leaf)
     net[0].weight.register_post_accumulate_grad_hook(after_leaf)
-    x = torch.ones(2, 3, requires_grad=inputs_need_gradients)
+    x = lib.ones(2, 3, requires_grad=inputs_need_gradients)
     with gradviz.record() as recorder:
         net(x).sum().backward()
     return recorder.snapshot()
@@ -54,8 +49,8 @@ def shown(snapshot: ir.Snapshot) -> list[tuple[str, str, str]]:
     return found
 
 
-def test_nodes_of_modules_name_the_hooks_of_the_user(torch: Any):
-    found = shown(hooked(torch, inputs_need_gradients=True))
+def test_nodes_of_modules_name_the_hooks_of_the_user(lib: Any):
+    found = shown(hooked(lib, inputs_need_gradients=True))
     node = "BackwardHookFunctionBackward"
     wrote = {name: text for each, name, text in found if each == node}
     assert set(wrote) == {"on_module", "before_module"}
@@ -65,15 +60,15 @@ def test_nodes_of_modules_name_the_hooks_of_the_user(torch: Any):
 
 @pytest.mark.filterwarnings("ignore:Full backward hook is firing")
 def test_a_module_whose_inputs_need_no_gradient_calls_its_hooks_at_its_outputs(
-    torch: Any,
+    lib: Any,
 ):
-    found = shown(hooked(torch, inputs_need_gradients=False))
+    found = shown(hooked(lib, inputs_need_gradients=False))
     names = [name for each, name, _ in found if each.startswith("BackwardHook")]
     assert sorted(names) == ["before_module", "on_module"]
 
 
-def test_hooks_that_a_leaf_had_before_the_recording_are_named(torch: Any):
-    found = shown(hooked(torch, inputs_need_gradients=True))
+def test_hooks_that_a_leaf_had_before_the_recording_are_named(lib: Any):
+    found = shown(hooked(lib, inputs_need_gradients=True))
     leaf = [name for node, name, _ in found if node == "AccumulateGrad"]
     assert sorted(leaf) == ["after_leaf", "on_leaf"]
 

@@ -38,11 +38,6 @@ class Page:
         return dict(zip(rows.tolist(), values, strict=True))
 
 
-@pytest.fixture(params=["gradtape", "torch"])
-def lib(request: pytest.FixtureRequest) -> Any:
-    return pytest.importorskip(request.param)
-
-
 class Training:
     """Steps of one layer, recorded; the gradient of the weight is the factor."""
 

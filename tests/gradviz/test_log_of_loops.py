@@ -16,19 +16,14 @@ from gradviz.program.events import Backward, Call, ModuleCall
 _USUAL = 12  # steps after which a log knows the loop
 
 
-@pytest.fixture(params=["gradtape", "torch"])
-def torch(request: pytest.FixtureRequest) -> Any:
-    return importlib.import_module(request.param)
+def _log(lib: Any) -> Any:
+    return open_log(lib.__name__, scan=False)
 
 
-def _log(torch: Any) -> Any:
-    return open_log(torch.__name__, scan=False)
-
-
-def _network(torch: Any) -> tuple[Any, Any, Any]:
-    net = torch.nn.Sequential(torch.nn.Linear(3, 3), torch.nn.Tanh())
-    optimizer = torch.optim.SGD(net.parameters(), lr=0.1)
-    x = torch.ones(2, 3)
+def _network(lib: Any) -> tuple[Any, Any, Any]:
+    net = lib.nn.Sequential(lib.nn.Linear(3, 3), lib.nn.Tanh())
+    optimizer = lib.optim.SGD(net.parameters(), lr=0.1)
+    x = lib.ones(2, 3)
 
     def step(then: Any = None) -> Any:
         optimizer.zero_grad()
@@ -47,9 +42,9 @@ def _last_pass(log: Any) -> Backward:
     return [each for each in log.program.events if isinstance(each, Backward)][-1]
 
 
-def test_a_write_late_in_a_loop_is_found_before_the_pass(torch: Any) -> None:
-    _, step, _ = _network(torch)
-    with _log(torch) as log:
+def test_a_write_late_in_a_loop_is_found_before_the_pass(lib: Any) -> None:
+    _, step, _ = _network(lib)
+    with _log(lib) as log:
         for _ in range(_USUAL):
             step()
         with pytest.raises(RuntimeError, match="modified by an inplace operation"):
@@ -60,10 +55,10 @@ def test_a_write_late_in_a_loop_is_found_before_the_pass(torch: Any) -> None:
 
 
 def test_a_second_pass_late_in_a_loop_names_the_first(
-    torch: Any,
+    lib: Any,
 ) -> None:
-    _, step, _ = _network(torch)
-    with _log(torch) as log:
+    _, step, _ = _network(lib)
+    with _log(lib) as log:
         loss = [step() for _ in range(_USUAL)][-1]
         first = _last_pass(log)
         with pytest.raises(RuntimeError, match="a second time"):
@@ -75,13 +70,13 @@ def test_a_second_pass_late_in_a_loop_names_the_first(
         assert log.program.nodes[key].freed_by == first.index
 
 
-def test_a_pass_that_fails_late_in_a_loop_has_rows_for_its_nodes(torch: Any) -> None:
-    _, step, _ = _network(torch)
+def test_a_pass_that_fails_late_in_a_loop_has_rows_for_its_nodes(lib: Any) -> None:
+    _, step, _ = _network(lib)
 
     def fail(gradient: Any) -> None:
         raise ZeroDivisionError
 
-    with _log(torch) as log:
+    with _log(lib) as log:
         for _ in range(_USUAL):
             step()
         with pytest.raises(ZeroDivisionError):
@@ -91,12 +86,12 @@ def test_a_pass_that_fails_late_in_a_loop_has_rows_for_its_nodes(torch: Any) -> 
     assert {"TanhBackward0", "AddmmBackward0", "AccumulateGrad"} <= names
 
 
-def test_another_graph_after_a_long_loop_is_read_in_full(torch: Any) -> None:
-    _, step, x = _network(torch)
-    with _log(torch) as log:
+def test_another_graph_after_a_long_loop_is_read_in_full(lib: Any) -> None:
+    _, step, x = _network(lib)
+    with _log(lib) as log:
         for _ in range(_USUAL):
             step()
-        w = torch.ones(3, requires_grad=True)
+        w = lib.ones(3, requires_grad=True)
         (x * w).sin().sum().backward()
     rows = [log.program.nodes[key] for key in _last_pass(log).nodes]
     assert [row.name for row in rows] == [
@@ -108,9 +103,9 @@ def test_another_graph_after_a_long_loop_is_read_in_full(torch: Any) -> None:
     assert [saved.slot for saved in rows[2].saved] == ["_saved_self"]
 
 
-def test_every_pass_of_a_loop_lists_its_nodes_and_leaves(torch: Any) -> None:
-    net, step, _ = _network(torch)
-    with _log(torch) as log:
+def test_every_pass_of_a_loop_lists_its_nodes_and_leaves(lib: Any) -> None:
+    net, step, _ = _network(lib)
+    with _log(lib) as log:
         for _ in range(_USUAL):
             step()
     passes = [each for each in log.program.events if isinstance(each, Backward)]
@@ -120,9 +115,9 @@ def test_every_pass_of_a_loop_lists_its_nodes_and_leaves(torch: Any) -> None:
     assert len(set().union(*[each.nodes for each in passes])) > 3 * _USUAL
 
 
-def test_the_collector_has_nothing_to_look_at_in_calls_nobody_read(torch: Any) -> None:
-    _, step, _ = _network(torch)
-    with _log(torch) as log:
+def test_the_collector_has_nothing_to_look_at_in_calls_nobody_read(lib: Any) -> None:
+    _, step, _ = _network(lib)
+    with _log(lib) as log:
         for _ in range(_USUAL):
             step()
         for _ in range(5):  # a tuple is let go of once all in it are
@@ -133,10 +128,10 @@ def test_the_collector_has_nothing_to_look_at_in_calls_nobody_read(torch: Any) -
         assert not kept & {"call", "module"}
 
 
-def test_a_log_that_is_read_now_and_then_is_the_same_log(torch: Any) -> None:
+def test_a_log_that_is_read_now_and_then_is_the_same_log(lib: Any) -> None:
     def ops(read: bool) -> list[str]:
-        _, step, _ = _network(torch)
-        with _log(torch) as log:
+        _, step, _ = _network(lib)
+        with _log(lib) as log:
             for _ in range(_USUAL):
                 step()
                 if read:
@@ -148,11 +143,11 @@ def test_a_log_that_is_read_now_and_then_is_the_same_log(torch: Any) -> None:
     assert ops(read=True) == ops(read=False)
 
 
-def test_what_one_call_gives_and_the_next_one_takes_is_one_value(torch: Any) -> None:
-    with _log(torch) as log:
-        y = torch.ones(2) + 1
+def test_what_one_call_gives_and_the_next_one_takes_is_one_value(lib: Any) -> None:
+    with _log(lib) as log:
+        y = lib.ones(2) + 1
         y.exp()
-        torch.stack([y])
+        lib.stack([y])
     _, add, exp, stack = [e for e in log.program.events if isinstance(e, Call)]
     assert exp.inputs[0] is add.outputs[0]
     assert exp.arguments[0] is add.outputs[0]
@@ -160,30 +155,30 @@ def test_what_one_call_gives_and_the_next_one_takes_is_one_value(torch: Any) -> 
 
 
 def test_a_module_call_read_before_it_ends_learns_of_its_end(
-    torch: Any,
+    lib: Any,
 ) -> None:
-    with _log(torch) as log:
+    with _log(lib) as log:
 
-        class Curious(torch.nn.Module):
+        class Curious(lib.nn.Module):
             def forward(self, x: Any) -> Any:
                 y = x + 1
                 (seen,) = [e for e in log.program.events if isinstance(e, ModuleCall)]
                 assert seen.left is None
                 return y + 1
 
-        Curious()(torch.ones(2))
+        Curious()(lib.ones(2))
     (event,) = [e for e in log.program.events if isinstance(e, ModuleCall)]
     assert event.left == log.program.events[-1].index + 1
 
 
 def test_memory_of_a_long_loop_is_bounded(
-    torch: Any, monkeypatch: pytest.MonkeyPatch
+    lib: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     for name in ("gradtape.log", "pytorch.log"):
         module = importlib.import_module(f"gradviz._capture.{name}")
         monkeypatch.setattr(module, "MOST_WITHOUT_VALUES", 200)
-    _, step, _ = _network(torch)
-    with _log(torch) as log:
+    _, step, _ = _network(lib)
+    with _log(lib) as log:
         for _ in range(200):
             step()
             assert len(log.program.raw) <= 200
@@ -193,17 +188,17 @@ def test_memory_of_a_long_loop_is_bounded(
     assert sys.getsizeof(log.program.nodes) < 100_000
 
 
-def test_a_step_that_ran_its_closure_applies_new_gradients(torch: Any) -> None:
-    net = torch.nn.Linear(3, 3)
-    optimizer = torch.optim.SGD(net.parameters(), lr=0.1)
+def test_a_step_that_ran_its_closure_applies_new_gradients(lib: Any) -> None:
+    net = lib.nn.Linear(3, 3)
+    optimizer = lib.optim.SGD(net.parameters(), lr=0.1)
 
     def closure() -> Any:
         optimizer.zero_grad()
-        loss = net(torch.ones(2, 3)).sum()
+        loss = net(lib.ones(2, 3)).sum()
         loss.backward()
         return loss
 
-    with _log(torch) as log:
+    with _log(lib) as log:
         for _ in range(3):
             optimizer.step(closure)
     assert [each.code for each in diagnose(log.program).findings] == []

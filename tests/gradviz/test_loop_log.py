@@ -22,20 +22,10 @@ from gradviz.program.history import History
 from gradviz.program.records import Program
 
 
-@pytest.fixture(params=["gradtape", "torch"])
-def engine(request: pytest.FixtureRequest) -> Any:
-    pytest.importorskip(request.param)
-    return request.param
-
-
-def lib_of(engine: str) -> Any:
-    return importlib.import_module(engine)
-
-
 def logged(engine: Engine, run: Callable[[Any], object], scan: bool = True) -> Program:
     """Run a function of the library under a log; what it returns is kept until then."""
     with open_log(engine, scan=scan) as log:
-        kept = run(lib_of(engine))
+        kept = run(importlib.import_module(engine))
     del kept
     assert not [note for note in log.program.notes if "followed" in note]
     return log.program

@@ -19,17 +19,6 @@ from gradviz.program.history import History
 from gradviz.program.records import Program
 
 
-@pytest.fixture(params=["gradtape", "torch"])
-def engine(request: pytest.FixtureRequest) -> Any:
-    pytest.importorskip(request.param)
-    return request.param
-
-
-@pytest.fixture
-def lib(engine: Engine) -> Any:
-    return importlib.import_module(engine)
-
-
 def logged(engine: Engine, run: Callable[[], object], scan: bool = True) -> Program:
     with open_log(engine, scan=scan) as log:
         kept = run()

@@ -13,12 +13,6 @@ from gradviz.program.events import ScheduleCall as Schedule
 from gradviz.program.history import History
 
 
-@pytest.fixture(params=["gradtape", "torch"])
-def engine(request: pytest.FixtureRequest) -> Any:
-    pytest.importorskip(request.param)
-    return request.param
-
-
 def turn(lib: Any, net: Any, opt: Any, scaler: Any = None) -> None:
     opt.zero_grad()
     loss = net(lib.ones(2, 2)).sum()

@@ -4,15 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-import pytest
-
 import gradviz
 from gradviz import ir
-
-
-@pytest.fixture(params=["gradtape", "torch"])
-def lib(request: pytest.FixtureRequest) -> Any:
-    return pytest.importorskip(request.param)
 
 
 def orders(snapshot: ir.Snapshot) -> list[int]:

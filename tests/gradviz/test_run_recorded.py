@@ -120,11 +120,8 @@ def test_a_script_without_gradients_says_so():
     assert "Nothing was recorded." in to_text(snapshot)
 
 
-@pytest.mark.parametrize("engine", ["gradtape", "torch"])
 @pytest.mark.parametrize("text", ["x = = 1", "import no_such_module"])
 def test_a_script_that_ends_at_once_replaces_no_page(capsys, text: str, engine: str):
-    if engine == "torch":
-        pytest.importorskip("torch")
     Path("script.py").write_text(text)
     Path("script.html").write_text("the run before")
     assert cli.main(["run", "script.py", "--engine", engine]) == 1

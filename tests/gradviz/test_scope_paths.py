@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-import pytest
-
 import gradviz
 
 
@@ -25,9 +23,7 @@ def _net(nn: Any) -> Any:
     return Net()
 
 
-@pytest.mark.parametrize("engine", ["gradtape", "torch"])
-def test_modules_in_lists_are_told_apart(engine: str) -> None:
-    lib = pytest.importorskip(engine)
+def test_modules_in_lists_are_told_apart(lib: Any, engine: str) -> None:
     net = _net(lib.nn)
     with gradviz.record(engine=engine) as recorder:
         net(lib.ones(2, 4)).sum().backward()

@@ -14,11 +14,6 @@ import gradviz
 from gradviz.ir_validate import validate
 
 
-@pytest.fixture(params=["gradtape", "torch"])
-def lib(request: pytest.FixtureRequest) -> Any:
-    return pytest.importorskip(request.param)
-
-
 def model_and_loss(lib: Any) -> tuple[Any, Any]:
     nn = importlib.import_module(f"{lib.__name__}.nn")
     lib.manual_seed(0)

@@ -15,11 +15,6 @@ from gradviz.widget import GradvizWidget
 from tests.gradviz.notebooks import kept_comms
 
 
-@pytest.fixture(params=["gradtape", "torch"])
-def lib(request: pytest.FixtureRequest) -> Any:
-    return pytest.importorskip(request.param)
-
-
 def begin(lib: Any) -> tuple[Any, Any, Services]:
     x = lib.tensor([3.0, 4.0], requires_grad=True)
     stepper = gradviz.step((x * x).sum())

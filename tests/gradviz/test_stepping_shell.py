@@ -14,11 +14,6 @@ from gradviz.cli import main
 from gradviz.stepping.shell import interact
 
 
-@pytest.fixture(params=["gradtape", "torch"])
-def lib(request: pytest.FixtureRequest) -> Any:
-    return pytest.importorskip(request.param)
-
-
 def talk(lib: Any, *lines: str) -> tuple[Any, str]:
     """Type these lines, then end the input; return the leaf and what was printed."""
     x = lib.tensor([3.0, 4.0], requires_grad=True)
@@ -128,17 +123,14 @@ for step in range(3):
 """
 
 
-@pytest.fixture(params=["gradtape", "torch"])
-def run_step(
-    request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> Any:
-    pytest.importorskip(request.param)
+@pytest.fixture
+def run_step(engine: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
     (tmp_path / "script.py").write_text(SCRIPT, encoding="utf-8")
 
     def run(*lines: str) -> int:
         monkeypatch.setattr("sys.stdin", io.StringIO("".join(f"{e}\n" for e in lines)))
         script = str(tmp_path / "script.py")
-        return main(["run", "--step", "--engine", request.param, script])
+        return main(["run", "--step", "--engine", engine, script])
 
     return run
 

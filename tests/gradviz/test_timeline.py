@@ -12,11 +12,6 @@ from gradviz._capture import _flow
 from gradviz.ir_validate import validate
 
 
-@pytest.fixture(params=["gradtape", "torch"])
-def lib(request: pytest.FixtureRequest) -> Any:
-    return pytest.importorskip(request.param)
-
-
 def recorded(lib: Any, program: Any, **options: Any) -> Any:
     engine = lib.__name__
     with gradviz.record(engine=engine, **options) as recorder:
