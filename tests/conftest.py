@@ -1,7 +1,8 @@
-"""What all tests share: hypothesis profiles, the browser marker, a Chromium."""
+"""What all tests share: profiles, markers, a Chromium, the collector held off."""
 
 from __future__ import annotations
 
+import gc
 import os
 import sys
 from collections.abc import Iterator
@@ -57,6 +58,14 @@ def _hook_of_errors_is_kept() -> Iterator[None]:
     before = sys.excepthook
     yield
     sys.excepthook = before
+
+
+@pytest.fixture
+def no_collector() -> Iterator[None]:
+    """Leave freeing to reference counts."""
+    gc.disable()
+    yield
+    gc.enable()
 
 
 @pytest.fixture(scope="session")

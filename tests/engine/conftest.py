@@ -31,6 +31,18 @@ def _first_warnings_are_given() -> None:
                 float(t.ones(1, requires_grad=True))
 
 
+@pytest.fixture(scope="session")
+def warm_forward_mode() -> None:
+    """Let PyTorch's first forward pass, which compiles something, warn beforehand."""
+    if importlib.util.find_spec("torch") is None:
+        return  # nothing to compare with: those tests are skipped
+    import torch
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        torch.func.jvp(torch.sin, (torch.ones(1),), (torch.ones(1),))
+
+
 @pytest.fixture
 def forked() -> Iterator[None]:
     """Fork worker processes: they take over datasets that cannot be pickled."""

@@ -2,24 +2,11 @@
 
 from __future__ import annotations
 
-import warnings
-from importlib.util import find_spec
 from typing import Any
 
 import pytest
 
 both_modes = pytest.mark.parametrize("fast_mode", [False, True])
-
-
-def warm_up_forward_mode() -> None:
-    """Let PyTorch's first forward pass, which compiles something, warn beforehand."""
-    if find_spec("torch") is None:
-        return  # nothing to compare with: those tests are skipped
-    import torch
-
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        torch.func.jvp(torch.sin, (torch.ones(1),), (torch.ones(1),))
 
 
 def values(t: Any, *shape: int, dtype: str = "float64") -> Any:

@@ -25,6 +25,12 @@ def assert_same(program: Program, *, rtol: float = 1e-5) -> None:
     assert_close(ours, theirs, rtol, "result")
 
 
+def assert_equal(program: Program) -> None:
+    """Assert that ``program(torch)`` returns equal plain data with either module."""
+    torch = pytest.importorskip("torch")
+    assert program(gradtape) == program(torch)
+
+
 def outcome(program: Program, module: Any) -> Any:
     """Return what a program returned, or what it raised, as plain data."""
     with warnings.catch_warnings(record=True) as caught:

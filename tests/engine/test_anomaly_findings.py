@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gc
 import math
 import sys
 import weakref
@@ -180,6 +179,7 @@ def test_every_way_to_record_keeps_the_stack(name: str):
     assert "y = made[name]()" in lines_of(y)
 
 
+@pytest.mark.usefixtures("no_collector")
 def test_nothing_is_kept_alive_by_stacks_or_parents():
     class Mark:
         pass
@@ -192,15 +192,11 @@ def test_nothing_is_kept_alive_by_stacks_or_parents():
         y.grad_fn.metadata[0] = mark
         return y, weakref.ref(mark)
 
-    gc.disable()
-    try:
-        with gradtape.autograd.set_detect_anomaly(True):
-            kept, mark = run()
-            assert mark() is not None
-            del kept
-            assert mark() is None
-    finally:
-        gc.enable()
+    with gradtape.autograd.set_detect_anomaly(True):
+        kept, mark = run()
+        assert mark() is not None
+        del kept
+        assert mark() is None
 
 
 def test_a_debugger_may_start_while_stacks_are_kept():

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gc
 import weakref
 
 import pytest
@@ -275,17 +274,14 @@ def test_deep_chain_needs_no_recursion():
     del y  # freed without recursion too
 
 
+@pytest.mark.usefixtures("no_collector")
 def test_graph_is_freed_with_the_last_tensor():
-    gc.disable()
-    try:
-        x = gt.ones(3, requires_grad=True)
-        y = (x.exp() * x).sum()
-        node = weakref.ref(y.grad_fn)
-        y.backward()
-        del y
-        assert node() is None
-    finally:
-        gc.enable()
+    x = gt.ones(3, requires_grad=True)
+    y = (x.exp() * x).sum()
+    node = weakref.ref(y.grad_fn)
+    y.backward()
+    del y
+    assert node() is None
 
 
 def test_freed_graph_keeps_no_activation():

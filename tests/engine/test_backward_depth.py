@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gc
 import weakref
 
 import pytest
@@ -58,14 +57,6 @@ STEPS = {
     "every kind of hook": hang_hooks,
     "module hooks": watched,
 }
-
-
-@pytest.fixture
-def no_collector():
-    gc.collect()
-    gc.disable()
-    yield
-    gc.enable()
 
 
 def chain(step, depth):

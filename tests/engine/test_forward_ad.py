@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gc
 import weakref
 from typing import Any
 
@@ -337,16 +336,13 @@ def test_a_level_keeps_no_tangent_alive():
         assert seen() is None
 
 
+@pytest.mark.usefixtures("no_collector")
 def test_leaving_a_level_frees_graphs_that_tangents_close_into_rings():
-    gc.disable()
-    try:
-        with fw.dual_level():
-            v = gt.ones(3, requires_grad=True)
-            y = fw.make_dual(gt.ones(3, requires_grad=True), v).exp()
-            z = y * y  # y's tangent leads to a node that saves y
-            fw.unpack_dual(z)
-            seen = [weakref.ref(t) for t in (y, z)]
-            del y, z
-        assert [each() for each in seen] == [None, None]
-    finally:
-        gc.enable()
+    with fw.dual_level():
+        v = gt.ones(3, requires_grad=True)
+        y = fw.make_dual(gt.ones(3, requires_grad=True), v).exp()
+        z = y * y  # y's tangent leads to a node that saves y
+        fw.unpack_dual(z)
+        seen = [weakref.ref(t) for t in (y, z)]
+        del y, z
+    assert [each() for each in seen] == [None, None]

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import gc
 import pickle
 import threading
 import weakref
-from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -23,15 +21,6 @@ from .oracle import assert_same
 
 def leaf() -> Any:
     return gt.ones(3, requires_grad=True)
-
-
-@pytest.fixture
-def no_collector() -> Iterator[None]:
-    """Leave freeing to reference counts."""
-    gc.collect()
-    gc.disable()
-    yield
-    gc.enable()
 
 
 # ---- what the node records ---------------------------------------------------------

@@ -9,7 +9,6 @@ import pytest
 
 import gradtape
 
-from .gradcheck_cases import warm_up_forward_mode
 from .oracle import assert_same
 
 PRODUCTS = ("vjp", "jvp", "vhp", "hvp")
@@ -41,9 +40,7 @@ def ones_like_all(t: Any, tensors: Any) -> Any:
     return tuple(t.ones_like(each) for each in tensors)
 
 
-@pytest.fixture(autouse=True, scope="module")
-def _warmed_up() -> None:
-    warm_up_forward_mode()
+pytestmark = pytest.mark.usefixtures("warm_forward_mode")
 
 
 # ---- values --------------------------------------------------------------------------

@@ -13,7 +13,7 @@ from gradtape.autograd import gradcheck, gradgradcheck
 from gradtape.autograd.gradcheck import GradcheckError
 
 from ._sparse_programs import repeated, settle
-from .gradcheck_cases import both_modes, scaled, values, warm_up_forward_mode
+from .gradcheck_cases import both_modes, scaled, values
 from .oracle import assert_same
 
 Program = Callable[[Any], Any]
@@ -22,9 +22,7 @@ Program = Callable[[Any], Any]
 settle()
 
 
-@pytest.fixture(autouse=True, scope="module")
-def _warmed_up() -> None:
-    warm_up_forward_mode()
+pytestmark = pytest.mark.usefixtures("warm_forward_mode")
 
 
 # ---- right derivatives pass ----------------------------------------------------------

@@ -15,15 +15,13 @@ from gradtape.autograd import gradcheck, gradgradcheck
 from gradtape.autograd.gradcheck import GradcheckError
 
 from ._gradcheck import gradient_errors
-from .gradcheck_cases import both_modes, scaled, values, warm_up_forward_mode
+from .gradcheck_cases import both_modes, scaled, values
 from .oracle import assert_same
 
 Program = Callable[[Any], Any]
 
 
-@pytest.fixture(autouse=True, scope="module")
-def _warmed_up() -> None:
-    warm_up_forward_mode()
+pytestmark = pytest.mark.usefixtures("warm_forward_mode")
 
 
 @pytest.mark.parametrize("factor", [1.002, 2.0, 0.0])

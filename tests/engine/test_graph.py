@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gc
 import weakref
 from collections.abc import Callable
 from typing import Any
@@ -276,17 +275,14 @@ def test_a_hook_on_a_tensor_without_gradient(mode: str) -> None:
     assert_same(program)
 
 
+@pytest.mark.usefixtures("no_collector")
 def test_multi_grad_hooks_keep_no_graph() -> None:
     x = gradtape.ones(2, requires_grad=True)
-    gc.disable()
-    try:
-        y = x * 2
-        gradtape.autograd.graph.register_multi_grad_hook((x, y), print)
-        node = weakref.ref(y.grad_fn)
-        del y
-        assert node() is None
-    finally:
-        gc.enable()
+    y = x * 2
+    gradtape.autograd.graph.register_multi_grad_hook((x, y), print)
+    node = weakref.ref(y.grad_fn)
+    del y
+    assert node() is None
 
 
 # ---- mutation of what was saved ----------------------------------------------------

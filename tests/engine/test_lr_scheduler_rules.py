@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import weakref
+
 import pytest
 
 import gradtape as gt
@@ -152,16 +154,10 @@ def test_composed_schedulers_refuse_members(compose, wrong):
     assert_same(program)
 
 
+@pytest.mark.usefixtures("no_collector")
 def test_a_scheduled_optimizer_is_freed_without_the_collector():
-    import gc
-    import weakref
-
     optimizer = optimizer_of(gt)
     scheduler = scheduler_of(gt, "StepLR", optimizer, step_size=1)
     freed = weakref.ref(optimizer)
-    gc.disable()
-    try:
-        del scheduler, optimizer
-        assert freed() is None
-    finally:
-        gc.enable()
+    del scheduler, optimizer
+    assert freed() is None

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import copy
-import gc
 import importlib
 import pickle
 import weakref
@@ -342,18 +341,15 @@ def test_gradients_flow_to_options(name, names, options):
 # ---- what PyTorch cannot show -----------------------------------------------------
 
 
+@pytest.mark.usefixtures("no_collector")
 @pytest.mark.parametrize("name", BUILT_IN)
 def test_optimizers_are_freed_without_the_collector(name):
     p = parameter(gt)
     optimizer = getattr(gt.optim, name)([p])
     stepped(gt, optimizer)
     freed = [weakref.ref(optimizer), weakref.ref(p)]
-    gc.disable()
-    try:
-        del optimizer, p
-        assert [each() for each in freed] == [None, None]
-    finally:
-        gc.enable()
+    del optimizer, p
+    assert [each() for each in freed] == [None, None]
 
 
 @pytest.mark.parametrize("name", BUILT_IN)

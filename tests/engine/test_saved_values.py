@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gc
 import warnings
 import weakref
 from collections.abc import Callable
@@ -145,18 +144,15 @@ def test_nothing_is_remembered_without_an_observer() -> None:
 # ---- lifetime ----------------------------------------------------------------------
 
 
+@pytest.mark.usefixtures("no_collector")
 def test_packed_graphs_are_freed_without_the_collector() -> None:
     a = gradtape.ones(3, requires_grad=True)
     kept = gradtape.ones(3)
-    gc.disable()
-    try:
-        with gradtape.autograd.graph.saved_tensors_hooks(lambda x: kept, lambda x: x):
-            y = (a * 2).exp().sin()
-        nodes = weakref.ref(y.grad_fn), weakref.ref(y.grad_fn.next_functions[0][0])
-        del y
-        assert [node() for node in nodes] == [None, None]
-    finally:
-        gc.enable()
+    with gradtape.autograd.graph.saved_tensors_hooks(lambda x: kept, lambda x: x):
+        y = (a * 2).exp().sin()
+    nodes = weakref.ref(y.grad_fn), weakref.ref(y.grad_fn.next_functions[0][0])
+    del y
+    assert [node() for node in nodes] == [None, None]
 
 
 def test_what_a_hook_packed_goes_with_backward() -> None:

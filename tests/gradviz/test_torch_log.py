@@ -149,18 +149,14 @@ def test_nothing_of_the_program_outlives_it():
     assert len(log.program.nodes) > 10
 
 
+@pytest.mark.usefixtures("no_collector")
 def test_activations_are_freed_without_the_collector(log: TorchLog):
-    gc.collect()
-    gc.disable()
-    try:
-        x = torch.randn(4, requires_grad=True)
-        h = x.exp()
-        gone = weakref.ref(h.untyped_storage())
-        h.sum().backward()
-        del h
-        assert gone() is None
-    finally:
-        gc.enable()
+    x = torch.randn(4, requires_grad=True)
+    h = x.exp()
+    gone = weakref.ref(h.untyped_storage())
+    h.sum().backward()
+    del h
+    assert gone() is None
 
 
 def test_everything_is_put_back():
