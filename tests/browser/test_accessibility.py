@@ -118,18 +118,18 @@ def stay(_page: Page) -> None:
 
 
 def grave_violations(page: Page) -> list[str]:
-    """Run axe-core on the page; name what it calls serious or critical."""
+    """Run axe-core on the page; name what is grave among what it found."""
     page.evaluate(AXE.read_text(encoding="utf-8"))
     return grave(page.evaluate("axe.run(document)"))
 
 
 def grave(results: dict[str, Any]) -> list[str]:
-    """Name what axe-core calls serious or critical among what it found."""
+    """Name what axe-core calls serious or critical, and landmarks that mislead."""
     found: list[dict[str, Any]] = results["violations"]
     return [
         f"{violation['id']}: {node['target']}"
         for violation in found
-        if violation["impact"] in GRAVE
+        if violation["impact"] in GRAVE or violation["id"].startswith("landmark")
         for node in violation["nodes"]
     ]
 

@@ -99,12 +99,12 @@ export function Help() {
   const close = () => setHelp(store, false);
   return (
     <dialog ref={dialog} class="help" aria-label="Help" onClose={close}>
-      <header>
+      <div class="head">
         <h2>Keyboard and mouse</h2>
         <button type="button" class="quiet" aria-label="Close" onClick={close}>
           <CloseIcon />
         </button>
-      </header>
+      </div>
       <Definitions rows={KEYS.map(([keys, what]) => [keyCaps(keys), what])} />
       <Definitions
         rows={MOUSE.map(([gesture, what]) => [<span>{gesture}</span>, what])}

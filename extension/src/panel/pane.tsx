@@ -28,7 +28,7 @@ function Tabs() {
       ref={list}
       class="tabs"
       role="tablist"
-      aria-label="Beside the graph"
+      aria-label="Views"
       onKeyDown={onKeyDown}
     >
       {names.map((name) => (
@@ -59,7 +59,7 @@ export function Pane() {
   const { title, testId, Content } = PANES[derived.pane.value];
   const tabbed = derived.panes.value.length > 1;
   return (
-    <div class="pane">
+    <aside class="pane" aria-label="Beside the graph">
       {tabbed && <Tabs />}
       <section
         key={derived.pane.value}
@@ -75,6 +75,6 @@ export function Pane() {
           <Content snapshot={snapshot} />
         </Boundary>
       </section>
-    </div>
+    </aside>
   );
 }
