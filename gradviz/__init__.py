@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from gradviz._diff import diff as diff
     from gradviz._ledger import ledger as ledger
     from gradviz._merge import merge as merge
+    from gradviz._show import show as show
     from gradviz.derivative import check_derivative as check_derivative
     from gradviz.export import export_dot as export_dot
     from gradviz.export import export_html as export_html
@@ -25,7 +26,6 @@ if TYPE_CHECKING:
     from gradviz.export import export_png as export_png
     from gradviz.export import export_svg as export_svg
     from gradviz.export import load as load
-    from gradviz.export import show as show
     from gradviz.magic import load_ipython_extension as load_ipython_extension
     from gradviz.magic import unload_ipython_extension as unload_ipython_extension
     from gradviz.stepping import step as step
@@ -49,7 +49,7 @@ _HOMES = {
     "load_ipython_extension": "gradviz.magic",
     "merge": "gradviz._merge",
     "record": "gradviz._capture",
-    "show": "gradviz.export",
+    "show": "gradviz._show",
     "step": "gradviz.stepping",
     "unload_ipython_extension": "gradviz.magic",
     "watch": "gradviz.watching",

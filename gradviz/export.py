@@ -7,20 +7,14 @@ from __future__ import annotations
 
 import os
 import stat
-import sys
 import tempfile
 from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, cast
+from typing import Any, cast
 
 from gradviz import ir, ir_columns, ir_json
-from gradviz._marimo import marimo, show_in
 from gradviz.errors import ExportError, SnapshotError
 from gradviz.ir_validate import validate
-
-if TYPE_CHECKING:
-    from gradviz._live_view import LiveView
-    from gradviz.live import Source
 
 PathLike = str | os.PathLike[str]
 
@@ -35,8 +29,10 @@ def export_html(x: object, path: PathLike) -> Path:
     path; raises ExportError if it cannot be written, and then leaves the file that was
     there before as it was.
 
-    >>> export_html(loss, "graph.html")  # doctest: +SKIP
-    PosixPath('graph.html')
+    >>> import gradtape as torch, gradviz
+    >>> x = torch.ones(2, requires_grad=True)
+    >>> gradviz.export_html((x * x).sum(), "graph.html").name
+    'graph.html'
     """
     return write_as("html", x, path)
 
@@ -47,7 +43,13 @@ def export_json(x: object, path: PathLike) -> Path:
 
 
 def export_svg(x: object, path: PathLike) -> Path:
-    """Write a picture of the graph as SVG; see :func:`export_html`."""
+    """Write a picture of the graph as SVG; see :func:`export_html`.
+
+    >>> import gradtape as torch, gradviz
+    >>> x = torch.ones(2, requires_grad=True)
+    >>> gradviz.export_svg((x * x).sum(), "graph.svg").read_text().startswith("<svg ")
+    True
+    """
     return write_as("svg", x, path)
 
 
@@ -57,8 +59,10 @@ def export_dot(x: object, path: PathLike) -> Path:
     The suffix of the path decides: ``.png``, ``.pdf`` and ``.svg`` are drawn by the
     package ``graphviz``, where it is installed; anything else is written in DOT.
 
-    >>> export_dot(loss, "graph.dot")  # doctest: +SKIP
-    PosixPath('graph.dot')
+    >>> import gradtape as torch, gradviz
+    >>> x = torch.ones(2, requires_grad=True)
+    >>> gradviz.export_dot((x * x).sum(), "graph.dot").read_text().splitlines()[0]
+    'digraph gradviz {'
     """
     form = Path(path).suffix.lower().removeprefix(".")
     write = _drawn(form) if form in _DRAWN_BY_GRAPHVIZ else _dot
@@ -98,6 +102,12 @@ def load(path: PathLike) -> ir.Snapshot:
     """Return the snapshot in a file: JSON, columns, or a page made by export_html.
 
     Raises SnapshotError, with one sentence, if there is none.
+
+    >>> import gradtape as torch, gradviz
+    >>> x = torch.ones(2, requires_grad=True)
+    >>> path = gradviz.export_json((x * x).sum(), "graph.gradviz.json")
+    >>> [node.name for node in gradviz.load(path).nodes]
+    ['AccumulateGrad', 'MulBackward0', 'SumBackward0']
     """
     from gradviz.render.html import packed_data
 
@@ -166,72 +176,6 @@ def _hindrance(path: Path) -> str:
     if not path.exists() and not os.access(folder, os.W_OK):
         return "cannot be written: the folder is read-only"
     return ""
-
-
-def show(x: object) -> None:
-    """Show the graph: below the cell in a notebook, elsewhere as a page in a browser.
-
-    Where there is no window for a browser, a table is printed instead.
-
-    >>> show(loss)  # doctest: +SKIP
-    """
-    from gradviz._browser import open_page
-    from gradviz.render.text import to_text
-
-    shell = _notebook_shell()
-    if shell is not None:
-        from gradviz._notebook import notebook_of
-
-        notebook_of(shell).show(x)
-        return
-    host = marimo()
-    if host is not None:
-        show_in(host, x)
-        return
-    snapshot = as_snapshot(x)
-    page = Path(tempfile.mkdtemp(prefix="gradviz-")) / "graph.html"
-    export_html(snapshot, page)
-    if not open_page(page):
-        print(to_text(snapshot))
-    print(f"Page: {page}")
-
-
-def show_live(x: object) -> Callable[[object], None]:
-    """Show the graph; return a function that shows a later state in the same view.
-
-    Outside of notebooks, where no view can follow, only the first state is shown.
-    """
-    shell, host = _notebook_shell(), marimo()
-    if shell is not None:
-        from gradviz._notebook import notebook_of
-
-        replace_snapshot = notebook_of(shell).show_live(x)
-    elif host is not None:
-        replace_snapshot = show_in(host, x)
-    else:
-        show(x)
-        return lambda later: None
-    return lambda later: replace_snapshot(as_snapshot(later))
-
-
-def follow(source: Source, delay: float = 0.0) -> LiveView | None:
-    """Show what a running cell does as it goes; None outside of notebooks.
-
-    The view appears after ``delay`` seconds, or once there is something to show.
-    """
-    shell = _notebook_shell()
-    if shell is None:
-        return None
-    from gradviz._notebook import notebook_of
-
-    return notebook_of(shell).follow(source, delay=delay)
-
-
-def _notebook_shell() -> Any:
-    """Return the running shell of a notebook, or None outside of one."""
-    ipython = sys.modules.get("IPython")
-    shell = ipython.get_ipython() if ipython is not None else None
-    return shell if hasattr(shell, "kernel") else None
 
 
 def _replace(path: Path, data: bytes) -> None:

@@ -20,8 +20,9 @@ from gradviz._magic_text import record_in_place, split_options
 from gradviz._notebook import Forms, Notebook, notebook_of
 from gradviz._release import ReleaseService, release
 from gradviz._services import Shown
+from gradviz._show import show
 from gradviz.errors import GradvizError
-from gradviz.export import as_snapshot, check_target, export_html, show
+from gradviz.export import as_snapshot, check_target, export_html
 from gradviz.render.mime import TEXT
 from gradviz.render.text import to_text
 

@@ -259,7 +259,7 @@ class Session:
 
         In a notebook and inside the ``with`` block the view follows it live.
         """
-        from gradviz.export import follow, show  # late: export stands above capture
+        from gradviz._show import follow, show  # late: it stands above capture
 
         following = follow(self.source()) if self._open else None
         if following is None:

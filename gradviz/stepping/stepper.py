@@ -102,7 +102,7 @@ class Stepper:
 
         The view follows every command, from the bar or from a cell.
         """
-        from gradviz.export import show_live
+        from gradviz._show import show_live
 
         self._update = show_live(self)
 

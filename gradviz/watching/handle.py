@@ -283,7 +283,7 @@ class Watch:
 
         In a notebook the view below the cell follows the training until it is closed.
         """
-        from gradviz.export import follow, show
+        from gradviz._show import follow, show
 
         source = WatchSource(self._count_looks, self.snapshot)
         following = follow(source) if self.open else None

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+import gradviz
 import gradviz.errors as errors
 from gradviz import export, ir, ir_columns
 from gradviz.errors import ExportError, SnapshotError
@@ -232,7 +233,7 @@ def test_every_error_is_a_gradviz_error():
 
 def test_show_prints_a_table_where_no_window_is(monkeypatch, capsys):
     monkeypatch.setattr("gradviz._browser.open_page", lambda _: False)
-    export.show(samples.mlp())
+    gradviz.show(samples.mlp())
     printed = capsys.readouterr().out
     assert "matmul" in printed
     page = Path(printed.rsplit("Page: ", 1)[1].strip())
@@ -242,6 +243,6 @@ def test_show_prints_a_table_where_no_window_is(monkeypatch, capsys):
 def test_show_opens_the_page_where_one_is(monkeypatch, capsys):
     opened: list[Path] = []
     monkeypatch.setattr("gradviz._browser.open_page", lambda p: not opened.append(p))
-    export.show(samples.mlp())
+    gradviz.show(samples.mlp())
     assert export.load(opened[0]) == samples.mlp()
     assert "matmul" not in capsys.readouterr().out

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 import gradviz
-from gradviz import export, widget
+from gradviz import _show, widget
 from gradviz.widget import GradvizWidget
 from tests.gradviz import samples
 from tests.gradviz.notebooks import kept_comms
@@ -43,7 +43,7 @@ def test_a_graph_is_shown_as_a_widget_below_the_cell(outputs: list[Any], capsys:
 
 
 def test_a_later_state_takes_its_place(outputs: list[Any]):
-    later = export.show_live(samples.mlp())
+    later = _show.show_live(samples.mlp())
     later(samples.cnn())
     (shown,) = outputs
     assert shown.snapshot == samples.cnn()
