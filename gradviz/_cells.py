@@ -20,6 +20,7 @@ from gradviz._capture._program import (
     import_engines,
     imported_engines,
     open_log,
+    usable,
 )
 from gradviz._notebook import notebook_of
 from gradviz._release import ReleaseService
@@ -92,6 +93,7 @@ class Following:
         self._shell = shell
         self._hook = hook
         self._logs: dict[Engine, RunLog] = {}
+        self._said: set[str] = set()  # why an engine is not followed
         hook.add(self._explain)
         shell.events.register("pre_run_cell", self._join)
         self._starts: dict[Engine, int] = {}  # the first event of the running cell
@@ -117,8 +119,12 @@ class Following:
         self._join_engines()
 
     def _join_engines(self) -> None:
-        """Follow every engine that is imported by now."""
-        for engine in imported_engines():
+        """Follow every engine that is imported by now; say once which cannot be."""
+        engines, reasons = usable(imported_engines())
+        for reason in {*reasons} - self._said:
+            print(reason)
+            self._said.add(reason)
+        for engine in engines:
             if engine not in self._logs:
                 self._logs[engine] = open_log(engine, scan=False).__enter__()
         for engine, log in self._logs.items():

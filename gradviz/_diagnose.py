@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from gradviz._capture._program import open_log
+from gradviz._capture._program import open_log, refuse_unusable
 from gradviz.diagnosis.diagnose import Diagnosis
 from gradviz.diagnosis.diagnose import diagnose as diagnose_program
 from gradviz.errors import CaptureError
@@ -50,7 +50,9 @@ def diagnose(x: Any) -> Diagnosis:
             "expected a tensor of PyTorch or gradtape, or a recorder, got "
             f"{type(x).__module__}.{type(x).__qualname__}".replace("builtins.", "")
         )
-    with open_log("torch" if package == "torch" else "gradtape", scan=False) as log:
+    engine = "torch" if package == "torch" else "gradtape"
+    refuse_unusable(engine)
+    with open_log(engine, scan=False) as log:
         log.preflight(x)
         program = log.program
     passes = [event for event in program.events if isinstance(event, Backward)]

@@ -6,6 +6,7 @@ import ast
 import importlib
 import importlib.util
 import sys
+from collections.abc import Iterable
 from contextlib import suppress
 from types import TracebackType
 from typing import Any, Literal, Protocol, Self
@@ -88,7 +89,8 @@ def open_log(engine: Engine, *, scan: bool = True) -> RunLog:
     """Return a context manager that logs what its block does.
 
     ``scan`` also looks at the values of every result and gradient, which finds NaN and
-    Inf where they are born. Raises CaptureError as :func:`refuse_unusable` does.
+    Inf where they are born. Whether the engine can be logged, :func:`refuse_unusable`
+    and :func:`usable` tell.
 
     >>> import gradtape as torch
     >>> with open_log("gradtape") as log:
@@ -96,7 +98,6 @@ def open_log(engine: Engine, *, scan: bool = True) -> RunLog:
     >>> [call.op for call in log.program.events][-1]
     'mul'
     """
-    refuse_unusable(engine)
     if engine == "gradtape":
         from gradviz._capture.gradtape.log import GradtapeLog
 
@@ -104,6 +105,24 @@ def open_log(engine: Engine, *, scan: bool = True) -> RunLog:
     from gradviz._capture.pytorch.log import TorchLog
 
     return TorchLog(scan=scan)
+
+
+def usable(engines: Iterable[Engine]) -> tuple[list[Engine], list[str]]:
+    """Return the engines that can be recorded, and why the others cannot.
+
+    >>> usable(["gradtape"])
+    (['gradtape'], [])
+    """
+    found: list[Engine] = []
+    reasons: list[str] = []
+    for engine in engines:
+        try:
+            refuse_unusable(engine)
+        except CaptureError as error:
+            reasons.append(str(error))
+        else:
+            found.append(engine)
+    return found, reasons
 
 
 def refuse_unusable(engine: Engine) -> None:

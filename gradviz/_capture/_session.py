@@ -15,7 +15,7 @@ from gradviz._capture._program import (
     RunLog,
     imported_engines,
     open_log,
-    refuse_unusable,
+    usable,
 )
 from gradviz.errors import CaptureError
 
@@ -180,17 +180,11 @@ class Session:
         wanted: list[Engine] = imported_engines() or ["gradtape"]
         if self._engine is not None:
             wanted = [self._engine]
-        usable: list[Engine] = []
-        for engine in wanted:
-            try:
-                refuse_unusable(engine)
-            except CaptureError as error:
-                if len(wanted) == 1:
-                    raise
-                self._notes.append(str(error))
-            else:
-                usable.append(engine)
-        return usable
+        engines, reasons = usable(wanted)
+        if not engines:
+            raise CaptureError(reasons[0])
+        self._notes += reasons
+        return engines
 
     def _recorder(self, engine: Engine) -> GraphRecorder:
         if engine == "gradtape":

@@ -63,6 +63,19 @@ def test_following_finds_causes_in_earlier_cells(cells: Cells):
     assert card["findings"][0]["slug"] == "inplace-saved-output"
 
 
+def test_an_engine_that_cannot_be_followed_is_said_once(
+    cells: Cells, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+):
+    torch = pytest.importorskip("torch")
+    monkeypatch.setattr(torch, "__version__", type(torch.__version__)("2.9.1"))
+    cells.run("%gradviz on")
+    for cell in ("y = x.exp()", "y += 1"):
+        assert cells.run(cell).success
+    ended = cells.run("y.sum().backward()")
+    assert "y += 1" in notes(ended.error_in_exec)
+    assert capsys.readouterr().out.count("PyTorch 2.10 or newer") == 1
+
+
 FIRST_USE = """\
 import sys
 from IPython.core.interactiveshell import InteractiveShell
