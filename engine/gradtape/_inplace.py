@@ -13,7 +13,7 @@ from ._anomaly_report import check_outputs
 from ._apply import WRAPPED, make_node, numbers_of
 from ._backend import backend_of
 from ._before_write import after_write
-from ._define import OPS, make_node_type, method
+from ._define import OPS, compile_function, make_node_type, method
 from ._dispatch import answer, asked, by_classes, dispatching
 from ._dtypes import DTYPE_OF, can_cast
 from ._errors import legacy_type_name
@@ -63,8 +63,6 @@ def inplace(*names: str) -> None:
 
 
 def in_place(op: Op) -> Callable[..., Tensor]:
-    from ._define import compile_function
-
     return compile_function(op, f"{op.name}_", write)
 
 

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from . import _errors
-from ._backend import META
+from ._backend import META, backend_of
 from ._dtypes import dtype_of_number, get_default_dtype, result_type_of
 from ._op import Op
 from ._overloads import OVERLOADS, combination_error
@@ -87,8 +87,6 @@ def _device_operands(args: Sequence[Any], arrays: list[Any]) -> tuple[list[Any],
     0-d host tensors go along, as NumPy's scalars; others are refused, and so is a
     second device.
     """
-    from ._backend import backend_of
-
     tensors = [each for each in _flat(args) if isinstance(each, Tensor)]
     placed = [t for t in tensors if t.dim() or type(t._data) is not _ndarray]
     for other in placed[1:]:

@@ -13,6 +13,7 @@ from ._node import Node, SavedTensor
 from ._op import Op
 from ._packing import Packing, unpack_array
 from ._run_source import bind_simple, bind_spelled, is_simple, plain_call
+from ._site import resolve
 
 
 def check_version(node: Node, saved: SavedTensor) -> Any:
@@ -63,8 +64,6 @@ def _output_of(node: Node, saved: SavedTensor) -> int:
 
 
 def _write_note(node: Node | None, write: Any) -> str:
-    from ._site import resolve
-
     where = "" if write.site is None else f" at {resolve(*write.site)}"
     keeper = "a checkpoint"  # which keeps its arguments in no node
     if node is not None:

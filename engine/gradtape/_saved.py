@@ -10,6 +10,7 @@ import numpy as np
 
 from . import _errors
 from ._define import tensor_ops
+from ._mode import mode
 from ._node import Node, save_input
 from ._node import SavedTensor as Record
 from ._packing import Hooks, Packing, pack
@@ -164,8 +165,6 @@ def raw_saved(node: Node | None, at: int, item: int | None = None) -> SavedTenso
 
 def make_saved_tensor(tensor: Tensor, is_output: bool = False) -> SavedTensor:
     """Save a tensor outside of any node, with the hooks that are on."""
-    from ._mode import mode
-
     handle = raw_saved(None, 0)
     packing = mode.now.packing
     handle._alone = (

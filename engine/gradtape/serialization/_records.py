@@ -8,6 +8,7 @@ from contextlib import contextmanager
 from mmap import ACCESS_READ, mmap
 from typing import Any
 
+from .._tensor import wrap
 from .._typed_storage import TypedStorage
 from .._untyped_storage import UntypedStorage
 from ..utils.serialization import config
@@ -50,8 +51,6 @@ class PyTorchFileReader:
 
     def get_storage_from_record(self, name: str, numel: int, dtype: Any) -> Any:
         """Return the content of a record as a tensor of bytes or of a dtype."""
-        from .._tensor import wrap
-
         array = self._archive.load(name)
         return wrap(array if dtype is UntypedStorage else array.view(dtype.numpy))
 

@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from .._backend import backend_of
+from .._dtypes import DTYPE_OF, finfo
 from .._fingerprint import fingerprint
 from .._sparse import SparseArray
 from .._tensor import Tensor
@@ -106,15 +107,11 @@ def _near(saved: Sketch, found: Any, expected: Any, precision: float) -> Any:
 
 
 def _epsilon(kind: Any) -> float:
-    from .._dtypes import DTYPE_OF, finfo
-
     return float(finfo(DTYPE_OF[kind]).eps)
 
 
 def _wide(values: Any) -> Any:
     """Return floats as NumPy's widest, whatever the tensor holds."""
-    from .._dtypes import DTYPE_OF
-
     wide = np.complex128 if DTYPE_OF[values.dtype].is_complex else np.float64
     with np.errstate(all="ignore"):
         return values.astype(wide)

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from ..._autocast import autocasts
-from ..._define import FUNCTIONS, OPS
+from ..._define import FUNCTIONS, OPS, tensor_ops
 from ..._operands import argument_error
 from ..._tensor import Tensor
 from ..._type_name import type_name
@@ -300,8 +300,6 @@ def pad(
     if mode == "circular":
         return _circular(input, widths)
     check_border(input, widths, mode == "reflect")
-    from ..._define import tensor_ops
-
     return getattr(tensor_ops, f"{kinds[mode]}_pad{dims}d")(input, widths)
 
 

@@ -6,6 +6,7 @@ from ..._autocast import autocasts
 from ..._tensor import Tensor
 from ...ops import loss_classes as kernels
 from ...ops._arguments import check_tensors
+from ...ops.activation_smooth import log_sigmoid
 from ...ops.linear import linear
 from ...ops.scalar import (
     add_number,
@@ -265,8 +266,6 @@ def multilabel_soft_margin_loss(
 ) -> Tensor:
     """Compare logits with several labels at once, class by class."""
     reduction = legacy_reduction(size_average, reduce, reduction)
-    from ...ops.activation_smooth import log_sigmoid
-
     losses = -(target * log_sigmoid(input) + (1 - target) * log_sigmoid(-input))
     if weight is not None:
         losses = losses * weight

@@ -8,6 +8,7 @@ from .._graph import Graph, Value
 from .._record import Call
 from .._table import rule
 from .arithmetic import is_float, scaled
+from .reduce import norm_of
 
 
 @rule("mm", "bmm", "mv", "dot", "matmul")
@@ -63,8 +64,6 @@ def trilinear(
 @rule("_cdist_forward", "_euclidean_dist")
 def cdist(graph: Graph, call: Call, x: Value, y: Value, p: float = 2.0) -> str:
     """Distances between all rows of x and all rows of y, in the p-norm."""
-    from .reduce import norm_of
-
     rows = graph.node("Unsqueeze", x, graph.ints([-2]))
     columns = graph.node("Unsqueeze", y, graph.ints([-3]))
     apart = graph.node("Sub", rows, columns)
