@@ -8,7 +8,16 @@ export interface MenuItem {
   readonly onChoose: () => void;
 }
 
-const STEPS: Readonly<Record<string, number>> = { ArrowDown: 1, ArrowUp: -1 };
+/** Where a key leads from a row of the menu, which goes round. */
+function target(key: string, at: number, count: number): number | undefined {
+  const rows: Readonly<Record<string, number>> = {
+    ArrowDown: (at + 1) % count,
+    ArrowUp: (at - 1 + count) % count,
+    Home: 0,
+    End: count - 1,
+  };
+  return rows[key];
+}
 
 export function Menu({
   label,
@@ -37,21 +46,13 @@ export function Menu({
   const onKeyDown = (event: KeyboardEvent) => {
     const all = rows();
     const at = all.indexOf(event.target as HTMLElement);
-    const step = STEPS[event.key];
-    const target =
-      step !== undefined
-        ? all[(at + step + all.length) % all.length]
-        : event.key === "Home"
-          ? all[0]
-          : event.key === "End"
-            ? all.at(-1)
-            : null;
-    if (target) target.focus();
+    const next = target(event.key, at, all.length);
+    if (next !== undefined) all[next]?.focus();
     else if (event.key === "Escape") close();
-    else if (event.key === "Tab") {
-      setOpen(false);
+    else {
+      if (event.key === "Tab") setOpen(false);
       return;
-    } else return;
+    }
     event.preventDefault();
     event.stopPropagation();
   };
