@@ -105,6 +105,17 @@ def test_slope_of_relu(used: list[str]) -> None:
     assert used == ["pointwise.zero_unless_above"]
 
 
+def test_a_step_of_sgd(used: list[str]) -> None:
+    def program(t: Any) -> Any:
+        x = numbers(t, 3, MANY)
+        x.grad = numbers(t, 3, MANY, seed=1).detach()
+        t.optim.SGD([x], lr=0.3).step()
+        return [x]
+
+    assert_same(program)
+    assert used == ["pointwise.add_scaled"]
+
+
 OTHERS: dict[str, Callable[[Any], Any]] = {
     "float64": lambda t: numbers(t, MANY).double(),
     "transposed": lambda t: numbers(t, 300, 500).t(),

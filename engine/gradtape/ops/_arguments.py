@@ -15,6 +15,8 @@ from .._type_name import type_name
 
 Sizes = tuple[int, ...]
 
+_INT = frozenset((int,))
+
 
 def is_integer(value: object) -> bool:
     """Tell whether PyTorch takes ``value`` where it wants an int."""
@@ -63,7 +65,7 @@ def sizes(given: Any, function: str, name: str = "size", position: int = 1) -> S
 
     Raises TypeError, in PyTorch's words, for anything else.
     """
-    if type(given) is tuple and all(type(n) is int for n in given):
+    if type(given) is tuple and _INT.issuperset(map(type, given)):
         return given
     if isinstance(given, Tensor) and is_integer(given):
         return (int(given),)

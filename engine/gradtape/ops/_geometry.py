@@ -7,6 +7,7 @@ geometry of the view, with PyTorch's strides (also where a size is 0 or 1) and e
 from __future__ import annotations
 
 import math
+from functools import lru_cache
 from typing import Any
 
 from .._strided import Geometry, new_geometry
@@ -22,6 +23,9 @@ _AMBIGUOUS = (
     "cannot reshape tensor of 0 elements into shape {} because the unspecified "
     "dimension size -1 can be any value and is ambiguous"
 )
+
+_KEPT = 4096
+"""How many views are kept: programs make the same ones at every step."""
 
 
 def contiguous_strides(size: Sizes) -> Sizes:
@@ -98,12 +102,18 @@ def view_strides(at: Geometry, size: Sizes) -> Sizes | None:
 
 
 def viewed(at: Geometry, size: Sizes) -> Geometry:
-    """Return the geometry in another size."""
-    size = inferred_size(size, math.prod(at.size))
-    strides = view_strides(at, size)
+    """Return the geometry in another size, of ints."""
+    size, strides = _viewed(at.size, at.stride, size)
+    return new_geometry((size, strides, at.offset))
+
+
+@lru_cache(_KEPT)
+def _viewed(old: Sizes, stride: Sizes, size: Sizes) -> tuple[Sizes, Sizes]:
+    size = inferred_size(size, math.prod(old))
+    strides = view_strides(Geometry(old, stride, 0), size)
     if strides is None:
         raise RuntimeError(_VIEW)
-    return new_geometry((size, strides, at.offset))
+    return size, strides
 
 
 def placed(at: Geometry, size: Sizes, stride: Sizes) -> Geometry:
@@ -193,27 +203,33 @@ def _without(at: Geometry, dropped: list[int]) -> Geometry:
 
 def expanded(at: Geometry, size: Sizes, implicit: bool = False) -> Geometry:
     """Repeat dimensions of size 1, and add new ones in front, with stride 0."""
-    ndim, lead = len(size), len(size) - len(at.size)
+    size, strides = _expanded(at.size, at.stride, size)
+    return new_geometry((size, strides, at.offset))
+
+
+@lru_cache(_KEPT)
+def _expanded(old: Sizes, stride: Sizes, size: Sizes) -> tuple[Sizes, Sizes]:
+    ndim, lead = len(size), len(size) - len(old)
     if lead < 0:
         raise RuntimeError(
             f"the number of sizes provided ({ndim}) must be greater or equal to the "
-            f"number of dimensions in the tensor ({len(at.size)})"
+            f"number of dimensions in the tensor ({len(old)})"
         )
     lengths, strides = [0] * ndim, [0] * ndim
-    if not at.size and all(n >= 0 for n in size):
-        return Geometry(size, tuple(strides), at.offset)
+    if not old and all(n >= 0 for n in size):
+        return size, tuple(strides)
     for d in range(ndim - 1, -1, -1):
         if d >= lead:
-            length, step = at.size[d - lead], at.stride[d - lead]
+            length, step = old[d - lead], stride[d - lead]
         else:
             length = 1
             step = lengths[d + 1] * strides[d + 1] if d < ndim - 1 else 1
-        lengths[d], strides[d] = _expanded_dim(at, size, d, lead, length, step)
-    return new_geometry((tuple(lengths), tuple(strides), at.offset))
+        lengths[d], strides[d] = _expanded_dim(old, size, d, lead, length, step)
+    return tuple(lengths), tuple(strides)
 
 
 def _expanded_dim(
-    at: Geometry, size: Sizes, d: int, lead: int, length: int, step: int
+    old: Sizes, size: Sizes, d: int, lead: int, length: int, step: int
 ) -> tuple[int, int]:
     target = size[d]
     if target == -1:
@@ -229,7 +245,7 @@ def _expanded_dim(
         raise RuntimeError(
             f"The expanded size of the tensor ({target}) must match the existing size "
             f"({length}) at non-singleton dimension {d}.  Target sizes: {list(size)}.  "
-            f"Tensor sizes: {list(at.size)}"
+            f"Tensor sizes: {list(old)}"
         )
     return target, 0
 

@@ -47,6 +47,12 @@ def divisor_slope(found: Any, grad: Any, x: Any, y: Any) -> None:
         found[i] = x[i] / -y[i] / y[i] * grad[i]
 
 
+@kernel(f"{_TWO}, f4")
+def add_scaled(found: Any, x: Any, factor: Any) -> None:
+    for i in range(found.size):
+        found[i] += factor * x[i]
+
+
 @kernel(_TWO)
 def gelu(found: Any, x: Any) -> None:
     for i in range(found.size):
