@@ -13,6 +13,7 @@ from collections.abc import Generator, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
 from dataclasses import dataclass, replace
 from importlib.util import find_spec
+from inspect import ismodule
 from typing import TYPE_CHECKING
 
 from gradviz import ir
@@ -27,6 +28,11 @@ if TYPE_CHECKING:
 
 
 _WRITING = "gradviz: writing what was recorded; Ctrl-C again gives it up."
+
+_LACKING = (
+    "gradviz: gradtape, which stands in for PyTorch here, has no such name. If PyTorch "
+    "has it,\n         `--engine torch` runs the script on PyTorch itself."
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,6 +96,8 @@ def run_program(
                 text = f"{type(error).__name__}: {error}"
             without_our_frames(error, keep=file)
             status = _report(error)
+            if engine == "gradtape" and _wants_more_of_torch(error):
+                print(_LACKING, file=sys.stderr)
             if isinstance(error, KeyboardInterrupt) and not wanted.step:
                 print(_WRITING, file=sys.stderr)
         _flush()
@@ -157,6 +165,18 @@ def _report(error: BaseException) -> int:
         return 1
     sys.excepthook(type(error), error, error.__traceback__)
     return 130 if isinstance(error, KeyboardInterrupt) else 1
+
+
+def _wants_more_of_torch(error: BaseException) -> bool:
+    """Tell whether a name was asked of gradtape that it does not have."""
+    if isinstance(error, ImportError):
+        package = error.name or ""
+    elif isinstance(error, AttributeError):
+        found = error.obj
+        package = getattr(found, "__name__" if ismodule(found) else "__module__", "")
+    else:
+        return False
+    return package.partition(".")[0] in ("torch", "gradtape")
 
 
 def _flush() -> None:

@@ -39,6 +39,25 @@ def test_with_the_engine_gradtape_torch_is_gradtape(
     assert after == before
 
 
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        ("torch.onnx.no_such_thing", True),
+        ("import torch.no_such_module", True),
+        ("from torch.onnx import no_such_thing", True),
+        ("torch.zeros(2).no_such_method()", True),
+        ("object().no_such_thing", False),
+        ("import no_such_module", False),
+        ("torch.zeros(2) + torch.zeros(3)", False),
+    ],
+)
+def test_a_name_that_only_pytorch_has_is_told_apart(
+    script: Script, capsys: pytest.CaptureFixture[str], text: str, told: bool
+) -> None:
+    assert run(script(f"import torch\n{text}")) == 1
+    assert ("`--engine torch` runs" in capsys.readouterr().err) is told
+
+
 def test_processes_of_the_script_have_its_torch(script: Script) -> None:
     path = script(
         """
