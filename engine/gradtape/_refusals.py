@@ -48,10 +48,9 @@ TOPICS: Final = (
         "half() or bfloat16(), or quantise the file that torch.onnx.export writes",
     ),
     Topic(
-        "hub.load hub.list hub.help hub.download_url_to_file "
-        "hub.load_state_dict_from_url",
-        "nothing is downloaded",
-        "torch.load on a file that you have fetched",
+        "hub.load hub.list hub.help",
+        "no code is downloaded",
+        "an import of the code, and hub.load_state_dict_from_url for its weights",
     ),
     Topic(
         "package.PackageExporter package.PackageImporter",
@@ -122,8 +121,8 @@ def sentence(name: str) -> str:
 
     >>> from gradtape._refusals import sentence
     >>> print(sentence("hub.load"))
-    torch.hub.load is out of reach of gradtape, because nothing is downloaded; \
-use torch.load on a file that you have fetched.
+    torch.hub.load is out of reach of gradtape, because no code is downloaded; \
+use an import of the code, and hub.load_state_dict_from_url for its weights.
     """
     topic = _TOPIC_OF[name]
     return (

@@ -6,6 +6,7 @@ import importlib
 import operator
 import re
 import warnings
+from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
@@ -166,3 +167,21 @@ def test_the_folder_of_downloads(
     monkeypatch.setattr(gt.hub._Folder, "chosen", None)
     gt.hub.set_dir(tmp_path / "own")
     assert gt.hub.get_dir() == str(tmp_path / "own")
+
+
+def test_weights_are_fetched_once_and_checked(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    weights = tmp_path / "weights.pth"
+    gt.save({"w": gt.ones(2)}, weights)
+    begin = sha256(weights.read_bytes()).hexdigest()[:8]
+    named = weights.rename(tmp_path / f"weights-{begin}.pth")
+    load, folder = gt.hub.load_state_dict_from_url, tmp_path / "kept"
+    for expected in ("Downloading", ""):
+        found = load(named.as_uri(), folder, progress=False, check_hash=True)
+        assert found["w"].tolist() == [1, 1]
+        assert capsys.readouterr().out[:11] == expected
+    other = named.rename(tmp_path / "weights-00000000.pth")
+    with pytest.raises(RuntimeError, match="invalid hash value"):
+        load(other.as_uri(), folder, progress=False, check_hash=True)
+    assert [path.name for path in folder.iterdir()] == [f"weights-{begin}.pth"]
