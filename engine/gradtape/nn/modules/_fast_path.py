@@ -7,7 +7,6 @@ from typing import Any
 
 from ..._autocast_switches import is_autocast_enabled
 from ..._mode import is_grad_enabled
-from ..._observe import observers
 from ..._tensor import Tensor
 from ...backends.mha import get_fastpath_enabled
 from ...overrides import has_torch_function
@@ -15,7 +14,7 @@ from ._tree import Tree
 
 
 def fits(layer: Tree, attention: Any, x: Tensor, *others: Tensor | None) -> bool:
-    """Tell whether PyTorch would take its fast path, and nobody watches the layers."""
+    """Tell whether PyTorch would take its fast path; who watches changes no bit."""
     tensors: list[Any] = [
         x,
         attention.in_proj_weight,
@@ -38,7 +37,6 @@ def fits(layer: Tree, attention: Any, x: Tensor, *others: Tensor | None) -> bool
         and not (is_grad_enabled() and any(each.requires_grad for each in tensors))
         and not is_autocast_enabled()
         and not has_torch_function(tuple(tensors))
-        and not observers
     )
 
 
