@@ -55,7 +55,9 @@ class CopySlices(Node):
             return (None, *others)
         if into is None:
             into = F.zeros_like(part)
-        elif any(n > 1 and not s for n, s in zip(at.size, at.stride, strict=True)):
+        elif 0 not in at.size and any(
+            n > 1 and not s for n, s in zip(at.size, at.stride, strict=True)
+        ):
             raise RuntimeError(_errors.OVERLAPPING_WRITE)  # the gradient's own place
         elif tuple(into.shape) != at.size:
             into = F.expand(into, at.size)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, example, given, settings
 
 import gradtape
 
@@ -15,6 +15,7 @@ from .lines import check_line
 
 @settings(max_examples=250, deadline=None, suppress_health_check=list(HealthCheck))
 @given(starts, chains)
+@example((), [("expand", 1, ((0, 2),)), ("zero_", 2, ())])
 def test_chains_of_views_and_writes_are_as_in_pytorch(
     shape: tuple[int, ...], steps: list[Step]
 ) -> None:
