@@ -8,10 +8,10 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from ..._tensor import Tensor
+from ...ops.queries import typename
 from ..parameter import Parameter
 from ._container import named_pairs
 from ._module import Module
-from ._registry import typename
 
 
 def _as_parameter(value: Any) -> Any:

@@ -5,22 +5,10 @@ from __future__ import annotations
 import inspect
 from typing import Any
 
-from ..._errors import legacy_type_name
 from ..._tensor import Tensor
+from ...ops.queries import typename
 from ..parameter import Buffer, Parameter
 from . import module as shared
-
-
-def typename(value: Any) -> str:
-    """Return the name PyTorch's messages give a value's type."""
-    kind = type(value)
-    if isinstance(value, Tensor):
-        return legacy_type_name(value.dtype)
-    return (
-        kind.__name__
-        if kind.__module__ == "builtins"
-        else f"{kind.__module__}.{kind.__qualname__}"
-    )
 
 
 class Registry:
