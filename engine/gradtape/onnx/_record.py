@@ -18,6 +18,7 @@ from .._mode import mode
 from .._observe import OpCalled, observe
 from .._site import caller_site, resolve
 from .._tensor import Tensor
+from ..backends import mha
 from ..nn import EmbeddingBag, Module, RNNBase
 
 DRAWN = ("_normal_around", "_normal_both", "_normal_spread")
@@ -171,6 +172,8 @@ class Recorder:
                         stack.enter_context(handle)
             before_write.append(self.before_write)
             stack.callback(before_write.remove, self.before_write)
+            stack.callback(mha.set_fastpath_enabled, mha.get_fastpath_enabled())
+            mha.set_fastpath_enabled(False)  # a graph has attention in its parts
             stack.enter_context(observe(self))
             yield
 
