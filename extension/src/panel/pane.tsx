@@ -58,8 +58,11 @@ export function Pane() {
   const snapshot = data.snapshot.value;
   const { title, testId, Content } = PANES[derived.pane.value];
   const tabbed = derived.panes.value.length > 1;
+  // Where there is no graph to stand beside, it is what the page is about.
+  const Landmark = derived.graphless.value ? "main" : "aside";
+  const label = derived.graphless.value ? undefined : "Beside the graph";
   return (
-    <aside class="pane" aria-label="Beside the graph">
+    <Landmark class="pane" aria-label={label}>
       {tabbed && <Tabs />}
       <section
         key={derived.pane.value}
@@ -75,6 +78,6 @@ export function Pane() {
           <Content snapshot={snapshot} />
         </Boundary>
       </section>
-    </aside>
+    </Landmark>
   );
 }
