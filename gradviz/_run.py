@@ -20,6 +20,7 @@ from gradviz import ir
 from gradviz._alias import alias
 from gradviz._capture._program import packages_of
 from gradviz._main import Program, as_main, execute
+from gradviz._terminated import Terminated, signals_as_errors
 from gradviz._tracebacks import without_our_frames
 
 if TYPE_CHECKING:
@@ -27,7 +28,9 @@ if TYPE_CHECKING:
     from gradviz.diagnosis.diagnose import Diagnosis
 
 
-_WRITING = "gradviz: writing what was recorded; Ctrl-C again gives it up."
+_WRITING = "gradviz: writing what was recorded; {} again gives it up."
+
+_FROM_OUTSIDE = KeyboardInterrupt, Terminated
 
 _LACKING = (
     "gradviz: gradtape, which stands in for PyTorch here, has no such name. If PyTorch "
@@ -83,10 +86,10 @@ def run_program(
     )
     recorder.annotates = False  # the whole report follows the traceback
     substitute = _gradtape_as_torch() if engine == "gradtape" else nullcontext()
-    stepped = _stepped(spoken) if wanted.step else nullcontext()
+    around = _stepped(spoken) if wanted.step else signals_as_errors()
     process, status, text = os.getpid(), 0, None
     recorder.script = file = program.file
-    with as_main(program, arguments) as module, substitute, stepped:
+    with as_main(program, arguments) as module, substitute, around:
         try:
             with recorder:
                 execute(program, module)
@@ -98,8 +101,9 @@ def run_program(
             status = _report(error)
             if engine == "gradtape" and _wants_more_of_torch(error):
                 print(_LACKING, file=sys.stderr)
-            if isinstance(error, KeyboardInterrupt) and not wanted.step:
-                print(_WRITING, file=sys.stderr)
+            if isinstance(error, _FROM_OUTSIDE) and not wanted.step:
+                again = "Ctrl-C" if isinstance(error, KeyboardInterrupt) else error
+                print(_WRITING.format(again), file=sys.stderr)
         _flush()
         if os.getpid() != process:
             return Outcome(None, None, status, text, forked=True)
@@ -164,6 +168,8 @@ def _report(error: BaseException) -> int:
         print(error.code, file=sys.stderr)
         return 1
     sys.excepthook(type(error), error, error.__traceback__)
+    if isinstance(error, Terminated):
+        return error.status
     return 130 if isinstance(error, KeyboardInterrupt) else 1
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import re
+import signal
 import subprocess
 import sys
 from collections.abc import Callable
@@ -168,6 +169,38 @@ def test_an_interrupted_script_keeps_its_recording(script: Script, capsys):
     error = capsys.readouterr().err
     assert error.index("KeyboardInterrupt") < error.index("Ctrl-C again gives it up")
     assert export.load("x.json").nodes
+
+
+@pytest.mark.parametrize("name", ["SIGTERM", "SIGHUP"])
+def test_a_terminated_script_keeps_its_recording(script: Script, capsys, name: str):
+    before = signal.signal(getattr(signal, name), signal.SIG_DFL)
+    path = script(f"import signal; signal.raise_signal(signal.{name})")
+    try:
+        assert run(path, "--json", "x.json") == 128 + getattr(signal, name)
+        assert signal.getsignal(getattr(signal, name)) is signal.SIG_DFL
+    finally:
+        signal.signal(getattr(signal, name), before)
+    error = capsys.readouterr().err
+    assert error.index(f"Terminated: {name}") < error.index(f"{name} again gives it up")
+    assert export.load("x.json").nodes
+
+
+def test_what_a_script_does_on_a_signal_stays_its_own(script: Script):
+    path = script(
+        """
+        import os, signal
+        child = os.fork()
+        if not child:
+            os.kill(os.getpid(), signal.SIGTERM)
+            signal.pause()
+        print("child", os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))
+        before = signal.signal(signal.SIGTERM, lambda *_: print("mine"))
+        signal.raise_signal(signal.SIGTERM)
+        """
+    )
+    command = [sys.executable, "-m", "gradviz", "run", path, "--json", "x.json"]
+    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    assert done.stdout == f"child -{signal.SIGTERM.value}\nmine\n"
 
 
 def test_the_scripts_own_excepthook_is_used(script: Script, capsys):
