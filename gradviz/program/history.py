@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left, bisect_right
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator
 from functools import cached_property
@@ -14,6 +15,11 @@ from gradviz.program.values import Node, RawSite, Value, Write
 
 E = TypeVar("E", bound=Event)
 T = TypeVar("T")
+
+
+def following(events: list[E], index: int) -> list[E]:
+    """Return those of some events, which are in order, that lie behind an index."""
+    return events[bisect_right(events, index, key=lambda each: each.index) :]
 
 
 class History:
@@ -136,19 +142,21 @@ class History:
                 found = call
         return found
 
-    def uses(self, tensor: int) -> list[Call]:
-        """Return the calls that took this tensor as an argument, in order."""
-        return self._uses.get(tensor, [])
+    def uses(self, tensor: int, after: int = -1) -> list[Call]:
+        """Return the calls behind an index that took this tensor in, in order."""
+        found = self._uses.get(tensor, [])
+        return found if after < 0 else following(found, after)
 
     def writes(
         self, storage: int, after: int = -1, before: int | None = None
     ) -> list[tuple[Call, Write]]:
         """Return who wrote a storage between two event indexes, in order."""
-        return [
-            (call, write)
-            for call, write in self._writes.get(storage, ())
-            if call.index > after and (before is None or call.index < before)
-        ]
+        rows = self._writes.get(storage, [])
+        first = bisect_right(rows, after, key=lambda row: row[0].index)
+        end = len(rows)
+        if before is not None:
+            end = bisect_left(rows, before, key=lambda row: row[0].index)
+        return rows[first:end]
 
     def behind(self, start: Iterable[Value], before: int | None = None) -> set[int]:
         """Return the tensors that values were computed from, cuts or not.

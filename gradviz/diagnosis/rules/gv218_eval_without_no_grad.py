@@ -59,16 +59,17 @@ _JOINS = frozenset(["cat", "stack", "concat", "concatenate", "hstack", "vstack"]
 def check(history: History) -> Iterator[Hit]:
     """Yield one hit per line whose results pile up with their graphs."""
     reported: set[object] = set()
+    trained: dict[object, bool] = {}  # by line
     for found in (*_alive(history), *_let_go(history)):
         made = _one_per_run(history, found.made)
         site = loop_site(history, made[-1])
         place = None if site is None else line_of(site)
         if place is None or place in reported or not _evaluation(history, made):
             continue
-        lines = history.once(_lines)[_line(made[0])]
-        if _trains(history, lines) or any(_is_cut(history, call) for call in lines):
-            continue
-        if not _keeps_values(history, made):
+        line = _line(made[0])
+        if line not in trained:
+            trained[line] = _trains(history, history.once(_lines)[line])
+        if trained[line] or not _keeps_values(history, made):
             continue
         reported.add(place)
         held = f", held by `{found.holder}`" if found.holder else ""
@@ -175,8 +176,14 @@ def _one_per_run(history: History, made: list[Call]) -> list[Call]:
 
 
 def _trains(history: History, calls: list[Call]) -> bool:
-    """Tell whether a backward pass walked nodes of these calls, or some behind them."""
-    return not graph_behind(history, calls).isdisjoint(history.once(passed_nodes))
+    """Tell whether a backward pass walked nodes of these calls, or some behind them.
+
+    Or was meant to, and a cut came in between.
+    """
+    if not graph_behind(history, calls).isdisjoint(history.once(passed_nodes)):
+        return True
+    cut = {each.source.tensor for cut in cuts(history) for each in cut.crossings}
+    return any(value.tensor in cut for call in calls for value in call.outputs)
 
 
 def _keeps_values(history: History, calls: list[Call]) -> bool:
@@ -189,12 +196,6 @@ def _keeps_values(history: History, calls: list[Call]) -> bool:
         return not keeps_nothing(history, calls)
     nodes = map(history.node, graph_behind(history, calls))
     return any(node.saved for node in nodes if node is not None)
-
-
-def _is_cut(history: History, call: Call) -> bool:
-    """Tell whether a result was meant to be trained, and a cut came in between."""
-    sources = {each.source.tensor for cut in cuts(history) for each in cut.crossings}
-    return any(value.tensor in sources for value in call.outputs)
 
 
 def _evaluation(history: History, made: list[Call]) -> bool:

@@ -36,12 +36,13 @@ from __future__ import annotations
 import ast
 from collections import defaultdict
 from collections.abc import Iterator
+from dataclasses import dataclass
 
 from gradviz.diagnosis.rule import Hit, Related, Rule
 from gradviz.diagnosis.rules import _leaves
 from gradviz.diagnosis.rules._lifetime import rebound, same_line
 from gradviz.program.events import Backward, Call, Event
-from gradviz.program.history import History
+from gradviz.program.history import History, following
 from gradviz.program.places import over_lines
 from gradviz.program.values import RawSite, Value
 
@@ -50,19 +51,34 @@ _NEAR = 20  # calls of one statement that are looked at
 
 def _check(history: History) -> Iterator[Hit]:
     gradients = _gradients(history)
-    told: set[RawSite | None] = set()
+    lines: dict[RawSite | None, _Line | None] = {}
     for number, call in enumerate(history.calls):
-        if call.site in told or not call.outputs or not _is_unused(history, call):
+        if call.site not in lines:
+            lines[call.site] = _line(history, call.site)
+        line = lines[call.site]
+        if line is None or not call.outputs or not _is_unused(history, call):
             continue
-        name = rebound(history, call.site)
-        if name is None or not name.isidentifier():
-            continue
-        for leaf in _updated(history, number, gradients):
+        for leaf in _updated(history, number, gradients, line):
             again = _still_used(history, leaf, call)
             if again is not None:
-                told.add(call.site)
-                yield _hit(history, call, name, leaf, again)
+                lines[call.site] = None  # told once
+                yield _hit(history, call, line.name, leaf, again)
                 break
+
+
+@dataclass(frozen=True, slots=True)
+class _Line:
+    """A statement that reads a name and binds it anew."""
+
+    name: str
+    is_loop_variable: bool
+
+
+def _line(history: History, site: RawSite | None) -> _Line | None:
+    name = rebound(history, site)
+    if name is None or not name.isidentifier():
+        return None
+    return _Line(name, _is_loop_variable(history, site))
 
 
 def _gradients(history: History) -> dict[int, set[int]]:
@@ -80,26 +96,25 @@ def _gradients(history: History) -> dict[int, set[int]]:
 
 def _is_unused(history: History, call: Call) -> bool:
     return not call.writes and not any(
-        use.index > call.index
-        for each in call.outputs
-        for use in history.uses(each.tensor)
+        history.uses(each.tensor, call.index) for each in call.outputs
     )
 
 
 def _updated(
-    history: History, number: int, gradients: dict[int, set[int]]
+    history: History, number: int, gradients: dict[int, set[int]], line: _Line
 ) -> Iterator[Value]:
     """Yield the leaves that a statement computes with, and with gradients of."""
     last = history.calls[number]
-    behind = history.behind(last.inputs, before=last.index)
     for call in history.calls[max(0, number - _NEAR) : number + 1]:
         if not same_line(call.site, last.site):
             continue
         for value in call.inputs if call.outputs and call.op != "grad.get" else ():
             learns = value.is_leaf and value.requires_grad
-            mine = gradients.get(value.tensor, set[int]()) if learns else set[int]()
-            looped = value.is_parameter and _is_loop_variable(history, last.site)
-            if mine & behind or looped:
+            mine = gradients.get(value.tensor) if learns else None
+            looped = value.is_parameter and line.is_loop_variable
+            if looped or (
+                mine and mine & history.behind(last.inputs, before=last.index)
+            ):
                 yield value
 
 
@@ -131,11 +146,10 @@ def _still_used(history: History, leaf: Value, update: Call) -> Event | None:
         return None
     if history.writes(leaf.storage, after=update.index):
         return None
-    for backward in history.backwards:
-        if backward.index > update.index and leaf.tensor in backward.leaves:
+    for backward in following(history.backwards, update.index):
+        if leaf.tensor in backward.leaves:
             return backward
-    uses = [] if leaf.requires_grad else history.uses(leaf.tensor)
-    later = [use for use in uses if use.index > update.index]
+    later = [] if leaf.requires_grad else history.uses(leaf.tensor, update.index)
     again = [use for use in later if same_line(use.site, update.site)]
     others = [use for use in later if not same_line(use.site, update.site)]
     return others[0] if others and again else None

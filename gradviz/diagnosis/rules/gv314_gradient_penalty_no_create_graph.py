@@ -40,7 +40,7 @@ from gradviz.diagnosis.rules import _leaves
 from gradviz.diagnosis.rules._cuts import is_dead, sampled
 from gradviz.diagnosis.rules._flow import Flow, name_of
 from gradviz.program.events import Backward, Call
-from gradviz.program.history import History
+from gradviz.program.history import History, following
 from gradviz.program.values import Value
 
 _API = {"grad": "torch.autograd.grad", "backward": "backward"}
@@ -52,10 +52,10 @@ _JOINS = {"add", "add_", "radd", "iadd", "sub", "sub_", "rsub", "stack"}
 
 def _check(history: History) -> Iterator[Hit]:
     for grad in sampled(history.backwards):
-        constant = _constants(history, grad)
+        after = following(history.backwards, grad.index)
+        constant = _constants(history, grad) if after else []
         if not constant:
             continue
-        after = [each for each in history.backwards if each.index > grad.index]
         later = [each for each in after if each.api == "backward"][:_FAR]
         before = later[-1].index if later else grad.index
         for term, join in _terms(history, constant, before):
@@ -78,11 +78,12 @@ def _constants(history: History, grad: Backward) -> list[Value]:
         return []
     if grad.api == "grad":
         return [each for each in grad.results if each and not each.requires_grad]
-    reads = [call for leaf in grad.leaves[:_MOST] for call in history.uses(leaf)]
+    leaves = grad.leaves[:_MOST]
+    reads = [call for leaf in leaves for call in history.uses(leaf, grad.index)]
     return [
         value
         for call in reads
-        if call.op == "grad.get" and call.index > grad.index
+        if call.op == "grad.get"
         for value in call.outputs
         if not value.requires_grad
     ]
@@ -107,10 +108,12 @@ def _derived(
     history: History, start: list[Value], before: int
 ) -> Iterator[tuple[Call, Value]]:
     """Yield what was computed from values without a graph, with the calls."""
-    waiting, seen = [each.tensor for each in start], set[int]()
+    waiting, seen = list({each.tensor for each in start}), set[int]()
     for tensor in waiting:
         for call in history.uses(tensor):
-            for made in call.outputs if call.index < before else ():
+            if call.index >= before:
+                break
+            for made in call.outputs:
                 if not made.requires_grad and made.tensor not in seen:
                     seen.add(made.tensor)
                     waiting.append(made.tensor)

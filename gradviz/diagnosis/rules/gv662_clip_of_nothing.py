@@ -36,7 +36,7 @@ from collections.abc import Iterator
 
 from gradviz.diagnosis.rule import Hit, Related, Rule
 from gradviz.diagnosis.rules import _leaves
-from gradviz.program.history import History
+from gradviz.program.history import History, following
 from gradviz.program.values import RawSite
 
 
@@ -50,8 +50,8 @@ def check(history: History) -> Iterator[Hit]:
     ]
     for call in history.calls:
         empty = call.op.startswith("clip_grad") and not call.inputs and not call.error
-        step = next((each for each in steps if each.index > call.index), None)
-        if not empty or step is None or call.site in told:
+        step = next(iter(following(steps, call.index)), None) if empty else None
+        if step is None or call.site in told:
             continue
         told.add(call.site)
         yield Hit(
