@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import inspect
+import math
 import weakref
 from itertools import compress
 from operator import ne
@@ -209,9 +210,7 @@ class OptimizerPart(Part):
                 gradient, zero, bad = param.grad, None, 0
                 has = gradient is not None
                 if has and not is_opaque(gradient) and gradient.layout is strided:
-                    values = gradient.detach()
-                    bad = int((~self.lib.isfinite(values)).sum())
-                    zero = not bool(values.any())
+                    zero, bad = _zero_and_bad(self.lib, gradient.detach())
                 found.append((key, has, param.requires_grad, zero, bad))
         return tuple(found)
 
@@ -313,3 +312,13 @@ class OptimizerPart(Part):
             for p in module.parameters()
         ]
         self._note("zero_grad", self.log.site(), None, tuple(states))
+
+
+def _zero_and_bad(lib: Any, values: Any) -> tuple[bool, int]:
+    """Tell whether all values are 0, and how many of them are NaN or Inf.
+
+    A norm that is neither says so at a tenth of the cost.
+    """
+    if 0 < float(lib.linalg.vector_norm(values)) < math.inf:
+        return False, 0
+    return not bool(values.any()), int((~lib.isfinite(values)).sum())

@@ -40,9 +40,9 @@ def array_of(torch: Any, tensor: Any) -> Any:
 
 
 def summarize(
-    torch: Any, tensor: Any, full: bool = False
+    torch: Any, tensor: Any, full: bool = False, shown: int = _SHOWN
 ) -> tuple[Summary | None, str]:
-    """Return the summary of a tensor and its first elements as text.
+    """Return the summary of a tensor and its first elements as text, if wanted.
 
     ``full`` adds what the view shows: moments and a histogram. Neither graph nor random
     numbers are touched.
@@ -55,21 +55,24 @@ def summarize(
         try:
             data = tensor.detach()
             if full:
-                text = str(data.flatten()[:_SHOWN].tolist())
-                return _with_statistics(torch, data), text
+                return _with_statistics(torch, data), _first(data.flatten(), shown)
             if data.is_complex():
                 data = torch.view_as_real(data.resolve_conj())
             if data.dtype is torch.bfloat16:
                 data = data.float()
             if data.is_cpu:
                 array = array_of(torch, data.resolve_neg())
-                return summary_of(array), str(array.flat[:_SHOWN].tolist())
-            text = str(data.flatten()[:_SHOWN].tolist())
+                return summary_of(array), _first(array.flat, shown)
+            text = _first(data.flatten(), shown)
             if data.dtype is torch.bool:
                 data = data.to(torch.uint8)
             return _numbers(torch, data), text
         except (RuntimeError, NotImplementedError, TypeError):
             return None, ""  # a dtype or device without such ops, an invalid view
+
+
+def _first(elements: Any, count: int) -> str:
+    return str(elements[:count].tolist()) if count else ""
 
 
 def statistics(torch: Any, tensor: Any) -> ir.Statistics | None:

@@ -204,7 +204,7 @@ class TorchValues(TorchTables):
 
     def summary(self, tensor: Any) -> Summary | None:
         """Summarize a gradient."""
-        return summarize(self.torch, tensor, self.detailed)[0]
+        return summarize(self.torch, tensor, self.detailed, shown=0)[0]
 
     def node_key(self, fn: Any) -> int:
         """Return the number of a node: its place in the sequence, or of its leaf."""
