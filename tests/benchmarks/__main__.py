@@ -9,6 +9,7 @@ COMMANDS = (
     ("-m", "tests.benchmarks.bench_anomaly"),
     ("-m", "tests.benchmarks.bench_graph"),
     ("-m", "tests.benchmarks.bench_depth"),
+    ("-m", "tests.benchmarks.bench_diagnosis"),
     ("-m", "tests.benchmarks.bench_loader"),
     ("-m", "tests.benchmarks.bench_torch_log"),
     ("-m", "tests.benchmarks.bench_watch"),
