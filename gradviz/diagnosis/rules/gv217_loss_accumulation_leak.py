@@ -112,7 +112,8 @@ def _takes_in(history: History, call: Call, before: Call) -> bool:
         each = waiting.pop()
         if each is before:
             return True
-        if each.index in seen or not same_line(each.site, call.site):
+        older = each.index < before.index  # and so is all that it leads to
+        if older or each.index in seen or not same_line(each.site, call.site):
             continue
         seen.add(each.index)
         keys = [value.node or 0 for value in each.inputs]
