@@ -1,6 +1,8 @@
-"""Modules that a log knows by heart, and that do something else than before."""
+"""Modules and instructions that a log knows, and that do something else than before."""
 
 from __future__ import annotations
+
+from typing import Any
 
 import pytest
 
@@ -33,3 +35,33 @@ def test_a_known_sequential_that_gives_something_else_is_said() -> None:
         vars(net[2])["stride"] = 3
         net(torch.ones(2, 3)).sum().backward()
     assert "a Sequential gave something else than before" in log.program.notes[0]
+
+
+def test_an_instruction_that_gives_other_kinds_is_told_of_each() -> None:
+    x = torch.ones(4, 4, requires_grad=True)
+    cube, wide = torch.ones(2, 4, 4), x.detach().double().requires_grad_()
+    given: list[Any] = [
+        *[(torch.exp, each) for each in (x, x[:2], x.T, wide)],
+        *[(torch.narrow, x, 0, at, 2) for at in (1, 2)],
+        *[(torch.matmul, *each) for each in ((x, x), (cube, x), (x, cube))],
+        *[(function, x, 2) for function in (torch.chunk, torch.topk)],
+    ]
+    results: list[Any] = []
+    with TorchLog(scan=False) as log:
+        for function, *rest in [each for each in given * 2 for _ in range(4)]:
+            results.append(function(*rest))
+    assert not log.program.notes
+    calls = [each for each in log.program.events if isinstance(each, Call)]
+    for call, result in zip(calls, results, strict=True):
+        several = result if isinstance(result, tuple | list) else [result]
+        for told, tensor in zip(call.outputs, several, strict=True):
+            assert told.shape == tuple(tensor.shape)
+            assert told.strides == tensor.stride()
+            assert told.offset == tensor.storage_offset()
+            assert told.dtype == str(tensor.dtype).removeprefix("torch.")
+            assert (told.node, told.output) == _made_by(tensor)
+
+
+def _made_by(tensor: Any) -> tuple[int | None, int]:
+    fn = tensor.grad_fn
+    return None if fn is None else fn._sequence_nr() + 1, tensor.output_nr

@@ -85,8 +85,8 @@ class TorchCalls:
                 written = nodes[-1] if nodes and writes else None
                 made = tuple([self._made(each, op, written) for each in outputs])
             elif nodes and not op.shares:
-                given, node = begun[5], last if last == first + 1 else None
-                made = tuple([values.born(each, given, node) for each in outputs])
+                node = last if last == first + 1 else None
+                made = tuple([values.born(each, begun, node) for each in outputs])
             else:
                 made = tuple([values.made(each) for each in outputs])
             index = log.note("call", begun, made, nodes, writes, plain, *self._modes())

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import weakref
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from types import CodeType
 from typing import Any, NamedTuple
 
 from gradviz._capture.pytorch.ops import Op
 from gradviz._capture.pytorch.tables import (
     GLANCE,
-    IS_VIEW,
     NEEDS,
     SHAPE,
     VERSION,
@@ -20,7 +19,6 @@ from gradviz.program.events import Event
 from gradviz.program.noted import AsValue, Glance, call_of, module_call_of
 from gradviz.program.records import Module
 
-_STRIDES = 4  # their place in a glance
 LIKE = slice(SHAPE, NEEDS + 1)
 """Of a glance: shape, strides, offset, dtype, device and need of a gradient."""
 
@@ -46,15 +44,20 @@ class Leaf:
     """A call, with what it depends on besides its module: what the inputs are like."""
 
     __slots__ = (
-        *("_given", "_given_at", "_keywords", "_keywords_at", "_shape", "_strides"),
-        *("count", "given", "names", "op", "output", "wanted"),
+        *("_given", "_given_at", "_keywords", "_keywords_at"),
+        *("count", "fits", "given", "names", "op", "output", "wanted"),
     )
 
-    def __init__(self, note: tuple[Any, ...], sources: Sequence[int | str]) -> None:
+    def __init__(
+        self,
+        note: tuple[Any, ...],
+        sources: Sequence[int | str],
+        fits: Callable[[Any], bool],
+    ) -> None:
         """Learn from the note of a call.
 
         ``sources`` tells for each of its tensors which argument of the module it was,
-        or the name of which parameter.
+        or the name of which parameter; ``fits``, whether a result is like its own.
         """
         _, _, begun, outputs, nodes, *_ = note
         inputs: tuple[Glance, ...] = begun[5]
@@ -68,7 +71,7 @@ class Leaf:
         self.names = [name for name in sources if type(name) is str]
         self.given: list[Any] = [each for each in self.wanted if type(each[0]) is int]
         self.output: Glance = outputs[0]
-        self._shape, self._strides = self.output[SHAPE], self.output[_STRIDES]
+        self.fits = fits
         self.count = len(nodes)  # that it makes
 
     def is_whole(self) -> bool:
@@ -103,15 +106,6 @@ class Leaf:
             [next(given if type(source) is int else held) for source, _ in self.wanted]
         )
 
-    def fits(self, result: Any) -> bool:
-        """Tell whether the call gave what it gave before."""
-        return (
-            result.shape == self._shape
-            and result.stride() == self._strides
-            and result.requires_grad
-            and result._is_view() is self.output[IS_VIEW]
-        )
-
     def takes(self, glance: Glance) -> bool:
         """Tell whether its argument was like this one."""
         return all(like == glance[LIKE] for _, like in self.given)
@@ -135,8 +129,8 @@ class Run:
     """A module that makes one call, or a Sequential of such modules."""
 
     __slots__ = (
-        *("_training", "count", "held", "known", "links"),
-        *("makers", "row", "size", "wanted"),
+        *("_training", "count", "fits", "given", "held", "known", "links"),
+        *("makers", "reads", "row", "size", "wanted"),
     )
 
     def __init__(
@@ -144,12 +138,20 @@ class Run:
         known: Known,
         links: tuple[Link, ...],
         training: bool,
+        reads: int,
+        fits: Callable[..., bool],
         row: Module | None = None,
     ) -> None:
-        """Know modules that run one after the other; ``row`` is of their Sequential."""
+        """Know modules that run one after the other; ``row`` is of their Sequential.
+
+        The first one is given so many tensors; ``fits`` tells if they are as then.
+        """
         self.known, self.links, self.row = known, links, row
         self.held: Held | None = None  # from the last time
         self._training = training  # of the Sequential
+        self.reads, self.fits = reads, fits
+        self.given = [(at, like[-1]) for at, like in links[0].leaf.given]
+        """Which arguments the first call is given, and if these need a gradient."""
         own = row is not None
         self.wanted = [(link.known, link.training, link.leaf.names) for link in links]
         """Each module that runs, if it trains, and which parameters of it are used."""
@@ -234,12 +236,13 @@ class Run:
 class Known:
     """What is known of one module."""
 
-    __slots__ = ("forward", "reference", "runs")
+    __slots__ = ("forward", "last", "reference", "runs")
 
     def __init__(self, module: Any) -> None:
         self.reference = weakref.ref(module)
         self.forward = type(module).forward
         self.runs: dict[Any, Run | int] = {}  # by kind of input; or failed tries
+        self.last: Run | None = None  # of these, that fitted last
 
 
 def _places(

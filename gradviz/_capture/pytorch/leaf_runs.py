@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import functools
+import sys
 from collections.abc import Callable, Iterable
-from types import FrameType
+from threading import get_ident
 from typing import TYPE_CHECKING, Any, cast
 
 from gradviz._capture.loop.base import Anything, unseen
@@ -21,85 +23,135 @@ from gradviz.program.events import Call, Event, ModuleCall
 
 if TYPE_CHECKING:
     from gradviz._capture.loop.modules import ModulePart
+    from gradviz._capture.pytorch.leaves import TorchLeaves
     from gradviz._capture.pytorch.log import TorchLog
     from gradviz.program.noted import Glance
 
-UNLIKE: Any = object()
-"""Instead of a result: this call is not as the one before, and was not made."""
-
 
 def others_of(log: TorchLog) -> Callable[[], bool]:
-    """Return what tells whether somebody besides us follows the calls of modules."""
-    torch = log.torch
-    c, module = torch._C, torch.nn.modules.module
-    autocast, dispatch = c._is_any_autocast_enabled, c._len_torch_dispatch_stack
+    """Return what tells whether modules do otherwise here than in most places."""
+    torch, here, followed = log.torch, log.here, _follower(log)
+    c, inference = torch._C, torch.is_inference_mode_enabled
+    autocast = c._is_any_autocast_enabled
     transforms = c._are_functorch_transforms_active
+
+    def others() -> bool:
+        strange = autocast() or transforms() or inference() or followed()
+        return strange or here.now.stepping is not None
+
+    return others
+
+
+def _follower(log: TorchLog) -> Callable[[], bool]:
+    """Return what tells whether somebody besides us follows the calls of modules."""
+    c, module = log.torch._C, log.torch.nn.modules.module
+    dispatch = c._len_torch_dispatch_stack
     packs = c._autograd._top_saved_tensors_default_hooks
-    inference, here = torch.is_inference_mode_enabled, log.here
     after, before = module._global_forward_hooks, module._global_forward_pre_hooks
     later, earlier = module._global_backward_hooks, module._global_backward_pre_hooks
     watched = log.exports.watched
 
-    def others() -> bool:
+    def followed() -> bool:
         return bool(
             after
             or before
             or later
             or earlier
             or watched
-            or autocast()
-            or transforms()
             or dispatch()
-            or inference()
             or packs(True) is not None
-            or here.now.stepping is not None
         )
 
-    return others
+    return followed
 
 
 def runner_of(
-    part: ModulePart, log: TorchLog, original: Anything, known: Any
+    part: ModulePart,
+    log: TorchLog,
+    quick: TorchLeaves,
+    original: Anything,
+    find: Anything,
+    logged: Anything,
+    known: Any,
 ) -> Anything:
-    """Return what runs a module that is known; our mode is off the stack meanwhile."""
-    here, find, look, note = part.here, finder(part), _looker(log, known), _noter(log)
-    peek, quick = log.torch._C._autograd._get_sequence_nr, part.quick
+    """Return what runs a module that is known; our mode is off the stack meanwhile.
+
+    Of others ``find`` is to see to, or ``logged`` where it is no time to look at them.
+    """
+    c, here, line_of, users = log.torch._C, part.here, finder(part), log.user_files
+    look, note, followed = _looker(log, known), _noter(log), _follower(log)
+    peek, grad_enabled = c._autograd._get_sequence_nr, log.torch.is_grad_enabled
+    depth, at = c._len_torch_function_stack, c._get_function_stack_at
+    pop, push = c._pop_torch_function_stack, c._push_on_torch_function_stack
+    mode = log.calls.mode
 
     @unseen
-    def call(run: Run, module: Any, args: tuple[Any, ...], frame: FrameType) -> Any:
+    @functools.wraps(original)
+    def call(module: Any, *args: Any, **kwargs: Any) -> Any:
         __tracebackhide__ = True
+        if quick.inside and quick.inside == get_ident():
+            return original(module, *args, **kwargs)
+        found = known(id(module))
+        run = None if found is None else found.last
+        if (
+            run is None
+            or kwargs
+            or run.reads != len(args)
+            or not run.fits(*args)
+            or not log.brief
+            or log.muted
+            or not part.on
+            or not grad_enabled()
+        ):
+            return find(module, *args, **kwargs)
+        now, count = here.now, depth()
+        if (
+            not count
+            or at(count - 1) is not mode
+            or now.stepping is not None
+            or followed()
+        ):
+            return logged(module, *args)
+        first, place = 0, ()
+        pop()
         try:
-            seen = look(run, module, args)
-            if seen is None:
-                return UNLIKE
-            now = here.now
-            code, lasti = find(frame, now)
-            place = code, lasti, now.thread, now.module, now.within
-        except Exception as error:
-            log.stop(error)
-            return UNLIKE
-        first = peek()
-        quick.inside = now.thread
-        try:
-            result = original(module, *args)
-        except BaseException as error:
-            quick.inside = 0
-            log.try_(_log_failed, log, run, place, seen, first, error)
-            raise
-        quick.inside = 0
-        try:
-            if not note(run, place, seen, first, result):
-                log.try_(_log_other, log, run, place, args, seen, first, result)
-        except Exception as error:
-            log.stop(error)
-        return result
+            try:
+                seen = look(run, module, args)
+                if seen is not None:
+                    frame = sys._getframe(1)
+                    code, lasti = frame.f_code, frame.f_lasti
+                    if not users[code.co_filename]:
+                        code, lasti = line_of(frame, now)
+                    place = code, lasti, now.thread, now.module, now.within
+                    first, quick.inside = peek(), now.thread
+            except Exception as error:
+                log.stop(error)
+                seen = None
+            if seen is not None:
+                try:
+                    result = original(module, *args)
+                except BaseException as error:
+                    quick.inside = 0
+                    log.try_(_log_failed, log, run, place, seen, first, error)
+                    raise
+                quick.inside = 0
+                try:
+                    if not note(run, place, seen, first, result):
+                        log.try_(_log_other, log, run, place, args, seen, first, result)
+                except Exception as error:
+                    log.stop(error)
+                return result
+        finally:
+            push(mode)
+        quick.forget(module)  # learned from another one, or when it was otherwise
+        return find(module, *args)
 
     return call
 
 
 def _noter(log: TorchLog) -> Callable[..., bool]:
     """Return what logs a run as one note, and tells whether it was as before."""
-    tensors, storages, plain = log.tensors, log.values.storages, log.torch.Tensor
+    tensors, storages = log.tensors, log.values.storages
     raw, lend = log.program.raw, log.values.lend
     acquire, release = log.lock.acquire, log.lock.release
     told, peek = log.graph.makers.told, log.torch._C._autograd._get_sequence_nr
@@ -109,9 +161,9 @@ def _noter(log: TorchLog) -> Callable[..., bool]:
     ) -> bool:
         last, leaf = peek(), run.links[-1].leaf
         if (
-            type(result) is not plain
-            or last - first != run.count
+            last - first != run.count
             or not leaf.fits(result)
+            or result._is_view() is not leaf.output[IS_VIEW]
         ):
             return False
         tensor, storage, made = tensors.count, storages.count, len(run.links)
@@ -179,6 +231,7 @@ def _log_other(
     begin = _events(log, run, place, seen, first)[0]
     log.append(begin)
     run.known.runs.clear()
+    run.known.last = None
     if run.row is None:
         leaf, (code, lasti, thread, _, within) = run.links[0].leaf, place
         given, held, versions = seen
@@ -206,23 +259,21 @@ def _looker(log: TorchLog, known: Any) -> Callable[..., Seen | None]:
         modules: tuple[Any, ...] = (module,)
         if run.row is not None:
             modules += tuple(module.__dict__["_modules"].values())
-            if len(args) != 1 or len(modules) != len(run.wanted):
+            if len(modules) != len(run.wanted):
                 return None
         given: tuple[Glance, ...] = ()
-        for source, like in run.links[0].leaf.given:
+        for source, needs in run.given:
             tensor = args[source]
             row = rows(id(tensor), ())
-            if len(row) <= GLANCE or row[0]() is not tensor:
-                return None
-            glance = row[GLANCE]
             if (
-                glance[VERSION] != tensor._version
-                or glance[NEEDS] is not tensor.requires_grad
+                len(row) <= GLANCE
+                or row[0]() is not tensor
+                or row[GLANCE][VERSION] != tensor._version
+                or row[GLANCE][NEEDS] is not needs
             ):
-                glance = look(tensor)
-            if glance[LIKE] != like or type(tensor) not in ordinary:
-                return None
-            given += (glance,)
+                given += (look(tensor),)
+            else:
+                given += (row[GLANCE],)
         held = run.held
         if held is None or held.forgotten != values.forgotten:
             held = hold(run, modules[-len(run.links) :])

@@ -9,15 +9,13 @@ one. Whatever is not as it was goes the long way.
 
 from __future__ import annotations
 
-import functools
-import sys
 from collections.abc import Sequence
-from threading import get_ident
 from typing import TYPE_CHECKING, Any, cast
 
 from gradviz._capture.loop.base import Anything, unseen
+from gradviz._capture.pytorch.alike import alike
 from gradviz._capture.pytorch.leaf import Known, Leaf, Link, Run
-from gradviz._capture.pytorch.leaf_runs import UNLIKE, others_of, runner_of
+from gradviz._capture.pytorch.leaf_runs import others_of, runner_of
 from gradviz._capture.pytorch.tables import GLANCE, NEEDS, NODE, SHAPE, STORAGE
 from gradviz.program.noted import Glance, Noted
 
@@ -48,48 +46,38 @@ class TorchLeaves:
         ``logged`` is the one that logs any module.
         """
         log, known, learn = self.log, self._known.get, self._learn
-        torch, forwards, mode = self.torch, part.forwards, self.log.calls.mode
-        rows, grad_enabled = log.tensors.rows.get, torch.is_grad_enabled
-        depth, at = torch._C._len_torch_function_stack, torch._C._get_function_stack_at
-        pop = torch._C._pop_torch_function_stack
-        push = torch._C._push_on_torch_function_stack
-        others, plain = others_of(log), torch.Tensor
-        runs = runner_of(part, log, original, known)
+        rows, grad_enabled = log.tensors.rows.get, self.torch.is_grad_enabled
+        others, plain = others_of(log), self.torch.Tensor
 
         @unseen
-        @functools.wraps(original)
-        def call(module: Any, *args: Any, **kwargs: Any) -> Any:
+        def find(module: Any, *args: Any, **kwargs: Any) -> Any:
+            """Look for a run of this kind; learn one where there is none."""
             __tracebackhide__ = True
-            if self.inside and self.inside == get_ident():
-                return original(module, *args, **kwargs)
-            if type(module) not in forwards or kwargs or not args or not log.brief:
+            ours = type(module) in part.forwards and not kwargs and args and log.brief
+            if not ours or type(args[0]) is not plain or log.muted or not part.on:
                 return logged(module, *args, **kwargs)
-            row = rows(id(args[0])) if type(args[0]) is plain else None
-            if row is None or len(row) <= GLANCE or log.muted or not part.on:
+            row = rows(id(args[0]))
+            if row is None or len(row) <= GLANCE:
                 return logged(module, *args)
             glance, grad, found = row[GLANCE], grad_enabled(), known(id(module))
             kind = glance[SHAPE], glance[NEEDS], module.training, grad
-            run = None if found is None else found.runs.get(kind)
-            if run is None or type(run) is int:
-                index = log.next_index
-                result = logged(module, *args)
-                if grad and (run or 0) < _MOST_TRIES and not others():
-                    log.try_(learn, module, args, index, kind, result)
-                return result
-            count = depth()
-            if not count or at(count - 1) is not mode or others():
-                return logged(module, *args)
-            pop()
-            try:
-                result = runs(run, module, args, sys._getframe(1))
-            finally:
-                push(mode)
-            if result is not UNLIKE:
-                return result
-            self.forget(module)  # learned from another one, or when it was otherwise
-            return logged(module, *args)
+            run = 0 if found is None else found.runs.get(kind, 0)
+            if isinstance(run, Run):
+                if run.known.last is not run:
+                    run.known.last = run
+                    return quick(module, *args)
+                if others():
+                    return logged(module, *args)
+                self.forget(module)  # learned from others, or when it was otherwise
+                run = 0
+            index = log.next_index
+            result = logged(module, *args)
+            if grad and run < _MOST_TRIES and not others():
+                log.try_(learn, module, args, index, kind, result)
+            return result
 
-        return call
+        quick = runner_of(part, log, self, original, find, logged, known)
+        return quick
 
     # ---- learning --------------------------------------------------------------------
 
@@ -114,7 +102,7 @@ class TorchLeaves:
         finally:
             self.log.resume()
         if run is not None:
-            runs[kind] = run
+            runs[kind] = found.last = run
 
     def _run(
         self,
@@ -129,8 +117,10 @@ class TorchLeaves:
         rows = self.log.loop.modules.rows
         if type(module) is self.torch.nn.Sequential:
             links = self._links(module, kind, count - 1)
+            if not links or len(args) != 1:
+                return None
             row = rows[id(module)][1]
-            return Run(found, links, kind[2], row) if links else None
+            return Run(found, links, kind[2], 1, alike(self.torch, *args), row)
         events = self.log.program.raw[-2:]
         kinds = [type(each) is tuple and each[0] for each in events]
         if count != 2 or kinds != ["module", "call"]:
@@ -139,11 +129,13 @@ class TorchLeaves:
         if not self._is_alone(note, event, result):
             return None
         sources = self._sources(note[2][5], module, args)
-        leaf = None if sources is None else Leaf(note, sources)
-        if leaf is None or not leaf.is_whole():
+        if sources is None or len(set(map(id, args))) < len(args):
+            return None  # one thing twice is never alike
+        leaf = Leaf(note, sources, alike(self.torch, result))
+        if not leaf.is_whole():
             return None
         link = Link(found, leaf, kind[2], rows[id(module)][1])
-        return Run(found, (link,), kind[2])
+        return Run(found, (link,), kind[2], len(args), alike(self.torch, *args))
 
     def _links(self, module: Any, kind: Any, count: int) -> tuple[Link, ...]:
         """Return what each module of a Sequential does; () where one is not known.

@@ -1,4 +1,4 @@
-"""Logs calls as most are: they made nodes, wrote nowhere and gave one plain tensor.
+"""Logs calls as most are: they made nodes, wrote nowhere and gave plain tensors.
 
 What ``calls.py`` tells of any call is told here in one go, and nothing is asked that
 such a call need not be: the user's program waits meanwhile.
@@ -21,6 +21,7 @@ def usual_of(log: TorchLog) -> Callable[..., bool]:
     autograd, plain = log.torch._C._autograd, log.torch.Tensor
     peek, packs = autograd._get_sequence_nr, autograd._top_saved_tensors_default_hooks
     born, watched = log.values.born, log.exports.watched
+    ordinary = frozenset({plain})
     raw, told = log.program.raw, log.graph.makers.told
     acquire, release = log.lock.acquire, log.lock.release
 
@@ -28,11 +29,12 @@ def usual_of(log: TorchLog) -> Callable[..., bool]:
         try:
             begun, met, first = opened
             last = peek()
-            if (
-                last == first
-                or type(result) is not plain
-                or watched
-                or packs(True) is not None
+            if last == first or watched or packs(True) is not None:
+                return False
+            several = type(result) is not plain
+            if several and (
+                type(result) not in (tuple, list)
+                or not ordinary.issuperset(map(type, result))
             ):
                 return False
             try:
@@ -42,10 +44,13 @@ def usual_of(log: TorchLog) -> Callable[..., bool]:
             except RuntimeError:  # of inference mode: there is no version
                 return False
             if last == first + 1:
-                nodes, outputs = (last,), (born(result, begun[5], last),)
+                node, nodes = last, (last,)
             else:
-                nodes = tuple(range(first + 1, last + 1))
-                outputs = (born(result, begun[5], None),)
+                node, nodes = None, tuple(range(first + 1, last + 1))
+            if several:
+                outputs = tuple([born(each, begun, node) for each in result])
+            else:
+                outputs = (born(result, begun, node),)
             acquire()  # as Log.note() does, which would be another call
             try:
                 index = log.next_index
