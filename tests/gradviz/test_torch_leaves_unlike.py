@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import nullcontext
 from typing import Any
 
 import pytest
@@ -65,3 +66,21 @@ def test_an_instruction_that_gives_other_kinds_is_told_of_each() -> None:
 def _made_by(tensor: Any) -> tuple[int | None, int]:
     fn = tensor.grad_fn
     return None if fn is None else fn._sequence_nr() + 1, tensor.output_nr
+
+
+def test_a_known_pass_is_read_where_what_it_saved_was_packed() -> None:
+    x = torch.ones(3, requires_grad=True)
+    read: list[bool] = []
+    with TorchLog(scan=False) as log:
+        for step in range(15):  # passes 8 and 16 are read anyway
+            hooks = torch.autograd.graph.saved_tensors_hooks(_same, _same)
+            with hooks if step in (11, 13) else nullcontext():
+                loss = x.exp().sum()
+            node = loss.grad_fn._sequence_nr() + 1
+            loss.backward()
+            read.append(node in log.program.nodes)
+    assert read[8:] == [False, False, False, True, False, True, False]
+
+
+def _same(packed: Any) -> Any:
+    return packed

@@ -15,11 +15,11 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 from gradviz._capture.pytorch.slots import NO_SEQUENCE
 from gradviz._capture.pytorch.trail import Trail, Walked
 from gradviz.program.events import Backward
-from gradviz.program.noted import Noted
 from gradviz.program.values import RawSite
 
 if TYPE_CHECKING:
     from gradviz._capture.pytorch.log import TorchLog
+    from gradviz._capture.pytorch.makers import Makers
 
 MOST_NODES = 20_000  # of one backward pass that its event lists
 
@@ -75,27 +75,25 @@ class TorchAhead:
                 self.ends.insert(0, last)
 
     def look(
-        self, roots: list[Any], site: RawSite | None, notes: list[Noted] | None
+        self, roots: list[Any], site: RawSite | None, makers: Makers
     ) -> Ahead | None:
-        """Return what a pass walks; None where that is to be read in full.
-
-        ``notes`` are those since the last pass, where they are known.
-        """
-        ahead = self._look(roots, site, notes)
+        """Return what a pass walks; None where that is to be read in full."""
+        ahead = self._look(roots, site, makers)
         self._trail.passed()
         if ahead is not None:
             self._walked.add(ahead[0])
         return ahead
 
     def _look(
-        self, roots: list[Any], site: RawSite | None, notes: list[Noted] | None
+        self, roots: list[Any], site: RawSite | None, makers: Makers
     ) -> Ahead | None:
         self._passes += 1
         if not self._passes & (self._passes - 1):
             return None  # now and then
-        known = self._trail.find(roots, site, notes)
-        if known is not None and self._are_sound(known[0]):
-            return known
+        known = self._trail.find(roots, site, makers.since_pass())
+        if known is not None:
+            return known  # sound, as the one was that the same calls made
+        makers.settle()
         found, leaves = self._walk(roots)
         walked = Walked(tuple(found))
         if not self._are_sound(walked) or not self._is_usual(found, site):

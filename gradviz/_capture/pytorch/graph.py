@@ -53,8 +53,9 @@ class TorchGraph:
 
     def made_by(self, nodes: Sequence[int], maker: int, begun: Any = None) -> None:
         """Remember which event made the nodes; ``begun`` is of a call's note."""
-        self.makers.add(nodes, maker, begun)
-        if nodes and self.log.brief and self._top_hooks(True) is None:
+        sound = self.log.brief and self._top_hooks(True) is None
+        self.makers.add(nodes, maker, begun if sound else None)
+        if nodes and sound:
             self.ahead.made(nodes[0], nodes[-1])
 
     def forget(self, first: int) -> None:
@@ -115,8 +116,7 @@ class TorchGraph:
         """Return what a pass walks, where its graph need not be read."""
         if not self.log.brief or self.log.exports.watched:
             return None
-        self.makers.settle()
-        ahead = self.ahead.look(roots, site, self.makers.since_pass())
+        ahead = self.ahead.look(roots, site, self.makers)
         self.makers.passed()
         return ahead
 

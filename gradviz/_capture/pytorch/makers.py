@@ -49,11 +49,13 @@ class Makers:
     def since_pass(self) -> list[Noted] | None:
         """Return what was told since the last pass; None where that is not known."""
         noted, count = self._passed
-        return self._noted[count:] if noted is self._noted else None
+        if noted is not self._noted:
+            return None
+        return noted[count:] + self.told[max(0, count - len(noted)) :]
 
     def passed(self) -> None:
         """Begin anew: a pass is about to run."""
-        self._passed = self._noted, len(self._noted)
+        self._passed = self._noted, len(self._noted) + len(self.told)
 
     def add_between(self, first: int, last: int, index: int) -> None:
         """Remember what a pass with ``create_graph`` made, besides calls of its own."""
