@@ -7,8 +7,8 @@ and with a look at values, and in anomaly mode; the settings take turns. Time is
 thread's own, so that other work on the machine counts little.
 
 Measured alone, Python 3.11 and PyTorch 2.13, on a Xeon of Sapphire Rapids: recorded, an
-MLP step of 260 us takes x1.87 to x1.88 (an empty function mode alone takes x1.5), a
-block of 4 ms x1.19 to x1.20; anomaly mode x5.6 and x2.7.
+MLP step of 260 us takes x1.73 to x1.90, from process to process (an empty function mode
+alone takes x1.5), a block of 4 ms x1.16 to x1.21 (x1.07); anomaly mode x5.5 and x2.8.
 """
 
 from __future__ import annotations
