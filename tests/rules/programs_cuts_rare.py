@@ -189,6 +189,26 @@ RARE: list[Case] = [
         "gradient-penalty-no-create-graph",
     ),
     case(
+        "small_loss_and_the_row_zero",
+        """
+        import torch
+        from torch import nn
+        net = nn.Linear(2, 1)
+        nn.init.zeros_(net.weight), nn.init.zeros_(net.bias)
+        rows = torch.full((4, 3), 0.5)
+        def report(loss):
+            torch.set_grad_enabled(False)  # CULPRIT
+            print(loss.item())
+        for epoch in range(2):
+            for number in range(4):
+                row = rows[number]
+                loss = (net(row[:2]) - row[2]).pow(2).mean()
+                loss.backward()
+            report(loss)
+        """,
+        "grad-mode-left-off",
+    ),
+    case(
         "learned_pixel",
         """
         import torch

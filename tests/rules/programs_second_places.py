@@ -322,4 +322,39 @@ TWO_PLACES = [
         """,
         "double-softmax",
     ),
+    case(
+        "numbers_kept_and_made_a_tensor_later",
+        """
+        import torch
+        policy, value = torch.nn.Linear(3, 1), torch.nn.Linear(3, 1)
+        opt = torch.optim.SGD([*policy.parameters(), *value.parameters()], lr=0.1)
+        kept, rewards = [], []
+        for step in range(4):
+            state = torch.randn(3)
+            kept.append(policy(state).squeeze().item())  # CULPRIT
+            rewards.append(0.3 * step)
+        returns = torch.tensor(rewards)
+        scores = torch.tensor(kept)  # INSTEAD
+        error = value(torch.ones(3)) - returns
+        loss = (scores * error.detach()).sum() + error.pow(2).sum()
+        loss.backward()
+        """,
+        "stack-of-items",
+        says=["come back in line 10"],
+    ),
+    case(
+        "array_kept_and_made_a_tensor_later",
+        """
+        import numpy as np
+        import torch
+        encode, decode = torch.nn.Linear(3, 4), torch.nn.Linear(4, 3)
+        opt = torch.optim.SGD([*encode.parameters(), *decode.parameters()], lr=0.1)
+        x = torch.randn(5, 3)
+        code = encode(x).detach().numpy()  # CULPRIT
+        smooth = np.convolve(code.ravel(), np.ones(3) / 3, mode="same")
+        again = torch.from_numpy(smooth.reshape(5, 4).astype(np.float32))  # INSTEAD
+        decode(again).sub(x).pow(2).mean().backward()
+        """,
+        "numpy-roundtrip",
+    ),
 ]

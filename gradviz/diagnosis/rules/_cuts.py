@@ -13,6 +13,7 @@ from gradviz.diagnosis.rules._flow import (
     NUMBERS,
     PICKING,
     Crossing,
+    Detour,
     Flow,
     name_of,
     words,
@@ -65,6 +66,12 @@ class Cut:
     def call(self) -> Call:
         """The call that forgot the graph, the one nearest to the root."""
         return self.crossings[0].call
+
+    @property
+    def detour(self) -> Detour:
+        """The way back of what left the library, one whose numbers were seen first."""
+        ways = [each.detour for each in self.crossings if each.detour is not None]
+        return next((way for way in ways if way.seen), ways[0])
 
 
 @once

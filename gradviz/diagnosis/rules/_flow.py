@@ -9,9 +9,10 @@ from functools import cached_property
 from math import isfinite
 from typing import Any
 
+from gradviz.diagnosis.rules._graph_ends import is_apart, is_end, is_new, meets
 from gradviz.program.events import Call
 from gradviz.program.history import History
-from gradviz.program.values import Opaque, Value
+from gradviz.program.values import Opaque, RawSite, Value
 
 
 def words(text: str) -> frozenset[str]:
@@ -149,13 +150,13 @@ class Flow:
                 passed.add(turn)
                 for operand, export in self._operands(call):
                     way = export or detour
-                    met = not _compares(call) and (fed or _meets(call, operand))
-                    if operand.requires_grad and _is_apart(call, made) and not export:
+                    met = not _compares(call) and (fed or meets(call, operand))
+                    if operand.requires_grad and is_apart(call, made) and not export:
                         continue
-                    if operand.requires_grad and (way or _is_new(call, made)):
+                    if operand.requires_grad and (way or is_new(call, made)):
                         source = export.export if export is not None else call
                         yield Crossing(source, operand, way, met)
-                    elif operand.tensor != value.tensor and not _is_end(operand):
+                    elif operand.tensor != value.tensor and not is_end(operand):
                         waiting.append((operand, call.index, way, met))
 
     def leaves(self, value: Value, before: int) -> set[int]:
@@ -233,12 +234,7 @@ class Flow:
     def _detours(self, call: Call) -> list[Detour]:
         given = (*call.arguments, *call.keywords.values())
         if name_of(call) in PICKING:
-            return [
-                Detour(export, call, seen=False)
-                for number in _integers_in(call.arguments[1:])
-                for export in self._integers.get(number, ())
-                if export.index < call.index
-            ]
+            return [] if call.site in self._counting else list(self._picked(call))
         found = {
             export.index: export
             for number in numbers_in(given)
@@ -254,6 +250,27 @@ class Flow:
             ]
         return [Detour(export, call) for export in found.values()]
 
+    def _picked(self, call: Call) -> Iterator[Detour]:
+        """Yield the exports whose numbers an index may be."""
+        for number in _integers_in(call.arguments[1:]):
+            for export in self._integers.get(number, ()):
+                if export.index < call.index:
+                    yield Detour(export, call, seen=False)
+
+    @cached_property
+    def _counting(self) -> set[RawSite | None]:
+        """The places that also pick by integers of no export: loops over a table.
+
+        That a loss is about 1 says nothing about the row 1 of a data set.
+        """
+        return {
+            call.site
+            for call in self.history.calls
+            if name_of(call) in PICKING
+            and list(_integers_in(call.arguments[1:]))
+            and not any(self._picked(call))
+        }
+
     def _recent(self, call: Call) -> list[Call]:
         """Return the exports since the backward pass before a call.
 
@@ -264,39 +281,8 @@ class Flow:
         return [each for each in self._exports if since < each.index < call.index]
 
 
-def _is_apart(call: Call, made: Value) -> bool:
-    """Return whether one of several results does not depend on what learns.
-
-    ``broadcast_tensors`` of a learned mean and a constant: the second result is one.
-    """
-    return (
-        not made.requires_grad
-        and "float" in made.dtype
-        and any(each.requires_grad for each in call.outputs)
-    )
-
-
-def _is_new(call: Call, made: Value) -> bool:
-    """Return whether a result has none of the graph of what it was made from."""
-    if not made.requires_grad:
-        return True
-    given = any(each.tensor == made.tensor for each in call.inputs)
-    return made.is_leaf and not made.is_view and not given
-
-
-def _is_end(value: Value) -> bool:
-    return value.requires_grad and value.is_parameter
-
-
 def _compares(call: Call) -> bool:
     return name_of(call) in _COMPARISONS or call.op.endswith("_loss")
-
-
-def _meets(call: Call, operand: Value) -> bool:
-    """Return whether a call joins an operand with another one that learns."""
-    return any(
-        each.requires_grad for each in call.inputs if each.tensor != operand.tensor
-    )
 
 
 def numbers_in(given: Any) -> Iterator[float]:

@@ -109,9 +109,9 @@ def _is_usual(history: History, cut: Cut) -> bool:
     ]
     if not cut.dead or not alive:
         return False
-    mine = cut.call.site, cut.call.op
+    mine = cut.call.site, cut.call.op, cut.call.grad_enabled
     return any(
-        each.index < alive[-1] and (each.site, each.op) == mine
+        each.index < alive[-1] and (each.site, each.op, each.grad_enabled) == mine
         for each in history.calls
     )
 

@@ -52,18 +52,17 @@ def _check(history: History) -> Iterator[Hit]:
 
 
 def _words(history: History, cut: Cut) -> Words:
-    detour = cut.crossings[0].detour
-    assert detour is not None
-    export, entry = detour.export, detour.entry
+    export, entry = cut.detour.export, cut.detour.entry
+    fix = _FIXES.get(name_of(export), _FIX)
     back = f"they come back in {history.line(entry.site)}"
     if history.line(export.site) == history.line(entry.site):
         back = "they come back in the same line"
     return Words(
         f"`{history.text(export.site)}` turns values with a graph into Python numbers, "
         f"and {back} as constants.",
-        _FIXES.get(name_of(export), _FIX),
+        fix,
         export.site,
-        related=(Related("comes back as a constant", entry.site),),
+        related=(Related("comes back as a constant", entry.site, fix),),
     )
 
 

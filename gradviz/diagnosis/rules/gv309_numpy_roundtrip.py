@@ -35,22 +35,24 @@ from gradviz.diagnosis.rules._cuts import Cut
 from gradviz.diagnosis.rules._report import Words, hits
 from gradviz.program.history import History
 
+_FIX = (
+    "Write this part with torch operations, or as an autograd.Function with a "
+    "backward of its own."
+)
+
 
 def _check(history: History) -> Iterator[Hit]:
     return hits(history, {"array"}, _words)
 
 
 def _words(history: History, cut: Cut) -> Words:
-    detour = cut.crossings[0].detour
-    assert detour is not None
-    export, entry = detour.export, detour.entry
+    export, entry = cut.detour.export, cut.detour.entry
     return Words(
         f"`{history.text(export.site)}` leaves the graph for NumPy, and the values "
         f"come back in {history.line(entry.site)} as constants.",
-        "Write this part with torch operations, or as an autograd.Function with a "
-        "backward of its own.",
+        _FIX,
         export.site,
-        related=(Related("comes back as a constant", entry.site),),
+        related=(Related("comes back as a constant", entry.site, _FIX),),
     )
 
 

@@ -21,8 +21,8 @@ Use instead
         value = (1 - weight) * table[low] + weight * table[low + 1]
 
 When it stays quiet
-    Labels, and indices beside a path that reaches the leaves, as in the interpolation
-    above.
+    Labels, rows that a loop picks one after the other, and indices beside a path that
+    reaches the leaves, as in the interpolation above.
 
 References
     https://github.com/pytorch/pytorch/issues/44944
