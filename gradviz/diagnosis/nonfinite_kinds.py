@@ -114,13 +114,12 @@ def lowest_of(call: Call) -> float | None:
 
 
 def _of_overflow(history: History, birth: Birth) -> Kind:
-    if birth.is_nan:
-        return "other"
-    if birth.value is not None and birth.value.dtype == "float16":
+    half = birth.value is not None and birth.value.dtype == "float16"
+    if half and not birth.is_nan:
         return "half"
     if runaway(history, birth) is not None:
         return "diverged"
-    return "growth" if _repeats(history, birth) else "other"
+    return "growth" if not birth.is_nan and _repeats(history, birth) else "other"
 
 
 def runaway(history: History, birth: Birth) -> Optimizer | None:

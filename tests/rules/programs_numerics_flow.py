@@ -185,6 +185,25 @@ WRONG = [
         """,
         "diverging-training",
     ),
+    case(
+        "weights_so_large_that_the_steps_are_too_long",
+        """
+        import torch
+        from torch import nn
+        torch.manual_seed(14)
+        layers = [nn.Linear(32, 32) for _ in range(10)]
+        for each in layers:
+            nn.init.normal_(each.weight, std=2.0)  # CULPRIT
+        net = nn.Sequential(*[m for each in layers for m in (each, nn.LeakyReLU())])
+        opt = torch.optim.SGD(net.parameters(), lr=1e-4)
+        for _ in range(3):
+            loss = net(torch.randn(16, 32)).pow(2).mean()
+            opt.zero_grad()
+            loss.backward()
+            opt.step()
+        """,
+        "exploding-gradient",
+    ),
     # ---- dead and saturated ---------------------------------------------------------
     case(
         "bias_far_below_zero",

@@ -357,4 +357,20 @@ TWO_PLACES = [
         """,
         "numpy-roundtrip",
     ),
+    case(
+        "loss_of_a_module_that_keeps_the_hardest",
+        """
+        import torch
+        import torch.nn.functional as F
+        from torch import nn
+        class Hardest(nn.Module):
+            def forward(self, scores, labels):
+                each = F.cross_entropy(scores, labels, reduction="none")  # INSTEAD
+                return each.topk(3).values
+        net, criterion = nn.Linear(4, 3), Hardest()
+        loss = criterion(net(torch.randn(6, 4)), torch.arange(6) % 3)  # CULPRIT
+        loss.backward()
+        """,
+        "non-scalar-backward",
+    ),
 ]

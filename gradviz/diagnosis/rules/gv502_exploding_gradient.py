@@ -20,6 +20,7 @@ References
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 
 from gradviz.diagnosis import nonfinite_words as words
 from gradviz.diagnosis.gradient_flow import (
@@ -32,6 +33,7 @@ from gradviz.diagnosis.gradient_flow import (
 )
 from gradviz.diagnosis.nonfinite_kinds import of_kind
 from gradviz.diagnosis.rule import Hit, Rule
+from gradviz.program.events import OptimizerCall
 from gradviz.program.history import History
 
 _LEAST = 6
@@ -46,6 +48,8 @@ _FIX = (
 
 def check(history: History) -> Iterator[Hit]:
     """Yield the steepest growth of each pass, and repeated lines that overflowed."""
+    stepped = next((e.index for e in history.of(OptimizerCall) if e.what == "step"), 0)
+    diverged = bool(of_kind(history, "diverged"))
     for backward in history.backwards:
         found = [
             chain
@@ -53,7 +57,10 @@ def check(history: History) -> Iterator[Hit]:
             if chain.ratio > _RATIO and chain.norms[-1] > _LARGE and chain.steady(1)
         ]
         if found:
-            yield _hit(history, max(found, key=lambda each: each.own))
+            hit = _hit(history, max(found, key=lambda each: each.own))
+            # What grew before any step is why the steps were too long, not they why.
+            causes = diverged and backward.index < stepped
+            yield replace(hit, severity="error", certainty=1.0) if causes else hit
     for birth in of_kind(history, "growth"):
         passed = "gave" if birth.node is None else f"({birth.node.name}) passed on"
         yield words.hit(
