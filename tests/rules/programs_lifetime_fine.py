@@ -348,4 +348,21 @@ FINE = [
             print(norms.norm().item())
         """,
     ),
+    case(
+        "hook_that_solves_with_a_graph_beside_its_own",
+        """
+        import torch
+        from torch import nn
+        cell, head = nn.Linear(3, 3), nn.Linear(3, 1)
+        for step in range(2):
+            z = torch.tanh(cell(torch.randn(4, 3)))
+            start = z.clone().detach().requires_grad_()
+            again = torch.tanh(cell(start))
+            def solve(grad, start=start, again=again):
+                (moved,) = torch.autograd.grad(again, start, grad, retain_graph=True)
+                return grad + moved
+            z.register_hook(solve)
+            head(z).pow(2).mean().backward()
+        """,
+    ),
 ]

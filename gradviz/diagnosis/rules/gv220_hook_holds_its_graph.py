@@ -67,9 +67,11 @@ def _leads_to_hook(history: History, held: Value, event: HookRegistered) -> bool
     nodes = history.reach([] if held.node is None else [held.node])
     if event.value is None:
         return event.target in nodes
-    if event.value.node is not None:
-        return event.value.node in nodes or event.value.tensor in history.behind([held])
-    return any(node.leaf == event.value.tensor for node in nodes.values())
+    if event.value.node is None:
+        return any(node.leaf == event.value.tensor for node in nodes.values())
+    if not nodes:  # no pass walked them
+        return event.value.tensor in history.behind([held])
+    return event.value.node in nodes
 
 
 RULE = Rule("GV220", "hook-holds-its-graph", "warning", check)
