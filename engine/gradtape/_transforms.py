@@ -9,6 +9,8 @@ class _Active(threading.local):
     """How many transforms the thread is inside of."""
 
     depth = 0
+    more = False
+    """Whether other examples of a vmap follow, for which graphs have to be kept."""
 
 
 active = _Active()

@@ -352,3 +352,46 @@ def test_examples_lie_as_in_pytorch(out_dims: int) -> None:
 
 def test_a_cotangent_that_is_no_tensor_is_refused() -> None:
     assert_same(lambda t: t.func.vjp(lambda x: x * 2, t.ones(2))[1](3))
+
+
+# ---- backward passes through a graph from outside ----
+
+
+def squares(t: Any) -> tuple[Any, Any]:
+    x = t.tensor([1.0, 2.0], requires_grad=True)
+    return x, x**2
+
+
+def test_rows_of_a_jacobian_are_mapped_without_keeping_the_graph():
+    def program(t: Any) -> Any:
+        x, y = squares(t)
+        return t.vmap(lambda v: t.autograd.grad(y, x, v)[0])(t.eye(2))
+
+    assert_same(program)
+
+
+@pytest.mark.parametrize("chunk", [None, 2])
+def test_the_graph_is_freed_with_the_last_example(chunk: int | None):
+    def program(t: Any) -> Any:
+        x, y = squares(t)
+        t.vmap(lambda v: t.autograd.grad(y, x, v)[0], chunk_size=chunk)(t.eye(2))
+        return t.autograd.grad(y.sum(), x)
+
+    assert_same(program)
+
+
+def test_the_graph_is_freed_with_each_chunk():
+    def program(t: Any) -> Any:
+        x, y = squares(t)
+        return t.vmap(lambda v: t.autograd.grad(y, x, v)[0], chunk_size=1)(t.eye(2))
+
+    assert_same(program)
+
+
+def test_mapped_in_two_ways_the_graph_is_kept_until_the_last_pair():
+    def program(t: Any) -> Any:
+        x, y = squares(t)
+        row = t.vmap(lambda v: t.autograd.grad(y, x, v)[0])
+        return t.vmap(row)(t.ones(3, 2, 2))
+
+    assert_same(program)

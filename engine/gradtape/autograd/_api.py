@@ -14,7 +14,7 @@ from .._node import Node, accumulator_of
 from .._operands import as_array
 from .._site import user_stacklevel
 from .._tensor import Tensor, edge_of, wrap, wrap_alias
-from .._transforms import refuse_backward
+from .._transforms import active, refuse_backward
 from .._warn import warn_once
 from ._batched_grad import batched_grad
 from ._grad_checks import incoming
@@ -182,7 +182,7 @@ def run_between(
         found = run_backward(
             roots,
             gradients,
-            retain_graph=keep,
+            retain_graph=keep or active.more,
             create_graph=create_graph,
             targets=targets,
             accumulating=accumulating,

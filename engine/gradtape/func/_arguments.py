@@ -15,11 +15,13 @@ ArgNums = int | tuple[int, ...]
 @contextlib.contextmanager
 def transforming() -> Generator[None]:
     """Count the block as the inside of a transform."""
+    more = active.more
     active.depth += 1
     try:
         yield
     finally:
         active.depth -= 1
+        active.more = more
 
 
 def chosen(args: Sequence[Any], argnums: Any) -> Any:

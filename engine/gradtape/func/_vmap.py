@@ -11,6 +11,7 @@ from .._define import FUNCTIONS
 from .._generator import default_generator
 from .._strided import as_strided, geometry_of
 from .._tensor import Tensor
+from .._transforms import active
 from .._vmap_draws import Batch, vmaps
 from ..utils._pytree import TreeSpec, broadcast_to_leaves, tree_flatten, tree_leaves
 from ._arguments import transforming
@@ -162,10 +163,12 @@ def _run_each(examples: Examples, size: int, chunk: int) -> list[Any]:
     mapped = [at for at, (_, dim) in enumerate(given) if dim is not None]
     drawing = _drawing(examples.randomness, size, chunk)
     watch = watching(size, examples.randomness == "different")
+    outer = active.more
     with drawing as start, transforming(), watch as begin:
 
         def make(index: int) -> list[Any]:
             start(index)
+            active.more = outer or (index + 1 < size and (index + 1) % chunk != 0)
             example = [x if d is None else x.select(d, index) for x, d in given]
             begin(index, [example[at] for at in mapped])
             return example
