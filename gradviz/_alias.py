@@ -1,7 +1,8 @@
 """Lets ``import torch`` give gradtape for a while: what ``--engine gradtape`` does.
 
 The aliased name leads to the very same module objects, submodules included, so that
-``torch.nn is gradtape.nn``. The modules themselves are left untouched.
+``torch.nn is gradtape.nn``. The modules themselves are left untouched, but for the
+``__name__`` of the first, which libraries compare with what they imported.
 """
 
 from __future__ import annotations
@@ -41,6 +42,8 @@ def alias(name: str, target: str) -> Generator[None, None, None]:
         _preload(["__main__"])
         spawn.get_preparation_data = prepare
         sys.meta_path.remove(finder)
+        if target in sys.modules:
+            sys.modules[target].__name__ = target
         _take_modules(name)
         sys.modules.update(before)
 
@@ -103,6 +106,8 @@ class _AliasFinder(MetaPathFinder):
             if error.name != actual or actual == self._target:
                 raise
             return None
+        if fullname == self._name:
+            module.__name__ = fullname
         return ModuleSpec(fullname, _AliasLoader(module))
 
 

@@ -259,7 +259,14 @@ def test_registered_divergences_serve_subclasses() -> None:
     with pytest.raises(
         TypeError, match="Expected type_p to be a Distribution subclass"
     ):
-        d.register_kl(int, d.Normal)
+        d.register_kl(3, d.Normal)
+
+
+def test_divergences_may_be_registered_for_classes_of_other_libraries() -> None:
+    def program(t: Any) -> bool:
+        return callable(t.distributions.register_kl(int, t.distributions.Normal))
+
+    assert_same(program)
 
 
 def test_lazy_properties_are_computed_once() -> None:
