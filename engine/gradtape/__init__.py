@@ -74,6 +74,11 @@ from ._dtypes import finfo as finfo
 from ._dtypes import float16 as float16
 from ._dtypes import float32 as float32
 from ._dtypes import float64 as float64
+from ._dtypes import float8_e4m3fn as float8_e4m3fn
+from ._dtypes import float8_e4m3fnuz as float8_e4m3fnuz
+from ._dtypes import float8_e5m2 as float8_e5m2
+from ._dtypes import float8_e5m2fnuz as float8_e5m2fnuz
+from ._dtypes import float8_e8m0fnu as float8_e8m0fnu
 from ._dtypes import get_default_dtype as get_default_dtype
 from ._dtypes import iinfo as iinfo
 from ._dtypes import int8 as int8

@@ -10,6 +10,11 @@ from ._dtype_table import (
     bfloat16,
     bool_,
     dtype,
+    float8_e4m3fn,
+    float8_e4m3fnuz,
+    float8_e5m2,
+    float8_e5m2fnuz,
+    float8_e8m0fnu,
     float16,
     float32,
     float64,
@@ -22,6 +27,15 @@ _FLOAT_LAYOUT: Final = {
     bfloat16: (7, 8),
     float32: (23, 8),
     float64: (52, 11),
+}
+
+_FLOAT8_LIMITS: Final = {
+    # type: (eps, max, min, tiny); each gives up codes of infinities and NaNs its own way
+    float8_e4m3fn: (2.0**-3, 448.0, -448.0, 2.0**-6),
+    float8_e4m3fnuz: (2.0**-3, 240.0, -240.0, 2.0**-7),
+    float8_e5m2: (2.0**-2, 57344.0, -57344.0, 2.0**-14),
+    float8_e5m2fnuz: (2.0**-3, 57344.0, -57344.0, 2.0**-15),
+    float8_e8m0fnu: (1.0, 2.0**127, 2.0**-127, 2.0**-127),
 }
 
 
@@ -41,6 +55,12 @@ class finfo:
         given = get_default_dtype() if type is None else type
         require_dtype(given, "finfo", "type", 1)
         real = given.to_real()
+        self.bits = real.itemsize * 8
+        self.dtype = real.name
+        if real in _FLOAT8_LIMITS:
+            self.eps, self.max, self.min, self.tiny = _FLOAT8_LIMITS[real]
+            self.resolution = 1.0
+            return
         if real not in _FLOAT_LAYOUT:
             raise TypeError(
                 "torch.finfo() requires a floating point input type. "
@@ -48,8 +68,6 @@ class finfo:
             )
         mantissa, exponent = _FLOAT_LAYOUT[real]
         bias = 2 ** (exponent - 1) - 1
-        self.bits = real.itemsize * 8
-        self.dtype = real.name
         self.eps = 2.0**-mantissa
         self.max = (2.0 - self.eps) * 2.0**bias
         self.min = -self.max

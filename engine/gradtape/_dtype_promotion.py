@@ -7,6 +7,7 @@ from functools import cache
 from typing import Final, TypeAlias
 
 from ._dtype_table import (
+    FLOAT8,
     bool_,
     complex128,
     dtype,
@@ -27,6 +28,7 @@ _NARROW_UNSIGNED = (
     "Promotion for uint16, uint32, uint64 types is not supported, "
     "attempted to promote {} and {}"
 )
+_FLOAT8 = "Promotion for Float8 Types is not supported, attempted to promote {} and {}"
 _NOT_FLOATING_DEFAULT = "only floating-point types are supported as the default type"
 _LIMITED_UNSIGNED: Final = frozenset((uint16, uint32, uint64))
 
@@ -45,6 +47,8 @@ def promote_types(type1: dtype, type2: dtype) -> dtype:
     require_dtype(type2, "promote_types", "type2", 2)
     if type1 is type2:
         return type1
+    if type1 in FLOAT8 or type2 in FLOAT8:
+        raise RuntimeError(_FLOAT8.format(type1.cpp_name, type2.cpp_name))
     if type1.is_floating_point or type2.is_floating_point:
         return _promote_inexact(type1, type2)
     if type1 in _LIMITED_UNSIGNED or type2 in _LIMITED_UNSIGNED:

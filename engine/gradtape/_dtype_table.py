@@ -12,6 +12,10 @@ _NO_COMPLEX32 = (
     "torch.complex32 is not supported: NumPy has no complex type of two halves. "
     "Use torch.complex64."
 )
+_NO_FLOAT8 = (
+    "torch.{} is not supported: NumPy has no floating-point type of one byte. "
+    "Use torch.float16 or torch.bfloat16."
+)
 _NO_BFLOAT16 = (
     "torch.bfloat16 needs the package ml_dtypes, which gives NumPy this type. "
     "Install it with `pip install ml_dtypes`, or use torch.float32."
@@ -59,6 +63,8 @@ class dtype:
         # Reached only for the slot `numpy` of the types NumPy itself lacks.
         if attribute != "numpy":
             raise AttributeError(f"'torch.dtype' object has no attribute '{attribute}'")
+        if self in FLOAT8:
+            raise TypeError(_NO_FLOAT8.format(self.name))
         if self is not bfloat16:
             raise TypeError(_NO_COMPLEX32)
         try:
@@ -95,16 +101,17 @@ class dtype:
 
 
 def _make(name: str, cpp_name: str, abbr: str, kind: str, itemsize: int) -> dtype:
+    # The kinds are NumPy's, and "e": an exponent alone, without a sign.
     made = object.__new__(dtype)
     put = object.__setattr__
     put(made, "name", name)
     put(made, "cpp_name", cpp_name)
     put(made, "abbr", abbr)
-    put(made, "is_floating_point", kind == "f")
+    put(made, "is_floating_point", kind in "fe")
     put(made, "is_complex", kind == "c")
     put(made, "is_signed", kind in "ifc")
     put(made, "itemsize", itemsize)
-    if name not in ("bfloat16", "complex32"):
+    if name not in ("bfloat16", "complex32") and not name.startswith("float8"):
         put(made, "numpy", np.dtype(name))
     return made
 
@@ -119,6 +126,15 @@ int8: Final = _make("int8", "Char", "i8", "i", 1)
 int16: Final = _make("int16", "Short", "i16", "i", 2)
 int32: Final = _make("int32", "Int", "i32", "i", 4)
 int64: Final = _make("int64", "Long", "i64", "i", 8)
+float8_e4m3fn: Final = _make("float8_e4m3fn", "Float8_e4m3fn", "f8e4m3fn", "f", 1)
+float8_e4m3fnuz: Final = _make(
+    "float8_e4m3fnuz", "Float8_e4m3fnuz", "f8e4m3fnuz", "f", 1
+)
+float8_e5m2: Final = _make("float8_e5m2", "Float8_e5m2", "f8e5m2", "f", 1)
+float8_e5m2fnuz: Final = _make(
+    "float8_e5m2fnuz", "Float8_e5m2fnuz", "f8e5m2fnuz", "f", 1
+)
+float8_e8m0fnu: Final = _make("float8_e8m0fnu", "Float8_e8m0fnu", "f8e8m0fnu", "e", 1)
 float16: Final = _make("float16", "Half", "f16", "f", 2)
 bfloat16: Final = _make("bfloat16", "BFloat16", "bf16", "f", 2)
 float32: Final = _make("float32", "Float", "f32", "f", 4)
@@ -127,8 +143,14 @@ complex32: Final = _make("complex32", "ComplexHalf", "c32", "c", 4)
 complex64: Final = _make("complex64", "ComplexFloat", "c64", "c", 8)
 complex128: Final = _make("complex128", "ComplexDouble", "c128", "c", 16)
 
+FLOAT8: Final = (
+    *(float8_e4m3fn, float8_e4m3fnuz, float8_e5m2, float8_e5m2fnuz),
+    float8_e8m0fnu,
+)
+"""Types that can be named, and of which there are no tensors."""
+
 _ALL: Final = (
-    *(bool_, uint8, uint16, uint32, uint64, int8, int16, int32, int64),
+    *(bool_, uint8, uint16, uint32, uint64, int8, int16, int32, int64, *FLOAT8),
     *(float16, bfloat16, float32, float64, complex32, complex64, complex128),
 )
 
@@ -158,6 +180,7 @@ CPP_TYPE: Final[dict[dtype, str]] = {
     int16: "short int",
     int32: "int",
     int64: "long int",
+    **{each: f"c10::{each.cpp_name}" for each in FLOAT8},
     float16: "c10::Half",
     bfloat16: "c10::BFloat16",
     float32: "float",
@@ -179,7 +202,7 @@ class _DtypeOfNumpy(dict[np.dtype[np.generic], dtype]):
 
 
 DTYPE_OF: Final[dict[np.dtype[np.generic], dtype]] = _DtypeOfNumpy(
-    (each.numpy, each) for each in _ALL if each not in (bfloat16, complex32)
+    (each.numpy, each) for each in _ALL if each not in (bfloat16, complex32, *FLOAT8)
 )
 
 _REAL_OF: Final = {complex32: float16, complex64: float32, complex128: float64}

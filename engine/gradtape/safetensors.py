@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from ._backend import backend_of
-from ._dtypes import DTYPES
+from ._dtypes import DTYPES, FLOAT8
 from ._tensor import Tensor
 from .nn import Module
 from .ops.build import share
@@ -311,7 +311,9 @@ def _format_name(dtype_name: str) -> str:
     return _KINDS[kind] + dtype_name.removeprefix(kind)
 
 
-_DTYPES = {_format_name(name): dtype for name, dtype in DTYPES.items()}
+_DTYPES = {
+    _format_name(name): dtype for name, dtype in DTYPES.items() if dtype not in FLOAT8
+}
 
 
 def _frombuffer(data: Any, name: str) -> Any:

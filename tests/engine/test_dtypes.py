@@ -13,13 +13,15 @@ from typing import Any
 import numpy as np
 import pytest
 
+import gradtape
 from gradtape import _dtypes as dt
 
 torch = pytest.importorskip("torch")
 
 NAMES = sorted(dt.DTYPES)
 SCALARS = (True, 1, 1.5, 1j)
-TENSORS = tuple(itertools.product(NAMES, (0, 1)))
+FLOAT8 = {name for name in NAMES if name.startswith("float8")}
+TENSORS = tuple(itertools.product(sorted(set(NAMES) - FLOAT8), (0, 1)))
 
 
 @pytest.fixture(autouse=True)
@@ -58,7 +60,9 @@ def test_aliases_are_pytorchs() -> None:
         assert repr(ours) == repr(theirs(alias))
 
 
-@pytest.mark.parametrize("name", sorted(set(NAMES) - {"bfloat16", "complex32"}))
+@pytest.mark.parametrize(
+    "name", sorted(set(NAMES) - {"bfloat16", "complex32", *FLOAT8})
+)
 def test_numpy_types_map_back_to_the_same_object(name: str) -> None:
     ours = dt.DTYPES[name]
     assert ours.numpy == np.dtype(name)
@@ -81,6 +85,14 @@ def test_unknown_numpy_type_has_no_equivalent() -> None:
 def test_complex32_says_why_it_has_no_arrays() -> None:
     with pytest.raises(TypeError, match="NumPy has no complex type of two halves"):
         _ = dt.complex32.numpy
+
+
+@pytest.mark.parametrize("name", sorted(FLOAT8))
+def test_types_of_one_byte_can_be_named_only(name: str) -> None:
+    with pytest.raises(TypeError, match=f"{name} is not supported: NumPy has no"):
+        gradtape.ones(1).to(getattr(gradtape, name))
+    with pytest.raises(TypeError, match=r"Use torch\.float16 or torch\.bfloat16"):
+        gradtape.empty(1, dtype=dt.DTYPES[name])
 
 
 @pytest.mark.parametrize("name", NAMES)
