@@ -1,5 +1,6 @@
 """gradtape: PyTorch's tensors and autograd in Python, on NumPy and CuPy."""
 
+import sys as _sys
 from math import e as e
 from math import inf as inf
 from math import nan as nan
@@ -14,6 +15,8 @@ from . import __future__ as __future__
 from . import _determinism as _determinism
 from . import _dynamo as _dynamo
 from . import _settings as _settings
+from . import _subclasses as _subclasses
+from . import _tensor_str as _tensor_str
 from . import _vmap_internals as _vmap_internals
 from . import accelerator as accelerator
 from . import amp as amp
@@ -71,14 +74,14 @@ from ._dtypes import complex64 as complex64
 from ._dtypes import complex128 as complex128
 from ._dtypes import dtype as dtype
 from ._dtypes import finfo as finfo
-from ._dtypes import float16 as float16
-from ._dtypes import float32 as float32
-from ._dtypes import float64 as float64
 from ._dtypes import float8_e4m3fn as float8_e4m3fn
 from ._dtypes import float8_e4m3fnuz as float8_e4m3fnuz
 from ._dtypes import float8_e5m2 as float8_e5m2
 from ._dtypes import float8_e5m2fnuz as float8_e5m2fnuz
 from ._dtypes import float8_e8m0fnu as float8_e8m0fnu
+from ._dtypes import float16 as float16
+from ._dtypes import float32 as float32
+from ._dtypes import float64 as float64
 from ._dtypes import get_default_dtype as get_default_dtype
 from ._dtypes import iinfo as iinfo
 from ._dtypes import int8 as int8
@@ -110,6 +113,7 @@ from ._typed_storage import TypedStorage as TypedStorage
 from ._untyped_storage import UntypedStorage as UntypedStorage
 from ._warn import is_warn_always_enabled as is_warn_always_enabled
 from ._warn import set_warn_always as set_warn_always
+from .accelerator import Stream as Stream
 from .amp import GradScaler as GradScaler
 from .amp import autocast as autocast
 from .autograd.anomaly_mode import (
@@ -121,6 +125,7 @@ from .cuda import AcceleratorError as AcceleratorError
 from .cuda import OutOfMemoryError as OutOfMemoryError
 from .func import vmap as vmap
 from .futures import Future as Future
+from .jit import ScriptModule as ScriptModule
 from .ops.formats import _mkldnn as _mkldnn
 from .ops.formats import channels_last as channels_last
 from .ops.formats import channels_last_3d as channels_last_3d
@@ -128,13 +133,19 @@ from .ops.formats import contiguous_format as contiguous_format
 from .ops.formats import layout as layout
 from .ops.formats import memory_format as memory_format
 from .ops.formats import preserve_format as preserve_format
+from .ops.formats import sparse_bsc as sparse_bsc
+from .ops.formats import sparse_bsr as sparse_bsr
 from .ops.formats import sparse_coo as sparse_coo
+from .ops.formats import sparse_csc as sparse_csc
+from .ops.formats import sparse_csr as sparse_csr
 from .ops.formats import strided as strided
 from .ops.symbolic import SymBool as SymBool
 from .ops.symbolic import SymFloat as SymFloat
 from .ops.symbolic import SymInt as SymInt
 from .serialization import load as load
 from .serialization import save as save
+from .serialization._records import PyTorchFileReader as PyTorchFileReader
+from .serialization._records import PyTorchFileWriter as PyTorchFileWriter
 from .version import __version__ as __version__
 
 bool = _bool
@@ -148,6 +159,8 @@ int = int32
 long = int64
 newaxis = None
 short = int16
+TensorType = _C.TensorType
+torch = _sys.modules[__name__]  # as PyTorch's module is called in itself
 
 # Every declared op and composed function, under PyTorch's name.
 _part_names()

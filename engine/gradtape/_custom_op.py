@@ -47,6 +47,8 @@ _UNKNOWN: Final = (
 )
 
 _defined: dict[str, CustomOpDef] = {}
+_fakes: dict[str, Callable[..., Any]] = {}
+"""By the names of ops that are not defined, or not yet: an extension may be absent."""
 
 
 def definition_of(op: Any) -> CustomOpDef:
@@ -60,6 +62,14 @@ def definition_of(op: Any) -> CustomOpDef:
             f"'_OpNamespace' '{space}' object has no attribute '{short}'"
         )
     return _defined[name]
+
+
+def register_fake(op: Any, fn: Callable[..., Any]) -> Callable[..., Any]:
+    """Tell what an op gives for tensors without values; one of that name may follow."""
+    if isinstance(op, str) and op not in _defined:
+        _fakes[op] = fn
+        return fn
+    return definition_of(op).register_fake(fn)
 
 
 class CustomOpDef:
@@ -78,7 +88,7 @@ class CustomOpDef:
         self._signature = inspect.signature(function)
         self._mutates = _read_signature(self._signature, mutates, annotated)
         self._kernels: dict[str | None, Callable[..., Any]] = {}
-        self._fake: Callable[..., Any] | None = None
+        self._fake = _fakes.pop(qualname, None)
         self._backward: Callable[..., Any] | None = None
         self._setup_context: Callable[..., Any] | None = None
         self._vmap: Any = None

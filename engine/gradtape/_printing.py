@@ -13,7 +13,7 @@ from . import _dtypes as dt
 from ._device import device as Device
 from ._print_options import PRINT_OPTIONS
 
-__all__ = ["contents_str", "tensor_str"]
+__all__ = ["add_suffixes", "contents_str", "tensor_str"]
 
 Array: TypeAlias = NDArray[Any]
 ElementFormat: TypeAlias = Callable[[Any], str]
@@ -66,7 +66,7 @@ def tensor_str(
         suffixes.append("requires_grad=True")
     if tangent is not None:
         suffixes.append(f"tangent={tangent}")
-    text = _add_suffixes(prefix + contents, suffixes, len(prefix))
+    text = add_suffixes(prefix + contents, suffixes, len(prefix))
     return f"Parameter containing:\n{text}" if parameter else text
 
 
@@ -96,13 +96,16 @@ def is_default(dtype: dt.dtype) -> bool:
     return dtype in (default, default_complex, *_ALWAYS_DEFAULT)
 
 
-def _add_suffixes(text: str, suffixes: list[str], indent: int) -> str:
+def add_suffixes(
+    text: str, suffixes: Sequence[str], indent: int, force_newline: bool = False
+) -> str:
+    """Append what follows the numbers, on a new line where the last one is full."""
     parts = [text]
     last_line = len(text) - text.rfind("\n") + 1
     for suffix in suffixes:
-        if last_line + len(suffix) + 2 > PRINT_OPTIONS.linewidth:
+        if force_newline or last_line + len(suffix) + 2 > PRINT_OPTIONS.linewidth:
             parts.append(f",\n{' ' * indent}{suffix}")
-            last_line = indent + len(suffix)
+            last_line, force_newline = indent + len(suffix), False
         else:
             parts.append(f", {suffix}")
             last_line += len(suffix) + 2

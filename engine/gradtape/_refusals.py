@@ -6,6 +6,7 @@ The names exist, so that programs can import them; using one raises
 
 from __future__ import annotations
 
+import functools
 from typing import Any, Final, NamedTuple, NoReturn
 
 
@@ -24,15 +25,46 @@ class Topic(NamedTuple):
 TOPICS: Final = (
     Topic(
         "jit.load jit.save jit.freeze jit.optimize_for_inference jit.ScriptFunction "
-        "jit.CompilationUnit",
+        "jit.CompilationUnit _C.TensorType _C.Graph _C.Value",
         "there is no TorchScript",
         "call the function or module itself, and torch.onnx.export to hand it on",
     ),
     Topic(
+        "onnx.symbolic_opset11.select onnx.symbolic_opset11.squeeze "
+        "onnx.symbolic_opset11.unsqueeze",
+        "the exporter records calls and traces no TorchScript",
+        "the custom_translation_table of torch.onnx.export",
+    ),
+    Topic(
         "fx.symbolic_trace fx.Tracer fx.Graph fx.GraphModule fx.Interpreter "
-        "fx.Transformer fx.Node fx.Proxy fx.replace_pattern",
+        "fx.Transformer fx.Node fx.Proxy fx.replace_pattern fx.map_arg "
+        "fx.proxy.GraphAppendingTracer fx.graph_module._CodeOnlyModule "
+        "fx.graph_module._copy_attr",
         "modules are not rewritten",
         "forward hooks, or gradviz to look at the recorded graph",
+    ),
+    Topic(
+        "nn.attention.flex_attention.flex_attention "
+        "nn.attention.flex_attention.AuxRequest nn.attention.flex_attention.BlockMask "
+        "nn.attention.flex_attention.create_block_mask "
+        "nn.attention.flex_attention.create_mask",
+        "attention is not generated from functions of scores",
+        "torch.nn.functional.scaled_dot_product_attention with a mask",
+    ),
+    Topic(
+        "_higher_order_ops.associative_scan.associative_scan",
+        "loops are not compiled",
+        "torch.cumsum and its like, or the loop itself",
+    ),
+    Topic(
+        "_dynamo.OptimizedModule",
+        "torch.compile returns the module that it was given",
+        "the module itself",
+    ),
+    Topic(
+        "_subclasses.fake_tensor.FakeTensor _subclasses.fake_tensor.FakeTensorMode",
+        "programs are not captured",
+        "tensors on the meta device",
     ),
     Topic(
         "export.export export.load export.save export.ExportedProgram export.Dim",
@@ -58,7 +90,8 @@ TOPICS: Final = (
         "torch.save on a state_dict, and an import of the code",
     ),
     Topic(
-        "library.Library library.define library.impl library.triton_op",
+        "library.Library library.define library.impl library.triton_op "
+        "_custom_ops.get_ctx _C._ExcludeDispatchKeyGuard",
         "there is no dispatcher to register with",
         "torch.library.custom_op, or a plain function of tensors",
     ),
@@ -93,9 +126,38 @@ TOPICS: Final = (
     ),
     Topic(
         "distributed.fsdp.FullyShardedDataParallel distributed.fsdp.fully_shard "
-        "distributed.DeviceMesh distributed.init_device_mesh",
+        "distributed.fsdp.FSDPModule distributed.fsdp.BackwardPrefetch "
+        "distributed.fsdp.CPUOffload distributed.fsdp.CPUOffloadPolicy "
+        "distributed.fsdp.MixedPrecision distributed.fsdp.MixedPrecisionPolicy "
+        "distributed.fsdp.ShardingStrategy distributed.fsdp.StateDictType "
+        "distributed.fsdp.sharded_grad_scaler.ShardedGradScaler "
+        "distributed.fsdp.wrap.ModuleWrapPolicy "
+        "distributed.fsdp.wrap.transformer_auto_wrap_policy "
+        "distributed.optim.ZeroRedundancyOptimizer "
+        "distributed.DeviceMesh distributed.init_device_mesh "
+        "distributed.tensor.DTensor "
+        "distributed.tensor.distribute_module distributed.tensor.distribute_tensor "
+        "distributed.tensor.placement_types._StridedShard "
+        "distributed.tensor._utils.compute_local_shape_and_global_offset "
+        "distributed._functional_collectives.all_to_all_single_autograd "
+        "distributed._functional_collectives.wait_tensor",
         "every process holds the whole model",
         "torch.nn.parallel.DistributedDataParallel, and new_group for parts",
+    ),
+    Topic(
+        "distributed.checkpoint.load distributed.checkpoint.save "
+        "distributed.checkpoint.FileSystemReader "
+        "distributed.checkpoint.FileSystemWriter "
+        "distributed.checkpoint.HuggingFaceStorageReader "
+        "distributed.checkpoint.HuggingFaceStorageWriter",
+        "no process holds a part of the model alone",
+        "torch.save in one of them, or the library safetensors",
+    ),
+    Topic(
+        "distributed.algorithms.join.Join distributed.algorithms.join.Joinable "
+        "distributed.algorithms.join.JoinHook",
+        "no process stands in for one that has run out of batches",
+        "a DistributedSampler, which gives all of them as many",
     ),
     Topic(
         "utils.tensorboard.SummaryWriter.add_graph "
@@ -132,21 +194,15 @@ use an import of the code, and hub.load_state_dict_from_url for its weights.
 
 
 class _RefusedType(type):
-    """The type of classes that cannot be made or inherited from."""
+    """The type of classes without instances; those that inherit have none either."""
 
     refusal: str
 
     def __call__(cls, *args: Any, **kwargs: Any) -> NoReturn:
         raise OutOfReachError(cls.refusal)
 
-    def __init__(
-        cls, name: str, bases: tuple[type, ...], space: dict[str, Any]
-    ) -> None:
-        if bases:
-            raise OutOfReachError(bases[0].refusal)  # pyright: ignore[reportAttributeAccessIssue]
-        super().__init__(name, bases, space)
 
-
+@functools.cache
 def refused(name: str) -> Any:
     """Return what stands for ``gradtape.<name>``: it can be named, but not used.
 
@@ -154,7 +210,7 @@ def refused(name: str) -> Any:
     """
     said, short = sentence(name), name.rpartition(".")[2]
     home = f"torch.{name.rpartition('.')[0]}"
-    if short[0].isupper():
+    if short.lstrip("_")[0].isupper():
         space = {"refusal": said, "__doc__": said, "__module__": home}
         return _RefusedType(short, (), space)
 

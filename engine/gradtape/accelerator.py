@@ -5,7 +5,8 @@ from __future__ import annotations
 import warnings
 from typing import Any
 
-from . import _cuda
+from . import _cuda, cpu
+from ._absent import no_device
 from ._device import device as Device
 from ._site import user_stacklevel
 from .cuda import _devices, memory, streams
@@ -134,3 +135,23 @@ def memory_stats(device_index: Any = None, /) -> dict[str, Any]:
     """Return the figures by name. Raises RuntimeError without a device."""
     _required()
     return memory.memory_stats(device_index)
+
+
+class Stream(cpu.Stream):
+    """A queue of work for a device: the CPU runs calls in their order.
+
+    For a CUDA device, which is the default where there is one, it is a
+    :class:`gradtape.cuda.Stream`.
+    """
+
+    def __new__(cls, device: Any = None, *, priority: int = 0) -> Any:
+        chosen = Device(device or current_accelerator() or "cpu")
+        if chosen.type == "cpu":
+            return super().__new__(cls)
+        if chosen.type != "cuda" or not _cuda.is_available():
+            raise no_device(chosen.type)
+        return streams.Stream(chosen, priority)
+
+    def __init__(self, device: Any = None, *, priority: int = 0) -> None:
+        super().__init__(priority)
+        self.device = Device("cpu")

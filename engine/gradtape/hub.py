@@ -15,7 +15,7 @@ from .serialization import load as load_file
 
 globals().update(refused_names("hub"))
 
-_HASH = re.compile(r"-([a-f0-9]*)\.")
+HASH_REGEX = re.compile(r"-([a-f0-9]*)\.")
 _CHUNK = 1 << 17
 
 
@@ -66,7 +66,7 @@ def load_state_dict_from_url(
     path = os.path.join(folder, name)
     if not os.path.exists(path):
         sys.stdout.write(f'Downloading: "{url}" to {path}\n')
-        found = _HASH.search(name) if check_hash else None
+        found = HASH_REGEX.search(name) if check_hash else None
         download_url_to_file(url, path, found and found.group(1), progress)
     return load_file(path, map_location=map_location)
 

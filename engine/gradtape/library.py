@@ -20,10 +20,12 @@ What else PyTorch's library module has is out of reach, see docs/out-of-reach.md
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Iterable
 from typing import Any
 
 from ._custom_op import CustomOpDef, definition_of
+from ._custom_op import register_fake as _register_fake
 from ._refusals import refused_names
 
 globals().update(refused_names("library"))
@@ -83,8 +85,12 @@ def register_fake(
     lib: Any = None,
     allow_override: bool = False,
 ) -> Any:
-    """Tell what an op gives for tensors without values, on the meta device."""
-    register = definition_of(op).register_fake
+    """Tell what an op gives for tensors without values, on the meta device.
+
+    Unlike PyTorch's, it waits for an op of which only the name is known: extensions
+    register theirs even where their compiled ops are not loaded.
+    """
+    register = functools.partial(_register_fake, op)
     return register if func is None else register(func)
 
 

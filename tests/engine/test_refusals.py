@@ -36,14 +36,11 @@ def test_a_refused_name_says_what_to_use(name: str) -> None:
     assert found.__name__ == short
 
 
-def test_refused_classes_have_no_instances_and_no_children() -> None:
+def test_refused_classes_have_no_instances() -> None:
     assert not isinstance(gt.ones(1), gt.jit.ScriptFunction)
-    with pytest.raises(OutOfReachError, match=r"torch\.fx\.Tracer is out of reach"):
-
-        class Own(gt.fx.Tracer):
-            pass
 
 
+@pytest.mark.filterwarnings("ignore:.torch.jit.*. is deprecated")
 @pytest.mark.parametrize("name", REACHABLE)
 def test_pytorch_has_the_name(name: str) -> None:
     torch = pytest.importorskip("torch")

@@ -20,6 +20,7 @@ from .._mode import mode, switch_grad_mode
 from .._operands import common_shape
 from .._override import DisableTorchFunctionSubclass as DisableTorchFunctionSubclass
 from .._override import disabled
+from .._refusals import refused_names
 from .._silence import DisableTorchDispatch, undispatched
 from .._size import Size
 from .._tensor import Tensor
@@ -38,12 +39,15 @@ from . import _nn as _nn
 from . import _profiler as _profiler
 from ._conv import ConvBackend, select_conv_backend
 from ._groups import grouped, other_backend
+from ._keys import DispatchKey as DispatchKey
+from ._keys import DispatchKeySet as DispatchKeySet
 
 _ConvBackend = ConvBackend
 _FunctionBase = CustomNode
 _ImperativeEngine = ImperativeEngine
 _LinAlgError = LinAlgError
 _TensorBase = TensorBase = Tensor  # whose methods are written in one class here
+_TensorMeta = type(Tensor)
 _are_functorch_transforms_active = _forward.transforms_active
 _DisableTorchDispatch = DisableTorchDispatch
 _disabled_torch_dispatch_impl = undispatched
@@ -73,6 +77,7 @@ _will_engine_execute_node = will_execute
 _get_privateuse1_backend_name = other_backend
 _group_tensors_by_device_and_dtype = grouped
 _select_conv_backend = select_conv_backend
+globals().update(refused_names("_C"))
 has_lapack = True  # NumPy's
 has_spectral = True  # SciPy's
 
@@ -101,6 +106,15 @@ _WeakTensorRef = WeakTensorRef
 
 def _log_api_usage_once(event: str) -> None:  # pyright: ignore[reportUnusedFunction]
     """Count the use of an API: nothing is counted here."""
+
+
+def _get_tracing_state() -> None:  # pyright: ignore[reportUnusedFunction]
+    """Return the trace that is being written: there is none."""
+
+
+def _get_default_device() -> str:  # pyright: ignore[reportUnusedFunction]
+    """Return the type of device of the default tensor type, which is never changed."""
+    return "cpu"
 
 
 def _infer_size(*sizes: Size) -> Size:  # pyright: ignore[reportUnusedFunction]

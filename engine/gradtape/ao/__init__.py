@@ -1,3 +1,3 @@
 """gradtape.ao: out of reach, see docs/out-of-reach.md."""
 
-from .. import quantization as quantization
+from . import quantization as quantization

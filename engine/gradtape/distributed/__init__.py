@@ -1,10 +1,18 @@
 """Programs of several processes: ``torch.distributed``."""
 
 from .._refusals import refused_names as _refused_names
+from . import _composable as _composable
+from . import _functional_collectives as _functional_collectives
+from . import _tensor as _tensor
+from . import algorithms as algorithms
+from . import checkpoint as checkpoint
+from . import device_mesh as device_mesh
 from . import distributed_c10d as distributed_c10d
 from . import elastic as elastic
 from . import fsdp as fsdp
+from . import optim as optim
 from . import rpc as rpc
+from . import tensor as tensor
 from ._backends import Backend as Backend
 from ._backends import BackendConfig as BackendConfig
 from ._backends import is_backend_available as is_backend_available

@@ -7,6 +7,7 @@ from ._export import export as export
 from ._export import is_in_onnx_export as is_in_onnx_export
 from ._program import ONNXProgram as ONNXProgram
 from .errors import OnnxExporterError as OnnxExporterError
+from .utils import register_custom_op_symbolic as register_custom_op_symbolic
 
 producer_name = "gradtape"
 
@@ -18,4 +19,5 @@ __all__ = [
     "errors",
     "export",
     "is_in_onnx_export",
+    "register_custom_op_symbolic",
 ]

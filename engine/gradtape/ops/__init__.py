@@ -141,3 +141,4 @@ from . import (
 )
 from ._aten import aten as aten
 from ._custom import __getattr__ as __getattr__
+from ._custom import load_library as load_library

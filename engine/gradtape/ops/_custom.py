@@ -33,21 +33,25 @@ class Namespace:
 
 
 namespaces: dict[str, Namespace] = {}
-"""Those that an op was put into."""
+"""Those that somebody asked for."""
 
 
 def put(packet: CustomPacket) -> None:
     """Let ``ops`` find an op."""
-    space = namespaces.setdefault(packet.namespace, Namespace(packet.namespace))
-    setattr(space, packet.__name__, packet)
+    setattr(__getattr__(packet.namespace), packet.__name__, packet)
+
+
+def load_library(path: str) -> None:
+    """Load ops that are built against PyTorch's C++: refused as a broken library is."""
+    raise OSError(f"Could not load this library: {path}")
+
+
+def __getattr__(name: str) -> Any:
+    if name.startswith("__"):
+        raise AttributeError(f"'_Ops' object has no attribute '{name}'")
+    return namespaces.setdefault(name, Namespace(name))
 
 
 # Programs ask PyTorch's own library before they use it: it is not here.
 for _kind in ("acl", "bf16", "fp16"):
     put(CustomPacket("mkldnn", f"_is_mkldnn_{_kind}_supported", lambda: False))
-
-
-def __getattr__(name: str) -> Any:
-    if name in namespaces:
-        return namespaces[name]
-    raise AttributeError(f"'_Ops' object has no attribute '{name}'")

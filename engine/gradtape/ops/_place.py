@@ -23,6 +23,7 @@ from .._site import user_stacklevel
 from .._sparse import SparseArray
 from .._tensor import Tensor, wrap
 from .._type_name import type_name
+from .formats import check_layout
 
 
 def module_on(where: Any) -> Any:
@@ -63,8 +64,10 @@ def check_out(
 ) -> None:
     """Refuse options of a creation function that an ``out=`` beside them has not.
 
-    Raises RuntimeError with the option that differs.
+    Raises RuntimeError with the option that differs, or for a layout that is not here.
     """
+    if layout is not None:
+        check_layout(layout)
     if not isinstance(out, Tensor):
         return
     if isinstance(dtype, DType) and dtype is not out.dtype:

@@ -47,9 +47,21 @@ channels_last: Final = memory_format("channels_last")
 channels_last_3d: Final = memory_format("channels_last_3d")
 strided: Final = layout("strided")
 sparse_coo: Final = layout("sparse_coo")
-_mkldnn: Final = layout("_mkldnn")  # no tensor has it; programs ask whether one does
+
+# No tensor has these; programs ask whether one does.
+_mkldnn: Final = layout("_mkldnn")
+sparse_bsc: Final = layout("sparse_bsc")
+sparse_bsr: Final = layout("sparse_bsr")
+sparse_csc: Final = layout("sparse_csc")
+sparse_csr: Final = layout("sparse_csr")
 
 _LAYOUTS = {repr(each): each for each in (strided, sparse_coo)}
+
+
+def check_layout(given: Any) -> None:
+    """Refuse a layout that no tensor has."""
+    if isinstance(given, layout):
+        _get_layout(repr(given))
 
 
 def _get_layout(name: str) -> layout:

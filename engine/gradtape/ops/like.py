@@ -18,7 +18,7 @@ from ._in_range import in_range
 from ._memory_formats import array_in, checked_format
 from ._place import made, module_on
 from .create import checked_size, empty, empty_strided, full, ones, zeros
-from .formats import sparse_coo
+from .formats import check_layout, sparse_coo
 
 Sizes = tuple[int, ...]
 
@@ -33,6 +33,7 @@ def model_of(source: Tensor, layout: Any, order: Any) -> Any:
     """
     if layout is order is None:
         return source._data
+    check_layout(layout)
     wanted = source.layout if layout is None else layout
     if wanted is sparse_coo and order is not None:
         raise RuntimeError("memory format option is only supported by strided tensors")

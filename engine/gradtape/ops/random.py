@@ -87,8 +87,8 @@ def on_device(array: Any, device: Any) -> Any:
     return array if xp is np else xp.asarray(array)
 
 
-def draw_kind(dtype: Any, out: Tensor | None, function: str) -> Any:
-    check_out(out, dtype)
+def draw_kind(dtype: Any, out: Tensor | None, function: str, layout: Any = None) -> Any:
+    check_out(out, dtype, layout)
     if dtype is None and out is not None:
         return out.dtype
     return float_dtype(dtype, function)
@@ -108,7 +108,7 @@ def rand(
 ) -> Tensor:
     """Return uniform numbers in [0, 1)."""
     shape = checked_size(given, "rand", size)
-    array = draw.rand(shape, draw_kind(dtype, out, "rand"), generator)
+    array = draw.rand(shape, draw_kind(dtype, out, "rand", layout), generator)
     return deliver(on_device(array, device), out, requires_grad, name="rand")
 
 
@@ -126,7 +126,7 @@ def randn(
 ) -> Tensor:
     """Return standard normal numbers."""
     shape = checked_size(given, "randn", size)
-    array = draw.randn(shape, draw_kind(dtype, out, "randn"), generator)
+    array = draw.randn(shape, draw_kind(dtype, out, "randn", layout), generator)
     return deliver(on_device(array, device), out, requires_grad)
 
 

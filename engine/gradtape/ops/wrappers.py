@@ -22,9 +22,11 @@ from ._custom import CustomPacket, put
 from ._geometry import contiguous_strides
 from .formats import strided
 from .native import ONLY_ATEN
+from .queries import pin_memory
 from .subclasses import retyped
 
 ONLY_ATEN.update(
+    _pin_memory=pin_memory,
     sym_numel=Tensor.numel,
     sym_size=Tensor.size,
     sym_storage_offset=Tensor.storage_offset,

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from .. import _dtypes
+from .._C._groups import other_backend
 from .._define import FUNCTIONS
 from .._dtype_promotion import get_default_dtype
 from .._mode import enable_grad, no_grad
 from .._tensor import Tensor
+from ..nn.parameter import Parameter
+from ..utils import _foreach_utils
 
 
 def use_grad_for_differentiable(step: Callable[..., Any]) -> Callable[..., Any]:
@@ -51,3 +54,31 @@ def view_as_real(params: list[Tensor], *state_and_grads: list[Tensor]) -> None:
             params[index] = real(param)
             for each in state_and_grads:
                 each[index] = real(each[index])
+
+
+def fused_or_foreach(
+    params: Sequence[Tensor | None], differentiable: bool, use_fused: bool = False
+) -> tuple[bool, bool]:
+    """Tell whether PyTorch would step by a fused kernel, and whether by lists."""
+
+    def served(devices: Sequence[str], floating: bool) -> bool:
+        return all(
+            type(p) in (Tensor, Parameter)
+            and p.device.type in devices
+            and (not floating or p.dtype.is_floating_point)
+            for p in params
+            if p is not None
+        )
+
+    if differentiable:
+        return False, False
+    fused = use_fused and served(
+        _foreach_utils._get_fused_kernels_supported_devices(), True
+    )
+    lists = _foreach_utils._get_foreach_kernels_supported_devices()
+    return fused, not fused and served(lists, False)
+
+
+def capturable_devices(supports_xla: bool = True) -> list[str]:
+    """Return the kinds of devices whose graphs can hold an optimizer's step."""
+    return ["cuda", "xpu", "hpu", other_backend(), *["xla"] * supports_xla]

@@ -21,6 +21,8 @@ from ._announce import (
 from ._announce import (
     register_optimizer_step_pre_hook as register_optimizer_step_pre_hook,
 )
+from ._custom import capturable_devices as _get_capturable_supported_devices  # noqa: F401
+from ._custom import fused_or_foreach as _default_to_fused_or_foreach  # noqa: F401
 from ._custom import number_of as _get_value  # noqa: F401
 from ._custom import scalar_dtype as _get_scalar_dtype  # noqa: F401
 from ._custom import scalar_of as _to_scalar  # noqa: F401

@@ -12,6 +12,13 @@ from ._pytree_nodes import GetAttrKey as GetAttrKey
 from ._pytree_nodes import MappingKey as MappingKey
 from ._pytree_nodes import NodeDef as NodeDef
 from ._pytree_nodes import SequenceKey as SequenceKey
+from ._pytree_nodes import _dict_flatten as _dict_flatten
+from ._pytree_nodes import _dict_flatten_with_keys as _dict_flatten_with_keys
+from ._pytree_nodes import _dict_unflatten as _dict_unflatten
+from ._pytree_nodes import _get_node_type as _get_node_type
+from ._pytree_nodes import _list_flatten as _list_flatten
+from ._pytree_nodes import _list_flatten_with_keys as _list_flatten_with_keys
+from ._pytree_nodes import _list_unflatten as _list_unflatten
 from ._pytree_nodes import is_namedtuple as is_namedtuple
 from ._pytree_nodes import is_namedtuple_class as is_namedtuple_class
 from ._pytree_nodes import is_namedtuple_instance as is_namedtuple_instance

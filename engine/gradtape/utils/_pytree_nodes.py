@@ -166,6 +166,10 @@ for _kind, _flatten, _keys, _unflatten in (
         _kind, _flatten, _unflatten, flatten_with_keys_fn=_keyed(_flatten, _keys)
     )
 
+# By these names classes of other libraries register themselves as dicts or lists.
+_dict_flatten, _dict_unflatten, _dict_flatten_with_keys = SUPPORTED_NODES[dict][1:]
+_list_flatten, _list_unflatten, _list_flatten_with_keys = SUPPORTED_NODES[list][1:]
+
 
 def kind_of(value: Any) -> Any:
     """Return the kind of container a value is; None for a leaf."""
@@ -182,6 +186,11 @@ def kind_of(value: Any) -> Any:
         return kind
     named = isinstance(value, tuple) and is_namedtuple_class(kind)
     return namedtuple if named else None
+
+
+def _get_node_type(tree: Any) -> Any:  # pyright: ignore[reportUnusedFunction]
+    """Return the kind of container that a tree is, or the type of a leaf."""
+    return kind_of(tree) or type(tree)
 
 
 def is_namedtuple_class(cls: Any) -> bool:

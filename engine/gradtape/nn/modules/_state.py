@@ -10,10 +10,8 @@ from typing import Any
 from ..._hooks import Registry, RemovableHandle, register
 from ..._tensor import Tensor
 from ._loading import load_one
-from ._state_types import IncompatibleKeys, WrappedHook
+from ._state_types import EXTRA_STATE, IncompatibleKeys, WrappedHook
 from ._tree import Tree
-
-EXTRA_STATE = "_extra_state"
 
 _UNREACHABLE = (
     "Reached a code path in Module.{name}() that should never be called. Please file "

@@ -5,7 +5,9 @@ from __future__ import annotations
 import functools
 import weakref
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import Any, Final, NamedTuple
+
+EXTRA_STATE: Final = "_extra_state"
 
 
 class IncompatibleKeys(NamedTuple):

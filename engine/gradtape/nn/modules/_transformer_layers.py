@@ -84,7 +84,7 @@ class TransformerEncoderLayer(_Layer):
         sizes = (d_model, dim_feedforward)
         options = (dropout, layer_norm_eps, norm_first, bias)
         self._add_rest(sizes, *options, ("1", "2"), where)
-        chosen = _named(activation)
+        chosen = activation_fn(activation)
         self.activation_relu_or_gelu = 0
         made = inspect.unwrap(chosen)  # who watches a run stands in for functions
         if made is inspect.unwrap(F.relu) or isinstance(chosen, ReLU):
@@ -163,7 +163,7 @@ class TransformerDecoderLayer(_Layer):
         sizes = (d_model, dim_feedforward)
         options = (dropout, layer_norm_eps, norm_first, bias)
         self._add_rest(sizes, *options, ("1", "2", "3"), where)
-        self.activation = _named(activation)
+        self.activation = activation_fn(activation)
 
     def forward(
         self,
@@ -229,7 +229,8 @@ class TransformerDecoderLayer(_Layer):
         return self.dropout3(self._inner(x))
 
 
-def _named(activation: Activation) -> Callable[[Tensor], Tensor]:
+def activation_fn(activation: Activation) -> Callable[[Tensor], Tensor]:
+    """Return the function of a name; a function as it is."""
     if not isinstance(activation, str):
         return activation
     found = {"relu": F.relu, "gelu": F.gelu}.get(activation)

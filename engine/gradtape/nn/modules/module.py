@@ -6,11 +6,14 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from ..._hooks import RemovableHandle, new_registry, register
+from ._state_types import EXTRA_STATE, IncompatibleKeys
 
 if TYPE_CHECKING:
     from ._module import Module as Module
 
 Hook = Callable[..., Any]
+_EXTRA_STATE_KEY_SUFFIX = EXTRA_STATE
+_IncompatibleKeys = IncompatibleKeys
 
 _MIXED = (
     "Cannot use both regular backward hooks and full backward hooks as a global Module "

@@ -22,6 +22,7 @@ from ._module import Module
 from ._norm import LayerNorm
 from ._transformer_layers import TransformerDecoderLayer as TransformerDecoderLayer
 from ._transformer_layers import TransformerEncoderLayer as TransformerEncoderLayer
+from ._transformer_layers import activation_fn as _get_activation_fn  # noqa: F401
 
 __all__ = [
     "Transformer",

@@ -9,10 +9,12 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, Final, TypeVar
 
-from ._refusals import refused_names
-from .futures import Future
-from .nn.modules import Module
+from .._refusals import refused_names
+from ..futures import Future
+from ..nn.modules import Module
+from .annotations import BroadcastingListCls as BroadcastingListCls
 
+# The import above puts the module in the place of the name that __future__ left.
 globals().update(refused_names("jit"))
 
 __all__ = [
@@ -126,6 +128,15 @@ def interface(obj: Any) -> Any:
 def script_if_tracing(fn: F) -> F:
     """Mark a function that is compiled while code is traced: nothing happens."""
     return fn
+
+
+def _overload(fn: F) -> F:  # pyright: ignore[reportUnusedFunction]
+    """Mark a signature of a function that follows: nothing happens."""
+    return fn
+
+
+_overload_method = _overload
+_script_if_tracing = script_if_tracing
 
 
 def Attribute(value: Any, type: Any) -> Any:  # noqa: N802

@@ -5,11 +5,17 @@ from __future__ import annotations
 from types import SimpleNamespace
 from typing import Any
 
-from .compiler import allow_in_graph as allow_in_graph
-from .compiler import disable as disable
-from .compiler import is_compiling as is_compiling
-from .compiler import list_backends as list_backends
-from .compiler import reset as reset
+from .._refusals import refused_names
+from ..compiler import allow_in_graph as allow_in_graph
+from ..compiler import assume_constant_result as assume_constant_result
+from ..compiler import disable as disable
+from ..compiler import is_compiling as is_compiling
+from ..compiler import list_backends as list_backends
+from ..compiler import reset as reset
+from . import eval_frame as eval_frame
+from . import utils as utils
+
+globals().update(refused_names("_dynamo"))
 
 
 class Config(SimpleNamespace):

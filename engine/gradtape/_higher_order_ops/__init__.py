@@ -1,0 +1,3 @@
+"""gradtape._higher_order_ops: out of reach, see docs/out-of-reach.md."""
+
+from . import associative_scan as associative_scan

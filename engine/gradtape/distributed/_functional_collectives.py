@@ -1,0 +1,7 @@
+"""gradtape.distributed._functional_collectives: see docs/out-of-reach.md."""
+
+from __future__ import annotations
+
+from .._refusals import refused_names
+
+globals().update(refused_names("distributed._functional_collectives"))

@@ -1,0 +1,7 @@
+"""gradtape.distributed._tensor: out of reach, see docs/out-of-reach.md."""
+
+from __future__ import annotations
+
+from .._refusals import refused
+
+DTensor = refused("distributed.tensor.DTensor")

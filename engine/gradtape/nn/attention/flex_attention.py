@@ -1,0 +1,8 @@
+"""gradtape.nn.attention.flex_attention: out of reach, see docs/out-of-reach.md."""
+
+from __future__ import annotations
+
+from ..._refusals import refused_names
+
+globals().update(refused_names("nn.attention.flex_attention"))
+_DEFAULT_SPARSE_BLOCK_SIZE = 128
