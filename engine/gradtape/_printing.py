@@ -99,7 +99,10 @@ def is_default(dtype: dt.dtype) -> bool:
 def add_suffixes(
     text: str, suffixes: Sequence[str], indent: int, force_newline: bool = False
 ) -> str:
-    """Append what follows the numbers, on a new line where the last one is full."""
+    """Close a tensor's text with its facts, on lines of the usual width.
+
+    Where a new line is forced, they do not follow the numbers on theirs.
+    """
     parts = [text]
     last_line = len(text) - text.rfind("\n") + 1
     for suffix in suffixes:

@@ -8,6 +8,7 @@ from ._sparse import SparseArray
 from ._storage import Storage, borrowed
 from ._tensor_memory import TensorMemory
 from ._tensor_parts import ViewInfo
+from ._type_name import type_name
 
 if TYPE_CHECKING:
     from ._tensor import Tensor
@@ -29,9 +30,7 @@ def set_data(tensor: Tensor, value: Any) -> None:
     RuntimeError for integers where a gradient is wanted, and for sparse beside strided.
     """
     if not isinstance(value, TensorMemory):
-        raise TypeError(
-            f"Variable data has to be a tensor, but got {type(value).__name__}"
-        )
+        raise TypeError(f"Variable data has to be a tensor, but got {type_name(value)}")
     data = value._data
     if (type(data) is SparseArray) is not (type(tensor._data) is SparseArray):
         raise RuntimeError(_INCOMPATIBLE)

@@ -12,6 +12,7 @@ from ._node import AccumulateGrad
 from ._shared_names import share_names
 from ._silence import disabled, undispatched
 from ._tensor_memory import TensorMemory
+from ._type_name import type_name
 
 if TYPE_CHECKING:
     from ._tensor import Tensor
@@ -96,7 +97,7 @@ def check_grad(tensor: Tensor, grad: Any) -> None:
     if not isinstance(grad, TensorMemory):
         raise TypeError(
             f"assigned grad expected to be a Tensor or None but got grad of type "
-            f"{type(grad).__name__}"
+            f"{type_name(grad)}"
         )
     if grad is tensor:
         raise RuntimeError("can't assign Variable as its own grad")

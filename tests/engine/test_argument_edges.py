@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
 
 import gradtape
@@ -148,6 +149,91 @@ t._VF.unique_dim(t.tensor([3, 1, 3]), 0)
 t._VF.relu(x - 1)
 """
 
+NO_TENSORS = """
+t.argsort([3.0, 1.0])
+t.kron([1.0], x)
+t.kron(x, n)
+t.vander([1.0])
+t.combinations(n)
+t.fliplr([[1.0]])
+t.flipud(None)
+t.ravel(2.0)
+t.adjoint(n)
+t.diagflat(2.0)
+t.broadcast_to([1.0], (2,))
+t.real(n)
+t.imag(None)
+t.conj(2.0)
+t.numel([1])
+t.is_floating_point(2.0)
+t.is_complex(n)
+t.isreal([1.0])
+t.nanmean([1.0])
+t.take_along_dim(y, [0])
+t.is_same_size(x, 2)
+t.is_nonzero([1])
+t.where([True])
+t.view_as_complex([1.0])
+t.atleast_1d([1.0])
+t.atleast_2d(x, None)
+t.trapezoid([1.0])
+F.prelu(None, x)
+F.prelu(x, 0.25)
+F.rrelu("a")
+F.tanh(n)
+t.nn.Tanh()(n)
+t.nn.Sigmoid()(None)
+F.rms_norm([1.0], (1,))
+F.batch_norm(n, None, None)
+F.adaptive_avg_pool1d(n, 1)
+F.adaptive_max_pool1d(None, 1)
+F.alpha_dropout(n)
+F.feature_alpha_dropout([1.0])
+F.unfold(None, 1)
+F.fold([1.0], 2, 1)
+F.pixel_shuffle(n, 2)
+F.pixel_unshuffle(n, 2)
+F.channel_shuffle(n, 1)
+F.pad(None, (1, 1))
+F.pad(x, 1)
+F.pad(x, (1.5, 1))
+F.pad(x, range(2))
+F.grid_sample(n, y)
+F.cosine_similarity(y, n)
+F.pairwise_distance(2.0, y)
+F.poisson_nll_loss(n, y)
+F.hinge_embedding_loss(y, [1.0])
+F.conv_transpose1d(n, y)
+t.amax(x, "a")
+t.amax(x, (0.0,))
+t.logsumexp(x, n)
+t.nansum(x, (0.5,))
+t.median(x, 0.5)
+t.nanmedian(x, True)
+t.mode(x, 0.5)
+t.optim.SGD([n])
+x.__setattr__("grad", n)
+x.__setattr__("data", n)
+x.to(n)
+"""
+
+COMPUTED = """
+F.kl_div(x, i, reduction="sum")
+F.kl_div(x, x > 0, reduction="sum")
+F.alpha_dropout(i, 0.5, True)
+F.alpha_dropout(i, 1.0, True)
+F.soft_margin_loss(y, (y > 2).byte() + 1)
+F.soft_margin_loss(y, y > 2)
+F.adaptive_avg_pool2d(y, 1)
+F.adaptive_avg_pool2d(x, (1, 1))
+F.adaptive_avg_pool2d(y, (1, 2))
+F.adaptive_avg_pool3d(y, 1)
+F.adaptive_avg_pool3d(t.ones(2, 3, 4), (1, 1, 1))
+t.histogram(t.tensor([float("nan")]), 2)
+t.histc(x, 2, float("nan"), 1)
+t.histc(t.full((9,), float("nan")), 2)
+"""
+
 SETUP = """
 x = t.arange(2.0)
 y = t.arange(6.0).view(2, 3)
@@ -159,12 +245,33 @@ i = t.tensor([[1, 100, 3], [5, 6, 127]], dtype=t.int8)
 
 @pytest.mark.parametrize(
     "line",
-    f"{PRODUCTS}{REDUCTIONS}{NORMS}{EINSUM}{COUNTS}".replace("\n\n", "\n")
+    f"{PRODUCTS}{REDUCTIONS}{NORMS}{EINSUM}{COUNTS}{NO_TENSORS}{COMPUTED}".replace(
+        "\n\n", "\n"
+    )
     .strip()
     .split("\n"),
 )
 def test_arguments_at_the_edges(line: str) -> None:
     check_line(line, SETUP)
+
+
+FLOAT_DIMS = """
+x.prod(0.5)
+x.max(0.5)
+x.sum((0.5,))
+x.mean([0.5])
+x.std((0.5,))
+t.conv1d(n, y)
+t.histogramdd(n, 2)
+"""
+
+
+@pytest.mark.parametrize("line", FLOAT_DIMS.strip().split("\n"))
+def test_what_fits_no_form_is_refused(line: str) -> None:
+    scope = {"t": gradtape, "np": np}
+    exec(SETUP, scope)
+    with pytest.raises(TypeError):
+        eval(line, scope)
 
 
 def test_every_name_in_dir_can_be_read() -> None:

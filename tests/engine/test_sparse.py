@@ -191,6 +191,9 @@ USES: dict[str, Callable[[Any, Any], Any]] = {
     "repr of ints": lambda torch, x: repr(x.long()),
     "repr of complex": lambda torch, x: repr(x.to(torch.complex64)),
     "repr of a leaf": lambda torch, x: repr(x.requires_grad_()),
+    "repr on two lines": lambda torch, x: repr(
+        torch.sparse_coo_tensor(size=(300, 300)).double().requires_grad_()
+    ),
     "repr with history": lambda torch, x: repr(x.requires_grad_() * 2),
 }
 

@@ -69,7 +69,7 @@ def sizes(given: Any, function: str, name: str = "size", position: int = 1) -> S
         return given
     if isinstance(given, Tensor) and is_integer(given):
         return (int(given),)
-    if not isinstance(given, Sequence) or isinstance(given, str):
+    if not isinstance(given, list | tuple):
         raise TypeError(
             f"{function}(): argument '{name}' (position {position}) must be tuple of "
             f"ints, not {type_name(given)}"

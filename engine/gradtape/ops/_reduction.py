@@ -9,7 +9,7 @@ from .._dtypes import dtype as DType
 from .._op import Check
 from .._tensor import Tensor
 from .._type_name import type_name
-from ._arguments import is_integer, wrap_dim, wrap_dims
+from ._arguments import is_integer, sizes, wrap_dim, wrap_dims
 from ._into import SAME_DTYPE
 from ._operand import not_implemented
 
@@ -58,11 +58,11 @@ def count_in(shape: Any, dim: Dims) -> int:
     return count
 
 
-def as_dims(dim: Any) -> Any:
+def as_dims(dim: Any, function: str) -> Any:
     """Return a dim argument as the node keeps it: a tuple, or None."""
     if dim is None:
         return None
-    return (int(dim),) if is_integer(dim) else tuple(int(d) for d in dim)
+    return (int(dim),) if is_integer(dim) else sizes(dim, function, "dim", 2)
 
 
 def check_dims(function: str, dim: Any) -> None:

@@ -9,6 +9,7 @@ from .._device import device as Device
 from .._dtypes import dtype as DType
 from .._dtypes import parse_dtype
 from .._tensor import Tensor
+from .._type_name import type_name
 from .formats import memory_format
 
 _FORMS: Final = """\
@@ -120,4 +121,4 @@ def _types(given: tuple[Any, ...], named: dict[str, Any]) -> str:
 def _type_name(value: Any) -> str:
     if isinstance(value, DType | Device | memory_format):
         return f"torch.{type(value).__name__}"
-    return type(value).__name__
+    return type_name(value)

@@ -89,6 +89,7 @@ def broadcast_to(input: Tensor, *given: Any, **named: Any) -> Tensor:
     >>> torch.zeros(3, 1).broadcast_to(2, 3, 4).shape
     torch.Size([2, 3, 4])
     """
+    check_tensor(input, "broadcast_to")
     return expanded(input, spread(given, "broadcast_to", "size", named))
 
 

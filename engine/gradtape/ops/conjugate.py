@@ -10,6 +10,7 @@ import numpy as np
 
 from .._define import Array, method, op, public, raw_ops, tensor_ops
 from .._tensor import Tensor
+from ._arguments import check_tensor
 from .parts import select
 from .reinterpret import view_as_real
 
@@ -29,6 +30,7 @@ def _conjugated(xp: Any, self: Array) -> Any:
 @method()
 def conj(input: Tensor) -> Tensor:
     """Return the complex conjugate; a real tensor is returned itself."""
+    check_tensor(input, "conj")
     return _conjugated(input) if input._data.dtype.kind == "c" else input
 
 
@@ -70,6 +72,7 @@ def _imaginary_part(xp: Any, self: Array) -> Any:
 @public
 def real(input: Tensor) -> Tensor:
     """Return a view of the real parts; a real tensor is returned itself."""
+    check_tensor(input, "real")
     if input._data.dtype.kind != "c":
         return input
     return select(view_as_real(input), -1, 0)
@@ -81,6 +84,7 @@ def imag(input: Tensor) -> Tensor:
 
     Raises RuntimeError for a real tensor.
     """
+    check_tensor(input, "imag")
     if input._data.dtype.kind != "c":
         raise RuntimeError(
             "imag is not implemented for tensors with non-complex dtypes."

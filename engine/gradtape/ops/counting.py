@@ -70,17 +70,13 @@ def bincount(
 
 def _span(name: str, xp: Any, values: Any, low: float, high: float) -> Any:
     """Return the ends of a histogram: the data's own where both are given alike."""
+    sign = ""
     if low == high and values.size:
-        low, high = float(values.min()), float(values.max())
-    if not (isfinite(low) and isfinite(high)):
-        raise RuntimeError(
-            f"{name}: range of [{_shown(low)}, {_shown(high)}] is not finite"
-        )
+        low, high, sign = float(values.min()), float(values.max()), "-"
+    if not (isfinite(low) and isfinite(high)):  # found in the data, NaN has a sign
+        ends = ", ".join(f"{v:g}" if v == v else f"{sign}nan" for v in (low, high))
+        raise RuntimeError(f"{name}: range of [{ends}] is not finite")
     return (low - 1, high + 1) if low == high else (low, high)
-
-
-def _shown(value: float) -> str:
-    return "-nan" if value != value else f"{value:g}"
 
 
 def _check_bins(bins: int, dim: int = 0) -> None:
@@ -201,6 +197,7 @@ def histogramdd(
 
     ``bins`` is one number, a number per dimension, or a tensor of edges for each.
     """
+    check_tensor(input, "histogramdd")
     points = input._data
     spaced = is_integer(bins) or not isinstance(next(iter(bins), None), Tensor)
     if points.dtype.kind not in "fV" or (spaced and points.dtype.itemsize == 2):
@@ -263,8 +260,8 @@ def _edges(
         low, high = 0.0, 1.0
     if not (isfinite(low) and isfinite(high)):
         raise RuntimeError(
-            f"torch.histogramdd: dimension {dim}'s range [{_shown(low)}, "
-            f"{_shown(high)}] is not finite"
+            f"torch.histogramdd: dimension {dim}'s range [{low:g}, {high:g}] is "
+            "not finite"
         )
     if low == high:
         low, high = low - 0.5, high + 0.5

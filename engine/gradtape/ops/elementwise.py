@@ -8,6 +8,7 @@ from typing import Any
 from .._define import FUNCTIONS, Array, Operand, method, op, pointwise, public
 from .._inplace import inplace
 from .._tensor import Tensor
+from ._arguments import check_tensor
 from ._operand import (
     HIDDEN,
     POINTWISE,
@@ -175,6 +176,7 @@ def isneginf(xp: Any, self: Array) -> Any:
 @method()
 def isreal(input: Tensor) -> Tensor:
     """Tell which elements have no imaginary part."""
+    check_tensor(input, "isreal")
     if kind_of(input) != "c":
         return FUNCTIONS["ones_like"](input, dtype=FUNCTIONS["eq"](input, input).dtype)
     return FUNCTIONS["imag"](input.detach()) == 0

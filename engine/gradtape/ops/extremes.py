@@ -8,6 +8,7 @@ from .._define import OPS, Array, Operand, method, op
 from .._inplace import in_place
 from .._tensor import Tensor
 from .._type_name import type_name
+from ._arguments import check_tensor
 from ._operand import (
     HIDDEN,
     OWN_DTYPE,
@@ -279,6 +280,7 @@ def clamp(
 
     Where the bounds contradict each other, ``max`` wins.
     """
+    check_tensor(input, "clamp")
     return _FORMS[_clamp_form(min, max)](input, min, max, out=out)
 
 

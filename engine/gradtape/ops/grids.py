@@ -9,7 +9,7 @@ from .._backend import backend_of
 from .._define import public, tensor_ops
 from .._tensor import Tensor, wrap
 from .._warn import warn_once
-from ._arguments import tensor_list
+from ._arguments import check_tensor, tensor_list
 from .broadcast import expand
 from .join import stack
 
@@ -87,6 +87,7 @@ def combinations(
     with_replacement: bool = False,
 ) -> Tensor:
     """Return every choice of ``r`` elements of a vector, one per row."""
+    check_tensor(input, "combinations")
     _check_vector(input)
     if r < 0:
         raise RuntimeError(f"Expect a non-negative number, but got {r}")

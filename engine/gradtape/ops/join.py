@@ -223,7 +223,7 @@ tensor_ops.stack = stack
 @public
 def atleast_1d(*tensors: Any) -> Any:
     """Give a 0-d tensor one dimension."""
-    return _each(tensors, lambda t: t if t.dim() else reshape(t, (1,)))
+    return _each("atleast_1d", tensors, lambda t: t if t.dim() else reshape(t, (1,)))
 
 
 @public
@@ -235,7 +235,7 @@ def atleast_2d(*tensors: Any) -> Any:
             return t
         return unsqueeze(t, 0) if t.dim() else reshape(t, (1, 1))
 
-    return _each(tensors, grown)
+    return _each("atleast_2d", tensors, grown)
 
 
 @public
@@ -249,14 +249,14 @@ def atleast_3d(*tensors: Any) -> Any:
             return unsqueeze(t, -1)
         return unsqueeze(unsqueeze(t, 0), -1) if t.dim() else reshape(t, (1, 1, 1))
 
-    return _each(tensors, grown)
+    return _each("atleast_3d", tensors, grown)
 
 
-def _each(tensors: tuple[Any, ...], change: Any) -> Any:
+def _each(name: str, tensors: tuple[Any, ...], change: Any) -> Any:
     if len(tensors) == 1 and isinstance(tensors[0], Tensor):
         return change(tensors[0])
     given = tensors[0] if len(tensors) == 1 else tensors
-    return tuple(change(t) for t in given)
+    return tuple(change(t) for t in tensor_list(given, name))
 
 
 @public

@@ -53,7 +53,7 @@ def vector_norm(
     check_tensor(input, "linalg_vector_norm")
     order = _order(ord)
     check_dims("linalg_vector_norm", dim)
-    axes = as_dims(dim)
+    axes = as_dims(dim, "linalg_vector_norm")
 
     def compute() -> Tensor:
         inexact("linalg.vector_norm", input._data)
@@ -242,7 +242,7 @@ def norm(
 
 def _norm(input: Tensor, ord: Any, dim: Any, keep: bool, dtype: Any) -> Tensor:
     check_dims("linalg_norm", dim)
-    dims = as_dims(dim)
+    dims = as_dims(dim, "linalg_norm")
     if dims is not None and len(dims) not in (1, 2):
         raise RuntimeError(
             "linalg.norm: If dim is specified, it must be of length 1 or 2. Got "
@@ -279,7 +279,7 @@ def _old_norm(
 ) -> Tensor:
     """Return the p-norm of elements; "fro" is the 2-norm, "nuc" is one of matrices."""
     check_tensor(input, "norm")
-    dims = as_dims(dim)
+    dims = as_dims(dim, "norm")
     if input.is_sparse and (p == "fro" or not isinstance(p, str)):
         return _norm_of_sparse(input, p, dims, keepdim, dtype)
     if not isinstance(p, str):
@@ -310,7 +310,7 @@ def frobenius_norm(
 ) -> Tensor:
     """Return the square root of the sum of squares along at most two dimensions."""
     check_tensor(input, "frobenius_norm")
-    dims = as_dims(dim) or ()
+    dims = as_dims(dim, "frobenius_norm") or ()
     if len(dims) > 2:
         raise RuntimeError(
             f"Expected at most 2 dimensions, but got {len(dims)} dimensions instead."

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from .._define import ABSENT, FUNCTIONS, method, public
-from .._dtypes import get_default_dtype
+from .._dtypes import bool_, get_default_dtype
 from .._site import user_stacklevel
 from .._tensor import Tensor
 from .._type_name import type_name
@@ -179,7 +179,7 @@ def _check_samples(name: str, y: Any, x: Any, dx: Any) -> None:
     if isinstance(dx, complex | np.complexfloating):
         raise RuntimeError(f"{name}: Currently, we only support dx as a real number.")
     for label, given in (("y", y), ("x", x)):
-        if given is not None and given._data.dtype.kind == "b":
+        if given is not None and check_tensor(given, name, label, 2).dtype is bool_:
             raise RuntimeError(
                 f"{name}: received a bool input for `{label}`, but bool is not "
                 "supported"

@@ -247,12 +247,12 @@ def huber_loss_backward(
 def soft_margin_loss(xp: Any, self: Array, target: Array, reduction: int = MEAN) -> Any:
     """Return ``log(1 + exp(-target * self))``."""
     check_written(self, target)
-    losses = xp.log1p(xp.exp(-target * self))
+    losses = xp.log1p(xp.exp(-(target * self)))
     return reduced(xp, losses.astype(self.dtype, copy=False), reduction)
 
 
 def _soft_margin_derivative(
     F: Any, grad: Any, self: Any, target: Any, reduction: int
 ) -> Any:
-    found = -target * F.sigmoid(-target * self) * grad
+    found = -(target * F.sigmoid(-(target * self))) * grad
     return found / _count(F, self) if reduction == MEAN else found

@@ -9,6 +9,7 @@ from .._dtypes import DTYPE_OF
 from .._inplace import in_place, inplace
 from .._mode import mode
 from .._tensor import Tensor
+from ._arguments import check_tensor
 from ._in_range import as_element, in_range
 from ._operand import (
     HIDDEN,
@@ -61,6 +62,7 @@ def where(
     With the condition alone, return the positions where it holds, one tensor per
     dimension.
     """
+    check_tensor(condition, "where", "condition")
     if input is ABSENT and other is ABSENT:
         if mode.now.watch is not None:
             mode.now.watch.check_read(condition, "where")

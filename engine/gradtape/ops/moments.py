@@ -172,7 +172,13 @@ def _std_mean(xp: Any, self: Array, dim: Any, correction: Any, keepdim: bool) ->
 
 
 def _arguments(
-    dim: Any, unbiased: Any, correction: Any, keepdim: Any, axis: Any, keepdims: Any
+    name: str,
+    dim: Any,
+    unbiased: Any,
+    correction: Any,
+    keepdim: Any,
+    axis: Any,
+    keepdims: Any,
 ) -> tuple[Any, Any, bool]:
     """Sort out the overloads, by (unbiased), (dim, unbiased…) and (dim, correction)."""
     dim, keep = dim_argument(dim, axis, keepdim, keepdims)
@@ -182,7 +188,7 @@ def _arguments(
         correction = int(unbiased)
     elif correction is None and dim is not None:
         correction = 1
-    return as_dims(dim), correction, keep
+    return as_dims(dim, name), correction, keep
 
 
 def _public(name: str, form: Any, says: str, out: bool = True) -> None:
@@ -197,7 +203,7 @@ def _public(name: str, form: Any, says: str, out: bool = True) -> None:
         keepdims: Any = ABSENT,
         **named: Any,
     ) -> Any:
-        values = _arguments(dim, unbiased, correction, keepdim, axis, keepdims)
+        values = _arguments(name, dim, unbiased, correction, keepdim, axis, keepdims)
         return form(input, *values, **named)
 
     statistic.__name__ = statistic.__qualname__ = name

@@ -149,6 +149,7 @@ def flatten(input: Tensor, start_dim: int = 0, end_dim: int = -1) -> Tensor:
 @method(function=True)
 def ravel(input: Tensor) -> Tensor:
     """Return the elements in one dimension."""
+    check_tensor(input, "ravel")
     return input.contiguous().view(-1)
 
 

@@ -227,4 +227,4 @@ def logsumexp(
 ) -> Tensor:
     """Return the logarithm of the sum of exponentials along dimensions."""
     dim, keepdim = dim_argument(dim, axis, keepdim, keepdims)
-    return _logsumexp(input, as_dims(dim), keepdim, out=out)
+    return _logsumexp(input, as_dims(dim, "logsumexp"), keepdim, out=out)

@@ -156,6 +156,7 @@ Tensor.mT = property(_matrices_transposed, doc="Matrices, each transposed.")
 @method(function=True)
 def adjoint(input: Tensor) -> Tensor:
     """Return matrices, each transposed and conjugated."""
+    check_tensor(input, "adjoint")
     if input.dim() < 2:
         raise RuntimeError(
             "tensor.adjoint() is only supported on matrices or batches of matrices. "

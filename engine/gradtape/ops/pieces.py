@@ -302,6 +302,7 @@ def _split_along(name: str, least: int, dims: tuple[int, int]) -> None:
     """Declare hsplit, vsplit or dsplit: tensor_split along a fixed dimension."""
 
     def cut(input: Tensor, *given: Any, **named: Any) -> tuple[Tensor, ...]:
+        check_tensor(input, name)
         ndim = input.dim()
         if ndim < least:
             raise RuntimeError(

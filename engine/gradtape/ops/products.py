@@ -9,6 +9,7 @@ from .._define import Array, method, op
 from .._dtypes import dtype as DType
 from .._dtypes import parse_dtype
 from .._tensor import Tensor, wrap
+from ._arguments import as_integer
 from ._operand import HIDDEN
 from ._reduction import (
     axes_of,
@@ -127,4 +128,6 @@ def prod(
     if dim is ABSENT or dim is None:
         return _prod_all(input, dtype=kind, out=out)
     kind = dtype_with_out(kind, out)
-    return _prod_dim(input, int(dim), keepdim, dtype=kind, out=out)
+    return _prod_dim(
+        input, as_integer(dim, "prod", "dim", 2), keepdim, dtype=kind, out=out
+    )

@@ -10,7 +10,7 @@ from .._autocast import autocasts
 from .._define import FUNCTIONS, method
 from .._tensor import Tensor
 from .._type_name import type_name
-from ._arguments import wrap_dim
+from ._arguments import check_tensor, wrap_dim
 from ._into import into
 from ._signature import numpy_names
 from .build import tensor as make_tensor
@@ -64,6 +64,7 @@ def nanquantile(
 def _quantile(
     name: str, input: Tensor, q: Any, dim: Any, keepdim: bool, way: str, out: Any
 ) -> Tensor:
+    check_tensor(input, name)
     shares = _shares(name, input, q)
     _check(name, input, shares, way)
     axis = None if dim is None else wrap_dim(dim, input.dim())

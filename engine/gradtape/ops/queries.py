@@ -10,6 +10,7 @@ from .._device import default_device
 from .._dtypes import result_type_of
 from .._errors import legacy_type_name
 from .._tensor import Tensor
+from ._arguments import check_tensor, check_tensors
 from ._memory_formats import lies_in
 from ._place import memory_order
 from .formats import channels_last, channels_last_3d, memory_format
@@ -37,12 +38,14 @@ def is_storage(obj: Any) -> bool:
 @public
 def numel(input: Tensor) -> int:
     """Return the number of elements."""
+    check_tensor(input, "numel")
     return input.numel()
 
 
 @method(function=True)
 def is_same_size(input: Tensor, other: Tensor) -> bool:
     """Tell whether two tensors have the same shape."""
+    check_tensors("is_same_size", input=input, other=other)
     return input._data.shape == other._data.shape
 
 
@@ -52,6 +55,7 @@ def is_nonzero(input: Tensor) -> bool:
 
     Raises RuntimeError for a tensor with more elements, or none.
     """
+    check_tensor(input, "is_nonzero")
     return bool(input)
 
 
@@ -158,12 +162,14 @@ def pin_memory(self: Tensor, device: Any = None) -> Tensor:
 @method(function=True)
 def is_floating_point(input: Tensor) -> bool:
     """Tell whether the elements are floats."""
+    check_tensor(input, "is_floating_point")
     return input.dtype.is_floating_point
 
 
 @method(function=True)
 def is_complex(input: Tensor) -> bool:
     """Tell whether the elements are complex numbers."""
+    check_tensor(input, "is_complex")
     return input.dtype.is_complex
 
 

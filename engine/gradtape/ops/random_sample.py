@@ -45,6 +45,7 @@ def bernoulli(
     out: Tensor | None = None,
 ) -> Tensor:
     """Draw ones with the probabilities that the tensor holds, or with ``p``."""
+    check_tensor(input, "bernoulli")
     if p is not None:
         check_parameters(input)
         return empty_of(input).bernoulli_(p, generator=generator)

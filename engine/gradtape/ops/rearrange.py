@@ -6,7 +6,14 @@ from typing import Any
 
 from .._define import Array, method, op, public
 from .._tensor import Tensor
-from ._arguments import check_tensor, is_integer, spread, wrap_dim, wrap_dims
+from ._arguments import (
+    check_tensor,
+    check_tensors,
+    is_integer,
+    spread,
+    wrap_dim,
+    wrap_dims,
+)
 from ._into import PLAIN, with_out
 from ._memory_formats import moved_into, suggested_by
 from ._place import array_like, made, module_on
@@ -111,6 +118,7 @@ def repeat_interleave(
     >>> torch.tensor([1, 2]).repeat_interleave(2)
     tensor([1, 1, 2, 2])
     """
+    check_tensor(input, "repeat_interleave")
     xp = module_on(input.device)
     if repeats is None:
         return _counted(xp, input)
@@ -189,6 +197,7 @@ def _reversed(self: Tensor) -> Tensor:
 @method(function=True)
 def fliplr(input: Tensor) -> Tensor:
     """Reverse the second dimension."""
+    check_tensor(input, "fliplr")
     if input.dim() < 2:
         raise RuntimeError("Input must be >= 2-d.")
     return _flip(input, (1,))
@@ -197,6 +206,7 @@ def fliplr(input: Tensor) -> Tensor:
 @method(function=True)
 def flipud(input: Tensor) -> Tensor:
     """Reverse the first dimension."""
+    check_tensor(input, "flipud")
     if input.dim() < 1:
         raise RuntimeError("Input must be >= 1-d.")
     return _flip(input, (0,))
@@ -282,6 +292,7 @@ def rot90(input: Tensor, k: int = 1, dims: Any = (0, 1)) -> Tensor:
 @with_out(PLAIN)
 def kron(input: Tensor, other: Tensor) -> Tensor:
     """Return the Kronecker product: every element of one times the whole other."""
+    check_tensors("kron", input=input, other=other)
     ndim = max(input.dim(), other.dim())
     a = (1,) * (ndim - input.dim()) + input._data.shape
     b = (1,) * (ndim - other.dim()) + other._data.shape
@@ -294,6 +305,7 @@ def kron(input: Tensor, other: Tensor) -> Tensor:
 @public
 def vander(x: Tensor, N: int | None = None, increasing: bool = False) -> Tensor:  # noqa: N803
     """Return the powers of a vector's elements, one row per element."""
+    check_tensor(x, "vander", "x")
     from .build import tensor
 
     if x.dim() != 1:

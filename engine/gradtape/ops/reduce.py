@@ -124,7 +124,7 @@ def sum(
     if dim is ABSENT:
         return _sum_all(input, dtype=kind, out=out)
     kind = dtype_with_out(kind, out)
-    return _sum_dims(input, as_dims(dim), keepdim, dtype=kind, out=out)
+    return _sum_dims(input, as_dims(dim, "sum"), keepdim, dtype=kind, out=out)
 
 
 # ---- mean ----
@@ -245,4 +245,4 @@ def mean(
         raise RuntimeError(SAME_DTYPE.format(wanted=wanted, given=given))
     if dim is ABSENT:
         return _mean_all(input, dtype=kind, out=out)
-    return _mean_dims(input, as_dims(dim), keepdim, dtype=kind, out=out)
+    return _mean_dims(input, as_dims(dim, "mean"), keepdim, dtype=kind, out=out)

@@ -8,6 +8,7 @@ from .. import return_types
 from .._define import Array, method, op
 from .._tensor import Tensor
 from .._type_name import type_name
+from ._arguments import as_integer
 from ._into import SAME_DTYPE, with_out
 from ._operand import HIDDEN
 from ._reduction import (
@@ -67,7 +68,7 @@ def _extreme(name: str, ufunc: str) -> Any:
         keepdims: Any = ABSENT,
     ) -> Tensor:
         dim, keepdim = dim_argument(dim, axis, keepdim, keepdims)
-        return declared(input, as_dims(dim) or (), keepdim, out=out)
+        return declared(input, as_dims(dim, name) or (), keepdim, out=out)
 
     extreme.__name__ = extreme.__qualname__ = name
     extreme.__doc__ = f"Return the {ufunc} over all or some dimensions; NaN wins."
@@ -273,7 +274,7 @@ def _picking(name: str) -> Any:
             return getattr(input, pairwise)(other, out=out)
         if dim is ABSENT:
             return whole(input, out=out)
-        return kind(by_dim(input, int(dim), keepdim, out=out))
+        return kind(by_dim(input, as_integer(dim, name, "dim", 2), keepdim, out=out))
 
     extreme.__name__ = extreme.__qualname__ = name
     extreme.__doc__ = (

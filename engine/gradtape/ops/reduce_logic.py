@@ -8,6 +8,7 @@ from .._define import Array, method, op
 from .._dtypes import dtype as DType
 from .._dtypes import parse_dtype
 from .._tensor import Tensor
+from ._arguments import check_tensor
 from ._into import with_out
 from ._operand import HIDDEN, refuses
 from ._reduction import as_dims, axes_of, finish, in_dtype, in_whole, spread_back, wide
@@ -79,7 +80,7 @@ def nansum(
     """Add up elements, NaN counting as zero."""
     dim, keepdim = dim_argument(dim, axis, keepdim, keepdims)
     kind = None if dtype is None else parse_dtype(dtype, "nansum")
-    return _nansum(input, as_dims(dim), keepdim, dtype=kind, out=out)
+    return _nansum(input, as_dims(dim, "nansum"), keepdim, dtype=kind, out=out)
 
 
 @method(function=True)
@@ -94,6 +95,7 @@ def nanmean(
     keepdims: Any = ABSENT,
 ) -> Tensor:
     """Average the elements that are not NaN."""
+    check_tensor(input, "nanmean")
     dim, keepdim = dim_argument(dim, axis, keepdim, keepdims)
     if input._data.dtype.kind not in "fcV":
         raise RuntimeError(

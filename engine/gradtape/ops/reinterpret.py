@@ -141,6 +141,7 @@ def view_as_complex(input: Tensor) -> Tensor:
 
     Raises RuntimeError where the pairs do not lie together.
     """
+    check_tensor(input, "view_as_complex")
     at = geometry_of(input)
     if not input.dtype.is_floating_point:
         raise RuntimeError(

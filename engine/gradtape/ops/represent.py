@@ -7,7 +7,7 @@ from typing import Any
 from .._backend import VALUELESS, backend_of
 from .._define import method
 from .._mode import mode
-from .._printing import contents_str, is_default, tensor_str
+from .._printing import add_suffixes, contents_str, is_default, tensor_str
 from .._sparse import SparseArray
 from .._tensor import Tensor, plain_types
 
@@ -56,8 +56,8 @@ def _sparse_repr(self: Tensor) -> str:
         facts.append(f"grad_fn=<{history}>")
     elif self.requires_grad:
         facts.append("requires_grad=True")
-    text = ",\n       ".join([*parts, ", ".join(facts)])
-    return f"tensor({text})"
+    text = ",\n       ".join(parts)
+    return add_suffixes(f"tensor({text}", facts, len("tensor("), force_newline=True)
 
 
 def _history(self: Tensor) -> str | None:

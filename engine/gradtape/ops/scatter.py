@@ -11,7 +11,7 @@ from .._inplace import write
 from .._tensor import Tensor
 from .._warn import warn_once
 from . import gather as gather  # declares what is called here
-from ._arguments import wrap_dim
+from ._arguments import check_tensors, wrap_dim
 from ._in_range import in_range
 from ._into import SAME_DTYPE, into, with_out
 from ._signature import numpy_names
@@ -131,6 +131,7 @@ def take_along_dim(
 
     Negative indices count from the end.
     """
+    check_tensors("take_along_dim", input=input, indices=indices)
     given = (input, indices)
     return into("gather", out, given, lambda: _taken(input, indices, dim))
 

@@ -8,7 +8,7 @@ from .. import return_types
 from .._define import ABSENT, Array, method, op
 from .._layout import laid_out
 from .._tensor import Tensor
-from ._arguments import as_integer, wrap_dim
+from ._arguments import as_integer, check_tensor, wrap_dim
 from ._into import SAME_DTYPE, with_out
 from ._operand import HIDDEN, leaves_out, refuses
 from ._reduction import finish, values_of
@@ -97,6 +97,7 @@ def argsort(
     input: Tensor, dim: int = -1, descending: bool = False, *, stable: bool = False
 ) -> Tensor:
     """Return the indices that sort along a dimension."""
+    check_tensor(input, "argsort")
     return _sort(input.detach(), dim, bool(descending))[1]
 
 
@@ -275,7 +276,7 @@ def _declare_median(name: str, skip_nan: bool) -> Any:
     ) -> Any:
         if dim is ABSENT:
             return whole(input)
-        return kind(by_dim(input, int(dim), keepdim, out=out))
+        return kind(by_dim(input, as_integer(dim, name, "dim", 2), keepdim, out=out))
 
     median.__name__ = median.__qualname__ = name
     median.__doc__ = "Return the median, the lower of two; along a dimension, with its "

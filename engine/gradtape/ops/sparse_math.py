@@ -102,6 +102,17 @@ def addmm(
 @public
 def _sparse_broadcast_to(input: Tensor, size: Any) -> Tensor:
     """Repeat dimensions of size 1; the elements that are repeated are copies."""
+    lead = len(size) - input.dim()
+    if lead < 0:
+        raise RuntimeError(
+            "the requested broadcast shape has fewer dimensions than the input"
+        )
+    for dim, (length, wanted) in enumerate(zip(input.shape, size[lead:], strict=True)):
+        if length not in (1, wanted):
+            raise RuntimeError(
+                f"The input's length {length} at dimension {dim} does not broadcast "
+                f"over the requested shape of length {wanted} at dimension {dim + lead}"
+            )
     return wrap(broadcast(input._data, tuple(size)))
 
 

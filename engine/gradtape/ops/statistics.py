@@ -7,7 +7,7 @@ from typing import Any
 from .. import return_types
 from .._define import Array, method, op
 from .._tensor import Tensor
-from ._arguments import wrap_dim
+from ._arguments import as_integer, wrap_dim
 from ._operand import HIDDEN
 from ._reduction import finish
 from ._select import check_floating
@@ -65,4 +65,6 @@ def mode(
 
     Of several, the smallest; its last place.
     """
-    return return_types.mode(_mode(input, int(dim), keepdim, out=out))
+    return return_types.mode(
+        _mode(input, as_integer(dim, "mode", "dim", 2), keepdim, out=out)
+    )

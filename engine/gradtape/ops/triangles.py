@@ -103,6 +103,7 @@ def diag(input: Tensor, diagonal: int = 0) -> Tensor:
 @method(function=True)
 def diagflat(input: Tensor, offset: int = 0) -> Tensor:
     """Make all elements the diagonal of a matrix."""
+    check_tensor(input, "diagflat")
     return diag(input.contiguous().view(-1), offset)
 
 

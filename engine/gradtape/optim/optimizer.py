@@ -12,6 +12,7 @@ from .._hooks import RemovableHandle, register
 from .._inplace import note_write
 from .._mode import mode
 from .._tensor import Tensor
+from ..ops.queries import typename
 from ._announce import _global_optimizer_post_hooks as _global_optimizer_post_hooks
 from ._announce import _global_optimizer_pre_hooks as _global_optimizer_pre_hooks
 from ._announce import announced
@@ -171,7 +172,7 @@ class Optimizer:
         if not isinstance(member, Tensor):
             raise TypeError(
                 "optimizer can only optimize Tensors, but one of the params is "
-                + _type_name(member)
+                + typename(member)
             )
         if self.defaults.get("differentiable", None):
             return
@@ -314,10 +315,3 @@ def _members(group: Group) -> list[Any]:
             raise ValueError(SOME_NAMES)
         group["param_names"] = names
     return members
-
-
-def _type_name(value: Any) -> str:
-    module = getattr(value, "__module__", None) or ""
-    name = getattr(value, "__qualname__", None) or getattr(value, "__name__", None)
-    prefix = "" if module in ("", "builtins", "__builtin__") else f"{module}."
-    return prefix + (name or type(value).__name__)

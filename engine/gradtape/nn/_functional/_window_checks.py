@@ -7,7 +7,7 @@ from math import prod
 from typing import Any, Final
 
 from ..._tensor import Tensor
-from ...ops._arguments import is_integer, wrap_dim
+from ...ops._arguments import check_tensor, is_integer, wrap_dim
 from ...ops._windows import Window
 
 Sizes = tuple[int, ...]
@@ -52,6 +52,7 @@ def _check_numbers(window: Window, order: Sequence[str]) -> None:
 
 def check_unfold(input: Tensor, window: Window) -> None:
     """Refuse images and windows that unfold() cannot list."""
+    check_tensor(input, "im2col")
     _check_numbers(window, ("kernel", "dilation", "padding", "stride"))
     if input.dim() < 3:
         wrap_dim(input.dim(), input.dim())
@@ -73,6 +74,7 @@ def check_unfold(input: Tensor, window: Window) -> None:
 
 def check_fold(input: Tensor, output_size: Sizes, window: Window) -> None:
     """Refuse columns that are not those of windows in images of a size."""
+    check_tensor(input, "col2im")
     _check_numbers(window, ("kernel", "stride", "dilation", "padding"))
     shape = list(input.shape)
     if input.dim() not in (2, 3) or 0 in shape[-2:]:
@@ -145,6 +147,7 @@ def check_border_rank(input: Tensor, widths: Sizes) -> None:
 
 def check_pixels(name: str, input: Tensor, word: str, factor: int) -> None:
     """Refuse what pixel_shuffle() and its reverse cannot rearrange."""
+    check_tensor(input, name)
     if input.dim() < 3:
         raise RuntimeError(
             f"{name} expects input to have at least 3 dimensions, but got input with "
@@ -164,6 +167,7 @@ def check_pixels(name: str, input: Tensor, word: str, factor: int) -> None:
 
 def check_channels(input: Tensor, groups: int) -> None:
     """Refuse what channel_shuffle() cannot rearrange."""
+    check_tensor(input, "channel_shuffle")
     if input.dim() < 3:
         raise RuntimeError(
             "channel_shuffle expects input with > 2 dims, but got input with sizes "

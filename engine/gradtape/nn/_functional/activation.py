@@ -18,7 +18,7 @@ from ...ops import activation_cut as cutting
 from ...ops import activation_gated as gated
 from ...ops import activation_pieces as straight
 from ...ops import activation_smooth as smooth
-from ...ops._arguments import wrap_dim
+from ...ops._arguments import check_tensor, check_tensors, wrap_dim
 from ...ops._operand import not_implemented
 from ...ops.softmax import log_softmax as _log_softmax
 from ...ops.softmax import softmax as _softmax
@@ -176,6 +176,7 @@ def glu(input: Tensor, dim: int = -1) -> Tensor:
 @autocasts("prelu")
 def prelu(input: Tensor, weight: Tensor) -> Tensor:
     """Multiply what is negative by a weight, one for all or one per channel."""
+    check_tensors("prelu", input=input, weight=weight)
     channels = input.shape[1] if input.dim() > 1 else 1
     if weight.dim() > 1:
         raise RuntimeError(
@@ -210,6 +211,7 @@ def rrelu(
     inplace: bool = False,
 ) -> Tensor:
     """Multiply what is negative by random slopes; by their mean in evaluation."""
+    check_tensor(input, "rrelu")
     if lower > upper:
         raise RuntimeError(
             "Lower bound should be less than or equal to the upper bound"

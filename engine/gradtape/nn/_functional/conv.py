@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 
 from ..._autocast import autocasts
-from ..._define import FUNCTIONS, OPS, tensor_ops
-from ..._operands import argument_error
+from ..._define import FUNCTIONS, tensor_ops
 from ..._tensor import Tensor
 from ..._type_name import type_name
+from ...ops._arguments import check_tensor, check_tensors, sizes
 from ...ops._conv_checks import check_convolution, check_transposed
 from ...ops._windows import Window, spread
 from ...ops.conv import col2im, convolution, im2col
@@ -35,8 +35,6 @@ _SAME_STRIDED = "padding='same' is not supported for strided convolutions"
 
 def _batched(input: Tensor, dims: int, name: str) -> tuple[Tensor, bool]:
     """Give an unbatched input a batch of one; refuse other ranks."""
-    if not isinstance(input, Tensor):
-        raise argument_error(OPS["convolution"], "input", 1, input)
     if input.dim() == dims + 2:
         return input, False
     if input.dim() == dims + 1:
@@ -58,6 +56,7 @@ def _convolve(
     groups: int,
 ) -> Tensor:
     dims = int(name[-2])
+    check_tensors(name, input=input, weight=weight)
     batch, single = _batched(input, dims, name)
     steps = spread(stride, dims, "stride", name)
     gaps = spread(dilation, dims, "dilation", name)
@@ -168,6 +167,7 @@ def _transposed(
     dilation: Any,
 ) -> Tensor:
     dims = int(name[-2])
+    check_tensors(name, input=input, weight=weight)
     batch, single = _batched(input, dims, name)
     steps = spread(stride, dims, "stride", name)
     border = spread(padding, dims, "padding", name)
@@ -281,7 +281,8 @@ def pad(
 
     ``mode`` is "constant", "reflect", "replicate" or "circular".
     """
-    widths = tuple(int(p) for p in pad)
+    check_tensor(input, "pad")
+    widths = sizes(pad, "pad", "pad", 2)
     if len(widths) % 2:
         raise RuntimeError("Padding length must be divisible by 2")
     if mode == "constant":

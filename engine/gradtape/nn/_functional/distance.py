@@ -7,6 +7,7 @@ from ..._define import FUNCTIONS
 from ..._dtypes import promote_types
 from ..._mode import no_grad
 from ..._tensor import Tensor
+from ...ops._arguments import check_tensors
 from ...ops.norms import linalg_vector_norm
 from ...ops.scalar import add_number, norm
 
@@ -32,6 +33,7 @@ def cosine_similarity(
     x1: Tensor, x2: Tensor, dim: int = 1, eps: float = 1e-8
 ) -> Tensor:
     """Return the cosine of the angle between vectors along a dimension."""
+    check_tensors("cosine_similarity", x1=x1, x2=x2)
     kind = promote_types(x1.dtype, x2.dtype)
     if not kind.is_floating_point:
         raise RuntimeError(
@@ -54,6 +56,7 @@ def pairwise_distance(
     x1: Tensor, x2: Tensor, p: float = 2.0, eps: float = 1e-6, keepdim: bool = False
 ) -> Tensor:
     """Return the p-norm of the differences along the last dimension."""
+    check_tensors("pairwise_distance", x1=x1, x2=x2)
     return norm(add_number(x1 - x2, eps), float(p), -1, keepdim)
 
 

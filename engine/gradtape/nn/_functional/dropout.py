@@ -10,6 +10,7 @@ import numpy as np
 
 from ..._backend import backend_of, host_like
 from ..._define import FUNCTIONS
+from ..._errors import CAST_REFUSED
 from ..._random_fill import bernoulli_
 from ..._random_sample import dropout_mask
 from ..._site import user_stacklevel
@@ -56,6 +57,7 @@ def alpha_dropout(
 ) -> Tensor:
     """Drop elements to the lower limit of selu, keeping mean and variance."""
     _check(p)
+    check_tensor(input, "alpha_dropout")
     p = float_argument(p, "alpha_dropout_" if inplace else "alpha_dropout", "p", 2)
     return _alpha(input, p, training, inplace, tuple(input.shape))
 
@@ -65,6 +67,7 @@ def feature_alpha_dropout(
 ) -> Tensor:
     """Drop whole channels as alpha_dropout drops elements."""
     _check(p)
+    check_tensor(input, "feature_alpha_dropout")
     p = float_argument(p, "feature_alpha_dropout", "p", 2)
     if p == 0 or not training or not input.numel():
         return input
@@ -78,6 +81,9 @@ def _alpha(
         return input
     if p == 1:
         return _multiplied(input, dropout_mask(_host_like(input), 1.0), inplace)
+    if not (input.is_floating_point() or input.is_complex()):
+        kind = input.dtype.cpp_name
+        raise RuntimeError(CAST_REFUSED.format(result="Float", output=kind))
     keep = bernoulli_(np.empty(shape, _host_like(input).dtype), 1 - p)
     scale = 1.0 / math.sqrt((_SELU_LIMIT**2 * p + 1) * (1 - p))
     shift = (keep - 1) * (_SELU_LIMIT * scale) + _SELU_LIMIT * scale * p

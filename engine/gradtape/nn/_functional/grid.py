@@ -7,6 +7,7 @@ from typing import Any
 
 from ..._site import user_stacklevel
 from ..._tensor import Tensor
+from ...ops._arguments import check_tensors
 from ...ops.grid_sample import affine_grid_generator, grid_sampler
 
 GRID_SAMPLE_INTERPOLATION_MODES = {"bilinear": 0, "nearest": 1, "bicubic": 2}
@@ -42,6 +43,7 @@ def grid_sample(
     >>> torch.nn.functional.grid_sample(image, middle, align_corners=False)
     tensor([[[[2.]]]])
     """
+    check_tensors("grid_sampler", input=input, grid=grid)
     if mode not in GRID_SAMPLE_INTERPOLATION_MODES:
         raise ValueError(
             "nn.functional.grid_sample(): expected mode to be 'bilinear', 'nearest' or "

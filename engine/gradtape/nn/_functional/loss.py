@@ -239,6 +239,8 @@ def kl_div(
             UserWarning,
             stacklevel=user_stacklevel(),
         )
+    if any(t._data.dtype.kind in "biu" for t in (input, target)):
+        raise RuntimeError("kl_div: Integral inputs not supported.")
     if log_target:
         losses = target.exp() * (target - input)
     else:
@@ -261,6 +263,7 @@ def poisson_nll_loss(
     reduction: str = "mean",
 ) -> Tensor:
     """Return the negative log likelihood of counts under Poisson rates."""
+    check_tensors("poisson_nll_loss", input=input, target=target)
     reduction = legacy_reduction(size_average, reduce, reduction)
     if log_input:
         losses = input.exp() - target * input

@@ -8,6 +8,7 @@ from typing import Any
 from ..._autocast import autocasts
 from ..._define import FUNCTIONS
 from ..._tensor import Tensor
+from ...ops._arguments import check_tensors
 from ...ops.scalar import (
     add_number,
     as_tensor,
@@ -34,6 +35,7 @@ def hinge_embedding_loss(
     reduction: str = "mean",
 ) -> Tensor:
     """Draw in distances of like pairs (1), push apart those of unlike ones (-1)."""
+    check_tensors("hinge_embedding_loss", input=input, target=target)
     reduction = legacy_reduction(size_average, reduce, reduction)
     where, zeros = FUNCTIONS["where"], FUNCTIONS["zeros_like"](input)
     gap = FUNCTIONS["sub"](as_tensor(margin, input), input)

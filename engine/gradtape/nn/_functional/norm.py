@@ -62,6 +62,7 @@ def batch_norm(
 
     Raises ValueError in training with a single value per channel.
     """
+    check_tensor(input, "batch_norm")
     if input.dim() == 1 and not input.numel():
         return input.clone()
     if training:
@@ -157,6 +158,7 @@ def rms_norm(
     eps: float | None = None,
 ) -> Tensor:
     """Divide each sample by the root of its mean square over the last dimensions."""
+    check_tensor(input, "rms_norm")
     shape = sizes(normalized_shape, "rms_norm", "normalized_shape", 2)
     check_normalized(input, shape, "", weight=weight)
     if not (input.is_floating_point() or input.is_complex()):

@@ -8,7 +8,7 @@ from typing import Any
 from ..._tensor import Tensor
 from ...ops import pool as ops
 from ...ops import pool_average as averages
-from ...ops._arguments import is_integer
+from ...ops._arguments import check_tensor, is_integer
 from ...ops._memory_formats import contiguous_format, suggested
 from ._pool_checks import check_kind
 
@@ -17,6 +17,8 @@ from ._pool_checks import check_kind
 
 def _targets(dims: int, input: Tensor, output_size: Any, name: str) -> tuple[int, ...]:
     """Read an output size, where None stands for the input's own."""
+    if dims == 1:
+        check_tensor(input, name)
     one = is_integer(output_size)
     given = [output_size] * dims if output_size is None or one else list(output_size)
     if dims > 1 and input.dim() <= len(given) and not one:
@@ -25,6 +27,8 @@ def _targets(dims: int, input: Tensor, output_size: Any, name: str) -> tuple[int
         raise _count_error(dims, name, len(given))
     if any(n is not None and n < 0 for n in given):
         raise _negative(dims, name, input, given)
+    if dims > 1 and "avg" in name and all(n == 1 for n in given):
+        return (1,) * dims  # the mean, of any rank
     _check_input(dims, name, input)
     spatial = input.shape[-dims:]
     found = tuple(

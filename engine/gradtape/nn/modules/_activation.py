@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 
+from ..._define import FUNCTIONS
 from ..._tensor import Tensor
 from .. import functional as F
 from ._module import Module
@@ -18,7 +19,7 @@ class Sigmoid(Module):
 
     def forward(self, input: Tensor) -> Tensor:
         """Apply it to each element."""
-        return F.sigmoid(input)
+        return FUNCTIONS["sigmoid"](input)
 
 
 class Tanh(Module):
@@ -26,7 +27,7 @@ class Tanh(Module):
 
     def forward(self, input: Tensor) -> Tensor:
         """Apply it to each element."""
-        return F.tanh(input)
+        return FUNCTIONS["tanh"](input)
 
 
 class LogSigmoid(Module):
