@@ -50,7 +50,7 @@ t.tensordot(m, m.int(), 1)
 t.tensordot(y, y, 1)
 """
 
-NO_TENSORS = """
+OTHER_KINDS = """
 F.cross_entropy(n, x.long())
 F.cross_entropy(m, [0, 1])
 F.nll_loss(m, None)
@@ -149,7 +149,7 @@ t._VF.unique_dim(t.tensor([3, 1, 3]), 0)
 t._VF.relu(x - 1)
 """
 
-NO_TENSORS = """
+OTHER_KINDS = """
 t.argsort([3.0, 1.0])
 t.kron([1.0], x)
 t.kron(x, n)
@@ -215,6 +215,20 @@ t.optim.SGD([n])
 x.__setattr__("grad", n)
 x.__setattr__("data", n)
 x.to(n)
+y.topk(1, 0, 1)
+y.topk(1, 0, True, 1)
+t.multinomial(y, 1, 1)
+t.multinomial(y, 2.0)
+t.tril(y, 1.5)
+t.triu(y, True)
+t.triu(y, None)
+t.tril_indices(2.0, 2)
+t.triu_indices(2, 2.0)
+t.rot90(y, 1.0)
+t.svd(y, 1)
+y.type(2.5)
+y.type("nothing")
+y.type(int)
 """
 
 COMPUTED = """
@@ -229,6 +243,11 @@ F.adaptive_avg_pool2d(x, (1, 1))
 F.adaptive_avg_pool2d(y, (1, 2))
 F.adaptive_avg_pool3d(y, 1)
 F.adaptive_avg_pool3d(t.ones(2, 3, 4), (1, 1, 1))
+F.group_norm(y, 1, t.ones(2), t.ones(3))
+F.group_norm(y, 1, t.ones(3), t.ones(2))
+F.group_norm(y, 1, None, t.ones(1))
+F.group_norm(y, -1)
+F.grid_sample(y[None, None], y[None, :, :2])
 t.histogram(t.tensor([float("nan")]), 2)
 t.histc(x, 2, float("nan"), 1)
 t.histc(t.full((9,), float("nan")), 2)
@@ -245,7 +264,7 @@ i = t.tensor([[1, 100, 3], [5, 6, 127]], dtype=t.int8)
 
 @pytest.mark.parametrize(
     "line",
-    f"{PRODUCTS}{REDUCTIONS}{NORMS}{EINSUM}{COUNTS}{NO_TENSORS}{COMPUTED}".replace(
+    f"{PRODUCTS}{REDUCTIONS}{NORMS}{EINSUM}{COUNTS}{OTHER_KINDS}{COMPUTED}".replace(
         "\n\n", "\n"
     )
     .strip()
@@ -255,7 +274,7 @@ def test_arguments_at_the_edges(line: str) -> None:
     check_line(line, SETUP)
 
 
-FLOAT_DIMS = """
+MISFITS = """
 x.prod(0.5)
 x.max(0.5)
 x.sum((0.5,))
@@ -263,10 +282,23 @@ x.mean([0.5])
 x.std((0.5,))
 t.conv1d(n, y)
 t.histogramdd(n, 2)
+y.std(0, 1)
+y.var(0, unbiased=1)
+y.sort(True)
+y.sort(0, 1)
+y.sort(stable=1)
+y.argsort(True)
+y.argsort(0, 1)
+y.unique(1)
+y.unique(return_counts=1)
+y.unique(return_inverse=1)
+y.unique_consecutive(1)
+t.nonzero(y, as_tuple=1)
+y.unique_consecutive(return_counts=1)
 """
 
 
-@pytest.mark.parametrize("line", FLOAT_DIMS.strip().split("\n"))
+@pytest.mark.parametrize("line", MISFITS.strip().split("\n"))
 def test_what_fits_no_form_is_refused(line: str) -> None:
     scope = {"t": gradtape, "np": np}
     exec(SETUP, scope)

@@ -10,6 +10,7 @@ import numpy as np
 
 from .._dtypes import dtype as DType
 from .._dtypes import get_default_dtype, parse_dtype
+from .._errors import not_bool
 from .._tensor import Tensor
 from .._type_name import type_name
 
@@ -37,6 +38,13 @@ def as_integer(value: Any, function: str, name: str, position: int) -> int:
             f"not {type_name(value)}"
         )
     return int(value.item()) if isinstance(value, Tensor) else index(value)
+
+
+def as_bool(value: Any, function: str, name: str, position: int) -> bool:
+    """Return a switch, or raise PyTorch's TypeError for what is not a bool."""
+    if value is True or value is False:
+        return value
+    raise not_bool(value, function, name, position)
 
 
 def float_argument(value: Any, function: str, name: str, position: int) -> float:

@@ -302,7 +302,7 @@ def _short_cast(name: str, dtype: DType) -> None:
     def convert(self: Tensor, *, memory_format: Any = None) -> Tensor:
         return cast(self, dtype, False, checked_format(memory_format, name))
 
-    convert.__name__ = name
+    convert.__name__ = convert.__qualname__ = name
     convert.__doc__ = f"Return the tensor as {dtype}."
     method(name)(convert)
 

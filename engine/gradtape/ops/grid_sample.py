@@ -191,8 +191,9 @@ def _check(input: Any, grid: Any) -> None:
                 f"but input has sizes {sizes} with dimension {dim} being empty"
             )
     if len(sizes) not in (4, 5) or len(sizes) != len(places):
+        wanted = "4D" if len(sizes) == 4 else "4D or 5D"
         raise RuntimeError(
-            "grid_sampler(): expected 4D or 5D input and grid with same number of "
+            f"grid_sampler(): expected {wanted} input and grid with same number of "
             f"dimensions, but got input with sizes {sizes} and grid with sizes {places}"
         )
 

@@ -208,6 +208,8 @@ def type_(self: Tensor, dtype: Any = None, non_blocking: bool = False) -> Any:
         dtype = BY_FULL_NAME[dtype]
     if isinstance(dtype, LegacyType):
         return dtype.converted(self)
+    if not isinstance(dtype, DType | type):
+        raise TypeError("dtype must be a type, str, or dtype object")
     if not isinstance(dtype, DType):
         raise ValueError(f"invalid type: '{getattr(dtype, '__name__', dtype)}'")
     return cast(self, dtype)

@@ -12,7 +12,7 @@ from .._define import Array, method, op
 from .._tensor import Tensor
 from .._warn import warn_once
 from . import _lapack
-from ._arguments import check_tensor
+from ._arguments import as_bool, check_tensor
 from ._linalg import (
     adjoint,
     at_least_matrix,
@@ -135,5 +135,5 @@ def _old_qr(input: Tensor, some: bool = True, *, out: Any = None) -> Any:
     """
     check_tensor(input, "qr")
     warn_once(_DEPRECATED)
-    mode = "reduced" if some else "complete"
+    mode = "reduced" if as_bool(some, "qr", "some", 2) else "complete"
     return into("qr", out, (input,), lambda: return_types.qr(_linalg_qr(input, mode)))

@@ -11,7 +11,7 @@ from .._autocast import autocasts
 from .._define import Array, method, op
 from .._tensor import Tensor
 from . import _lapack
-from ._arguments import check_tensor
+from ._arguments import as_bool, check_tensor
 from ._linalg import (
     adjoint,
     at_least_matrix,
@@ -184,6 +184,7 @@ def _old_svd(
 ) -> Any:
     """Return (U, S, V) with input = U diag(S) Vᴴ; zeros for vectors not asked for."""
     check_tensor(input, "svd")
+    as_bool(some, "svd", "some", 2)
     if input.dim() < 2:
         raise RuntimeError(
             "linalg.svd: input should have at least 2 dimensions, but has "

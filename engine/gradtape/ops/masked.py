@@ -13,7 +13,7 @@ from .._inplace import inplace, write
 from .._mode import mode
 from .._operands import common_shape
 from .._tensor import Tensor
-from ._arguments import check_tensor
+from ._arguments import as_bool, check_tensor
 from ._in_range import in_range
 from ._into import handed_over
 from ._place import dense_copy, made, row_major
@@ -267,7 +267,7 @@ def nonzero(input: Tensor, *, out: Tensor | None = None, as_tuple: bool = False)
     check_tensor(input, "nonzero")
     if mode.now.watch is not None:
         mode.now.watch.check_read(input, "nonzero_numpy" if as_tuple else "nonzero")
-    if as_tuple:
+    if as_bool(as_tuple, "nonzero", "as_tuple", 2):
         if out is not None:
             raise RuntimeError(
                 "nonzero does not support the out kwarg when as_tuple is True"

@@ -11,6 +11,7 @@ from .._define import Array, method, op
 from .._dtypes import DTYPE_OF
 from .._site import user_stacklevel
 from .._tensor import Tensor
+from ._arguments import as_bool
 from ._blocks import in_blocks, want_rows
 from ._operand import HIDDEN
 from ._reduction import (
@@ -185,7 +186,7 @@ def _arguments(
     if isinstance(dim, bool):
         dim, unbiased = None, dim
     if unbiased is not ABSENT:
-        correction = int(unbiased)
+        correction = int(as_bool(unbiased, name, "unbiased", 3))
     elif correction is None and dim is not None:
         correction = 1
     return as_dims(dim, name), correction, keep

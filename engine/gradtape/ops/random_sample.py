@@ -16,7 +16,7 @@ from .._mode import mode, no_grad
 from .._operands import common_shape
 from .._out_history import refusal
 from .._tensor import Tensor, wrap
-from ._arguments import check_tensor
+from ._arguments import as_bool, as_integer, check_tensor
 from ._into import handed_over
 from ._place import array_like, deliver
 from .create import checked_size
@@ -74,6 +74,8 @@ def multinomial(
 ) -> Tensor:
     """Draw category numbers with the weights in each row."""
     check_tensor(input, "multinomial")
+    num_samples = as_integer(num_samples, "multinomial", "num_samples", 2)
+    as_bool(replacement, "multinomial", "replacement", 3)
     if out is not None and out.dtype is not int64:
         raise RuntimeError(
             f"multinomial expects Long tensor out, got: {out.dtype.cpp_name}"

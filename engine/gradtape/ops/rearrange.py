@@ -7,6 +7,7 @@ from typing import Any
 from .._define import Array, method, op, public
 from .._tensor import Tensor
 from ._arguments import (
+    as_integer,
     check_tensor,
     check_tensors,
     is_integer,
@@ -282,6 +283,7 @@ def rot90(input: Tensor, k: int = 1, dims: Any = (0, 1)) -> Tensor:
             "expected rotation dims to be different, but got dim0 = "
             f"{dims[0]} and dim1 = {dims[1]}"
         )
+    k = as_integer(k, "rot90", "k", 2)
     return _rot90(input, k, tuple(wrap_dim(d, ndim) for d in dims))
 
 

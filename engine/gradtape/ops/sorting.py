@@ -8,7 +8,7 @@ from .. import return_types
 from .._define import ABSENT, Array, method, op
 from .._layout import laid_out
 from .._tensor import Tensor
-from ._arguments import as_integer, check_tensor, wrap_dim
+from ._arguments import as_bool, as_integer, check_tensor, wrap_dim
 from ._into import SAME_DTYPE, with_out
 from ._operand import HIDDEN, leaves_out, refuses
 from ._reduction import finish, values_of
@@ -87,8 +87,12 @@ def sort(
 
     Errors: IndexError for a dimension the tensor does not have.
     """
+    if stable is not None:
+        as_bool(stable, "sort", "stable", 2)
     form = _sort if stable is None else _sort_stable
-    return return_types.sort(form(input, dim, bool(descending), out=out))
+    dim = as_integer(dim, "sort", "dim", 2)
+    down = as_bool(descending, "sort", "descending", 3)
+    return return_types.sort(form(input, dim, down, out=out))
 
 
 @method(function=True)
@@ -98,7 +102,10 @@ def argsort(
 ) -> Tensor:
     """Return the indices that sort along a dimension."""
     check_tensor(input, "argsort")
-    return _sort(input.detach(), dim, bool(descending))[1]
+    dim = as_integer(dim, "argsort", "dim", 2)
+    as_bool(stable, "argsort", "stable", 2)
+    down = as_bool(descending, "argsort", "descending", 3)
+    return _sort(input.detach(), dim, down)[1]
 
 
 @method(function=True)
@@ -159,10 +166,10 @@ def topk(
     out: Any = None,
 ) -> Any:
     """Return (values, indices) of the ``k`` largest or smallest, in order."""
-    dim = as_integer(dim, "topk", "dim", 2)
-    return return_types.topk(
-        _topk(input, as_integer(k, "topk", "k", 1), dim, bool(largest), out=out)
-    )
+    k, dim = as_integer(k, "topk", "k", 1), as_integer(dim, "topk", "dim", 2)
+    largest = as_bool(largest, "topk", "largest", 3)
+    as_bool(sorted, "topk", "sorted", 4)
+    return return_types.topk(_topk(input, k, dim, largest, out=out))
 
 
 def _one(xp: Any, self: Any, places: Any, axis: int, keepdim: bool) -> Any:

@@ -8,7 +8,7 @@ from .._define import Array, method, op, public
 from .._dtypes import int32, int64, parse_dtype
 from .._inplace import inplace
 from .._tensor import Tensor
-from ._arguments import check_tensor, wrap_dim
+from ._arguments import as_integer, check_tensor, wrap_dim
 from ._into import SAME_DTYPE, with_out
 from ._place import made, module_on, row_major
 
@@ -28,7 +28,7 @@ def tril(xp: Any, self: Array, diagonal: int = 0) -> Any:
     tensor([[1., 0.],
             [1., 1.]])
     """
-    _check_matrix(self, "tril")
+    diagonal = _checked_diagonal(self, diagonal, "tril")
     return row_major(xp, xp.tril(self, diagonal))
 
 
@@ -39,16 +39,18 @@ def tril(xp: Any, self: Array, diagonal: int = 0) -> Any:
 )
 def triu(xp: Any, self: Array, diagonal: int = 0) -> Any:
     """Keep the elements of matrices on and above a diagonal; zero the others."""
-    _check_matrix(self, "triu")
+    diagonal = _checked_diagonal(self, diagonal, "triu")
     return row_major(xp, xp.triu(self, diagonal))
 
 
 inplace("tril", "triu")
 
 
-def _check_matrix(array: Any, name: str) -> None:
+def _checked_diagonal(array: Any, diagonal: Any, name: str) -> int:
+    diagonal = as_integer(diagonal, name, "diagonal", 2)
     if array.ndim < 2:
         raise RuntimeError(f"{name}: input tensor must have at least 2 dimensions")
+    return diagonal
 
 
 @op({"self": lambda F, grad, offset, dim1, dim2: F.diagonal(grad, offset, dim1, dim2)})
@@ -138,8 +140,8 @@ def triu_indices(
 def _triangle(
     function: str, row: int, col: int, offset: int, dtype: Any, device: Any
 ) -> Tensor:
-    for name, n in (("row", row), ("col", col)):
-        if n < 0:
+    for at, (name, n) in enumerate((("row", row), ("col", col)), 1):
+        if as_integer(n, function, name, at) < 0:
             raise RuntimeError(f"{name} must be non-negative, got{n}")
     xp = module_on(device)
     find = getattr(xp, function)

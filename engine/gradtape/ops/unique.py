@@ -7,7 +7,7 @@ from typing import Any
 from .._define import FUNCTIONS, Array, method, op, public
 from .._mode import mode
 from .._tensor import Tensor
-from ._arguments import check_tensor, wrap_dim
+from ._arguments import as_bool, check_tensor, wrap_dim
 from ._operand import HIDDEN, not_implemented
 
 
@@ -169,9 +169,13 @@ def unique(
     >>> torch.unique(torch.tensor([3, 1, 3]), return_counts=True)
     (tensor([1, 3]), tensor([1, 2]))
     """
+    name = "_unique2" if dim is None else "unique_dim"
+    as_bool(sorted, name, "sorted", 2)
+    as_bool(return_inverse, name, "return_inverse", 3)
+    as_bool(return_counts, name, "return_counts", 4)
     axis = _checked(input, dim, "unique")
     if mode.now.watch is not None:
-        mode.now.watch.check_read(input, "_unique2" if axis is None else "unique_dim")
+        mode.now.watch.check_read(input, name)
     found = _unique2(input) if axis is None else _unique_dim(input, axis)
     return _chosen(found, return_inverse, return_counts)
 
@@ -184,6 +188,8 @@ def unique_consecutive(
     dim: int | None = None,
 ) -> Any:
     """Return the first of every run of equal elements, or slices along ``dim``."""
+    as_bool(return_inverse, "unique_consecutive", "return_inverse", 2)
+    as_bool(return_counts, "unique_consecutive", "return_counts", 3)
     axis = _checked(input, dim, "unique_consecutive")
     if mode.now.watch is not None:
         mode.now.watch.check_read(input, "unique_consecutive")

@@ -173,6 +173,29 @@ def rms_norm(
     return found.contiguous(memory_format=suggested(found.shape, found.stride()))
 
 
+def _check_groups(
+    input: Tensor, num_groups: int, weight: Tensor | None, bias: Tensor | None
+) -> None:
+    channels = input.shape[1]
+    if num_groups < 0:
+        raise RuntimeError(
+            f"Expected num groups to be greater than 0, got {num_groups}"
+        )
+    if channels % num_groups:
+        raise RuntimeError(
+            "Expected number of channels in input to be divisible by num_groups, but "
+            f"got input of shape {list(input.shape)} and num_groups={num_groups}"
+        )
+    for name, given in (("weight", weight), ("bias", bias)):
+        if given is not None and tuple(given.shape) != (channels,):
+            shape = [0] if weight is None else list(weight.shape)  # of the bias too
+            raise RuntimeError(
+                f"Expected {name} to be a vector of size equal to the number of "
+                f"channels in input, but got {name} of shape {shape} and input of "
+                f"shape {list(input.shape)}"
+            )
+
+
 @autocasts("group_norm")
 def group_norm(
     input: Tensor,
@@ -189,11 +212,7 @@ def group_norm(
         )
     samples, channels, *spatial = input.shape
     _verify_batch_size([samples * channels // num_groups, num_groups, *spatial])
-    if channels % num_groups:
-        raise RuntimeError(
-            "Expected number of channels in input to be divisible by num_groups, but "
-            f"got input of shape {list(input.shape)} and num_groups={num_groups}"
-        )
+    _check_groups(input, num_groups, weight, bias)
     size = math.prod(spatial)
     order = suggested(input.shape, input.stride())
     dense = [None if t is None else t.contiguous() for t in (weight, bias)]
