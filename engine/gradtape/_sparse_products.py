@@ -50,7 +50,7 @@ def _is_number(value: Any) -> bool:
 
 def _intersection(x: SparseArray, y: SparseArray) -> SparseArray:
     """Multiply two sparse arrays: what is left is where both have elements."""
-    if not y.ndim:
+    if not y.ndim and (x.ndim or not x.coalesced):
         return product(np.multiply, x, y.todense())
     if not x.ndim:
         return product(np.multiply, y, x.todense())

@@ -228,6 +228,14 @@ t.rot90(y, 1.0)
 t.svd(y, 1)
 y.type(2.5)
 y.type("nothing")
+y.unflatten(0, 2)
+y.unflatten(0, (2.0, 1))
+y.index_put_(t.tensor([0]), x[:1])
+y.index_put(0, x[:1])
+y.index_put([t.tensor([0])], 1.0)
+t.where(y > 1, y)
+t.where(y > 1, 2)
+t.where(y > 1, other=y)
 y.type(int)
 """
 
@@ -243,6 +251,10 @@ F.adaptive_avg_pool2d(x, (1, 1))
 F.adaptive_avg_pool2d(y, (1, 2))
 F.adaptive_avg_pool3d(y, 1)
 F.adaptive_avg_pool3d(t.ones(2, 3, 4), (1, 1, 1))
+x.mH
+x[0].mH
+x[0].H
+t.adjoint(x[0])
 F.group_norm(y, 1, t.ones(2), t.ones(3))
 F.group_norm(y, 1, t.ones(3), t.ones(2))
 F.group_norm(y, 1, None, t.ones(1))
@@ -294,6 +306,8 @@ y.unique(return_counts=1)
 y.unique(return_inverse=1)
 y.unique_consecutive(1)
 t.nonzero(y, as_tuple=1)
+t.searchsorted(x, x, right=1)
+t.bucketize(y, x, out_int32=1)
 y.unique_consecutive(return_counts=1)
 """
 

@@ -13,7 +13,9 @@ from .._errors import legacy_type_name
 from .._mode import mode
 from .._overlap import check_overlap, check_places
 from .._tensor import Tensor, wrap
+from .._type_name import type_name
 from .._views import check_inplace
+from ._arguments import check_tensor
 from ._freeing import frees_options
 from ._in_range import as_element, in_range
 from ._place import dense_copy
@@ -175,7 +177,17 @@ def index_put_(
     >>> torch.zeros(3).index_put_((torch.tensor([1, 1]),), torch.ones(2), True)
     tensor([0., 2., 0.])
     """
+    _check_put("index_put_", indices, values)
     return _put(self, indices, values, accumulate, gaps=False)
+
+
+def _check_put(name: str, indices: Any, values: Any) -> None:
+    if not isinstance(indices, list | tuple):
+        raise TypeError(
+            f"{name}(): argument 'indices' (position 1) must be tuple of Tensors, not "
+            f"{type_name(indices)}"
+        )
+    check_tensor(values, name, "values", 2)
 
 
 def _put(
@@ -199,6 +211,7 @@ def index_put(
     accumulate: bool = False,
 ) -> Tensor:
     """Return a copy with values written at, or added to, the places named."""
+    _check_put("index_put", indices, values)
     return _put_copy(input, indices, values, accumulate, gaps=False)
 
 

@@ -9,6 +9,7 @@ from .._dtypes import DTYPE_OF
 from .._inplace import in_place, inplace
 from .._mode import mode
 from .._tensor import Tensor
+from .._type_name import type_name
 from ._arguments import check_tensor
 from ._in_range import as_element, in_range
 from ._operand import (
@@ -53,6 +54,17 @@ def _where(xp: Any, condition: Array, self: Operand, other: Operand) -> Any:
     return choose(xp, condition, self, other)
 
 
+_WHERE_FORMS = """\
+where() received an invalid combination of arguments - got (Tensor, {}), but expected \
+one of:
+ * (Tensor condition)
+ * (Tensor condition, Tensor input, Tensor other, *, Tensor out = None)
+ * (Tensor condition, Number self, Tensor other)
+ * (Tensor condition, Tensor input, Number other)
+ * (Tensor condition, Number self, Number other)
+"""
+
+
 @public
 def where(
     condition: Tensor, input: Any = ABSENT, other: Any = ABSENT, *, out: Any = None
@@ -67,6 +79,9 @@ def where(
         if mode.now.watch is not None:
             mode.now.watch.check_read(condition, "where")
         return condition.nonzero(as_tuple=True)
+    if input is ABSENT or other is ABSENT:
+        given = f"other={type_name(other)}" if input is ABSENT else type_name(input)
+        raise TypeError(_WHERE_FORMS.format(given))
     return _where(condition, input, other, out=out)
 
 

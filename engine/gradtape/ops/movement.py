@@ -11,6 +11,7 @@ from .._strided import geometry_of
 from .._tensor import Tensor
 from . import _geometry as at
 from ._arguments import as_integer, check_tensor, spread, wrap_dim
+from ._arguments import sizes as read_sizes
 from ._signature import numpy_names
 from ._view import composed, view_op
 from .formats import contiguous_format
@@ -159,7 +160,7 @@ def unflatten(input: Tensor, dim: int, sizes: Any) -> Tensor:
     """Divide one dimension into several, one of which may be -1."""
     shape = check_tensor(input, "unflatten")._data.shape
     d = wrap_dim(as_integer(dim, "unflatten", "dim", 1), len(shape))
-    parts = spread((sizes,), "unflatten", "sizes")
+    parts = read_sizes(sizes, "unflatten", "sizes", 2)
     if not parts:
         raise RuntimeError("unflatten: sizes must be non-empty")
     try:

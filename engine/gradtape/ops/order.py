@@ -156,25 +156,35 @@ Tensor.mT = property(_matrices_transposed, doc="Matrices, each transposed.")
 @method(function=True)
 def adjoint(input: Tensor) -> Tensor:
     """Return matrices, each transposed and conjugated."""
-    check_tensor(input, "adjoint")
-    if input.dim() < 2:
+    return _adjoint(check_tensor(input, "adjoint"), "adjoint()")
+
+
+def _adjoint(self: Tensor, name: str) -> Tensor:
+    if self.dim() == 1:
         raise RuntimeError(
-            "tensor.adjoint() is only supported on matrices or batches of matrices. "
-            f"Got {input.dim()}-D tensor."
+            f"tensor.{name} is only supported on matrices or batches of matrices. Got "
+            "1-D tensor."
         )
-    turned = transpose(input, -2, -1)
-    return turned.conj() if input.dtype.is_complex else turned
+    if not self.dim():
+        word = name if name == "adjoint()" else f"Tensor.{name}"
+        warn_once(f"{word} is deprecated on 0-D tensors. Consider using x.conj().")
+    turned = transpose(self, -2, -1) if self.dim() else self
+    return turned.conj() if self.dtype.is_complex else turned
+
+
+def _matrices_adjoint(self: Tensor) -> Tensor:
+    return _adjoint(self, "mH")
 
 
 def _hermitian(self: Tensor) -> Tensor:
-    if self.dim() != 2:
+    if self.dim() not in (0, 2):
         hint = " For batches of matrices, consider using tensor.mH" * (self.dim() > 2)
         raise RuntimeError(
             "tensor.H is only supported on matrices (2-D tensors). Got "
             f"{self.dim()}-D tensor.{hint}"
         )
-    return adjoint(self)
+    return _adjoint(self, "H")
 
 
 Tensor.H = property(_hermitian, doc="The matrix, transposed and conjugated.")
-Tensor.mH = property(adjoint, doc="Matrices, each transposed and conjugated.")
+Tensor.mH = property(_matrices_adjoint, doc="Matrices, each transposed and conjugated.")

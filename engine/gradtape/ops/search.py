@@ -13,7 +13,7 @@ from .._mode import mode
 from .._tensor import Tensor
 from .._type_name import type_name
 from .._warn import warn_once
-from ._arguments import check_tensor
+from ._arguments import as_bool, check_tensor
 from ._into import SAME_DTYPE, handed_over
 from .build import as_tensor
 
@@ -89,6 +89,8 @@ def searchsorted(
     """
     rows = check_tensor(sorted_sequence, "searchsorted", "sorted_sequence")
     values = input if isinstance(input, Tensor) else _scalar_like(input, rows)
+    as_bool(out_int32, "searchsorted", "out_int32", 3)
+    as_bool(right, "searchsorted", "right", 4)
     if side not in (None, "left", "right"):
         raise RuntimeError(
             f"{_SORTED}side can only be 'left' or 'right' but got {side}"
