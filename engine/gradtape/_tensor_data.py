@@ -27,12 +27,15 @@ def set_data(tensor: Tensor, value: Any) -> None:
     """Let ``tensor`` use the memory of ``value``, with the version counter it has.
 
     What nodes saved of the tensor follows it. Raises TypeError for what is no tensor,
-    RuntimeError for integers where a gradient is wanted, and for sparse beside strided.
+    RuntimeError for integers where a gradient is wanted, and for sparse beside strided
+    or the meta device beside another.
     """
     if not isinstance(value, TensorMemory):
         raise TypeError(f"Variable data has to be a tensor, but got {type_name(value)}")
     data = value._data
-    if (type(data) is SparseArray) is not (type(tensor._data) is SparseArray):
+    if value.is_meta is not tensor.is_meta or (
+        (type(data) is SparseArray) is not (type(tensor._data) is SparseArray)
+    ):
         raise RuntimeError(_INCOMPATIBLE)
     if tensor.requires_grad and data.dtype.kind not in "fcV":
         raise RuntimeError(_NOT_DIFFERENTIABLE)

@@ -38,6 +38,14 @@ def data_of_integers(t):
     t.ones(2, requires_grad=True).data = t.ones(2, dtype=t.int64)
 
 
+def data_without_values(t):
+    t.ones(2).data = t.ones(2, device="meta")
+
+
+def data_with_values_for_none(t):
+    t.ones(2, device="meta").data = t.ones(2)
+
+
 def grad_dtype_chosen(t):
     x = t.ones(2, requires_grad=True)
     x.grad_dtype = t.float64
