@@ -108,6 +108,7 @@ from ._observe import observe as observe
 from ._overlap import OverlapWarning as OverlapWarning
 from ._print_options import set_printoptions as set_printoptions
 from ._size import Size as Size
+from ._tags import Tag as Tag
 from ._tensor import Tensor as Tensor
 from ._typed_storage import TypedStorage as TypedStorage
 from ._untyped_storage import UntypedStorage as UntypedStorage

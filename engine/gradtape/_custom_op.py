@@ -8,15 +8,18 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Iterable
-from typing import Any, Final, get_args
+from typing import Any, Final
 
 from ._dispatch import ask, asked
 from ._inplace import note_write
 from ._mode import mode
+from ._schema import Schema, parse_schema
+from ._schema_infer import infer_schema
+from ._tags import listed
 from ._tensor import Tensor
 from ._tensor_parts import dispatching
 from .autograd.function import Function
-from .ops._custom import CustomPacket, put
+from .ops._custom import put
 from .utils._pytree import tree_flatten, tree_leaves
 
 _ALIASED: Final = (
@@ -32,74 +35,68 @@ _NO_FAKE: Final = (
     "torch.compile/export/fx tracing to work. Please use `{}.register_fake` to add an "
     "fake impl."
 )
+_NO_META: Final = (
+    "{}: attempted to run this operator with Meta tensors, but there was no fake impl "
+    "or Meta kernel registered. You may have run into this message while using an "
+    "operator with PT2 compilation APIs (torch.compile/torch.export); in order to use "
+    "this operator with those APIs you'll need to add a fake impl."
+)
+_TENSOR_BY_NAME: Final = (
+    "custom_op with kwarg-only Tensor args. Please make your tensors not kwarg-only. "
+    "Got: {}"
+)
 _NO_FORMULA: Final = (
     "Trying to backward through {} but no autograd formula was registered. Please use "
     "register_autograd to add one."
 )
-_STRING: Final = (
-    "mutates_args must either be a sequence of the names of the arguments that are "
-    "mutated or the string 'unknown'. "
-)
-_UNKNOWN: Final = (
-    "{} in mutates_args were not found in the custom op's signature. mutates_args "
-    "should contain the names of all args that the custom op mutates, or just the "
-    "string 'unknown' if you don't know."
+_INCONSISTENT: Final = (
+    "Attempted to create a custom op with `mutates_args={}` and `schema={}. The schema "
+    "suggests that the op mutates {}which is different from what was provided to us in "
+    "`mutates_args`. Please make these consistent."
 )
 
-_defined: dict[str, CustomOpDef] = {}
+defined: dict[str, UserOp] = {}
 _fakes: dict[str, Callable[..., Any]] = {}
 """By the names of ops that are not defined, or not yet: an extension may be absent."""
 
 
-def definition_of(op: Any) -> CustomOpDef:
+def definition_of(op: Any) -> UserOp:
     """Return the definition of an op, given itself, as an overload or by its name."""
-    if isinstance(op, CustomOpDef):
+    if isinstance(op, UserOp):
         return op
     name = op if isinstance(op, str) else op.name()
-    if name not in _defined:
+    if name not in defined:
         space, _, short = name.partition("::")
         raise AttributeError(
             f"'_OpNamespace' '{space}' object has no attribute '{short}'"
         )
-    return _defined[name]
+    return defined[name]
 
 
 def register_fake(op: Any, fn: Callable[..., Any]) -> Callable[..., Any]:
     """Tell what an op gives for tensors without values; one of that name may follow."""
-    if isinstance(op, str) and op not in _defined:
+    if isinstance(op, str) and op not in defined:
         _fakes[op] = fn
         return fn
     return definition_of(op).register_fake(fn)
 
 
-class CustomOpDef:
-    """An op made by :func:`gradtape.library.custom_op`."""
+class UserOp:
+    """An op that is not built in: what was registered for a schema."""
 
-    def __init__(
-        self,
-        qualname: str,
-        function: Callable[..., Any],
-        mutates: str | Iterable[str],
-        device_types: str | Iterable[str] | None,
-        annotated: bool,
-    ) -> None:
-        self._namespace, self._name = qualname.split("::")
-        self._qualname, self._init_fn = qualname, function
-        self._signature = inspect.signature(function)
-        self._mutates = _read_signature(self._signature, mutates, annotated)
+    def __init__(self, schema: Schema, tags: Any = ()) -> None:
+        self._schema = schema
+        self._qualname = name = self._schema.full_name
+        self._namespace, _, self._name = name.partition("::")
+        self._mutates = [a.name for a in self._schema.arguments if a.is_write]
         self._kernels: dict[str | None, Callable[..., Any]] = {}
-        self._fake = _fakes.pop(qualname, None)
+        self._fake = _fakes.pop(name, None)
         self._backward: Callable[..., Any] | None = None
         self._setup_context: Callable[..., Any] | None = None
         self._vmap: Any = None
         self._function = _function_of(self)
-        self._opoverload = CustomPacket(self._namespace, self._name, self).default
-        self.register_kernel(device_types, function)
-        put(self._opoverload.overloadpacket)  # pyright: ignore[reportArgumentType]
-        _defined[qualname] = self
-
-    def __repr__(self) -> str:
-        return f"<CustomOpDef({self._qualname})>"
+        self._opoverload = put(self, listed(tags))
+        defined[name] = self
 
     def register_kernel(
         self,
@@ -145,19 +142,31 @@ class CustomOpDef:
             )
         self._backward, self._setup_context = backward, setup_context
 
-    def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        bound = self._signature.bind(*args, **kwargs)
-        bound.apply_defaults()
-        values = tuple(bound.arguments.values())
+    def __call__(self, /, *args: Any, **kwargs: Any) -> Any:
+        return self._evaluate(self._schema.bind(args, kwargs))
+
+    @property
+    def has_derivative(self) -> bool:
+        """Whether somebody said how it is differentiated."""
+        return self._backward is not None
+
+    def _evaluate(self, values: tuple[Any, ...]) -> Any:
+        """Compute it, with its derivative if somebody differentiates."""
         if mode.now.grad or mode.now.watch is not None:
             flat, spec = tree_flatten(values)
             found = self._function.apply(spec, *flat)
         else:
             found = self.run(*values)
-        for name in self._mutates:
-            for written in tree_leaves(bound.arguments[name]):
-                if isinstance(written, Tensor):
-                    note_write(written, self._qualname)
+        self._written(values)
+        return found
+
+    def _written(self, values: tuple[Any, ...]) -> list[Tensor]:
+        """Note that it wrote to what its schema says, and return that."""
+        pairs = zip(self._schema.arguments, values, strict=True)
+        trees = [value for argument, value in pairs if argument.is_write]
+        found = [each for each in tree_leaves(trees) if isinstance(each, Tensor)]
+        for each in found:
+            note_write(each, self._qualname)
         return found
 
     def run(self, *values: Any) -> Any:
@@ -171,25 +180,62 @@ class CustomOpDef:
         if device == "meta":
             kernel = self._fake
             if kernel is None:
-                raise RuntimeError(_NO_FAKE.format(self, self._init_fn.__name__))
+                raise self._no_fake()
         if kernel is None:
             raise NotImplementedError(
                 f"Could not run '{self._qualname}' with arguments from the "
                 f"'{device.upper()}' backend."
             )
-        given, named = self.split(values)
+        given, named = self._schema.split(values)
         found = kernel(*given, **named)
-        self._check_memory(inputs, tree_leaves(found), inspect.getmodule(kernel))
+        self._check_results(inputs, tree_leaves(found), kernel)
         return found
 
-    def split(self, values: tuple[Any, ...]) -> tuple[tuple[Any, ...], dict[str, Any]]:
-        """Tell the arguments that go by place from those that go by name."""
-        kinds = [p.kind for p in self._signature.parameters.values()]
-        firsts = len(kinds) - kinds.count(inspect.Parameter.KEYWORD_ONLY)
-        names = list(self._signature.parameters)[firsts:]
-        return values[:firsts], dict(zip(names, values[firsts:], strict=True))
+    def _no_fake(self) -> Exception:
+        return NotImplementedError(_NO_META.format(self._qualname))
 
-    def _check_memory(self, inputs: list[Any], results: list[Any], home: Any) -> None:
+    def _check_results(
+        self, inputs: list[Any], results: list[Any], kernel: Callable[..., Any]
+    ) -> None:
+        """Refuse what a kernel may not give; here it may give all."""
+
+
+class CustomOpDef(UserOp):
+    """An op made by :func:`gradtape.library.custom_op`."""
+
+    def __init__(
+        self,
+        qualname: str,
+        function: Callable[..., Any],
+        mutates: str | Iterable[str],
+        device_types: str | Iterable[str] | None,
+        schema: str | None,
+        tags: Any = (),
+    ) -> None:
+        inferred = schema is None
+        if schema is None:
+            schema = infer_schema(function, mutates_args=mutates)
+        self._init_fn = function
+        parsed = parse_schema(qualname + schema)
+        for argument in parsed.arguments:
+            if argument.kwarg_only and argument.kind.startswith("Tensor"):
+                raise NotImplementedError(_TENSOR_BY_NAME.format(parsed))
+        written = {argument.name for argument in parsed.arguments if argument.is_write}
+        if not inferred and written != set(mutates):
+            raise ValueError(_INCONSISTENT.format(mutates, schema, written))
+        super().__init__(parsed, tags)
+        self.register_kernel(device_types, function)
+
+    def __repr__(self) -> str:
+        return f"<CustomOpDef({self._qualname})>"
+
+    def _no_fake(self) -> Exception:
+        return RuntimeError(_NO_FAKE.format(self, self._init_fn.__name__))
+
+    def _check_results(
+        self, inputs: list[Any], results: list[Any], kernel: Callable[..., Any]
+    ) -> None:
+        home = inspect.getmodule(kernel)
         seen = {id(each._storage.owner) for each in inputs}
         for each in results:
             if isinstance(each, Tensor):
@@ -198,42 +244,7 @@ class CustomOpDef:
                 seen.add(id(each._storage.owner))
 
 
-def _read_signature(
-    signature: inspect.Signature, mutates: str | Iterable[str], annotated: bool
-) -> tuple[str, ...]:
-    """Return the names of what is written, or refuse a signature as PyTorch does.
-
-    It need not be ``annotated`` where a schema says the same.
-    """
-
-    def refuse(what: str) -> ValueError:
-        return ValueError(
-            f"infer_schema(func): {what} Got func with signature {signature})"
-        )
-
-    for name, parameter in signature.parameters.items():
-        hint = parameter.annotation
-        if annotated and hint is parameter.empty:
-            raise refuse(f"Parameter {name} must have a type annotation.")
-        by_name = parameter.kind is parameter.KEYWORD_ONLY
-        if by_name and Tensor in (hint, *get_args(hint)):
-            raise NotImplementedError(
-                "custom_op with kwarg-only Tensor args. Please make your tensors not "
-                f"kwarg-only. Got: {signature}"
-            )
-    if mutates == "unknown":
-        mutates = signature.parameters
-    elif isinstance(mutates, str):
-        raise ValueError(_STRING)
-    unknown = set(mutates) - set(signature.parameters)
-    if unknown:
-        raise refuse(_UNKNOWN.format(unknown))
-    if annotated and signature.return_annotation is signature.empty:
-        raise refuse("No return type annotation was provided. Please add one.")
-    return tuple(mutates)
-
-
-def _function_of(op: CustomOpDef) -> Any:
+def _function_of(op: UserOp) -> Any:
     """Make the Function that records calls of an op: ``apply(spec, *leaves)``."""
 
     def forward(spec: Any, *flat: Any) -> Any:
@@ -256,7 +267,7 @@ def _function_of(op: CustomOpDef) -> Any:
         return (None, *_one_for_each(ctx._spec, each))
 
     def vmap(info: Any, in_dims: Any, spec: Any, *flat: Any) -> Any:
-        given, named = op.split(spec.unflatten(flat))
+        given, named = op._schema.split(spec.unflatten(flat))
         return op._vmap(
             info, spec.unflatten(in_dims[1:])[: len(given)], *given, **named
         )

@@ -90,9 +90,13 @@ TOPICS: Final = (
         "torch.save on a state_dict, and an import of the code",
     ),
     Topic(
-        "library.Library library.define library.impl library.triton_op "
+        "library.triton_op",
+        "kernels are not compiled for the device",
+        "torch.library.custom_op, or a plain function of tensors",
+    ),
+    Topic(
         "_custom_ops.get_ctx _C._ExcludeDispatchKeyGuard",
-        "there is no dispatcher to register with",
+        "there is no dispatcher of PyTorch's",
         "torch.library.custom_op, or a plain function of tensors",
     ),
     Topic(

@@ -15,20 +15,109 @@
 >>> x.grad
 tensor([1., 1.])
 
-What else PyTorch's library module has is out of reach, see docs/out-of-reach.md.
+Ops that are defined by a schema, and functions for them, are registered one by one:
+
+>>> torch.library.define("docs::cube", "(Tensor x) -> Tensor")
+>>> @torch.library.impl("docs::cube", "cpu")
+... def cube(x):
+...     return x.detach() ** 3
+>>> torch.ops.docs.cube(torch.full((2,), 2.0))
+tensor([8., 8.])
 """
 
 from __future__ import annotations
 
 import functools
+import re
 from collections.abc import Callable, Iterable
-from typing import Any
+from typing import Any, Final
 
 from ._custom_op import CustomOpDef, definition_of
 from ._custom_op import register_fake as _register_fake
+from ._library import Library as Library
+from ._library import _scoped_library as _scoped_library
+from ._library import fallthrough_kernel as fallthrough_kernel
+from ._opcheck import opcheck as opcheck
 from ._refusals import refused_names
+from ._schema_infer import infer_schema as infer_schema
 
 globals().update(refused_names("library"))
+
+_KEYS: Final = {"cpu": "CPU", "cuda": "CUDA", "default": "CompositeExplicitAutograd"}
+_NAMELESS: Final = re.compile(r"\(.*\)\s*->.*", re.DOTALL)
+
+_kept: list[Library] = []
+"""Libraries that nobody else holds."""
+
+
+def _library_of(qualname: str, lib: Library | None) -> Library:
+    """Return the library to register an op with, by default one of its own."""
+    if "::" not in qualname:
+        raise ValueError(
+            'Expected `qualname` to be of the form "namespace::name", but got '
+            f"{qualname}. The qualname passed to the torch.library APIs must consist "
+            "of a namespace and a name, e.g. aten::sin"
+        )
+    if lib is None:
+        lib = Library(qualname.partition("::")[0], "FRAGMENT")
+        _kept.append(lib)
+    return lib
+
+
+def define(
+    qualname: Any, schema: str, *, lib: Library | None = None, tags: Any = ()
+) -> Any:
+    """Define an op by its name and schema.
+
+    With a library in place of a name it decorates the function of the op, whose name
+    is in the schema.
+    """
+    if isinstance(qualname, Library):
+
+        def make(function: Callable[..., Any]) -> Callable[..., Any]:
+            qualname.impl(qualname.define(schema), function)
+            return function
+
+        return make
+    if not isinstance(qualname, str):
+        raise ValueError(
+            "define(qualname, schema): expected qualname to be instance of str, got "
+            f"{type(qualname)}"
+        )
+    library = _library_of(qualname, lib)
+    if not _NAMELESS.fullmatch(schema):
+        raise ValueError(
+            "define(qualname, schema, ...): expected schema to look like e.g. "
+            f'"(Tensor x) -> Tensor" but got "{schema}"'
+        )
+    library.define(qualname.partition("::")[2] + schema, tags=tags)
+    return None
+
+
+def impl(
+    qualname: Any,
+    types: str | Iterable[str] = "",
+    func: Any = None,
+    *,
+    lib: Library | None = None,
+) -> Any:
+    """Give an op a function for some devices, or for "default": all; decorates too.
+
+    With a library in place of a name it takes the name of the op, and a key.
+    """
+    if isinstance(qualname, Library):
+
+        def register(function: Callable[..., Any]) -> Callable[..., Any]:
+            qualname.impl(types, function, func or "")
+            return function
+
+        return register
+    if func is None:
+        return lambda func: impl(qualname, types, func, lib=lib)
+    library = _library_of(qualname, lib)
+    for each in (types,) if isinstance(types, str) else types:
+        library.impl(qualname, func, _KEYS.get(each, each))
+    return None
 
 
 def custom_op(
@@ -39,6 +128,7 @@ def custom_op(
     mutates_args: str | Iterable[str],
     device_types: str | Iterable[str] | None = None,
     schema: str | None = None,
+    tags: Any = None,
 ) -> Any:
     """Make a function of tensors an op, ``ops.<namespace>.<name>``; decorates too.
 
@@ -48,7 +138,7 @@ def custom_op(
     """
 
     def make(function: Callable[..., Any]) -> CustomOpDef:
-        return CustomOpDef(name, function, mutates_args, device_types, schema is None)
+        return CustomOpDef(name, function, mutates_args, device_types, schema, tags)
 
     return make if fn is None else make(fn)
 

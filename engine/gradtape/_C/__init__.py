@@ -145,8 +145,20 @@ def is_inference_mode_enabled() -> bool:
     return mode.now.inference
 
 
+_FALLBACK_MODE = {
+    "_get_autograd_fallback_mode": "get",
+    "_set_autograd_fallback_mode": "set",
+}
+
+
 def __getattr__(name: str) -> Any:
-    """Return the readers and writers of archives, which are made after this module."""
+    """Return what is made after this module."""
+    if name in ("_AutoDispatchBelowAutograd", *_FALLBACK_MODE):
+        from .. import _library
+
+        if name in _FALLBACK_MODE:
+            return getattr(_library.fallback_mode, _FALLBACK_MODE[name])
+        return _library.AutoDispatchBelowAutograd
     if name in ("PyTorchFileReader", "PyTorchFileWriter"):
         from ..serialization import _records
 

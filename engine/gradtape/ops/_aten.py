@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import cache
 from importlib import import_module
 from typing import Any, Final
@@ -88,6 +88,7 @@ class OpOverload:
         self.__module__ = f"torch._ops.{packet.namespace}"
         self.__name__ = f"{packet.__name__}.{name}"
         self._overloadname = name
+        self._run: Callable[..., Any] = packet
 
     def name(self) -> str:
         """Return the name that schemas have: ``aten::add.Tensor``."""
@@ -99,7 +100,7 @@ class OpOverload:
         asking = mode.now.asking
         if asking is not None and asking.func is self:  # by who is asked about it
             return asking.run(args, kwargs)
-        return self.overloadpacket(*args, **kwargs)
+        return self._run(*args, **kwargs)
 
     def __str__(self) -> str:
         return f"{self.overloadpacket}.{self._overloadname}"

@@ -3,21 +3,56 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from importlib import import_module
 from typing import Any
 
-from ._aten import OpOverloadPacket
+from ._aten import OpOverload, OpOverloadPacket
+
+
+class CustomOverload(OpOverload):
+    """One op of the user's, and its definition, which runs it."""
+
+    tags: list[Any]
+
+    def __init__(self, packet: CustomPacket, name: str, run: Any) -> None:
+        super().__init__(packet, name)
+        self._run = run
+        self._schema: Any = getattr(run, "_schema", None)
 
 
 class CustomPacket(OpOverloadPacket):
-    """An op of the user's; ``default`` is its only overload."""
+    """All ops of the user's that have one name."""
 
-    def __init__(self, namespace: str, name: str, run: Callable[..., Any]) -> None:
+    def __init__(self, namespace: str, name: str) -> None:
         super().__init__(name)
         self.namespace = namespace
-        self.run = run
+        self._known: dict[str, CustomOverload] = {}
 
-    def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        return self.run(*args, **kwargs)
+    def add(self, overload: str, run: Callable[..., Any]) -> CustomOverload:
+        """Give it one more op."""
+        self._known[overload] = found = CustomOverload(self, overload, run)
+        return found
+
+    def __getattr__(self, overload: str) -> Any:
+        if overload in self._known:
+            return self._known[overload]
+        raise AttributeError(
+            f"The underlying op of '{self}' has no overload name '{overload}'"
+        )
+
+    def overloads(self) -> list[str]:
+        """Return the names of its ops."""
+        return list(self._known)
+
+    def __call__(self, /, *args: Any, **kwargs: Any) -> Any:
+        *others, last = self._known.values()
+        for each in others:
+            try:
+                each._schema.bind(args, kwargs)
+            except RuntimeError:
+                continue
+            return each._run(*args, **kwargs)
+        return last._run(*args, **kwargs)
 
 
 class Namespace:
@@ -36,9 +71,30 @@ namespaces: dict[str, Namespace] = {}
 """Those that somebody asked for."""
 
 
-def put(packet: CustomPacket) -> None:
-    """Let ``ops`` find an op."""
-    setattr(__getattr__(packet.namespace), packet.__name__, packet)
+def put(op: Any, tags: list[Any]) -> CustomOverload:
+    """Let ``ops`` find an op of the user's by the name in its schema."""
+    namespace, _, name = op._schema.name.partition("::")
+    packet = packet_of(namespace, name)
+    found = packet.add(op._schema.overload_name or "default", op)
+    found.tags = tags
+    return found
+
+
+def packet_of(namespace: str, name: str) -> CustomPacket:
+    """Return the ops of a name, of which there may be none yet."""
+    space = namespaces.setdefault(namespace, Namespace(namespace))
+    if name not in vars(space):
+        setattr(space, name, CustomPacket(namespace, name))
+    found: CustomPacket = getattr(space, name)
+    return found
+
+
+def take_away(op: CustomOverload) -> None:
+    """Let ``ops`` find an op no longer."""
+    packet: Any = op.overloadpacket
+    packet._known.pop(op._overloadname, None)
+    if not packet._known:
+        vars(namespaces[packet.namespace]).pop(packet.__name__, None)
 
 
 def load_library(path: str) -> None:
@@ -46,12 +102,15 @@ def load_library(path: str) -> None:
     raise OSError(f"Could not load this library: {path}")
 
 
+# Programs ask PyTorch's own library before they use it: it is not here.
+for _kind in ("acl", "bf16", "fp16"):
+    _packet = packet_of("mkldnn", f"_is_mkldnn_{_kind}_supported")
+    _packet.add("default", lambda: False)
+
+
 def __getattr__(name: str) -> Any:
     if name.startswith("__"):
         raise AttributeError(f"'_Ops' object has no attribute '{name}'")
-    return namespaces.setdefault(name, Namespace(name))
-
-
-# Programs ask PyTorch's own library before they use it: it is not here.
-for _kind in ("acl", "bf16", "fp16"):
-    put(CustomPacket("mkldnn", f"_is_mkldnn_{_kind}_supported", lambda: False))
+    space = namespaces.setdefault(name, Namespace(name))
+    setattr(import_module(__name__.rpartition(".")[0]), name, space)
+    return space

@@ -18,7 +18,7 @@ from .._tensor import Tensor, view_info, wrap
 from .._tensor_parts import dispatching
 from .._type_name import type_name
 from ._aten import aten
-from ._custom import CustomPacket, put
+from ._custom import packet_of
 from ._geometry import contiguous_strides
 from .formats import strided
 from .native import ONLY_ATEN
@@ -32,10 +32,9 @@ ONLY_ATEN.update(
     sym_storage_offset=Tensor.storage_offset,
     sym_stride=Tensor.stride,
 )
-_device = CustomPacket("prim", "device", lambda x: x.device)
-_layout = CustomPacket("prim", "layout", lambda x: x.layout)
-for _packet in (_device, _layout):
-    put(_packet)
+_device, _layout = packet_of("prim", "device"), packet_of("prim", "layout")
+_device.add("default", lambda x: x.device)
+_layout.add("default", lambda x: x.layout)
 
 _STRIDES: Final = {"strides": "sym_stride", "flags": "is_contiguous"}
 _SIZES: Final = {"shape": "sym_size", "ndim": "dim", "size": "sym_numel"}
