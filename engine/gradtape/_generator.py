@@ -214,6 +214,15 @@ class Generator:
         self.manual_seed(seed)
         self.set_state(words)
 
+    @property
+    def point(self) -> Any:
+        """Where the stream is; set it to go back there."""
+        return self._bits.state
+
+    @point.setter
+    def point(self, point: Any) -> None:
+        self._bits.state = point
+
     # ---- raw draws ----
 
     def draw32(self, count: int) -> NDArray[np.uint32]:

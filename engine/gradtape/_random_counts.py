@@ -22,7 +22,6 @@ def poisson(rates: Array, generator: Generator | None = None) -> Array:
 
     Raises RuntimeError where a rate is negative or no number.
     """
-    draws = Draws(generator)
 
     def draw(rate: float) -> int:
         if not rate >= 0:
@@ -31,7 +30,8 @@ def poisson(rates: Array, generator: Generator | None = None) -> Array:
             return 0
         return _poisson_by_rejection(rate, draws) if rate >= 10 else _few(rate, draws)
 
-    return _each(draw, rates)
+    with Draws(generator, rates.size) as draws:
+        return _each(draw, rates)
 
 
 def _few(rate: float, draws: Draws) -> int:
@@ -74,7 +74,6 @@ def binomial(
     counts: Array, chances: Array, generator: Generator | None = None
 ) -> Array:
     """Return how many of ``counts`` trials succeed; both arrays have one shape."""
-    draws = Draws(generator)
 
     def draw(count: float, chance: float) -> float:
         if math.isnan(count) or math.isnan(chance):
@@ -88,7 +87,8 @@ def binomial(
         rest = float(chances.dtype.type(1) - chances.dtype.type(chance))
         return count - _successes(count, rest, draws)
 
-    return _each(draw, counts, chances)
+    with Draws(generator, counts.size) as draws:
+        return _each(draw, counts, chances)
 
 
 def _successes(count: float, chance: float, draws: Draws) -> float:

@@ -16,18 +16,38 @@ Array: TypeAlias = NDArray[Any]
 _THIRD = np.float32(1) / np.float32(3)
 _SQUEEZE = float(np.float32(0.0331))
 
+_MOST_AHEAD = 4096
+"""How many numbers are drawn at once: a single one takes as long as a hundred."""
+
 
 class Draws:
-    """Draw single doubles: uniform in [0, 1), and standard normal in pairs."""
+    """Draw single doubles: uniform in [0, 1), and standard normal in pairs.
 
-    __slots__ = ("_source",)
+    A ``with`` block draws them ahead, many at once, and gives back what is left over.
+    """
 
-    def __init__(self, generator: Generator | None) -> None:
+    __slots__ = ("_ahead", "_before", "_block", "_source")
+
+    def __init__(self, generator: Generator | None, samples: int) -> None:
         self._source = generator or default_generator
+        self._block = min(4 * samples, _MOST_AHEAD)
+        self._ahead: list[float] = []
+        """What was drawn, the next number last."""
+
+    def __enter__(self) -> Draws:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if self._ahead:
+            self._source.point = self._before
+            self._source.uniform64(self._block - len(self._ahead))
 
     def uniform(self) -> float:
         """Return the next uniform number, of 53 bits."""
-        return float(self._source.uniform64(1)[0])
+        if not self._ahead:
+            self._before = self._source.point
+            self._ahead = self._source.uniform64(self._block)[::-1].tolist()
+        return self._ahead.pop()
 
     def normal(self) -> float:
         """Return the next number of the serial Box-Muller kernel."""
@@ -46,8 +66,8 @@ def standard_gamma(alpha: Array, generator: Generator | None = None) -> Array:
 
     Zero and negative parameters give the smallest positive number of the type.
     """
-    with np.errstate(all="ignore"):
-        found = _gamma(alpha, Draws(generator))
+    with np.errstate(all="ignore"), Draws(generator, alpha.size) as draws:
+        found = _gamma(alpha, draws)
     return np.fmax(found.astype(alpha.dtype), np.finfo(alpha.dtype).tiny)
 
 

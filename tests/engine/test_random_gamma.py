@@ -61,6 +61,17 @@ def test_binomial_counts_match(pair: Pair, kind: str) -> None:
     pair.check(binomial(counts, chances, pair.ours), reference)
 
 
+def test_many_samples_match_and_nothing_is_drawn_in_vain(pair: Pair) -> None:
+    alpha = spread("float32", 1.5, (2000, 3))
+    theirs, counts = torch.tensor(alpha), np.floor(alpha * 9)
+    reference = torch._standard_gamma(theirs, pair.theirs)
+    pair.check(standard_gamma(alpha, pair.ours), reference)
+    pair.check(poisson(alpha, pair.ours), torch.poisson(theirs, pair.theirs))
+    chances = np.full_like(counts, 0.3)
+    reference = torch.binomial(torch.tensor(counts), torch.tensor(chances), pair.theirs)
+    pair.check(binomial(counts, chances, pair.ours), reference)
+
+
 def test_binomial_without_a_number_gives_none() -> None:
     nothing = binomial(np.array([np.nan, 3.0]), np.array([0.5, np.nan]))
     assert np.isnan(nothing).all()
