@@ -145,6 +145,17 @@ def test_a_function_under_the_autograd_key_calls_the_op_below_it():
     assert_same(program)
 
 
+def test_a_fallthrough_says_that_there_is_no_derivative():
+    def program(torch: Any) -> Any:
+        lib = torch.library.Library(SPACE, "FRAGMENT")
+        lib.define("constant(Tensor x) -> Tensor")
+        lib.impl("constant", lambda x: x.detach() * 2, "CPU")
+        lib.impl("constant", torch.library.fallthrough_kernel, "Autograd")
+        return space_of(torch).constant(torch.ones(2, requires_grad=True))
+
+    assert_same(program)
+
+
 def test_define_and_impl_need_no_library():
     def program(torch: Any) -> Any:
         name, x = f"{SPACE}::alone", torch.ones(2, requires_grad=True)
@@ -243,6 +254,32 @@ def test_tags_are_kept():
         return str(space_of(torch).tagged.default.tags[0])
 
     assert_same(program)
+
+
+def test_a_schema_and_what_is_said_to_be_written_must_agree():
+    def program(torch: Any) -> Any:
+        return error_of(
+            lambda: torch.library.custom_op(
+                f"{SPACE}::torn",
+                lambda x: x * 2,
+                mutates_args=(),
+                schema="(Tensor(a!) x) -> Tensor",
+            )
+        )
+
+    assert_same(program)
+
+
+def test_opcheck_compares_what_the_meta_device_gives():
+    gradtape = sys.modules["gradtape"]
+    lib = gradtape.library.Library(SPACE, "FRAGMENT")
+    lib.define("faked(Tensor x) -> Tensor")
+    lib.impl("faked", lambda x: x.clone(), "CPU")
+    lib.impl("faked", lambda x: x.new_empty(3), "Meta")
+    with pytest.raises(Exception, match=r"shape \(2,\) .* but its fake impl .*\(3,\)"):
+        gradtape.library.opcheck(
+            space_of(gradtape).faked, (gradtape.ones(2),), test_utils="test_faketensor"
+        )
 
 
 def test_libraries_are_told_what_they_cannot_do():
