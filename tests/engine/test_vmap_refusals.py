@@ -192,6 +192,17 @@ def test_numbers_of_an_example_are_refused(name: str):
 
 
 @needs_torch
+@pytest.mark.parametrize("name", ["nonzero", "unique", "unique_consecutive"])
+def test_functions_that_are_mapped_themselves_are_refused(name: str):
+    said: list[str] = []
+    for t in (OURS.module, theirs().module):
+        with pytest.raises(RuntimeError) as caught:
+            t.vmap(getattr(t, name))(t.ones(3, 2))
+        said.append(str(caught.value))
+    assert said[0] == said[1]
+
+
+@needs_torch
 @pytest.mark.parametrize("name", WRITES)
 def test_writing_examples_into_one_tensor_is_refused(name: str):
     found, wanted = (outcome(e, WRITES[name]) for e in (OURS, theirs()))

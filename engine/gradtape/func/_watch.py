@@ -199,7 +199,8 @@ class Watch:
         methods = (frame.f_code.co_filename, _GUARD)
         while frame.f_back is not None and frame.f_code.co_filename in methods:
             frame = frame.f_back
-        if internal_files[frame.f_code.co_filename]:
+        mapped_itself = frame.f_globals["__name__"] == f"{__package__}._vmap"
+        if internal_files[frame.f_code.co_filename] and not mapped_itself:
             return
         numbers = how in ("bool", "item")
         if numbers and active.depth > self.depth:  # asked in a derivative
