@@ -106,7 +106,7 @@ def details_of(library: Any, gradients: Sequence[Any]) -> Details:
 def _statistics(library: Any, gradient: Any) -> ir.Statistics | None:
     if gradient is None:
         return None
-    if library.__name__ == "torch":
+    if library.__package__ == "torch":
         from gradviz._capture.pytorch.summary import statistics as of_tensor
 
         return of_tensor(library, gradient)

@@ -61,7 +61,7 @@ def every_backward(engine: str) -> Generator[None, None, None]:
 @contextmanager
 def _lines_remembered(library: Any) -> Generator[None, None, None]:
     """Let PyTorch keep the line of each node, by anomaly mode; gradtape always does."""
-    if library.__name__ != "torch":
+    if library.__package__ != "torch":
         yield
         return
     with warnings.catch_warnings():

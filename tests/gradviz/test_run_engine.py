@@ -34,7 +34,7 @@ def test_with_the_engine_gradtape_torch_is_gradtape(
     )
     before = {name: m for name, m in sys.modules.items() if name.startswith("torch")}
     assert run(path) == 0
-    assert capsys.readouterr().out == "gradtape gradtape.nn True\n"
+    assert capsys.readouterr().out == "torch gradtape.nn True\n"
     after = {name: m for name, m in sys.modules.items() if name.startswith("torch")}
     assert after == before
 

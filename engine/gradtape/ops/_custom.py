@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from importlib import import_module
+from importlib.util import find_spec
 from typing import Any
 
 from ._aten import OpOverload, OpOverloadPacket
@@ -111,6 +112,9 @@ for _kind in ("acl", "bf16", "fp16"):
 def __getattr__(name: str) -> Any:
     if name.startswith("__"):
         raise AttributeError(f"'_Ops' object has no attribute '{name}'")
+    package = __name__.rpartition(".")[0]
+    if find_spec(f"{package}.{name}"):  # a module of ours that nobody has imported yet
+        return import_module(f"{package}.{name}")
     space = namespaces.setdefault(name, Namespace(name))
-    setattr(import_module(__name__.rpartition(".")[0]), name, space)
+    setattr(import_module(package), name, space)
     return space

@@ -46,7 +46,7 @@ def forward_of(library: Any, root: Any, node: Any) -> Forward:
 def _forward(found: _Search) -> Forward:
     if hasattr(found.node, "_forward_cls"):
         return _custom(found, found.node)
-    if found.library.__name__ == "torch":
+    if found.library.__package__ == "torch":
         return _aten(found, found.node)
     return _gradtape(found, found.node)
 

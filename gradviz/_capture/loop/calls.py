@@ -21,17 +21,17 @@ class CallPart(Part):
 
     def install(self) -> None:
         self.on = True
-        utils = importlib.import_module(f"{self.lib.__name__}.nn.utils")
+        utils = importlib.import_module(f"{self.lib.__package__}.nn.utils")
         for name in ("clip_grad_norm_", "clip_grad_value_"):
             self._put((utils, utils.clip_grad), name, self._wrap_clip)
         checks = self.lib.autograd
-        module = sys.modules[f"{self.lib.__name__}.autograd.gradcheck"]
+        module = sys.modules[f"{self.lib.__package__}.autograd.gradcheck"]
         for name in ("gradcheck", "gradgradcheck"):
             owners = [each for each in (checks, module) if _is_function(each, name)]
             self._put(owners, name, self._wrap_gradcheck)
-        checkpoint = importlib.import_module(f"{self.lib.__name__}.utils.checkpoint")
+        checkpoint = importlib.import_module(f"{self.lib.__package__}.utils.checkpoint")
         self._put((checkpoint,), "checkpoint", self._wrap_checkpoint)
-        data = importlib.import_module(f"{self.lib.__name__}.utils.data")
+        data = importlib.import_module(f"{self.lib.__package__}.utils.data")
         self._put((data.DataLoader,), "__iter__", self._wrap_iter)
 
     def _put(self, owners: Any, name: str, wrap: Anything) -> None:

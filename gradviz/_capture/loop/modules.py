@@ -203,7 +203,7 @@ class ModulePart(Part):
     def note_forward(self, cls: type) -> None:
         """Learn of a library's forward: what it calls is at the module's line."""
         code = getattr(getattr(cls, "forward", None), "__code__", None)
-        library = cls.__module__.startswith(f"{self.lib.__name__}.nn.")
+        library = cls.__module__.startswith(f"{self.lib.__package__}.nn.")
         if code is not None and library:  # a user's class is not to be kept alive
             self.forwards[cls] = code
 

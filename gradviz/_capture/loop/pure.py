@@ -28,7 +28,7 @@ def is_repeatable(lib: Any, cls: Any) -> bool:
 
 
 def _is_of(function: FunctionType, lib: Any) -> bool:
-    return function.__module__.partition(".")[0] == lib.__name__
+    return function.__module__.partition(".")[0] == lib.__package__
 
 
 def _is_pure(lib: Any, cls: Any, function: FunctionType, depth: int) -> bool:

@@ -29,7 +29,7 @@ class SchedulePart(Part):
         self.on = True
         self._inside = False  # a scheduler steps others, and once as it is made
         self._keys: weakref.WeakKeyDictionary[Any, int] = weakref.WeakKeyDictionary()
-        name = f"{self.lib.__name__}.optim.lr_scheduler"
+        name = f"{self.lib.__package__}.optim.lr_scheduler"
         waiting: list[Any] = [importlib.import_module(name).LRScheduler]
         while waiting:
             cls = waiting.pop()
@@ -38,7 +38,7 @@ class SchedulePart(Part):
                 if method in vars(cls):
                     wrapped = self._wrap(vars(cls)[method], what)
                     self.patches.set(cls, method, wrapped)
-        scaler = importlib.import_module(f"{self.lib.__name__}.amp").GradScaler
+        scaler = importlib.import_module(f"{self.lib.__package__}.amp").GradScaler
         for method, note in (
             ("scale", self._scaled),
             ("unscale_", self._unscaled),

@@ -22,7 +22,7 @@ class UnwrappedSteps:
         self._part = part
         # What the end of the step that runs needs, and whether the log is paused.
         self._running: list[tuple[Any, bool]] = []
-        optim = importlib.import_module(f"{part.lib.__name__}.optim.optimizer")
+        optim = importlib.import_module(f"{part.lib.__package__}.optim.optimizer")
         here, running = part.here, self._running
 
         # Each step of each optimizer comes by: those that are logged already go first.
