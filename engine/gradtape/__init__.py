@@ -12,6 +12,7 @@ from . import _C as _C
 from . import _VF as _VF
 from . import __config__ as __config__
 from . import __future__ as __future__
+from . import _custom_op as _custom_op
 from . import _determinism as _determinism
 from . import _dynamo as _dynamo
 from . import _settings as _settings

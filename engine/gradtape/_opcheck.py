@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any, Final
 
-from ._custom_op import UserOp, definition_of
 from ._define import FUNCTIONS
 from ._refusals import OutOfReachError
 from ._tensor import Tensor
+from ._user_ops import UserOp, definition_of
 from .ops._aten import OpOverload, OpOverloadPacket
 from .ops._custom import CustomOverload
 from .testing import assert_close

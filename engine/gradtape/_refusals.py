@@ -95,7 +95,8 @@ TOPICS: Final = (
         "torch.library.custom_op, or a plain function of tensors",
     ),
     Topic(
-        "_custom_ops.get_ctx _C._ExcludeDispatchKeyGuard",
+        "_custom_ops.get_ctx _custom_op.impl.custom_op _custom_op.impl.get_ctx "
+        "_C._ExcludeDispatchKeyGuard",
         "there is no dispatcher of PyTorch's",
         "torch.library.custom_op, or a plain function of tensors",
     ),

@@ -170,6 +170,12 @@ class Schema(NamedTuple):
                 raise RuntimeError(_WRONG_KIND.format(*about, value, kind))
         return tuple(values)
 
+    def parts(self, values: tuple[Any, ...]) -> tuple[tuple[Any, ...], dict[str, Any]]:
+        """Tell the values that go by place from those that go by name only."""
+        names = [argument.name for argument in self.arguments]
+        at = self.positional
+        return values[:at], dict(zip(names[at:], values[at:], strict=True))
+
     def split(self, values: tuple[Any, ...]) -> tuple[tuple[Any, ...], dict[str, Any]]:
         """Tell the values that go by place from those that go by name.
 

@@ -29,20 +29,27 @@ from __future__ import annotations
 
 import functools
 import re
+import warnings
 from collections.abc import Callable, Iterable
 from typing import Any, Final
 
-from ._custom_op import CustomOpDef, definition_of
-from ._custom_op import register_fake as _register_fake
-from ._library import Library as Library
-from ._library import _scoped_library as _scoped_library
-from ._library import fallthrough_kernel as fallthrough_kernel
+from ._library.utils import parse_namespace
+from ._op_library import Library as Library
+from ._op_library import _scoped_library as _scoped_library
+from ._op_library import fallthrough_kernel as fallthrough_kernel
 from ._opcheck import opcheck as opcheck
 from ._refusals import refused_names
 from ._schema_infer import infer_schema as infer_schema
+from ._user_ops import CustomOpDef, definition_of
+from ._user_ops import register_fake as _register_fake
 
 globals().update(refused_names("library"))
 
+_RENAMED: Final = (
+    "`torch.library.impl_abstract` was renamed to `torch.library.register_fake`. "
+    "Please use that instead; we will remove `torch.library.impl_abstract` in a future "
+    "version of PyTorch."
+)
 _KEYS: Final = {"cpu": "CPU", "cuda": "CUDA", "default": "CompositeExplicitAutograd"}
 _NAMELESS: Final = re.compile(r"\(.*\)\s*->.*", re.DOTALL)
 
@@ -52,14 +59,9 @@ _kept: list[Library] = []
 
 def _library_of(qualname: str, lib: Library | None) -> Library:
     """Return the library to register an op with, by default one of its own."""
-    if "::" not in qualname:
-        raise ValueError(
-            'Expected `qualname` to be of the form "namespace::name", but got '
-            f"{qualname}. The qualname passed to the torch.library APIs must consist "
-            "of a namespace and a name, e.g. aten::sin"
-        )
+    namespace, _ = parse_namespace(qualname)
     if lib is None:
-        lib = Library(qualname.partition("::")[0], "FRAGMENT")
+        lib = Library(namespace, "FRAGMENT")
         _kept.append(lib)
     return lib
 
@@ -182,6 +184,14 @@ def register_fake(
     """
     register = functools.partial(_register_fake, op)
     return register if func is None else register(func)
+
+
+def impl_abstract(
+    qualname: str, func: Callable[..., Any] | None = None, *, lib: Any = None
+) -> Any:
+    """Do what :func:`register_fake` does, under its old name."""
+    warnings.warn(_RENAMED, FutureWarning, stacklevel=2)
+    return register_fake(qualname, func, lib=lib)
 
 
 def register_vmap(

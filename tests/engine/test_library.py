@@ -8,6 +8,8 @@ from typing import Any
 import numpy as np
 import pytest
 
+import gradtape as gt
+
 from .oracle import assert_same
 
 pytest.importorskip("torch.library")
@@ -290,3 +292,84 @@ def test_libraries_are_told_what_they_cannot_do():
     lib.define("keyed(Tensor x) -> Tensor")
     with pytest.raises(NotImplementedError, match="the dispatch key ZeroTensor"):
         lib.impl("keyed", lambda x: x, "ZeroTensor")
+
+
+def test_a_derivative_learns_what_was_given_by_name_or_left_out():
+    def program(torch: Any) -> Any:
+        lib, met = torch.library.Library(SPACE, "FRAGMENT"), []
+        lib.define("keyed(Tensor w, int x=2, *, int y=3, int z) -> Tensor")
+        lib.impl("keyed", lambda w, x=2, *, y=3, z: w * x * y * z, "CPU")
+
+        def setup_context(
+            ctx: Any, inputs: Any, keyword_only_inputs: Any, output: Any
+        ) -> None:
+            met.append((inputs[1], keyword_only_inputs, len(ctx.needs_input_grad)))
+            ctx.c = inputs[1] * keyword_only_inputs["y"] * keyword_only_inputs["z"]
+
+        torch.library.register_autograd(
+            f"{SPACE}::keyed",
+            lambda ctx, grad: grad * ctx.c,
+            setup_context=setup_context,
+            lib=lib,
+        )
+        w = torch.ones(2, requires_grad=True)
+        space_of(torch).keyed(w, z=42).sum().backward()
+        return w.grad, [each[:2] for each in met]
+
+    assert_same(program)
+
+
+def test_a_rule_for_batches_serves_an_op_without_a_derivative():
+    def program(torch: Any) -> Any:
+        lib, met = torch.library.Library(SPACE, "FRAGMENT"), []
+        lib.define("batched(Tensor x, *, float y) -> Tensor")
+        lib.impl("batched", lambda x, *, y: x * y, "CPU")
+
+        def rule(info: Any, in_dims: Any, x: Any, *, y: float) -> Any:
+            met.append((info.batch_size, in_dims))
+            return x * y, 0
+
+        torch.library.register_vmap(f"{SPACE}::batched", rule, lib=lib)
+        return torch.vmap(space_of(torch).batched)(torch.ones(3), y=2.5), met
+
+    assert_same(program)
+
+
+def test_ops_go_with_their_library_and_its_handle():
+    def program(torch: Any) -> Any:
+        lib = torch.library.Library(SPACE, "FRAGMENT")
+        lib.define("handled(Tensor x) -> Tensor")
+        lib.impl("handled", lambda x: x + 1, "CPU")
+        name = f"{SPACE}::handled"
+        before = torch._library.utils.lookup_op(name)(torch.ones(1))
+        delattr(torch.ops, SPACE)
+        del lib.m
+        del lib
+        again = torch.library.Library(SPACE, "FRAGMENT")
+        again.define("handled(Tensor x, Tensor y) -> Tensor")
+        found = torch._custom_op.impl.get_op(name)
+        missing = error_of(lambda: torch._custom_op.impl.get_op(f"{SPACE}::gone"))
+        return before, str(found._schema), missing
+
+    assert_same(program)
+
+
+def test_ops_that_hold_their_library_go_with_its_handle():
+    lib = gt.library.Library(SPACE, "FRAGMENT")
+    lib.define("holding(Tensor x) -> Tensor")
+    lib.impl("holding", lambda x, held=lib: x + 1, "CPU")
+    del lib.m
+    assert not hasattr(getattr(gt.ops, SPACE), "holding")
+
+
+def test_the_old_name_of_fakes_warns():
+    def program(torch: Any) -> Any:
+        lib = torch.library.Library(SPACE, "FRAGMENT")
+        lib.define("aged(Tensor x) -> Tensor")
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            torch.library.impl_abstract(f"{SPACE}::aged", lambda x: x * 1, lib=lib)
+        found = space_of(torch).aged(torch.ones(2, 3, device="meta"))
+        return tuple(found.shape), [str(each.message) for each in caught]
+
+    assert_same(program)

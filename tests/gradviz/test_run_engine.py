@@ -67,7 +67,7 @@ def test_processes_of_the_script_have_its_torch(script: Script) -> None:
             def __len__(self):
                 return 2
             def __getitem__(self, key):
-                return torch.__name__, torch.tensor(key)
+                return torch.__package__, torch.tensor(key)
         if __name__ == "__main__":
             for context in ("spawn", "forkserver"):
                 loader = DataLoader(

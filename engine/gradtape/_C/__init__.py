@@ -154,11 +154,11 @@ _FALLBACK_MODE = {
 def __getattr__(name: str) -> Any:
     """Return what is made after this module."""
     if name in ("_AutoDispatchBelowAutograd", *_FALLBACK_MODE):
-        from .. import _library
+        from .. import _op_library
 
         if name in _FALLBACK_MODE:
-            return getattr(_library.fallback_mode, _FALLBACK_MODE[name])
-        return _library.AutoDispatchBelowAutograd
+            return getattr(_op_library.fallback_mode, _FALLBACK_MODE[name])
+        return _op_library.AutoDispatchBelowAutograd
     if name in ("PyTorchFileReader", "PyTorchFileWriter"):
         from ..serialization import _records
 

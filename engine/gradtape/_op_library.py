@@ -13,11 +13,11 @@ from contextlib import contextmanager
 from contextvars import ContextVar, Token
 from typing import Any, Final
 
-from ._custom_op import UserOp, defined, definition_of
 from ._mode import mode
 from ._refusals import OutOfReachError
 from ._schema import parse_schema
 from ._tensor import Tensor
+from ._user_ops import UserOp, defined, definition_of
 from .autograd.function import Function
 from .ops._custom import take_away
 from .utils._pytree import tree_leaves
@@ -95,7 +95,8 @@ class LibraryOp(UserOp):
         silent = self._autograd is fallthrough_kernel or _below.get()
         if self._autograd is not None and not silent:
             return self._autograd(*given, **named)
-        if self._backward is not None and not silent:
+        ruled = self._backward is not None or self._vmap is not None
+        if ruled and not silent:
             return super()._evaluate(values)
         inputs = [each for each in tree_leaves(values) if isinstance(each, Tensor)]
         follows = mode.now.grad and any(each.requires_grad for each in inputs)
@@ -164,6 +165,10 @@ class WarnNotImplemented(Function):
 WarnNotImplemented._backward_cls.__name__ = "WarnNotImplemented"
 
 
+class _Registrations:
+    """What a library registered goes with it, or when its ``m`` is deleted."""
+
+
 _whole: weakref.WeakValueDictionary[str, Library] = weakref.WeakValueDictionary()
 """The namespaces that a library of kind DEF has for itself."""
 
@@ -197,7 +202,8 @@ class Library:
             )
         self.ns, self.kind, self.dispatch_key = ns, kind, dispatch_key
         self._op_defs: set[str] = set()
-        self.m = weakref.finalize(self, _forget, self._op_defs)
+        self.m = _Registrations()
+        self._end = weakref.finalize(self.m, _forget, self._op_defs)
 
     def __repr__(self) -> str:
         return (
@@ -235,7 +241,7 @@ class Library:
         implement(definition_of(name), dispatch_key or self.dispatch_key, fn)
 
     def _destroy(self) -> None:
-        self.m()
+        self._end()
 
 
 @contextmanager

@@ -253,17 +253,22 @@ def _function_of(op: UserOp) -> Any:
     def setup_context(ctx: Any, inputs: Any, output: Any) -> None:
         spec, *flat = inputs
         ctx._spec = spec
+        ctx._least = len(op._schema.split(spec.unflatten(flat))[0])
         ctx.needs_input_grad = ctx.needs_input_grad[1:]
         if op._setup_context is not None and any(ctx.needs_input_grad):
-            given = spec.unflatten(flat)
-            op._setup_context(ctx=ctx, inputs=given, output=output)
+            given, named = op._schema.parts(spec.unflatten(flat))
+            by_name = {"keyword_only_inputs": named} if named else {}
+            op._setup_context(ctx=ctx, inputs=given, output=output, **by_name)
 
     def backward(ctx: Any, *gradients: Any) -> Any:
         if op._backward is None:
             raise RuntimeError(_NO_FORMULA.format(op._opoverload))
-        ctx.needs_input_grad = ctx._spec.unflatten(ctx.needs_input_grad)
+        needs = ctx._spec.unflatten(ctx.needs_input_grad)
+        ctx.needs_input_grad = needs[: op._schema.positional]
         found = op._backward(ctx, *gradients)
         each = found if isinstance(found, tuple) else (found,)
+        # What was given by name, or not at all, has no gradient.
+        each += (None,) * (len(needs) - max(len(each), ctx._least))
         return (None, *_one_for_each(ctx._spec, each))
 
     def vmap(info: Any, in_dims: Any, spec: Any, *flat: Any) -> Any:

@@ -1,0 +1,3 @@
+"""gradtape._library: what programs take from PyTorch's package of that name."""
+
+from . import utils as utils
