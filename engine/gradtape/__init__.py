@@ -99,6 +99,7 @@ from ._function_twins import part_methods as _part_methods
 from ._function_twins import part_names as _part_names
 from ._generator import Generator as Generator
 from ._generator import default_generator as default_generator
+from ._lobpcg import lobpcg as lobpcg
 from ._mode import enable_grad as enable_grad
 from ._mode import inference_mode as inference_mode
 from ._mode import is_grad_enabled as is_grad_enabled
