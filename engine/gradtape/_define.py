@@ -258,6 +258,7 @@ def make_node_type(record: Op) -> None:
             "__slots__": (),
             **(slots_for(len(record.saves)) if record.slotted else {}),
             "keeps": bool(record.saves),
+            "lies_like_operands": record.lies_like_operands,
             "__module__": "gradtape.autograd.graph",
             "op": record,
             "op_name": record.name,

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from ._accumulate import accumulate
+from ._gradient_layout import gradients_laid_out
 from ._graph_order import Edge
 from ._graph_task import GraphTask
 from ._mode import mode
@@ -54,6 +55,8 @@ def evaluate(task: GraphTask, node: Node, slots: list[Any]) -> Sequence[Any]:
             outgoing = run(F, slots if len(slots) > 1 else slots[0])
         except RuntimeError as error:
             raise placed(error, node)  # noqa: B904 - the same error, with a note
+        if F.raw and node.lies_like_operands:
+            outgoing = gradients_laid_out(node, slots[0], outgoing)
         if task.wanted is not None and not node.foreign:
             outgoing = _limited(node, outgoing, task.wanted)
     if node.extra is not None and node.extra.post_hooks:

@@ -10,7 +10,9 @@ from typing import Any
 import numpy as np
 
 from . import _errors
+from ._backend import backend_of
 from ._graph_order import Edge, execution_order
+from ._layout import laid_out
 from ._mode import mode
 from ._node import Node
 from ._node_layout import LARGE
@@ -107,7 +109,10 @@ class GraphTask:
             holder[key] = None
             if is_only_ours(old):
                 return mode.run(old.__iadd__, new)
-        return mode.run(old.__add__, new)
+        found = mode.run(old.__add__, new)
+        if old.strides == new.strides:
+            return found
+        return laid_out(backend_of(found).xp, found, (old, new))
 
     def add_to_part(self, node: Node, grad: Any) -> bool:
         """Add the gradient of a view's part to what has arrived at the whole.

@@ -130,6 +130,7 @@ class Node(NodeSurface):
     dead: ClassVar[bool] = False  # whether gradients end here, seen by nobody
     keeps: ClassVar[bool] = True  # whether there may be something to free
     foreign: ClassVar[bool] = False  # the user's code runs, even without a gradient
+    lies_like_operands: ClassVar[bool] = False  # see Op
     part: ClassVar[Callable[..., Any] | None] = None  # of a view's: see view_op()
 
     callers: Callers  # set in anomaly mode alone: ask _anomaly.stack_of()

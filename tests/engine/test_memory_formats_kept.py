@@ -192,7 +192,15 @@ g(lambda a: F.avg_pool2d(a,2))
 g(lambda a: F.adaptive_avg_pool2d(a,2))
 g(t.nn.BatchNorm2d(3))
 g(t.nn.GroupNorm(1,3))
+g(t.nn.RMSNorm(5))
+g(t.nn.RMSNorm((4,5),elementwise_affine=False))
 g(F.relu)
+g(F.leaky_relu)
+g(t.erf)
+g(lambda a: a*x*y)
+g(lambda a: a*a.mean((2,3),keepdim=True))
+g(lambda a: a.exp()+a.sum(1,True))
+g(lambda a: x/a-a.mT.mT.sin())
 g(F.softmax)
 g(F.interpolate,2)
 g(F.pad,(1,1,1,1))
@@ -202,6 +210,34 @@ g(lambda a: a.flip(1))
 g(lambda a: a.cumsum(1))
 g(lambda a: a*2)
 g(lambda a: a.contiguous())
+"""
+
+ORDERS = """
+def grads(layer, given, inner):
+    order = dict(rows=list(range(4)), channels=[0, 2, 3, 1], columns=[3, 2, 1, 0])
+    def laid(kind):
+        if kind == "one": return t.ones(()).expand(2, 3, 4, 5)
+        places = order[kind]
+        made = t.ones([(2, 3, 4, 5)[d] for d in places])
+        return made.permute([places.index(d) for d in range(4)])
+    a = laid(given).detach().requires_grad_()
+    b = laid(inner).detach().requires_grad_()
+    return [[g.stride() for g in t.autograd.grad(layer(a, b), (a, b), laid(kind))]
+            for kind in ("rows", "channels", "columns", "one")]
+def norm(a, b):
+    return t.nn.functional.rms_norm(a, (4, 5), b[0, 0])
+"""
+
+GRADIENTS_IN_ORDERS = """
+grads(norm, 'rows', 'rows')
+grads(norm, 'channels', 'rows')
+grads(norm, 'channels', 'columns')
+grads(norm, 'columns', 'channels')
+grads(norm, 'one', 'columns')
+grads(t.mul, 'channels', 'rows')
+grads(t.mul, 'columns', 'channels')
+grads(t.hypot, 'columns', 'rows')
+grads(lambda a, b: a * b + a.sin() * b.sum((2, 3), True), 'channels', 'columns')
 """
 
 MATRICES = """
@@ -237,6 +273,11 @@ def test_results_lie_as_their_operands_suggest(line: str) -> None:
 @pytest.mark.parametrize("line", GRADIENTS.strip().splitlines())
 def test_gradients_lie_as_the_inputs_suggest(line: str) -> None:
     check_line(line, SETUP)
+
+
+@pytest.mark.parametrize("line", GRADIENTS_IN_ORDERS.strip().splitlines())
+def test_gradients_lie_as_the_first_that_tells_dimensions_apart(line: str) -> None:
+    check_line(line, ORDERS)
 
 
 @pytest.mark.parametrize("line", GRADIENTS_OF_MATRICES.strip().splitlines())
