@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
 import pytest
 
 import gradtape
@@ -60,3 +61,65 @@ def test_conj_physical_of_real_tensors_is_the_tensor():
     x = gradtape.ones(2)
     assert gradtape.conj_physical(x) is x
     assert x.conj_physical_() is x
+
+
+# ---- slices with NaN, which equal neither others nor themselves --------------------
+
+
+def _drawn(size: int, share: float) -> Any:
+    random = np.random.default_rng(size)
+    values = random.integers(0, 5, (size, 3)).astype(np.float64)
+    values[random.random(values.shape) < share] = np.nan
+    return values
+
+
+def _against_quicksort(size: int) -> Any:
+    """Return rows whose medians of three are all but the least: a heap must do."""
+    half, first = size // 2, np.zeros(size)
+    for i in range(1, half + 1):
+        if i % 2:
+            first[i - 1 : i + 1] = i, half + i
+        first[half + i - 1] = 2 * i
+    return np.stack([first, np.where(np.arange(size) % 7, 1.0, np.nan)], 1)
+
+
+SLICES = {
+    "one": np.array([[np.nan]]),
+    "few": _drawn(12, 0.2),
+    "seventeen": _drawn(17, 0.3),
+    "many": _drawn(200, 0.1),
+    "mostly NaN": _drawn(90, 0.8),
+    "deep": _against_quicksort(200),
+}
+
+
+@pytest.mark.parametrize("kind", ["float64", "float32", "bfloat16"])
+@pytest.mark.parametrize("dim", [0, 1])
+@pytest.mark.parametrize("name", ["unique", "unique_consecutive"])
+@pytest.mark.parametrize("slices", SLICES)
+def test_unique_slices_with_nan_are_pytorchs(
+    slices: str, name: str, dim: int, kind: str
+):
+    def program(torch: Any) -> Any:
+        x = torch.from_numpy(SLICES[slices].copy()).to(getattr(torch, kind))
+        found = getattr(torch, name)(
+            x, return_inverse=True, return_counts=True, dim=dim
+        )
+        return [each.float() for each in found]
+
+    assert_same(program)
+
+
+def test_a_heap_sorts_what_quicksort_cannot(monkeypatch: pytest.MonkeyPatch):
+    from gradtape.ops import _introsort
+
+    calls: list[int] = []
+    right = _introsort._heapsorted
+
+    def heapsorted(items: list[int], less: Any) -> list[int]:
+        calls.append(len(items))
+        return right(items, less)
+
+    monkeypatch.setattr(_introsort, "_heapsorted", heapsorted)
+    gradtape.unique(gradtape.from_numpy(SLICES["deep"].copy()), dim=0)
+    assert calls

@@ -8,7 +8,9 @@ from .._define import FUNCTIONS, Array, method, op, public
 from .._mode import mode
 from .._tensor import Tensor
 from ._arguments import as_bool, check_tensor, wrap_dim
+from ._introsort import introsort
 from ._operand import HIDDEN, not_implemented
+from ._place import row_major
 
 
 def _refuse(name: str) -> Any:
@@ -67,8 +69,25 @@ def _of_slices(xp: Any, self: Any, dim: int, order: Any, rows: Any) -> Any:
     inverse = xp.empty(len(rows), xp.int64)
     inverse[order] = xp.cumsum(new) - 1
     front = xp.ascontiguousarray(xp.moveaxis(self, dim, 0))
-    values = xp.moveaxis(front[order[first]], 0, dim)  # as PyTorch leaves them
+    chosen = row_major(xp, front[order[first]])
+    values = xp.moveaxis(chosen, 0, dim)  # as PyTorch leaves them
     return _found(xp, values, first, inverse)
+
+
+def _order(xp: Any, rows: Any) -> Any:
+    """Return the order of rows by their first difference; NaN is no difference."""
+    if rows.dtype.kind not in "fV" or not xp.isnan(rows).any():
+        return xp.lexsort(rows.T[::-1])
+    values, order = rows.tolist(), list(range(len(rows)))
+
+    def less(a: int, b: int) -> bool:
+        for x, y in zip(values[a], values[b], strict=True):
+            if x != y and x == x and y == y:
+                return x < y
+        return False
+
+    introsort(order, less)
+    return xp.asarray(order)
 
 
 @op(_refuse("unique_dim"), **_facts("UniqueDimBackward0"))
@@ -78,7 +97,7 @@ def _unique_dim(xp: Any, self: Array, dim: int) -> Any:
     if not len(rows) or not rows.shape[1]:
         order = xp.arange(len(rows))
     else:
-        order = xp.lexsort(rows.T[::-1])
+        order = _order(xp, rows)
     return _of_slices(xp, self, dim, order, rows[order])
 
 
