@@ -6,6 +6,7 @@ functions that are made of other ops.
 
 from __future__ import annotations
 
+import sys
 import warnings
 import weakref
 from collections.abc import Callable, Generator
@@ -15,9 +16,9 @@ from typing import Any, Final
 
 from ._mode import mode
 from ._refusals import OutOfReachError
-from ._schema import parse_schema
+from ._schema import Schema, parse_schema
 from ._tensor import Tensor
-from ._user_ops import UserOp, defined, definition_of
+from ._user_ops import UserOp, defined, register_fake
 from .autograd.function import Function
 from .ops._custom import take_away
 from .utils._pytree import tree_leaves
@@ -41,6 +42,24 @@ _ONE_LIBRARY: Final = (
     "Only a single TORCH_LIBRARY can be used to register the namespace {}; please put "
     "all of your definitions in a single TORCH_LIBRARY block."
 )
+_RESERVED: Final = (
+    "prim is a reserved namespace. Please try creating a library with another name."
+)
+_NOT_HERE: Final = (
+    'def("{}"): Cannot define an operator inside of a {} block.  All def()s should be '
+    "placed in the (unique) TORCH_LIBRARY block for their namespace.  "
+)
+_OTHER_NAMESPACE: Final = (
+    'impl("{name}", ...): Explicitly provided namespace ({other}) in operator name '
+    "does not match namespace of enclosing {block} block ({own}).  Move this "
+    "definition to the {block} block corresponding to this namespace (and consider "
+    "deleting the namespace from your schema string.)  "
+)
+_BLOCKS: Final = {
+    "DEF": "TORCH_LIBRARY",
+    "FRAGMENT": "TORCH_LIBRARY_FRAGMENT",
+    "IMPL": "TORCH_LIBRARY_IMPL",
+}
 _DEVICES: Final = {"CPU": "cpu", "CUDA": "cuda", "CompositeExplicitAutograd": None}
 _AUTOGRAD: Final = ("Autograd", "AutogradCPU", "AutogradCUDA")
 _COMPOSITE: Final = ("", "CompositeImplicitAutograd")
@@ -81,6 +100,11 @@ class LibraryOp(UserOp):
 
     _autograd: Callable[..., Any] | None = None
     _composite: Callable[..., Any] | None = None
+
+    def __init__(self, schema: Schema, tags: Any = ()) -> None:
+        super().__init__(schema, tags)
+        for key, function in _waiting.get(self._qualname, {}).items():
+            implement(self, key, function)
 
     @property
     def has_derivative(self) -> bool:
@@ -140,10 +164,14 @@ def implement(op: UserOp, key: str, function: Callable[..., Any]) -> None:
     elif key in _COMPOSITE and isinstance(op, LibraryOp):
         op._composite = function
     else:
-        raise OutOfReachError(
-            f"the dispatch key {key} is out of reach of gradtape; there are "
-            f"{', '.join((*_DEVICES, 'Meta', *_AUTOGRAD, _COMPOSITE[1]))}"
-        )
+        raise _out_of_reach(key)
+
+
+def _out_of_reach(key: str) -> Exception:
+    return OutOfReachError(
+        f"the dispatch key {key} is out of reach of gradtape; there are "
+        f"{', '.join((*_DEVICES, 'Meta', *_AUTOGRAD, _COMPOSITE[1]))}"
+    )
 
 
 class WarnNotImplemented(Function):
@@ -163,6 +191,10 @@ class WarnNotImplemented(Function):
 
 
 WarnNotImplemented._backward_cls.__name__ = "WarnNotImplemented"
+
+
+_waiting: dict[str, dict[str, Callable[..., Any]]] = {}
+"""Functions for ops that are not defined yet, by name and key."""
 
 
 class _Registrations:
@@ -200,10 +232,15 @@ class Library:
                 "other functions for the ops that are there are out of reach of "
                 "gradtape; use a TorchDispatchMode"
             )
+        if ns == "prim" and kind != "IMPL":
+            raise ValueError(_RESERVED)
         self.ns, self.kind, self.dispatch_key = ns, kind, dispatch_key
         self._op_defs: set[str] = set()
+        self._waits: list[tuple[str, str, Callable[..., Any]]] = []
+        frame = sys._getframe(1)
+        self._place = f"{frame.f_code.co_filename}:{frame.f_lineno}"
         self.m = _Registrations()
-        self._end = weakref.finalize(self.m, _forget, self._op_defs)
+        self._end = weakref.finalize(self.m, _forget, self._op_defs, self._waits)
 
     def __repr__(self) -> str:
         return (
@@ -215,11 +252,14 @@ class Library:
         """Define an op by its schema, and return its name."""
         if alias_analysis not in ("", "FROM_SCHEMA", "CONSERVATIVE"):
             raise RuntimeError(f"Invalid alias_analysis type {alias_analysis}")
+        name = schema.partition("(")[0]
+        if self.kind == "IMPL":
+            raise self._refused(_NOT_HERE.format(name, _BLOCKS[self.kind]))
         parsed = parse_schema(f"{self.ns}::{schema}")
         if parsed.full_name in defined:
             raise RuntimeError(_DEFINED_TWICE.format(parsed))
         self._op_defs.add(LibraryOp(parsed, tags)._qualname)
-        return schema.partition("(")[0]
+        return name
 
     def impl(
         self,
@@ -230,15 +270,40 @@ class Library:
         with_keyset: bool = False,
         allow_override: bool = True,
     ) -> None:
-        """Let a key, of those of this library by default, call a function for an op."""
+        """Let a key, of those of this library by default, call a function for an op.
+
+        The op may be defined later.
+        """
         if not callable(fn):
             raise TypeError(
                 f"Input function is required to be a callable but found type {type(fn)}"
             )
         name = op_name if isinstance(op_name, str) else op_name.name()
-        if "::" not in name:
-            name = f"{self.ns}::{name}"
-        implement(definition_of(name), dispatch_key or self.dispatch_key, fn)
+        space, is_full, short = name.rpartition("::")
+        if is_full and space != self.ns:
+            block = _BLOCKS[self.kind]
+            raise self._refused(
+                _OTHER_NAMESPACE.format(
+                    name=name, other=space, block=block, own=self.ns
+                )
+            )
+        name, key = f"{self.ns}::{short}", dispatch_key or self.dispatch_key
+        if name in defined:
+            implement(defined[name], key, fn)
+            return
+        if key not in (*_DEVICES, "Meta", *_AUTOGRAD, *_COMPOSITE):
+            raise _out_of_reach(key)
+        _waiting.setdefault(name, {})[key] = fn
+        self._waits.append((name, key, fn))
+
+    def _register_fake(
+        self, op_name: str, fn: Callable[..., Any], **_: Any
+    ) -> Callable[..., Any]:
+        return register_fake(f"{self.ns}::{op_name}", fn)
+
+    def _refused(self, sentence: str) -> Exception:
+        where = f"{_BLOCKS[self.kind]} block at {self._place}"
+        return RuntimeError(f"{sentence}(Error occurred while processing {where})")
 
     def _destroy(self) -> None:
         self._end()
@@ -254,7 +319,11 @@ def _scoped_library(*args: Any, **kwargs: Any) -> Generator[Library]:
         library._destroy()
 
 
-def _forget(names: set[str]) -> None:
+def _forget(names: set[str], waits: list[tuple[str, str, Callable[..., Any]]]) -> None:
     for name in names:
         take_away(defined.pop(name)._opoverload)
     names.clear()
+    for name, key, function in waits:
+        if _waiting.get(name, {}).get(key) is function:
+            del _waiting[name][key]
+    waits.clear()

@@ -10,6 +10,7 @@ import inspect
 from collections.abc import Callable, Iterable
 from typing import Any, Final
 
+from . import ops
 from ._dispatch import ask, asked
 from ._inplace import note_write
 from ._mode import mode
@@ -19,7 +20,7 @@ from ._tags import listed
 from ._tensor import Tensor
 from ._tensor_parts import dispatching
 from .autograd.function import Function
-from .ops._custom import put
+from .ops._custom import absent, put
 from .utils._pytree import tree_flatten, tree_leaves
 
 _ALIASED: Final = (
@@ -39,7 +40,9 @@ _NO_META: Final = (
     "{}: attempted to run this operator with Meta tensors, but there was no fake impl "
     "or Meta kernel registered. You may have run into this message while using an "
     "operator with PT2 compilation APIs (torch.compile/torch.export); in order to use "
-    "this operator with those APIs you'll need to add a fake impl."
+    "this operator with those APIs you'll need to add a fake impl. Please see the "
+    "following for next steps:  "
+    "https://pytorch.org/tutorials/advanced/custom_ops_landing_page.html"
 )
 _TENSOR_BY_NAME: Final = (
     "custom_op with kwarg-only Tensor args. Please make your tensors not kwarg-only. "
@@ -57,7 +60,7 @@ _INCONSISTENT: Final = (
 
 defined: dict[str, UserOp] = {}
 _fakes: dict[str, Callable[..., Any]] = {}
-"""By the names of ops that are not defined, or not yet: an extension may be absent."""
+"""By the names of ops of extensions whose compiled ops cannot be loaded."""
 
 
 def definition_of(op: Any) -> UserOp:
@@ -74,8 +77,14 @@ def definition_of(op: Any) -> UserOp:
 
 
 def register_fake(op: Any, fn: Callable[..., Any]) -> Callable[..., Any]:
-    """Tell what an op gives for tensors without values; one of that name may follow."""
+    """Tell what an op gives for tensors without values.
+
+    Raises RuntimeError for the name of none, unless an extension has one of that name.
+    """
     if isinstance(op, str) and op not in defined:
+        space, _, name = op.partition("::")
+        if space not in absent and not hasattr(getattr(ops, space), name):
+            raise RuntimeError(f"operator {op} does not exist")
         _fakes[op] = fn
         return fn
     return definition_of(op).register_fake(fn)

@@ -27,12 +27,13 @@ tensor([8., 8.])
 
 from __future__ import annotations
 
-import functools
 import re
 import warnings
 from collections.abc import Callable, Iterable
 from typing import Any, Final
 
+from ._C import DispatchKey
+from ._device import device as Device
 from ._library.utils import parse_namespace
 from ._op_library import Library as Library
 from ._op_library import _scoped_library as _scoped_library
@@ -40,7 +41,7 @@ from ._op_library import fallthrough_kernel as fallthrough_kernel
 from ._opcheck import opcheck as opcheck
 from ._refusals import refused_names
 from ._schema_infer import infer_schema as infer_schema
-from ._user_ops import CustomOpDef, definition_of
+from ._user_ops import CustomOpDef, defined, definition_of
 from ._user_ops import register_fake as _register_fake
 
 globals().update(refused_names("library"))
@@ -114,12 +115,21 @@ def impl(
             return function
 
         return register
-    if func is None:
-        return lambda func: impl(qualname, types, func, lib=lib)
-    library = _library_of(qualname, lib)
-    for each in (types,) if isinstance(types, str) else types:
-        library.impl(qualname, func, _KEYS.get(each, each))
-    return None
+    keys = [_key_of(each) for each in ((types,) if isinstance(types, str) else types)]
+
+    def give(function: Callable[..., Any]) -> None:
+        library = _library_of(qualname, lib)
+        for key in keys:
+            library.impl(qualname, function, key)
+
+    return give if func is None else give(func)
+
+
+def _key_of(name: str) -> str:
+    """Return the key of a type of device, or a key as it is; refuse other names."""
+    if name in _KEYS or hasattr(DispatchKey, name):
+        return _KEYS.get(name, name)
+    return Device(name.lower() if name.isupper() else name).type.upper()
 
 
 def custom_op(
@@ -166,6 +176,8 @@ def register_kernel(
     lib: Any = None,
 ) -> Any:
     """Give an op, or the one of that name, a function for some devices."""
+    if isinstance(op, str) and op not in defined:
+        return impl(op, "default" if device_types is None else device_types, func)
     return definition_of(op).register_kernel(device_types, func)
 
 
@@ -179,10 +191,15 @@ def register_fake(
 ) -> Any:
     """Tell what an op gives for tensors without values, on the meta device.
 
-    Unlike PyTorch's, it waits for an op of which only the name is known: extensions
-    register theirs even where their compiled ops are not loaded.
+    Unlike PyTorch's, it takes names of ops that an extension would have if its compiled
+    library could be loaded.
     """
-    register = functools.partial(_register_fake, op)
+
+    def register(func: Callable[..., Any]) -> Callable[..., Any]:
+        if isinstance(op, str):
+            parse_namespace(op)
+        return _register_fake(op, func)
+
     return register if func is None else register(func)
 
 

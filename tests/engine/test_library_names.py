@@ -87,7 +87,14 @@ def test_compiled_ops_cannot_be_loaded(tmp_path: Any):
     assert_same(lambda t: t.ops.load_library(str(tmp_path / "ops.so")))
 
 
-def test_shapes_may_be_told_before_the_op_is_there():
+def test_shapes_of_an_extension_may_be_told_before_its_op_is_there(tmp_path: Any):
+    """PyTorch would have loaded its compiled ops, which are out of reach here."""
+    path = tmp_path / "library_names" / "_C.so"
+    with pytest.raises(RuntimeError, match="library_names::twice does not exist"):
+        gt.library.register_fake("library_names::twice", gt.empty_like)
+    with pytest.raises(OSError, match="Could not load"):
+        gt.ops.load_library(str(path))
+
     @gt.library.register_fake("library_names::twice")
     def fake(x: gt.Tensor) -> gt.Tensor:
         return x.new_empty(2, 3)

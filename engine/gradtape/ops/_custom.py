@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from importlib import import_module
 from importlib.util import find_spec
+from pathlib import PurePath
 from typing import Any
 
 from ._aten import OpOverload, OpOverloadPacket
@@ -98,8 +99,13 @@ def take_away(op: CustomOverload) -> None:
         vars(namespaces[packet.namespace]).pop(packet.__name__, None)
 
 
+absent: set[str] = set()
+"""Names of extensions whose ops could not be loaded; their Python half still runs."""
+
+
 def load_library(path: str) -> None:
     """Load ops that are built against PyTorch's C++: refused as a broken library is."""
+    absent.update(PurePath(path).parts)
     raise OSError(f"Could not load this library: {path}")
 
 
