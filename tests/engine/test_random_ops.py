@@ -103,6 +103,33 @@ def test_seeds(line: str) -> None:
     check_line(line, SETUP_3)
 
 
+LAYOUTS = {
+    "transposed": "x.mT",
+    "channels_last": "x[None].contiguous(memory_format=t.channels_last)",
+    "with gaps": "x[..., ::2]",
+    "repeated": "x[:, :1].expand(2, 3, 4)",
+}
+DRAWS = """
+t.bernoulli(y)
+t.bernoulli(y, 0.3)
+y.bernoulli()
+t.nn.functional.alpha_dropout(y, 0.5, True)
+t.nn.functional.feature_alpha_dropout(y, 0.5, True)
+t.nn.functional.dropout(y)
+t.nn.functional.gumbel_softmax(y)
+t.nn.functional.gumbel_softmax(y, hard=True)
+t.nn.functional.rrelu(y - 0.5, training=True)
+t.nn.functional.rrelu(y - 0.5)
+t.distributions.Bernoulli(y).sample()
+"""
+
+
+@pytest.mark.parametrize("layout", LAYOUTS)
+@pytest.mark.parametrize("line", DRAWS.strip().splitlines())
+def test_draws_for_tensors_that_do_not_lie_in_rows(line: str, layout: str) -> None:
+    check_line(line, f"x = t.arange(24.0).view(2, 3, 4) / 24\ny = {LAYOUTS[layout]}")
+
+
 @pytest.mark.parametrize("name", ["rand", "randn"])
 @pytest.mark.parametrize("shape", [(3,), (17,), (4, 5), (0,), (1000,)])
 def test_same_seed_same_bits(name: str, shape: tuple[int, ...]) -> None:

@@ -7,6 +7,7 @@ from typing import Any
 from .._define import Array, op
 from .._inplace import inplace
 from ._once import rounded_once
+from ._place import row_major
 from ._select import check_floating, choose
 from .activation_smooth import smooth_step
 
@@ -112,7 +113,7 @@ def rrelu_with_noise(
     """Multiply by slopes that were drawn where the input is negative, 1 elsewhere."""
     kernel = "rrelu_with_noise_out_cpu" if training else "leaky_relu_cpu"
     check_floating(self, kernel)
-    return self * noise
+    return row_major(xp, self * noise)
 
 
 @op(

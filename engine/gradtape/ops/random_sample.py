@@ -18,7 +18,7 @@ from .._out_history import refusal
 from .._tensor import Tensor, wrap
 from ._arguments import as_bool, as_integer, check_tensor
 from ._into import handed_over
-from ._place import array_like, deliver
+from ._place import deliver
 from .create import checked_size
 from .random import check_parameters, draw_kind, on_device, sampled
 
@@ -32,7 +32,7 @@ from .random import check_parameters, draw_kind, on_device, sampled
 def _bernoulli(xp: Any, self: Array, generator: Any) -> Any:
     """Draw ones with the probabilities that the tensor holds."""
     host = backend_of(self).to_host(self)
-    found = fill.bernoulli_(array_like(np, host), host, generator)
+    found = fill.bernoulli_(np.empty(host.shape, host.dtype), host, generator)
     return found if xp is np else xp.asarray(found)
 
 
@@ -58,9 +58,9 @@ def bernoulli(
 
 
 def empty_of(input: Tensor) -> Tensor:
-    """Return a tensor without values that lies as ``input`` does."""
+    """Return a tensor without values of the shape and dtype of ``input``."""
     xp = backend_of(input._data).xp
-    return wrap(array_like(xp, input._data))
+    return wrap(xp.empty(input._data.shape, input._data.dtype))
 
 
 @method("multinomial", function=True)

@@ -20,6 +20,7 @@ from ...ops import activation_pieces as straight
 from ...ops import activation_smooth as smooth
 from ...ops._arguments import check_tensor, check_tensors, wrap_dim
 from ...ops._operand import not_implemented
+from ...ops.formats import contiguous_format
 from ...ops.softmax import log_softmax as _log_softmax
 from ...ops.softmax import softmax as _softmax
 
@@ -288,10 +289,11 @@ def gumbel_softmax(
             UserWarning,
             stacklevel=user_stacklevel(),
         )
-    noise = -logits.detach().clone().exponential_().log()
+    rows = FUNCTIONS["empty_like"](logits, memory_format=contiguous_format)
+    noise = -rows.exponential_().log()
     soft = _softmax((logits + noise) / tau, dim)
     if not hard:
         return soft
     index = soft.max(dim, keepdim=True)[1]
-    one = FUNCTIONS["zeros_like"](logits).scatter_(dim, index, 1.0)
+    one = FUNCTIONS["zeros_like"](rows).scatter_(dim, index, 1.0)
     return one - soft.detach() + soft

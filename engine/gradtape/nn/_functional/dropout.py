@@ -16,6 +16,7 @@ from ..._random_sample import dropout_mask
 from ..._site import user_stacklevel
 from ..._tensor import Tensor, wrap
 from ...ops._arguments import check_tensor, float_argument
+from ...ops._place import array_like
 
 _SELU_LIMIT = 1.7580993408473766
 
@@ -31,7 +32,8 @@ def _on_device(mask: Any, like: Tensor) -> Tensor:
 
 def _host_like(input: Tensor) -> Any:
     """Return a host array of the input's type and memory order, to make masks in."""
-    return host_like(input._data)
+    like = host_like(input._data)
+    return like if like.flags.c_contiguous else array_like(np, like)
 
 
 def _multiplied(input: Tensor, mask: Any, inplace: bool) -> Tensor:
@@ -59,7 +61,7 @@ def alpha_dropout(
     _check(p)
     check_tensor(input, "alpha_dropout")
     p = float_argument(p, "alpha_dropout_" if inplace else "alpha_dropout", "p", 2)
-    return _alpha(input, p, training, inplace, tuple(input.shape))
+    return _alpha(input, p, training, inplace)
 
 
 def feature_alpha_dropout(
@@ -71,11 +73,11 @@ def feature_alpha_dropout(
     p = float_argument(p, "feature_alpha_dropout", "p", 2)
     if p == 0 or not training or not input.numel():
         return input
-    return _alpha(input, p, training, inplace, _per_channel(input))
+    return _alpha(input, p, training, inplace, per_channel=True)
 
 
 def _alpha(
-    input: Tensor, p: float, training: bool, inplace: bool, shape: tuple[int, ...]
+    input: Tensor, p: float, training: bool, inplace: bool, per_channel: bool = False
 ) -> Tensor:
     if p == 0 or not training or not input.numel():
         return input
@@ -84,7 +86,10 @@ def _alpha(
     if not (input.is_floating_point() or input.is_complex()):
         kind = input.dtype.cpp_name
         raise RuntimeError(CAST_REFUSED.format(result="Float", output=kind))
-    keep = bernoulli_(np.empty(shape, _host_like(input).dtype), 1 - p)
+    like = _host_like(input)
+    if per_channel:
+        like = np.empty(_per_channel(input), like.dtype)
+    keep = bernoulli_(np.empty_like(like), 1 - p)
     scale = 1.0 / math.sqrt((_SELU_LIMIT**2 * p + 1) * (1 - p))
     shift = (keep - 1) * (_SELU_LIMIT * scale) + _SELU_LIMIT * scale * p
     found = _multiplied(input, keep * keep.dtype.type(scale), inplace)
