@@ -96,6 +96,18 @@ def _split(input: Tensor, split_size: int, dim: int = 0) -> Any:
     return FUNCTIONS["split"](input, split_size, dim)
 
 
+def _view(input: Tensor, *given: Any) -> Tensor:
+    """Return a view, or where strides do not allow one a copy with a view's node."""
+    with no_grad():
+        wanted = input.contiguous().view(*given)
+    if input.is_contiguous() or wanted.dtype is not input.dtype:
+        return input.view(*given)
+    found = tensor_ops._unsafe_view(input, tuple(wanted.shape))
+    if found.grad_fn is not None:
+        found.grad_fn.__class__ = OPS["view"].node_type
+    return found
+
+
 _ONE: dict[str, Any] = {
     "alias": lambda input: input[...],
     "as_strided": lambda input, size, stride, storage_offset=None: input.as_strided(
@@ -114,7 +126,7 @@ _ONE: dict[str, Any] = {
     "transpose": lambda input, dim0, dim1: input.transpose(dim0, dim1),
     "unfold": lambda input, dimension, size, step: input.unfold(dimension, size, step),
     "unsqueeze": lambda input, dim: input.unsqueeze(dim),
-    "view": lambda input, *size: input.view(*size),
+    "view": _view,
     "view_as_complex": lambda input: FUNCTIONS["view_as_complex"](input),
     "view_as_real": lambda input: FUNCTIONS["view_as_real"](input),
 }

@@ -9,6 +9,7 @@ from .._backend import backend_of
 from .._define import OPS, Array, method, op, public, tensor_ops
 from .._dtypes import DTYPE_OF
 from .._dtypes import dtype as DType
+from .._layout import laid_out
 from .._operands import argument_error, common_shape
 from .._strided import Geometry, geometry_of
 from .._tensor import Tensor
@@ -232,7 +233,7 @@ def complex_of(xp: Any, real: Array, imag: Array) -> Any:
     kind = DTYPE_OF[real.dtype].to_complex().numpy
     whole = xp.empty(common_shape(real.shape, imag.shape), kind)
     whole.real, whole.imag = real, imag
-    return whole
+    return laid_out(xp, whole, (real, imag))
 
 
 def _polar_backward(F: Any, grad: Any, result: Any) -> Any:
@@ -253,7 +254,7 @@ def _polar(xp: Any, abs: Array, angle: Array) -> Any:
     kind = DTYPE_OF[abs.dtype].to_complex().numpy
     whole = xp.empty(common_shape(abs.shape, angle.shape), kind)
     whole.real, whole.imag = abs * xp.cos(angle), abs * xp.sin(angle)
-    return whole
+    return laid_out(xp, whole, (abs, angle))
 
 
 @public

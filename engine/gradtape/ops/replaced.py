@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from .._backend import backend_of
 from .._define import Array, op
 from ._arguments import wrap_dim
 from ._into import SAME_DTYPE
@@ -14,7 +15,7 @@ Index = tuple[Any, ...]
 
 def _replaced(name: str, self: Any, src: Any, index: Index) -> Any:
     """Return a copy with ``src`` at ``index``; refuse another shape or dtype."""
-    copy = self.copy()
+    copy = _copied(self)
     part = copy[index]
     if part.shape != src.shape:
         raise RuntimeError(
@@ -22,6 +23,21 @@ def _replaced(name: str, self: Any, src: Any, index: Index) -> Any:
             f"{list(src.shape)}, {name} size = {list(part.shape)}"
         )
     copy[index] = src
+    return copy
+
+
+def _copied(array: Any) -> Any:
+    """Return a copy with the strides of an array, gaps included, if no cells meet."""
+    repeats = 0 in array.strides and bool(array.size)
+    rows = array.flags.c_contiguous and 1 not in array.shape
+    if rows or repeats:
+        return array.copy()
+    backend, item = backend_of(array), array.itemsize
+    steps = tuple(step // item for step in array.strides)
+    ends = ((n - 1) * step for n, step in zip(array.shape, steps, strict=True))
+    flat = backend.xp.zeros(1 + sum(ends) if array.size else 0, array.dtype)
+    copy = backend.strided(flat, array.shape, steps, 0)
+    copy[...] = array
     return copy
 
 
@@ -86,7 +102,7 @@ def diagonal_scatter(
     xp: Any, self: Array, src: Array, offset: int = 0, dim1: int = 0, dim2: int = 1
 ) -> Any:
     """Copy the tensor with a diagonal replaced."""
-    copy = self.copy()
+    copy = _copied(self)
     front = xp.moveaxis(copy, (dim1, dim2), (0, 1))
     length = xp.diagonal(self, offset, dim1, dim2).shape[-1]
     steps = xp.arange(length)

@@ -138,8 +138,8 @@ def take_along_dim(
 
 def _taken(input: Tensor, indices: Tensor, dim: int | None) -> Tensor:
     if dim is None:
-        places = _from_front(indices.reshape(-1), input.numel())
-        return tensor_ops.gather(input.reshape(-1), 0, places)
+        places = _from_front(indices.view(-1), input.numel())  # type: ignore[attr-defined]
+        return tensor_ops.gather(input.view(-1), 0, places)  # type: ignore[attr-defined]
     if input.dim() != indices.dim():
         raise RuntimeError(
             "torch.take_along_dim(): input and indices should have the same number of "
