@@ -56,6 +56,16 @@ t.cummax(t.zeros(2),0,out=(t.zeros(2),t.zeros(2)))
 t._utils._element_size(t.float32),t._utils._element_size(t.bool),t._utils._element_size(t.complex64)
 """
 
+LIMITS = """
+inf=float('inf');t.special.zeta(t.tensor([0.5,1.,1.5,2.,inf]),t.tensor(inf))
+inf=float('inf');t.special.zeta(2,t.tensor([inf,1.,-inf],dtype=t.float64))
+inf=float('inf');t.special.zeta(t.tensor([1.,2.]),inf)
+inf=float('inf');t.tensor([0j,inf,1,2j])**t.zeros(4,dtype=t.complex64)
+t.tensor([0j,1+1j],dtype=t.complex128)**0
+t.tensor([0j,1+1j])**t.tensor([2,0])
+x=t.tensor([-2.,.5],dtype=t.float64,requires_grad=True);g=t.autograd.grad(t.nn.functional.hardsigmoid(x).sum(),x)[0];g.tolist()==[float(np.float32(1/6))]*2
+"""
+
 INDICES = """
 t.take_along_dim(t.zeros(2,3),t.zeros(2,3).long(),dim=-7)
 x=t.randn(2,3,4).permute(2,0,1);t.add(x,x,out=t.empty(0)).stride()
@@ -170,6 +180,11 @@ t._assert(False,'msg')
 t._assert(t.tensor(False),'msg')
 t._assert(True,'msg')
 """
+
+
+@pytest.mark.parametrize("line", LIMITS.strip().splitlines())
+def test_values_at_limits(line: str) -> None:
+    check_line(line)
 
 
 @pytest.mark.parametrize("line", NUMBERS.strip().splitlines())

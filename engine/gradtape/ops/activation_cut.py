@@ -13,6 +13,8 @@ from ._operand import OWN_DTYPE
 from ._place import array_like
 from ._select import check_floating, keep
 
+_SIXTH = 0.1666666716337204  # in single precision, for every dtype, as in PyTorch
+
 # ---- hardtanh, hardsigmoid, hardswish: cut on both sides ----
 
 
@@ -85,7 +87,7 @@ def hardsigmoid(xp: Any, self: Array) -> Any:
 )
 def hardsigmoid_backward(xp: Any, grad_output: Array, self: Array) -> Any:
     """Let a sixth of the gradient through where nothing was cut; NaN counts as cut."""
-    return keep(xp, (self > -3) & (self < 3), grad_output * (1 / 6))
+    return keep(xp, (self > -3) & (self < 3), grad_output * _SIXTH)
 
 
 @op(

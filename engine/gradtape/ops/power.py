@@ -123,7 +123,11 @@ _pow_number = pointwise(
     **_FACTS,
 )
 def _pow_tensors(xp: Any, self: Array, exponent: Array) -> Any:
-    return _power(xp, self, exponent)
+    found = _power(xp, self, exponent)
+    if found.dtype.kind == "c":  # of exp(exponent * log(self)), and log has no value
+        open_base = (self == 0) | ~xp.isfinite(self)
+        found = xp.where(open_base & (exponent == 0), complex(nan, nan), found)
+    return found
 
 
 @op(

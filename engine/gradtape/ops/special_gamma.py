@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from math import log, pi
+from math import inf, log, nan, pi
 from typing import Any
 
 from .._define import FUNCTIONS, OPS, Array, Operand, method, op
@@ -132,7 +132,9 @@ _REFUSED = _without_derivative("zeta")
 
 
 def _zeta_kernel(xp: Any, self: Operand, other: Operand) -> Any:
-    return from_library("zeta")(xp, self, other)
+    found = from_library("zeta")(xp, self, other)
+    endless = (other == inf) & (self > 1)  # a sum of zeros, of which PyTorch says NaN
+    return xp.where(endless, found.dtype.type(nan), found)
 
 
 def _zeta_backward(F: Any, grad: Any, self: Any, other: Any) -> Any:
