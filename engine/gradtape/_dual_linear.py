@@ -15,13 +15,15 @@ _LINEAR_NAMES = """
 _cumsum _from_device _mean_all _mean_dims _mean_plain _onto_device _reverse_cumsum
 _strided_gather _strided_scatter _sum_all _sum_dims _sum_plain _to_copy cat clone
 col2im conj diag_embed diagonal_backward diagonal_copy embedding flip im2col index
-index_select neg repeat roll rot90 select_backward slice_backward stack trace tril
-triu unfold_backward
+index_select max_unpool2d max_unpool3d neg repeat roll rot90 select_backward
+slice_backward stack trace tril triu unfold_backward
 """
 LINEAR = frozenset(_LINEAR_NAMES.split())
 """Ops that do to tangents what they do to values: no need to transpose twice.
 
-For ``embedding`` there is no other way: its backward leaves out the padding.
+For some there is no other way: the backward of ``embedding`` leaves out the padding,
+and that of ``max_unpool2d`` gives a gradient to each value that was put into one place,
+where only the last one stayed.
 """
 
 
