@@ -161,7 +161,8 @@ def _run_each(examples: Examples, size: int, chunk: int) -> list[Any]:
     """Call the function with each example; with one of zeros where there is none."""
     given = list(zip(examples.wholes, examples.dims, strict=True))
     mapped = [at for at, (_, dim) in enumerate(given) if dim is not None]
-    drawing = _drawing(examples.randomness, size, chunk)
+    wholes = [(x, d) for x, d in given if d is not None]
+    drawing = _drawing(examples.randomness, size, chunk, wholes)
     watch = watching(size, examples.randomness == "different")
     outer = active.more
     with drawing as start, transforming(), watch as begin:
@@ -189,10 +190,12 @@ def _without(shape: Sequence[int], dim: int) -> tuple[int, ...]:
 
 
 @contextlib.contextmanager
-def _drawing(randomness: str, size: int, chunk: int) -> Generator[Callable[[int], Any]]:
+def _drawing(
+    randomness: str, size: int, chunk: int, wholes: list[tuple[Any, int]]
+) -> Generator[Callable[[int], Any]]:
     """Let examples draw random numbers as asked; yields what to call before each."""
     if randomness == "different" and size:
-        batch = Batch(size, chunk)
+        batch = Batch(size, chunk, wholes)
         vmaps.batches = (*vmaps.batches, batch)
         try:
             yield batch.begin

@@ -13,6 +13,7 @@ import weakref
 from collections.abc import Callable, Generator, Iterable
 from typing import Any
 
+from .._define import OPS
 from .._function_guard import Entry
 from .._mode import mode
 from .._observe import Event, OpCalled, observe
@@ -119,6 +120,10 @@ _NO_RULE = {
 """Writes whose operands PyTorch just broadcasts, the mapped dimension first."""
 
 
+_LIKE = {"clone", "_to_copy", "empty_like"}
+"""Ops whose results lie as their operand, besides the pointwise ones."""
+
+
 class _Tensors:
     """Tensors by identity, held weakly."""
 
@@ -173,6 +178,17 @@ class Watch:
             for output in event.outputs:
                 if all(output is not t for t in given):  # a write changes nothing
                     self.mapped.add(output)
+                    self._lay_out(event.name, given, output)
+
+    def _lay_out(self, name: str, given: list[Tensor], output: Tensor) -> None:
+        """Tell draws how the results of pointwise ops lie for all examples."""
+        pointwise = name in OPS and OPS[name].lies_like_operands
+        if len(vmaps.batches) == 1 and (pointwise or name in _LIKE):
+            vmaps.batches[0].follow(given, self.mapped, output)
+
+    def empty_like(self, source: Tensor, result: Tensor) -> None:
+        """Note how a tensor without values lies."""
+        self._lay_out("empty_like", [source], result)
 
     def follow(self, source: Tensor, result: Tensor) -> None:
         """Note that a tensor which no op made is as mapped as another one."""

@@ -137,7 +137,10 @@ def empty_like(
 ) -> Tensor:
     """Return a tensor without values, of the tensor's shape, dtype and device."""
     found = new_like(input, "empty_like", dtype, device, layout, None, memory_format)
-    return of_class(input, made(unwritten(found), requires_grad))
+    result = made(unwritten(found), requires_grad)
+    if mode.now.watch is not None:
+        mode.now.watch.empty_like(input, result)
+    return of_class(input, result)
 
 
 @public

@@ -57,9 +57,9 @@ def native_dropout(input: Tensor, p: float, train: bool | None) -> tuple[Tensor,
     ``train=False`` keeps everything; None is as True.
     """
     p = float_argument(p, "native_dropout", "p", 2)
-    mask = FUNCTIONS["ones_like"](input, dtype=bool_)
     if train is False:
-        return input.clone(), mask
+        return input.clone(), FUNCTIONS["ones_like"](input, dtype=bool_)
+    mask = FUNCTIONS["empty_like"](input, dtype=bool_)
     if p < 1:
         mask.bernoulli_(1 - p)
     else:

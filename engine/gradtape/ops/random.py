@@ -19,10 +19,12 @@ from .._dtypes import int64, parse_dtype
 from .._generator import Generator, default_generator
 from .._mode import mode
 from .._tensor import Tensor, wrap
+from .._vmap_draws import vmaps
 from ._arguments import as_integer, check_tensor, float_dtype, sizes
 from ._memory_formats import array_in, checked_format
 from ._place import check_out, deliver, made, module_on
 from .create import checked_size
+from .formats import preserve_format
 from .like import model_of
 
 Generator.wrap_state = wrap  # type: ignore[assignment] - states are tensors here
@@ -209,6 +211,8 @@ def _like(
     if type(source) is not Tensor and hasattr(source, "refuse"):
         source.refuse(function)  # it still waits for its shape
     kind = None if dtype is None else parse_dtype(dtype, function)
+    if vmaps.batches and order in (None, preserve_format):
+        vmaps.lie_beside(source)
     host = host_like(model_of(source, layout, order))
     array = array_in(np, host, checked_format(order, function, source), kind)
     return array, source.device if device is None else device

@@ -15,6 +15,7 @@ from .._generator import Generator
 from .._mode import mode
 from .._tensor import Tensor
 from .._type_name import type_name
+from .._vmap_draws import vmaps
 from ._arguments import as_integer, float_argument, is_integer
 from ._writing import written
 from .random import check_parameters
@@ -27,6 +28,8 @@ def _fill_random(
     backend = backend_of(self._data)
     if mode.now.watch is not None:
         mode.now.watch.check_fill(self)
+    if vmaps.batches:
+        vmaps.lie_beside(self)
 
     def store(data: Any) -> None:
         if backend.xp is np:

@@ -15,6 +15,7 @@ from ..._random_fill import bernoulli_
 from ..._random_sample import dropout_mask
 from ..._site import user_stacklevel
 from ..._tensor import Tensor, wrap
+from ..._vmap_draws import vmaps
 from ...ops._arguments import check_tensor, float_argument
 from ...ops._place import array_like
 
@@ -33,6 +34,8 @@ def _on_device(mask: Any, like: Tensor) -> Tensor:
 def _host_like(input: Tensor) -> Any:
     """Return a host array of the input's type and memory order, to make masks in."""
     like = host_like(input._data)
+    if vmaps.batches or vmaps.starts:
+        return np.empty(like.shape, like.dtype)  # as PyTorch's vmap draws
     return like if like.flags.c_contiguous else array_like(np, like)
 
 
