@@ -223,10 +223,7 @@ def _walk(task: GraphTask, incoming: list[Any]) -> None:
                     layout is not None
                     and out.dtype is layout[2]
                     and out.shape == layout[0]
-                    and (
-                        (old := find(following)) is None
-                        or (not layout[3] and old.strides == out.strides)
-                    )
+                    and ((old := find(following)) is None or not layout[3])
                 ):
                     arriving[following] = out if old is None else quiet(add, old, out)
                     if following.accumulates:
