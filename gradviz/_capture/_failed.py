@@ -7,7 +7,7 @@ from typing import Any
 
 from gradviz import ir
 from gradviz._capture._assemble import assemble
-from gradviz._capture._names import names_in_frame
+from gradviz._capture._names import grad_fn_of, names_in_frame
 from gradviz._capture._own import probing
 from gradviz._capture._program import RunLog
 from gradviz.program.events import Backward, Call
@@ -48,7 +48,7 @@ def _graph(log: Any, first: int, frame: FrameType | None, title: str) -> ir.Snap
         return _of_torch(log, first, ends, title)
     wanted = {value.tensor for value in values}
     alive = [t for number, t in log.tensors.alive() if number in wanted]
-    losses = [tensor for tensor in alive if tensor.grad_fn is not None]
+    losses = [tensor for tensor in alive if grad_fn_of(tensor) is not None]
     if not losses:
         return _without(title, _NOTHING_ALIVE)
     if not _is_small({loss.grad_fn for loss in losses}):
@@ -67,8 +67,6 @@ def _results(event: Any) -> tuple[Any, ...]:
 
 def _read_on(log: Any, wanted: set[int], frame: FrameType | None) -> None:
     """Let PyTorch's log read what it left out: it logs less than a recording."""
-    from gradviz._capture.pytorch.values import grad_fn_of
-
     with log.torch._C.DisableTorchFunction():
         names = names_in_frame(frame, log.torch.Tensor)
         for number, tensor in list(log.tensors.alive()):

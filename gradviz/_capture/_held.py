@@ -9,6 +9,8 @@ from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
+from gradviz._capture._names import grad_fn_of
+
 _MOST_OBJECTS = 50_000  # looked through in search of tensors
 _MOST_NODES = 100_000  # of the graphs behind them
 _CONTAINERS = (list, tuple, set, frozenset, deque)
@@ -22,8 +24,8 @@ class Held:
         nodes: dict[Any, None] = {}
         for tensor in _tensors_in(variables):
             self._add(tensor)
-            if tensor.grad_fn is not None:
-                nodes[tensor.grad_fn] = None
+            if (node := grad_fn_of(tensor)) is not None:
+                nodes[node] = None
         waiting = list(nodes)
         while waiting and len(nodes) < _MOST_NODES:
             node = waiting.pop()

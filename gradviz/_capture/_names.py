@@ -22,6 +22,17 @@ def op_name(node: str) -> str:
     return _WORD.sub("_", node.rpartition("Backward")[0] or node).lower()
 
 
+def grad_fn_of(tensor: Any) -> Any:
+    """Return a tensor's backward function; None also where asking for it is refused.
+
+    PyTorch makes that of a view anew after a write to its base, and may not want to.
+    """
+    try:
+        return tensor.grad_fn
+    except RuntimeError:
+        return None
+
+
 def names_in_frame(frame: FrameType | None, tensor_type: type) -> dict[int, str]:
     """Map ``id(tensor)`` to the name it has in a frame or in the main program.
 

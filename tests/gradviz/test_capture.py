@@ -139,3 +139,12 @@ def test_an_engine_imported_too_late_is_noted(monkeypatch: pytest.MonkeyPatch):
 def test_an_unknown_engine_is_refused_at_once():
     with pytest.raises(ValueError, match="engine is 'gradtape', 'torch' or None"):
         gradviz.record(engine="jax")  # pyright: ignore[reportArgumentType]
+
+
+def test_a_row_of_a_leaf_filled_under_no_grad_ends_no_recording():
+    with gradviz.record() as recorder:
+        table = gt.nn.Embedding(10, 4, padding_idx=0)  # fills a view of the weight
+        table(gt.tensor([1, 2])).sum().backward()
+    snapshot = recorder.snapshot()
+    assert "EmbeddingBackward0" in [node.name for node in snapshot.nodes]
+    assert snapshot.notes == ()

@@ -246,6 +246,25 @@ def train():
     assert cells.run("assert x.tolist() == [1.0, 2.0]").success
 
 
+def test_release_passes_by_a_view_that_refuses_to_tell_its_history(
+    cells: Cells, engine: str, capsys: pytest.CaptureFixture[str]
+):
+    cells.run(f"import {engine} as lib")
+    failing = """
+def train():
+    weight = lib.ones(3, 2, requires_grad=True)
+    with lib.no_grad():
+        row = weight[0]
+        row.fill_(0)
+    weight.exp().backward()
+train()
+"""
+    assert not cells.run(failing).success
+    capsys.readouterr()
+    assert cells.run("%gradviz release").success
+    assert capsys.readouterr().out.startswith("Released the variables of ")
+
+
 @pytest.mark.parametrize("how", ["%gradviz on", "%%gradviz"])
 def test_the_card_releases_what_the_error_keeps_alive(
     cells: Cells, engine: str, how: str

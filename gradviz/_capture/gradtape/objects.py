@@ -176,7 +176,7 @@ class EngineReader:
         raw = self._from_array(tensor._data, tensor._storage, version)
         raw.offset = tensor.storage_offset()
         raw.requires_grad = tensor.requires_grad
-        raw.is_leaf = tensor.is_leaf
+        raw.is_leaf = _is_leaf(tensor)
         raw.is_view = tensor._is_view()
         raw.name = tensor.name or self.names.get(id(tensor))
         self._tensors.add(tensor, raw)
@@ -283,3 +283,14 @@ class EngineReader:
             raw = RawScope(each.name, each.kind, raw, call)
             self._scopes.add(each, raw)
         return raw
+
+
+def _is_leaf(tensor: Tensor) -> bool:
+    """Tell whether no op made a tensor; of a view that a write made stale, its base.
+
+    The view itself would take its new history when asked, or refuse to answer.
+    """
+    view = tensor._view
+    if view is None or view.base is None or view.version == tensor._storage.version:
+        return tensor._grad_fn is None
+    return view.base._grad_fn is None

@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from gradviz._capture._names import tensors_in_frame
+from gradviz._capture._names import grad_fn_of, tensors_in_frame
 from gradviz.errors import CaptureError
 
 _FREED = (
@@ -57,8 +57,8 @@ class _Known(dict[tuple[Any, int], Any]):
     def __init__(self, library: Any, root: Any) -> None:
         super().__init__()
         for tensor in _held(library, root):
-            if tensor.grad_fn is not None:
-                self.setdefault((tensor.grad_fn, tensor.output_nr), tensor)
+            if (node := grad_fn_of(tensor)) is not None:
+                self.setdefault((node, tensor.output_nr), tensor)
 
 
 def _held(library: Any, root: Any) -> Iterator[Any]:

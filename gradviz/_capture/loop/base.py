@@ -7,6 +7,7 @@ from collections.abc import Callable
 from types import CodeType
 from typing import TYPE_CHECKING, Any, TypeAlias
 
+from gradviz._capture._names import grad_fn_of
 from gradviz.program.events import Call
 from gradviz.program.values import Opaque, RawSite, Value
 
@@ -156,17 +157,6 @@ def described(value: Any, lib: Any, log: Log, depth: int = 2) -> Any:
         each = [described(inner, lib, log, depth - 1) for inner in value[:_ITEMS]]
         return type(value)(each)
     return Opaque.of(value)
-
-
-def grad_fn_of(tensor: Any) -> Any:
-    """Return a tensor's backward function; None also where asking for it is refused.
-
-    PyTorch makes that of a view anew after a write to its base, and may not want to.
-    """
-    try:
-        return tensor.grad_fn
-    except RuntimeError:
-        return None
 
 
 _PLAIN = (bool, int, float, complex, str)

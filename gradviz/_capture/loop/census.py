@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-from gradviz._capture.loop.base import Part, grad_fn_of
+from gradviz._capture._names import grad_fn_of
+from gradviz._capture.loop.base import Part
 from gradviz._capture.loop.names import NamePart
 from gradviz.program.events import Backward, Call
 from gradviz.program.records import LiveRoot

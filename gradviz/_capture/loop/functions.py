@@ -9,12 +9,12 @@ from collections.abc import Iterable
 from types import CodeType
 from typing import Any
 
+from gradviz._capture._names import grad_fn_of
 from gradviz._capture._own import probing
 from gradviz._capture.loop.base import (
     Anything,
     Part,
     described,
-    grad_fn_of,
     log_library_function,
     unseen,
 )

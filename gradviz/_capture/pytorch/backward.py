@@ -9,12 +9,13 @@ from collections.abc import Callable
 from threading import get_ident
 from typing import TYPE_CHECKING, Any, Literal, cast
 
+from gradviz._capture._names import grad_fn_of
 from gradviz._capture.loop.base import Patches, unseen
 from gradviz._capture.pytorch.ahead import MOST_NODES, Ahead
 from gradviz._capture.pytorch.begun import Begun, listed
 from gradviz._capture.pytorch.quiet import unheard
 from gradviz._capture.pytorch.trail import Walked
-from gradviz._capture.pytorch.values import grad_fn_of, version_of
+from gradviz._capture.pytorch.values import version_of
 from gradviz.program.events import Backward
 from gradviz.program.values import NodeRun, RawSite, Summary, Value
 

@@ -7,13 +7,14 @@ from collections.abc import Sequence
 from types import FrameType
 from typing import TYPE_CHECKING, Any
 
+from gradviz._capture._names import grad_fn_of
 from gradviz._capture.loop.base import unseen
 from gradviz._capture.pytorch.opened import Met, Open, opener_of
 from gradviz._capture.pytorch.ops import Op, describe_function
 from gradviz._capture.pytorch.quiet import Quiet, is_opaque
 from gradviz._capture.pytorch.tables import NEEDS, NODE, STORAGE, VERSION
 from gradviz._capture.pytorch.usual import usual_of
-from gradviz._capture.pytorch.values import grad_fn_of, version_of
+from gradviz._capture.pytorch.values import version_of
 from gradviz.program.events import Call
 from gradviz.program.noted import Glance
 

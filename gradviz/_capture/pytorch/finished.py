@@ -9,7 +9,7 @@ from typing import Any
 from gradviz import ir
 from gradviz._capture._collector import collector_paused
 from gradviz._capture._later import later
-from gradviz._capture._names import tensors_in_frame
+from gradviz._capture._names import grad_fn_of, tensors_in_frame
 from gradviz._capture._own import users_frame
 from gradviz._capture.pytorch.look import look
 from gradviz._capture.pytorch.node_classes import name_of
@@ -17,7 +17,6 @@ from gradviz._capture.pytorch.notes import notes_of
 from gradviz._capture.pytorch.older import refuse_older
 from gradviz._capture.pytorch.rows import TorchRows, order
 from gradviz._capture.pytorch.snapshot import producer
-from gradviz._capture.pytorch.values import grad_fn_of
 
 
 class TorchFinished:

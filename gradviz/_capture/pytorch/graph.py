@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
+from gradviz._capture._names import grad_fn_of
 from gradviz._capture.pytorch.ahead import Ahead, TorchAhead, list_nodes
 from gradviz._capture.pytorch.facts import custom_function, shape_of
 from gradviz._capture.pytorch.makers import Makers
@@ -21,7 +22,6 @@ from gradviz._capture.pytorch.slots import (
 )
 from gradviz._capture.pytorch.tables import output_key
 from gradviz._capture.pytorch.trail import Walked
-from gradviz._capture.pytorch.values import grad_fn_of
 from gradviz._capture.pytorch.views import view_arguments
 from gradviz.program.events import Backward
 from gradviz.program.values import Node, RawSite, Saved, StaleSaved, Value

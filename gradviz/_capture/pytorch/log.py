@@ -9,6 +9,7 @@ import warnings
 from types import TracebackType
 from typing import Any, ClassVar, Self
 
+from gradviz._capture._names import grad_fn_of
 from gradviz._capture.loop.base import Patches, unseen
 from gradviz._capture.loop.log import LoopLog
 from gradviz._capture.pytorch.apart import stand_apart
@@ -26,7 +27,7 @@ from gradviz._capture.pytorch.modes import TorchModes
 from gradviz._capture.pytorch.quiet import Quiet, is_opaque
 from gradviz._capture.pytorch.tables import IS_LEAF
 from gradviz._capture.pytorch.tracebacks import naming_users, without_our_frames
-from gradviz._capture.pytorch.values import TorchValues, grad_fn_of
+from gradviz._capture.pytorch.values import TorchValues
 from gradviz.program.events import Backward, Call, Raised
 from gradviz.program.log import MAX_EVENTS, MOST_WITHOUT_VALUES
 from gradviz.program.noted import Glance

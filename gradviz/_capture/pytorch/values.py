@@ -232,14 +232,6 @@ class TorchValues(TorchTables):
         return plain(thing, self.torch)
 
 
-def grad_fn_of(tensor: Any) -> Any:
-    """Return the node of a tensor; None also for a view that is no longer valid."""
-    try:
-        return tensor.grad_fn
-    except RuntimeError:
-        return None
-
-
 def version_of(tensor: Any) -> int:
     """Return the version of a tensor, 0 where there is none.
 
