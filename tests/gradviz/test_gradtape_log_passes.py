@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gradtape as torch
+from gradtape.utils.checkpoint import checkpoint
 from gradviz._capture.gradtape.log import GradtapeLog
 from gradviz.program.events import Backward
 from gradviz.program.places import Places
@@ -130,3 +131,14 @@ def test_preflight_tells_of_writes_from_before_the_log() -> None:
     assert [(write.before, write.after) for write in call.writes] == [(0, 1)]
     assert call.site is not None
     assert Places().source_line(__file__, Places().line(call.site)) == "    y += 1"
+
+
+def test_two_logs_note_each_pass_once_and_the_one_inside_a_checkpoint() -> None:
+    x = leaf(1.0, 2.0)
+    with GradtapeLog() as outer, GradtapeLog() as inner:
+        (x * 2).sum().backward()
+        torch.autograd.backward((x * 3).sum())
+        checkpoint(torch.exp, x, use_reentrant=True).sum().backward()
+    for log in (outer, inner):
+        passes = of(log.program, Backward)
+        assert [len(each.leaves) for each in passes] == [1, 1, 1, 1]

@@ -271,12 +271,17 @@ FINE_VALUES: list[Case] = [
         from torch import nn
         from torch.utils.checkpoint import checkpoint
 
-        first, middle, last = nn.Linear(3, 4), nn.Linear(4, 4), nn.Linear(4, 1)
-        params = [*first.parameters(), *middle.parameters(), *last.parameters()]
+        first, last = nn.Linear(3, 4), nn.Linear(4, 1)
+        def block():
+            return nn.Sequential(nn.Linear(4, 4), nn.Dropout(0.1))
+
+        blocks = nn.ModuleList(block() for _ in range(4))
+        params = [*first.parameters(), *blocks.parameters(), *last.parameters()]
         opt = torch.optim.SGD(params, lr=0.1)
         for step in range(2):
             h = first(torch.randn(5, 3))
-            h = checkpoint(middle, h, use_reentrant=step == 0)
+            for number, block in enumerate(blocks):
+                h = checkpoint(block, h, use_reentrant=number % 2 == 0)
             opt.zero_grad()
             last(h).pow(2).mean().backward()
             opt.step()

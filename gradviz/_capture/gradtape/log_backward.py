@@ -106,21 +106,21 @@ class Passes:
     def _around(
         self, original: Any, api: Literal["backward", "grad"], names: Sequence[str]
     ) -> Any:
-        user_files, running = self.log.user_files, self._running
-
         @functools.wraps(original)
         def run(*args: Any, **kwargs: Any) -> Any:
             __tracebackhide__ = True
             doing = here.now
             if doing.busy:
                 return original(*args, **kwargs)
-            if running and not user_files[sys._getframe(1).f_code.co_filename]:
-                return original(*args, **kwargs)  # Tensor.backward calls backward
+            if doing.handing and names is not METHOD:
+                doing.handing -= 1
+                return original(*args, **kwargs)
             given = dict(zip(names, args, strict=False), **kwargs)
             index = self._begin(api, given)
             if index is None:
                 return original(*args, **kwargs)
             before, doing.inside = doing.inside, index
+            doing.handing += names is METHOD
             listening = self._listen() if self.hooks else None
             try:
                 result = original(*args, **kwargs)
@@ -129,6 +129,7 @@ class Passes:
                 raise
             finally:
                 doing.inside, mode.now.collected = before, None
+                doing.handing = 0  # it may have been refused before it got there
                 if listening is not None:
                     listening.remove()
             self._end(index, api, given, result)

@@ -57,11 +57,12 @@ None stands for arguments that are just these tensors; names and values take tur
 class Doing:
     """What a thread is in the middle of."""
 
-    __slots__ = ("busy", "given", "inside", "opened", "thread", "writes")
+    __slots__ = ("busy", "given", "handing", "inside", "opened", "thread", "writes")
 
     def __init__(self) -> None:
         self.busy = 0  # calls around that are logged as a whole, or not at all
         self.inside: int | None = None  # the backward pass that this thread runs
+        self.handing = 0  # logs that noted Tensor.backward, which calls backward next
         self.thread = get_ident()
         self.opened: Opened | None = None  # the call that this thread is inside of
         self.given: Given | None = None  # what it was given, if that was looked at

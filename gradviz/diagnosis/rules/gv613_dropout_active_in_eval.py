@@ -23,7 +23,8 @@ Use instead
 
 When it stays quiet
     A layer in training mode under ``no_grad`` is an information only: Monte Carlo
-    dropout, teachers and generated samples look the same.
+    dropout, teachers and generated samples look the same. In a checkpoint, which runs
+    its block without gradients and later again.
 
 References
     https://pytorch.org/docs/stable/generated/torch.nn.Dropout.html
@@ -51,11 +52,14 @@ def _check(history: History) -> Iterator[Hit]:
 
 def _layers(history: History) -> Iterator[Hit]:
     switched = {each.module for each in history.of(TrainingSwitched) if each.training}
+    checkpointed = _checkpointed(history)
     for call in history.of(ModuleCall):
         module = history.program.modules.get(call.module)
         if module is None or "Dropout" not in module.kind:
             continue
         if not call.training or call.grad_enabled or call.module in switched:
+            continue
+        if call.index in checkpointed:
             continue
         outer = outermost(history, call)
         name = f"`{module.name}`" if module.name else "a layer"
@@ -72,6 +76,15 @@ def _layers(history: History) -> Iterator[Hit]:
             line=line,
             certainty=0.6,
         )
+
+
+def _checkpointed(history: History) -> set[int | None]:
+    """Return the module calls in checkpoints, which run them without gradients first.
+
+    Backward runs them again with the same mask.
+    """
+    around = ((call, history.call_at(call.within)) for call in history.calls)
+    return {call.module for call, outer in around if outer and outer.op == "checkpoint"}
 
 
 def outermost(history: History, call: ModuleCall) -> ModuleCall:

@@ -20,6 +20,7 @@ References
 from __future__ import annotations
 
 from collections.abc import Iterator
+from math import isclose
 from types import CodeType
 
 from gradviz.diagnosis.random_draws import draws, foreign_draw, function_of_call
@@ -27,6 +28,8 @@ from gradviz.diagnosis.rule import Hit, Related, Rule
 from gradviz.program.events import Call
 from gradviz.program.history import History
 from gradviz.program.values import RawSite, Value
+
+_ROUNDING = 1e-6  # of norms, in float32 and in float64
 
 
 def check(history: History) -> Iterator[Hit]:
@@ -78,9 +81,15 @@ def _alike(old: Value, new: Value) -> bool:
     first, second = old.summary, new.summary
     if first is None or second is None:
         return True
-    return (first.zeros, first.minimum, first.maximum, first.norm) == (
-        second.zeros, second.minimum, second.maximum, second.norm,
-    )  # fmt: skip
+    # What is part of a graph may be looked at another way, which rounds otherwise.
+    return first.zeros == second.zeros and all(
+        isclose(before or 0.0, after or 0.0, rel_tol=_ROUNDING)
+        for before, after in (
+            (first.minimum, second.minimum),
+            (first.maximum, second.maximum),
+            (first.norm, second.norm),
+        )
+    )
 
 
 def _hit(
