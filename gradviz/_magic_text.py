@@ -4,6 +4,30 @@ from __future__ import annotations
 
 import re
 import shlex
+from argparse import ArgumentParser, Namespace
+from typing import NoReturn
+
+
+def options_of(line: str) -> tuple[Namespace, str]:
+    """Return the leading options of a line, and the untouched rest.
+
+    >>> options_of("--title t loss.sum()")
+    (Namespace(title='t', html=None), 'loss.sum()')
+    """
+    parser = _Parser(prog="%gradviz", add_help=False)
+    parser.add_argument("--title")
+    parser.add_argument("--html")
+    words, rest = split_options(line)
+    return parser.parse_args(words), rest
+
+
+class _Parser(ArgumentParser):
+    """Answers a mistake as IPython does, and says where the options are listed."""
+
+    def error(self, message: str) -> NoReturn:
+        from IPython.core.error import UsageError
+
+        raise UsageError(f"{message}; `%gradviz?` lists what it takes.")
 
 
 def split_options(line: str) -> tuple[list[str], str]:

@@ -72,7 +72,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 def _dispatch(given: list[str]) -> int:
     own, for_script = split_run(given) if given[:1] == ["run"] else (given, [])
-    options = _parser().parse_args(own)
+    options, unknown = _parser().parse_known_args(own)
+    if unknown:  # argparse itself would name the help of no command
+        command = _Parser(prog=f"gradviz {options.command}")
+        command.error(f"unrecognized arguments: {' '.join(unknown)}")
     options.for_script = for_script
     try:
         return options.execute(options)

@@ -7,16 +7,16 @@ import sys
 from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
+from inspect import getdoc
 from typing import TYPE_CHECKING, Any
 
 from IPython.core.error import UsageError
 from IPython.core.magic import Magics, line_cell_magic, magics_class, no_var_expand
-from IPython.core.magic_arguments import MagicArgumentParser
 
 from gradviz._capture import record
 from gradviz._capture._program import import_engines
 from gradviz._cells import ErrorHook, Following
-from gradviz._magic_text import record_in_place, split_options
+from gradviz._magic_text import options_of, record_in_place
 from gradviz._notebook import Forms, Notebook, notebook_of
 from gradviz._release import ReleaseService, release
 from gradviz._services import Shown
@@ -36,15 +36,6 @@ _NO_EXPRESSION = (
     "Name what to show, as in `%gradviz loss`; to record a whole cell, begin it with "
     "`%%gradviz`."
 )
-
-
-def _parser() -> MagicArgumentParser:
-    parser = MagicArgumentParser(prog="%gradviz")
-    parser.add_argument("--title", metavar="T", help="the title of the graph")
-    parser.add_argument(
-        "--html", metavar="FILE", help="also write a page that opens without a notebook"
-    )
-    return parser
 
 
 @magics_class
@@ -102,6 +93,9 @@ class GradvizMagics(Magics):
             loss.backward()
         """
         __tracebackhide__ = True  # the user's own error needs no frame of ours
+        if line.split()[:1] == ["--help"]:
+            print(getdoc(GradvizMagics.gradviz))
+            return
         options, rest = self._parse(line)
         if cell is not None:
             if rest:
@@ -123,8 +117,7 @@ class GradvizMagics(Magics):
             self._show(options, rest)
 
     def _parse(self, line: str) -> tuple[Any, str]:
-        words, rest = split_options(line)
-        options = _parser().parse_args(words)
+        options, rest = options_of(line)
         if options.html is not None:
             options.html = self.shell.var_expand(options.html)
             _sentences(check_target, options.html)  # before a long cell, not after it

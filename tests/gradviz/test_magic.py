@@ -106,7 +106,10 @@ def test_a_line_can_write_a_page_besides(
         ),
         ("x.detach()", "The tensor of shape (2,) has no graph"),
         ("--html", "argument --html: expected one argument"),
-        ("--colour red loss", "unrecognized arguments: --colour red"),
+        (
+            "--colour red loss",
+            "--colour red; `%gradviz?` lists what",
+        ),
         ("--html /no/such/folder/a.html loss", "there is no folder /no/such/folder"),
     ],
 )
@@ -118,6 +121,16 @@ def test_a_mistake_is_answered_with_one_sentence(
     said = complaint(capsys)
     assert said.startswith("UsageError: ")
     assert sentence in said
+    assert cells.graphs == []
+
+
+def test_help_is_what_the_question_mark_shows(
+    cells: Cells, capsys: pytest.CaptureFixture[str]
+):
+    assert cells.run("%gradviz --help").success
+    said = capsys.readouterr().out
+    assert said.startswith("See the autograd graph behind a tensor")
+    assert "--title T" in said
     assert cells.graphs == []
 
 

@@ -260,7 +260,9 @@ def test_a_missing_module_is_named(script: Script, capsys):
 
 def test_bad_options_are_named(script: Script, capsys):
     path = script("print('ran')")
-    assert "--what" in refused(capsys, "--what", path)
+    unknown = refused(capsys, "--what", path)
+    assert unknown.startswith("gradviz run: Unrecognized arguments: --what")
+    assert "`gradviz run --help`" in unknown
     assert "'jax'" in refused(capsys, path, "--engine", "jax")
     assert "--html" in refused(capsys, path, "--html")
 
