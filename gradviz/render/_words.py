@@ -182,14 +182,15 @@ def size(nbytes: int) -> str:
 
 def summary(snapshot: ir.Snapshot) -> str:
     """Return one sentence: how much was recorded."""
-    parts = [
-        counted(len(snapshot.nodes), "node"),
-        counted(len(snapshot.edges), "edge"),
-        counted(len(snapshot.tensors), "tensor"),
-    ]
-    if snapshot.events:
-        parts.append(counted(len(snapshot.events), "event"))
-    return ", ".join(parts)
+    nodes, edges = len(snapshot.nodes), len(snapshot.edges)
+    graph = [counted(nodes, "node"), counted(edges, "edge")]
+    others = (len(snapshot.tensors), "tensor"), (len(snapshot.events), "event")
+    return ", ".join(
+        [
+            *(graph if nodes else ["no operation with a gradient"]),
+            *[counted(count, noun) for count, noun in others if count],
+        ]
+    )
 
 
 def counted(count: int, noun: str) -> str:

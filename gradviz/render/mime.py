@@ -51,7 +51,7 @@ def mimebundle(snapshot: ir.Snapshot) -> dict[str, Any]:
     >>> from gradviz import ir
     >>> bundle = mimebundle(ir.Snapshot("demo 1.0", "nothing"))
     >>> print(bundle["text/plain"])
-    nothing (demo 1.0): 0 nodes, 0 edges, 0 tensors
+    nothing (demo 1.0): no operation with a gradient
     Nothing was recorded.
     >>> bundle["application/vnd.gradviz+json"]["title"]
     'nothing'

@@ -33,7 +33,7 @@ def to_text(
 
     >>> from gradviz import ir
     >>> print(to_text(ir.Snapshot("demo 1.0", "nothing")))
-    nothing (demo 1.0): 0 nodes, 0 edges, 0 tensors
+    nothing (demo 1.0): no operation with a gradient
     Nothing was recorded.
     """
     order = forward_order(snapshot)
@@ -156,7 +156,10 @@ def _join(row: tuple[str, ...], widths: list[int], last: int) -> str:
 def _title(snapshot: ir.Snapshot, color: bool) -> str:
     title = words.clean(snapshot.title, 100) or "graph"
     producer = words.clean(snapshot.producer, 60)
-    return f"{_paint(title, _BOLD, color)} ({producer}): {words.summary(snapshot)}"
+    named = f"{_paint(title, _BOLD, color)} ({producer})"
+    if snapshot.flow and not snapshot.nodes:
+        return named  # gradients of many steps were watched, and no graph was recorded
+    return f"{named}: {words.summary(snapshot)}"
 
 
 def _bad_gradients(

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from gradviz import ir
 from gradviz.render import _words as words
 from gradviz.render.text import forward_order, to_text
-from tests.gradviz import samples, strategies
+from tests.gradviz import flows, samples, strategies
 
 
 def row(text: str, start: str) -> str:
@@ -109,6 +109,13 @@ def test_any_snapshot_is_bounded_and_safe(
     findings = 3 * 16  # a few findings, each of a few lines
     assert len(text.splitlines()) <= 2 * limit + 16 + findings
     assert not set(text) & set("\x00\x1b\u202e\r\ud800")
+
+
+def test_what_holds_no_graph_counts_no_nodes():
+    empty = to_text(ir.Snapshot("demo 1.0", "train.py"))
+    assert empty.splitlines()[0] == "train.py (demo 1.0): no operation with a gradient"
+    watched = to_text(replace(flows.troubled(), title="watched", producer="torch"))
+    assert watched.splitlines()[0] == "watched (torch)"
 
 
 def test_rows_are_as_wide_as_asked():
