@@ -109,7 +109,7 @@ class SiteTable:
             keep = 0 < len(text) <= MAX_SOURCE_CHARS
             self._files[file] = len(self._sources) if keep else None
             if keep:
-                label, cell = _cell_of(file)
+                label, cell = cell_of(file)
                 self._sources.append(ir.Source(file, text, label, cell))
         return self._files[file]
 
@@ -126,7 +126,7 @@ def _characters(line: str, column: int) -> int:
     return len(line.encode()[:column].decode(errors="ignore")) + 1
 
 
-def _cell_of(file: str) -> tuple[str | None, str | None]:
+def cell_of(file: str) -> tuple[str | None, str | None]:
     """Return label and id of the notebook cell whose code has this file name."""
     ipython: Any = sys.modules.get("IPython")
     shell = ipython.get_ipython() if ipython is not None else None

@@ -13,6 +13,7 @@ from gradviz import ir
 from gradviz._services import one_line
 from gradviz.render._words import clean
 from gradviz.stepping.change import clipped, scaled, zeroed
+from gradviz.stepping.stop import file_of
 
 if TYPE_CHECKING:
     from gradviz.stepping.stepper import Stepper
@@ -233,7 +234,7 @@ def listing(site: ir.Site) -> str:
     lines = linecache.getlines(site.file)
     first = max(1, site.line - _AROUND)
     known = lines[site.line - 1 : site.line] and lines[site.line - 1].rstrip("\n")
-    shown = [f"{clean(site.file)}:{site.line}"]
+    shown = [f"{clean(file_of(site))}:{site.line}"]
     if known != site.text.split("\n")[0]:  # the file changed, or there is none
         first, lines = site.line, [""] * (site.line - 1) + site.text.split("\n")
     for number in range(first, min(len(lines), site.end_line + _AROUND) + 1):

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from gradviz import ir
+from gradviz.program.sources import cell_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,17 +48,23 @@ class Stop:
         return f"{self.module}.".startswith(f"{module}.")
 
     def __repr__(self) -> str:
-        place = "" if self.site is None else f"  {self.site.file}:{self.site.line}"
+        site = self.site
+        place = "" if site is None else f"  {file_of(site)}:{site.line}"
         leaf = f" of {self.leaf}" if self.leaf else ""
         module = f"  in {self.module}" if self.module else ""
         lines = [f"[{self.number}/{self.total}] {self.name}{leaf}{module}{place}"]
-        if self.site is not None and self.site.text:
-            lines.append(f"    {self.site.text.strip()}")
+        if site is not None and site.text:
+            lines.append(f"    {site.text.strip()}")
         for number, gradient in enumerate(self.incoming):
             lines.append(f"    gradient {number}: {gradient or 'none'}")
         if self.reason:
             lines.append(f"    stopped: {self.reason}")
         return "\n".join(lines)
+
+
+def file_of(site: ir.Site) -> str:
+    """Return the file of a line, or what the notebook calls the cell: "Cell In[3]"."""
+    return cell_of(site.file)[0] or site.file
 
 
 def gradient_of(tensor: Any) -> Gradient | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -244,6 +245,16 @@ def train():
     assert said.endswith("4 tensors, 32 B freed.\n")
     assert cells.run("import gc; gc.collect(); assert kept[0]() is None").success
     assert cells.run("assert x.tolist() == [1.0, 2.0]").success
+
+
+def test_a_stepped_pass_says_which_cell_made_a_node(
+    cells: Cells, capsys: pytest.CaptureFixture[str]
+):
+    cells.run("import gradviz\nloss = (x * x).sum()")
+    capsys.readouterr()
+    cells.run("walk = gradviz.step(loss)\nprint(walk)\nwalk.abort()")
+    (place,) = re.findall(r"SumBackward0  (.*):2\n", capsys.readouterr().out)
+    assert re.fullmatch(r"Cell In ?\[\d+\]", place)
 
 
 def test_release_passes_by_a_view_that_refuses_to_tell_its_history(
