@@ -312,4 +312,17 @@ WRONG = [
         """,
         "nan-born-here",
     ),
+    case(
+        "target_at_a_masked_score",
+        """
+        import torch
+        import torch.nn.functional as F
+        z = torch.ones(3, 2, requires_grad=True)
+        scores = z @ z.T
+        scores.fill_diagonal_(float("-inf"))  # CULPRIT
+        F.cross_entropy(scores, torch.arange(3)).backward()
+        """,
+        "nan-poisons-parameters",
+        says=["wrote Inf into `scores`", "Let no target point at a masked element"],
+    ),
 ]

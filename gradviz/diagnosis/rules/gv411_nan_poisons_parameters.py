@@ -25,6 +25,7 @@ from collections.abc import Iterator
 from gradviz.diagnosis import nonfinite_words as words
 from gradviz.diagnosis.nonfinite import Birth
 from gradviz.diagnosis.nonfinite_kinds import of_kind
+from gradviz.diagnosis.op_families import is_fill
 from gradviz.diagnosis.rule import Hit, Rule
 from gradviz.diagnosis.rules import _leaves
 from gradviz.program.events import OptimizerCall
@@ -39,6 +40,9 @@ def check(history: History) -> Iterator[Hit]:
         weight = _weight(history, birth)
         if weight is not None:
             yield _written(history, birth, weight)
+            continue
+        if birth.call is not None and not birth.is_nan and is_fill(birth.call.op):
+            yield _masked(history, birth, name)
             continue
         yield words.hit(
             history,
@@ -68,6 +72,18 @@ def _written(history: History, birth: Birth, weight: Value) -> Hit:
         f"{words.source_of(history, birth)} wrote {words.kind_of(birth)} into "
         f"{name}{words.place(birth)}: a weight, not data. No op made it.",
         "Write finite values: look at what this line computes them from.",
+    )
+
+
+def _masked(history: History, birth: Birth, name: str) -> Hit:
+    """Tell of a mask of infinities that a loss did not pass by."""
+    return words.hit(
+        history,
+        birth,
+        f"{words.source_of(history, birth)} wrote {words.kind_of(birth)} into "
+        f"{name}{words.place(birth)}.",
+        "Let no target point at a masked element, and leave each row one that is not "
+        "masked; or write a large finite number instead, such as -1e4.",
     )
 
 
