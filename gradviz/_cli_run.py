@@ -28,6 +28,10 @@ what was recorded until then is still written.
 """
 
 
+_NOTHING_TO_RUN = (
+    "name a script, or a module after -m, as in `gradviz run train.py`; "
+    "see `gradviz run --help`."
+)
 _OUTPUTS = {
     "html": "the page to write; without any output: the script's name.html",
     "json": "the recording as data, for later",
@@ -45,7 +49,7 @@ def add_run(commands: argparse._SubParsersAction[Any]) -> None:
         "[arguments of the script …]",
         allow_abbrev=False,
     )
-    what = run.add_mutually_exclusive_group(required=True)
+    what = run.add_mutually_exclusive_group()
     what.add_argument(
         "script", nargs="?", type=Path, metavar="SCRIPT", help="- is stdin"
     )
@@ -113,6 +117,8 @@ def _run(options: argparse.Namespace) -> int:
     from gradviz._run import Wanted, run_program
 
     module, script = options.module, options.script
+    if module is None and script is None:
+        raise GradvizError(_NOTHING_TO_RUN)
     if options.step and _targets(options):
         raise GradvizError("--step records nothing: leave --html and the others out.")
     program = script_at(script) if module is None else module_named(module)
