@@ -7,6 +7,7 @@ from typing import Any
 from .._dtypes import CPP_TYPE, DTYPE_OF
 from .._errors import legacy_type_name
 from ._faint import multiply
+from ._gemm import is_thin, turned
 
 _EXPANDED = (
     "The expanded size of the tensor ({wanted}) must match the existing size ({given}) "
@@ -31,10 +32,15 @@ def wide_product(xp: Any, left: Any, right: Any, name: str) -> Any:
     if left.dtype.itemsize == 2 and kind in "fV":
         return xp.matmul(left.astype("float32"), right.astype("float32"))
     if left.ndim == right.ndim == 2:
-        return multiply(xp.dot, left, right)
+        return matrix_product(xp, left, right)
     if left.ndim <= 2:
         return xp.dot(left, right)
     return multiply(xp.matmul, _blas_ready(xp, left), _blas_ready(xp, right))
+
+
+def matrix_product(xp: Any, left: Any, right: Any) -> Any:
+    """Multiply two matrices of one type whose sizes meet."""
+    return multiply(turned if is_thin(left, right) else xp.dot, left, right)
 
 
 def suit_blas(left: Any, right: Any) -> bool:

@@ -14,7 +14,7 @@ from .._errors import legacy_type_name
 from .._inplace import inplace
 from .._sparse import SparseArray
 from .._sparse_products import check_vector, matrices
-from ._faint import multiply
+from ._gemm import added_to_rows
 from ._in_range import in_range
 from ._into import SAME_DTYPE
 from ._product import (
@@ -24,6 +24,7 @@ from ._product import (
     check_matrices,
     check_vectors,
     conj,
+    matrix_product,
     product,
     scaled,
     suit_blas,
@@ -76,7 +77,7 @@ def mm(xp: Any, self: Array, mat2: Array) -> Any:
             [3.]])
     """
     if suit_blas(self, mat2):
-        return multiply(xp.dot, self, mat2)
+        return matrix_product(xp, self, mat2)
     for name, matrix in (("self", self), ("mat2", mat2)):
         if matrix.ndim != 2:
             raise RuntimeError(f"{name} must be a matrix")
@@ -107,8 +108,11 @@ def addmm(
     """Return ``beta * self + alpha * mat1 @ mat2``; ``self`` is broadcast."""
     is_bias = self.shape == mat2.shape[1:] and self.dtype is mat1.dtype
     if is_bias and beta == alpha == 1 and suit_blas(mat1, mat2):
-        found = multiply(xp.dot, mat1, mat2)
-        return xp.add(found, self, found)
+        found = added_to_rows(self, mat1, mat2)
+        if found is None:
+            found = matrix_product(xp, mat1, mat2)
+            xp.add(found, self, found)
+        return found
     for name, matrix in (("mat1", mat1), ("mat2", mat2)):
         if matrix.ndim != 2:
             raise RuntimeError(f"{name} must be a matrix, got {matrix.ndim}-D tensor")
