@@ -11,6 +11,8 @@ import pytest
 
 import gradtape
 from gradtape import _graph_task, _inplace
+from gradtape._mode import mode
+from gradtape._switches import ROWS_AT_ONCE
 from gradtape.ops import _blocks, softmax
 from gradtape.ops._highest import highest
 
@@ -306,3 +308,29 @@ def test_the_largest_along_any_dimension() -> None:
     turned = array.transpose(2, 0, 1)
     found = highest(np, turned, 2)
     np.testing.assert_array_equal(found, turned.max(2, keepdims=True))
+
+
+@pytest.mark.parametrize("kind", ["float32", "float64"])
+@pytest.mark.parametrize(
+    "shape", [(130, 4096), (600, 900), (3, 70, 60, 50), (550_001,)]
+)
+def test_sums_of_what_is_in_no_cache(kind: str, shape: tuple[int, ...]) -> None:
+    array = np.random.default_rng(0).standard_normal(shape).astype(kind)
+    ours, exact = gradtape.from_numpy(array), array.astype("longdouble")
+    slack = 2e-6 if kind == "float32" else 1e-14
+    for found, wanted in (
+        (ours.sum(), exact.sum()),
+        (ours.sum(-1), exact.sum(-1)),
+        (ours.mean(-1, keepdim=True), exact.mean(-1, keepdims=True)),
+    ):
+        spread = np.sqrt(array.size) * (1 if found.dim() == 0 else 0.1)
+        np.testing.assert_allclose(found.numpy(), wanted, rtol=0, atol=slack * spread)
+
+
+def test_kernels_buffer_little_and_leave_numpy_as_it_was() -> None:
+    before = np.getbufsize()
+    assert mode.now.run(np.getbufsize) == ROWS_AT_ONCE
+    matrix, column = values(1, 40, 3000)[0], values(1, 40, 1)[0]
+    found = gradtape.from_numpy(matrix) - gradtape.from_numpy(column)
+    np.testing.assert_array_equal(found.numpy(), matrix - column)
+    assert np.getbufsize() == before != ROWS_AT_ONCE

@@ -11,6 +11,7 @@ import math
 from typing import Any
 
 from .._backend.compiled import kernel_for
+from ._sums import row_sums
 
 Shape = tuple[int, ...]
 
@@ -29,9 +30,7 @@ _LONG = 1 << 16
 
 def _inner_sums(xp: Any, array: Any) -> Any:
     """Sum over the last dimension."""
-    if array.shape[-1] > _LONG:
-        return array.sum(-1)
-    return xp.matmul(array, xp.ones(array.shape[-1], array.dtype))
+    return array.sum(-1) if array.shape[-1] > _LONG else row_sums(xp, array)
 
 
 def _inner_dots(xp: Any, first: Any, second: Any) -> Any:

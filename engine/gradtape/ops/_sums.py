@@ -2,6 +2,9 @@
 
 NumPy's own sum takes three times as long, along the innermost dimension and over all. A
 row that BLAS adds up at once is short enough to be as accurate.
+
+BLAS reads several rows at a time. What does not lie in a cache comes faster one row
+after the other, as ``einsum`` reads it: 4 million floats take half of the time.
 """
 
 from __future__ import annotations
@@ -21,11 +24,21 @@ SHORT, LONG = 16, 4096
 _MANY = 1024
 """Elements from which on the product pays."""
 
+_FAR = 1 << 19
+"""Elements from which on most of an array is not in a core's own cache."""
+
 
 def inner_sums(xp: Any, array: Any) -> Any:
     """Sum over the last dimension: a third of the time that ``sum`` takes."""
     if not _suits_blas(array) or not SHORT <= array.shape[-1] <= LONG:
         return array.sum(-1)
+    return row_sums(xp, array)
+
+
+def row_sums(xp: Any, array: Any) -> Any:
+    """Sum over the last dimension, each row at once."""
+    if xp is np and array.size >= _FAR:
+        return np.einsum("...i->...", array)
     return xp.matmul(array, xp.ones(array.shape[-1], array.dtype))
 
 
@@ -40,7 +53,7 @@ def sums(xp: Any, array: Any, axes: tuple[int, ...]) -> Any:
             length = prod(shape[kept:])
             if SHORT <= length <= LONG:
                 rows = array.reshape(-1, length)
-                return rows.dot(np.ones(length, array.dtype)).reshape(shape[:kept])
+                return inner_sums(np, rows).reshape(shape[:kept])
         elif axes == tuple(range(count)):  # the outermost
             length = prod(shape[:count])
             if SHORT <= length <= LONG:
@@ -83,7 +96,7 @@ def total(array: Any) -> Any:
         return array.sum()
     rows, rest = in_rows(array)
     ones = _ones(array.dtype)
-    parts = rows.dot(ones)
+    parts = row_sums(np, rows) if array.size >= _FAR else rows.dot(ones)
     found = parts.dot(ones[: parts.size]) if parts.size <= LONG else parts.sum()
     return found + rest.dot(ones[: rest.size])
 
