@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
@@ -51,7 +52,26 @@ def tanh(x: Any) -> Any:
     return near if size < _NEAR else far
 
 
-_G6, _G5, _G4, _G3, _G2, _G1, _G0 = (_F(term) for term in GELU_TERMS)
+# 2 ** x in the same way: Cephes, exp2f.c.
+_P0, _P1, _P2 = _F(1.535336188319500e-4), _F(1.339887440266574e-3), _F(9.61843735e-3)
+_P3, _P4, _P5 = _F(5.550332471162809e-2), _F(2.402264791363012e-1), _F(6.93147202e-1)
+_SMALLEST = _F(-126)
+
+
+@inlined
+def power_of_two(x: Any) -> Any:
+    """Return 2 ** x for x up to 0; below -126 that is 0."""
+    y = _SMALLEST if x < _SMALLEST else x
+    shifted = y + _WHOLE
+    r = y - (shifted - _WHOLE)
+    part = (((((_P0 * r + _P1) * r + _P2) * r + _P3) * r + _P4) * r + _P5) * r + ONE
+    bits = _F(shifted).view(np.int32) << np.int32(23)
+    power = np.int32(bits + np.int32(0x3F800000)).view(np.float32)
+    return ZERO if x < _SMALLEST else part * power
+
+
+_TWICE = 2 * math.log2(math.e)
+_G6, _G5, _G4, _G3, _G2, _G1, _G0 = (_F(_TWICE * term) for term in GELU_TERMS)
 
 
 @inlined
@@ -62,6 +82,6 @@ def normal_share(x: Any) -> Any:
     """
     z = x * x
     bent = (((((_G6 * z + _G5) * z + _G4) * z + _G3) * z + _G2) * z + _G1) * z + _G0
-    beyond = exp(abs(bent * x) * -TWO)
+    beyond = power_of_two(-abs(bent * x))
     share = beyond / (ONE + beyond)
     return share if x < 0 else ONE - share

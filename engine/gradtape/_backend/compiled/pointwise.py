@@ -5,15 +5,17 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
 
 from ..._normal_terms import INV_ROOT_TAU
 from ._jit import kernel
-from .functions import HALF, ONE, ZERO, exp, normal_share
+from .functions import ONE, ZERO, exp, normal_share, power_of_two
 
 _INV_ROOT_TAU = np.float32(INV_ROOT_TAU)
+_HALVED = np.float32(-0.5 * math.log2(math.e))
 _TWO, _THREE = "f4[::1], f4[::1]", "f4[::1], f4[::1], f4[::1]"
 
 
@@ -62,5 +64,5 @@ def gelu(found: Any, x: Any) -> None:
 @kernel(_TWO)
 def gelu_slope(found: Any, x: Any) -> None:
     for i in range(found.size):
-        density = exp(x[i] * x[i] * -HALF) * _INV_ROOT_TAU
+        density = power_of_two(x[i] * x[i] * _HALVED) * _INV_ROOT_TAU
         found[i] *= normal_share(x[i]) + x[i] * density
