@@ -57,10 +57,11 @@ class Here(threading.local):
 
 
 class Patches:
-    """Attributes replaced for a while, and put back exactly as they were."""
+    """Attributes replaced and hooks put on for a while, and then as they were."""
 
     def __init__(self) -> None:
         self._replaced: list[tuple[Any, str, bool, Any, Any]] = []
+        self._handles: list[Any] = []  # of hooks
 
     def set(self, owner: Any, name: str, value: Any) -> None:
         """Set ``owner.name``; :meth:`restore` puts back what was there."""
@@ -68,8 +69,14 @@ class Patches:
         self._replaced.append((owner, name, name in own, own.get(name), value))
         setattr(owner, name, value)
 
+    def hook(self, register: Anything, hook: Anything) -> None:
+        """Register a hook; :meth:`restore` takes it off."""
+        self._handles.append(register(hook))
+
     def restore(self) -> None:
         """Put everything back, except what others have replaced since."""
+        while self._handles:
+            self._handles.pop().remove()
         while self._replaced:
             owner, name, had, before, ours = self._replaced.pop()
             if vars(owner).get(name) is not ours:

@@ -87,11 +87,15 @@ class LoopLog:
         return self.optimizers.step_site
 
     def __enter__(self) -> Self:
-        for part in self._parts:
-            try:
-                part.install()
-            except Exception as error:
-                part.failed(error)
+        try:
+            for part in self._parts:
+                try:
+                    part.install()
+                except Exception as error:
+                    part.failed(error)
+        except BaseException:
+            self.remove()
+            raise
         return self
 
     def __exit__(
@@ -100,10 +104,16 @@ class LoopLog:
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
-        self.functions.try_(self.functions.check_waiting)
-        self.functions.try_(self.functions.attach)
-        self.refresh(trace)
-        self.census.try_(self.census.take)
+        try:
+            self.functions.try_(self.functions.check_waiting)
+            self.functions.try_(self.functions.attach)
+            self.refresh(trace)
+            self.census.try_(self.census.take)
+        finally:
+            self.remove()
+
+    def remove(self) -> None:
+        """Take everything off, without a last look at the program."""
         for part in reversed(self._parts):
             try:
                 part.remove()

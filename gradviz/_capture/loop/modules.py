@@ -52,11 +52,7 @@ class ModulePart(Part):
         self.patches.set(base, "train", self._wrap_train(base.train))
         self.patches.set(base, "__setattr__", self._wrap_setattr(base.__setattr__))
         register = nn.modules.module.register_module_parameter_registration_hook
-        self._handle = register(self._registered)
-
-    def remove(self) -> None:
-        super().remove()
-        self._handle.remove()
+        self.patches.hook(register, self._registered)
 
     # ---- the table -------------------------------------------------------------------
 

@@ -9,18 +9,20 @@ import weakref
 from itertools import compress
 from operator import ne
 from threading import get_ident
-from typing import Any, Literal, TypeAlias
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 from gradviz._capture._own import probing
-from gradviz._capture.loop.base import Anything, Part, unseen
+from gradviz._capture.loop.base import Anything, Here, Part, unseen
 from gradviz._capture.loop.unwrapped import UnwrappedSteps
 from gradviz.program.events import Call, OptimizerCall
 from gradviz.program.noted import Glance
 from gradviz.program.records import Optimizer
 from gradviz.program.values import ParameterState, RawSite, Value
 
-_FRESH = 16  # steps after which layouts of parameters are read anew
+if TYPE_CHECKING:
+    from gradviz.program.log import Log
 
+_FRESH = 16  # steps after which layouts of parameters are read anew
 
 States: TypeAlias = tuple[tuple[Any, ...], ...]
 """The fields of one ParameterState per parameter; the garbage collector lets it go."""
@@ -46,6 +48,10 @@ class OptimizerPart(Part):
 
     subject = "Optimizers"
 
+    def __init__(self, lib: Any, log: Log, here: Here) -> None:
+        super().__init__(lib, log, here)
+        self.unwrapped = UnwrappedSteps(self)
+
     def install(self) -> None:
         self.on = True
         self.step_site: RawSite | None = None
@@ -62,11 +68,11 @@ class OptimizerPart(Part):
             waiting += cls.__subclasses__()
             if getattr(vars(cls).get("step"), "hooked", False):
                 self._wrap_step_of(cls)
-        self.unwrapped = UnwrappedSteps(self)
+        self.unwrapped.install(self.patches)
 
     def remove(self) -> None:
         super().remove()
-        self.unwrapped.remove()
+        self.unwrapped.end()
 
     def key(self, optimizer: Any) -> int:
         """Return the number of an optimizer."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import importlib
 from typing import TYPE_CHECKING, Any
 
-from gradviz._capture.loop.base import unseen
+from gradviz._capture.loop.base import Patches, unseen
 
 if TYPE_CHECKING:
     from gradviz._capture.loop.optim import OptimizerPart
@@ -22,6 +22,10 @@ class UnwrappedSteps:
         self._part = part
         # What the end of the step that runs needs, and whether the log is paused.
         self._running: list[tuple[Any, bool]] = []
+
+    def install(self, patches: Patches) -> None:
+        """Put the hooks on."""
+        part = self._part
         optim = importlib.import_module(f"{part.lib.__package__}.optim.optimizer")
         here, running = part.here, self._running
 
@@ -38,15 +42,11 @@ class UnwrappedSteps:
             if running:
                 self._after()
 
-        self._handles = [
-            optim.register_optimizer_step_pre_hook(before),
-            optim.register_optimizer_step_post_hook(after),
-        ]
+        patches.hook(optim.register_optimizer_step_pre_hook, before)
+        patches.hook(optim.register_optimizer_step_post_hook, after)
 
-    def remove(self) -> None:
-        """Take the hooks off."""
-        for handle in self._handles:
-            handle.remove()
+    def end(self) -> None:
+        """End a step that still runs as the hooks are taken off."""
         if self._running:
             self._unwind()
 

@@ -6,6 +6,7 @@ import os
 import threading
 import time
 import warnings
+from contextlib import ExitStack
 from types import TracebackType
 from typing import Any, ClassVar, Self
 
@@ -81,6 +82,7 @@ class TorchLog(TorchFrames):
         self._pop = torch._C._pop_torch_function_stack
         self._push = torch._C._push_on_torch_function_stack
         self._patches = Patches()
+        self._installed = ExitStack()
 
     # ---- the with block ------------------------------------------------------------
 
@@ -90,12 +92,20 @@ class TorchLog(TorchFrames):
         return cls._open[-1] if cls._open else None
 
     def __enter__(self) -> Self:
+        with ExitStack() as installed:
+            self._install(installed)
+            self._installed = installed.pop_all()
         self._open.append(self)
+        return self
+
+    def _install(self, installed: ExitStack) -> None:
+        """Put everything in place; the stack knows beforehand how to undo it."""
         self.on, self.program.thread = True, threading.get_ident()
-        self.modes.install()
-        self.hooks.install()
-        self.compiled.install()
-        self.passes.install()
+        installed.callback(setattr, self, "on", False)
+        for part in (self.modes, self.hooks, self.compiled, self.passes):
+            installed.callback(part.remove)
+            part.install()
+        installed.callback(self._patches.restore)
         from_numpy = self._seen(self.torch.from_numpy)
         self._patches.set(self.torch, "from_numpy", from_numpy)
         shorten_entry(self.torch, self, self._patches)
@@ -103,8 +113,8 @@ class TorchLog(TorchFrames):
         shown = naming_users(warnings.showwarning, self)
         self._patches.set(warnings, "showwarning", shown)
         self.loop.__enter__()
+        installed.callback(self.loop.remove)
         self.calls.mode.__enter__()
-        return self
 
     def __exit__(
         self,
@@ -114,17 +124,12 @@ class TorchLog(TorchFrames):
     ) -> None:
         self.calls.mode.__exit__(kind, error, trace)
         self._open.remove(self)
-        if error is not None and not isinstance(error, SystemExit):
-            self.raised(error)
-        with self.torch._C.DisableTorchFunction():
-            self.try_(self.graph.read_living)
-            self.loop.__exit__(kind, error, trace)
-        self._patches.restore()
-        self.passes.remove()
-        self.compiled.remove()
-        self.hooks.remove()
-        self.modes.remove()
-        self.on = False
+        with self._installed:
+            if error is not None and not isinstance(error, SystemExit):
+                self.raised(error)
+            with self.torch._C.DisableTorchFunction():
+                self.try_(self.graph.read_living)
+                self.loop.__exit__(kind, error, trace)
 
     def raised(self, error: BaseException) -> None:
         """Log an exception that left the user's code, and take our frames off it."""

@@ -8,6 +8,7 @@ from threading import get_ident
 from typing import TYPE_CHECKING, Any
 
 from gradviz._capture._names import locals_of
+from gradviz._capture.loop.base import Patches
 from gradviz.program.events import ModeSwitched
 
 if TYPE_CHECKING:
@@ -22,12 +23,12 @@ class TorchModes:
     def __init__(self, torch: Any, log: TorchLog) -> None:
         self.torch = torch
         self.log = log
-        cls = torch.inference_mode
-        self._enter, self._exit = cls.__enter__, cls.__exit__
+        self._patches = Patches()
 
     def install(self) -> None:
         """Wrap the inference mode's switches: the function mode does not see them."""
-        modes, enter, leave = self, self._enter, self._exit
+        modes, cls = self, self.torch.inference_mode
+        enter, leave = cls.__enter__, cls.__exit__
 
         def entered(switch: Any) -> Any:
             result = enter(switch)
@@ -38,13 +39,12 @@ class TorchModes:
             modes.log.try_(modes.inference_mode, bool(switch.mode), True)
             return leave(switch, *error)
 
-        self.torch.inference_mode.__enter__ = entered
-        self.torch.inference_mode.__exit__ = left
+        self._patches.set(cls, "__enter__", entered)
+        self._patches.set(cls, "__exit__", left)
 
     def remove(self) -> None:
         """Put the inference mode back as it was."""
-        self.torch.inference_mode.__enter__ = self._enter
-        self.torch.inference_mode.__exit__ = self._exit
+        self._patches.restore()
 
     def grad_mode(self, args: tuple[Any, ...]) -> None:
         """Log a call of ``_set_grad_enabled``, unless it is PyTorch's own business."""
