@@ -4,28 +4,21 @@ from __future__ import annotations
 
 import functools
 import sys
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from threading import get_ident
 from typing import TYPE_CHECKING, Any, cast
 
 from gradviz._capture.loop.base import Anything, unseen
 from gradviz._capture.loop.module_calls import finder
-from gradviz._capture.pytorch.leaf import LIKE, Held, Run, Seen
-from gradviz._capture.pytorch.tables import (
-    GLANCE,
-    IS_LEAF,
-    IS_VIEW,
-    NEEDS,
-    VERSION,
-    renewed,
-)
+from gradviz._capture.pytorch.leaf import Run, Seen
+from gradviz._capture.pytorch.leaf_looks import looker_of
+from gradviz._capture.pytorch.tables import IS_VIEW, renewed
 from gradviz.program.events import Call, Event, ModuleCall
 
 if TYPE_CHECKING:
     from gradviz._capture.loop.modules import ModulePart
     from gradviz._capture.pytorch.leaves import TorchLeaves
     from gradviz._capture.pytorch.log import TorchLog
-    from gradviz.program.noted import Glance
 
 
 def others_of(log: TorchLog) -> Callable[[], bool]:
@@ -79,7 +72,7 @@ def runner_of(
     Of others ``find`` is to see to, or ``logged`` where it is no time to look at them.
     """
     c, here, line_of, users = log.torch._C, part.here, finder(part), log.user_files
-    look, note, followed = _looker(log, known), _noter(log), _follower(log)
+    look, note, followed = looker_of(log, known), _noter(log), _follower(log)
     peek, grad_enabled = c._autograd._get_sequence_nr, log.torch.is_grad_enabled
     depth, at = c._len_torch_function_stack, c._get_function_stack_at
     pop, push = c._pop_torch_function_stack, c._push_on_torch_function_stack
@@ -244,80 +237,3 @@ def _log_other(
         log.calls.end(leaf.op, (begun, met, first), result)
     else:
         log.stop(RuntimeError("a Sequential gave something else than before"))
-
-
-def _looker(log: TorchLog, known: Any) -> Callable[..., Seen | None]:
-    """Return what looks at all tensors of a run.
-
-    It finds None where a module or a tensor is not as it was. It calls no more than it
-    must: between PyTorch's kernels a call costs far more than what it does.
-    """
-    values, look, rows = log.values, log.values.look, log.tensors.rows.get
-    ordinary = {log.torch.Tensor, log.torch.nn.Parameter}
-
-    def seen(run: Run, module: Any, args: tuple[Any, ...]) -> Seen | None:
-        modules: tuple[Any, ...] = (module,)
-        if run.row is not None:
-            modules += tuple(module.__dict__["_modules"].values())
-            if len(modules) != len(run.wanted):
-                return None
-        given: tuple[Glance, ...] = ()
-        for source, needs in run.given:
-            tensor = args[source]
-            row = rows(id(tensor), ())
-            if (
-                len(row) <= GLANCE
-                or row[0]() is not tensor
-                or row[GLANCE][VERSION] != tensor._version
-                or row[GLANCE][NEEDS] is not needs
-            ):
-                given += (look(tensor),)
-            else:
-                given += (row[GLANCE],)
-        held = run.held
-        if held is None or held.forgotten != values.forgotten:
-            held = hold(run, modules[-len(run.links) :])
-            if held is None:
-                return None
-        wanted, versions, at, place = held.wanted, list[int](), 0, 0
-        for each in modules:
-            before, training, names = run.wanted[at]
-            at, own = at + 1, each.__dict__
-            if (
-                known(id(each)) is not before
-                or before.reference() is not each
-                or own["training"] is not training
-                or type(each).forward is not before.forward
-                or own["_forward_hooks"]
-                or own["_forward_pre_hooks"]
-                or own["_backward_hooks"]
-                or own["_backward_pre_hooks"]
-            ):
-                return None
-            parameters = own["_parameters"]
-            for name in names:
-                tensor, (reference, needs) = parameters[name], wanted[place]
-                place += 1
-                if reference() is not tensor or tensor.requires_grad is not needs:
-                    run.held = None
-                    return seen(run, module, args)
-                versions.append(tensor._version)
-        return given, held, tuple(versions)
-
-    def hold(run: Run, modules: Iterable[Any]) -> Held | None:
-        """Look at the parameters of a run one by one."""
-        found: list[tuple[Any, ...]] = []
-        for each, link in zip(modules, run.links, strict=True):
-            for name, like in link.leaf.wanted:
-                if type(name) is int:
-                    continue
-                tensor = each.__dict__["_parameters"][name]
-                if type(tensor) not in ordinary or look(tensor)[LIKE] != like:
-                    return None
-                found.append(rows(id(tensor), ()))
-        held = Held(found, values.forgotten)
-        if all(glance[IS_LEAF] and not glance[IS_VIEW] for glance in held.glances):
-            run.held = held  # what is written to a leaf changes but its version
-        return held
-
-    return seen
