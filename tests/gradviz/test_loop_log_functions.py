@@ -5,6 +5,7 @@ from __future__ import annotations
 import gc
 import importlib
 import random
+import warnings
 import weakref
 from collections.abc import Callable
 from typing import Any
@@ -187,6 +188,20 @@ def test_the_library_s_own_derivatives_pass(
     x = lib.tensor([-1.5, 0.0, 0.7, 2.0])
     run = getattr(lib, name) if name != "dropout" else lib.nn.Dropout()
     assert check_derivative(lib, run, [x]) is None
+
+
+def test_the_check_warns_of_nothing(engine: Engine, lib: Any) -> None:
+    def warning_cube(ctx: Any, x: Any) -> Any:
+        warnings.warn("of the forward", stacklevel=1)
+        return save_and_cube(ctx, x)
+
+    x = lib.ones(2, requires_grad=True)
+    cube = function(lib, warning_cube, two_thirds)
+    with warnings.catch_warnings(record=True) as seen:
+        warnings.simplefilter("always")
+        program = logged(engine, lambda: cube.apply(x).sum().backward())
+    assert len(seen) == 1
+    assert program.functions[0].check is not None  # it did run again
 
 
 def test_the_check_prints_nothing_and_keeps_random_numbers(

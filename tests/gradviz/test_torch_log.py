@@ -5,7 +5,6 @@ from __future__ import annotations
 import gc
 import threading
 import traceback
-import warnings
 import weakref
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -345,29 +344,6 @@ def test_subclasses_do_not_see_our_questions():
         again = (x + 1).sum()
     assert asked == before
     assert type(again) is type(plain)
-
-
-def test_a_warning_of_pytorch_names_the_users_line(monkeypatch: pytest.MonkeyPatch):
-    shown: list[Any] = []
-    monkeypatch.setattr(warnings, "showwarning", lambda *seen: shown.append(seen))
-    with TorchLog(), warnings.catch_warnings():
-        warnings.simplefilter("always")
-        y = torch.ones(2, requires_grad=True) * 2
-        _ = y.grad
-    code = test_a_warning_of_pytorch_names_the_users_line.__code__
-    assert shown[0][2:4] == (code.co_filename, code.co_firstlineno + 6)
-
-
-def test_warnings_stay_as_many(log: TorchLog):
-    def read() -> None:
-        y = torch.ones(2, requires_grad=True) * 2
-        _ = y.grad
-
-    with warnings.catch_warnings(record=True) as seen:
-        warnings.simplefilter("always")
-        read()
-    assert len(seen) == 1
-    assert "not a leaf" in str(seen[0].message)
 
 
 @pytest.mark.parametrize("module", [False, True], ids=["function", "module"])

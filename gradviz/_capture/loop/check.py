@@ -6,11 +6,13 @@ import random
 import sys
 import threading
 import time
+import warnings
 from collections.abc import Generator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
+from gradviz._capture.loop.base import Patches
 from gradviz.program.values import DerivativeCheck
 
 LARGEST = 4_096
@@ -264,9 +266,22 @@ class _Quiet:
 
 @contextmanager
 def _silence() -> Generator[None, None, None]:
-    before = sys.stdout, sys.stderr
+    before, patches = (sys.stdout, sys.stderr), Patches()
     sys.stdout, sys.stderr = _Quiet(before[0]), _Quiet(before[1])
+    patches.set(warnings, "_showwarnmsg", _unless_here(vars(warnings)["_showwarnmsg"]))
     try:
         yield
     finally:
+        patches.restore()
         sys.stdout, sys.stderr = before
+
+
+def _unless_here(show: Any) -> Any:
+    """Drop warnings of this thread; ``catch_warnings`` would have old ones repeated."""
+    thread = threading.get_ident()
+
+    def showwarnmsg(message: Any) -> None:
+        if threading.get_ident() != thread:
+            show(message)
+
+    return showwarnmsg

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import threading
 import time
-import warnings
 from contextlib import ExitStack
 from types import TracebackType
 from typing import Any, ClassVar, Self
@@ -27,8 +26,9 @@ from gradviz._capture.pytorch.leaves import TorchLeaves
 from gradviz._capture.pytorch.modes import TorchModes
 from gradviz._capture.pytorch.quiet import Quiet, is_opaque
 from gradviz._capture.pytorch.tables import IS_LEAF
-from gradviz._capture.pytorch.tracebacks import naming_users, without_our_frames
+from gradviz._capture.pytorch.tracebacks import without_our_frames
 from gradviz._capture.pytorch.values import TorchValues
+from gradviz._capture.pytorch.warned import name_users
 from gradviz.program.events import Backward, Call, Raised
 from gradviz.program.log import MAX_EVENTS, MOST_WITHOUT_VALUES
 from gradviz.program.noted import Glance
@@ -110,8 +110,7 @@ class TorchLog(TorchFrames):
         self._patches.set(self.torch, "from_numpy", from_numpy)
         shorten_entry(self.torch, self, self._patches)
         stand_apart(self.torch, self, self._patches)
-        shown = naming_users(warnings.showwarning, self)
-        self._patches.set(warnings, "showwarning", shown)
+        name_users(self._patches)
         self.loop.__enter__()
         installed.callback(self.loop.remove)
         self.calls.mode.__enter__()

@@ -1,18 +1,20 @@
-"""Keeps the frames of a recording out of what the user sees: errors and warnings."""
+"""Keeps the frames of a recording out of what the user sees."""
 
 from __future__ import annotations
 
 import os
-from types import TracebackType
-from typing import Any
+from collections.abc import Sequence
+from types import CodeType, TracebackType
+from typing import TypeVar
 
 from gradviz._capture.loop.base import UNSEEN
 from gradviz._tracebacks import chain, entries, linked
-from gradviz.program.log import Log
+
+T = TypeVar("T")
 
 _CAPTURE = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 _OURS = (os.path.join(_CAPTURE, ""), UNSEEN)
-_DISPATCH = "handle_torch_function"  # PyTorch's, there only because of our mode
+_DISPATCH = "handle_torch_function"  # PyTorch's, or ours in its place
 
 
 def without_our_frames(error: BaseException) -> None:
@@ -22,37 +24,24 @@ def without_our_frames(error: BaseException) -> None:
 
 
 def _cleaned(trace: TracebackType | None) -> TracebackType | None:
-    kept: list[TracebackType] = []
-    first: TracebackType | None = None  # of the two turns of one function
-    for each in entries(trace):
-        code = each.tb_frame.f_code
-        if code.co_name == _DISPATCH and kept:
-            first = kept[-1]
-        elif not code.co_filename.startswith(_OURS):
-            if first is not None and first.tb_frame.f_code is code:
-                kept.remove(first)
-            first = None
-            kept.append(each)
-    return linked(kept)
+    found = list(entries(trace))
+    return linked(without_turns(found, [each.tb_frame.f_code for each in found]))
 
 
-def naming_users(show: Any, log: Log) -> Any:
-    """Return a way to show warnings that names the user's line in place of ours.
+def without_turns(frames: Sequence[T], codes: Sequence[CodeType]) -> list[T]:
+    """Leave frames, outermost first, as without a recording.
 
-    PyTorch's C++ takes the innermost frame for the place of a warning.
+    Of the two turns that a function of PyTorch takes under our mode the second is kept.
     """
-
-    def showwarning(
-        message: Any,
-        category: Any,
-        filename: str,
-        lineno: int,
-        file: Any = None,
-        line: str | None = None,
-    ) -> None:
-        frame = log.frame() if filename == UNSEEN else None
-        if frame is not None:
-            filename, lineno = frame.f_code.co_filename, frame.f_lineno
-        show(message, category, filename, lineno, file, line)
-
-    return showwarning
+    kept: list[tuple[T, CodeType]] = []
+    first: CodeType | None = None  # of the two turns of one function
+    ours = [code.co_filename.startswith(_OURS) for code in codes]
+    for place, (frame, code) in enumerate(zip(frames, codes, strict=True)):
+        if code.co_name == _DISPATCH and kept and any(ours[place : place + 2]):
+            first = kept[-1][1]
+        elif not ours[place]:
+            if first is code:
+                kept.pop()
+            first = None
+            kept.append((frame, code))
+    return [frame for frame, _ in kept]
