@@ -124,12 +124,13 @@ def grave_violations(page: Page) -> list[str]:
 
 
 def grave(results: dict[str, Any]) -> list[str]:
-    """Name what axe-core calls serious or critical, and landmarks that mislead."""
+    """Name what is serious or critical, landmarks that mislead, what is in none."""
     found: list[dict[str, Any]] = results["violations"]
     return [
         f"{violation['id']}: {node['target']}"
         for violation in found
-        if violation["impact"] in GRAVE or violation["id"].startswith("landmark")
+        if violation["impact"] in GRAVE
+        or violation["id"].startswith(("landmark", "region"))
         for node in violation["nodes"]
     ]
 
@@ -210,6 +211,30 @@ def test_a_graph_can_be_read_without_a_mouse(
     expect(spoken).to_contain_text("in the closed module net.fc, Enter opens it")
     page.keyboard.press("Enter")
     expect(page.get_by_test_id("box-count")).to_have_text("13 boxes shown")
+
+
+@pytest.mark.parametrize(("width", "grow"), [(1400, "ArrowLeft"), (400, "ArrowUp")])
+def test_the_splitter_follows_the_pointer_and_the_keys(
+    show: Callable[..., Page], width: int, grow: str
+):
+    page = show(samples.cnn(), width=width)
+    bar = page.get_by_role("complementary").get_by_role("separator")
+
+    def middle() -> tuple[float, float]:
+        box = bar.bounding_box()
+        assert box is not None
+        return box["x"] + box["width"] / 2, box["y"] + box["height"] / 2
+
+    x, y = middle()
+    page.mouse.move(x, y)
+    page.mouse.down()
+    target = (x - 100, y) if grow == "ArrowLeft" else (x, y - 60)
+    page.mouse.move(*target)
+    page.mouse.up()
+    assert middle() == pytest.approx(target, abs=4)
+    share = int(bar.get_attribute("aria-valuenow") or 0)
+    bar.press(grow)
+    expect(bar).to_have_attribute("aria-valuenow", str(share + 3))
 
 
 # The inspector takes 42 % of a wide window, and all of a narrow one.

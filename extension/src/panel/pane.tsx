@@ -1,9 +1,10 @@
-// What stands beside the graph: one view, or several as tabs.
+// What stands beside the graph, and how wide: one view, or several as tabs.
 import { useRef } from "preact/hooks";
 import { setPane } from "../state/actions.js";
 import { Boundary } from "./boundary.js";
 import { useStore } from "./context.js";
 import { PANES } from "./panes.js";
+import { Splitter } from "./splitter.js";
 
 const STEPS: Readonly<Record<string, number>> = { ArrowLeft: -1, ArrowRight: 1 };
 
@@ -58,26 +59,30 @@ export function Pane() {
   const snapshot = data.snapshot.value;
   const { title, testId, Content } = PANES[derived.pane.value];
   const tabbed = derived.panes.value.length > 1;
+  const { graphless } = derived;
   // Where there is no graph to stand beside, it is what the page is about.
-  const Landmark = derived.graphless.value ? "main" : "aside";
-  const label = derived.graphless.value ? undefined : "Beside the graph";
+  const Landmark = graphless.value ? "main" : "aside";
+  const label = graphless.value ? undefined : "Beside the graph";
   return (
     <Landmark class="pane" aria-label={label}>
-      {tabbed && <Tabs />}
-      <section
-        key={derived.pane.value}
-        class="inspector"
-        id="gv-pane"
-        data-testid={testId}
-        aria-label={title}
-        {...(tabbed && { role: "tabpanel" as const })}
-        // biome-ignore lint/a11y/noNoninteractiveTabindex: the region scrolls by keyboard
-        tabIndex={0}
-      >
-        <Boundary what={`the ${title.toLowerCase()}`} attempt={snapshot}>
-          <Content snapshot={snapshot} />
-        </Boundary>
-      </section>
+      {!graphless.value && <Splitter />}
+      <div class="views">
+        {tabbed && <Tabs />}
+        <section
+          key={derived.pane.value}
+          class="inspector"
+          id="gv-pane"
+          data-testid={testId}
+          aria-label={title}
+          {...(tabbed && { role: "tabpanel" as const })}
+          // biome-ignore lint/a11y/noNoninteractiveTabindex: the region scrolls by keyboard
+          tabIndex={0}
+        >
+          <Boundary what={`the ${title.toLowerCase()}`} attempt={snapshot}>
+            <Content snapshot={snapshot} />
+          </Boundary>
+        </section>
+      </div>
     </Landmark>
   );
 }

@@ -24,7 +24,6 @@ import { type Command, commandFor, placeOfTarget } from "./keyboard.js";
 import { Legend } from "./legend.js";
 import { NodeTable } from "./node-table.js";
 import { Pane } from "./pane.js";
-import { Splitter } from "./splitter.js";
 import { StatusLine } from "./status-line.js";
 import { sendStep } from "./stepping-bar.js";
 import { Toolbar, ZOOM_STEP } from "./toolbar.js";
@@ -211,7 +210,6 @@ function Whole() {
       )}
       <div class="middle">
         {!derived.graphless.value && <Stage />}
-        {!derived.graphless.value && !isBroken && <Splitter />}
         {!isBroken && <Pane />}
       </div>
       <Docks />

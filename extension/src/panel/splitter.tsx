@@ -12,7 +12,7 @@ export function Splitter() {
   const share = store.ui.inspectorShare.value;
 
   const follow = (event: PointerEvent) => {
-    const frame = bar.current?.parentElement?.getBoundingClientRect();
+    const frame = bar.current?.closest(".middle")?.getBoundingClientRect();
     if (frame === undefined || !bar.current?.hasPointerCapture(event.pointerId)) return;
     const rest = narrow
       ? (frame.bottom - event.clientY) / frame.height
