@@ -269,4 +269,28 @@ FINE: list[Case] = [
         print(backbone.weight.grad is None, head.weight.grad)
         """,
     ),
+    case(
+        "first_order_steps_on_biases_of_one_element",
+        """
+        import torch
+        import torch.nn.functional as F
+
+        def run(x, w):
+            return F.linear(torch.tanh(F.linear(x, w[0], w[1])), w[2], w[3])
+
+        shapes = [(8, 1), (8,), (1, 8), (1,)]
+        weights = [torch.randn(shape, requires_grad=True) for shape in shapes]
+        outer = torch.optim.SGD(weights, lr=0.01)
+        for task in range(3):
+            x, y = torch.randn(10, 1), torch.randn(10, 1)
+            fast = weights
+            for _ in range(2):
+                slopes = torch.autograd.grad(F.mse_loss(run(x, fast), y), fast)
+                fast = [w - 0.01 * g for w, g in zip(fast, slopes)]
+            loss = F.mse_loss(run(x, fast), y)
+            outer.zero_grad()
+            loss.backward()
+            outer.step()
+        """,
+    ),
 ]

@@ -58,7 +58,7 @@ def _check(history: History) -> Iterator[Hit]:
             continue
         later = [each for each in after if each.api == "backward"][:_FAR]
         before = later[-1].index if later else grad.index
-        for term, join in _terms(history, constant, before):
+        for term, join in _terms(history, grad, constant, before):
             root = _pass_with(join, later)
             if root is not None:
                 yield _hit(history, grad, root, term)
@@ -90,16 +90,23 @@ def _constants(history: History, grad: Backward) -> list[Value]:
 
 
 def _terms(
-    history: History, constant: list[Value], before: int
+    history: History, grad: Backward, constant: list[Value], before: int
 ) -> Iterator[tuple[Call, Call]]:
-    """Yield the calls that made a scalar of gradients, with the sum it joins."""
+    """Yield the calls that made a scalar of gradients, with the sum it joins.
+
+    Not ``bias - step * gradient`` of what was differentiated, which is an update.
+    """
+    updated = {value.tensor for value in grad.inputs} | set(grad.leaves)
     for call, made in _derived(history, constant, before):
         if prod(made.shape) != 1:
             continue
         for use in history.uses(made.tensor):
             others = [each for each in use.inputs if each.tensor != made.tensor]
             if name_of(use) in _JOINS and any(
-                each.requires_grad and prod(each.shape) == 1 for each in others
+                each.requires_grad
+                and prod(each.shape) == 1
+                and each.tensor not in updated
+                for each in others
             ):
                 yield call, use
 
