@@ -34,6 +34,7 @@ class History:
         self.program = program
         self.places = Places()
         self._worked_out: dict[Any, Any] = {}
+        self._by_class: dict[type, list[Any]] = {}
 
     def once(self, analysis: Callable[[History], T]) -> T:
         """Return ``analysis(self)``; rules that share one do not repeat its work."""
@@ -55,7 +56,11 @@ class History:
 
     def of(self, kind: type[E]) -> list[E]:
         """Return the events of one class, in order."""
-        return [event for event in self.events if isinstance(event, kind)]
+        found = self._by_class.get(kind)
+        if found is None:
+            found = [event for event in self.events if isinstance(event, kind)]
+            self._by_class[kind] = found
+        return found
 
     @cached_property
     def calls(self) -> list[Call]:

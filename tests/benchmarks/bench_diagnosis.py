@@ -91,8 +91,18 @@ def policy(steps: int) -> None:
         optimizer.step()
 
 
+def views(steps: int) -> None:
+    """Fill a buffer through a view of each row, and make a root of the rows."""
+    weight, buffer = t.randn(4, requires_grad=True), t.zeros(steps, 4)
+    rows = [buffer[row] for row in range(steps)]
+    with t.no_grad():
+        for number, row in enumerate(rows):
+            row.copy_(weight * float(number))
+    t.stack([row.sum() for row in rows]).sum().requires_grad_().backward()
+
+
 LOOPS: dict[str, Callable[[int], None]] = {
-    each.__name__: each for each in (classifier, by_hand, recurrent, policy)
+    each.__name__: each for each in (classifier, by_hand, recurrent, policy, views)
 }
 
 

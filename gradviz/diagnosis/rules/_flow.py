@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Hashable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from math import isfinite
-from typing import Any
+from typing import TypeAlias
 
-from gradviz.diagnosis.rules._graph_ends import is_apart, is_end, is_new, meets
+from gradviz.diagnosis.rules._graph_ends import is_apart, is_end, is_new, meeting
+from gradviz.diagnosis.rules._numbers import integers_in, is_foreign, numbers_in
 from gradviz.program.events import Call
 from gradviz.program.history import History
-from gradviz.program.values import Opaque, RawSite, Value
+from gradviz.program.values import RawSite, Value
 
 
 def words(text: str) -> frozenset[str]:
@@ -67,6 +69,17 @@ class Crossing:
 _Step = tuple[Value, int, Detour | None, bool]  # value, before, way to here, fed
 
 
+_Making: TypeAlias = tuple[Call, Value]
+"""A call, and the tensor that it gave or wrote."""
+
+_Walked: TypeAlias = dict[tuple[bool, int, Hashable], int]
+"""By memory and way, how many of its makers were met."""
+
+
+def _index_of(making: _Making) -> int:
+    return making[0].index
+
+
 def dimension(call: Call, *names: str) -> int | None:
     """Return the dimension a call is given, by name (``dim``) or second."""
     named = (call.keywords[each] for each in names or ("dim",) if each in call.keywords)
@@ -89,8 +102,8 @@ class Flow:
         self.history = history
 
     @cached_property
-    def _producers(self) -> dict[int, list[tuple[Call, Value]]]:
-        found: dict[int, list[tuple[Call, Value]]] = defaultdict(list)
+    def _producers(self) -> dict[int, list[_Making]]:
+        found: dict[int, list[_Making]] = defaultdict(list)
         for call in self.history.calls:
             if name_of(call) not in _INDEPENDENT and not self._inner(call):
                 for value in call.outputs:
@@ -103,8 +116,8 @@ class Flow:
         return around is not None and "checkpoint" not in around.op.lower()
 
     @cached_property
-    def _writers(self) -> dict[int, list[tuple[Call, Value]]]:
-        found: dict[int, list[tuple[Call, Value]]] = defaultdict(list)
+    def _writers(self) -> dict[int, list[_Making]]:
+        found: dict[int, list[_Making]] = defaultdict(list)
         for call in self.history.calls:
             if call.op.endswith("_") or call.op == "setitem":
                 for write in call.writes:
@@ -134,23 +147,24 @@ class Flow:
         waiting: list[_Step] = [(root, before, None, False)]
         seen: set[tuple[int, bool]] = set()
         passed: set[tuple[int, int, bool, bool]] = set()
+        walked: _Walked = {}
         for value, limit, detour, fed in waiting:
             mark = value.tensor, detour is None
             if mark in seen:
                 continue
             seen.add(mark)
-            calls = list(self._made(value, limit))
-            if not calls and detour is None:
+            is_made, calls = self._made(value, limit, walked, (detour is None, fed))
+            if not is_made and detour is None:
                 yield from self._unexplained(value, limit, fed)
             for call, made in calls:
-                # Memory that many views were written through has many makers each.
                 turn = call.index, id(made), detour is None, fed
                 if turn in passed:
                     continue
                 passed.add(turn)
+                compares, meets = _compares(call), meeting(call)
                 for operand, export in self._operands(call):
                     way = export or detour
-                    met = not _compares(call) and (fed or meets(call, operand))
+                    met = not compares and (fed or meets(operand))
                     if operand.requires_grad and is_apart(call, made) and not export:
                         continue
                     if operand.requires_grad and (way or is_new(call, made)):
@@ -165,40 +179,53 @@ class Flow:
         Found from the calls: nodes that no pass walked may be missing from the log.
         """
         waiting, seen, found = [(value, before)], set[int](), set[int]()
+        walked: _Walked = {}
         for each, limit in waiting:
             if each.tensor in seen or not each.requires_grad:
                 continue
             seen.add(each.tensor)
-            calls = [call for call, _ in self._made(each, limit)]
-            if each.is_leaf and not (each.is_view and calls):
+            is_made, calls = self._made(each, limit, walked)
+            if each.is_leaf and not (each.is_view and is_made):
                 found.add(each.tensor)  # a view made under no_grad is none
                 continue
-            for call in calls:
+            for call, _ in calls:
                 waiting += [(operand, call.index) for operand in call.inputs]
         return found
 
-    def _made(self, value: Value, limit: int) -> Iterator[tuple[Call, Value]]:
-        """Yield the calls that gave a tensor or wrote its memory, latest first."""
+    def _made(
+        self, value: Value, limit: int, walked: _Walked, way: Hashable = None
+    ) -> tuple[bool, list[_Making]]:
+        """Return whether any call made a tensor, and those not met on this way yet.
+
+        These are the calls that gave it or wrote its memory, latest first. Memory that
+        many views were written through has many makers each: ``walked`` knows how many
+        of them came up.
+        """
         made = self._producers.get(value.tensor, ())
         leaf = value.is_leaf and value.requires_grad
-        writers = () if leaf else self._writers.get(value.storage, ())
-        found = {call.index: (call, each) for call, each in (*writers, *made)}
+        several = [] if leaf else [self._writers]
         if not made:  # by a constructor that is no call: Variable, Tensor
-            found |= {
-                call.index: (call, each)
-                for call, each in self._in_memory.get(value.storage, ())
-                if each.tensor != value.tensor
-            }
-        for index in sorted(found, reverse=True):
-            if index < limit:
-                yield found[index]
+            several.insert(0, self._in_memory)
+        found = {call.index: (call, each) for call, each in made if call.index < limit}
+        is_made = bool(found)
+        for makers in several:
+            pairs = makers.get(value.storage, [])
+            end = bisect_left(pairs, limit, key=_index_of)
+            place = makers is self._writers, value.storage, way
+            for call, each in pairs[walked.get(place, 0) : end]:
+                found.setdefault(call.index, (call, each))
+            walked[place] = max(end, walked.get(place, 0))
+            is_made = is_made or end > 0
+        return is_made, [found[index] for index in sorted(found, reverse=True)]
 
     @cached_property
-    def _in_memory(self) -> dict[int, list[tuple[Call, Value]]]:
-        found: dict[int, list[tuple[Call, Value]]] = defaultdict(list)
+    def _in_memory(self) -> dict[int, list[_Making]]:
+        found: dict[int, list[_Making]] = defaultdict(list)
         for pairs in self._producers.values():
             for call, value in pairs:
                 found[value.storage].append((call, value))
+        for pairs in found.values():
+            pairs.sort(key=_index_of)
         return found
 
     def _unexplained(self, value: Value, limit: int, fed: bool) -> Iterator[Crossing]:
@@ -242,7 +269,7 @@ class Flow:
             if export.index < call.index
         }
         if name_of(call) in ENTRIES and not found and not call.inputs:
-            recent = self._recent(call) if _foreign(given) else []
+            recent = self._recent(call) if is_foreign(given) else []
             return [
                 Detour(export, call, seen=False)
                 for export in recent
@@ -252,7 +279,7 @@ class Flow:
 
     def _picked(self, call: Call) -> Iterator[Detour]:
         """Yield the exports whose numbers an index may be."""
-        for number in _integers_in(call.arguments[1:]):
+        for number in integers_in(call.arguments[1:]):
             for export in self._integers.get(number, ()):
                 if export.index < call.index:
                     yield Detour(export, call, seen=False)
@@ -267,7 +294,7 @@ class Flow:
             call.site
             for call in self.history.calls
             if name_of(call) in PICKING
-            and list(_integers_in(call.arguments[1:]))
+            and list(integers_in(call.arguments[1:]))
             and not any(self._picked(call))
         }
 
@@ -283,33 +310,3 @@ class Flow:
 
 def _compares(call: Call) -> bool:
     return name_of(call) in _COMPARISONS or call.op.endswith("_loss")
-
-
-def numbers_in(given: Any) -> Iterator[float]:
-    """Yield the floats in nested lists, tuples and plain values.
-
-    >>> list(numbers_in([1, (2.5, [True])]))
-    [2.5]
-    """
-    if isinstance(given, float):
-        yield given
-    elif isinstance(given, list | tuple):
-        for each in given:  # pyright: ignore[reportUnknownVariableType]
-            yield from numbers_in(each)
-
-
-def _integers_in(given: Any) -> Iterator[int]:
-    if isinstance(given, int) and not isinstance(given, bool):
-        yield given
-    elif isinstance(given, tuple):
-        for each in given:  # pyright: ignore[reportUnknownVariableType]
-            yield from _integers_in(each)
-
-
-def _foreign(given: tuple[Any, ...]) -> bool:
-    """Return whether an array, or a list of numbers, is among arguments."""
-    return any(
-        isinstance(each, list | tuple)
-        or (isinstance(each, Opaque) and "array" in each.kind)
-        for each in given
-    ) or any(isinstance(each, float) for each in given)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from gradviz.program.events import Call
 from gradviz.program.values import Value
 
@@ -30,8 +32,7 @@ def is_end(value: Value) -> bool:
     return value.requires_grad and value.is_parameter
 
 
-def meets(call: Call, operand: Value) -> bool:
-    """Return whether a call joins an operand with another one that learns."""
-    return any(
-        each.requires_grad for each in call.inputs if each.tensor != operand.tensor
-    )
+def meeting(call: Call) -> Callable[[Value], bool]:
+    """Return what tells whether a call joins an operand with another that learns."""
+    learn = {each.tensor for each in call.inputs if each.requires_grad}
+    return lambda operand: len(learn) > (operand.tensor in learn)

@@ -38,8 +38,9 @@ from math import prod
 from gradviz.diagnosis.op_families import of_op, plain
 from gradviz.diagnosis.rule import Hit, Related, Rule
 from gradviz.diagnosis.rules._cuts import is_dead, sampled
-from gradviz.diagnosis.rules._flow import name_of, numbers_in, words
+from gradviz.diagnosis.rules._flow import name_of, words
 from gradviz.diagnosis.rules._lifetime import loads
+from gradviz.diagnosis.rules._numbers import numbers_in
 from gradviz.program.events import Backward, Call
 from gradviz.program.history import History
 from gradviz.program.values import RawSite, Value
