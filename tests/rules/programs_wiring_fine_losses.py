@@ -288,4 +288,27 @@ FINE_LOSSES: list[Case] = [
             running = 0.9 * running + 0.1 * loss.item()
         """,
     ),
+    case(
+        "search_beside_points_that_gather_gradients",
+        """
+        import torch
+        from torch import nn
+
+        field = nn.Sequential(nn.Linear(1, 8), nn.Tanh(), nn.Linear(8, 1))
+        x = torch.rand(20, 1).requires_grad_()
+        search = torch.optim.LBFGS(field.parameters(), max_iter=4)
+
+        def closure():
+            search.zero_grad()
+            u = field(x)
+            (slope,) = torch.autograd.grad(u.sum(), x, create_graph=True)
+            begin = field(torch.zeros(1, 1)) - 1
+            loss = (slope - u).square().mean() + begin.square().sum()
+            loss.backward()
+            return loss
+
+        for _ in range(2):
+            search.step(closure)
+        """,
+    ),
 ]

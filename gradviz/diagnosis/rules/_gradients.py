@@ -92,9 +92,10 @@ class Timeline:
         search = self.search
         if search is None or event.api == "grad":
             return
+        stepped = {each.tensor for each in search.states}
         found = {
             key: replace(leaf, step=search)
-            for key in event.leaves
+            for key in stepped.intersection(event.leaves)
             if (leaf := self.leaves[key]).state in ("fresh", "mixed")
             and leaf.backward is not None
             and leaf.backward.index > search.index
