@@ -6,6 +6,37 @@ from tests.rules.harness import Case, case
 
 WRONG: list[Case] = [
     case(
+        "teacher_written_with_the_graph_of_the_student",
+        """
+        import copy
+
+        import torch
+        from torch import nn
+        from torch.nn import functional as F
+
+        student = nn.Sequential(nn.Linear(8, 16), nn.ReLU(), nn.Linear(16, 4))
+        teacher = copy.deepcopy(student)
+        for p in teacher.parameters():
+            p.requires_grad_(False)
+        optimizer = torch.optim.SGD(student.parameters(), lr=0.05)
+
+        def update_teacher(decay=0.99):
+            for slow, fast in zip(teacher.parameters(), student.parameters()):
+                slow.copy_(decay * slow + (1 - decay) * fast)  # CULPRIT
+
+        for step in range(4):
+            x = torch.randn(16, 8)
+            wanted = F.softmax(teacher(x), dim=1)
+            loss = F.kl_div(F.log_softmax(student(x), dim=1), wanted)
+            optimizer.zero_grad()
+            loss.backward()
+            optimizer.step()
+            update_teacher()
+        """,
+        "hidden-state-not-detached",
+        says=["`teacher.2.weight` comes from"],
+    ),
+    case(
         "history_of_losses",
         """
         import torch

@@ -127,7 +127,12 @@ def _kept_at(
 
 
 def _out_of_function(history: History, maker: Call, second: Backward) -> RawSite | None:
-    """Return the caller of the function that a tensor was returned from."""
+    """Return the caller of the function that a tensor was returned from.
+
+    What a function wrote in place stays without being returned.
+    """
+    if maker.writes:
+        return maker.site
     around = {site[0] for site in frames(second)}
     for site in frames(maker):
         function = history.places.function(site[0])

@@ -35,9 +35,10 @@ from collections.abc import Iterator
 
 from gradviz.diagnosis.rule import Hit, Related, Rule
 from gradviz.diagnosis.rules._carried import carried_at, stored_at
-from gradviz.diagnosis.rules._freed import second_passes
+from gradviz.diagnosis.rules._freed import Crossing, second_passes
 from gradviz.diagnosis.rules._lifetime import describe, loop_site
 from gradviz.program.history import History
+from gradviz.program.values import RawSite
 
 _TAKE_OVER = "Use `.detach()` of what comes from the turn before."
 
@@ -49,23 +50,12 @@ def check(history: History) -> Iterator[Hit]:
         if found.reason != "carried" or crossing is None:
             continue
         culprit = carried_at(history, crossing, found.second)
-        targets = history.places.targets(culprit)
-        name = f"`{targets[-1]}`" if targets else "The carried tensor"
-        code = targets[-1] if targets else "state"
         bridged = crossing.bridge
         bridge = None if bridged is None else bridged.site
         again = "The next turn" if bridge is None else history.line(bridge).capitalize()
         use = None if bridged is None else loop_site(history, bridged)
         stored = bridged and stored_at(history, culprit, bridged, found.second)
-        fix = (
-            f"Cut the graph where one turn ends: `{code} = {code}.detach()`, before "
-            "the next turn uses it (of a tuple, each tensor in it)."
-        )
-        if stored:
-            fix = (
-                f"Keep `{code}.detach()` in line {stored}: what is stored for later "
-                "turns is to be without its graph."
-            )
+        name, fix = _words(history, crossing, culprit, stored)
         yield Hit(
             f"{name} comes from an earlier turn of the loop with its graph, which the "
             f"backward pass in {history.line(found.first.site)} had freed. "
@@ -84,6 +74,30 @@ def check(history: History) -> Iterator[Hit]:
             explains=history.ended_by(found.second),
             line=stored or None,
         )
+
+
+def _words(
+    history: History, crossing: Crossing, culprit: RawSite | None, stored: int | None
+) -> tuple[str, str]:
+    """Return what the carried tensor is called, and what to write instead."""
+    targets, maker = history.places.targets(culprit), history.maker(crossing.node)
+    name, code = "The carried tensor", "state"
+    if targets:
+        name, code = f"`{targets[-1]}`", targets[-1]
+    elif maker is not None and maker.writes:
+        name = history.name(maker.writes[0].value.tensor, name)
+        return name, (
+            "Write in place under `torch.no_grad()`, or write `.detach()` of it."
+        )
+    if stored:
+        return name, (
+            f"Keep `{code}.detach()` in line {stored}: what is stored for later turns "
+            "is to be without its graph."
+        )
+    return name, (
+        f"Cut the graph where one turn ends: `{code} = {code}.detach()`, before the "
+        "next turn uses it (of a tuple, each tensor in it)."
+    )
 
 
 RULE = Rule("GV203", "hidden-state-not-detached", "error", check)
