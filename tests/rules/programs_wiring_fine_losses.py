@@ -311,4 +311,27 @@ FINE_LOSSES: list[Case] = [
             search.step(closure)
         """,
     ),
+    case(
+        "copies_that_hand_their_gradients_on",
+        """
+        import copy
+        import torch
+        import torch.nn as nn
+        import torch.nn.functional as F
+        meta = nn.Linear(1, 1)
+        outer = torch.optim.SGD(meta.parameters(), 0.1)
+        for task in range(3):
+            x, y = torch.rand(20, 1), torch.rand(20, 1)
+            learner = copy.deepcopy(meta)
+            inner = torch.optim.SGD(learner.parameters(), 0.05)
+            for _ in range(2):
+                inner.zero_grad()
+                F.mse_loss(learner(x), y).backward()
+                inner.step()
+            outer.zero_grad()
+            for own, adapted in zip(meta.parameters(), learner.parameters()):
+                own.grad = own.detach() - adapted.detach()
+            outer.step()
+        """,
+    ),
 ]

@@ -118,6 +118,31 @@ WRONG: list[Case] = [
         "optimizer-of-other-parameters",
     ),
     case(
+        "meta_model_whose_copies_learn",
+        """
+        import copy
+        import torch
+        import torch.nn as nn
+        import torch.nn.functional as F
+        meta = nn.Sequential(nn.Linear(1, 8), nn.Tanh(), nn.Linear(8, 1))
+        outer = torch.optim.Adam(meta.parameters(), 1e-3)
+        for task in range(3):
+            x, y = torch.rand(20, 1), torch.rand(20, 1)
+            learner = copy.deepcopy(meta)  # CULPRIT
+            inner = torch.optim.SGD(learner.parameters(), 0.05)
+            for _ in range(2):
+                inner.zero_grad()
+                F.mse_loss(learner(x[:10]), y[:10]).backward()
+                inner.step()
+            loss = F.mse_loss(learner(x[10:]), y[10:])
+            outer.zero_grad()
+            loss.backward()
+            outer.step()
+        """,
+        "optimizer-of-other-parameters",
+        says=["`outer` (line 6)", "`learner.0.bias`, `learner.0.weight`"],
+    ),
+    case(
         "inner_step_detached",
         """
         import torch

@@ -2,11 +2,13 @@
 
 What it does
     Finds optimizers that step at least twice, none of whose tensors ever gets a
-    gradient or is computed with, while parameters that no optimizer has get gradients.
+    gradient or is computed with, while parameters that no optimizer has get gradients,
+    or copies that were made of the optimizer's.
 
 Why is this bad
-    The optimizer was given copies, or another model's parameters. ``step()`` skips
-    what has no gradient and says nothing: the model never changes.
+    The optimizer was given copies, or another model's parameters, or a copy learns in
+    the place of its model, as in meta-learning. ``step()`` skips what has no gradient
+    and says nothing: the model never changes.
 
 Example
     ::
@@ -38,8 +40,10 @@ from gradviz.diagnosis.rules import _leaves
 from gradviz.diagnosis.rules._gradients import by_hand
 from gradviz.diagnosis.rules._loop_helpers import moves, optimizer_words
 from gradviz.diagnosis.rules._provenance import made_at
-from gradviz.program.events import OptimizerCall
+from gradviz.program.events import Call, OptimizerCall
 from gradviz.program.history import History
+from gradviz.program.records import Optimizer
+from gradviz.program.values import RawSite
 
 
 def _check(history: History) -> Iterator[Hit]:
@@ -59,6 +63,9 @@ def _check(history: History) -> Iterator[Hit]:
             for each in _leaves.trained(history) - known - by_hand(history)
             if each in born and born[each].index <= optimizer.made
         }
+        copied = _copied(history, optimizer) if not left_out else {}
+        if copied:
+            yield _of_copies(history, key, copied, made[0].site)
         if left_out:
             yield Hit(
                 f"{optimizer_words(history, key)} steps parameters that nothing is "
@@ -72,6 +79,40 @@ def _check(history: History) -> Iterator[Hit]:
                 tensors=tuple(sorted(left_out)),
                 certainty=0.9,
             )
+
+
+def _copied(history: History, optimizer: Optimizer) -> dict[int, Call]:
+    """Return the first copy of each of the optimizer's tensors that gets a gradient."""
+    seen, born = _leaves.last_seen(history), _leaves.births(history)
+    own = {seen[each].storage for each in optimizer.tensors if each in seen}
+    found: dict[int, Call] = {}
+    for key in sorted(_leaves.given_gradients(history) & born.keys()):
+        call = born[key]
+        source = {value.storage for value in call.inputs}
+        if call.op == "clone" and call.index > optimizer.made and source <= own:
+            own -= source
+            found[key] = call
+    return found
+
+
+def _of_copies(
+    history: History, key: int, copied: dict[int, Call], step: RawSite | None
+) -> Hit:
+    """Tell of a model that only lends its values to copies, which learn instead."""
+    site = next(iter(copied.values())).site
+    return Hit(
+        f"{optimizer_words(history, key)} steps parameters that never get a gradient: "
+        f"they are only copied, in {history.line(site)}, and the gradients go to "
+        f"{_leaves.listed(history, copied)}, which are copies. The steps change "
+        "nothing.",
+        site,
+        "Hand the gradients on before `step()`: `own.grad = copy.grad.clone()` for "
+        "each pair, or compute with the parameters themselves, as with "
+        "`torch.func.functional_call`.",
+        symptom=step,
+        tensors=tuple(copied),
+        certainty=0.9,
+    )
 
 
 def _is_used(history: History, tensor: int, since: int) -> bool:
