@@ -6,6 +6,41 @@ from tests.rules.harness import Case, case
 
 RARE: list[Case] = [
     case(
+        "code_drawn_beside_a_term_of_its_own",
+        """
+        import torch
+        import torch.nn.functional as F
+        from torch import nn
+
+        class Autoencoder(nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.encoder = nn.Sequential(nn.Linear(6, 8), nn.ReLU())
+                self.mean, self.log_var = nn.Linear(8, 2), nn.Linear(8, 2)
+                parts = nn.Linear(2, 8), nn.ReLU(), nn.Linear(8, 6)
+                self.decoder = nn.Sequential(*parts)
+
+            def forward(self, x):
+                h = self.encoder(x)
+                mean, log_var = self.mean(h), self.log_var(h)
+                z = torch.normal(mean, (0.5 * log_var).exp())  # CULPRIT
+                return self.decoder(z), mean, log_var
+
+        model = Autoencoder()
+        optimizer = torch.optim.Adam(model.parameters(), lr=1e-3)
+        for _ in range(3):
+            x = torch.randn(10, 6)
+            again, mean, log_var = model(x)
+            prior = (mean.square() + log_var.exp() - 1 - log_var).sum(1).mean()
+            loss = F.mse_loss(again, x) + 0.05 * prior
+            optimizer.zero_grad()
+            loss.backward()
+            optimizer.step()
+        """,
+        "round-zero-gradient",
+        says=["feeds `decoder.0.bias`", "from the other terms of the loss alone"],
+    ),
+    case(
         "variable_of_the_loss",
         """
         import torch

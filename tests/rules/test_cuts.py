@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from gradviz.diagnosis.diagnose import diagnose
-from tests.rules.harness import ENGINES, Case, check, programs, run
+from tests.rules.harness import ENGINES, Case, case, check, programs, run
 from tests.rules.programs_cuts import MODES
 from tests.rules.programs_cuts_fine import FINE
 from tests.rules.programs_cuts_fine_values import FINE_VALUES
@@ -29,3 +29,34 @@ def test_a_cut_that_is_meant_stays_quiet(case: Case, engine: str) -> None:
 def test_a_block_whose_cut_ended_the_run_is_an_error(engine: str) -> None:
     attack = next(each for each in RARE if each.name.startswith("attack_on"))
     assert diagnose(run(attack, engine)).findings[0].severity == "error"
+
+
+POLICY = case(
+    "actions_drawn_with_a_graph",
+    """
+    import torch
+    from torch import nn
+
+    policy, critic = nn.Linear(3, 1), nn.Linear(4, 1)
+    log_std = nn.Parameter(torch.zeros(1))
+    learn = torch.optim.Adam([*policy.parameters(), log_std], lr=1e-2)
+    judge = torch.optim.Adam(critic.parameters(), lr=1e-2)
+    for _ in range(3):
+        state = torch.randn(8, 3)
+        mean, std = policy(state), log_std.exp().expand(8, 1)
+        action = torch.normal(mean, std)
+        worth = critic(torch.cat([state, action], 1))
+        log_prob = -((action.detach() - mean) / std).square() / 2 - std.log()
+        loss = -(log_prob * worth.detach()).mean() + (worth - 1).square().mean()
+        learn.zero_grad()
+        judge.zero_grad()
+        loss.backward()
+        learn.step()
+        judge.step()
+    """,
+)
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_a_draw_is_no_news_where_another_optimizer_judges_it(engine: str) -> None:
+    assert diagnose(run(POLICY, engine)).findings == ()
