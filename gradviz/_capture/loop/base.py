@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+import warnings
 from collections.abc import Callable
 from types import CodeType
 from typing import TYPE_CHECKING, Any, TypeAlias
@@ -85,6 +86,19 @@ class Patches:
                 setattr(owner, name, before)
             else:
                 delattr(owner, name)
+
+
+def wrap_warnings(patches: Patches, wrap: Callable[[Anything], Anything]) -> None:
+    """Replace what every warning comes by that filters let through.
+
+    Python says of it "replace if you like", and ``catch_warnings`` leaves it alone.
+    """
+    show = getattr(warnings, _SHOW, None)
+    if show is not None:
+        patches.set(warnings, _SHOW, wrap(show))
+
+
+_SHOW = "_showwarnmsg"
 
 
 class Part:

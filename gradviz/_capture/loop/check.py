@@ -6,13 +6,12 @@ import random
 import sys
 import threading
 import time
-import warnings
 from collections.abc import Generator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
-from gradviz._capture.loop.base import Patches
+from gradviz._capture.loop.base import Patches, wrap_warnings
 from gradviz.program.values import DerivativeCheck
 
 LARGEST = 4_096
@@ -268,7 +267,7 @@ class _Quiet:
 def _silence() -> Generator[None, None, None]:
     before, patches = (sys.stdout, sys.stderr), Patches()
     sys.stdout, sys.stderr = _Quiet(before[0]), _Quiet(before[1])
-    patches.set(warnings, "_showwarnmsg", _unless_here(vars(warnings)["_showwarnmsg"]))
+    wrap_warnings(patches, _unless_here)
     try:
         yield
     finally:

@@ -13,18 +13,15 @@ import warnings
 from types import FrameType
 from typing import Any
 
-from gradviz._capture.loop.base import Anything, Patches
+from gradviz._capture.loop.base import Anything, Patches, wrap_warnings
 from gradviz._capture.pytorch.tracebacks import without_turns
 
-_SHOW = "_showwarnmsg"  # Python says: "replace if you like"; nobody else's stands above
 _REGISTRY = "__warningregistry__"  # of a module: what was shown already
 
 
 def name_users(patches: Patches) -> None:
     """Put the wrapper in place that shows warnings where they belong."""
-    show = getattr(warnings, _SHOW, None)
-    if show is not None:
-        patches.set(warnings, _SHOW, _relocating(show))
+    wrap_warnings(patches, _relocating)
 
 
 def _relocating(show: Anything) -> Anything:
