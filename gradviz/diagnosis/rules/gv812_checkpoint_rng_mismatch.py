@@ -29,7 +29,7 @@ from gradviz.program.events import Call
 from gradviz.program.history import History
 from gradviz.program.values import RawSite, Value
 
-_ROUNDING = 1e-6  # of norms, in float32 and in float64
+_ROUNDING = 1e-5  # of norms, in float32 and in float64
 
 
 def check(history: History) -> Iterator[Hit]:
