@@ -25,6 +25,7 @@ def once(analysis: Callable[[History], T]) -> Callable[[History], T]:
 
 
 _COPYING = {"copy_", "lerp_", "add_", "set_", "data.set"}
+_KEEPING = _COPYING | {"__setitem__", "iadd", "__iadd__", "index_copy_", "index_add_"}
 
 
 @once
@@ -112,6 +113,22 @@ def copies(history: History) -> set[int]:
             if write.storage in owners and others & owners.keys():
                 found |= owners[write.storage]
     return found
+
+
+@once
+def kept_up(history: History) -> set[int]:
+    """Return the memory of leaves that the program itself fills from other tensors.
+
+    After the first pass, as the codes of a quantiser that follow averages.
+    """
+    first = history.backwards[0].index if history.backwards else 0
+    return {
+        write.storage
+        for call in history.calls
+        if call.index > first and call.op in _KEEPING
+        for write in call.writes
+        if any(value.storage != write.storage for value in call.inputs)
+    }
 
 
 def freezing(history: History, tensor: int) -> Call | None:

@@ -26,7 +26,8 @@ Use instead
 
 When it stays quiet
     Heads that are trained in turns, experts and layers picked from a list while others
-    of the list are used, frozen parts, parts that no optimizer steps. Before a second
+    of the list are used, frozen parts, parts that no optimizer steps or that the
+    program itself fills from other tensors, as averages. Before a second
     step of an optimizer, and of a part of an installed package's module, whose results
     one may leave unused, it is an information only.
 
@@ -45,6 +46,7 @@ from gradviz.diagnosis.rules import _leaves
 from gradviz.diagnosis.rules._cuts import cuts, ends_graph
 from gradviz.diagnosis.rules._lifetime import loop_site
 from gradviz.diagnosis.rules._rewrapped import rewraps
+from gradviz.diagnosis.rules._unseen_inputs import unseen_inputs
 from gradviz.program.events import Call, ModuleCall
 from gradviz.program.history import History
 from gradviz.program.places import over_lines
@@ -80,8 +82,15 @@ def _idle(history: History) -> set[int]:
     last = _leaves.last_seen(history)
     cut_off = {leaf for cut in cuts(history) for leaf in cut.lost}
     cut_off |= {leaf for each in rewraps(history) for leaf in each.lost}
+    cut_off |= {leaf for each in unseen_inputs(history) for leaf in each.lost}
     needed = set(_leaves.parameters(history)) if wanted is None else wanted
-    needed = {key for key in needed if key not in last or last[key].requires_grad}
+    kept_up = _leaves.kept_up(history)
+    needed = {
+        key
+        for key in needed
+        if key not in last
+        or (last[key].requires_grad and last[key].storage not in kept_up)
+    }
     return needed - _leaves.trained(history) - cut_off - _leaves.copies(history)
 
 

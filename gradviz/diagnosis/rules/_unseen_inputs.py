@@ -1,0 +1,128 @@
+"""Parameters that a custom Function uses, and that ``apply`` was not given."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from gradviz.diagnosis.rules import _leaves
+from gradviz.diagnosis.rules._cuts import is_dead
+from gradviz.diagnosis.rules._flow import name_of, words
+from gradviz.diagnosis.rules._gradients import is_failed
+from gradviz.program.events import Backward, Call
+from gradviz.program.history import History
+from gradviz.program.values import Value
+
+_NO_VALUES = words(
+    "zeros_like ones_like empty_like full_like rand_like randn_like randint_like "
+    "new_zeros new_ones new_empty new_full new_tensor type_as view_as expand_as "
+    "reshape_as shape.get size numel dim grad.get"
+)
+_CONSTANT = words("detach data.get")  # says that no gradient is meant
+
+
+@dataclass(frozen=True, slots=True)
+class Unseen:
+    """One ``apply``, and the leaves that its forward gets by another way."""
+
+    apply: Call
+    uses: tuple[Call, ...]  # in forward, the first of each leaf
+    lost: tuple[int, ...]
+    backward: Backward  # a pass that went through the Function
+
+
+@_leaves.once
+def unseen_inputs(history: History) -> list[Unseen]:
+    """Return, for each Function, the first call whose hidden leaves never learn."""
+    names = {each.name for each in history.program.functions}
+    applied = {
+        call.index: call
+        for call in history.calls
+        if call.op in names and call.grad_enabled and call.within is None
+    }
+    inside: dict[int, list[Call]] = {}
+    for call in history.calls if applied else ():
+        if call.within in applied:
+            inside.setdefault(call.within, []).append(call)
+    through = _passes(history, {key for each in applied.values() for key in each.nodes})
+    dead = _dead(history) if applied else {}
+    found: dict[str, Unseen] = {}
+    for index, calls in inside.items():
+        apply = applied[index]
+        if apply.op in found:
+            continue
+        keys = [value.tensor for value in apply.outputs if not value.requires_grad]
+        passes = [through[key] for key in apply.nodes if key in through]
+        passes += [dead[key] for key in keys if key in dead]
+        uses = dict(_hidden(history, apply, calls, passes[0])) if passes else {}
+        if uses:
+            first = tuple({each.index: each for each in uses.values()}.values())
+            found[apply.op] = Unseen(apply, first, tuple(uses), passes[0])
+    return list(found.values())
+
+
+def _passes(history: History, wanted: set[int]) -> dict[int, Backward]:
+    """Return the first pass through each node that was to fill ``.grad``."""
+    found: dict[int, Backward] = {}
+    for event in history.backwards if wanted else ():
+        if event.api == "backward" and not event.inputs and not is_failed(event):
+            for key in event.nodes or [run.node for run in event.runs]:
+                if key in wanted:
+                    found.setdefault(key, event)
+    return found
+
+
+def _dead(history: History) -> dict[int, Backward]:
+    """Return the tensors behind the root of a pass that raised for want of a graph."""
+    return {
+        key: event
+        for event in history.backwards
+        if is_failed(event) and is_dead(event)
+        for key in history.behind(event.roots, event.index)
+    }
+
+
+def _hidden(
+    history: History, apply: Call, calls: list[Call], backward: Backward
+) -> Iterator[tuple[int, Call]]:
+    """Yield the leaves whose values reach the result of a forward, and their use."""
+    given = {value.storage for value in apply.inputs}
+    behind: set[int] | None = None
+    met = set[int]()
+    for call in calls:
+        if name_of(call) in _NO_VALUES or call.op in _CONSTANT:
+            continue
+        for value in call.inputs:
+            if value.tensor in met or not value.requires_grad or not value.is_leaf:
+                continue
+            if value.storage in given or not _never_learns(history, value, backward):
+                continue
+            if behind is None:
+                behind = _inside_behind(apply, calls)
+            if behind & {each.tensor for each in call.outputs}:
+                met.add(value.tensor)
+                yield value.tensor, call
+
+
+def _inside_behind(apply: Call, calls: list[Call]) -> set[int]:
+    """Return the tensors that the results were computed from, inside forward."""
+    behind = {value.tensor for value in apply.outputs}
+    for call in reversed(calls):
+        results = {value.tensor for value in call.outputs}
+        results |= {write.value.tensor for write in call.writes}
+        if behind & results and name_of(call) not in _NO_VALUES:
+            behind |= results | {value.tensor for value in call.inputs}
+    return behind
+
+
+def _never_learns(history: History, value: Value, backward: Backward) -> bool:
+    """Return whether nothing gives a leaf a gradient or changes it by other means."""
+    key = value.tensor
+    if key in _leaves.trained(history) | _leaves.copies(history):
+        return False
+    if is_failed(backward):
+        return True
+    if history.program.optimizers and key not in _leaves.starved(history):
+        return False
+    last = _leaves.last_seen(history).get(key, value)
+    return last.requires_grad and value.storage not in _leaves.kept_up(history)

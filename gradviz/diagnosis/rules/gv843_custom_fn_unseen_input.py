@@ -1,0 +1,82 @@
+"""A custom Function uses a parameter that is no input of ``apply``.
+
+What it does
+    Finds Functions of the user whose forward takes parameters from a module, a closure
+    or a global, where these parameters never get a gradient.
+
+Why is this bad
+    Autograd knows the tensors that are given to ``apply``, and no others: what backward
+    returns is only for them. The forward is right, nothing is raised, and the parameter
+    stays as it was initialised.
+
+Example
+    ::
+
+        @staticmethod
+        def forward(ctx, x, layer):
+            ctx.layer = layer
+            return x * layer.gain
+
+        y = Scale.apply(x, layer)
+
+Use instead
+    ::
+
+        @staticmethod
+        def forward(ctx, x, gain):
+            ctx.save_for_backward(x, gain)
+            return x * gain
+
+        y = Scale.apply(x, layer.gain)
+
+When it stays quiet
+    Frozen parameters, those that get a gradient by another way (a pass inside backward,
+    as in a checkpoint, or ``.grad``), that the program changes itself or that no
+    optimizer steps; those that forward takes detached or uses only for their shape.
+
+References
+    https://pytorch.org/docs/stable/notes/extending.html
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from gradviz.diagnosis.rule import Hit, Related, Rule
+from gradviz.diagnosis.rules import _leaves
+from gradviz.diagnosis.rules._unseen_inputs import unseen_inputs
+from gradviz.program.history import History
+
+
+def check(history: History) -> Iterator[Hit]:
+    """Yield one hit per Function."""
+    for each in unseen_inputs(history):
+        apply, use = each.apply, each.uses[0]
+        names = _leaves.listed(history, each.lost)
+        count = len(each.lost)
+        yield Hit(
+            f"{apply.op}.forward uses {names} (`{history.text(use.site)}`, "
+            f"{history.line(use.site)}), which `{history.text(apply.site)}` is not "
+            "given. Autograd knows the inputs of `apply` only: "
+            + _leaves.plural(
+                count,
+                "it gets no gradient, and never learns.",
+                "they get no gradient, and never learn.",
+            ),
+            apply.site,
+            "Give `apply` "
+            + _leaves.plural(
+                count,
+                "this tensor, too, and return a gradient for it from backward.",
+                "these tensors, too, and return a gradient for each from backward.",
+            ),
+            symptom=each.backward.site,
+            related=(Related("used here", use.site),),
+            nodes=apply.nodes,
+            tensors=tuple(sorted(each.lost)),
+            explains=history.ended_by(each.backward),
+            certainty=0.8,
+        )
+
+
+RULE = Rule("GV843", "custom-fn-unseen-input", "warning", check)

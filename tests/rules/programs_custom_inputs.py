@@ -1,0 +1,319 @@
+"""Functions whose forward uses more than ``apply`` is given."""
+
+from __future__ import annotations
+
+from tests.rules.harness import Case, case
+
+WRONG: list[Case] = [
+    case(
+        "weights_of_a_module_on_ctx",
+        """
+        import torch
+        from torch import nn
+
+        class Scale(torch.autograd.Function):
+            @staticmethod
+            def forward(ctx, x, module):
+                ctx.module = module
+                ctx.save_for_backward(x)
+                return x * module.gain + module.shift
+
+            @staticmethod
+            def backward(ctx, grad):
+                return grad * ctx.module.gain, None
+
+
+        class Affine(nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.gain = nn.Parameter(torch.ones(8))
+                self.shift = nn.Parameter(torch.zeros(8))
+
+            def forward(self, x):
+                return Scale.apply(x, self)  # CULPRIT
+
+
+        torch.manual_seed(0)
+        model = nn.Sequential(nn.Linear(4, 8), Affine(), nn.ReLU(), nn.Linear(8, 1))
+        optimizer = torch.optim.Adam(model.parameters(), lr=0.01)
+        for _ in range(5):
+            x = torch.randn(16, 4)
+            loss = (model(x) - x.sum(1, keepdim=True)).pow(2).mean()
+            optimizer.zero_grad()
+            loss.backward()
+            optimizer.step()
+        print(loss.item())
+        """,
+        "custom-fn-unseen-input",
+        says=["`1.gain` and `1.shift`"],
+        related=["used here"],
+    ),
+    case(
+        "weights_of_the_script",
+        """
+        import torch
+        from torch import nn
+
+        weight = nn.Parameter(torch.randn(4, 8) * 0.1)
+        layer = nn.Linear(8, 8)
+
+        class Project(torch.autograd.Function):
+            @staticmethod
+            def forward(ctx, x):
+                hidden = x @ weight
+                return layer(hidden)
+
+            @staticmethod
+            def backward(ctx, grad):
+                return grad @ layer.weight @ weight.t()
+
+
+        torch.manual_seed(0)
+        first = nn.Linear(4, 4)
+        head = nn.Linear(8, 1)
+        layers = nn.ModuleList([first, layer, head])
+        optimizer = torch.optim.SGD([weight, *layers.parameters()], lr=0.01)
+        for _ in range(5):
+            x = torch.randn(16, 4)
+            projected = Project.apply(first(x))  # CULPRIT
+            loss = (head(projected) - x.sum(1, keepdim=True)).pow(2).mean()
+            optimizer.zero_grad()
+            loss.backward()
+            optimizer.step()
+        print(loss.item())
+        """,
+        "custom-fn-unseen-input",
+        says=["`layer.bias`, `layer.weight` and `weight`"],
+        related=["used here"],
+    ),
+    case(
+        "a_weight_in_one_pass",
+        """
+        import torch
+        from torch import nn
+
+        gain = nn.Parameter(torch.ones(4))
+
+        class Scale(torch.autograd.Function):
+            @staticmethod
+            def forward(ctx, x):
+                ctx.save_for_backward(x)
+                return x * gain
+
+            @staticmethod
+            def backward(ctx, grad):
+                return grad * gain
+
+        x = torch.randn(16, 4, requires_grad=True)
+        loss = Scale.apply(x).pow(2).mean()  # CULPRIT
+        loss.backward()
+        print(gain.grad)
+        """,
+        "custom-fn-unseen-input",
+        says=["`gain`"],
+        related=["used here"],
+    ),
+    case(
+        "no_input_requires_grad",
+        """
+        import torch
+        from torch import nn
+
+        gain = nn.Parameter(torch.ones(4))
+
+        class Scale(torch.autograd.Function):
+            @staticmethod
+            def forward(ctx, x):
+                ctx.save_for_backward(x)
+                return x * gain
+
+            @staticmethod
+            def backward(ctx, grad):
+                return grad * gain
+
+        x = torch.randn(16, 4)
+        loss = Scale.apply(x).pow(2).mean()  # CULPRIT
+        loss.backward()
+        print(gain.grad)
+        """,
+        "custom-fn-unseen-input",
+        says=["`gain`"],
+        related=["used here"],
+    ),
+]
+
+FINE: list[Case] = [
+    case(
+        "a_pass_inside_backward",
+        """
+        import torch
+        from torch import nn
+
+        class Checkpoint(torch.autograd.Function):
+            @staticmethod
+            def forward(ctx, x, run):
+                ctx.run = run
+                ctx.save_for_backward(x)
+                return run(x)
+
+            @staticmethod
+            def backward(ctx, grad):
+                (x,) = ctx.saved_tensors
+                x = x.detach().requires_grad_(True)
+                with torch.enable_grad():
+                    y = ctx.run(x)
+                torch.autograd.backward(y, grad)
+                return x.grad, None
+
+        first, layer = nn.Linear(4, 8), nn.Linear(8, 1)
+        optimizer = torch.optim.SGD([*first.parameters(), *layer.parameters()], lr=0.01)
+        for _ in range(4):
+            x = torch.randn(16, 4)
+            loss = Checkpoint.apply(first(x), layer).pow(2).mean()
+            optimizer.zero_grad()
+            loss.backward()
+            optimizer.step()
+        """,
+    ),
+    case(
+        "backward_fills_grad",
+        """
+        import torch
+        from torch import nn
+
+        class Linear(torch.autograd.Function):
+            @staticmethod
+            def forward(ctx, x, layer):
+                ctx.layer = layer
+                ctx.save_for_backward(x)
+                return x @ layer.weight.t()
+
+            @staticmethod
+            def backward(ctx, grad):
+                (x,) = ctx.saved_tensors
+                weight = ctx.layer.weight
+                mine = grad.t() @ x
+                if weight.grad is None:
+                    weight.grad = mine
+                else:
+                    weight.grad += mine
+                return grad @ weight, None
+
+        first, layer = nn.Linear(4, 8), nn.Linear(8, 1, bias=False)
+        optimizer = torch.optim.SGD([*first.parameters(), *layer.parameters()], lr=0.01)
+        for _ in range(4):
+            x = torch.randn(16, 4)
+            loss = Linear.apply(first(x), layer).pow(2).mean()
+            optimizer.zero_grad()
+            loss.backward()
+            optimizer.step()
+        """,
+    ),
+    case(
+        "codes_that_follow_averages",
+        """
+        import torch
+        from torch import nn
+
+        class Quantise(torch.autograd.Function):
+            @staticmethod
+            def forward(ctx, z, book):
+                index = torch.cdist(z, book.codes).argmin(1)
+                book.index = index
+                return book.codes[index]
+
+            @staticmethod
+            def backward(ctx, grad):
+                return grad, None
+
+        class Book(nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.codes = nn.Parameter(torch.randn(6, 8))
+
+            def forward(self, z):
+                out = Quantise.apply(z, self)
+                with torch.no_grad():
+                    for k in range(6):
+                        picked = z[self.index == k]
+                        if len(picked):
+                            self.codes[k].lerp_(picked.mean(0), 0.1)
+                return out
+
+        model = nn.Sequential(nn.Linear(4, 8), Book(), nn.Linear(8, 4))
+        optimizer = torch.optim.Adam(model.parameters(), lr=0.01)
+        for _ in range(4):
+            x = torch.randn(16, 4)
+            loss = (model(x) - x).pow(2).mean()
+            optimizer.zero_grad()
+            loss.backward()
+            optimizer.step()
+        """,
+    ),
+    case(
+        "frozen_and_detached",
+        """
+        import torch
+        from torch import nn
+
+        class Scale(torch.autograd.Function):
+            @staticmethod
+            def forward(ctx, x, module):
+                ctx.gain = module.gain.detach()
+                return x * ctx.gain
+
+            @staticmethod
+            def backward(ctx, grad):
+                return grad * ctx.gain, None
+
+        class Affine(nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.gain = nn.Parameter(torch.ones(8), requires_grad=False)
+                self.proj = nn.Linear(8, 8)
+                for p in self.proj.parameters():
+                    p.requires_grad = False
+
+            def forward(self, x):
+                return Scale.apply(self.proj(x), self)
+
+        model = nn.Sequential(nn.Linear(4, 8), Affine(), nn.Linear(8, 1))
+        learning = [p for p in model.parameters() if p.requires_grad]
+        optimizer = torch.optim.Adam(learning, lr=0.01)
+        for _ in range(4):
+            x = torch.randn(16, 4)
+            loss = model(x).pow(2).mean()
+            optimizer.zero_grad()
+            loss.backward()
+            optimizer.step()
+        """,
+    ),
+    case(
+        "given_and_read_from_the_layer",
+        """
+        import torch
+        from torch import nn
+
+        class Cast(torch.autograd.Function):
+            @staticmethod
+            def forward(ctx, x, layer, weight):
+                ctx.save_for_backward(x, weight)
+                return x.type_as(layer.bias) @ layer.weight.t()
+
+            @staticmethod
+            def backward(ctx, grad):
+                x, weight = ctx.saved_tensors
+                return grad @ weight, None, grad.t() @ x
+
+        first, layer = nn.Linear(4, 8), nn.Linear(8, 1, bias=True)
+        optimizer = torch.optim.SGD([*first.parameters(), *layer.parameters()], lr=0.01)
+        for _ in range(4):
+            x = torch.randn(16, 4)
+            y = Cast.apply(first(x), layer, layer.weight) + layer.bias
+            loss = y.pow(2).mean()
+            optimizer.zero_grad()
+            loss.backward()
+            optimizer.step()
+        """,
+    ),
+]
