@@ -83,7 +83,7 @@ WRONG: list[Case] = [
         print(loss.item())
         """,
         "custom-fn-unseen-input",
-        says=["`layer.bias`, `layer.weight` and `weight`"],
+        says=["`weight` (`x @ weight`"],
         related=["used here"],
     ),
     case(

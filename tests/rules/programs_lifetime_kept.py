@@ -170,9 +170,154 @@ WRONG: list[Case] = [
         "state-restored-from-itself",
         says=["one model, not two"],
     ),
+    case(
+        "average_by_another_name",
+        """
+        import torch
+        from torch import nn
+
+        def update(ema, model, decay=0.99):
+            with torch.no_grad():
+                for p_ema, p in zip(ema.parameters(), model.parameters()):
+                    p_ema.lerp_(p, 1 - decay)
+
+        model = nn.Sequential(nn.Linear(4, 8), nn.ReLU(), nn.Linear(8, 1))
+        ema = model  # CULPRIT
+        optimizer = torch.optim.Adam(model.parameters(), lr=0.01)
+        for _ in range(4):
+            x = torch.randn(16, 4)
+            loss = model(x).pow(2).mean()
+            optimizer.zero_grad()
+            loss.backward()
+            optimizer.step()
+            update(ema, model)
+        """,
+        "state-restored-from-itself",
+        says=["one model, not two"],
+    ),
+    case(
+        "average_that_holds_the_model",
+        """
+        import torch
+        from torch import nn
+
+        class Average:
+            def __init__(self, model, decay):
+                self.model = model  # CULPRIT
+                self.decay = decay
+
+            @torch.no_grad()
+            def update(self, model):
+                for mine, theirs in zip(self.model.parameters(), model.parameters()):
+                    new = (1 - self.decay) * theirs.data
+                    mine.data.copy_(self.decay * mine.data + new)
+
+        model = nn.Sequential(nn.Linear(4, 8), nn.ReLU(), nn.Linear(8, 1))
+        average = Average(model, 0.99)
+        optimizer = torch.optim.Adam(model.parameters(), lr=0.01)
+        for _ in range(4):
+            x = torch.randn(16, 4)
+            loss = model(x).pow(2).mean()
+            optimizer.zero_grad()
+            loss.backward()
+            optimizer.step()
+            average.update(model)
+        """,
+        "state-restored-from-itself",
+        says=["one model, not two"],
+    ),
+    case(
+        "teacher_by_another_name",
+        """
+        import torch
+        from torch import nn
+
+        def follow(slow, fast, decay):
+            for s, f in zip(slow.parameters(), fast.parameters()):
+                s.data.mul_(decay).add_(f.data, alpha=1 - decay)
+
+        class Trainer:
+            def __init__(self, net):
+                self.net = net
+                self.teacher = net  # CULPRIT
+                self.optimizer = torch.optim.SGD(net.parameters(), lr=0.1)
+
+            def step(self, x):
+                with torch.no_grad():
+                    target = self.teacher(x)
+                loss = (self.net(x + 0.1 * torch.randn_like(x)) - target).pow(2).mean()
+                self.optimizer.zero_grad()
+                loss.backward()
+                self.optimizer.step()
+                follow(self.teacher, self.net, 0.99)
+
+        trainer = Trainer(nn.Linear(4, 2))
+        for _ in range(4):
+            trainer.step(torch.randn(16, 4))
+        """,
+        "state-restored-from-itself",
+        says=["one model, not two"],
+    ),
 ]
 
 FINE: list[Case] = [
+    case(
+        "average_in_a_copy_and_decay_by_hand",
+        """
+        import copy
+        import torch
+        from torch import nn
+
+        model = nn.Sequential(nn.Linear(4, 8), nn.ReLU(), nn.Linear(8, 1))
+        model[0].weight.data.lerp_(torch.zeros(8, 4), 0.5)
+        ema = copy.deepcopy(model)
+        optimizer = torch.optim.Adam(model.parameters(), lr=0.01)
+        for step in range(4):
+            x = torch.randn(16, 4)
+            loss = model(x).pow(2).mean()
+            optimizer.zero_grad()
+            loss.backward()
+            optimizer.step()
+            with torch.no_grad():
+                for p_ema, p in zip(ema.parameters(), model.parameters()):
+                    p_ema.lerp_(p, 0.01)
+                for p in model.parameters():
+                    p.add_(p, alpha=-1e-4)
+                    p.mul_(0.999)
+        """,
+    ),
+    case(
+        "target_that_shares_the_trunk",
+        """
+        import copy
+        import torch
+        from torch import nn
+
+        class Pair(nn.Module):
+            def __init__(self, trunk):
+                super().__init__()
+                self.trunk = trunk
+                self.head = nn.Linear(8, 1)
+
+            def forward(self, x):
+                return self.head(self.trunk(x))
+
+        trunk = nn.Linear(4, 8)
+        online, target = Pair(trunk), Pair(trunk)
+        optimizer = torch.optim.Adam(online.parameters(), lr=0.01)
+        for step in range(4):
+            x = torch.randn(16, 4)
+            with torch.no_grad():
+                y = target(x)
+            loss = (online(x) - 0.9 * y - 1).pow(2).mean()
+            optimizer.zero_grad()
+            loss.backward()
+            optimizer.step()
+            with torch.no_grad():
+                for slow, fast in zip(target.parameters(), online.parameters()):
+                    slow.lerp_(fast, 0.01)
+        """,
+    ),
     case(
         "numbers_kept",
         """

@@ -25,8 +25,8 @@ Use instead
         model.load_state_dict(best)
 
 When it stays quiet
-    Where nothing changed the weights in between, and where they come from a copy, a
-    file, or another model.
+    Where nothing changed the weights in between, where they come from a copy, a file,
+    or another model, and where two models share only some of their weights.
 
 References
     https://pytorch.org/tutorials/beginner/saving_loading_models.html
@@ -37,26 +37,32 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
+from gradviz.diagnosis.op_families import plain
 from gradviz.diagnosis.rule import Hit, Related, Rule
 from gradviz.diagnosis.rules._leaves import last_seen, once
 from gradviz.diagnosis.rules._lifetime import same_line
 from gradviz.program.events import Call
 from gradviz.program.history import History
+from gradviz.program.places import over_lines
 from gradviz.program.values import RawSite
 
 _MIXING = ("copy_", "add_", "lerp_", "iadd")
+
+_COPIES = "copies its weights onto themselves", "copied onto itself here"
+_MIXES = "averages its weights with themselves", "averaged with itself here"
 
 
 def check(history: History) -> Iterator[Hit]:
     """Yield one hit per line that put references aside, or named one model twice."""
     told: set[RawSite | None] = set()
+    yield from _averages(history)
     for call in history.calls:
         taken = _taken(history, call)
         if taken is None:
             continue
         if same_line(taken.site, call.site) and call.site not in told:
             told.add(call.site)
-            yield from _one_model(history, call)
+            yield from _one_model(history, call, _loaded(history, call), _COPIES)
         changed = history.writes(call.inputs[0].storage, taken.index, call.index)
         others = {value.tensor for value in taken.outputs}
         if taken.site in told or all(w.value.tensor in others for _, w in changed):
@@ -100,37 +106,116 @@ def _taken(history: History, call: Call) -> Call | None:
     return min(filter(None, taken), key=lambda each: each.index, default=None)
 
 
-def _one_model(history: History, call: Call) -> Iterator[Hit]:
-    """Yield a hit where two names of one model are used as if they were two models."""
+def _averages(history: History) -> Iterator[Hit]:
+    """Yield a hit per line that averages a model with itself, all of its weights."""
+    lines: dict[RawSite | None, list[Call]] = {}
+    for call in history.calls:
+        if call.op in _MIXING and len(call.inputs) == len(call.outputs) + 1:
+            lines.setdefault(call.site, []).append(call)
+    for calls in lines.values():
+        mixed = (_mixed(history, call) for call in calls)
+        if all(len(each) == 1 and each <= _weights(history).keys() for each in mixed):
+            yield from _one_model(history, calls[0], _zipped(history, calls[0]), _MIXES)
+
+
+def _mixed(history: History, call: Call) -> set[int]:
+    """Return the memory that a call averages, of a copied sum that of its terms."""
+    values = list(call.inputs)
+    for op in ("add", "mul") if call.op == "copy_" else ():
+        makers = [history.producer(each, call.index) for each in values[1:]]
+        if any(each is None or plain(each.op) not in (op, f"r{op}") for each in makers):
+            return set()
+        values[1:] = [value for each in makers if each for value in each.inputs]
+    return {value.storage for value in values}
+
+
+def _loaded(history: History, call: Call) -> tuple[str, str] | None:
+    """Return the names of a model that loads the state of another."""
     match history.places.statement(call.site):
         case ast.Expr(
             ast.Call(
                 ast.Attribute(to, "load_state_dict"),
                 [ast.Call(ast.Attribute(of, "state_dict")), *_],
             )
-        ) if ast.unparse(to) != ast.unparse(of):
-            copy, model = ast.unparse(to), ast.unparse(of)
+        ):
+            return ast.unparse(to), ast.unparse(of)
         case _:
-            return
-    assert call.site is not None
+            return None
+
+
+def _zipped(history: History, call: Call) -> tuple[str, str] | None:
+    """Return the names of two models whose parameters a loop takes in pairs."""
+    if call.site is None:
+        return None
     tree = history.places.tree(call.site[0].co_filename)
-    named = [
+    line = history.places.line(call.site)
+    found = None
+    for each in over_lines(tree, line, line):
+        match each:
+            case ast.For(
+                iter=ast.Call(
+                    ast.Name("zip"),
+                    [
+                        ast.Call(ast.Attribute(one, "parameters")),
+                        ast.Call(ast.Attribute(other, "parameters")),
+                        *_,
+                    ],
+                ),
+                target=ast.Tuple([ast.Name(first), ast.Name()]),
+            ):
+                to, of = ast.unparse(one), ast.unparse(other)
+                written = history.text(call.site).startswith(first)
+                found = (to, of) if written else (of, to)
+            case _:
+                pass
+    return found
+
+
+def _one_model(
+    history: History, call: Call, names: tuple[str, str] | None, does: tuple[str, str]
+) -> Iterator[Hit]:
+    """Yield a hit where two names of one model are used as if they were two models."""
+    if names is None or names[0] == names[1] or call.site is None:
+        return
+    (copy, model), (words, role) = names, does
+    named = _named(history, call.site, copy)
+    if not named and call.stack:
+        copy, model = (_given(history, call, each) for each in (copy, model))
+        named = _named(history, call.stack[0], copy)
+    yield Hit(
+        f"`{copy}` and `{model}` are one model, not two: {history.line(call.site)} "
+        f"{words}, and every step changes both.",
+        call.site,
+        f"Make it a model of its own: `{copy} = copy.deepcopy({model})`.",
+        line=named[0] if named else None,
+        symptom=call.site,
+        related=(Related(role, call.site),),
+        tensors=(call.inputs[0].tensor,),
+    )
+
+
+def _named(history: History, site: RawSite, copy: str) -> list[int]:
+    """Return the lines that make a name one more name of something."""
+    tree = history.places.tree(site[0].co_filename)
+    return [
         each.lineno
         for each in ([] if tree is None else ast.walk(tree))
         if isinstance(each, ast.Assign)
         and isinstance(each.value, ast.Name | ast.Attribute)
         and copy in map(ast.unparse, each.targets)
     ]
-    yield Hit(
-        f"`{copy}` and `{model}` are one model, not two: {history.line(call.site)} "
-        "copies its weights onto themselves, and every step changes both.",
-        call.site,
-        f"Make it a model of its own: `{copy} = copy.deepcopy({model})`.",
-        line=named[0] if named else None,
-        symptom=call.site,
-        related=(Related("copied onto itself here", call.site),),
-        tensors=(call.inputs[0].tensor,),
-    )
+
+
+def _given(history: History, call: Call, name: str) -> str:
+    """Return what the caller of a function calls one of its parameters."""
+    assert call.site is not None
+    code, statement = call.site[0], history.places.statement(call.stack[0])
+    taken = code.co_varnames[: code.co_argcount]
+    for each in ast.walk(statement) if statement is not None and name in taken else ():
+        if isinstance(each, ast.Call) and ast.unparse(each.func) == code.co_name:
+            place = taken.index(name)
+            return ast.unparse(each.args[place]) if place < len(each.args) else name
+    return name
 
 
 @once
