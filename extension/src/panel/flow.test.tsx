@@ -91,6 +91,39 @@ describe("the gradient flow", () => {
     );
   });
 
+  test("a pass that failed says how far it came, not that all is well", async () => {
+    const app = await show(
+      parseSnapshot({
+        format: "gradviz",
+        schema: [1, 2],
+        producer: "test",
+        nodes: [
+          { name: "AccumulateGrad", kind: "accumulate", call: "a" },
+          { name: "AccumulateGrad", kind: "accumulate", call: "b" },
+          { name: "BadBackward", kind: "custom" },
+          { name: "MulBackward0", kind: "op" },
+        ],
+        edges: [
+          { source: 0, output: 0, target: 2, input: 0 },
+          { source: 2, output: 0, target: 3, input: 0 },
+          { source: 1, output: 0, target: 3, input: 1 },
+        ],
+        events: [
+          { kind: "backward_begin", time_ns: 1, node: 3 },
+          { kind: "accumulate", time_ns: 2, node: 1 },
+          { kind: "backward_end", time_ns: 3, text: "ValueError: no" },
+        ],
+        flow_layers: [{ name: "b", count: 4, node: 1 }],
+        flow_steps: [{ number: 0, time_ns: 2 }],
+        flow: [{ step: 0, layer: 0, norm: 1 }],
+      }),
+    );
+    await app.click(app.root.querySelector("[data-tab=flow]"));
+    expect(app.find("flow-troubles").textContent).toBe(
+      "This backward pass failed half way: it reached 1 of 2 parameters.",
+    );
+  });
+
   test("a layer and its node are selected together, both ways", async () => {
     const { app } = await opened();
     const buttons = () => app.find("flow-layers").querySelectorAll("tbody button");

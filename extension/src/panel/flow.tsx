@@ -62,6 +62,7 @@ interface Parts {
 function Summary({ flow, step, verdicts }: Parts) {
   const store = useStore();
   const { layers, steps, rank, ranks } = flow;
+  const failed = flow.failed[step] ?? null;
   const kinds = TROUBLES.flatMap((kind) => {
     const rows = layers.flatMap((_, row) => (verdicts[row] === kind ? [row] : []));
     return rows.length === 0 ? [] : [{ kind, rows }];
@@ -104,7 +105,15 @@ function Summary({ flow, step, verdicts }: Parts) {
         </label>
       )}
       <ul class="flow-troubles" data-testid="flow-troubles">
-        {kinds.length === 0 && <li>Nothing vanishes or explodes at this step.</li>}
+        {failed !== null && (
+          <li class="bad">
+            {`This backward pass failed half way: it reached ${failed.reached} of ` +
+              `${formatPlural(failed.count, "parameter")}.`}
+          </li>
+        )}
+        {failed === null && kinds.length === 0 && (
+          <li>Nothing vanishes or explodes at this step.</li>
+        )}
         {kinds.map(({ kind, rows }) => (
           <li key={kind}>
             <b class="bad">{`${rows.length} ${TROUBLE_WORDS[kind]}: `}</b>

@@ -1,5 +1,6 @@
 // The gradients of parameters over the steps of a training, as charts and lists need them.
 import type { FlowLayer, FlowPoint, Snapshot, Statistics } from "../ir/types.js";
+import { type FailedPass, failedPasses } from "./flow-failed.js";
 
 /** What is wrong with the gradient of a layer; "" where nothing is. */
 export type Verdict = "" | "none" | "zero" | "vanishing" | "exploding" | "not finite";
@@ -8,6 +9,8 @@ export interface Flow {
   readonly layers: readonly FlowLayer[];
   /** The numbers of the steps. */
   readonly steps: readonly number[];
+  /** Per step: its backward pass, where that one raised. */
+  readonly failed: readonly (FailedPass | null)[];
   /** Layers × steps; NaN where nothing was measured. */
   readonly norms: Float64Array;
   /** What each step changed of a parameter, as a share of its norm. */
@@ -79,7 +82,13 @@ export function flowOf(snapshot: Snapshot, wanted: number | null = null): Flow {
     }
   }
   const steps = rows.map((row) => flow_steps[row]?.number ?? 0);
-  return { layers, steps, norms, ratios, bad, histograms, hasRatios, rank, ranks };
+  const passes = failedPasses(snapshot);
+  const failed = rows.map((row) => {
+    const at = flow_steps[row]?.time_ns ?? 0;
+    return passes.find((pass) => pass.begin_ns <= at && at <= pass.end_ns) ?? null;
+  });
+  const values = { norms, ratios, bad, histograms, hasRatios };
+  return { layers, steps, failed, ...values, rank, ranks };
 }
 
 function ratioOf({ update_norm, weight_norm }: FlowPoint): number | null {
