@@ -316,4 +316,28 @@ FINE: list[Case] = [
             optimizer.step()
         """,
     ),
+    case(
+        "only_the_gradient_of_an_image",
+        """
+        import torch
+        from torch import nn
+        torch.manual_seed(0)
+        class Guided(torch.autograd.Function):
+            @staticmethod
+            def forward(ctx, x, layer):
+                ctx.layer = layer
+                y = layer(x)
+                ctx.save_for_backward(y)
+                return y.relu()
+            @staticmethod
+            def backward(ctx, g):
+                (y,) = ctx.saved_tensors
+                return (g.clamp(min=0) * (y > 0)) @ ctx.layer.weight, None
+        net = nn.Sequential(nn.Linear(6, 8), nn.ReLU(), nn.Linear(8, 3)).eval()
+        x = torch.randn(1, 6, requires_grad=True)
+        score = net[2](Guided.apply(x, net[0]))[0, 1]
+        score.backward()
+        print(x.grad)
+        """,
+    ),
 ]

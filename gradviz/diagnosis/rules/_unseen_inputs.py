@@ -9,6 +9,7 @@ from gradviz.diagnosis.rules import _leaves
 from gradviz.diagnosis.rules._cuts import is_dead
 from gradviz.diagnosis.rules._flow import name_of, words
 from gradviz.diagnosis.rules._gradients import is_failed
+from gradviz.diagnosis.rules._loop_helpers import read_gradients
 from gradviz.program.events import Backward, Call
 from gradviz.program.history import History
 from gradviz.program.values import Value
@@ -122,7 +123,8 @@ def _never_learns(history: History, value: Value, backward: Backward) -> bool:
         return False
     if is_failed(backward):
         return True
-    if history.program.optimizers and key not in _leaves.starved(history):
-        return False
+    trains = _leaves.starved if history.program.optimizers else read_gradients
+    if key not in trains(history):
+        return False  # the gradient of an input may be all that is wanted
     last = _leaves.last_seen(history).get(key, value)
     return last.requires_grad and value.storage not in _leaves.kept_up(history)

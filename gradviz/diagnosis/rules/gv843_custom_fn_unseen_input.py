@@ -32,7 +32,8 @@ Use instead
 When it stays quiet
     Frozen parameters, those that get a gradient by another way (a pass inside backward,
     as in a checkpoint, or ``.grad``), that the program changes itself or that no
-    optimizer steps; those that forward takes detached or uses only for their shape.
+    optimizer steps; in a run without one, those whose ``.grad`` the program does not
+    take. Those that forward takes detached or uses only for their shape.
 
 References
     https://pytorch.org/docs/stable/notes/extending.html
