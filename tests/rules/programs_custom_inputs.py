@@ -140,6 +140,40 @@ WRONG: list[Case] = [
         says=["`gain`"],
         related=["used here"],
     ),
+    case(
+        "weights_used_in_place",
+        """
+        import torch
+        from torch import nn
+        class AddBias(torch.autograd.Function):
+            @staticmethod
+            def forward(ctx, x, m):
+                out = x.clone()
+                out.add_(m.bias)
+                out *= m.gain
+                ctx.m = m
+                return out
+            @staticmethod
+            def backward(ctx, g):
+                return g * ctx.m.gain, None
+        class M(nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.bias = nn.Parameter(torch.zeros(4))
+                self.gain = nn.Parameter(torch.ones(4))
+                self.l = nn.Linear(4, 4)
+            def forward(self, x):
+                return AddBias.apply(self.l(x), self)  # CULPRIT
+        torch.manual_seed(0)
+        m = M()
+        opt = torch.optim.Adam(m.parameters(), 1e-2)
+        for _ in range(4):
+            loss = m(torch.randn(8, 4)).pow(2).mean()
+            opt.zero_grad(); loss.backward(); opt.step()
+        """,
+        "custom-fn-unseen-input",
+        says=["`bias` and `gain`"],
+    ),
 ]
 
 FINE: list[Case] = [

@@ -119,7 +119,8 @@ class Flow:
     def _writers(self) -> dict[int, list[_Making]]:
         found: dict[int, list[_Making]] = defaultdict(list)
         for call in self.history.calls:
-            if call.op.endswith("_") or call.op == "setitem":
+            writes = call.op.endswith("_") or call.op == "setitem"
+            if writes and not self._inner(call):
                 for write in call.writes:
                     found[write.storage].append((call, write.value))
         return found
