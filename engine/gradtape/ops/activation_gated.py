@@ -6,6 +6,7 @@ from typing import Any
 
 from .._define import Array, op
 from .._inplace import inplace
+from .._layout import laid_out
 from ._once import rounded_once
 from ._place import row_major
 from ._select import check_floating, choose
@@ -35,7 +36,7 @@ def glu(xp: Any, self: Array, dim: int = -1) -> Any:
             f"{size}"
         )
     value, gate = xp.split(self, 2, axis=dim)
-    return value * smooth_step(xp, gate)
+    return laid_out(xp, value * smooth_step(xp, gate), (value, gate))
 
 
 def _glu_slope(F: Any, grad: Any, self: Any, dim: int) -> Any:
@@ -75,8 +76,9 @@ def _into_gate(xp: Any, s: Any, value: Any, grad: Any) -> Any:
 
 @op(
     {
-        "self": lambda F, grad, self, weight: F.where(self > 0, grad, weight * grad),
-        "weight": lambda F, grad, self: F.where(self > 0, grad * 0, self * grad),
+        ("self", "weight"): lambda F, grad, self, weight: F._prelu_kernel_backward(
+            grad, self, weight
+        )
     },
     node="PreluKernelBackward0",
     method=False,
@@ -86,6 +88,39 @@ def _prelu_kernel(xp: Any, self: Array, weight: Array) -> Any:
     """Multiply what is negative by a weight that has the input's rank."""
     check_floating(self, "prelu_cpu")
     return choose(xp, self > 0, self, weight * self)
+
+
+def _prelu_curvature(
+    F: Any, grad: Any, grad_output: Any, self: Any, weight: Any
+) -> Any:
+    """Return slopes of zero too, rather than none: PyTorch's have a history."""
+    into_self, into_weight = grad
+    into_grad, bend, tilt = None, F.zeros_like(self), F.zeros_like(weight)
+    if into_self is not None:
+        into_grad = F.where(self >= 0, into_self, into_self * weight)
+        tilt = F.where(self >= 0, 0.0, grad_output * into_self)
+    if into_weight is not None:
+        part = F.where(self >= 0, 0.0, into_weight * self)
+        into_grad = part if into_grad is None else into_grad + part
+        bend = F.where(self >= 0, 0.0, grad_output * into_weight)
+    return into_grad, bend, tilt
+
+
+@op(
+    {("grad_output", "self", "weight"): _prelu_curvature},
+    node="PreluKernelBackwardBackward0",
+    outputs=2,
+    differentiable=(0, 1),
+    method=False,
+    function=False,
+)
+def _prelu_kernel_backward(
+    xp: Any, grad_output: Array, self: Array, weight: Array
+) -> Any:
+    """Return what goes to the input, and to the weight of each element."""
+    up = self > 0
+    into_self = choose(xp, up, grad_output, weight * grad_output)
+    return into_self, choose(xp, up, grad_output * 0, self * grad_output)
 
 
 def _rrelu_in_place_derivative(
@@ -98,7 +133,11 @@ def _rrelu_in_place_derivative(
 
 
 @op(
-    {"self": lambda F, grad, noise: grad * noise},
+    {
+        "self": lambda F, grad, self, noise: F.rrelu_with_noise_backward(
+            grad, self, noise
+        )
+    },
     method=False,
     function=False,
 )
@@ -114,6 +153,23 @@ def rrelu_with_noise(
     kernel = "rrelu_with_noise_out_cpu" if training else "leaky_relu_cpu"
     check_floating(self, kernel)
     return row_major(xp, self * noise)
+
+
+@op(
+    {
+        "grad_output": lambda F, grad, self, noise: F.rrelu_with_noise_backward(
+            grad, self, noise
+        ),
+        "self": lambda F, self: F.zeros_like(self),
+    },
+    method=False,
+    function=False,
+)
+def rrelu_with_noise_backward(
+    xp: Any, grad_output: Array, self: Array, noise: Array
+) -> Any:
+    """Multiply by the slopes that the input met."""
+    return grad_output * noise
 
 
 @op(

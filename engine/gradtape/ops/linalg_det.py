@@ -41,6 +41,8 @@ def _det_backward(
     grad = grad[0]
     if 0 in A.shape:
         return F.zeros_like(A)
+    if A.shape[-1] == 1:  # the determinant is the element
+        return F.reshape(grad, tuple(A.shape))
     tiny = _epsilon(result0)
     if F.raw:
         # det is smooth, so a zero on the diagonal of U may as well be nearly one.

@@ -53,8 +53,8 @@ def geqrf(input: Tensor, *, out: Any = None) -> Any:
 def _reflections_backward(F: Any, grad: Any, input: Any, tau: Any, last: Any) -> Any:
     """Return gradients of H₁ … Hₖ · last, where Hᵢ = I - tauᵢ vᵢ vᵢᴴ."""
     m, n, k = input.shape[-2], input.shape[-1], tau.shape[-1]
-    if not k:
-        return 0 * input, 0 * tau
+    if not k or 0 in input.shape:
+        return None, None  # as PyTorch: no gradients, rather than zeros
     V = F._unit_diagonal(F.tril(input[..., :, :k], -1))
     vectors = [V[..., :, i : i + 1] for i in range(k)]
     factors = [F.unsqueeze(tau[..., i : i + 1], -1) for i in range(k)]

@@ -87,59 +87,35 @@ def _add_back(xp: Any, grad: Any, shape: Sizes, padding: Sizes, reflect: bool) -
     return found
 
 
-@op(
-    {
-        "grad_output": lambda F, grad, padding, reflect: F._border(
-            grad, padding, reflect
-        )
-    },
-    method=False,
-    function=False,
-)
-@keeps_format(0)
-def _border_backward(
-    xp: Any, grad_output: Array, shape: Sizes, padding: Sizes, reflect: bool
-) -> Any:
-    """Add the gradients of repeated cells to the cells they repeat."""
-    return _add_back(xp, grad_output, shape, padding, reflect)
-
-
-@op(
-    {
-        "self": lambda F, grad, self_shape, padding, reflect: F._border_backward(
-            grad, tuple(self_shape), padding, reflect
-        )
-    },
-    method=False,
-    function=False,
-)
-@keeps_format(0)
-def _border(xp: Any, self: Array, padding: Sizes, reflect: bool) -> Any:
-    """Repeat cells around the last dimensions."""
-    return _take(xp, self, padding, reflect)
-
-
 def _declare(kind: str, dims: int) -> None:
-    reflect = kind == "reflection"
-
-    label = f"{kind}_pad{dims}d"
+    reflect, label = kind == "reflection", f"{kind}_pad{dims}d"
+    node = f"{kind.capitalize()}Pad{dims}DBackward"
 
     @keeps_format(0)
     def kernel(xp: Any, self: Array, padding: Sizes) -> Any:
         check_floating(self, label, "b")
         return _take(xp, self, padding, reflect)
 
-    def derivative(F: Any, grad: Any, self: Any, padding: Any) -> Any:
-        return F._border_backward(grad, tuple(self.shape), padding, reflect)
+    @keeps_format(0)
+    def backward(xp: Any, grad_output: Array, self: Array, padding: Sizes) -> Any:
+        return _add_back(xp, grad_output, self.shape, padding, reflect)
 
-    kernel.__name__ = label
+    def derivative(F: Any, grad: Any, self: Any, padding: Any) -> Any:
+        return getattr(F, backward.__name__)(grad, self, padding)
+
+    def derivative_back(F: Any, grad: Any, padding: Any) -> Any:
+        return getattr(F, label)(grad, padding)
+
+    def nothing(F: Any, self: Any) -> Any:
+        return F.zeros_like(self)
+
+    kernel.__name__, backward.__name__ = label, f"{label}_backward"
     kernel.__doc__ = f"Surround the last {dims} dimensions by {kind}."
-    op(
-        {"self": derivative},
-        node=f"{kind.capitalize()}Pad{dims}DBackward0",
-        method=False,
-        function=False,
-    )(kernel)
+    backward.__doc__ = "Add the gradients of repeated cells to the cells they repeat."
+    hidden = {"method": False, "function": False}
+    op({"self": derivative}, node=f"{node}0", **hidden)(kernel)
+    slopes = {"grad_output": derivative_back, "self": nothing}
+    op(slopes, node=f"{node}Backward0", **hidden)(backward)
 
 
 for _dims in (1, 2, 3):
