@@ -114,8 +114,11 @@ def _declare(kind: str, dims: int) -> None:
     backward.__doc__ = "Add the gradients of repeated cells to the cells they repeat."
     hidden = {"method": False, "function": False}
     op({"self": derivative}, node=f"{node}0", **hidden)(kernel)
-    slopes = {"grad_output": derivative_back, "self": nothing}
-    op(slopes, node=f"{node}Backward0", **hidden)(backward)
+    op(
+        {"grad_output": derivative_back, "self": nothing},
+        node=f"{node}Backward0",
+        **hidden,
+    )(backward)
 
 
 for _dims in (1, 2, 3):
